@@ -1,0 +1,42 @@
+# tacit_folder(name): the library of src/name, linked to the folder declared before it (and so to all above), and a
+# test program for each tests/name/test_*.c, linked to this library alone.
+
+set(TACIT_WARNINGS
+    -Wall -Wextra -Werror -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+    -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wswitch-enum
+    -Wdouble-promotion -Wnull-dereference)
+
+function(tacit_compile target)
+  target_compile_options(${target} PRIVATE ${TACIT_WARNINGS} -ffp-contract=off -fno-fast-math)
+  target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+endfunction()
+
+function(tacit_folder name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(tc_${name} STATIC ${sources})
+  tacit_compile(tc_${name})
+  get_property(above GLOBAL PROPERTY TACIT_FOLDERS)
+  if(above)
+    list(GET above -1 previous)
+    target_link_libraries(tc_${name} PUBLIC tc_${previous})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TACIT_FOLDERS ${name})
+  target_link_libraries(tc_${name} PUBLIC m)
+  if(NOT TACIT_TESTS)
+    return()
+  endif()
+  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/test_*.c)
+  foreach(test IN LISTS tests)
+    get_filename_component(stem ${test} NAME_WE)
+    set(target ${name}_${stem})
+    add_executable(${target} ${test})
+    tacit_compile(${target})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${target} PRIVATE tc_${name} cmocka)
+    add_test(NAME ${name}/${stem} COMMAND ${target})
+  endforeach()
+endfunction()

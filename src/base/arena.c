@@ -1,0 +1,163 @@
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 4 * 1024 * 1024, ALIGNMENT = 64 };
+
+typedef struct chunk {
+    struct chunk *previous;
+    size_t size; /* of the bytes that follow the header */
+    size_t used;
+    size_t padding;
+} chunk;
+
+typedef struct release {
+    struct release *next;
+    void (*function)(void *);
+    void *what;
+} release;
+
+struct tc_arena {
+    chunk *last;
+    size_t bytes;
+    size_t limit;
+    release *releases;
+    tc_escape *escape;
+};
+
+tc_arena *tc_arena_new(size_t limit) {
+    tc_arena *arena = calloc(1, sizeof *arena);
+    if (arena != NULL)
+        arena->limit = limit;
+    return arena;
+}
+
+void tc_arena_free(tc_arena *arena) {
+    if (arena == NULL)
+        return;
+    for (release *r = arena->releases; r != NULL; r = r->next)
+        r->function(r->what);
+    for (chunk *c = arena->last; c != NULL;) {
+        chunk *previous = c->previous;
+        free(c);
+        c = previous;
+    }
+    free(arena);
+}
+
+static chunk *new_chunk(tc_arena *arena, size_t wanted) {
+    size_t size = arena->last == NULL ? FIRST_CHUNK : arena->last->size * 2;
+    if (size > LARGEST_CHUNK)
+        size = LARGEST_CHUNK;
+    if (size < wanted + ALIGNMENT)
+        size = wanted + ALIGNMENT;
+    if (size < wanted || size > SIZE_MAX - sizeof(chunk) ||
+        (arena->limit != 0 && (size > arena->limit || arena->bytes > arena->limit - size)))
+        tc_raise(arena, TC_TOO_LARGE);
+    chunk *c = malloc(sizeof *c + size);
+    if (c == NULL)
+        tc_raise(arena, TC_NO_MEMORY);
+    *c = (chunk){.previous = arena->last, .size = size};
+    arena->last = c;
+    arena->bytes += size;
+    return c;
+}
+
+static size_t aligned(const chunk *c, size_t alignment) {
+    uintptr_t start = (uintptr_t)(c + 1);
+    uintptr_t next = (start + c->used + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    return (size_t)(next - start);
+}
+
+void *tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
+    if (size != 0 && count > SIZE_MAX / 4 / size)
+        tc_raise(arena, TC_TOO_LARGE);
+    size_t wanted = count * size;
+    size_t alignment = wanted >= ALIGNMENT ? ALIGNMENT : sizeof(max_align_t) / 2;
+    chunk *c = arena->last;
+    if (c == NULL || aligned(c, alignment) > c->size || c->size - aligned(c, alignment) < wanted)
+        c = new_chunk(arena, wanted);
+    size_t offset = aligned(c, alignment);
+    char *memory = (char *)(c + 1) + offset;
+    c->used = offset + wanted;
+    return memset(memory, 0, wanted);
+}
+
+void *tc_arena_grow(tc_arena *arena, const void *old, size_t old_count, size_t new_count, size_t size) {
+    void *memory = tc_arena_alloc(arena, new_count, size);
+    if (old_count != 0)
+        memcpy(memory, old, old_count * size);
+    return memory;
+}
+
+char *tc_arena_copy(tc_arena *arena, const char *text, size_t length) {
+    char *copy = TC_NEW(arena, char, length + 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *tc_arena_format(tc_arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        tc_raise(arena, TC_INTERNAL);
+    char *text = TC_NEW(arena, char, (size_t)length + 1);
+    va_start(arguments, format);
+    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+tc_mark tc_arena_mark(tc_arena *arena) {
+    if (arena->last == NULL)
+        (void)new_chunk(arena, 0);
+    return (tc_mark){.chunk = arena->last, .used = arena->last->used};
+}
+
+void tc_arena_rewind(tc_arena *arena, tc_mark mark) {
+    while (arena->last != mark.chunk) {
+        chunk *previous = arena->last->previous;
+        arena->bytes -= arena->last->size;
+        free(arena->last);
+        arena->last = previous;
+    }
+    arena->last->used = mark.used;
+}
+
+size_t tc_arena_bytes(const tc_arena *arena) { return arena->bytes; }
+
+void tc_arena_on_free(tc_arena *arena, void (*function)(void *), void *what) {
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status != TC_OK) {
+        tc_escape_end(arena, &escape);
+        function(what);
+        tc_raise(arena, status);
+    }
+    release *r = TC_NEW(arena, release, 1);
+    tc_escape_end(arena, &escape);
+    *r = (release){.next = arena->releases, .function = function, .what = what};
+    arena->releases = r;
+}
+
+void tc_escape_begin(tc_arena *arena, tc_escape *escape) {
+    escape->outer = arena->escape;
+    escape->raised = TC_OK;
+    arena->escape = escape;
+}
+
+void tc_escape_end(tc_arena *arena, tc_escape *escape) { arena->escape = escape->outer; }
+
+void tc_raise(tc_arena *arena, tc_status status) {
+    if (arena->escape == NULL) {
+        (void)fprintf(stderr, "tacit: %s (no escape set)\n", tc_status_text(status));
+        abort();
+    }
+    arena->escape->raised = status;
+    longjmp(arena->escape->target, 1);
+}

@@ -1,0 +1,120 @@
+#include "base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+tc_json tc_json_new(tc_buffer *out) { return (tc_json){.out = out}; }
+
+void tc_shortest_number(char text[32], double value) {
+    for (int digits = 1; digits <= 17; digits++) {
+        (void)snprintf(text, 32, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
+static void add_string(tc_buffer *out, const char *text) {
+    tc_buffer_puts(out, "\"");
+    for (const char *c = text; *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+        if (byte == '"' || byte == '\\')
+            tc_buffer_printf(out, "\\%c", byte);
+        else if (byte == '\n')
+            tc_buffer_puts(out, "\\n");
+        else if (byte == '\t')
+            tc_buffer_puts(out, "\\t");
+        else if (byte < 0x20 || byte == 0x7f)
+            tc_buffer_printf(out, "\\u%04x", byte);
+        else
+            tc_buffer_add(out, c, 1);
+    }
+    tc_buffer_puts(out, "\"");
+}
+
+static void add_number(tc_buffer *out, double value) {
+    char text[32];
+    if (!isfinite(value)) {
+        tc_buffer_puts(out, "null");
+        return;
+    }
+    tc_shortest_number(text, value);
+    tc_buffer_puts(out, text);
+}
+
+static void new_line(tc_json *json) {
+    tc_buffer_puts(json->out, "\n");
+    for (unsigned i = 0; i < json->depth; i++)
+        tc_buffer_puts(json->out, "  ");
+}
+
+static void begin(tc_json *json, const char *key) {
+    if (json->depth > 0) {
+        if (json->has_items[json->depth])
+            tc_buffer_puts(json->out, ",");
+        json->has_items[json->depth] = true;
+        new_line(json);
+    }
+    if (key != NULL) {
+        add_string(json->out, key);
+        tc_buffer_puts(json->out, ": ");
+    }
+}
+
+static void open(tc_json *json, const char *key, const char *bracket) {
+    begin(json, key);
+    tc_buffer_puts(json->out, bracket);
+    if (json->depth + 1 >= sizeof json->has_items / sizeof json->has_items[0])
+        tc_raise(json->out->arena, TC_INTERNAL);
+    json->has_items[++json->depth] = false;
+}
+
+static void close(tc_json *json, const char *bracket) {
+    bool had_items = json->has_items[json->depth--];
+    if (had_items)
+        new_line(json);
+    tc_buffer_puts(json->out, bracket);
+    if (json->depth == 0)
+        tc_buffer_puts(json->out, "\n");
+}
+
+void tc_json_open_object(tc_json *json, const char *key) { open(json, key, "{"); }
+void tc_json_close_object(tc_json *json) { close(json, "}"); }
+void tc_json_open_array(tc_json *json, const char *key) { open(json, key, "["); }
+void tc_json_close_array(tc_json *json) { close(json, "]"); }
+
+void tc_json_string(tc_json *json, const char *key, const char *value) {
+    begin(json, key);
+    if (value == NULL)
+        tc_buffer_puts(json->out, "null");
+    else
+        add_string(json->out, value);
+}
+
+void tc_json_number(tc_json *json, const char *key, double value) {
+    begin(json, key);
+    add_number(json->out, value);
+}
+
+void tc_json_count(tc_json *json, const char *key, uint64_t value) {
+    begin(json, key);
+    tc_buffer_printf(json->out, "%llu", (unsigned long long)value);
+}
+
+void tc_json_bool(tc_json *json, const char *key, bool value) {
+    begin(json, key);
+    tc_buffer_puts(json->out, value ? "true" : "false");
+}
+
+void tc_json_null(tc_json *json, const char *key) { tc_json_string(json, key, NULL); }
+
+void tc_json_numbers(tc_json *json, const char *key, const double *values, size_t count) {
+    begin(json, key);
+    tc_buffer_puts(json->out, "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            tc_buffer_puts(json->out, ", ");
+        add_number(json->out, values[i]);
+    }
+    tc_buffer_puts(json->out, "]");
+}

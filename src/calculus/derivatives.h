@@ -1,0 +1,58 @@
+/* All first and second derivatives of a model, as nodes of its DAG, found once by automatic differentiation of the
+ * DAG itself (reverse mode, sparse). A derivative that does not appear is zero by structure; one whose node does not
+ * depend on states (has_state false) is constant by structure. */
+#ifndef TC_CALCULUS_DERIVATIVES_H
+#define TC_CALCULUS_DERIVATIVES_H
+
+#include "model/model.h"
+
+typedef struct tc_first {
+    uint32_t row;    /* the body or constraint */
+    uint32_t column; /* the component or outer input */
+    tc_expr value;
+} tc_first;
+
+typedef struct tc_second {
+    uint32_t row;
+    uint32_t column, other; /* other <= column: the lower triangle */
+    tc_expr value;
+} tc_second;
+
+typedef struct tc_family_derivatives {
+    /* the objective f_i (row 0 everywhere); counts 0 where the file has none */
+    tc_first *objective_first;
+    tc_second *objective_second;
+    size_t objective_first_count, objective_second_count;
+    /* bodies of the model's sums over this family; sums[b] is the number of body b in model->sums */
+    uint32_t *sums;
+    tc_expr *bodies;
+    size_t body_count;
+    tc_first *body_first; /* sorted by row, then column */
+    tc_second *body_second;
+    size_t body_first_count, body_second_count;
+} tc_family_derivatives;
+
+typedef struct tc_outer_input { /* what an outer expression depends on */
+    tc_op op;       /* TC_SUM or TC_COORD */
+    uint64_t index; /* into model->sums, or a coordinate */
+    tc_expr leaf;
+} tc_outer_input;
+
+typedef struct tc_derivatives {
+    tc_family_derivatives *families; /* as in the model */
+    tc_outer_input *inputs;          /* distinct: all sums first, in the model's order, then coordinates, increasing */
+    size_t input_count;
+    tc_first *outer_first; /* row: constraint; column: input; sorted by row, then column */
+    tc_second *outer_second;
+    size_t outer_first_count, outer_second_count;
+} tc_derivatives;
+
+/* Raises TC_TOO_LARGE where second derivatives would be more than the DAG may hold. */
+tc_derivatives *tc_derive(tc_arena *arena, tc_model *model);
+
+/* Reverse mode on one root: the non-zero partial derivatives with respect to its leaves of the kind op
+ * (TC_STATE, or TC_COORD and TC_SUM together when op is TC_SUM). Returns how many; *leaves and *partials are in arena,
+ * sorted by leaf. */
+size_t tc_gradient(tc_arena *arena, tc_dag *dag, tc_expr root, tc_op op, tc_expr **leaves, tc_expr **partials);
+
+#endif

@@ -1,0 +1,36 @@
+/* The reference solution: z_0, the least-norm saddle point of L = f + mu'g on X x M, without privacy. */
+#ifndef TC_ENGINE_REFERENCE_H
+#define TC_ENGINE_REFERENCE_H
+
+#include "base/monitor.h"
+#include "calculus/derivatives.h"
+#include "model/model.h"
+
+#define TC_REFERENCE_OUTCOMES(X)                                                                                       \
+    X(TC_SOLVED, "solved", "the natural-map residual is within the tolerance")                                        \
+    X(TC_INACCURATE, "inaccurate", "the iteration stopped before the tolerance was reached")                          \
+    X(TC_INFEASIBLE_SUSPECTED, "infeasible_suspected", "no point seems to satisfy all constraints")                   \
+    X(TC_SOLVE_INTERRUPTED, "interrupted", "stopped on request; this is the best so far")
+
+typedef enum tc_reference_outcome {
+#define X(code, name, text) code,
+    TC_REFERENCE_OUTCOMES(X)
+#undef X
+} tc_reference_outcome;
+
+typedef struct tc_reference {
+    tc_reference_outcome outcome;
+    double *x;  /* state_count, by coordinate; inside X */
+    double *mu; /* constraint_count */
+    double objective;
+    double residual; /* |z - Proj(z - G(z))|_2 on X x {mu >= 0} */
+    double max_violation;
+    double norm_x, norm_mu;
+    size_t iterations;
+} tc_reference;
+
+/* For whole problems (TC_ROLE_WHOLE) only. tolerance: of the residual, 1e-8 in the contract. */
+tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                 double tolerance, const tc_monitor *monitor);
+
+#endif

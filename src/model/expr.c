@@ -1,0 +1,420 @@
+#include "model/expr.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FIRST_NODES = 256, FIRST_TABLE = 1024 };
+
+tc_dag *tc_dag_new(tc_arena *arena, size_t node_limit) {
+    tc_dag *dag = TC_NEW(arena, tc_dag, 1);
+    dag->arena = arena;
+    dag->limit = node_limit < TC_NO_EXPR ? node_limit : TC_NO_EXPR - 1;
+    dag->capacity = FIRST_NODES;
+    dag->nodes = TC_NEW(arena, tc_node, FIRST_NODES);
+    dag->spans = TC_NEW(arena, tc_span, FIRST_NODES);
+    dag->table_size = FIRST_TABLE;
+    dag->table = TC_NEW(arena, tc_expr, FIRST_TABLE);
+    memset(dag->table, 0xff, FIRST_TABLE * sizeof *dag->table);
+    return dag;
+}
+
+static bool is_nary(tc_op op) { return op == TC_LSE || op == TC_SOFTMAX; }
+
+size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
+    const tc_node *n = &dag->nodes[e];
+    switch ((tc_op)n->op) {
+    case TC_CONST:
+    case TC_DATA:
+    case TC_STATE:
+    case TC_COORD:
+    case TC_SUM:
+        return 0;
+    case TC_NEG:
+    case TC_POWI:
+    case TC_POWR:
+    case TC_EXP:
+    case TC_LOG:
+    case TC_SQRT:
+        return 1;
+    case TC_ADD:
+    case TC_SUB:
+    case TC_MUL:
+    case TC_DIV:
+    case TC_HUBER:
+    case TC_CLAMP:
+    case TC_INSIDE:
+        return 2;
+    case TC_LSE:
+    case TC_SOFTMAX:
+        return n->b;
+    }
+    return 0;
+}
+
+tc_expr tc_operand(const tc_dag *dag, tc_expr e, size_t i) {
+    const tc_node *n = &dag->nodes[e];
+    if (is_nary((tc_op)n->op))
+        return dag->arguments[n->a + i];
+    return i == 0 ? n->a : n->b;
+}
+
+/* ---- sharing ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t v) {
+    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ (h >> 29);
+}
+
+static uint64_t hash_node(const tc_node *n, const tc_expr *arguments) {
+    uint64_t h = mix(n->op, n->u.index);
+    h = mix(h, n->family);
+    if (is_nary((tc_op)n->op)) {
+        for (size_t i = 0; i < n->b; i++)
+            h = mix(h, arguments[i]);
+        return mix(h, n->b);
+    }
+    return mix(mix(h, n->a), n->b);
+}
+
+static bool same_node(const tc_dag *dag, const tc_node *x, const tc_node *wanted, const tc_expr *arguments) {
+    if (x->op != wanted->op || x->u.index != wanted->u.index || x->family != wanted->family || x->b != wanted->b)
+        return false;
+    if (is_nary((tc_op)x->op))
+        return memcmp(dag->arguments + x->a, arguments, x->b * sizeof *arguments) == 0;
+    return x->a == wanted->a;
+}
+
+static void place(tc_expr *table, size_t size, uint64_t hash, tc_expr e) {
+    size_t slot = hash & (size - 1);
+    while (table[slot] != TC_NO_EXPR)
+        slot = (slot + 1) & (size - 1);
+    table[slot] = e;
+}
+
+static void grow_table(tc_dag *dag) {
+    size_t size = dag->table_size * 2;
+    tc_expr *table = TC_NEW(dag->arena, tc_expr, size);
+    memset(table, 0xff, size * sizeof *table);
+    for (size_t e = 0; e < dag->count; e++)
+        place(table, size, hash_node(&dag->nodes[e], dag->arguments + dag->nodes[e].a), (tc_expr)e);
+    dag->table = table;
+    dag->table_size = size;
+}
+
+static tc_expr copy_arguments(tc_dag *dag, const tc_expr *arguments, size_t count) {
+    if (dag->argument_capacity - dag->argument_count < count) {
+        size_t capacity = (dag->argument_count + count) * 2;
+        dag->arguments =
+            tc_arena_grow(dag->arena, dag->arguments, dag->argument_count, capacity, sizeof *dag->arguments);
+        dag->argument_capacity = capacity;
+    }
+    memcpy(dag->arguments + dag->argument_count, arguments, count * sizeof *arguments);
+    tc_expr first = (tc_expr)dag->argument_count;
+    dag->argument_count += count;
+    return first;
+}
+
+static void inherit(const tc_dag *dag, tc_node *n, tc_expr child) {
+    const tc_node *c = &dag->nodes[child];
+    n->has_state |= c->has_state;
+    n->has_data |= c->has_data;
+    n->is_private |= c->is_private;
+    if (c->family != UINT32_MAX)
+        n->family = c->family;
+}
+
+static tc_expr intern(tc_dag *dag, tc_node n, const tc_expr *arguments) {
+    uint64_t hash = hash_node(&n, arguments);
+    for (size_t slot = hash & (dag->table_size - 1); dag->table[slot] != TC_NO_EXPR;
+         slot = (slot + 1) & (dag->table_size - 1)) {
+        if (same_node(dag, &dag->nodes[dag->table[slot]], &n, arguments))
+            return dag->table[slot];
+    }
+    if (dag->count >= dag->limit)
+        tc_raise(dag->arena, TC_TOO_LARGE);
+    if (dag->count == dag->capacity) {
+        dag->nodes = tc_arena_grow(dag->arena, dag->nodes, dag->count, dag->capacity * 2, sizeof *dag->nodes);
+        dag->spans = tc_arena_grow(dag->arena, dag->spans, dag->count, dag->capacity * 2, sizeof *dag->spans);
+        dag->capacity *= 2;
+    }
+    if (dag->count * 2 >= dag->table_size)
+        grow_table(dag);
+    if (is_nary((tc_op)n.op))
+        n.a = copy_arguments(dag, arguments, n.b);
+    tc_expr e = (tc_expr)dag->count++;
+    dag->nodes[e] = n;
+    dag->spans[e] = dag->origin;
+    place(dag->table, dag->table_size, hash, e);
+    return e;
+}
+
+static tc_expr leaf(tc_dag *dag, tc_op op, uint32_t family, uint64_t index, bool is_private) {
+    tc_node n = {.op = (uint8_t)op, .family = family, .is_private = is_private, .u.index = index};
+    n.has_state = op == TC_STATE || op == TC_COORD || op == TC_SUM;
+    n.has_data = op == TC_DATA;
+    return intern(dag, n, NULL);
+}
+
+static tc_expr unary(tc_dag *dag, tc_op op, tc_expr a) {
+    tc_node n = {.op = (uint8_t)op, .family = UINT32_MAX, .a = a};
+    inherit(dag, &n, a);
+    return intern(dag, n, NULL);
+}
+
+static tc_expr binary(tc_dag *dag, tc_op op, tc_expr a, tc_expr b) {
+    tc_node n = {.op = (uint8_t)op, .family = UINT32_MAX, .a = a, .b = b};
+    inherit(dag, &n, a);
+    inherit(dag, &n, b);
+    return intern(dag, n, NULL);
+}
+
+/* ---- leaves ----------------------------------------------------------------------------------------------------- */
+
+tc_expr tc_const(tc_dag *dag, double value) {
+    tc_node n = {.op = TC_CONST, .family = UINT32_MAX};
+    n.u.value = value == 0 ? 0 : value; /* one zero, not two */
+    return intern(dag, n, NULL);
+}
+
+tc_expr tc_data(tc_dag *dag, uint32_t family, uint64_t column, bool is_private) {
+    return leaf(dag, TC_DATA, family, column, is_private);
+}
+tc_expr tc_state(tc_dag *dag, uint32_t family, uint64_t component) {
+    return leaf(dag, TC_STATE, family, component, false);
+}
+tc_expr tc_coord(tc_dag *dag, uint64_t coordinate) { return leaf(dag, TC_COORD, UINT32_MAX, coordinate, false); }
+tc_expr tc_sum(tc_dag *dag, uint64_t sum) { return leaf(dag, TC_SUM, UINT32_MAX, sum, false); }
+
+/* ---- exact folding ---------------------------------------------------------------------------------------------- */
+
+static bool both_const(const tc_dag *dag, tc_expr a, tc_expr b, double *x, double *y) {
+    if (dag->nodes[a].op != TC_CONST || dag->nodes[b].op != TC_CONST)
+        return false;
+    *x = dag->nodes[a].u.value;
+    *y = dag->nodes[b].u.value;
+    return true;
+}
+
+/* Whether x + y is a double: the error of the sum (Knuth) is zero. */
+static bool add_is_exact(double x, double y, double *sum) {
+    *sum = x + y;
+    double part = *sum - x;
+    return isfinite(*sum) && (x - (*sum - part)) + (y - part) == 0;
+}
+
+/* Whether x * y is a double: the fused remainder is zero and nothing was lost to underflow. */
+static bool mul_is_exact(double x, double y, double *product) {
+    *product = x * y;
+    if (x == 0 || y == 0)
+        return true;
+    return isfinite(*product) && fabs(*product) > 0x1p-900 && fma(x, y, -*product) == 0;
+}
+
+static bool div_is_exact(double x, double y, double *quotient) {
+    if (y == 0)
+        return false;
+    *quotient = x / y;
+    if (x == 0)
+        return true;
+    return isfinite(*quotient) && fabs(*quotient) > 0x1p-900 && fabs(x) > 0x1p-900 && fma(*quotient, y, -x) == 0;
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------------- */
+
+tc_expr tc_add(tc_dag *dag, tc_expr a, tc_expr b) {
+    double x, y, sum;
+    if (both_const(dag, a, b, &x, &y) && add_is_exact(x, y, &sum))
+        return tc_const(dag, sum);
+    if (tc_is_const(dag, a, 0))
+        return b;
+    if (tc_is_const(dag, b, 0))
+        return a;
+    if (a == b)
+        return tc_mul(dag, tc_const(dag, 2), a);
+    if (dag->nodes[b].op == TC_NEG)
+        return tc_sub(dag, a, dag->nodes[b].a);
+    if (dag->nodes[a].op == TC_NEG)
+        return tc_sub(dag, b, dag->nodes[a].a);
+    return a < b ? binary(dag, TC_ADD, a, b) : binary(dag, TC_ADD, b, a);
+}
+
+tc_expr tc_sub(tc_dag *dag, tc_expr a, tc_expr b) {
+    double x, y, sum;
+    if (both_const(dag, a, b, &x, &y) && add_is_exact(x, -y, &sum))
+        return tc_const(dag, sum);
+    if (a == b)
+        return tc_const(dag, 0);
+    if (tc_is_const(dag, b, 0))
+        return a;
+    if (tc_is_const(dag, a, 0))
+        return tc_neg(dag, b);
+    if (dag->nodes[b].op == TC_NEG)
+        return tc_add(dag, a, dag->nodes[b].a);
+    return binary(dag, TC_SUB, a, b);
+}
+
+tc_expr tc_neg(tc_dag *dag, tc_expr a) {
+    const tc_node *n = &dag->nodes[a];
+    if (n->op == TC_CONST)
+        return tc_const(dag, -n->u.value);
+    if (n->op == TC_NEG)
+        return n->a;
+    if (n->op == TC_SUB)
+        return tc_sub(dag, n->b, n->a);
+    if (n->op == TC_MUL && dag->nodes[n->a].op == TC_CONST)
+        return tc_mul(dag, tc_const(dag, -dag->nodes[n->a].u.value), n->b);
+    return unary(dag, TC_NEG, a);
+}
+
+/* constant * (constant * rest), where the constants' product is exact. */
+static tc_expr merge_factors(tc_dag *dag, tc_expr constant, tc_expr b) {
+    const tc_node *n = &dag->nodes[b];
+    double x, y, product;
+    if (n->op == TC_MUL && both_const(dag, constant, n->a, &x, &y) && mul_is_exact(x, y, &product))
+        return tc_mul(dag, tc_const(dag, product), n->b);
+    return TC_NO_EXPR;
+}
+
+/* The base and whole exponent of a node read as a power. */
+static tc_expr as_power(const tc_dag *dag, tc_expr e, int64_t *exponent) {
+    const tc_node *n = &dag->nodes[e];
+    *exponent = n->op == TC_POWI ? n->u.exponent : 1;
+    return n->op == TC_POWI ? n->a : e;
+}
+
+tc_expr tc_mul(tc_dag *dag, tc_expr a, tc_expr b) {
+    double x, y, product;
+    if (both_const(dag, a, b, &x, &y) && mul_is_exact(x, y, &product))
+        return tc_const(dag, product);
+    if (dag->nodes[b].op == TC_CONST || (a > b && dag->nodes[a].op != TC_CONST)) {
+        tc_expr swap = a;
+        a = b;
+        b = swap;
+    }
+    if (tc_is_const(dag, a, 0))
+        return a;
+    if (tc_is_const(dag, a, 1))
+        return b;
+    if (tc_is_const(dag, a, -1))
+        return tc_neg(dag, b);
+    if (dag->nodes[a].op == TC_CONST) {
+        tc_expr merged = merge_factors(dag, a, b);
+        if (merged != TC_NO_EXPR)
+            return merged;
+        if (dag->nodes[b].op == TC_NEG)
+            return tc_mul(dag, tc_const(dag, -dag->nodes[a].u.value), dag->nodes[b].a);
+    } else if (dag->nodes[b].op == TC_MUL && dag->nodes[dag->nodes[b].a].op == TC_CONST) {
+        return tc_mul(dag, dag->nodes[b].a, tc_mul(dag, a, dag->nodes[b].b));
+    } else if (dag->nodes[a].op == TC_MUL && dag->nodes[dag->nodes[a].a].op == TC_CONST) {
+        return tc_mul(dag, dag->nodes[a].a, tc_mul(dag, dag->nodes[a].b, b));
+    } else {
+        int64_t i, j;
+        tc_expr base = as_power(dag, a, &i);
+        if (base == as_power(dag, b, &j) && i > 0 && j > 0)
+            return tc_pow(dag, base, (double)(i + j));
+    }
+    return binary(dag, TC_MUL, a, b);
+}
+
+tc_expr tc_div(tc_dag *dag, tc_expr a, tc_expr b) {
+    double x, y, quotient;
+    if (both_const(dag, a, b, &x, &y) && div_is_exact(x, y, &quotient))
+        return tc_const(dag, quotient);
+    if (tc_is_const(dag, b, 1))
+        return a;
+    if (tc_is_const(dag, b, -1))
+        return tc_neg(dag, a);
+    if (tc_is_const(dag, a, 0) && dag->nodes[b].op == TC_CONST && dag->nodes[b].u.value != 0)
+        return a;
+    if (dag->nodes[b].op == TC_CONST && div_is_exact(1, dag->nodes[b].u.value, &quotient))
+        return tc_mul(dag, tc_const(dag, quotient), a);
+    return binary(dag, TC_DIV, a, b);
+}
+
+tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
+    if (exponent == 0)
+        return tc_const(dag, 1);
+    if (exponent == 1)
+        return a;
+    tc_node n = {.family = UINT32_MAX, .a = a};
+    inherit(dag, &n, a);
+    if (exponent != floor(exponent) || fabs(exponent) >= 0x1p31) {
+        n.op = TC_POWR;
+        n.u.value = exponent;
+        return intern(dag, n, NULL);
+    }
+    const tc_node *base = &dag->nodes[a];
+    double product;
+    if (base->op == TC_CONST && exponent == 2 && mul_is_exact(base->u.value, base->u.value, &product))
+        return tc_const(dag, product);
+    if (base->op == TC_POWI && base->u.exponent > 0 && exponent > 0 && (double)base->u.exponent * exponent < 0x1p31)
+        return tc_pow(dag, base->a, (double)base->u.exponent * exponent);
+    if (base->op == TC_NEG && fmod(exponent, 2) == 0)
+        return tc_pow(dag, base->a, exponent);
+    if (base->op == TC_SQRT && exponent == 2)
+        return base->a;
+    n.op = TC_POWI;
+    n.u.exponent = (int64_t)exponent;
+    return intern(dag, n, NULL);
+}
+
+tc_expr tc_exp(tc_dag *dag, tc_expr a) {
+    return tc_is_const(dag, a, 0) ? tc_const(dag, 1) : unary(dag, TC_EXP, a);
+}
+
+tc_expr tc_log(tc_dag *dag, tc_expr a) {
+    return tc_is_const(dag, a, 1) ? tc_const(dag, 0) : unary(dag, TC_LOG, a);
+}
+
+tc_expr tc_sqrt(tc_dag *dag, tc_expr a) {
+    if (tc_is_const(dag, a, 0) || tc_is_const(dag, a, 1))
+        return a;
+    return unary(dag, TC_SQRT, a);
+}
+
+tc_expr tc_huber(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_HUBER, a, threshold); }
+tc_expr tc_clamp(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_CLAMP, a, threshold); }
+tc_expr tc_inside(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_INSIDE, a, threshold); }
+
+static tc_expr nary(tc_dag *dag, tc_op op, const tc_expr *arguments, size_t count, size_t index) {
+    tc_node n = {.op = (uint8_t)op, .family = UINT32_MAX, .b = (tc_expr)count};
+    n.u.index = index;
+    for (size_t i = 0; i < count; i++)
+        inherit(dag, &n, arguments[i]);
+    return intern(dag, n, arguments);
+}
+
+tc_expr tc_lse(tc_dag *dag, const tc_expr *arguments, size_t count) {
+    return count == 1 ? arguments[0] : nary(dag, TC_LSE, arguments, count, 0);
+}
+
+tc_expr tc_softmax(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index) {
+    return count == 1 ? tc_const(dag, 1) : nary(dag, TC_SOFTMAX, arguments, count, index);
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+tc_expr *tc_reachable(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t root_count, size_t *count) {
+    /* Children have smaller numbers: one downward sweep from the largest root finds all of them. */
+    tc_expr top = 0;
+    for (size_t i = 0; i < root_count; i++)
+        top = roots[i] > top ? roots[i] : top;
+    bool *wanted = TC_NEW(arena, bool, (size_t)top + 1);
+    for (size_t i = 0; i < root_count; i++)
+        wanted[roots[i]] = true;
+    *count = 0;
+    for (size_t e = root_count > 0 ? (size_t)top + 1 : 0; e-- > 0;) {
+        if (!wanted[e])
+            continue;
+        ++*count;
+        for (size_t i = 0; i < tc_operand_count(dag, (tc_expr)e); i++)
+            wanted[tc_operand(dag, (tc_expr)e, i)] = true;
+    }
+    tc_expr *order = TC_NEW(arena, tc_expr, *count);
+    size_t next = 0;
+    for (size_t e = 0; next < *count; e++) {
+        if (wanted[e])
+            order[next++] = (tc_expr)e;
+    }
+    return order;
+}

@@ -1,0 +1,18 @@
+/* From a problem file to a model. */
+#ifndef TC_MODEL_LOAD_H
+#define TC_MODEL_LOAD_H
+
+#include "base/monitor.h"
+#include "model/model.h"
+
+/* Reads, parses and elaborates the problem at path (data files are looked up beside it). All errors of the file are
+ * written into messages, each with its place, line and caret. TC_BAD_PROBLEM, TC_CANNOT_READ, TC_NO_MEMORY,
+ * TC_TOO_LARGE, TC_INTERRUPTED. The model lives in arena. */
+tc_status tc_model_load(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
+                        tc_model **model) TC_MUST_USE;
+
+/* The same from a text in memory; path is used in messages and to find data files. */
+tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, size_t length, const tc_monitor *monitor,
+                         tc_buffer *messages, tc_model **model) TC_MUST_USE;
+
+#endif

@@ -1,0 +1,160 @@
+/* The model: what a problem file says, with names resolved, data loaded and privacy labels checked. Immutable once
+ * tc_model_load has made it (analysis adds nodes to its DAG, never changes one).
+ *
+ * Every agent belongs to a *family*; an `agent` block is a family of one. Members of a family share their expressions
+ * and differ in data. States are stored by component: coordinate (member k, component c) of a family is
+ * first_coord + c * count + k, so that a component of all members is one contiguous array. */
+#ifndef TC_MODEL_MODEL_H
+#define TC_MODEL_MODEL_H
+
+#include "base/buffer.h"
+#include "model/expr.h"
+
+#include <math.h>
+
+/* A number that may differ between members: one for all, or a column. */
+typedef struct tc_coef {
+    double value;
+    const double *column; /* NULL: value holds for every member */
+} tc_coef;
+
+static inline double tc_coef_at(tc_coef coef, size_t member) {
+    return coef.column != NULL ? coef.column[member] : coef.value;
+}
+
+typedef struct tc_column {
+    const char *name; /* as written, "pref[3]" for a component of a vector column; NULL for a derived one */
+    const double *values; /* one per member */
+    bool is_private;
+} tc_column;
+
+typedef struct tc_variable { /* one `state` line: components first .. first + length - 1 of the agent's state */
+    const char *name;
+    size_t first, length;
+    bool is_scalar; /* declared without a length: x, not x[1] */
+} tc_variable;
+
+typedef enum tc_set_kind {
+    TC_SET_BOX,        /* center <= x <= upper */
+    TC_SET_HALFSPACE,  /* center . x <= radius */
+    TC_SET_HYPERPLANE, /* center . x == radius */
+    TC_SET_BALL,       /* |x - center|_2 <= radius */
+    TC_SET_BALL1,      /* |x - center|_1 <= radius */
+    TC_SET_SIMPLEX,    /* x >= 0, sum x == radius */
+    TC_SET_ELLIPSOID,  /* (x - center)' matrix (x - center) <= radius; matrix symmetric positive definite */
+} tc_set_kind;
+
+typedef struct tc_set_piece { /* one `private set` line; X_i is the public box and all pieces */
+    tc_set_kind kind;
+    size_t first, count; /* the components it speaks of */
+    tc_coef *center;     /* count of them: centre, normal or lower bounds */
+    tc_coef *upper;      /* boxes: count */
+    tc_coef radius;
+    tc_coef *matrix; /* ellipsoids: count * count, row by row */
+    tc_span span;
+} tc_set_piece;
+
+typedef struct tc_family {
+    const char *name;
+    bool is_family; /* declared by `agents`; its members are name[1], name[2], ... */
+    size_t count;
+    size_t first_agent; /* number of member 0 among all agents */
+    size_t first_coord;
+    size_t dim;                       /* n_i */
+    const char *const *member_names;  /* from a text column `name`; NULL: made from the family's */
+    tc_variable *variables;
+    size_t variable_count;
+    tc_column *columns;
+    size_t column_count;
+    tc_coef *lower, *upper; /* the public box: dim each */
+    tc_expr objective;      /* f_i; TC_NO_EXPR in a cloud's file */
+    tc_span objective_span;
+    tc_set_piece *pieces;
+    size_t piece_count;
+    bool has_gap, has_slater, has_start;
+    tc_coef gap;     /* public F_i >= f_i(xbar_i) - min f_i */
+    tc_coef *slater; /* public xbar_i: dim */
+    tc_coef *start;  /* x_i(1): dim; zero clipped to the box where absent */
+    tc_coef declared_objective;    /* L_i; NAN where not declared */
+    tc_coef declared_jacobian[2];  /* K^i_1, K^i_2 */
+    tc_span span, declared_span;
+} tc_family;
+
+typedef struct tc_inner_sum { /* sum over the members of a family of a body */
+    uint32_t family;
+    tc_expr body;
+} tc_inner_sum;
+
+typedef struct tc_constraint { /* outer <= 0 */
+    const char *name; /* "feeder[3]" */
+    tc_expr outer;
+    tc_span span;
+} tc_constraint;
+
+typedef enum tc_role { TC_ROLE_WHOLE, TC_ROLE_CLOUD, TC_ROLE_AGENT } tc_role;
+typedef enum tc_mechanism { TC_MECHANISM_UNSET, TC_MECHANISM_NONE, TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN } tc_mechanism;
+typedef enum tc_adjacency { TC_ADJACENCY_UNSET, TC_ADJACENCY_BARE, TC_ADJACENCY_ENSEMBLE, TC_ADJACENCY_ONE, TC_ADJACENCY_AGENT } tc_adjacency;
+
+typedef struct tc_privacy { /* numbers are NAN where the file does not set them */
+    tc_mechanism mechanism;
+    tc_adjacency adjacency; /* BARE: a bare B, whose meaning depends on the calibration */
+    double adjacency_bound; /* B */
+    double epsilon, delta;
+    tc_span span;
+} tc_privacy;
+
+typedef struct tc_schedule { /* gamma_k = step k^-step_decay, alpha_k = regularization k^-regularization_decay */
+    double step, step_decay;
+    double regularization, regularization_decay;
+    double rounds;
+    tc_span span;
+} tc_schedule;
+
+typedef struct tc_source { /* the problem file, for messages */
+    const char *path;
+    const char *text;
+    size_t length;
+} tc_source;
+
+typedef struct tc_model {
+    tc_arena *arena;
+    tc_source source;
+    tc_role role;
+    tc_dag *dag;
+    tc_family *families;
+    size_t family_count;
+    size_t agent_count; /* N */
+    size_t state_count; /* n */
+    tc_inner_sum *sums;
+    size_t sum_count;
+    tc_constraint *constraints;
+    size_t constraint_count;      /* m */
+    double declared_constraints[2]; /* K^g_1, K^g_2; NAN where not declared */
+    tc_span declared_span;
+    double dual_radius;             /* public R; NAN where not given */
+    tc_span dual_span;
+    double *start_multipliers;      /* mu(1), m of them */
+    tc_privacy privacy;
+    tc_schedule schedule;
+    struct tc_syntax *syntax; /* the parsed file, kept for tc_split */
+} tc_model;
+
+static inline size_t tc_coord_of(const tc_family *family, size_t member, size_t component) {
+    return family->first_coord + component * family->count + member;
+}
+
+/* The family of an agent or of a coordinate (binary search). */
+const tc_family *tc_family_of_agent(const tc_model *model, size_t agent);
+const tc_family *tc_family_of_coord(const tc_model *model, size_t coord);
+
+/* "home[17]", or the member's own name. */
+void tc_agent_name(tc_buffer *out, const tc_family *family, size_t member);
+/* "home[17].p[3]" */
+void tc_coord_name(tc_buffer *out, const tc_model *model, size_t coord);
+
+/* The source text of an expression, as the user wrote it, shortened to fit a message. */
+void tc_span_text(tc_buffer *out, const tc_source *source, tc_span span);
+/* "file:line:column" of a span. */
+void tc_span_place(tc_buffer *out, const tc_source *source, tc_span span);
+
+#endif

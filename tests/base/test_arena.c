@@ -1,0 +1,86 @@
+#include "base/arena.h"
+#include "support/cmocka.h"
+
+#include <string.h>
+
+static void memory_is_zeroed_and_aligned(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    for (size_t size = 1; size < 100000; size = size * 3 + 1) {
+        unsigned char *bytes = TC_NEW(arena, unsigned char, size);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(bytes[i], 0);
+        memset(bytes, 0xff, size);
+        long double *number = TC_NEW(arena, long double, 1);
+        assert_int_equal((uintptr_t)number % _Alignof(long double), 0);
+    }
+    tc_arena_free(arena);
+}
+
+static void the_limit_escapes_to_the_entry_point(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(1 << 20);
+    assert_non_null(arena);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        for (;;)
+            (void)TC_NEW(arena, double, 1000);
+    }
+    tc_escape_end(arena, &escape);
+    assert_int_equal(status, TC_TOO_LARGE);
+    assert_true(tc_arena_bytes(arena) <= 1 << 20);
+    tc_arena_free(arena);
+}
+
+static void an_overflowing_size_escapes(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        (void)tc_arena_alloc(arena, SIZE_MAX / 2, 16);
+    tc_escape_end(arena, &escape);
+    assert_int_equal(status, TC_TOO_LARGE);
+    tc_arena_free(arena);
+}
+
+static void count_release(void *what) { ++*(int *)what; }
+
+static void releases_run_once_when_the_arena_is_freed(void **state) {
+    (void)state;
+    int released = 0;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    tc_arena_on_free(arena, count_release, &released);
+    assert_int_equal(released, 0);
+    tc_arena_free(arena);
+    assert_int_equal(released, 1);
+}
+
+static void rewinding_gives_scratch_memory_back(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    char *kept = tc_arena_copy(arena, "kept", 4);
+    tc_mark mark = tc_arena_mark(arena);
+    size_t before = tc_arena_bytes(arena);
+    (void)TC_NEW(arena, double, 1000000);
+    tc_arena_rewind(arena, mark);
+    assert_int_equal(tc_arena_bytes(arena), before);
+    assert_string_equal(kept, "kept");
+    tc_arena_free(arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_zeroed_and_aligned),
+        cmocka_unit_test(the_limit_escapes_to_the_entry_point),
+        cmocka_unit_test(an_overflowing_size_escapes),
+        cmocka_unit_test(releases_run_once_when_the_arena_is_freed),
+        cmocka_unit_test(rewinding_gives_scratch_memory_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
