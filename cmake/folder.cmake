@@ -1,8 +1,8 @@
 # tacit_folder(name): the library of src/name, linked to the folder declared before it (and so to all above), and a
-# test program for each tests/name/test_*.c, linked to this library alone.
+# test for each tests/name/test_*.c (a cmocka program linked to this library alone) and tests/name/test_*.py.
 
 set(TACIT_WARNINGS
-    -Wall -Wextra -Werror -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
     -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wswitch-enum
     -Wdouble-promotion -Wnull-dereference)
 
@@ -10,6 +10,41 @@ function(tacit_compile target)
   target_compile_options(${target} PRIVATE ${TACIT_WARNINGS} -ffp-contract=off -fno-fast-math)
   target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+endfunction()
+
+# A test written in Python or shell: it finds the command in $TACIT and the sources in $TACIT_SOURCE_DIR.
+function(tacit_script_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(
+    ${name}
+    PROPERTIES
+      TIMEOUT 600
+      ENVIRONMENT
+      "TACIT=${PROJECT_BINARY_DIR}/tacit;TACIT_SOURCE_DIR=${PROJECT_SOURCE_DIR};TACIT_BINARY_DIR=${PROJECT_BINARY_DIR}")
+endfunction()
+
+function(tacit_folder_tests name)
+  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/test_*.c)
+  foreach(test IN LISTS tests)
+    get_filename_component(stem ${test} NAME_WE)
+    set(target ${name}_${stem})
+    add_executable(${target} ${test})
+    tacit_compile(${target})
+    target_compile_definitions(${target} PRIVATE TACIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${target} PRIVATE tc_${name} cmocka)
+    file(STRINGS ${test} wants_mpfr REGEX "^#include <mpfr.h>")
+    if(wants_mpfr)
+      target_link_libraries(${target} PRIVATE mpfr gmp)
+    endif()
+    add_test(NAME ${name}/${stem} COMMAND ${target})
+    set_tests_properties(${name}/${stem} PROPERTIES TIMEOUT 600)
+  endforeach()
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/test_*.py)
+  foreach(script IN LISTS scripts)
+    get_filename_component(stem ${script} NAME_WE)
+    tacit_script_test(${name}/${stem} ${TACIT_PYTHON} ${script})
+  endforeach()
 endfunction()
 
 function(tacit_folder name)
@@ -26,17 +61,7 @@ function(tacit_folder name)
   endif()
   set_property(GLOBAL APPEND PROPERTY TACIT_FOLDERS ${name})
   target_link_libraries(tc_${name} PUBLIC m)
-  if(NOT TACIT_TESTS)
-    return()
+  if(TACIT_TESTS)
+    tacit_folder_tests(${name})
   endif()
-  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/test_*.c)
-  foreach(test IN LISTS tests)
-    get_filename_component(stem ${test} NAME_WE)
-    set(target ${name}_${stem})
-    add_executable(${target} ${test})
-    tacit_compile(${target})
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE tc_${name} cmocka)
-    add_test(NAME ${name}/${stem} COMMAND ${target})
-  endforeach()
 endfunction()

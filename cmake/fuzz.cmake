@@ -1,0 +1,16 @@
+# A libFuzzer program for each fuzz/fuzz_*.c; script/test runs them for a bounded time.
+
+get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
+list(REMOVE_ITEM folders cli)
+list(GET folders -1 last)
+file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c)
+add_custom_target(fuzzers)
+foreach(fuzzer IN LISTS fuzzers)
+  get_filename_component(name ${fuzzer} NAME_WE)
+  add_executable(${name} ${fuzzer})
+  tacit_compile(${name})
+  target_compile_options(${name} PRIVATE -Wno-missing-prototypes)
+  target_link_libraries(${name} PRIVATE tc_${last})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name})
+endforeach()

@@ -1,0 +1,53 @@
+# What is installed: libtacit (shared and static), the command, the header, man pages, pkg-config and CMake packages.
+
+if(NOT TARGET tc_api OR NOT TARGET tc_cli)
+  return()
+endif()
+
+get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
+list(REMOVE_ITEM folders cli)
+list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)
+target_compile_definitions(tc_api PRIVATE TACIT_VERSION="${PROJECT_VERSION}")
+
+add_library(tacit SHARED ${objects})
+add_library(tacit_static STATIC ${objects})
+set_target_properties(tacit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+set_target_properties(tacit_static PROPERTIES OUTPUT_NAME tacit)
+foreach(library tacit tacit_static)
+  set_target_properties(${library} PROPERTIES LINKER_LANGUAGE C)
+  target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+target_link_libraries(tacit PRIVATE m)
+target_link_libraries(tacit_static INTERFACE m)
+
+add_executable(tacit_command src/cli/main.c)
+tacit_compile(tacit_command)
+target_link_libraries(tacit_command PRIVATE tc_cli)
+set_target_properties(tacit_command PROPERTIES OUTPUT_NAME tacit)
+
+# The command writes its own man pages, from the tables that its parser and --help use.
+set(man_stamp ${PROJECT_BINARY_DIR}/man/stamp)
+add_custom_command(
+  OUTPUT ${man_stamp}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man/man1
+  COMMAND tacit_command help --write-man ${PROJECT_BINARY_DIR}/man/man1
+  COMMAND ${CMAKE_COMMAND} -E touch ${man_stamp}
+  DEPENDS tacit_command
+  VERBATIM)
+add_custom_target(man ALL DEPENDS ${man_stamp})
+
+install(TARGETS tacit tacit_static EXPORT tacit)
+install(TARGETS tacit_command)
+install(DIRECTORY include/tacit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tacit)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tacit-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT tacit NAMESPACE tacit:: FILE tacit-config.cmake DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/tacit-config-version.cmake DESTINATION ${package_dir})
+
+# Relative to the .pc file, so that an installed tree may be moved.
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/tacit.pc.in tacit.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tacit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
