@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 typedef struct tc_monitor {
-    bool (*interrupted)(void *context);                                  /* NULL: never */
-    void (*progress)(void *context, const char *what, double fraction);  /* NULL: nobody listens; fraction 0 to 1 */
+    bool (*interrupted)(void *context);                                 /* NULL: never */
+    void (*progress)(void *context, const char *what, double fraction); /* NULL: nobody listens; fraction 0 to 1 */
     void *context;
 } tc_monitor;
 

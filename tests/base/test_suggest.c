@@ -8,8 +8,9 @@ static const size_t name_count = sizeof names / sizeof names[0];
 
 static void one_slip_finds_the_name(void **state) {
     (void)state;
-    static const char *const slips[][2] = {{"feder", "feeder"}, {"feeeder", "feeder"}, {"feedar", "feeder"}, {"efeder", "feeder"},
-                                           {"hoem", "home"},    {"sumqs", "sumsq"},    {"prev", "pref"},     {"norn", "norm"}};
+    static const char *const slips[][2] = {{"feder", "feeder"},  {"feeeder", "feeder"}, {"feedar", "feeder"},
+                                           {"efeder", "feeder"}, {"hoem", "home"},      {"sumqs", "sumsq"},
+                                           {"prev", "pref"},     {"norn", "norm"}};
     for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
         const char *found = tc_suggest(slips[i][0], names, name_count);
         assert_non_null(found);
@@ -49,10 +50,8 @@ static void very_long_names_are_left_alone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_slip_finds_the_name),
-        cmocka_unit_test(case_alone_is_no_difference),
-        cmocka_unit_test(the_nearest_of_two_wins),
-        cmocka_unit_test(nothing_close_suggests_nothing),
+        cmocka_unit_test(one_slip_finds_the_name),        cmocka_unit_test(case_alone_is_no_difference),
+        cmocka_unit_test(the_nearest_of_two_wins),        cmocka_unit_test(nothing_close_suggests_nothing),
         cmocka_unit_test(very_long_names_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
