@@ -1,0 +1,222 @@
+#include "base/options.h"
+
+#include "base/json.h"
+#include "base/suggest.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct parser {
+    tc_arena *arena;
+    const tc_usage *usage;
+    tc_buffer *messages;
+    tc_arguments *arguments;
+    int argc, next;
+    char *const *argv;
+    bool wrong;
+} parser;
+
+void tc_option_range(const tc_option *option, tc_buffer *out) {
+    char number[32];
+    switch (option->type) {
+    case TC_OPTION_INT:
+    case TC_OPTION_REAL:
+        tc_shortest_number(number, option->least);
+        tc_buffer_printf(out, isinf(option->most) ? "at least %s" : "from %s", number);
+        if (!isinf(option->most)) {
+            tc_shortest_number(number, option->most);
+            tc_buffer_printf(out, " to %s", number);
+        }
+        break;
+    case TC_OPTION_CHOICE:
+        for (size_t i = 0; option->choices[i] != NULL; i++) {
+            if (i > 0)
+                tc_buffer_puts(out, option->choices[i + 1] == NULL ? " or " : ", ");
+            tc_buffer_puts(out, option->choices[i]);
+        }
+        break;
+    case TC_OPTION_FLAG:
+    case TC_OPTION_STRING:
+        break;
+    }
+}
+
+static void complain(parser *p, const char *before, const char *what, const char *after) {
+    tc_buffer_printf(p->messages, "tacit %s: %s%s%s\n", p->usage->name == NULL ? "" : p->usage->name, before, what,
+                     after);
+    p->wrong = true;
+}
+
+static void bad_value(parser *p, const tc_option *option, const char *text) {
+    tc_buffer range = tc_buffer_new(p->arena, 4096);
+    if (option->type == TC_OPTION_INT)
+        tc_buffer_puts(&range, "a whole number ");
+    else if (option->type == TC_OPTION_REAL)
+        tc_buffer_puts(&range, "a number ");
+    tc_option_range(option, &range);
+    complain(p, "", tc_arena_format(p->arena, "--%s wants %s, not '%s'", option->name, tc_buffer_text(&range), text),
+             "");
+}
+
+static bool read_value(const tc_option *option, const char *text, tc_option_value *value) {
+    char *end = NULL;
+    value->text = text;
+    switch (option->type) {
+    case TC_OPTION_FLAG:
+        value->flag = true;
+        return true;
+    case TC_OPTION_STRING:
+        return true;
+    case TC_OPTION_INT:
+        errno = 0;
+        value->integer = strtoll(text, &end, 10);
+        value->real = (double)value->integer;
+        return errno == 0 && end != text && *end == '\0' && value->real >= option->least && value->real <= option->most;
+    case TC_OPTION_REAL:
+        value->real = strtod(text, &end);
+        return end != text && *end == '\0' && isfinite(value->real) && value->real >= option->least &&
+               value->real <= option->most;
+    case TC_OPTION_CHOICE:
+        for (size_t i = 0; option->choices[i] != NULL; i++) {
+            if (strcmp(option->choices[i], text) == 0) {
+                value->choice = i;
+                return true;
+            }
+        }
+        return false;
+    }
+    return false;
+}
+
+static void set(parser *p, const tc_option *option, const char *text) {
+    tc_option_value *value = &p->arguments->values[option - p->usage->options];
+    if (!read_value(option, text, value))
+        bad_value(p, option, text);
+    value->given = true;
+}
+
+/* The argument of an option that needs one: what is attached to it, or the next word. */
+static const char *argument_of(parser *p, const tc_option *option, const char *attached) {
+    if (attached != NULL)
+        return attached;
+    if (p->next < p->argc)
+        return p->argv[p->next++];
+    complain(p, "",
+             tc_arena_format(p->arena, "--%s wants an argument: --%s %s", option->name, option->name, option->argument),
+             "");
+    return NULL;
+}
+
+static void unknown(parser *p, const char *word, const char *name) {
+    const char **names = TC_NEW(p->arena, const char *, p->usage->option_count + 1);
+    for (size_t i = 0; i < p->usage->option_count; i++)
+        names[i] = p->usage->options[i].name;
+    names[p->usage->option_count] = "help";
+    const char *near = name == NULL ? NULL : tc_suggest(name, names, p->usage->option_count + 1);
+    complain(p, "there is no option ", word,
+             near == NULL ? "; --help lists them" : tc_arena_format(p->arena, "; did you mean --%s?", near));
+}
+
+static void read_long(parser *p, const char *word) {
+    const char *equals = strchr(word, '=');
+    size_t length = equals == NULL ? strlen(word + 2) : (size_t)(equals - word - 2);
+    char *name = tc_arena_copy(p->arena, word + 2, length);
+    if (strcmp(name, "help") == 0) {
+        p->arguments->help = true;
+        return;
+    }
+    for (size_t i = 0; i < p->usage->option_count; i++) {
+        const tc_option *option = &p->usage->options[i];
+        if (strcmp(option->name, name) != 0)
+            continue;
+        if (option->type != TC_OPTION_FLAG) {
+            const char *text = argument_of(p, option, equals == NULL ? NULL : equals + 1);
+            if (text != NULL)
+                set(p, option, text);
+        } else if (equals != NULL) {
+            complain(p, "--", name, " takes no argument");
+        } else {
+            set(p, option, "");
+        }
+        return;
+    }
+    unknown(p, tc_arena_format(p->arena, "--%s", name), name);
+}
+
+static const tc_option *by_letter(const tc_usage *usage, char letter) {
+    for (size_t i = 0; i < usage->option_count; i++) {
+        if (usage->options[i].letter == letter)
+            return &usage->options[i];
+    }
+    return NULL;
+}
+
+/* -o DIR, -oDIR, and flags together. */
+static void read_short(parser *p, const char *word) {
+    for (const char *c = word + 1; *c != '\0'; c++) {
+        const tc_option *option = by_letter(p->usage, *c);
+        if (option == NULL && *c == 'h') {
+            p->arguments->help = true;
+        } else if (option == NULL) {
+            unknown(p, tc_arena_format(p->arena, "-%c", *c), NULL);
+            return;
+        } else if (option->type == TC_OPTION_FLAG) {
+            set(p, option, "");
+        } else {
+            const char *text = argument_of(p, option, c[1] == '\0' ? NULL : c + 1);
+            if (text != NULL)
+                set(p, option, text);
+            return;
+        }
+    }
+}
+
+static void check_whole(parser *p) {
+    const tc_usage *usage = p->usage;
+    for (size_t i = 0; i < usage->option_count; i++) {
+        const tc_option *option = &usage->options[i];
+        if (option->required && !p->arguments->values[i].given && !p->wrong)
+            complain(p, "", tc_arena_format(p->arena, "--%s %s is needed", option->name, option->argument), "");
+    }
+    size_t count = p->arguments->operand_count;
+    if (count < usage->least_operands && !p->wrong)
+        complain(p, "missing ", usage->operands, tc_arena_format(p->arena, "; see tacit help %s", usage->name));
+    if (count > usage->most_operands)
+        complain(p, "unexpected argument '", p->arguments->operands[usage->most_operands], "'");
+}
+
+static void set_standards(const tc_usage *usage, tc_arguments *arguments) {
+    for (size_t i = 0; i < usage->option_count; i++) {
+        const tc_option *option = &usage->options[i];
+        if (option->standard != NULL && option->type != TC_OPTION_FLAG)
+            (void)read_value(option, option->standard, &arguments->values[i]);
+    }
+}
+
+tc_status tc_options_parse(tc_arena *arena, const tc_usage *usage, int argc, char *const *argv, tc_buffer *messages,
+                           tc_arguments *arguments) {
+    *arguments = (tc_arguments){
+        .values = TC_NEW(arena, tc_option_value, usage->option_count),
+        .operands = TC_NEW(arena, const char *, argc < 0 ? 0 : (size_t)argc),
+    };
+    set_standards(usage, arguments);
+    parser p = {
+        .arena = arena, .usage = usage, .messages = messages, .arguments = arguments, .argc = argc, .argv = argv};
+    bool only_operands = false;
+    while (p.next < argc && !arguments->help) {
+        const char *word = argv[p.next++];
+        if (only_operands || word[0] != '-' || word[1] == '\0')
+            arguments->operands[arguments->operand_count++] = word;
+        else if (strcmp(word, "--") == 0)
+            only_operands = true;
+        else if (word[1] == '-')
+            read_long(&p, word);
+        else
+            read_short(&p, word);
+    }
+    if (!arguments->help)
+        check_whole(&p);
+    return p.wrong && !arguments->help ? TC_BAD_USAGE : TC_OK;
+}

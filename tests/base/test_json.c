@@ -1,0 +1,117 @@
+#include "base/json.h"
+#include "support/cmocka.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tc_arena *arena;
+static tc_buffer out;
+
+static int begin(void **state) {
+    (void)state;
+    arena = tc_arena_new(0);
+    if (arena != NULL)
+        out = tc_buffer_new(arena, 100000);
+    return arena == NULL;
+}
+
+static int end(void **state) {
+    (void)state;
+    tc_arena_free(arena);
+    return 0;
+}
+
+static void commas_and_indentation_come_by_themselves(void **state) {
+    (void)state;
+    tc_json json = tc_json_new(&out);
+    tc_json_open_object(&json, NULL);
+    tc_json_count(&json, "agents", 2);
+    tc_json_open_array(&json, "list");
+    tc_json_bool(&json, NULL, true);
+    tc_json_null(&json, NULL);
+    tc_json_close_array(&json);
+    tc_json_open_object(&json, "empty");
+    tc_json_close_object(&json);
+    tc_json_numbers(&json, "x", (const double[]){1, 0.1}, 2);
+    tc_json_close_object(&json);
+    assert_string_equal(tc_buffer_text(&out), "{\n  \"agents\": 2,\n  \"list\": [\n    true,\n    null\n  ],\n"
+                                              "  \"empty\": {},\n  \"x\": [1, 0.1]\n}\n");
+}
+
+static void strings_are_escaped(void **state) {
+    (void)state;
+    tc_json json = tc_json_new(&out);
+    tc_json_string(&json, NULL, "a\"b\\c\nd\te\x01\x7f");
+    assert_string_equal(tc_buffer_text(&out), "\"a\\\"b\\\\c\\nd\\te\\u0001\\u007f\"");
+}
+
+static void what_is_not_a_number_becomes_null(void **state) {
+    (void)state;
+    tc_json json = tc_json_new(&out);
+    tc_json_numbers(&json, NULL, (const double[]){INFINITY, -INFINITY, (double)NAN}, 3);
+    assert_string_equal(tc_buffer_text(&out), "[null, null, null]");
+}
+
+static void every_double_reads_back_the_same(void **state) {
+    (void)state;
+    uint64_t bits = 88172645463325252u;
+    double extremes[] = {0.0, -0.0, 0.1, 1.0 / 3.0, DBL_MAX, DBL_MIN, DBL_TRUE_MIN, 9007199254740993.0, 13.19};
+    for (size_t i = 0; i < 20000; i++) {
+        double value;
+        bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+        memcpy(&value, &bits, sizeof value);
+        if (i < sizeof extremes / sizeof extremes[0])
+            value = extremes[i];
+        if (!isfinite(value))
+            continue;
+        char text[32];
+        tc_shortest_number(text, value);
+        double back = strtod(text, NULL);
+        assert_memory_equal(&back, &value, sizeof value);
+        assert_true(strlen(text) <= 24);
+    }
+}
+
+static void nesting_beyond_the_limit_escapes(void **state) {
+    (void)state;
+    tc_json json = tc_json_new(&out);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        for (int i = 0; i < 1000; i++)
+            tc_json_open_array(&json, NULL);
+    }
+    tc_escape_end(arena, &escape);
+    assert_int_equal(status, TC_INTERNAL);
+}
+
+static void a_buffer_grows_to_its_limit_and_escapes_beyond(void **state) {
+    (void)state;
+    tc_buffer small = tc_buffer_new(arena, 1000);
+    assert_string_equal(tc_buffer_text(&small), "");
+    for (int i = 0; i < 99; i++)
+        tc_buffer_printf(&small, "%010d", i);
+    assert_int_equal(small.length, 990);
+    assert_int_equal(strlen(tc_buffer_text(&small)), 990);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        tc_buffer_puts(&small, "eleven more");
+    tc_escape_end(arena, &escape);
+    assert_int_equal(status, TC_TOO_LARGE);
+    assert_int_equal(small.length, 990);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(commas_and_indentation_come_by_themselves, begin, end),
+        cmocka_unit_test_setup_teardown(strings_are_escaped, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_not_a_number_becomes_null, begin, end),
+        cmocka_unit_test_setup_teardown(every_double_reads_back_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(nesting_beyond_the_limit_escapes, begin, end),
+        cmocka_unit_test_setup_teardown(a_buffer_grows_to_its_limit_and_escapes_beyond, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
