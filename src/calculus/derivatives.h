@@ -52,7 +52,7 @@ tc_derivatives *tc_derive(tc_arena *arena, tc_model *model);
 
 /* Reverse mode on one root: the non-zero partial derivatives with respect to its leaves of the kind op
  * (TC_STATE, or TC_COORD and TC_SUM together when op is TC_SUM). Returns how many; *leaves and *partials are in arena,
- * sorted by leaf. */
+ * sorted by index, sums before coordinates. For many roots of one DAG use calculus/differentiate.h. */
 size_t tc_gradient(tc_arena *arena, tc_dag *dag, tc_expr root, tc_op op, tc_expr **leaves, tc_expr **partials);
 
 #endif

@@ -5,7 +5,8 @@
  *   state[c][lane]   component c            data[d][lane]   data column d
  *   coords[i]        coordinate i of the ensemble           sums[r]   inner sum r       (outer; the same in all lanes)
  * Unused inputs may be NULL. Three evaluators share the tape: double for speed, long double for the reference
- * solution, intervals for certificates. Outputs: out[root][lane]. */
+ * solution, intervals for certificates. Outputs: out[root][lane]; the rows are written while the tape runs and must
+ * not overlap each other, the inputs or the work area. */
 #ifndef TC_CALCULUS_TAPE_H
 #define TC_CALCULUS_TAPE_H
 

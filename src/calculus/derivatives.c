@@ -1,0 +1,164 @@
+#include "calculus/differentiate.h"
+
+#include <stdlib.h>
+
+/* A growing list of derivatives in the result's arena. */
+typedef struct lists {
+    tc_arena *arena;
+    tc_differentiator *differentiator;
+    tc_dag *dag;
+    tc_op op;
+    const tc_derivatives *outer; /* maps ranks to columns for outer expressions; NULL for bodies */
+    size_t sum_count;
+    tc_first *first;
+    size_t first_count, first_capacity;
+    tc_second *second;
+    size_t second_count, second_capacity;
+} lists;
+
+static uint32_t column_of(const lists *l, const tc_partial *partial) {
+    const tc_node *leaf = &l->dag->nodes[partial->leaf];
+    if (leaf->op != TC_COORD)
+        return (uint32_t)leaf->u.index;
+    size_t low = l->sum_count, high = l->outer->input_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (l->outer->inputs[middle].index <= leaf->u.index)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+static void add_first(lists *l, tc_first entry) {
+    if (l->first_count == l->first_capacity) {
+        size_t capacity = l->first_capacity * 2 + 16;
+        l->first = tc_arena_grow(l->arena, l->first, l->first_count, capacity, sizeof *l->first);
+        l->first_capacity = capacity;
+    }
+    l->first[l->first_count++] = entry;
+}
+
+static void add_second(lists *l, tc_second entry) {
+    if (l->second_count >= l->dag->limit)
+        tc_raise(l->arena, TC_TOO_LARGE);
+    if (l->second_count == l->second_capacity) {
+        size_t capacity = l->second_capacity * 2 + 16;
+        l->second = tc_arena_grow(l->arena, l->second, l->second_count, capacity, sizeof *l->second);
+        l->second_capacity = capacity;
+    }
+    l->second[l->second_count++] = entry;
+}
+
+/* The gradient of one root, then of each of its entries the part up to the diagonal. */
+static void derive_root(lists *l, uint32_t row, tc_expr root) {
+    size_t begin = l->first_count, count;
+    const tc_partial *partials = tc_differentiate(l->differentiator, root, l->op, UINT64_MAX, &count);
+    uint64_t *ranks = TC_NEW(l->arena, uint64_t, count);
+    for (size_t i = 0; i < count; i++) {
+        ranks[i] = partials[i].rank;
+        add_first(l, (tc_first){.row = row, .column = column_of(l, &partials[i]), .value = partials[i].value});
+    }
+    for (size_t i = 0; i < count; i++) {
+        tc_first first = l->first[begin + i];
+        size_t others;
+        partials = tc_differentiate(l->differentiator, first.value, l->op, ranks[i], &others);
+        for (size_t k = 0; k < others; k++)
+            add_second(l, (tc_second){.row = row,
+                                      .column = first.column,
+                                      .other = column_of(l, &partials[k]),
+                                      .value = partials[k].value});
+    }
+}
+
+static lists new_lists(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator, tc_op op,
+                       const tc_derivatives *outer) {
+    return (lists){.arena = arena,
+                   .differentiator = differentiator,
+                   .dag = model->dag,
+                   .op = op,
+                   .outer = outer,
+                   .sum_count = model->sum_count};
+}
+
+static void derive_family(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator, size_t family,
+                          tc_family_derivatives *result) {
+    lists l = new_lists(arena, model, differentiator, TC_STATE, NULL);
+    if (model->families[family].objective != TC_NO_EXPR)
+        derive_root(&l, 0, model->families[family].objective);
+    result->objective_first = l.first;
+    result->objective_first_count = l.first_count;
+    result->objective_second = l.second;
+    result->objective_second_count = l.second_count;
+
+    l = new_lists(arena, model, differentiator, TC_STATE, NULL);
+    for (size_t b = 0; b < result->body_count; b++)
+        derive_root(&l, (uint32_t)b, result->bodies[b]);
+    result->body_first = l.first;
+    result->body_first_count = l.first_count;
+    result->body_second = l.second;
+    result->body_second_count = l.second_count;
+}
+
+/* Which sums run over which family. */
+static void assign_bodies(tc_arena *arena, const tc_model *model, tc_family_derivatives *families) {
+    for (size_t r = 0; r < model->sum_count; r++)
+        families[model->sums[r].family].body_count++;
+    for (size_t f = 0; f < model->family_count; f++) {
+        families[f].sums = TC_NEW(arena, uint32_t, families[f].body_count);
+        families[f].bodies = TC_NEW(arena, tc_expr, families[f].body_count);
+        families[f].body_count = 0;
+    }
+    for (size_t r = 0; r < model->sum_count; r++) {
+        tc_family_derivatives *family = &families[model->sums[r].family];
+        family->sums[family->body_count] = (uint32_t)r;
+        family->bodies[family->body_count++] = model->sums[r].body;
+    }
+}
+
+static int by_index(const void *x, const void *y) {
+    const tc_outer_input *a = x, *b = y;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void find_inputs(tc_arena *arena, const tc_model *model, tc_derivatives *result) {
+    tc_expr *roots = TC_NEW(arena, tc_expr, model->constraint_count);
+    for (size_t j = 0; j < model->constraint_count; j++)
+        roots[j] = model->constraints[j].outer;
+    size_t count, coords = 0;
+    const tc_expr *order = tc_reachable(arena, model->dag, roots, model->constraint_count, &count);
+    for (size_t i = 0; i < count; i++)
+        coords += model->dag->nodes[order[i]].op == TC_COORD;
+    result->inputs = TC_NEW(arena, tc_outer_input, model->sum_count + coords);
+    for (size_t r = 0; r < model->sum_count; r++)
+        result->inputs[r] = (tc_outer_input){.op = TC_SUM, .index = r, .leaf = tc_sum(model->dag, r)};
+    result->input_count = model->sum_count;
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *n = &model->dag->nodes[order[i]];
+        if (n->op == TC_COORD)
+            result->inputs[result->input_count++] =
+                (tc_outer_input){.op = TC_COORD, .index = n->u.index, .leaf = order[i]};
+    }
+    if (coords > 1)
+        qsort(result->inputs + model->sum_count, coords, sizeof *result->inputs, by_index);
+}
+
+tc_derivatives *tc_derive(tc_arena *arena, tc_model *model) {
+    tc_derivatives *result = TC_NEW(arena, tc_derivatives, 1);
+    tc_differentiator *differentiator = tc_differentiator_new(arena, model->dag);
+    result->families = TC_NEW(arena, tc_family_derivatives, model->family_count);
+    assign_bodies(arena, model, result->families);
+    for (size_t f = 0; f < model->family_count; f++)
+        derive_family(arena, model, differentiator, f, &result->families[f]);
+
+    find_inputs(arena, model, result);
+    lists l = new_lists(arena, model, differentiator, TC_SUM, result);
+    for (size_t j = 0; j < model->constraint_count; j++)
+        derive_root(&l, (uint32_t)j, model->constraints[j].outer);
+    result->outer_first = l.first;
+    result->outer_first_count = l.first_count;
+    result->outer_second = l.second;
+    result->outer_second_count = l.second_count;
+    return result;
+}

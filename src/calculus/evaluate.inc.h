@@ -1,0 +1,145 @@
+/* One evaluator for every kind of number; included once for each, with these defined:
+ *   NUMBER                 the type                      INPUTS     its inputs
+ *   EVALUATE               the function's name           FROM_DATA(x), FROM_DOUBLE(x)   a datum, a constant
+ *   ADD, SUB, MUL, DIV, NEGATE, SQUARE, POWER_WHOLE, POWER_REAL, EXP, LOG, SQRT, HUBER, CLAMP, INSIDE
+ *   LSE(arguments, count), SOFTMAX(arguments, count, index)
+ *   DATA_ROWS_ARE_NUMBERS  where data need no conversion
+ * The operation is chosen outside the loop over lanes, so that the compiler can vectorise the loop. */
+
+/* The entry of one lane of an operand. */
+static NUMBER entry_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, size_t lane, const NUMBER *work,
+                       NUMBER *const *out, tc_place place) {
+    switch ((tc_place_kind)place.kind) {
+    case TC_IN_SLOT:
+        return work[(size_t)place.index * lanes + lane];
+    case TC_IN_OUTPUT:
+        return out[place.index][lane];
+    case TC_IN_STATE:
+        return inputs->state[place.index][lane];
+    case TC_IN_DATA:
+        return FROM_DATA(inputs->data[place.index][lane]);
+    case TC_IN_COORDS:
+        return inputs->coords[place.index];
+    case TC_IN_SUMS:
+        return inputs->sums[place.index];
+    case TC_IN_CONSTANTS:
+    default:
+        return FROM_DOUBLE(tape->constants[place.index]);
+    }
+}
+
+/* The row of lanes of an operand: where it lives, or spread into spare. */
+static const NUMBER *row_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, const NUMBER *work,
+                            NUMBER *const *out, tc_place place, NUMBER spare[TC_LANES]) {
+    switch ((tc_place_kind)place.kind) {
+    case TC_IN_SLOT:
+        return work + (size_t)place.index * lanes;
+    case TC_IN_OUTPUT:
+        return out[place.index];
+    case TC_IN_STATE:
+        return inputs->state[place.index];
+    case TC_IN_DATA:
+#ifdef DATA_ROWS_ARE_NUMBERS
+        return inputs->data[place.index];
+#else
+        for (size_t lane = 0; lane < lanes; lane++)
+            spare[lane] = FROM_DATA(inputs->data[place.index][lane]);
+        return spare;
+#endif
+    case TC_IN_COORDS:
+    case TC_IN_SUMS:
+    case TC_IN_CONSTANTS:
+    default:
+        break;
+    }
+    NUMBER value = entry_of(tape, inputs, lanes, 0, work, out, place);
+    for (size_t lane = 0; lane < lanes; lane++)
+        spare[lane] = value;
+    return spare;
+}
+
+#define EACH_LANE(formula)                                                                                             \
+    for (size_t lane = 0; lane < lanes; lane++) {                                                                      \
+        NUMBER x = a[lane], y = b[lane];                                                                               \
+        (void)x;                                                                                                       \
+        (void)y;                                                                                                       \
+        r[lane] = (formula);                                                                                           \
+    }                                                                                                                  \
+    break
+
+static void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *restrict r, const NUMBER *restrict a,
+                       const NUMBER *restrict b) {
+    switch ((tc_op)instruction->op) {
+    case TC_ADD:
+        EACH_LANE(ADD(x, y));
+    case TC_SUB:
+        EACH_LANE(SUB(x, y));
+    case TC_MUL:
+        EACH_LANE(MUL(x, y));
+    case TC_DIV:
+        EACH_LANE(DIV(x, y));
+    case TC_NEG:
+        EACH_LANE(NEGATE(x));
+    case TC_POWI:
+        if (instruction->u.exponent == 2) {
+            EACH_LANE(SQUARE(x));
+        }
+        EACH_LANE(POWER_WHOLE(x, instruction->u.exponent));
+    case TC_POWR:
+        EACH_LANE(POWER_REAL(x, instruction->u.value));
+    case TC_EXP:
+        EACH_LANE(EXP(x));
+    case TC_LOG:
+        EACH_LANE(LOG(x));
+    case TC_SQRT:
+        EACH_LANE(SQRT(x));
+    case TC_HUBER:
+        EACH_LANE(HUBER(x, y));
+    case TC_CLAMP:
+        EACH_LANE(CLAMP(x, y));
+    case TC_INSIDE:
+        EACH_LANE(INSIDE(x, y));
+    case TC_CONST:
+    case TC_DATA:
+    case TC_STATE:
+    case TC_COORD:
+    case TC_SUM:
+        EACH_LANE(x);
+    case TC_LSE:
+    case TC_SOFTMAX:
+    default:
+        break; /* run_nary */
+    }
+}
+
+static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
+                     const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, NUMBER *restrict gathered) {
+    const tc_place *arguments = tape->arguments + instruction->a.index;
+    size_t count = instruction->b.index;
+    for (size_t lane = 0; lane < lanes; lane++) {
+        for (size_t i = 0; i < count; i++)
+            gathered[i] = entry_of(tape, inputs, lanes, lane, work, out, arguments[i]);
+        r[lane] = instruction->op == TC_LSE ? LSE(gathered, count)
+                                            : SOFTMAX(gathered, count, (size_t)instruction->u.index);
+    }
+}
+
+void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *work, NUMBER *const *out) {
+    NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
+    for (size_t at = 0; at < tape->code_count; at++) {
+        const tc_instruction *instruction = &tape->code[at];
+        tc_place target = instruction->target;
+        NUMBER *r = target.kind == TC_IN_SLOT ? work + (size_t)target.index * lanes : out[target.index];
+        if (instruction->op == TC_LSE || instruction->op == TC_SOFTMAX) {
+            run_nary(tape, inputs, instruction, lanes, work, out, r, work + tape->slot_count * lanes);
+            continue;
+        }
+        const NUMBER *a = row_of(tape, inputs, lanes, work, out, instruction->a, spare_a);
+        const NUMBER *b = a;
+        if (instruction->b.kind != instruction->a.kind || instruction->b.index != instruction->a.index)
+            b = row_of(tape, inputs, lanes, work, out, instruction->b, spare_b);
+        run_scalar(instruction, lanes, r, a, b);
+    }
+}
+
+#undef EACH_LANE

@@ -1,0 +1,66 @@
+/* The operations of evaluate.inc.h for a binary floating-point type NUMBER, whose elementary functions are MATH(exp)
+ * and so on. Outside a function's domain the result is what IEEE arithmetic gives: NaN or an infinity. */
+
+/* Repeated squaring errs by less than |n| units in the last place; beyond LARGEST_CHAIN the library is better. */
+static NUMBER whole_power(NUMBER x, int64_t n) {
+    enum { LARGEST_CHAIN = 16 };
+    if (n > LARGEST_CHAIN || n < -LARGEST_CHAIN)
+        return MATH(pow)(x, (NUMBER)n);
+    NUMBER power = 1, base = x;
+    for (uint64_t rest = (uint64_t)(n < 0 ? -n : n); rest > 0; rest >>= 1) {
+        if (rest & 1)
+            power *= base;
+        if (rest > 1)
+            base *= base;
+    }
+    return n < 0 ? 1 / power : power;
+}
+
+static NUMBER huber(NUMBER x, NUMBER threshold) {
+    NUMBER size = MATH(fabs)(x);
+    return size <= threshold ? x * x / 2 : threshold * (size - threshold / 2);
+}
+
+static NUMBER clamp(NUMBER x, NUMBER threshold) { return x > threshold ? threshold : x < -threshold ? -threshold : x; }
+
+static NUMBER inside(NUMBER x, NUMBER threshold) { return MATH(fabs)(x) < threshold ? 1 : 0; }
+
+/* Shifted by the largest argument: no exponential overflows. */
+static NUMBER log_sum_exp(const NUMBER *arguments, size_t count) {
+    NUMBER largest = arguments[0], sum = 0;
+    for (size_t i = 1; i < count; i++)
+        largest = arguments[i] > largest ? arguments[i] : largest;
+    if (isinf(largest))
+        return largest;
+    for (size_t i = 0; i < count; i++)
+        sum += MATH(exp)(arguments[i] - largest);
+    return largest + MATH(log)(sum);
+}
+
+static NUMBER softmax(const NUMBER *arguments, size_t count, size_t index) {
+    NUMBER sum = 1;
+    for (size_t i = 0; i < count; i++)
+        sum += i == index ? 0 : MATH(exp)(arguments[i] - arguments[index]);
+    return 1 / sum;
+}
+
+#define FROM_DATA(x) ((NUMBER)(x))
+#define FROM_DOUBLE(x) ((NUMBER)(x))
+#define ADD(x, y) ((x) + (y))
+#define SUB(x, y) ((x) - (y))
+#define MUL(x, y) ((x) * (y))
+#define DIV(x, y) ((x) / (y))
+#define NEGATE(x) (-(x))
+#define SQUARE(x) ((x) * (x))
+#define POWER_WHOLE(x, n) whole_power((x), (n))
+#define POWER_REAL(x, p) MATH(pow)((x), (NUMBER)(p))
+#define EXP(x) MATH(exp)(x)
+#define LOG(x) MATH(log)(x)
+#define SQRT(x) MATH(sqrt)(x)
+#define HUBER(x, y) huber((x), (y))
+#define CLAMP(x, y) clamp((x), (y))
+#define INSIDE(x, y) inside((x), (y))
+#define LSE(arguments, count) log_sum_exp((arguments), (count))
+#define SOFTMAX(arguments, count, index) softmax((arguments), (count), (index))
+
+#include "calculus/evaluate.inc.h"
