@@ -39,8 +39,7 @@ void tc_program_help(tc_buffer *out) {
     tc_buffer_puts(out, "\nOptions:\n  --help    show this; `tacit help COMMAND` says more about a command\n"
                         "  --version print the version\n\nExit codes:\n");
     for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++) {
-        tc_buffer_printf(out, "  %s  ", exit_codes[i][0]);
-        tc_buffer_printf(out, "%s\n", exit_codes[i][1]);
+        tc_options_wrap(out, tc_arena_format(out->arena, "%s %s", exit_codes[i][0], exit_codes[i][1]), 2);
     }
 }
 

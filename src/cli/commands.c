@@ -72,13 +72,11 @@ static tc_status print_all(tc_cli *cli, tc_status status) {
         (void)fputs(cli->messages.text, stderr);
     else if (status != TC_OK)
         (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
-    if (cli->output.length > 0 && fwrite(cli->output.text, 1, cli->output.length, stdout) != cli->output.length)
-        status = TC_CANNOT_WRITE;
-    if (fflush(stdout) != 0)
-        status = TC_CANNOT_WRITE;
-    if (status == TC_CANNOT_WRITE)
-        (void)fputs("tacit: standard output cannot be written\n", stderr);
-    return status;
+    size_t written = cli->output.length == 0 ? 0 : fwrite(cli->output.text, 1, cli->output.length, stdout);
+    if (fflush(stdout) == 0 && written == cli->output.length)
+        return status;
+    (void)fputs("tacit: standard output cannot be written\n", stderr);
+    return TC_CANNOT_WRITE;
 }
 
 static int run_in(tc_cli *cli, int argc, char *const *argv) {
