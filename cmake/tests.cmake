@@ -1,6 +1,7 @@
 # Tests of the whole: beyond those of the folders.
 
 tacit_script_test(layering/includes ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/layering/check_includes.py)
+tacit_script_test(script/bootstrap ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/script/bootstrap.py)
 
 if(TARGET tacit_command)
   # Fails the n-th allocation of check and solve, for every n.
