@@ -112,13 +112,13 @@ tc_interval tc_isqrt(tc_interval a) {
 /* Grows with |a| and, for fixed a, with the threshold: its slope there is |a| - threshold beyond it, 0 inside. */
 static double huber_down(double size, double threshold) {
     if (size <= threshold)
-        return tc_mul_down(0.5, tc_mul_down(size, size));
+        return tc_mul_down(tc_mul_down(0.5, size), size);
     return tc_mul_down(threshold, tc_add_down(size, -tc_mul_up(0.5, threshold)));
 }
 
 static double huber_up(double size, double threshold) {
     if (size <= threshold)
-        return tc_mul_up(0.5, tc_mul_up(size, size));
+        return tc_mul_up(tc_mul_up(0.5, size), size);
     return tc_mul_up(threshold, tc_add_up(size, -tc_mul_down(0.5, threshold)));
 }
 
