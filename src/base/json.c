@@ -80,7 +80,7 @@ static void begin(tc_json *json, const char *key) {
     }
 }
 
-static void open(tc_json *json, const char *key, const char *bracket) {
+static void open_bracket(tc_json *json, const char *key, const char *bracket) {
     begin(json, key);
     tc_buffer_puts(json->out, bracket);
     if (json->depth + 1 >= sizeof json->has_items / sizeof json->has_items[0])
@@ -88,7 +88,7 @@ static void open(tc_json *json, const char *key, const char *bracket) {
     json->has_items[++json->depth] = false;
 }
 
-static void close(tc_json *json, const char *bracket) {
+static void close_bracket(tc_json *json, const char *bracket) {
     bool had_items = json->has_items[json->depth--];
     if (had_items)
         new_line(json);
@@ -97,10 +97,10 @@ static void close(tc_json *json, const char *bracket) {
         tc_buffer_puts(json->out, "\n");
 }
 
-void tc_json_open_object(tc_json *json, const char *key) { open(json, key, "{"); }
-void tc_json_close_object(tc_json *json) { close(json, "}"); }
-void tc_json_open_array(tc_json *json, const char *key) { open(json, key, "["); }
-void tc_json_close_array(tc_json *json) { close(json, "]"); }
+void tc_json_open_object(tc_json *json, const char *key) { open_bracket(json, key, "{"); }
+void tc_json_close_object(tc_json *json) { close_bracket(json, "}"); }
+void tc_json_open_array(tc_json *json, const char *key) { open_bracket(json, key, "["); }
+void tc_json_close_array(tc_json *json) { close_bracket(json, "]"); }
 
 void tc_json_string(tc_json *json, const char *key, const char *value) {
     begin(json, key);

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -162,6 +163,15 @@ class Answers(unittest.TestCase):
             done = tacit("check", path, "--json")
             self.assertEqual(done.returncode, 1)
             self.assertIs(json.loads(done.stdout)["assumptions"]["objectives"]["holds"], False)
+
+    def test_progress_on_a_terminal_leaves_the_answer_alone(self):
+        ours, theirs = pty.openpty()
+        done = subprocess.run([TACIT, "check", str(SOURCE / "examples/ev.tacit"), "--json"], stdout=subprocess.PIPE,
+                              stderr=theirs, text=True, timeout=300)
+        os.close(theirs)
+        os.close(ours)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(json.loads(done.stdout)["agents"], 1000)
 
     def test_an_interrupt_prints_the_best_so_far(self):
         process = subprocess.Popen([TACIT, "solve", str(SOURCE / "examples/ev.tacit"), "--json"],
