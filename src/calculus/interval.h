@@ -1,6 +1,11 @@
 /* Intervals that contain the truth: every operation rounds outward, without touching the rounding mode.
  * Where an operation is exact in double (error-free transformations tell), its bound does not move, so whole numbers
- * stay whole. An operation outside its domain (log of [-1, 2]) gives the whole line. Never NaN, never empty. */
+ * stay whole. An operation outside its domain (log of [-1, 2]) gives the whole line; at the edge of it, a half line
+ * (1 / [0, 1] = [1, infinity]). Never NaN, never empty.
+ *
+ * An enclosure of an expression holds at every point of the box where the expression is defined. That it is defined,
+ * and differentiable, everywhere on the box follows only when the enclosures are finite: log(x^2) on [-1, 1] has the
+ * second derivative [-infinity, -2], yet is not concave there. So reason from derivatives with finite bounds only. */
 #ifndef TC_CALCULUS_INTERVAL_H
 #define TC_CALCULUS_INTERVAL_H
 

@@ -41,6 +41,8 @@ tc_interval tc_ipowi(tc_interval a, int64_t exponent) {
         return tc_point(1);
     if (exponent > 0)
         return positive_power(a, (uint64_t)exponent);
+    if (a.lo < 0 && a.hi > 0)
+        return tc_whole_line(); /* a pole inside; for an even power the quotient would not show it */
     return tc_idiv(tc_point(1), positive_power(a, (uint64_t)-exponent));
 }
 

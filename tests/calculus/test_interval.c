@@ -256,7 +256,8 @@ static void the_edges_of_the_domains_are_kept(void **state) {
     is(tc_ipowi(I(-2, 3), 2), 0, 9);
     is(tc_ipowi(I(-2, 3), 3), -8, 27);
     is(tc_ipowi(I(-3, -2), 3), -27, -8);
-    is(tc_ipowi(I(-2, 4), -2), 0x1p-4, inf);
+    is(tc_ipowi(I(-2, 4), -2), -inf, inf);
+    is(tc_ipowi(I(0, 4), -2), 0x1p-4, inf);
     is(tc_ipowi(I(-2, 4), -1), -inf, inf);
     is(tc_ipowi(I(0, 4), -1), 0.25, inf);
     is(tc_ipowi(I(-4, 0), -3), -inf, -0x1p-6);
