@@ -109,14 +109,16 @@ static void text_states(const tc_model *model, const tc_reference *solution, boo
     text_left_out(out, model->agent_count - shown);
 }
 
+/* Multipliers that are zero but for rounding are not worth a line. */
 static void text_multipliers(const tc_model *model, const tc_reference *solution, bool full, tc_buffer *out) {
+    double least = solution->residual > 1e-12 * solution->norm_mu ? solution->residual : 1e-12 * solution->norm_mu;
     size_t active = 0;
     for (size_t j = 0; j < model->constraint_count; j++)
-        active += solution->mu[j] > 0;
-    tc_buffer_printf(out, "\nmultipliers: %zu of %zu are positive\n", active, model->constraint_count);
+        active += solution->mu[j] > least;
+    tc_buffer_printf(out, "\nmultipliers: %zu of %zu constraints have a price\n", active, model->constraint_count);
     size_t shown = 0;
     for (size_t j = 0; j < model->constraint_count && (full || shown < SHOWN_CONSTRAINTS); j++) {
-        if (!(solution->mu[j] > 0) && !full)
+        if (!(solution->mu[j] > least) && !full)
             continue;
         text_name(out, model->constraints[j].name);
         tc_buffer_printf(out, "%10.4g\n", solution->mu[j]);
