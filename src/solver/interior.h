@@ -52,5 +52,8 @@ tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_o
 /* Read the iterate: states by coordinate, multipliers in the problem's units. */
 void tc_interior_states(const tc_interior *solver, double *x);
 void tc_interior_multipliers(const tc_interior *solver, double *mu);
+/* The states of the first block (tc_interior_agent), and how much one variable can change f across its box. */
+void tc_interior_block(const tc_interior *solver, tc_real *x);
+tc_real tc_interior_range(const tc_interior *solver);
 
 #endif

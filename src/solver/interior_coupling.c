@@ -125,6 +125,7 @@ void tc_coupling_init(tc_interior *solver, const tc_model *model, const tc_deriv
     coupling->order = TC_NEW(solver->arena, size_t, size);
     coupling->unknown = reals(solver, size);
     coupling->scratch = reals(solver, size);
+    coupling->unit = reals(solver, size);
     for (size_t j = 0; j < m; j++)
         coupling->row_scale[j] = 1;
 }
@@ -141,8 +142,9 @@ bool tc_coupling_evaluate(tc_interior *solver) {
         coupling->g[j] = coupling->row_scale[j] * coupling->outputs[j];
         if (solver->goal == TC_GOAL_MARGIN)
             coupling->g[j] -= coupling->row_scale[j] * coupling->inputs[coupling->q - 1];
-        coupling->residual[j] = coupling->g[j] + coupling->trial_slack[j] -
-                                coupling->weight[j] * (coupling->trial_mu[j] - coupling->center[j]);
+        tc_real value = coupling->g[j] - coupling->weight[j] * (coupling->trial_mu[j] - coupling->center[j]);
+        tc_adopt_slack(&coupling->trial_slack[j], value, 1);
+        coupling->residual[j] = value + coupling->trial_slack[j];
         finite += coupling->g[j];
         solver->residual = fmaxl(solver->residual, fabsl(coupling->residual[j]));
         solver->gap += coupling->trial_mu[j] * coupling->trial_slack[j];
@@ -191,6 +193,26 @@ static void add_column(tc_coupling *coupling, size_t to, size_t from, tc_real fa
         coupling->matrix[r * size + to] += coupling->schur[r * q + from] * factor;
 }
 
+/* S can be huge where a block is flat, D where a constraint is idle: inputs and multipliers are measured in units that
+ * make both about 1. */
+static void balance(tc_coupling *coupling) {
+    size_t q = coupling->q;
+    tc_real *unit = coupling->unit;
+    for (size_t j = 0; j < coupling->m; j++)
+        unit[q + j] = price_diagonal(coupling, j);
+    for (size_t e = 0; e < coupling->entry_count; e++) {
+        uint32_t r = coupling->entry_column[e];
+        unit[q + coupling->entry_row[e]] += coupling->first[e] * coupling->first[e] * coupling->schur[r * q + r];
+    }
+    for (size_t r = 0; r < q; r++)
+        unit[r] = sqrtl(1 + coupling->schur[r * q + r]);
+    for (size_t j = 0; j < coupling->m; j++)
+        unit[q + j] = 1 / sqrtl(unit[q + j]);
+    for (size_t r = 0; r < q + coupling->m; r++)
+        for (size_t s = 0; s < q + coupling->m; s++)
+            coupling->matrix[r * (q + coupling->m) + s] *= (r < q ? 1 / unit[r] : unit[r]) * unit[s];
+}
+
 /* [I + S C, S A'; A, -D] */
 static void assemble_curved(tc_coupling *coupling) {
     size_t q = coupling->q, size = q + coupling->m;
@@ -212,6 +234,7 @@ static void assemble_curved(tc_coupling *coupling) {
     }
     for (size_t j = 0; j < coupling->m; j++)
         coupling->matrix[(q + j) * size + q + j] = -price_diagonal(coupling, j);
+    balance(coupling);
 }
 
 void tc_coupling_factor(tc_coupling *coupling) {
@@ -245,7 +268,11 @@ void tc_coupling_solve(tc_coupling *coupling) {
         dmu = coupling->unknown + q;
         memcpy(coupling->unknown, coupling->moved, q * sizeof(tc_real));
         memcpy(dmu, coupling->right, m * sizeof(tc_real));
+        for (size_t r = 0; r < q + m; r++)
+            coupling->unknown[r] *= r < q ? 1 / coupling->unit[r] : coupling->unit[r];
         tc_lu_solve(q + m, coupling->matrix, coupling->order, coupling->unknown, coupling->scratch);
+        for (size_t r = 0; r < q + m; r++)
+            coupling->unknown[r] *= coupling->unit[r];
     } else {
         for (size_t j = 0; j < m; j++)
             dmu[j] = -coupling->right[j];

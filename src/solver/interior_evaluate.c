@@ -84,6 +84,12 @@ static void measure_inputs(tc_coupling *coupling, const tc_group *group, size_t 
         }
 }
 
+/* A row that is far from active takes its true slack: what curvature leaves there is no reason for shorter steps. */
+void tc_adopt_slack(tc_real *slack, tc_real value, tc_real unit) {
+    if (*slack > 1e-8L * unit && -value > 0.5L * *slack && -value < 2 * *slack)
+        *slack = -value;
+}
+
 static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_real *residual) {
     size_t rows = group->row_count[k], dim = group->dim, at = k * group->rows;
     if (rows == 0)
@@ -92,12 +98,13 @@ static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_rea
     tc_real *h = group->row_residual + at, *gradients = group->row_gradients + at * dim;
     tc_rows_evaluate(group, k, group->trial.x + k * dim, h, gradients);
     for (size_t r = 0; r < rows; r++) {
-        tc_real slack = group->trial.slack[at + r], y = group->trial.y[at + r];
+        tc_real y = group->trial.y[at + r];
         for (size_t c = 0; c < dim; c++)
             residual[c] += gradients[r * dim + c] * y;
         if (!group->is_equality[at + r]) {
-            h[r] += slack;
-            solver->gap += slack * y;
+            tc_adopt_slack(&group->trial.slack[at + r], h[r], solver->length);
+            h[r] += group->trial.slack[at + r];
+            solver->gap += group->trial.slack[at + r] * y;
             solver->pairs++;
         }
         solver->residual = fmaxl(solver->residual, fabsl(h[r]) / solver->length);

@@ -114,3 +114,9 @@ void tc_interior_multipliers(const tc_interior *solver, double *mu) {
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
         mu[j] = (double)(coupling->mu[j] * coupling->row_scale[j] / solver->objective_scale);
 }
+
+void tc_interior_block(const tc_interior *solver, tc_real *x) {
+    memcpy(x, solver->groups[0].at.x, solver->groups[0].states * sizeof *x);
+}
+
+tc_real tc_interior_range(const tc_interior *solver) { return 1 / solver->objective_scale; }

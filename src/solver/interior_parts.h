@@ -77,7 +77,7 @@ typedef struct tc_coupling {
     tc_real *matrix;           /* the dense system, factored */
     tc_real *schur;            /* curved: S = U K^-1 U' */
     size_t *order;
-    tc_real *unknown, *scratch; /* q + m */
+    tc_real *unknown, *scratch, *unit; /* q + m */
 } tc_coupling;
 
 struct tc_interior {
@@ -123,6 +123,7 @@ bool tc_start(tc_interior *solver);
 
 /* interior_evaluate.c: all of it at the trial point: residuals and gap. False where something is not finite. */
 bool tc_evaluate(tc_interior *solver);
+void tc_adopt_slack(tc_real *slack, tc_real value, tc_real unit);
 /* The Hessians of lanes members from first on. */
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes);
 

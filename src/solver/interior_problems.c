@@ -58,7 +58,7 @@ tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_
 }
 
 tc_interior *tc_interior_margin(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
-    tc_interior *solver = new_solver(arena, TC_GOAL_MARGIN, model->family_count + 1, 1e-13L);
+    tc_interior *solver = new_solver(arena, TC_GOAL_MARGIN, model->family_count + 1, 1e-10L);
     add_families(solver, model, derivatives);
     tc_group_init_shift(solver, &solver->groups[model->family_count]);
     tc_coupling_init(solver, model, derivatives);

@@ -63,7 +63,7 @@ static void scale_coupling(tc_interior *solver, tc_real *sizes) {
     if (solver->goal == TC_GOAL_MARGIN) {
         solver->objective_scale = middle;
         solver->shift_reach = 1 / middle;
-        solver->shift_weight = 1e-10L * middle * middle;
+        solver->shift_weight = 1e-6L * middle * middle;
         solver->shift_bound = 1e6L / smallest;
     }
 }
