@@ -241,7 +241,7 @@ static const tc_variable *variable_named(tc_elaborator *elaborator, const tc_blo
     return NULL;
 }
 
-static void check_inside(tc_elaborator *elaborator, const tc_block *block, const tc_statement *statement, tc_coef point,
+static bool check_inside(tc_elaborator *elaborator, const tc_block *block, const tc_statement *statement, tc_coef point,
                          size_t component, const char *what) {
     const tc_family *family = family_of(elaborator, block);
     tc_coef lower = family->lower[component], upper = family->upper[component];
@@ -254,8 +254,9 @@ static void check_inside(tc_elaborator *elaborator, const tc_block *block, const
         tc_error(elaborator->diagnostics, statement->value->span, "%s%s%s leaves the box: %.17g is outside of [%.17g, %.17g]",
                  what, varies ? " for " : "", varies ? tc_member_text(elaborator, block, k) : "", x,
                  tc_coef_at(lower, k), tc_coef_at(upper, k));
-        return;
+        return false;
     }
+    return true;
 }
 
 /* slater p = ...   start p = ...; given marks the components that have a value. */
@@ -278,7 +279,8 @@ static void elaborate_point(tc_elaborator *elaborator, tc_block *block, const tc
     tc_coef *coefs = tc_elaborate_coefs(elaborator, block, &value, variable->length, statement->value->span, what);
     for (size_t c = 0; coefs != NULL && c < variable->length; c++) {
         point[variable->first + c] = coefs[c];
-        check_inside(elaborator, block, statement, coefs[c], variable->first + c, what);
+        if (!check_inside(elaborator, block, statement, coefs[c], variable->first + c, what))
+            return;
     }
 }
 

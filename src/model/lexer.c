@@ -8,8 +8,6 @@
 tc_lexer tc_lexer_new(tc_diagnostics *diagnostics) {
     const tc_source *source = diagnostics->source;
     tc_lexer lexer = {.diagnostics = diagnostics, .text = source->text, .length = source->length};
-    if (source->length >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0)
-        lexer.at = 3;
     lexer.previous = TC_TOKEN_NEWLINE;
     return lexer;
 }

@@ -83,6 +83,10 @@ static tc_model *new_model(tc_arena *arena, const char *path, const char *text, 
 }
 
 static tc_status build(const tc_load_request *request, const char *text, size_t length, tc_model **model) {
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
+        text += 3;
+        length -= 3;
+    }
     tc_limits limits = {.nodes = request->nodes != 0 ? request->nodes : MOST_NODES, .no_files = request->no_files};
     tc_model *made = new_model(request->arena, request->path, text, length, limits.nodes);
     tc_diagnostics diagnostics = {request->arena, &made->source, request->messages, 0};

@@ -155,13 +155,17 @@ static bool at_block_word(const tc_parser *parser) {
     return at_one_of(parser, block_words, sizeof block_words / sizeof block_words[0]);
 }
 
+bool tc_parser_at_statement(const tc_parser *parser) {
+    return parser->token.starts_line && (at_file_word(parser) || at_block_word(parser));
+}
+
 /* To the end of the statement, or to what looks like the next one. */
 static void recover(tc_parser *parser) {
     size_t braces = 0;
     parser->lexer.open = 0;
     while (parser->token.kind != TC_TOKEN_END) {
-        bool starts = parser->token.starts_line && (at_file_word(parser) || at_block_word(parser));
-        if (braces == 0 && (parser->token.kind == TC_TOKEN_NEWLINE || parser->token.kind == TC_TOKEN_CLOSE_BRACE || starts))
+        if (braces == 0 && (parser->token.kind == TC_TOKEN_NEWLINE || parser->token.kind == TC_TOKEN_CLOSE_BRACE ||
+                            tc_parser_at_statement(parser)))
             break;
         if (parser->token.kind == TC_TOKEN_OPEN_BRACE)
             braces++;
@@ -223,6 +227,7 @@ static void parse_block(tc_parser *parser, tc_statement *agents, tc_span opened)
             tc_error(parser->diagnostics, parser->token.span, "expected '}' before %s",
                      outside ? "a statement that stands outside of blocks" : "the end of the file");
             tc_note(parser->diagnostics, opened, "'{' was opened here");
+            parser->failed = true;
             return;
         }
         tc_statement *statement = TC_NEW(parser->arena, tc_statement, 1);
@@ -246,6 +251,7 @@ static bool parse_statement(tc_parser *parser, tc_statement *statement) {
     if (!known || !at_file_word(parser)) {
         if (known && at_block_word(parser)) {
             tc_error(parser->diagnostics, parser->token.span, "this statement stands inside an agent's block");
+            tc_parser_next(parser);
             parser->failed = true;
             return false;
         }

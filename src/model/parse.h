@@ -35,6 +35,9 @@ bool tc_parser_close(tc_parser *parser, tc_token_kind kind, tc_span opened);
 bool tc_parser_word(tc_parser *parser, tc_word *word, const char *what);
 tc_name *tc_parser_name_of(tc_parser *parser, tc_span span);
 
+/* Whether the next token begins a line and a statement. */
+bool tc_parser_at_statement(const tc_parser *parser);
+
 /* NULL after an error. */
 tc_tree *tc_parse_expression(tc_parser *parser);
 bool tc_parse_binders(tc_parser *parser, tc_binder **binders, size_t *count);

@@ -41,6 +41,18 @@ static bool parse_setting(tc_parser *parser, tc_setting *setting) {
     return true;
 }
 
+/* After an error: to the end of the braces, so that what is left of them is not taken for statements. */
+static bool skip_settings(tc_parser *parser) {
+    while (parser->token.kind != TC_TOKEN_END && parser->token.kind != TC_TOKEN_CLOSE_BRACE &&
+           !tc_parser_at_statement(parser)) {
+        parser->lexer.open = 0;
+        tc_parser_next(parser);
+    }
+    (void)tc_parser_accept(parser, TC_TOKEN_CLOSE_BRACE);
+    parser->failed = true;
+    return false;
+}
+
 bool tc_parse_settings(tc_parser *parser, tc_statement *statement, tc_span opened) {
     for (;;) {
         while (tc_parser_accept(parser, TC_TOKEN_NEWLINE))
@@ -49,11 +61,11 @@ bool tc_parse_settings(tc_parser *parser, tc_statement *statement, tc_span opene
             return tc_parser_close(parser, TC_TOKEN_CLOSE_BRACE, opened);
         tc_setting setting = {0};
         if (!parse_setting(parser, &setting))
-            return false;
+            return skip_settings(parser);
         TC_PUSH(parser->arena, statement->settings, statement->setting_count, setting);
         if (parser->token.kind != TC_TOKEN_NEWLINE && parser->token.kind != TC_TOKEN_CLOSE_BRACE) {
             tc_parser_expected(parser, "a semicolon or the end of the line");
-            return false;
+            return skip_settings(parser);
         }
     }
 }

@@ -354,7 +354,7 @@ static void read_affine(const set_reader *reader) {
     tc_value left = evaluate(reader, s->value), right = evaluate(reader, s->other);
     tc_span span = tc_span_join(s->value->span, s->other->span);
     elaborator->dag->origin = span;
-    tc_value difference = tc_value_subtract(&elaborator->values, &left, &right, span);
+    tc_value difference = tc_value_compare(&elaborator->values, &left, &right, span);
     if (difference.broken)
         return;
     size_t count = tc_value_count(&difference);

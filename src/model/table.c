@@ -65,6 +65,8 @@ static bool read_header(tc_csv *csv, header *head) {
         if (!is_identifier(text, length)) {
             tc_csv_error(csv, text, length > 0 ? length : 1,
                          length == 0 ? "a column needs a name"
+                         : memchr(text, ';', length) != NULL
+                             ? "columns are separated by commas, not semicolons"
                                      : "a column's name is made of letters, digits and underscores, and does not begin "
                                        "with a digit (the first line of a data file names the columns)");
             return false;
@@ -205,8 +207,8 @@ static bool check_groups(tc_diagnostics *diagnostics, const tc_csv_source *sourc
             continue;
         if (groups[g].count != groups[g].largest) {
             tc_error_at(diagnostics, (tc_place){.path = source->path, .line = 1},
-                        "columns %s_1 to %s_%zu form a vector, but %zu of them are missing", groups[g].stem,
-                        groups[g].stem, groups[g].largest, groups[g].largest - groups[g].count);
+                        "columns %s_1 to %s_%zu form a vector, but only %zu of them are there", groups[g].stem,
+                        groups[g].stem, groups[g].largest, groups[g].count);
             return false;
         }
         for (size_t c = 0; c < head->count; c++) {

@@ -118,6 +118,10 @@ tc_value tc_value_subtract(const tc_values *values, const tc_value *a, const tc_
     return tc_value_elementwise(values, a, b, subtract_numbers, tc_sub, span, "-");
 }
 
+tc_value tc_value_compare(const tc_values *values, const tc_value *left, const tc_value *right, tc_span span) {
+    return tc_value_elementwise(values, left, right, subtract_numbers, tc_sub, span, "a relation");
+}
+
 tc_value tc_value_negate(const tc_values *values, const tc_value *a) {
     tc_value zero = tc_value_number(0);
     return tc_value_subtract(values, &zero, a, (tc_span){0, 0});

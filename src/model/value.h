@@ -62,6 +62,8 @@ tc_value tc_value_elementwise(const tc_values *values, const tc_value *a, const 
 tc_value tc_value_product(const tc_values *values, const tc_value *a, const tc_value *b, tc_span span);
 tc_value tc_value_add(const tc_values *values, const tc_value *a, const tc_value *b, tc_span span);
 tc_value tc_value_subtract(const tc_values *values, const tc_value *a, const tc_value *b, tc_span span);
+/* left - right of a relation. */
+tc_value tc_value_compare(const tc_values *values, const tc_value *left, const tc_value *right, tc_span span);
 tc_value tc_value_negate(const tc_values *values, const tc_value *a);
 tc_value tc_value_transpose(const tc_values *values, const tc_value *a);
 tc_value tc_value_total(const tc_values *values, const tc_value *a, tc_span span);
