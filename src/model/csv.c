@@ -251,7 +251,7 @@ bool tc_csv_field(tc_csv *csv, const char **text, size_t *length) {
         return false;
     if (csv->at < end && *csv->at == '"')
         return quoted_field(csv, end, text, length);
-    const char *comma = memchr(csv->at, ',', (size_t)(end - csv->at));
+    const char *comma = csv->at < end ? memchr(csv->at, ',', (size_t)(end - csv->at)) : NULL;
     const char *stop = comma != NULL ? comma : end;
     *text = csv->at;
     while (*text < stop && (**text == ' ' || **text == '\t'))
