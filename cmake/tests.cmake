@@ -9,7 +9,7 @@ if(TARGET tacit_command)
   tacit_compile(failing_allocator)
   target_compile_definitions(failing_allocator PRIVATE TACIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(failing_allocator PRIVATE tc_cli)
-  target_link_options(failing_allocator PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+  target_link_options(failing_allocator PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=tc_arena_alloc)
   add_test(NAME torture/failing_allocator COMMAND failing_allocator)
   set_tests_properties(torture/failing_allocator PROPERTIES TIMEOUT 600)
 
