@@ -46,19 +46,19 @@ static inline double tc_below(double x) {
 }
 static inline double tc_above(double x) { return -tc_below(-x); }
 
-/* a + b - sum exactly (Knuth); not finite, or NaN, only where sum or an operand is not well inside the range. */
+/* a + b - sum exactly (Knuth), or something that is not finite, where an intermediate result overflowed. */
 static inline double tc_add_error(double a, double b, double sum) {
     double part = sum - a;
     return (a - (sum - part)) + (b - part);
 }
 
 static inline double tc_add_down(double a, double b) {
-    double sum = a + b;
-    return tc_add_error(a, b, sum) >= 0 ? sum : tc_below(sum);
+    double sum = a + b, error = tc_add_error(a, b, sum);
+    return error >= 0 && error <= DBL_MAX ? sum : tc_below(sum);
 }
 static inline double tc_add_up(double a, double b) {
-    double sum = a + b;
-    return tc_add_error(a, b, sum) <= 0 ? sum : tc_above(sum);
+    double sum = a + b, error = tc_add_error(a, b, sum);
+    return error <= 0 && error >= -DBL_MAX ? sum : tc_above(sum);
 }
 
 /* Below this size the remainder of a product may itself underflow. */

@@ -79,6 +79,26 @@ static void sums_products_and_quotients_are_rounded_as_exact_arithmetic_would(vo
     }
 }
 
+static void sums_near_overflow_are_at_most_one_step_wider_than_exact_arithmetic(void **state) {
+    (void)state;
+    uint64_t seed = 12;
+    for (size_t i = 0; i < CASES(300000); i++) {
+        double steps = (double)random_below(&seed, 4), sign = i % 2 ? 1 : -1;
+        double a = sign * (DBL_MAX - steps * 0x1p971);
+        double b = ldexp((double)(1 + random_below(&seed, i % 3 ? 8 : 1 << 20)), 950 + (int)random_below(&seed, 76));
+        b = random_below(&seed, 2) ? b : -b;
+        if (!isfinite(b))
+            continue;
+        for (int swapped = 0; swapped < 2; swapped++) {
+            double x = swapped ? b : a, y = swapped ? a : b;
+            double low = exact_binary(mpfr_add, x, y, MPFR_RNDD), high = exact_binary(mpfr_add, x, y, MPFR_RNDU);
+            double down = tc_add_down(x, y), up = tc_add_up(x, y);
+            REQUIRE(down == low || down == tc_below(low), "%a + %a down\n", x, y);
+            REQUIRE(up == high || up == tc_above(high), "%a + %a up\n", x, y);
+        }
+    }
+}
+
 static void roots_are_rounded_as_exact_arithmetic_would(void **state) {
     (void)state;
     uint64_t seed = 2;
@@ -492,6 +512,7 @@ static void logsumexp_and_softmax_hold_the_truth_and_do_not_overflow(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(sums_products_and_quotients_are_rounded_as_exact_arithmetic_would),
+        TEST(sums_near_overflow_are_at_most_one_step_wider_than_exact_arithmetic),
         TEST(roots_are_rounded_as_exact_arithmetic_would),
         TEST(exp_at_a_point_is_enclosed_within_three_steps),
         TEST(log_at_a_point_is_enclosed_within_four_steps),
