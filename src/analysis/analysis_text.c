@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ROWS = 24, FINDING_INDENT = 6 };
+enum { SHOWN_ROWS = 24, FINDING_INDENT = 6, NAME_WIDTH = 14 };
 
 typedef struct page {
     tc_buffer *out;
@@ -40,7 +40,7 @@ static void paragraph(page *p, size_t indent, const char *text) {
     wrap(p, text, indent, indent);
 }
 
-/* ---- numbers: shown bounds are rounded outward too -------------------------------------------------------------- */
+/* ---- numbers: the ends of a bracket are rounded outward ------------------------------------------------------------ */
 
 static const char *shown(char text[32], double value, int direction) {
     if (!isfinite(value))
@@ -62,7 +62,7 @@ static const char *shown(char text[32], double value, int direction) {
 static const char *bracket_text(char text[80], const tc_bracket *b) {
     char lower[32], upper[32];
     if (b->upper <= b->lower * (1 + 1e-9) || b->upper == b->lower)
-        (void)snprintf(text, 80, "%s", shown(upper, b->upper, b->upper == (double)(float)b->upper ? 0 : 1));
+        (void)snprintf(text, 80, "%s", shown(upper, b->upper, 0));
     else
         (void)snprintf(text, 80, "[%s, %s]", shown(lower, b->lower, -1), shown(upper, b->upper, 1));
     return text;
@@ -86,10 +86,8 @@ static void write_assumption(page *p, int number, const char *name, const tc_ass
     static const char *const words[] = {
         [TC_HOLDS] = "yes", [TC_FAILS] = "NO", [TC_UNPROVED] = "NOT PROVED", [TC_ELSEWHERE] = "--"};
     tc_buffer_printf(p->out, "  %d  %-12s %-4s ", number, name, words[a->verdict]);
-    size_t column = 5 + 13 + (strlen(words[a->verdict]) > 4 ? strlen(words[a->verdict]) : 4) + 1;
-    tc_buffer_puts(p->out, a->summary);
-    (void)column;
-    tc_buffer_puts(p->out, "\n");
+    size_t length = strlen(words[a->verdict]), indent = 5 + 13 + (length > 4 ? length : 4) + 1;
+    wrap(p, a->summary, indent, indent);
     for (size_t i = 0; i < a->finding_count; i++) {
         const tc_finding *f = &a->findings[i];
         if (f->place != NULL)
@@ -113,7 +111,7 @@ static const char *declared_text(char text[80], const tc_bracket *b) {
 
 static void table_line(page *p, const char *name, const char *one, const char *two, const char *three) {
     tc_buffer line = tc_buffer_new(p->out->arena, 4096);
-    tc_buffer_printf(&line, "  %-16s %-23s %-23s %s", name, one, two, three);
+    tc_buffer_printf(&line, "  %-*s %-22s %-22s %s", (int)NAME_WIDTH, name, one, two, three);
     size_t length = line.length;
     while (length > 0 && line.text[length - 1] == ' ')
         length--;
@@ -147,6 +145,16 @@ static bool same_row(const tc_agent_constants *x, const tc_agent_constants *y) {
            same_bracket(&x->jacobian[1], &y->jacobian[1]) && same_bracket(&x->objective, &y->objective);
 }
 
+/* "bo .. kit"; on two lines where it is long. */
+static const char *range_name(page *p, const tc_agent_constants *from, const tc_agent_constants *to) {
+    tc_arena *arena = p->out->arena;
+    const char *first = tc_row_name(arena, p->analysis, from), *last = tc_row_name(arena, p->analysis, to);
+    if (strlen(first) + strlen(last) + 4 <= NAME_WIDTH)
+        return tc_arena_format(arena, "%s .. %s", first, last);
+    table_line(p, tc_arena_format(arena, "%s ..", first), "", "", "");
+    return tc_arena_format(arena, "  %s", last);
+}
+
 static void write_rows(page *p) {
     const tc_analysis *a = p->analysis;
     bool objectives = a->model->role != TC_ROLE_CLOUD, blocks = a->model->role != TC_ROLE_AGENT;
@@ -162,7 +170,7 @@ static void write_rows(page *p) {
         const tc_agent_constants *row = &a->agents[r];
         const char *name = tc_row_name(p->out->arena, a, row);
         if (end - r > 1)
-            name = tc_arena_format(p->out->arena, "%s .. %zu", name, a->agents[end - 1].member + 1);
+            name = range_name(p, row, &a->agents[end - 1]);
         table_row(p, name, blocks ? &row->jacobian[0] : NULL, blocks ? &row->jacobian[1] : NULL,
                   objectives ? &row->objective : NULL);
         r = end;
@@ -199,10 +207,10 @@ static void write_slater(page *p) {
     tc_buffer_puts(p->out, "\nSlater point\n");
     paragraph(p, 2, tc_arena_format(p->out->arena, "%s point with margin %s (proved), decided by constraint %s.",
                                     s->origin == TC_POINT_DECLARED ? "The declared" : "A",
-                                    shown(number, s->margin, -1), a->model->constraints[s->worst].name));
+                                    shown(number, s->margin, 0), a->model->constraints[s->worst].name));
     if (s->declared && s->origin != TC_POINT_DECLARED)
         paragraph(p, 2, tc_arena_format(p->out->arena, "The declared public point has margin %s.",
-                                        shown(number, s->declared_margin, -1)));
+                                        shown(number, s->declared_margin, 0)));
     size_t shown_agents = 0;
     for (size_t f = 0; f < a->model->family_count && shown_agents < 10; f++) {
         const tc_family *family = &a->model->families[f];
@@ -230,14 +238,14 @@ static void write_radius(page *p) {
         paragraph(p, 2, tc_arena_format(p->out->arena,
                                         "R = %s from private data, good for study only. To run privately, publish one: "
                                         "`dual radius %.3g`, or a `gap` and a `slater` point for every agent.",
-                                        shown(number, r->value, 1), 1.25 * r->value));
+                                        shown(number, r->value, 0), 1.25 * r->value));
         return;
     }
-    paragraph(p, 2, tc_arena_format(p->out->arena, "R = %s, %s.", shown(number, r->value, 1),
+    paragraph(p, 2, tc_arena_format(p->out->arena, "R = %s, %s.", shown(number, r->value, 0),
                                     r->origin == TC_RADIUS_GIVEN ? "as the file gives it"
                                                                  : "from the public gaps and the public Slater point"));
     if (!isnan(r->from_data))
-        paragraph(p, 2, tc_arena_format(p->out->arena, "Private data would allow R = %s.", shown(other, r->from_data, 1)));
+        paragraph(p, 2, tc_arena_format(p->out->arena, "Private data would allow R = %s.", shown(other, r->from_data, 0)));
 }
 
 void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {

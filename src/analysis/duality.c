@@ -91,7 +91,7 @@ static void check_declared(duality *d) {
         d->declared_sound = false;
         tc_find(d->arena, &a->slater, &d->model->source, TC_FAILS,
                 piece != TC_NO_PIECE ? family->pieces[piece].span : family->span,
-                "The declared Slater point of %s%s lies outside %s.", tc_member_text(d->arena, family, first, false),
+                "The declared Slater point of %s%s lies outside %s.", tc_who(d->arena, family, first, false),
                 outside > 1 ? tc_arena_format(d->arena, " (and %zu others)", outside - 1) : "", what);
     }
     size_t worst;
@@ -122,7 +122,7 @@ static void report_missing(duality *d, const tc_slater *found) {
         const tc_family *family = tc_family_of_agent(d->model, found->empty_agent);
         tc_find(d->arena, &a->slater, &d->model->source, TC_FAILS, (tc_span){0, 0},
                 "There is no Slater point, since the set of %s is empty.",
-                tc_member_text(d->arena, family, found->empty_agent - family->first_agent, false));
+                tc_who(d->arena, family, found->empty_agent - family->first_agent, false));
         return;
     }
     size_t worst = a->slater_facts.worst;
@@ -191,7 +191,7 @@ static double radius_at(duality *d, const double *x, double margin, bool check_g
                     tc_warn(d->analysis, d->arena,
                             tc_arena_format(d->arena, "The gap %g of %s is too small: f_i(xbar) - min f_i is %.6g.",
                                             tc_coef_at(family->gap, first + l),
-                                            tc_member_text(d->arena, family, first + l, false), least));
+                                            tc_who(d->arena, family, first + l, false), least));
             }
         }
     }
@@ -233,7 +233,7 @@ static void find_radius(duality *d, bool has_minima) {
                 : !isnan(r->from_data)        ? TC_RADIUS_PRIVATE
                                               : TC_RADIUS_NONE;
     r->value = r->origin == TC_RADIUS_PRIVATE ? r->from_data : r->public_value;
-    r->public_too_small = r->public_value < r->from_data;
+    r->public_too_small = r->public_value < r->from_data * (1 - 1e-6); /* minima are known to about 1e-9 */
 }
 
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,

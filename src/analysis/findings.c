@@ -55,7 +55,7 @@ const char *tc_short_number(char text[32], double value) {
     return text;
 }
 
-const char *tc_member_text(tc_arena *arena, const tc_family *family, size_t member, bool whole) {
+const char *tc_who(tc_arena *arena, const tc_family *family, size_t member, bool whole) {
     if (whole)
         return family->name;
     tc_buffer name = tc_buffer_new(arena, 4096);

@@ -15,6 +15,6 @@ void tc_component_name(tc_buffer *out, const tc_family *family, size_t component
 const char *tc_short_number(char text[32], double value);
 
 /* "home[17]" or, where the whole family is meant, "home". */
-const char *tc_member_text(tc_arena *arena, const tc_family *family, size_t member, bool whole);
+const char *tc_who(tc_arena *arena, const tc_family *family, size_t member, bool whole);
 
 #endif

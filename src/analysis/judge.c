@@ -78,7 +78,7 @@ static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption
     tc_member_verdict v = tc_judge_members(judge, &cone, TC_CONVEX);
     if (v.convex && v.flaw.node == TC_NO_EXPR)
         return;
-    const char *name = tc_member_text(p->arena, family, v.member, v.whole && family->count > 1);
+    const char *name = tc_who(p->arena, family, v.member, v.whole && family->count > 1);
     const char *whose = tc_arena_format(p->arena, "the objective of %s", name);
     if (v.interrupted)
         tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, family->objective_span,

@@ -8,17 +8,21 @@
 /* ---- sums in twice the working precision ------------------------------------------------------------------------ */
 
 static tc_gram gram_new(tc_arena *arena, size_t rows) {
-    return (tc_gram){TC_NEW(arena, double, rows *rows), TC_NEW(arena, double, rows *rows)};
+    return (tc_gram){.head = TC_NEW(arena, double, rows *rows), .tail = TC_NEW(arena, double, rows *rows)};
 }
 
 /* head + tail += weight * a * b, with an error far below an ulp (fma splits the products, Knuth's sum the additions). */
 static void add_product(tc_gram *gram, size_t at, double weight, double a, double b) {
+    if (a == 0 || b == 0)
+        return;
     double product = a * b, product_tail = fma(a, b, -product);
-    double scaled = weight * product, scaled_tail = fma(weight, product, -scaled) + weight * product_tail;
+    double scaled = weight * product, scaled_tail = fma(weight, product, -scaled);
     double sum = gram->head[at] + scaled, part = sum - gram->head[at];
     double sum_tail = (gram->head[at] - (sum - part)) + (scaled - part);
     gram->head[at] = sum;
-    gram->tail[at] += sum_tail + scaled_tail;
+    gram->tail[at] += sum_tail + (scaled_tail + weight * product_tail);
+    if (product_tail != 0 || scaled_tail != 0 || sum_tail != 0 || !(fabs(product) > 0x1p-900))
+        gram->rounded = true;
 }
 
 /* The relative error of such a sum of `terms` products, with respect to the sum of their magnitudes. */
@@ -45,6 +49,7 @@ void tc_grams_clear(tc_grams *grams) {
     for (size_t g = 0; g < 3; g++) {
         memset(all[g]->head, 0, bytes);
         memset(all[g]->tail, 0, bytes);
+        all[g]->rounded = false;
     }
     grams->terms = 0;
     grams->has_radius = false;
@@ -81,7 +86,7 @@ static double *gram_upper(tc_arena *arena, const tc_grams *grams, const tc_gram 
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j <= i; j++) {
             double value = gram->head[i * n + j] + gram->tail[i * n + j];
-            if (value != 0 || gram->head[i * n + j] != 0)
+            if (gram->rounded && gram->head[i * n + j] != 0)
                 value = tc_add_up(tc_mul_up(value, factor), underflow(grams->terms));
             full[i * n + j] = full[j * n + i] = isnan(value) ? (double)INFINITY : value;
         }
@@ -109,6 +114,8 @@ static bool all_finite(const double *values, size_t count) {
 
 /* The spectral radius of [[a, b], [b, d]], non-negative, rounded up: cheap, and exact enough. */
 static double two_by_two(const double *g) {
+    if (g[1] == 0)
+        return fmax(g[0], g[3]);
     double half = tc_mul_up(0.5, tc_add_up(fmax(g[0], g[3]), -fmin(g[0], g[3])));
     double root = tc_sqrt_up(tc_add_up(tc_mul_up(half, half), tc_mul_up(g[1], g[1])));
     return tc_add_up(tc_mul_up(0.5, tc_add_up(g[0], g[3])), root);
@@ -126,6 +133,8 @@ static double nonnegative_upper(tc_arena *arena, const double *gram, size_t n) {
 
 /* |M|_2: an eigenvalue of M M', whose error is relative to |M| |M|' <= A A'. */
 static double middle_error(const tc_grams *grams, double magnitude_squared) {
+    if (!grams->middle.rounded)
+        return 0;
     double relative = 2 * sum_error(grams->terms);
     return tc_add_up(tc_mul_up(relative, magnitude_squared), (double)grams->rows * underflow(grams->terms));
 }

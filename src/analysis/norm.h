@@ -15,6 +15,7 @@ enum { TC_GRAM_LIMIT = 1024 }; /* the most rows of a dense Gram matrix */
 
 typedef struct tc_gram { /* sum of weight * c c' over columns c, as head + tail; lower triangle */
     double *head, *tail;
+    bool rounded; /* some step was not exact: whole numbers stay whole */
 } tc_gram;
 
 typedef struct tc_grams {

@@ -36,7 +36,7 @@ static const char *piece_text(tc_arena *arena, const tc_model *model, const tc_f
 
 static void report_empty(tc_arena *arena, const tc_model *model, const tc_family *family, size_t member, bool alike,
                          const tc_set_conflict *conflict, tc_assumption *assumption) {
-    const char *name = tc_member_text(arena, family, member, alike && family->count > 1);
+    const char *name = tc_who(arena, family, member, alike && family->count > 1);
     size_t piece = conflict->piece != TC_NO_PIECE ? conflict->piece : conflict->other;
     tc_span span = piece != TC_NO_PIECE ? family->pieces[piece].span : family->span;
     const char *one = piece_text(arena, model, family, conflict->piece);

@@ -16,7 +16,7 @@ void tc_warn(tc_analysis *a, tc_arena *arena, const char *text) {
 const char *tc_row_name(tc_arena *arena, const tc_analysis *a, const tc_agent_constants *row) {
     if (a->by_family && row->family->is_family)
         return tc_arena_format(arena, "%s[*]", row->family->name);
-    return tc_member_text(arena, row->family, row->member, false);
+    return tc_who(arena, row->family, row->member, false);
 }
 
 static void compare_declared(tc_analysis *a, tc_arena *arena, const char *what, const tc_bracket *b, bool for_noise) {
@@ -26,12 +26,12 @@ static void compare_declared(tc_analysis *a, tc_arena *arena, const char *what, 
     tc_shortest_number(declared, b->declared);
     if (tc_declared_too_small(b))
         tc_warn(a, arena,
-             tc_arena_format(arena, "The declared %s = %s is too small%s: the true constant is at least %s.", what, declared,
-                             for_noise ? " to be private" : "", tc_short_number(bound, b->lower)));
+                tc_arena_format(arena, "The declared %s = %s is too small%s: the true constant is at least %s.", what,
+                                declared, for_noise ? " to be private" : "", tc_short_number(bound, b->lower)));
     else if (tc_declared_uncertified(b))
         tc_warn(a, arena,
-             tc_arena_format(arena, "The declared %s = %s is not certified: %s is what could be proved.", what, declared,
-                             tc_short_number(bound, b->upper)));
+                tc_arena_format(arena, "The declared %s = %s is not certified: what could be proved is %s.", what,
+                                declared, (tc_shortest_number(bound, b->upper), bound)));
 }
 
 void tc_collect_warnings(tc_analysis *a, tc_arena *arena) {
