@@ -72,7 +72,7 @@ enum { MOST_ITERATIONS = 250, MOST_PROXIMAL_STEPS = 8 };
 static void solve(tc_arena *arena, attempt *a, const tc_model *model, const tc_derivatives *derivatives,
                   double tolerance, const tc_monitor *monitor) {
     tc_interior *solver = tc_interior_model(arena, model, derivatives, 1e-8L);
-    tc_interior_options options = {.gap = 1e-18L,
+    tc_interior_options options = {.gap = 1e-24L,
                                    .residual = 1e-15L,
                                    .iterations = MOST_ITERATIONS,
                                    .monitor = monitor,
@@ -83,7 +83,7 @@ static void solve(tc_arena *arena, attempt *a, const tc_model *model, const tc_d
     /* one step more than the tolerance asks for: it costs little and takes back most of the displacement */
     for (int step = 0; step < MOST_PROXIMAL_STEPS && !result.interrupted; step++) {
         bool enough = residual <= 1e-3 * tolerance;
-        result = tc_interior_proximal(solver, &options);
+        result = tc_interior_proximal(solver, &options, step < 2 ? 0.1L : 1);
         a->best->iterations += result.iterations;
         double next = judge(a, solver);
         if (enough || !(next < 0.5 * residual))

@@ -45,9 +45,10 @@ void tc_interior_member(tc_interior *solver, size_t member);
 tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set);
 bool tc_interior_project(tc_interior *solver, const double *v, double *x);
 
-/* From the middle of the boxes; or, after a solve, on from where it ended, with its solution as center. */
+/* From the middle of the boxes; or, after a solve, on from where it ended, with its solution as center and the
+ * regularisation multiplied by factor. */
 tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options);
-tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options);
+tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor);
 
 /* Read the iterate: states by coordinate, multipliers in the problem's units. */
 void tc_interior_states(const tc_interior *solver, double *x);

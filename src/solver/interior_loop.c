@@ -32,7 +32,7 @@ static tc_real choose_direction(tc_interior *solver, tc_real goal) {
 /* Shortens the step until functions are defined there and the residual does not blow up. */
 static bool advance(tc_interior *solver, tc_real longest) {
     tc_real residual = solver->residual, gap = solver->gap;
-    tc_real keep = fmaxl(0.99L, 1 - gap), length = capped(keep * longest);
+    tc_real keep = fmaxl(0.99L, 1 - fmaxl(gap, 1e-6L)), length = capped(keep * longest);
     for (int shorter = 0; shorter < 40; shorter++, length /= 2) {
         tc_move(solver, length);
         bool defined = tc_evaluate(solver);
@@ -41,6 +41,8 @@ static bool advance(tc_interior *solver, tc_real longest) {
             return true;
         }
     }
+    tc_move(solver, 0);
+    (void)tc_evaluate(solver);
     return false;
 }
 
@@ -66,7 +68,7 @@ static tc_interior_result iterate(tc_interior *solver, const tc_interior_options
         tc_real merit = fmaxl(solver->gap / options->gap, solver->residual / options->residual);
         since_best = merit < 0.5L * best ? 0 : since_best + 1;
         best = fminl(best, merit);
-        if (since_best > (solver->gap <= 2 * options->gap ? 4 : 25))
+        if (since_best > (solver->gap <= 2 * options->gap ? 4 : solver->gap <= 1e-19L ? 8 : 25))
             break;
         result.interrupted = tc_interrupted(options->monitor);
         if (result.interrupted)
@@ -89,7 +91,10 @@ tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_opti
     return iterate(solver, options);
 }
 
-tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options) {
+tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor) {
+    solver->weight *= factor;
+    for (size_t j = 0; solver->coupling != NULL && j < solver->coupling->m; j++)
+        solver->coupling->weight[j] *= factor;
     for (size_t g = 0; g < solver->group_count; g++)
         memcpy(solver->groups[g].center, solver->groups[g].at.x,
                solver->groups[g].count * solver->groups[g].dim * sizeof(tc_real));

@@ -89,9 +89,9 @@ tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set) {
 bool tc_interior_project(tc_interior *solver, const double *v, double *x) {
     const tc_group *group = &solver->groups[0];
     solver->target = v;
-    tc_interior_options options = {.gap = 1e-20L, .residual = 1e-16L, .iterations = 150};
+    tc_interior_options options = {.gap = 1e-26L, .residual = 1e-16L, .iterations = 150};
     tc_interior_result result = tc_interior_solve(solver, &options);
     for (size_t c = 0; c < group->states; c++)
         x[c] = fmin(fmax((double)group->at.x[c], group->set->lower[c]), group->set->upper[c]);
-    return result.gap <= 1e-17L && result.residual <= 1e-13L;
+    return result.gap <= 1e-19L && result.residual <= 1e-13L;
 }
