@@ -18,8 +18,7 @@ tc_interval tc_exp_at(double x) {
         return (tc_interval){0, isinf(x) ? 0 : 0x1p-1074};
     tc_exp_parts e = tc_split_exp(x);
     double error = error_of(e);
-    tc_interval scaled = {tc_add_down(e.high, tc_add_down(e.low, -error)),
-                          tc_add_up(e.high, tc_add_up(e.low, error))};
+    tc_interval scaled = {tc_add_down(e.high, tc_add_down(e.low, -error)), tc_add_up(e.high, tc_add_up(e.low, error))};
     if (e.k >= -1021 && e.k <= 1022) { /* exact */
         double power = tc_power_of_two(e.k);
         return (tc_interval){scaled.lo * power, scaled.hi * power};

@@ -25,7 +25,7 @@ static inline tc_exp_parts tc_split_exp(double x) {
     uint64_t bits;
     memcpy(&bits, &shifted, sizeof bits);
     e.k = (int32_t)((uint32_t)bits & 0xfffu) - ((uint32_t)bits & 0x800u ? 0x1000 : 0);
-    double coarse = x - k * TC_LN2_HIGH, fine = -(k * TC_LN2_LOW); /* all exact */
+    double coarse = x - k * TC_LN2_HIGH, fine = -(k * TC_LN2_LOW);  /* all exact */
     double r = coarse + fine, rest = tc_add_error(coarse, fine, r); /* |r| <= 0.347, |rest| <= u |r| */
     double tail = 0x1.93974a8c07c9dp-37; /* 1 / 14!, and so on down to 1 / 2!, each to nearest */
     tail = 0x1.6124613a86d09p-33 + r * tail;
@@ -60,7 +60,7 @@ static inline double tc_scale(double value, int32_t k) {
     return value * tc_power_of_two(half) * tc_power_of_two(k - half);
 }
 
-/* log x = k log 2 + f + w up to 0.26 u, and f = 2^-k x - 1 exactly; x > 0 and finite. |f + w| <= 0.3466. */
+/* log x = k log 2 + f + w up to 0.27 u, and f = 2^-k x - 1 exactly; x > 0 and finite. |f + w| <= 0.3466. */
 typedef struct tc_log_parts {
     double k, f, w;
 } tc_log_parts;

@@ -32,7 +32,8 @@ static double half_unit_of_product(double size) { return size == 0 ? TINIEST : h
 
 static tc_rounded unknown(tc_interval exact) { return (tc_rounded){exact, tc_whole_line(), HUGE_VAL}; }
 
-/* Exact and computed values also differ by no more than their ranges allow, and the ranges by no more than the error. */
+/* Exact and computed values also differ by no more than their ranges allow, and the ranges by no more than the error.
+ */
 static tc_rounded settle(tc_interval exact, tc_interval computed, double error) {
     double spread = fmax(tc_add_up(computed.hi, -exact.lo), tc_add_up(exact.hi, -computed.lo));
     error = fmin(error, fmax(spread, 0));
@@ -44,7 +45,8 @@ static tc_rounded settle(tc_interval exact, tc_interval computed, double error) 
 
 /* A function whose enclosure at the computed operands is known, and whose evaluation loses at most local there;
  * floor: a bound below which rounding cannot take it. */
-static tc_rounded settle_loosely(tc_interval exact, tc_interval at_computed, double carried, double local, double floor) {
+static tc_rounded settle_loosely(tc_interval exact, tc_interval at_computed, double carried, double local,
+                                 double floor) {
     tc_interval computed = {fmax(tc_add_down(at_computed.lo, -local), floor), tc_add_up(at_computed.hi, local)};
     return settle(exact, computed, up_sum(carried, local));
 }
@@ -53,7 +55,8 @@ tc_rounded tc_rounded_within(tc_interval exact, double error) {
     return settle(exact, (tc_interval){tc_add_down(exact.lo, -error), tc_add_up(exact.hi, error)}, error);
 }
 
-/* ---- arithmetic: rounding is monotone, so plain operations on the ends bound the computed values (section 1) ------ */
+/* ---- arithmetic: rounding is monotone, so plain operations on the ends bound the computed values (section 1) ------
+ */
 
 static tc_rounded add(tc_rounded a, tc_rounded b) {
     tc_interval exact = tc_iadd(a.exact, b.exact);
@@ -63,9 +66,7 @@ static tc_rounded add(tc_rounded a, tc_rounded b) {
     return settle(exact, computed, up_sum(up_sum(a.error, b.error), half_unit(tc_magnitude(computed))));
 }
 
-static tc_rounded negate(tc_rounded a) {
-    return (tc_rounded){tc_ineg(a.exact), tc_ineg(a.computed), a.error};
-}
+static tc_rounded negate(tc_rounded a) { return (tc_rounded){tc_ineg(a.exact), tc_ineg(a.computed), a.error}; }
 
 static tc_interval hull_of_four(double p, double q, double r, double s) {
     return (tc_interval){fmin(fmin(p, q), fmin(r, s)), fmax(fmax(p, q), fmax(r, s))};
@@ -167,9 +168,7 @@ static tc_rounded real_power_of(tc_rounded a, double p) {
 /* ---- exp, log and their kin (sections 2 and 4) ------------------------------------------------------------------ */
 
 /* exp(e) - 1 for e >= 0. */
-static double grown(double e) {
-    return e <= 1 ? up_product(e, up_sum(1, e)) : tc_exp_at(e).hi;
-}
+static double grown(double e) { return e <= 1 ? up_product(e, up_sum(1, e)) : tc_exp_at(e).hi; }
 
 static tc_rounded exponential(tc_rounded a) {
     tc_interval exact = tc_iexp(a.exact);
@@ -234,7 +233,7 @@ static double sum_unit(size_t count, double reach) {
 static tc_rounded log_sum_exp_of(const tc_rounded *arguments, size_t count) {
     tc_interval exact = tc_ilse_spaced(&arguments[0].exact, sizeof *arguments, count);
     double carried = largest_error(arguments, count), unit = sum_unit(count, 0);
-    if (!(carried <= LARGEST && count <= 0x1p20))
+    if (!(carried <= LARGEST && count <= 1u << 20))
         return unknown(exact);
     tc_interval at_computed = tc_ilse_spaced(&arguments[0].computed, sizeof *arguments, count);
     double logarithm_of_sum = up_product(TC_LOG_UNIT, up_sum(tc_log_at((double)count).hi, unit));
@@ -246,7 +245,7 @@ static tc_rounded log_sum_exp_of(const tc_rounded *arguments, size_t count) {
 static tc_rounded softmax_of(const tc_rounded *arguments, size_t count, size_t index) {
     tc_interval exact = tc_isoftmax_spaced(&arguments[0].exact, sizeof *arguments, count, index);
     double error = largest_error(arguments, count), reach = 0;
-    if (!(error <= LARGEST && count <= 0x1p20))
+    if (!(error <= LARGEST && count <= 1u << 20))
         return unknown(exact);
     tc_interval at_computed = tc_isoftmax_spaced(&arguments[0].computed, sizeof *arguments, count, index);
     for (size_t i = 0; i < count; i++)

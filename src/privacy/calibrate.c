@@ -67,7 +67,8 @@ static tc_interval integral_form(const curve *c, double mu) {
         }
     }
     tc_interval width = tc_idiv(tc_point(mu), tc_point(PANELS));
-    return tc_imul(tc_normal_density(c->a), (tc_interval){tc_mul_down(width.lo, middles.lo), tc_mul_up(width.hi, ends.hi)});
+    return tc_imul(tc_normal_density(c->a),
+                   (tc_interval){tc_mul_down(width.lo, middles.lo), tc_mul_up(width.hi, ends.hi)});
 }
 
 tc_interval tc_gaussian_delta(double epsilon, double mu) {

@@ -1,8 +1,9 @@
-/* From a promise to the noise that keeps it, and back. Every result is rounded to the side that keeps the promise: noise
- * and prices up, budgets down. Reasons in docs/proofs/gaussian.md.
+/* From a promise to the noise that keeps it, and back. Every result is rounded to the side that keeps the promise:
+ * noise and prices up, budgets down. Reasons in docs/proofs/gaussian.md.
  *
- * Sensitivities are those of what is released, per unit of the trajectories' distance; B is that distance. Arguments out
- * of range (epsilon <= 0, delta outside (0, 1), NaN) give the safe extreme: infinite noise, budget 0, price infinite. */
+ * Sensitivities are those of what is released, per unit of the trajectories' distance; B is that distance. Arguments
+ * out of range (epsilon <= 0, delta outside (0, 1), NaN) give the safe extreme: infinite noise, budget 0, price
+ * infinite. */
 #ifndef TC_PRIVACY_CALIBRATE_H
 #define TC_PRIVACY_CALIBRATE_H
 
@@ -19,12 +20,13 @@ double tc_laplace_epsilon(double sensitivity, double distance, double scale); /*
 double tc_kappa(double delta, double epsilon);
 
 /* ---- Gaussian, exactly: a release of l2 sensitivity s with noise sigma has mu = s / sigma, and is
- * (epsilon, delta)-private exactly for delta >= Q(epsilon/mu - mu/2) - e^epsilon Q(epsilon/mu + mu/2) --------------- */
+ * (epsilon, delta)-private exactly for delta >= Q(epsilon/mu - mu/2) - e^epsilon Q(epsilon/mu + mu/2) ---------------
+ */
 
-tc_interval tc_gaussian_delta(double epsilon, double mu);     /* holds that difference: use .hi to promise, .lo to refute */
-double tc_gaussian_mu(double epsilon, double delta);          /* the largest mu, rounded down */
-double tc_gaussian_sigma(double epsilon, double delta);       /* the least sigma for sensitivity 1 */
-double tc_gaussian_epsilon(double mu, double delta);          /* the least epsilon, rounded up; 0 where delta allows */
+tc_interval tc_gaussian_delta(double epsilon, double mu); /* holds that difference: use .hi to promise, .lo to refute */
+double tc_gaussian_mu(double epsilon, double delta);      /* the largest mu, rounded down */
+double tc_gaussian_sigma(double epsilon, double delta);   /* the least sigma for sensitivity 1 */
+double tc_gaussian_epsilon(double mu, double delta);      /* the least epsilon, rounded up; 0 where delta allows */
 double tc_gaussian_price(double sensitivity, double distance, double sigma); /* mu = sensitivity B / sigma */
 
 /* ---- composition ------------------------------------------------------------------------------------------------ */

@@ -230,7 +230,7 @@ static newton *begin(tc_arena *arena, tc_allotment *problem) {
     size_t n = problem->columns, m = problem->rows.count;
     newton *w = TC_NEW(arena, newton, 1);
     *w = (newton){.problem = problem, .n = n, .m = m};
-    double **of_columns[] = {&w->gradient,  &w->diagonal,  &w->jacobi,  &w->step,
+    double **of_columns[] = {&w->gradient, &w->diagonal,  &w->jacobi,  &w->step,
                              &w->residual, &w->direction, &w->product, &w->preconditioned};
     for (size_t i = 0; i < sizeof of_columns / sizeof *of_columns; i++)
         *of_columns[i] = TC_NEW(arena, double, n);

@@ -64,7 +64,8 @@ static void exp_errs_by_no_more_than_proved(void **state) {
         double x = i % 4 == 0 ? nasty(&seed) : i % 4 == 1 ? uniform(&seed, -760, 720) : uniform(&seed, -2, 2);
         judge_exp(&j, x);
         if (i % 8 == 7) /* next to the places where the reduction turns */
-            judge_exp(&j, ((double)random_below(&seed, 400) - 200.5) * 0x1.62e42fefa39efp-1 + uniform(&seed, -1, 1) * 1e-9);
+            judge_exp(&j,
+                      ((double)random_below(&seed, 400) - 200.5) * 0x1.62e42fefa39efp-1 + uniform(&seed, -1, 1) * 1e-9);
     }
     print_message("exp: %.2f of 2 u\n", j.worst);
     judge_end(&j);

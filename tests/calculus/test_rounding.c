@@ -182,7 +182,8 @@ static void check_block(problem *p, const block *b, size_t *judged) {
     for (size_t lane = 0; lane < TC_LANES; lane++) {
         bool doubtful = lane == 0;
         for (size_t i = 0; i < ROOTS; i++) {
-            double error = p->bounds[i].error, seen = fabs((double)(b->long_values[i][lane] - (long double)b->values[i][lane]));
+            double error = p->bounds[i].error;
+            double seen = fabs((double)(b->long_values[i][lane] - (long double)b->values[i][lane]));
             if (!isfinite(error))
                 continue;
             doubtful = doubtful || !(seen <= 0.9 * error);
@@ -194,7 +195,7 @@ static void check_block(problem *p, const block *b, size_t *judged) {
     }
 }
 
-typedef struct tally { /* log2 of bound over observed, where both are positive */
+typedef struct tally { /* bound over observed, where both are positive */
     double ratios[400000];
     size_t count, known, all, exact;
 } tally;
@@ -203,7 +204,7 @@ static void note(tally *t, const problem *p) {
     for (size_t i = 0; i < ROOTS; i++) {
         double error = p->bounds[i].error;
         t->all++;
-        t->known += isfinite(error);
+        t->known += isfinite(error) ? 1 : 0;
         t->exact += error == 0;
         if (isfinite(error) && error > 0 && p->observed[i] > 0 && t->count < 400000)
             t->ratios[t->count++] = error / p->observed[i];
@@ -245,7 +246,8 @@ static void a_million_points_are_within_the_proved_errors(void **state) {
     free(t);
 }
 
-/* ---- single operations, where bounds should be close to what happens ---------------------------------------------- */
+/* ---- single operations, where bounds should be close to what happens ----------------------------------------------
+ */
 
 static tc_rounded bound_of(tc_arena *arena, tc_dag *dag, tc_expr f, tc_interval x, tc_interval y) {
     tc_tape *tape = tc_tape_new(arena, dag, &f, 1);

@@ -51,7 +51,8 @@ static void check_delta(double epsilon, double mu, double *widest) {
     tc_interval delta = tc_gaussian_delta(epsilon, mu);
     find_delta(epsilon, mu);
     if (mpfr_cmp_d(left, delta.lo) < 0 || mpfr_cmp_d(left, delta.hi) > 0) {
-        print_error("delta(%a; %a) = %g is not in [%a, %a]\n", epsilon, mu, mpfr_get_d(left, MPFR_RNDN), delta.lo, delta.hi);
+        print_error("delta(%a; %a) = %g is not in [%a, %a]\n", epsilon, mu, mpfr_get_d(left, MPFR_RNDN), delta.lo,
+                    delta.hi);
         fail();
     }
     double size = mpfr_get_d(left, MPFR_RNDN);
@@ -133,7 +134,8 @@ static void largest_mu_and_least_epsilon_keep_delta_and_are_close(void **state) 
 static void nonsense_gives_the_safe_extreme(void **state) {
     (void)state;
     assert_true(tc_kappa(0, 1) == HUGE_VAL && tc_kappa(0.1, 0) == HUGE_VAL && tc_kappa((double)NAN, 1) == HUGE_VAL);
-    assert_true(tc_gaussian_mu(1, 0) == 0 && tc_gaussian_mu((double)NAN, 0.1) == 0 && tc_gaussian_mu(1, (double)NAN) == 0);
+    assert_true(tc_gaussian_mu(1, 0) == 0 && tc_gaussian_mu((double)NAN, 0.1) == 0 &&
+                tc_gaussian_mu(1, (double)NAN) == 0);
     assert_true(tc_gaussian_sigma(1, 0) == HUGE_VAL);
     assert_true(tc_gaussian_epsilon((double)NAN, 0.1) == HUGE_VAL && tc_gaussian_epsilon(1, 0) == HUGE_VAL);
     assert_true(tc_gaussian_epsilon(0, 1e-9) == 0 && tc_gaussian_epsilon(1e-12, 1e-9) == 0);
