@@ -84,6 +84,9 @@ class Mistakes(unittest.TestCase):
         self.refused(2, "missing FILE", "check")
         self.refused(2, "unexpected argument 'b'", "check", "a", "b")
 
+    def test_split_asks_for_its_directory(self):
+        self.refused(2, "--output DIR is needed", "split", PAPER)
+
     def test_a_file_that_cannot_be_read_is_named(self):
         self.refused(3, "nowhere.tacit", "check", "/nowhere.tacit")
 
@@ -142,6 +145,25 @@ class Answers(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 widest = max(done.stdout.splitlines(), key=len)
                 self.assertLessEqual(len(widest), 80, widest)
+
+    def test_split_writes_files_that_check_by_themselves(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory, "parties")
+            done = tacit("split", PAPER, "-o", str(place), "--json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            facts = json.loads(done.stdout)
+            self.assertEqual(facts["files"], sum(1 for p in place.rglob("*") if p.is_file()))
+            self.assertEqual(facts["agents"], len(list((place / "agents").glob("*.tacit"))))
+            self.assertEqual(tacit("check", str(place / "cloud.tacit")).returncode, 0)
+            self.assertNotIn("minimize", (place / "cloud.tacit").read_text())
+            done = tacit("solve", str(place / "cloud.tacit"))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("the whole problem", done.stderr)
+            for agent in (place / "agents").glob("*.tacit"):
+                self.assertEqual(tacit("check", str(agent)).returncode, 0)
+            done = tacit("split", PAPER, "-o", str(place))
+            self.assertEqual(done.returncode, 2, "a directory that is not empty")
+            self.assertEqual(tacit("split", PAPER, "-o", str(place), "--force").returncode, 0)
 
     def test_the_problem_in_the_readme_runs_as_it_says(self):
         text = re.search(r"```\n(.*?)```", (SOURCE / "README.md").read_text(), re.DOTALL).group(1)
