@@ -35,6 +35,7 @@ typedef struct tc_definition {
     tc_secret **secrets;  /* data: by column, NULL where public */
     struct tc_block *block;
     size_t first, count;  /* constraint: its place in the model */
+    uint32_t mark;        /* used by tc_split */
     struct tc_definition *next;
 } tc_definition;
 

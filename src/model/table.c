@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 100000, LONGEST_NAME = 200 };
+enum { MOST_COLUMNS = 100000, LONGEST_NAME = 80 };
 
 typedef struct header {
     const char **names;
