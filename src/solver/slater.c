@@ -103,9 +103,10 @@ static double step_from_best(search *s, double length) {
     return steepest;
 }
 
-/* A few dozen projected gradient steps on the smoothed maximum. */
+/* Projected gradient steps on the smoothed maximum, until a positive margin hardly grows any more. */
 static void descend(search *s, int steps) {
     double length = 0, spread = fabs(s->result->margin) + 1e-6;
+    int idle = 0;
     for (int step = 0; step < steps && !tc_interrupted(s->monitor); step++) {
         tc_progress(s->monitor, "searching a Slater point", (double)step / steps);
         if (!tc_ensemble_values(s->ensemble, s->result->point))
@@ -118,11 +119,12 @@ static void descend(search *s, int steps) {
                 return;
             length = spread / (steepest * steepest);
         }
+        double before = s->result->margin;
         (void)step_from_best(s, length);
-        if (consider(s))
-            length *= 2;
-        else
-            length /= 4;
+        length = consider(s) ? 2 * length : length / 4;
+        idle = s->result->margin < 1.05 * before ? idle + 1 : 0;
+        if (s->result->margin > 0 && idle >= 3)
+            return;
     }
 }
 
