@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define STORED_LIMIT 20000000 /* entries of J that may be kept when there are too many rows for a Gram matrix */
+#define LARGE 1000000.0       /* entries of J beyond which fewer points are tried */
 #define CLIMB_WORK 20000000.0 /* entries evaluated in the search for a better point */
 
 typedef struct gather {
@@ -82,7 +83,7 @@ static void reset(gather *g, size_t rows, bool smallest) {
     g->columns = g->entries = 0;
     memset(g->row_sums, 0, rows * sizeof *g->row_sums);
     if (g->grams != NULL)
-        tc_grams_clear(g->grams);
+        tc_grams_clear(g->grams, smallest);
 }
 
 static tc_sparse stored_matrix(const gather *g, size_t rows) {
@@ -164,7 +165,8 @@ static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *
     if (vertex != NULL)
         memcpy(vertex, x, n * sizeof *x);
     attempt a = {.streams = s, .gather = g};
-    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+    size_t tries = (double)n * (double)s->model->constraint_count > LARGE ? 2 : sizeof fills / sizeof *fills;
+    for (size_t i = 0; i < tries; i++) {
         if (tc_interrupted(s->monitor) || (tc_is_closed(&bracket[0]) && tc_is_closed(&bracket[1])))
             break;
         if (fills[i] != NULL)

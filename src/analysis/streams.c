@@ -232,7 +232,9 @@ static size_t build_column(tc_streams *s, const tc_family_stream *f, size_t lane
     s->stamp_now++;
     for (size_t t = f->term_start[component]; t < f->term_start[component + 1]; t++) {
         const tc_term *term = &f->terms[t];
-        tc_interval product = tc_imul(s->first[term->outer], f->first[term->first * (size_t)TC_LANES + lane]);
+        tc_interval product = f->first[term->first * (size_t)TC_LANES + lane], phi = s->first[term->outer];
+        if (phi.lo != 1 || phi.hi != 1)
+            product = tc_imul(phi, product);
         tc_interval *entry = entry_at(s, &count, term->row);
         *entry = tc_iadd(*entry, product);
     }
