@@ -62,6 +62,8 @@ static void take_column(void *context, const tc_column_view *column) {
         }
         double magnitude = tc_magnitude(column->values[i]);
         sum = tc_add_up(sum, magnitude);
+        if (g->grams != NULL)
+            continue; /* its bound is better than what row sums and squares give */
         double *row = &g->row_sums[column->rows[i]];
         *row = tc_add_up(*row, tc_mul_up(column->weight, magnitude));
         g->squares = tc_add_up(g->squares, tc_mul_up(column->weight, tc_mul_up(magnitude, magnitude)));
@@ -92,14 +94,14 @@ static tc_sparse stored_matrix(const gather *g, size_t rows) {
 }
 
 static double norm_upper(gather *g, size_t rows) {
+    if (g->grams != NULL)
+        return tc_grams_upper(g->arena, g->grams);
     double largest_row = 0;
     for (size_t j = 0; j < rows; j++)
         largest_row = fmax(largest_row, g->row_sums[j]);
     double best = fmin(tc_sqrt_up(g->squares), tc_sqrt_up(tc_mul_up(g->column_sum, largest_row)));
     if (isnan(best))
         return INFINITY;
-    if (g->grams != NULL)
-        return fmin(best, tc_grams_upper(g->arena, g->grams));
     if (g->overflow || g->columns == 0)
         return best;
     tc_sparse matrix = stored_matrix(g, rows);

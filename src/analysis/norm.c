@@ -2,6 +2,7 @@
 
 #include "analysis/eigen.h"
 
+#include <float.h>
 #include <string.h>
 
 /* ---- sums in twice the working precision ------------------------------------------------------------------------ */
@@ -160,18 +161,23 @@ static void add_intervals(tc_grams *grams, double weight, size_t count, const ui
 
 void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *rows, const tc_interval *values) {
     split *middle = (split *)(void *)grams->scratch, *radius = middle + grams->rows;
-    bool points = true;
+    bool points = true, exact = grams->terms < EXACT_COLUMNS;
+    double squares = 0, radius_squares = 0;
     for (size_t i = 0; i < count; i++) {
         tc_interval v = values[i];
         double m = middle_of(v), magnitude = tc_magnitude(v);
         double r = tc_is_point(v) ? 0 : fmax(tc_add_up(v.hi, -m), tc_add_up(m, -v.lo));
-        middle[i] = halves(m);
-        radius[i] = halves(r);
+        middle[i] = exact ? halves(m) : (split){.value = m};
+        radius[i] = exact ? halves(r) : (split){.value = r};
         points = points && r == 0;
-        grams->squares = tc_add_up(grams->squares, tc_mul_up(weight, tc_mul_up(magnitude, magnitude)));
-        if (r != 0)
-            grams->radius_squares = tc_add_up(grams->radius_squares, tc_mul_up(weight, tc_mul_up(r, r)));
+        squares += magnitude * magnitude;
+        radius_squares += r * r;
     }
+    /* a plain sum of count squares, and its product with the weight, err by less than count + 2 ulp */
+    double factor = weight * (1 + (double)(count + 3) * DBL_EPSILON);
+    grams->squares = tc_add_up(grams->squares, squares * factor + DBL_MIN);
+    if (radius_squares != 0 || !points)
+        grams->radius_squares = tc_add_up(grams->radius_squares, radius_squares * factor + DBL_MIN);
     if (points || grams->lower_only)
         add_points(grams, weight, count, rows, middle);
     else
@@ -183,16 +189,19 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
 
 /* ---- whole matrices --------------------------------------------------------------------------------------------- */
 
-/* head + tail of both, as a full symmetric matrix. */
-static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *gram, const tc_gram *more) {
+/* head + tail of both, as a full symmetric matrix. *rounded is set where that is not exact. */
+static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *gram, const tc_gram *more, bool *rounded) {
     size_t n = grams->rows;
     double *full = TC_NEW(arena, double, n *n);
+    *rounded = *rounded || gram->rounded || (more != NULL && more->rounded);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j <= i; j++) {
             size_t at = i * n + j;
             double value = gram->head[at] + gram->tail[at];
-            if (more != NULL)
+            if (more != NULL) {
                 value = (gram->head[at] + more->head[at]) + (gram->tail[at] + more->tail[at]);
+                *rounded = *rounded || value - more->head[at] != gram->head[at] || value - gram->head[at] != more->head[at];
+            }
             full[at] = full[j * n + i] = value;
         }
     }
@@ -240,9 +249,10 @@ static double nonnegative_upper(tc_arena *arena, const double *gram, size_t n) {
 static double enclosure_upper(tc_arena *arena, const tc_grams *grams) {
     size_t n = grams->rows;
     const tc_gram *low = grams->has_intervals ? &grams->low : NULL, *high = grams->has_intervals ? &grams->high : NULL;
-    double *p = gram_full(arena, grams, &grams->points, low), *q = gram_full(arena, grams, &grams->points, high);
-    double error = gram_error(grams, grams->points.rounded || grams->low.rounded || grams->high.rounded ||
-                                         grams->has_intervals);
+    bool rounded = false;
+    double *p = gram_full(arena, grams, &grams->points, low, &rounded);
+    double *q = gram_full(arena, grams, &grams->points, high, &rounded);
+    double error = gram_error(grams, rounded);
     double *magnitude = TC_NEW(arena, double, n *n), *middle = TC_NEW(arena, double, n *n), *radius = p;
     for (size_t i = 0; i < n * n; i++) {
         magnitude[i] = fmax(fabs(p[i]), fabs(q[i]));
@@ -266,9 +276,10 @@ double tc_grams_upper(tc_arena *arena, tc_grams *grams) {
     size_t n = grams->rows;
     double best = fmin(tc_sqrt_up(grams->squares), tc_sqrt_up(fmax(0, enclosure_upper(arena, grams))));
     if (grams->has_intervals) {
-        double *middle = gram_full(arena, grams, &grams->points, &grams->middle);
-        double *radius = gram_full(arena, grams, &grams->radius, NULL);
-        double error = gram_error(grams, true);
+        bool rounded = false;
+        double *middle = gram_full(arena, grams, &grams->points, &grams->middle, &rounded);
+        double *radius = gram_full(arena, grams, &grams->radius, NULL, &rounded);
+        double error = gram_error(grams, rounded);
         double bound = tc_sqrt_up(fmax(0, tc_eigen_upper(arena, middle, n, error)));
         bound = tc_add_up(bound, tc_sqrt_up(tc_add_up(nonnegative_upper(arena, radius, n), error)));
         best = bound < best ? bound : best;
@@ -282,10 +293,11 @@ double tc_grams_lower(tc_arena *arena, tc_grams *grams) {
     if (!isfinite(grams->squares))
         return 0;
     tc_mark mark = tc_arena_mark(arena);
-    double *middle = gram_full(arena, grams, &grams->points, grams->has_intervals ? &grams->middle : NULL);
+    bool rounded = false;
+    double *middle = gram_full(arena, grams, &grams->points, grams->has_intervals ? &grams->middle : NULL, &rounded);
     double bound = 0;
     if (all_finite(middle, grams->rows * grams->rows)) {
-        double error = gram_error(grams, grams->points.rounded || grams->has_intervals);
+        double error = gram_error(grams, rounded);
         double square = tc_eigen_lower(arena, middle, grams->rows, error);
         bound = square > 0 ? tc_sqrt_down(square) : 0;
         if (grams->radius_squares > 0)

@@ -150,8 +150,10 @@ void tc_streams_sums(tc_streams *s, const double *x, tc_interval *sums) {
             tc_tape_enclose(f->values_tape, &batch->inputs, batch->lanes, f->work, f->values_out);
             for (size_t b = 0; b < f->derivatives->body_count; b++) {
                 tc_interval *sum = &sums[f->derivatives->sums[b]];
-                for (size_t l = 0; l < batch->lanes; l++)
-                    *sum = tc_iadd(*sum, tc_imul(tc_point(batch->weight[l]), f->values[b * TC_LANES + l]));
+                for (size_t l = 0; l < batch->lanes; l++) {
+                    tc_interval value = f->values[b * TC_LANES + l];
+                    *sum = tc_iadd(*sum, batch->weight[l] == 1 ? value : tc_imul(tc_point(batch->weight[l]), value));
+                }
             }
         }
     }
