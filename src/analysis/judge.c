@@ -15,6 +15,25 @@ tc_member_judge *tc_member_judge_new(tc_prover *prover, const tc_family *family,
     return judge;
 }
 
+/* The hull of all members, found once. */
+static void load_hull(tc_member_judge *j) {
+    tc_batch *batch = j->batch;
+    size_t states = j->family->dim, columns = j->family->column_count;
+    bool known = j->hull != NULL;
+    if (!known) {
+        tc_batch_load_hull(batch);
+        j->hull = TC_NEW(j->prover->arena, tc_interval, states + columns + 1);
+    }
+    batch->lanes = 1;
+    for (size_t i = 0; i < states + columns; i++) {
+        tc_interval *at = i < states ? &batch->state[i * TC_LANES] : &batch->data[(i - states) * TC_LANES];
+        if (known)
+            *at = j->hull[i];
+        else
+            j->hull[i] = *at;
+    }
+}
+
 static void load_member(tc_member_judge *j, size_t member) {
     tc_batch_load_member(j->batch, member);
     if (j->set == NULL)
@@ -41,7 +60,7 @@ static tc_flaw judge_here(tc_member_judge *j, const tc_cone *cone, tc_curvature 
 tc_member_verdict tc_judge_members(tc_member_judge *j, const tc_cone *cone, tc_curvature want) {
     tc_member_verdict v = {.convex = true, .concave = true, .whole = true, .flaw = {.node = TC_NO_EXPR}};
     tc_prover_at_batch(j->prover, j->batch);
-    tc_batch_load_hull(j->batch);
+    load_hull(j);
     v.flaw = judge_here(j, cone, want, &v.found);
     v.convex = tc_is_convex(v.found);
     v.concave = tc_is_concave(v.found);

@@ -107,19 +107,23 @@ static void add_points(tc_grams *grams, double weight, size_t count, const uint3
     }
 }
 
-/* The two products of ends that bound the product of two intervals. */
-static void bounding_ends(tc_interval x, tc_interval y, bool same, double low[2], double high[2]) {
-    double ends[4][2] = {{x.lo, y.lo}, {x.lo, y.hi}, {x.hi, y.lo}, {x.hi, y.hi}};
+/* The ends whose products bound the product of two intervals. Where signs are certain they are known; else the
+ * rounded products are compared, which may err by an ulp: then false. */
+static bool bounding_ends(tc_interval x, tc_interval y, bool same, double low[2], double high[2]) {
     if (same) { /* a square */
         low[0] = low[1] = tc_mignitude(x);
         high[0] = high[1] = tc_magnitude(x);
-        return;
+        return true;
     }
-    if (x.lo >= 0 && y.lo >= 0) {
-        memcpy(low, ends[0], sizeof ends[0]);
-        memcpy(high, ends[3], sizeof ends[3]);
-        return;
+    bool x_up = x.lo >= 0, x_down = x.hi <= 0, y_up = y.lo >= 0, y_down = y.hi <= 0;
+    if ((x_up || x_down) && (y_up || y_down)) {
+        low[0] = y_up ? x.lo : x.hi;
+        low[1] = x_up ? y.lo : y.hi;
+        high[0] = y_up ? x.hi : x.lo;
+        high[1] = x_up ? y.hi : y.lo;
+        return true;
     }
+    double ends[4][2] = {{x.lo, y.lo}, {x.lo, y.hi}, {x.hi, y.lo}, {x.hi, y.hi}};
     size_t least = 0, most = 0;
     for (size_t k = 1; k < 4; k++) {
         least = ends[k][0] * ends[k][1] < ends[least][0] * ends[least][1] ? k : least;
@@ -127,6 +131,7 @@ static void bounding_ends(tc_interval x, tc_interval y, bool same, double low[2]
     }
     memcpy(low, ends[least], sizeof ends[least]);
     memcpy(high, ends[most], sizeof ends[most]);
+    return false;
 }
 
 static void add_intervals(tc_grams *grams, double weight, size_t count, const uint32_t *rows, const tc_interval *values,
@@ -142,7 +147,8 @@ static void add_intervals(tc_grams *grams, double weight, size_t count, const ui
         for (size_t j = 0; j <= i; j++) {
             size_t at = place_of(grams, rows[i], rows[j]);
             double low[2], high[2];
-            bounding_ends(values[i], values[j], i == j, low, high);
+            if (!bounding_ends(values[i], values[j], i == j, low, high))
+                grams->low.rounded = grams->high.rounded = true;
             if (!exact) {
                 grams->low.page[at] += weight * (low[0] * low[1]);
                 grams->high.page[at] += weight * (high[0] * high[1]);

@@ -357,6 +357,30 @@ static void rows_by_family_hold_for_every_member(void **state) {
     study_end(&by_agent);
 }
 
+/* g = (sum of w_i x_i)^2: the block of agent i has the derivative 2 w_i w', listed or, for many agents, bounded. */
+static void coupled_members_are_bounded_closely_however_many(void **state) {
+    (void)state;
+    for (size_t n = 50; n <= 5000; n *= 100) {
+        char text[512];
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..%zu] {\n state x in [-1, 1]\n private minimize 0\n}\n"
+                       "constraint c: (sum(a: i*x))^2/1000000 <= 1\n",
+                       n);
+        tc_analysis_options options = {.rows_limit = 10, .skip_private = true};
+        study s = study_text(text, &options);
+        double length = sqrt((double)n * ((double)n + 1) * (2 * (double)n + 1) / 6);
+        double one = 2e-6 * (double)n * (double)n, two = 2e-6 * (double)n * length;
+        const tc_bracket *k = s.analysis->agents[0].jacobian;
+        assert_true(k[0].upper >= one * (1 - 1e-12) && k[0].upper <= one * (1 + 1e-9));
+        assert_true(k[1].upper >= two * (1 - 1e-12) && k[1].upper <= two * (1 + 1e-9));
+        assert_true(n > 50 || closed(&k[1], 1e-9));
+        /* |J| = 2 |sum w x| |w|, largest at a vertex */
+        double g = 2e-6 * ((double)n * ((double)n + 1) / 2) * length;
+        assert_true(fabs(s.analysis->g[1].upper - g) <= 1e-9 * g && closed(&s.analysis->g[1], 1e-9));
+        study_end(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_sample_exceeds_an_upper_bound),
@@ -367,6 +391,7 @@ int main(void) {
         cmocka_unit_test(a_wide_box_keeps_the_order),
         cmocka_unit_test(a_family_has_the_constants_of_the_same_agents_written_singly),
         cmocka_unit_test(rows_by_family_hold_for_every_member),
+        cmocka_unit_test(coupled_members_are_bounded_closely_however_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

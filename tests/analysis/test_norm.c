@@ -114,6 +114,26 @@ static void weights_count_as_repeated_columns(void **state) {
     tc_arena_free(arena);
 }
 
+/* Products of interval columns with every pattern of signs. */
+static void intervals_of_all_signs_are_covered(void **state) {
+    (void)state;
+    tc_escape escape;
+    tc_arena *arena = open_arena(&escape);
+    static const tc_interval kinds[] = {{1, 2}, {-2, -1}, {-1, 2}, {0, 1}, {-1, 0}, {0, 0}};
+    for (size_t i = 0; i < 6; i++) {
+        for (size_t j = 0; j < 6; j++) {
+            tc_grams *grams = tc_grams_new(arena, 2);
+            uint32_t rows[] = {0, 1};
+            tc_interval column[] = {kinds[i], kinds[j]};
+            tc_grams_add(grams, 1, 2, rows, column);
+            double exact = hypot(tc_magnitude(kinds[i]), tc_magnitude(kinds[j]));
+            double upper = tc_grams_upper(arena, grams);
+            assert_true(upper >= exact * (1 - 1e-15) && upper <= exact * (1 + 1e-12));
+        }
+    }
+    tc_arena_free(arena);
+}
+
 static void many_columns_cost_no_accuracy(void **state) {
     (void)state;
     tc_escape escape;
@@ -244,6 +264,7 @@ int main(void) {
         cmocka_unit_test(norms_of_known_matrices_are_bracketed_closely),
         cmocka_unit_test(every_matrix_within_the_bounds_is_covered),
         cmocka_unit_test(weights_count_as_repeated_columns),
+        cmocka_unit_test(intervals_of_all_signs_are_covered),
         cmocka_unit_test(many_columns_cost_no_accuracy),
         cmocka_unit_test(whole_numbers_give_exact_norms),
         cmocka_unit_test(large_sparse_matrices_are_bracketed),
