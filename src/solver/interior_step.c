@@ -262,6 +262,8 @@ static void move_variable(tc_group *group, size_t v, tc_real length) {
         below = width - above;
         trial->x[v] = group->lower[v] + below;
     }
+    if (group->family == NULL) /* t: its bounds are far away and mean nothing */
+        trial->x[v] = at->x[v] + length * step->x[v];
     trial->below[v] = below;
     trial->above[v] = above;
     trial->z_below[v] = at->z_below[v] + length * step->z_below[v];

@@ -77,11 +77,11 @@ static void smooth_weights(search *s, double temperature) {
         s->mu[j] = (double)(expl((s->ensemble->g[j] - most) / (tc_real)temperature) / sum);
 }
 
-/* trial = projection of (best - length * gradient), the gradient taken at the best point; returns the largest entry of
- * the gradient. */
+/* trial = projection of (best - length * gradient), the gradient taken at the best point; returns the gradient's
+ * squared norm. */
 static double step_from_best(search *s, double length) {
     const double *best = s->result->point;
-    double steepest = 0;
+    double squares = 0;
     for (size_t f = 0; f < s->model->family_count; f++) {
         const tc_family *family = &s->model->families[f];
         for (size_t first = 0; first < family->count; first += TC_LANES) {
@@ -90,7 +90,7 @@ static double step_from_best(search *s, double length) {
             for (size_t k = first; k < first + lanes; k++) {
                 for (size_t c = 0; c < family->dim; c++) {
                     double slope = (double)s->gradient[c * TC_LANES + k - first];
-                    steepest = fmax(steepest, fabs(slope));
+                    squares += slope * slope;
                     s->member[c] = best[tc_coord_of(family, k, c)] - length * slope;
                 }
                 tc_set_load(s->sets[f], k);
@@ -100,30 +100,32 @@ static double step_from_best(search *s, double length) {
             }
         }
     }
-    return steepest;
+    return squares;
 }
 
 /* Projected gradient steps on the smoothed maximum, until a positive margin hardly grows any more. */
 static void descend(search *s, int steps) {
     double length = 0, spread = fabs(s->result->margin) + 1e-6;
     int idle = 0;
+    bool current = false; /* the ensemble's values are those of the best point */
     for (int step = 0; step < steps && !tc_interrupted(s->monitor); step++) {
         tc_progress(s->monitor, "searching a Slater point", (double)step / steps);
-        if (!tc_ensemble_values(s->ensemble, s->result->point))
+        if (!current && !tc_ensemble_values(s->ensemble, s->result->point))
             return;
         smooth_weights(s, spread / (1 + step));
         tc_ensemble_prices(s->ensemble, s->mu);
         if (length == 0) {
-            double steepest = step_from_best(s, 0);
-            if (!(steepest > 0))
+            double squares = step_from_best(s, 0);
+            if (!(squares > 0))
                 return;
-            length = spread / (steepest * steepest);
+            length = 2 * spread / squares; /* to first order, twice the way to zero */
         }
         double before = s->result->margin;
         (void)step_from_best(s, length);
-        length = consider(s) ? 2 * length : length / 4;
-        idle = s->result->margin < 1.05 * before ? idle + 1 : 0;
-        if (s->result->margin > 0 && idle >= 3)
+        current = consider(s);
+        length = current ? 4 * length : length / 4;
+        idle = s->result->margin < 1.1 * before ? idle + 1 : 0;
+        if (s->result->margin > 0 && idle >= 2)
             return;
     }
 }
@@ -175,7 +177,7 @@ static void run(search *s, tc_arena *arena, size_t exact_limit) {
         if (exact)
             find_largest(s, arena);
         if (!exact || !s->result->is_largest)
-            descend(s, 40);
+            descend(s, s->result->margin > 0 ? 8 : 40);
         (void)tc_ensemble_values(s->ensemble, s->result->point);
     }
     if (tc_interrupted(s->monitor))
@@ -194,7 +196,7 @@ tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_der
     tc_mark mark = tc_arena_mark(arena);
     size_t dim = 1;
     search s = {.model = model, .derivatives = derivatives, .result = result, .monitor = monitor};
-    s.ensemble = tc_ensemble_new(arena, model, derivatives);
+    s.ensemble = tc_ensemble_new(arena, model, derivatives, true);
     s.sets = TC_NEW(arena, tc_set *, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
         s.sets[f] = tc_set_new(arena, &model->families[f]);
