@@ -254,7 +254,8 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
         take_point(&d, d.declared, TC_POINT_DECLARED);
     else if (model->role == TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS)
         tc_find(arena, &a->slater, &model->source, TC_UNPROVED, (tc_span){0, 0},
-                "No point was looked for, since sets or constraints do not hold.");
+                skip_private ? "No point was looked for, as was asked."
+                             : "No point was looked for, since sets or constraints do not hold.");
     if (model->role != TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS && a->slater_facts.origin != TC_POINT_DECLARED)
         a->slater.verdict = TC_ELSEWHERE;
     bool has_minima = model->role != TC_ROLE_CLOUD && !skip_private && find_minima(&d);

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "calculus/interval.h"
 
-enum { TC_GRAM_LIMIT = 1024 }; /* the most rows of a dense Gram matrix */
+enum { TC_GRAM_LIMIT = 512 }; /* the most rows of a dense Gram matrix */
 
 typedef struct tc_gram { /* sum of weight * c c' over columns c, as head + tail; lower triangle */
     double *head, *tail;
