@@ -35,7 +35,7 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
     open_file *file = TC_NEW(arena, open_file, 1);
     file->descriptor = -1;
     tc_arena_on_free(arena, close_file, file);
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (file->descriptor < 0 || fstat(file->descriptor, &facts) != 0)
         return cannot_read(messages, path, strerror(errno));
     if (S_ISDIR(facts.st_mode))
@@ -55,8 +55,8 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
         if (got == 0)
             break;
         if (*length > LARGEST_FILE) {
-            tc_buffer_printf(messages, "%s: error: a problem file has at most %d bytes; put data into CSV files\n", path,
-                             LARGEST_FILE);
+            tc_buffer_printf(messages, "%s: error: a problem file has at most %d bytes; put data into CSV files\n",
+                             path, LARGEST_FILE);
             return TC_BAD_PROBLEM;
         }
         if (*length == capacity) {
@@ -159,7 +159,7 @@ tc_status tc_model_load(tc_arena *arena, const char *path, const tc_monitor *mon
 
 tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, size_t length, const tc_monitor *monitor,
                          tc_buffer *messages, tc_model **model) {
-    tc_load_request request = {.arena = arena, .path = path, .text = text, .length = length, .monitor = monitor,
-                               .messages = messages};
+    tc_load_request request = {
+        .arena = arena, .path = path, .text = text, .length = length, .monitor = monitor, .messages = messages};
     return tc_model_load_request(&request, model);
 }

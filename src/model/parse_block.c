@@ -44,8 +44,9 @@ static bool parse_membership(tc_parser *parser, tc_statement *statement) {
     statement->relation = TC_RELATION_IN;
     if (parser->token.kind == TC_TOKEN_OPEN_BRACKET)
         return parse_box(parser, statement);
-    if (!tc_parser_word(parser, &statement->shape, "a set: [lower, upper], simplex(s), ball(c, r), ball1(c, r) or "
-                                                   "ellipsoid(c, P)"))
+    if (!tc_parser_word(parser, &statement->shape,
+                        "a set: [lower, upper], simplex(s), ball(c, r), ball1(c, r) or "
+                        "ellipsoid(c, P)"))
         return false;
     tc_span opened = parser->token.span;
     if (!tc_parser_expect(parser, TC_TOKEN_OPEN, "'('"))

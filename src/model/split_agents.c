@@ -35,7 +35,8 @@ static const char *file_name(tc_split_job *job, const tc_family *family, size_t 
     tc_buffer path = tc_buffer_new(job->arena, 1 << 16);
     tc_buffer_printf(&path, "%s/agents/", job->directory);
     for (const char *c = name; *c != '\0'; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';
+        bool plain =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';
         if (plain)
             tc_buffer_add(&path, c, 1);
         else
@@ -67,14 +68,17 @@ static tc_status check_uses(tc_split_job *job, const tc_uses *uses, const tc_fam
     for (size_t i = 0; i < uses->param_count; i++)
         copied += (double)tc_value_count(&uses->params[i]->value) * (double)family->count;
     if (uses->leak != NULL) {
-        tc_error(&diagnostics, uses->leak->span, "'%s' is private and holds a part for each member of '%s': split would show "
+        tc_error(&diagnostics, uses->leak->span,
+                 "'%s' is private and holds a part for each member of '%s': split would show "
                  "every member the parts of the others; put these numbers into columns of the family's data",
                  uses->leaked->text, family->name);
         return TC_BAD_PROBLEM;
     }
     if (family->is_family && copied > MOST_COPIES) {
-        tc_error(&diagnostics, family->span, "the parameters used by '%s' would be copied into %zu files; put what differs "
-                 "between members into columns of the family's data", family->name, family->count);
+        tc_error(&diagnostics, family->span,
+                 "the parameters used by '%s' would be copied into %zu files; put what differs "
+                 "between members into columns of the family's data",
+                 family->name, family->count);
         return TC_BAD_PROBLEM;
     }
     return TC_OK;
@@ -133,7 +137,8 @@ static tc_status split_family(tc_split_job *job, const tc_statement *statement) 
         status = write_agent(job, &uses, family, k, texts[0], texts[1], texts[2]);
         if (status == TC_OK)
             tc_arena_rewind(job->arena, mark);
-        tc_progress(job->monitor, "writing agents", (double)(family->first_agent + k + 1) / (double)job->model->agent_count);
+        tc_progress(job->monitor, "writing agents",
+                    (double)(family->first_agent + k + 1) / (double)job->model->agent_count);
     }
     return status;
 }

@@ -56,8 +56,8 @@ static void use_name(tc_uses *uses, const bound *scope, tc_name *name) {
 /* ---- private parameters that hold a part for each member --------------------------------------------------------- */
 
 typedef struct mentions {
-    bool member;              /* something that differs between members */
-    const tc_name *secret;    /* a private vector or matrix from outside of the block */
+    bool member;           /* something that differs between members */
+    const tc_name *secret; /* a private vector or matrix from outside of the block */
 } mentions;
 
 static void find_mentions(const tc_uses *uses, const tc_tree *tree, unsigned depth, mentions *found) {
@@ -79,7 +79,8 @@ static void find_mentions(const tc_uses *uses, const tc_tree *tree, unsigned dep
             find_mentions(uses, local->statement->value, depth + 1, found);
         return;
     }
-    found->member = found->member || uses->family->block->index == tree->name || column_named(uses, tree->name) != SIZE_MAX;
+    found->member =
+        found->member || uses->family->block->index == tree->name || column_named(uses, tree->name) != SIZE_MAX;
     const tc_definition *global = tree->name->global;
     if (global != NULL && global->kind == TC_DEFINES_PARAM && global->statement->is_private && global->value.rank > 0)
         found->secret = tree->name;

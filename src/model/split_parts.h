@@ -10,9 +10,9 @@ typedef struct tc_uses {
     const tc_definition *family; /* whose block is looked at; NULL outside */
     tc_definition **params;      /* global parameters */
     size_t param_count;
-    bool *columns; /* of the family's data, by column of the table */
-    bool index;    /* the member's index */
-    uint32_t mark; /* in definitions already listed */
+    bool *columns;            /* of the family's data, by column of the table */
+    bool index;               /* the member's index */
+    uint32_t mark;            /* in definitions already listed */
     const tc_statement *leak; /* a statement that picks a member's part out of a private parameter */
     const tc_name *leaked;
 } tc_uses;

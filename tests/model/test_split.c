@@ -39,7 +39,8 @@ static const char problem[] =
 
 static void put_data(void) {
     put_file("A.csv", "1,2,3\n4,5,6\n");
-    put_file("homes.csv", "need,cap,bus,pref_1,pref_2\n10007,5,1,20011,20021\n10009,6,2,20023,20029\n10037,7,1,20047,20051\n");
+    put_file("homes.csv",
+             "need,cap,bus,pref_1,pref_2\n10007,5,1,20011,20021\n10009,6,2,20023,20029\n10037,7,1,20047,20051\n");
 }
 
 static char *read_text(const char *path) {
@@ -89,7 +90,8 @@ static void both_kinds_of_files_load_again(void **state) {
         assert_true(tc_coef_at(whole->families[0].upper[1], k) == tc_coef_at(c->families[0].upper[1], k));
         assert_true(tc_coef_at(whole->families[0].gap, k) == tc_coef_at(c->families[0].gap, k));
         assert_true(tc_coef_at(whole->families[0].slater[0], k) == tc_coef_at(c->families[0].slater[0], k));
-        assert_true(tc_coef_at(whole->families[0].declared_jacobian[0], k) == tc_coef_at(c->families[0].declared_jacobian[0], k));
+        assert_true(tc_coef_at(whole->families[0].declared_jacobian[0], k) ==
+                    tc_coef_at(c->families[0].declared_jacobian[0], k));
     }
     assert_true(c->declared_constraints[1] == 4 && c->privacy.delta == 1e-5 && c->schedule.rounds == 2000);
     assert_true(c->start_multipliers[1] == 0.1 && c->start_multipliers[2] == 0);
@@ -128,11 +130,12 @@ static void nobody_learns_what_is_not_theirs(void **state) {
     bench_free(&b);
     static const struct {
         const char *secret, *owner; /* the file that may hold it */
-    } secrets[] = {{"10007", "home.1"}, {"20011", "home.1"}, {"20021", "home.1"}, {"10009", "home.2"}, {"20023", "home.2"},
-                   {"20029", "home.2"}, {"10037", "home.3"}, {"20047", "home.3"}, {"20051", "home.3"}, {"81281", "depot"},
-                   {"61613", "depot"},  {"71131", "home"},   {"91357", ""},       {"55501", ""},       {"private", "agents"},
-                   {"minimize", "agents"}, {"#", ""}, {"feeder", "cloud"}, {"limit", "cloud"}, {"100.25", "cloud"}};
-    static const char *const paths[] = {"out/cloud.tacit", "out/cloud.homes.csv", "out/agents/home.1.tacit",
+    } secrets[] = {{"10007", "home.1"}, {"20011", "home.1"}, {"20021", "home.1"},   {"10009", "home.2"},
+                   {"20023", "home.2"}, {"20029", "home.2"}, {"10037", "home.3"},   {"20047", "home.3"},
+                   {"20051", "home.3"}, {"81281", "depot"},  {"61613", "depot"},    {"71131", "home"},
+                   {"91357", ""},       {"55501", ""},       {"private", "agents"}, {"minimize", "agents"},
+                   {"#", ""},           {"feeder", "cloud"}, {"limit", "cloud"},    {"100.25", "cloud"}};
+    static const char *const paths[] = {"out/cloud.tacit",         "out/cloud.homes.csv",     "out/agents/home.1.tacit",
                                         "out/agents/home.2.tacit", "out/agents/home.3.tacit", "out/agents/depot.tacit"};
     for (size_t p = 0; p < sizeof paths / sizeof paths[0]; p++) {
         const char *text = read_text(paths[p]);
@@ -180,8 +183,10 @@ static void names_from_data_become_file_names(void **state) {
     put_file("homes.csv", "name,need\nanna,1\n\"b/../c, d\",2\n");
     remove_all("named");
     size_t files;
-    bench b = split_into("data homes = csv \"homes.csv\"\nagents home over homes { state p in [0, 1]; private minimize p * need }\n"
-                         "constraint c: sum(home: p) <= 1\ndual radius 1\n", "named", false, &files);
+    bench b = split_into(
+        "data homes = csv \"homes.csv\"\nagents home over homes { state p in [0, 1]; private minimize p * need }\n"
+        "constraint c: sum(home: p) <= 1\ndual radius 1\n",
+        "named", false, &files);
     assert_int_equal(b.status, TC_OK);
     bench_free(&b);
     bench anna = load_path("named/agents/anna.tacit"), other = load_path("named/agents/b%2F%2E%2E%2Fc%2C%20d.tacit");
@@ -233,12 +238,16 @@ static void expect_refusal(const char *text, const char *folder, tc_status statu
 static void a_public_dual_radius_is_asked_for(void **state) {
     (void)state;
     remove_all("none");
-    expect_refusal("agent a { state x in [0, 1]; private minimize x; gap 1 }\nagent b { state x in [0, 1]; private minimize x; slater x = 0 }\n"
-                   "constraint c: a.x + b.x <= 1\n", "none", TC_BAD_PROBLEM,
-                   "p.tacit: error: the cloud needs a public dual radius, and must not learn it from private objectives\n"
-                   "  either add a line 'dual radius R' to the file,\n"
-                   "  or give every agent the public lines 'gap F' and 'slater x = ...'; 'gap' is missing for 'b'; 'slater' is missing "
-                   "for 'a'\n");
+    expect_refusal(
+        "agent a { state x in [0, 1]; private minimize x; gap 1 }\nagent b { state x in [0, 1]; private minimize x; "
+        "slater x = 0 }\n"
+        "constraint c: a.x + b.x <= 1\n",
+        "none", TC_BAD_PROBLEM,
+        "p.tacit: error: the cloud needs a public dual radius, and must not learn it from private objectives\n"
+        "  either add a line 'dual radius R' to the file,\n"
+        "  or give every agent the public lines 'gap F' and 'slater x = ...'; 'gap' is missing for 'b'; 'slater' is "
+        "missing "
+        "for 'a'\n");
     assert_int_not_equal(access("none", F_OK), 0);
 }
 
@@ -264,9 +273,10 @@ static void a_folder_with_files_is_left_alone_unless_forced(void **state) {
 static void private_numbers_of_all_members_in_one_parameter_are_refused(void **state) {
     (void)state;
     remove_all("leak");
-    expect_refusal("private param goals = [1, 2, 3]\nagents f[i in 1..3] { state x in [0, 9]; private param g = goals; private minimize (x - g[i])^2 }\n"
-                   "constraint c: sum(f: x) <= 1\ndual radius 1\n", "leak", TC_BAD_PROBLEM,
-                   "'goals' is private and holds a part for each member of 'f'");
+    expect_refusal("private param goals = [1, 2, 3]\nagents f[i in 1..3] { state x in [0, 9]; private param g = goals; "
+                   "private minimize (x - g[i])^2 }\n"
+                   "constraint c: sum(f: x) <= 1\ndual radius 1\n",
+                   "leak", TC_BAD_PROBLEM, "'goals' is private and holds a part for each member of 'f'");
 }
 
 static void only_whole_problems_are_split(void **state) {
