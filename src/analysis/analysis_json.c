@@ -164,7 +164,10 @@ static void write_slater(tc_json *json, const tc_analysis *a) {
         tc_json_bool(json, "point_is_sample", true);
     }
     tc_json_number(json, "margin", s->margin);
-    tc_json_string(json, "origin", s->origin == TC_POINT_DECLARED ? "declared" : s->origin == TC_POINT_FOUND ? "found" : NULL);
+    tc_json_string(json, "origin",
+                   s->origin == TC_POINT_DECLARED ? "declared"
+                   : s->origin == TC_POINT_FOUND  ? "found"
+                                                  : NULL);
     if (s->origin != TC_POINT_NONE && a->model->constraint_count > 0)
         tc_json_string(json, "deciding_constraint", a->model->constraints[s->worst].name);
     if (s->declared)
@@ -173,8 +176,10 @@ static void write_slater(tc_json *json, const tc_analysis *a) {
 }
 
 static void write_dual(tc_json *json, const tc_analysis *a) {
-    static const char *const origins[] = {
-        [TC_RADIUS_NONE] = NULL, [TC_RADIUS_GIVEN] = "given", [TC_RADIUS_GAPS] = "gaps", [TC_RADIUS_PRIVATE] = "private_data"};
+    static const char *const origins[] = {[TC_RADIUS_NONE] = NULL,
+                                          [TC_RADIUS_GIVEN] = "given",
+                                          [TC_RADIUS_GAPS] = "gaps",
+                                          [TC_RADIUS_PRIVATE] = "private_data"};
     const tc_dual_radius *r = &a->dual_radius;
     tc_json_number(json, "dual_radius", r->value);
     tc_json_open_object(json, "dual_radius_sources");
@@ -191,7 +196,8 @@ static void write_dual(tc_json *json, const tc_analysis *a) {
 }
 
 void tc_analysis_json(const tc_analysis *a, tc_json *json) {
-    static const char *const roles[] = {[TC_ROLE_WHOLE] = "whole", [TC_ROLE_CLOUD] = "cloud", [TC_ROLE_AGENT] = "agent"};
+    static const char *const roles[] = {
+        [TC_ROLE_WHOLE] = "whole", [TC_ROLE_CLOUD] = "cloud", [TC_ROLE_AGENT] = "agent"};
     tc_json_string(json, "role", roles[a->model->role]);
     tc_json_count(json, "agents", a->model->agent_count);
     tc_json_count(json, "states", a->model->state_count);

@@ -19,9 +19,9 @@ typedef struct duality {
     const tc_model *model;
     const tc_derivatives *derivatives;
     const tc_monitor *monitor;
-    double *declared;   /* the file's Slater point, or NULL */
+    double *declared;    /* the file's Slater point, or NULL */
     bool declared_sound; /* it lies in the box, and in the sets where they are known */
-    double *minima;     /* of f_i by agent, or NULL */
+    double *minima;      /* of f_i by agent, or NULL */
 } duality;
 
 /* ---- the declared point ----------------------------------------------------------------------------------------- */
@@ -239,7 +239,11 @@ static void find_radius(duality *d, bool has_minima) {
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
                      bool skip_private, const tc_monitor *monitor) {
     const tc_model *model = a->model;
-    duality d = {.analysis = a, .arena = arena, .streams = streams, .model = model, .derivatives = derivatives,
+    duality d = {.analysis = a,
+                 .arena = arena,
+                 .streams = streams,
+                 .model = model,
+                 .derivatives = derivatives,
                  .monitor = monitor};
     a->slater_facts = (tc_slater_facts){.margin = NAN, .declared_margin = NAN};
     a->dual_radius = (tc_dual_radius){.value = NAN, .public_value = NAN, .from_gaps = NAN, .from_data = NAN};

@@ -5,8 +5,8 @@
 tc_member_judge *tc_member_judge_new(tc_prover *prover, const tc_family *family, bool private_sets,
                                      const tc_monitor *monitor) {
     tc_member_judge *judge = TC_NEW(prover->arena, tc_member_judge, 1);
-    *judge = (tc_member_judge){.prover = prover, .family = family, .monitor = monitor,
-                               .batch = tc_batch_new(prover->arena, family)};
+    *judge = (tc_member_judge){
+        .prover = prover, .family = family, .monitor = monitor, .batch = tc_batch_new(prover->arena, family)};
     if (private_sets && family->piece_count > 0) {
         judge->set = tc_set_new(prover->arena, family);
         judge->lower = TC_NEW(prover->arena, double, family->dim);

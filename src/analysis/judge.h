@@ -17,7 +17,7 @@ typedef struct tc_member_judge {
     double *lower, *upper;
     const tc_monitor *monitor;
     tc_interval *hull; /* of all members: states, then data; NULL until it is needed */
-    bool strict; /* only the wanted curvature will do; else either, as long as it is the same for all */
+    bool strict;       /* only the wanted curvature will do; else either, as long as it is the same for all */
 } tc_member_judge;
 
 typedef struct tc_member_verdict {

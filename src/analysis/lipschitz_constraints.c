@@ -11,7 +11,7 @@
 
 typedef struct gather {
     tc_arena *arena;
-    bool smallest; /* lower bounds: magnitudes are the smallest possible */
+    bool smallest;     /* lower bounds: magnitudes are the smallest possible */
     double column_sum; /* the largest so far */
     size_t column_coord;
     double *row_sums;
@@ -89,8 +89,8 @@ static void reset(gather *g, size_t rows, bool smallest) {
 }
 
 static tc_sparse stored_matrix(const gather *g, size_t rows) {
-    return (tc_sparse){.rows = rows, .columns = g->columns, .start = g->start, .row = g->row, .value = g->value,
-                       .weight = g->weight};
+    return (tc_sparse){
+        .rows = rows, .columns = g->columns, .start = g->start, .row = g->row, .value = g->value, .weight = g->weight};
 }
 
 static double norm_upper(gather *g, size_t rows) {

@@ -36,14 +36,15 @@ static void add_product(tc_gram *gram, size_t at, double weight, split a, split 
 }
 
 static tc_gram gram_new(tc_arena *arena, size_t rows) {
-    return (tc_gram){.head = TC_NEW(arena, double, rows *rows), .tail = TC_NEW(arena, double, rows *rows),
+    return (tc_gram){.head = TC_NEW(arena, double, rows *rows),
+                     .tail = TC_NEW(arena, double, rows *rows),
                      .page = TC_NEW(arena, double, rows *rows)};
 }
 
 tc_grams *tc_grams_new(tc_arena *arena, size_t rows) {
     tc_grams *grams = TC_NEW(arena, tc_grams, 1);
-    *grams = (tc_grams){.arena = arena, .rows = rows, .points = gram_new(arena, rows),
-                        .scratch = TC_NEW(arena, double, 6 * rows + 1)};
+    *grams = (tc_grams){
+        .arena = arena, .rows = rows, .points = gram_new(arena, rows), .scratch = TC_NEW(arena, double, 6 * rows + 1)};
     return grams;
 }
 
@@ -196,7 +197,8 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
 /* ---- whole matrices --------------------------------------------------------------------------------------------- */
 
 /* head + tail of both, as a full symmetric matrix. *rounded is set where that is not exact. */
-static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *gram, const tc_gram *more, bool *rounded) {
+static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *gram, const tc_gram *more,
+                         bool *rounded) {
     size_t n = grams->rows;
     double *full = TC_NEW(arena, double, n *n);
     *rounded = *rounded || gram->rounded || (more != NULL && more->rounded);
@@ -206,7 +208,8 @@ static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *
             double value = gram->head[at] + gram->tail[at];
             if (more != NULL) {
                 value = (gram->head[at] + more->head[at]) + (gram->tail[at] + more->tail[at]);
-                *rounded = *rounded || value - more->head[at] != gram->head[at] || value - gram->head[at] != more->head[at];
+                *rounded =
+                    *rounded || value - more->head[at] != gram->head[at] || value - gram->head[at] != more->head[at];
             }
             full[at] = full[j * n + i] = value;
         }

@@ -240,7 +240,8 @@ size_t tc_build_column(tc_streams *s, const tc_family_stream *f, size_t lane, si
     }
     for (size_t i = 0; i < singled_count; i++) {
         uint32_t input = singled[i].input;
-        for (size_t k = s->input_start[input]; singled[i].component == component && k < s->input_start[input + 1]; k++) {
+        for (size_t k = s->input_start[input]; singled[i].component == component && k < s->input_start[input + 1];
+             k++) {
             tc_interval *entry = entry_at(s, &count, s->derivatives->outer_first[s->by_input[k]].row);
             *entry = tc_iadd(*entry, s->first[s->by_input[k]]);
         }

@@ -37,11 +37,11 @@ typedef struct tc_family_stream {
     const tc_family_derivatives *derivatives;
     bool alike; /* bodies and box are the same for all members */
     tc_tape *values_tape, *first_tape, *second_tape;
-    tc_tape **single;   /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
-    tc_links partials;  /* per body_first: its derivatives, in body_second; other: the component */
-    tc_term *terms;     /* sorted by component, then row */
+    tc_tape **single;  /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
+    tc_links partials; /* per body_first: its derivatives, in body_second; other: the component */
+    tc_term *terms;    /* sorted by component, then row */
     size_t term_count;
-    size_t *term_start; /* by component: dim + 1 */
+    size_t *term_start;  /* by component: dim + 1 */
     tc_singled *singled; /* sorted by member, then component */
     size_t singled_count, singled_members;
     tc_batch *batch;
@@ -60,7 +60,7 @@ typedef struct tc_streams {
     bool has_coords;
     tc_tape *first_tape, *second_tape; /* of outer functions */
     tc_tape **single;
-    tc_links partials;  /* per outer_first, in outer_second; other: the input */
+    tc_links partials;   /* per outer_first, in outer_second; other: the input */
     size_t *input_start; /* CSR: outer_first entries by input */
     uint32_t *by_input;
     tc_interval *sums, *coords, *work;

@@ -14,8 +14,8 @@ static tc_assumption judge(study *s, const sample *x, bool as_constraint) {
                        "constraint c: sum(a: %s) <= 1000000\n",
                        x->box, x->box, x->expression);
     else
-        (void)snprintf(text, sizeof text, "agent a {\n state x in %s\n state y in %s\n private minimize %s\n}\n", x->box,
-                       x->box, x->expression);
+        (void)snprintf(text, sizeof text, "agent a {\n state x in %s\n state y in %s\n private minimize %s\n}\n",
+                       x->box, x->box, x->expression);
     tc_analysis_options options = {.skip_private = true};
     *s = study_text(text, &options);
     return as_constraint ? s->analysis->constraints : s->analysis->objectives;
@@ -28,8 +28,8 @@ static const sample convex[] = {
     {"(x - 2*y + 1)^4", "[-3, 5]"},
     {"x^3", "[0, 2]"},
     {"x^2 + x*y + y^2", "[-1, 1]"},
-    {"x^2 + 2*x*y + y^2", "[-1, 1]"},          /* singular */
-    {"0.5*x^2 - x*y + 0.5*y^2", "[-5, 5]"},    /* a Laplacian */
+    {"x^2 + 2*x*y + y^2", "[-1, 1]"},       /* singular */
+    {"0.5*x^2 - x*y + 0.5*y^2", "[-5, 5]"}, /* a Laplacian */
     {"0.1*x^2 - 0.2*x*y + 0.1*y^2", "[-5, 5]"},
     {"exp(x + y)", "[-2, 2]"},
     {"exp(x^2)", "[-1, 1]"},
@@ -53,7 +53,7 @@ static const sample convex[] = {
     {"x*log(x) + y*log(y) - x*y/10", "[0.5, 2]"},
     {"(x^2 + y^2)^2", "[-2, 2]"},
     {"(x^2 + y^2)^3 + x", "[-2, 2]"},
-    {"x^4 - x^2", "[1, 2]"},                   /* needs the interval Hessian */
+    {"x^4 - x^2", "[1, 2]"}, /* needs the interval Hessian */
     {"x^4 - 6*x^2 + 12*x^2", "[-1, 1]"},
     {"x^4 + 0.5*x^3 + x^2", "[-1, 1]"},
     {"exp(x) + exp(-y) - x*y/100", "[-1, 1]"},
@@ -146,7 +146,8 @@ static void the_smallest_expression_at_fault_is_named(void **state) {
 static void a_concave_side_of_a_constraint_gives_a_clear_counterexample(void **state) {
     (void)state;
     tc_analysis_options options = {.skip_private = true};
-    study s = study_text("agent a {\n state x in [-2, 2]\n private minimize x\n}\nconstraint far: -a.x^2 <= -1\n", &options);
+    study s =
+        study_text("agent a {\n state x in [-2, 2]\n private minimize x\n}\nconstraint far: -a.x^2 <= -1\n", &options);
     assert_int_equal(s.analysis->constraints.verdict, TC_FAILS);
     assert_non_null(strstr(s.analysis->constraints.findings[0].text, "is -2"));
     study_end(&s);
@@ -170,7 +171,8 @@ static void outer_functions_of_sums_are_judged_by_composition(void **state) {
     tc_analysis_options options = {.skip_private = true};
     for (size_t i = 0; i < 8; i++) {
         char text[512];
-        (void)snprintf(text, sizeof text, "agents a[i in 1..4] {\n state x in [-2, 2]\n private minimize 0\n}\nconstraint c: %s <= 900\n",
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..4] {\n state x in [-2, 2]\n private minimize 0\n}\nconstraint c: %s <= 900\n",
                        i < 5 ? yes[i] : no[i - 5]);
         study s = study_text(text, &options);
         if ((s.analysis->constraints.verdict == TC_HOLDS) != (i < 5))
@@ -213,7 +215,8 @@ static void a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy(void **sta
 static void an_objective_is_judged_on_its_own_set_where_the_box_is_too_large(void **state) {
     (void)state;
     tc_analysis_options options = {.skip_private = true};
-    study s = study_text("agent a {\n state x in [-1, 4]\n private set x >= 0.5\n private minimize -log(x) + x^3\n}\n", &options);
+    study s = study_text("agent a {\n state x in [-1, 4]\n private set x >= 0.5\n private minimize -log(x) + x^3\n}\n",
+                         &options);
     assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
     study_end(&s);
 }

@@ -51,7 +51,7 @@ static plain plain_new(study *s) {
     p.out = TC_NEW(s->arena, double, 512);
     p.phi = TC_NEW(s->arena, double, 512);
     p.sums = TC_NEW(s->arena, double, m->sum_count + 1);
-    p.jacobian = TC_NEW(s->arena, double, m->constraint_count *m->state_count);
+    p.jacobian = TC_NEW(s->arena, double, m->constraint_count * m->state_count);
     return p;
 }
 
@@ -161,7 +161,8 @@ static void attack(study *s, size_t tries) {
                         image[count++] = first[j * n + at] - second[j * n + at];
                     }
                 }
-                assert_true(length(image, count, q) <= row->jacobian[q - 1].upper * length(step, n, q) * (1 + 1e-9) + 1e-12);
+                assert_true(length(image, count, q) <=
+                            row->jacobian[q - 1].upper * length(step, n, q) * (1 + 1e-9) + 1e-12);
             }
         }
     }
@@ -181,15 +182,18 @@ static bool closed(const tc_bracket *b, double width) { return b->lower >= b->up
 static const tc_analysis_options only_constants = {.skip_private = true};
 
 #define THREE "agents a[i in 1..3] {\n state x in [-1, 2]\n state y in [0.5, 3]\n private minimize 0\n}\n"
-#define TWO "agent b {\n state u[2] in [0, 4]\n private minimize 0\n}\nagent c {\n state w in [-2, -1]\n private minimize 0\n}\n"
+#define TWO                                                                                                            \
+    "agent b {\n state u[2] in [0, 4]\n private minimize 0\n}\nagent c {\n state w in [-2, -1]\n private minimize "    \
+    "0\n}\n"
 
 static const char *const problems[] = {
     THREE "constraint c1: sum(a: x^2 + y^2) <= 9\nconstraint c2: sum(a: x - 2*y) <= 3\n",
     THREE "constraint c1: sum(a: exp(x) + i*y^3) <= 9\nconstraint c2: (sum(a: x))^2 + sum(a: y) <= 30\n",
     THREE TWO "constraint c1: sum(a: x^2) + b.u[1]^2 - c.w <= 90\nconstraint c2: (b.u[1] - 2*b.u[2] + c.w)^2 <= 40\n"
               "constraint c3: a[2].x^2 + a[2].y - b.u[2] <= 3\n",
-    THREE TWO "constraint c1: logsumexp([sum(a: x), b.u[1], c.w]) <= 90\nconstraint c2: exp(sum(a: x^2)/10 + b.u[2]) <= 400\n"
-              "constraint c3: sum(a: -log(x + y + 1) + x*log(y + 1)/9 + y^2) <= 30\n",
+    THREE TWO
+    "constraint c1: logsumexp([sum(a: x), b.u[1], c.w]) <= 90\nconstraint c2: exp(sum(a: x^2)/10 + b.u[2]) <= 400\n"
+    "constraint c3: sum(a: -log(x + y + 1) + x*log(y + 1)/9 + y^2) <= 30\n",
     THREE TWO "constraint c1: (sum(a: x^2 - y) + b.u[1])^2 + sum(a: huber(x - y, 1)) <= 90\n"
               "constraint c2: sqrt(sumsq(b.u) + c.w^2 + 1) <= 9\nconstraint c3: 1/(b.u[1] + 1) + b.u[2]^4/50 <= 9\n",
 };
@@ -311,9 +315,10 @@ static void a_wide_box_keeps_the_order(void **state) {
 
 static void a_family_has_the_constants_of_the_same_agents_written_singly(void **state) {
     (void)state;
-    study family = study_text("agents a[i in 1..4] {\n state x[2] in [-1, 3]\n private minimize sumsq(x)*i\n}\n"
-                              "constraint c1: sum(a: i*x[1]^2 + x[2]) <= 9\nconstraint c2: (sum(a: x[1] - x[2]))^2 + a[2].x[1] <= 9\n",
-                              NULL);
+    study family = study_text(
+        "agents a[i in 1..4] {\n state x[2] in [-1, 3]\n private minimize sumsq(x)*i\n}\n"
+        "constraint c1: sum(a: i*x[1]^2 + x[2]) <= 9\nconstraint c2: (sum(a: x[1] - x[2]))^2 + a[2].x[1] <= 9\n",
+        NULL);
     char text[4096], one[512] = "0", two[512] = "0";
     int at = 0;
     for (int i = 1; i <= 4; i++) {
@@ -322,7 +327,8 @@ static void a_family_has_the_constants_of_the_same_agents_written_singly(void **
         (void)snprintf(one + strlen(one), sizeof one - strlen(one), " + %d*a%d.x[1]^2 + a%d.x[2]", i, i, i);
         (void)snprintf(two + strlen(two), sizeof two - strlen(two), " + a%d.x[1] - a%d.x[2]", i, i);
     }
-    (void)snprintf(text + at, sizeof text - (size_t)at, "constraint c1: %s <= 9\nconstraint c2: (%s)^2 + a2.x[1] <= 9\n", one, two);
+    (void)snprintf(text + at, sizeof text - (size_t)at,
+                   "constraint c1: %s <= 9\nconstraint c2: (%s)^2 + a2.x[1] <= 9\n", one, two);
     study single = study_text(text, NULL);
     for (int p = 0; p < 2; p++) {
         const tc_bracket *x = &family.analysis->g[p], *y = &single.analysis->g[p];

@@ -39,8 +39,8 @@ static void known_matrix(double *a, size_t m, size_t n, const double *singular, 
 
 static tc_sparse dense_as_sparse(tc_arena *arena, const double *a, size_t m, size_t n, double radius) {
     size_t *start = TC_NEW(arena, size_t, n + 1);
-    uint32_t *row = TC_NEW(arena, uint32_t, m *n);
-    tc_interval *value = TC_NEW(arena, tc_interval, m *n);
+    uint32_t *row = TC_NEW(arena, uint32_t, m * n);
+    tc_interval *value = TC_NEW(arena, tc_interval, m * n);
     for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < m; i++) {
             row[j * m + i] = (uint32_t)i;
@@ -91,7 +91,11 @@ static void every_matrix_within_the_bounds_is_covered(void **state) {
         double upper = tc_sparse_upper(arena, &matrix), lower = tc_sparse_lower(arena, &matrix);
         for (int k = 0; k < 50; k++) {
             for (size_t i = 0; i < m * n; i++)
-                b[i] = a[i] + radius * (k % 2 == 0 ? random_number(&seed) : random_number(&seed) > 0 ? 1 : -1) * (1 - 1e-15);
+                b[i] = a[i] + radius *
+                                  (k % 2 == 0                 ? random_number(&seed)
+                                   : random_number(&seed) > 0 ? 1
+                                                              : -1) *
+                                  (1 - 1e-15);
             tc_sparse inside = dense_as_sparse(arena, b, m, n, 0);
             assert_true(tc_sparse_lower(arena, &inside) <= upper * (1 + 1e-13));
             assert_true(tc_sparse_upper(arena, &inside) >= lower * (1 - 1e-13));
