@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                .no_files = true};
     tc_status status = tc_model_load_request(&request, &model);
     /* A model exactly when all went well, a message exactly when not. */
-    if ((status == TC_OK) != (model != NULL) || (status == TC_BAD_PROBLEM && messages.length == 0))
+    if (status == TC_INTERNAL || (status == TC_OK) != (model != NULL) ||
+        (status == TC_BAD_PROBLEM && messages.length == 0))
         abort();
     tc_arena_free(arena);
     return 0;

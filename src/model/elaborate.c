@@ -107,5 +107,8 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
             tc_elaborate_constraint(&elaborator, d);
     }
     tc_elaborate_settings(&elaborator);
+    /* A line that vanished without a word would be a wrong problem. */
+    if (elaborator.dropped && diagnostics->errors == 0)
+        tc_raise(model->arena, TC_INTERNAL);
     model->dag->origin = (tc_span){0, 0};
 }

@@ -376,6 +376,8 @@ void tc_elaborate_block(tc_elaborator *elaborator, tc_block *block) {
         elaborator->in_block = false;
     }
     elaborate_points(elaborator, block);
+    if (family_of(elaborator, block)->objective == TC_NO_EXPR && elaborator->model->role != TC_ROLE_CLOUD)
+        elaborator->dropped = true;
     if (!has_objective && elaborator->model->role != TC_ROLE_CLOUD)
         tc_error(elaborator->diagnostics, block->statement->name_span,
                  "'%s' has no objective; write 'private minimize ...' "

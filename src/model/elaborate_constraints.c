@@ -89,6 +89,7 @@ void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definitio
     constraint_reader reader = {elaborator, definition->statement, NULL};
     definition->first = elaborator->model->constraint_count;
     elaborator->no_states = NULL;
-    (void)elaborate_indices(&reader, 0);
+    if (!elaborate_indices(&reader, 0))
+        elaborator->dropped = true;
     definition->count = elaborator->model->constraint_count - definition->first;
 }

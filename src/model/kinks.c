@@ -91,10 +91,25 @@ static tc_value fold(const tc_call *c, const tc_value *all, tc_number_function *
     return value;
 }
 
+/* Nodes that turned out to be constants, as numbers. */
+static tc_value settled(const tc_call *c, tc_value value) {
+    tc_elaborator *elaborator = c->elaborator;
+    if (value.is_number || tc_value_has_data(&elaborator->values, &value))
+        return value;
+    size_t count = tc_value_count(&value);
+    double *numbers = TC_NEW(elaborator->arena, double, count);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = tc_coef_of_value(elaborator, elaborator->blocks, &value, i).value;
+    tc_value result = value.rank == 0 ? tc_value_number(numbers[0])
+                                      : tc_value_numbers(numbers, value.rank, value.rows, value.columns);
+    result.secret = value.secret;
+    return result;
+}
+
 static tc_value folded(const tc_call *c, tc_number_function *step, bool from_first) {
     if (!free_of_states(c))
         return tc_value_broken();
-    tc_value all = tc_call_joined(c);
+    tc_value all = settled(c, tc_call_joined(c));
     return fold(c, &all, step, 0, from_first);
 }
 
@@ -105,9 +120,10 @@ tc_value tc_call_norminf(const tc_call *c) { return folded(c, take_abs_max, true
 
 /* abs, floor and ceil keep the shape of their argument. */
 static tc_value each_constant(const tc_call *c, tc_number_function *step) {
-    tc_value *a = &c->arguments[0];
     if (!free_of_states(c))
         return tc_value_broken();
+    tc_value argument = settled(c, c->arguments[0]);
+    const tc_value *a = &argument;
     tc_value zero = tc_value_number(0);
     if (a->is_number)
         return tc_value_elementwise(&c->elaborator->values, a, &zero, step, tc_add, c->tree->span, c->tree->name->text);

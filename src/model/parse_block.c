@@ -118,7 +118,7 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
     if (tc_parser_at_word(parser, "state")) {
         statement->kind = TC_STATEMENT_STATE;
         tc_parser_next(parser);
-        done = must_be_public(parser, statement, keyword, "a state and its box") && parse_state(parser, statement);
+        done = must_be_public(parser, statement, keyword, "a state with its box") && parse_state(parser, statement);
     } else if (tc_parser_at_word(parser, "minimize")) {
         statement->kind = TC_STATEMENT_MINIMIZE;
         tc_parser_next(parser);

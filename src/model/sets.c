@@ -395,6 +395,7 @@ static void read_affine(const set_reader *reader) {
 void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement, size_t *capacity) {
     set_reader reader = {elaborator, block,    &elaborator->model->families[block->number],
                          statement,  capacity, {.block = block, .member = SIZE_MAX}};
+    size_t before = reader.family->piece_count;
     elaborator->no_states = NULL;
     if (statement->relation == TC_RELATION_IN)
         read_membership(&reader);
@@ -404,4 +405,6 @@ void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_state
         read_curved(&reader, statement->other, statement->value);
     else
         read_affine(&reader);
+    if (reader.family->piece_count == before)
+        elaborator->dropped = true;
 }

@@ -348,7 +348,7 @@ static void privacy_is_written_out(void **state) {
                  "an objective is private to its agent; write 'private minimize'");
     expect_error("agent x { state y in [0, 1]; private minimize y; set y <= 1 }",
                  "a set is private to its agent; write 'private set'");
-    expect_error("agent x { private state y in [0, 1]; private minimize y }", "a state and its box is public");
+    expect_error("agent x { private state y in [0, 1]; private minimize y }", "a state with its box is public");
     expect_error("private constraint c: 1 <= 2", "only 'param' can be private outside of an agent's block");
 }
 

@@ -75,6 +75,15 @@ static void constants_follow_the_usual_rules(void **state) {
     }
 }
 
+static void a_node_that_is_a_constant_counts_as_one(void **state) {
+    (void)state;
+    bench b = load_good("agent a { state x in [0, 1]; private minimize x }\n"
+                        "constraint c: a.x * max(a.x - a.x + 0.5, 0.25) <= abs(a.x - a.x - 2)\n");
+    double x[] = {6};
+    assert_true(constraint_at(b.model, 0, x) == 1);
+    bench_free(&b);
+}
+
 static void definitions_stand_in_any_order(void **state) {
     (void)state;
     bench b = load_good(
@@ -282,6 +291,7 @@ static void every_example_loads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_follow_the_usual_rules),
+        cmocka_unit_test(a_node_that_is_a_constant_counts_as_one),
         cmocka_unit_test(definitions_stand_in_any_order),
         cmocka_unit_test(the_papers_problem_has_its_numbers),
         cmocka_unit_test(a_family_is_stored_once),
