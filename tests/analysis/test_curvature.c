@@ -1,5 +1,10 @@
 /* Convexity is proved where it holds and refuted, or at least not proved, where it does not. */
+#include "analysis/random_expression.h"
 #include "analysis/study.h"
+
+#include "calculus/tape.h"
+
+#include <math.h>
 
 typedef struct sample {
     const char *expression;
@@ -221,6 +226,44 @@ static void an_objective_is_judged_on_its_own_set_where_the_box_is_too_large(voi
     study_end(&s);
 }
 
+/* ---- random expressions ----------------------------------------------------------------------------------------- */
+
+static double value_at(study *s, const tc_tape *tape, double *work, double x, double y) {
+    (void)s;
+    const double *state[] = {&x, &y};
+    double result, *out = &result;
+    tc_inputs inputs = {.state = state};
+    tc_tape_eval(tape, &inputs, 1, work, &out);
+    return result;
+}
+
+static void nothing_random_is_called_convex_that_is_not(void **state) {
+    (void)state;
+    uint64_t seed = 77;
+    size_t held = 0, failed = 0;
+    for (int t = 0; t < 600; t++) {
+        char expression[512];
+        grow(expression, sizeof expression, 1 + t % 3, &seed);
+        study s;
+        sample x = {expression, "[-1, 2]"};
+        tc_assumption a = judge(&s, &x, false);
+        held += a.verdict == TC_HOLDS;
+        failed += a.verdict == TC_FAILS;
+        const tc_tape *tape = tc_tape_new(s.arena, s.model->dag, &s.model->families[0].objective, 1);
+        double *work = TC_NEW(s.arena, double, tc_tape_work(tape));
+        for (int k = 0; a.verdict == TC_HOLDS && k < 200; k++) {
+            double x1 = 3 * study_random(&seed) - 1, y1 = 3 * study_random(&seed) - 1;
+            double x2 = 3 * study_random(&seed) - 1, y2 = 3 * study_random(&seed) - 1;
+            double f1 = value_at(&s, tape, work, x1, y1), f2 = value_at(&s, tape, work, x2, y2);
+            double middle = value_at(&s, tape, work, x1 / 2 + x2 / 2, y1 / 2 + y2 / 2);
+            if (!(middle <= (f1 + f2) / 2 + 1e-9 * (1 + fabs(f1) + fabs(f2))))
+                fail_msg("%s is not convex between (%g, %g) and (%g, %g)", expression, x1, y1, x2, y2);
+        }
+        study_end(&s);
+    }
+    assert_true(held > 100 && failed > 100); /* both happen often */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convex_objectives_are_proved_convex),
@@ -232,6 +275,7 @@ int main(void) {
         cmocka_unit_test(sums_over_one_family_are_judged_together),
         cmocka_unit_test(outer_functions_of_sums_are_judged_by_composition),
         cmocka_unit_test(a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy),
+        cmocka_unit_test(nothing_random_is_called_convex_that_is_not),
         cmocka_unit_test(an_objective_is_judged_on_its_own_set_where_the_box_is_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Brackets of Lipschitz constants: nothing sampled exceeds an upper bound, and where entries are largest at one vertex
  * the bracket closes. */
+#include "analysis/random_expression.h"
 #include "analysis/study.h"
 
 #include "calculus/tape.h"
@@ -208,6 +209,35 @@ static void no_sample_exceeds_an_upper_bound(void **state) {
     }
 }
 
+static void no_sample_of_random_problems_exceeds_an_upper_bound(void **state) {
+    (void)state;
+    static const char *const outers[] = {"(sum(a: %s) + b.z)^2", "logsumexp([sum(a: %s)/9, b.z])",
+                                         "exp(b.z/3) * sum(a: %s)", "sum(a: %s)/(b.z + 4) + a[2].x*b.z"};
+    uint64_t seed = 5;
+    size_t finite = 0;
+    for (size_t t = 0; t < 200; t++) {
+        char one[512], two[512], outer[700], text[2048];
+        grow(one, sizeof one, 2, &seed);
+        grow(two, sizeof two, 1 + (int)(t % 2), &seed);
+        const char *form = outers[t % 4], *hole = strstr(form, "%s");
+        (void)snprintf(outer, sizeof outer, "%.*s%s%s", (int)(hole - form), form, two, hole + 2);
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..3] {\n state x in [-1, 2]\n state y in [0, 1]\n private minimize 0\n}\n"
+                       "agent b {\n state z in [-1, 1]\n private minimize 0\n}\n"
+                       "constraint c1: sum(a: i*(%s)) <= 1e9\nconstraint c2: %s <= 1e9\n",
+                       one, outer);
+        study s = study_text(text, &only_constants);
+        bool is_finite = isfinite(s.analysis->g[0].upper) && isfinite(s.analysis->g[1].upper);
+        finite += is_finite;
+        if (is_finite) {
+            check_order(&s);
+            attack(&s, 300);
+        }
+        study_end(&s);
+    }
+    assert_true(finite > 180);
+}
+
 /* The largest norm over all vertices and many points, by brute force. */
 static void lower_bounds_are_at_least_what_vertices_give(void **state) {
     (void)state;
@@ -390,6 +420,7 @@ static void coupled_members_are_bounded_closely_however_many(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_sample_exceeds_an_upper_bound),
+        cmocka_unit_test(no_sample_of_random_problems_exceeds_an_upper_bound),
         cmocka_unit_test(lower_bounds_are_at_least_what_vertices_give),
         cmocka_unit_test(the_papers_constants_come_out_exactly),
         cmocka_unit_test(affine_constraints_with_mixed_signs_close),
