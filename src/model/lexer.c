@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* What messages quote must stay short enough to be read. */
+enum { LONGEST_NAME = 200, LONGEST_STRING = 4000 };
+
 tc_lexer tc_lexer_new(tc_diagnostics *diagnostics) {
     const tc_source *source = diagnostics->source;
     tc_lexer lexer = {.diagnostics = diagnostics, .text = source->text, .length = source->length};
@@ -97,6 +100,8 @@ static tc_token string(tc_lexer *lexer) {
     for (size_t i = lexer->at + 1; i < lexer->length && lexer->text[i] != '\n'; i++) {
         if (lexer->text[i] == '\0')
             return bad(lexer, i - lexer->at, "a text in quotes contains a NUL byte");
+        if (lexer->text[i] == '"' && i - lexer->at > LONGEST_STRING)
+            return bad(lexer, i + 1 - lexer->at, "a text in quotes has at most 4000 characters");
         if (lexer->text[i] == '"')
             return make(lexer, TC_TOKEN_STRING, i + 1 - lexer->at);
     }
@@ -110,6 +115,8 @@ static tc_token name(tc_lexer *lexer) {
     size_t end = lexer->at;
     while (is_letter(byte_at(lexer, end)) || is_digit(byte_at(lexer, end)))
         end++;
+    if (end - lexer->at > LONGEST_NAME)
+        return bad(lexer, end - lexer->at, "a name has at most 200 characters");
     return make(lexer, TC_TOKEN_NAME, end - lexer->at);
 }
 

@@ -420,6 +420,25 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error("param a = 2 ** 3", "write ^ for a power");
 }
 
+static void names_and_texts_have_a_length_limit(void **state) {
+    (void)state;
+    char *text = calloc(1, 3000000);
+    assert_non_null(text);
+    strcpy(text, "param ");
+    memset(text + 6, 'a', 2500000);
+    strcat(text, " = 1\n");
+    expect_error(text, "a name has at most 200 characters");
+    strcpy(text, "param a = csv \"");
+    memset(text + 15, 'a', 2500000);
+    strcat(text, "\"\n");
+    expect_error(text, "a text in quotes has at most 4000 characters");
+    memset(text, 0, 3000000);
+    strcpy(text, "param a = ");
+    memset(text + 10, '7', 2500000);
+    expect_error(text, "this number is too large for a double");
+    free(text);
+}
+
 static void unreadable_files_are_reported(void **state) {
     (void)state;
     bench b = load_path("missing.tacit");
@@ -478,6 +497,7 @@ int main(void) {
         cmocka_unit_test(kinks_are_refused_with_their_assumption_and_an_alternative),
         cmocka_unit_test(expressions_keep_to_their_agent),
         cmocka_unit_test(other_things_that_make_no_sense),
+        cmocka_unit_test(names_and_texts_have_a_length_limit),
         cmocka_unit_test(unreadable_files_are_reported),
         cmocka_unit_test(memory_that_runs_out_is_a_status),
     };
