@@ -76,8 +76,8 @@ static void count_group(const tc_model *model, const place *p, size_t count, tc_
         *(whole_varying ? &row->varying : &row->constants) += members - named;
 }
 
-void tc_count_constancy(const tc_model *model, const tc_derivatives *d, tc_constancy *rows, tc_constancy *total) {
-    tc_arena *arena = model->arena;
+void tc_count_constancy(tc_arena *arena, const tc_model *model, const tc_derivatives *d, tc_constancy *rows,
+                        tc_constancy *total) {
     size_t *first_of_sum = TC_NEW(arena, size_t, model->sum_count + 1);
     size_t *entries_of_sum = TC_NEW(arena, size_t, model->sum_count + 1);
     for (size_t f = 0; f < model->family_count; f++) {

@@ -59,7 +59,7 @@ static void measure(tc_analysis *a, tc_arena *arena, const tc_derivatives *deriv
     tc_lipschitz_jacobian(streams, a->agents, a->agent_rows, a->by_family, vertex);
     tc_lipschitz_objectives(arena, model, derivatives, a->agents, a->agent_rows, a->by_family, monitor);
     a->rows = TC_NEW(arena, tc_constancy, model->constraint_count + 1);
-    tc_count_constancy(model, derivatives, a->rows, &a->total);
+    tc_count_constancy(arena, model, derivatives, a->rows, &a->total);
 }
 
 static const char *summary(const tc_assumption *assumption, const char *yes, const char *no, const char *elsewhere) {

@@ -206,6 +206,34 @@ static void the_text_fits_its_width(void **state) {
     study_end(&s);
 }
 
+static tc_status analyse_within(size_t limit) {
+    tc_arena *arena = tc_arena_new(limit);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        tc_model *model = NULL;
+        tc_buffer messages = tc_buffer_new(arena, 1 << 20);
+        status = tc_model_parse(arena, "study.tacit", printed, strlen(printed), NULL, &messages, &model);
+        if (status == TC_OK)
+            (void)tc_analysis_run(arena, model, tc_derive(arena, model), NULL, NULL);
+    }
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return status;
+}
+
+/* The arena refuses at every size up to what the analysis needs: each time the escape is reached, and nothing leaks. */
+static void running_out_of_memory_ends_cleanly(void **state) {
+    (void)state;
+    size_t refused = 0;
+    tc_status status = TC_TOO_LARGE;
+    for (size_t limit = 20000; status != TC_OK; limit += limit / 12, refused++) {
+        status = analyse_within(limit);
+        assert_true(status == TC_OK || status == TC_TOO_LARGE);
+    }
+    assert_true(refused > 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_set_is_named_with_its_conflict),
@@ -219,6 +247,7 @@ int main(void) {
         cmocka_unit_test(an_interrupt_leaves_nothing_claimed),
         cmocka_unit_test(the_json_has_the_keys_that_scripts_rely_on),
         cmocka_unit_test(the_text_fits_its_width),
+        cmocka_unit_test(running_out_of_memory_ends_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
