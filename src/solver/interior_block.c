@@ -132,10 +132,12 @@ static void gather_couplings(tc_interior *solver, const tc_group *group, size_t 
                 couple_entry(solver, dim, group->coord_input[i], group->coord_component[i], 1);
 }
 
-/* Adds this block's V K^-1 V' to the coupled system, V the vectors gathered. */
+/* Adds this block's V K^-1 V' to the lower triangle of the coupled system, V the vectors gathered. */
 void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
     size_t dim = group->dim, rows = group->row_count[k], first = k * group->rows;
     const tc_real *hessian = group->hessian + k * dim * dim;
+    size_t size = solver->coupling->is_curved ? solver->coupling->q : solver->coupling->m;
+    tc_real *matrix = solver->coupling->schur;
     gather_couplings(solver, group, k);
     for (size_t i = 0; i < solver->couple_count; i++) {
         tc_real *vector = solver->couple + i * dim, *seen = solver->couple_rows + i * rows;
@@ -143,10 +145,12 @@ void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
         for (size_t r = 0; r < rows; r++)
             seen[r] = tc_dot(dim, group->row_solved + (first + r) * dim, vector);
         tc_solve_lower(rows, group->row_factor + first * group->rows, seen);
-        for (size_t j = 0; j <= i; j++)
-            tc_coupling_add(solver->coupling, solver->couple_name[i], solver->couple_name[j],
-                            tc_dot(dim, vector, solver->couple + j * dim) -
-                                tc_dot(rows, seen, solver->couple_rows + j * rows));
+        for (size_t j = 0; j <= i; j++) {
+            uint32_t one = solver->couple_name[i], other = solver->couple_name[j];
+            size_t place = one > other ? one * size + other : other * size + one;
+            matrix[place] += tc_dot(dim, vector, solver->couple + j * dim) -
+                             tc_dot(rows, seen, solver->couple_rows + j * rows);
+        }
     }
     for (size_t i = 0; i < solver->couple_count; i++)
         solver->couple_slot[solver->couple_name[i]] = UINT32_MAX;

@@ -173,16 +173,6 @@ void tc_coupling_begin(tc_coupling *coupling) {
     memset(coupling->schur, 0, size * size * sizeof(tc_real));
 }
 
-void tc_coupling_add(tc_coupling *coupling, uint32_t row, uint32_t column, tc_real value) {
-    size_t size = coupling->is_curved ? coupling->q : coupling->m;
-    if (row < column) {
-        uint32_t other = row;
-        row = column;
-        column = other;
-    }
-    coupling->schur[row * size + column] += value;
-}
-
 static tc_real price_diagonal(const tc_coupling *coupling, size_t j) {
     return coupling->weight[j] + coupling->slack[j] / coupling->mu[j];
 }

@@ -36,7 +36,7 @@ static bool advance(tc_interior *solver, tc_real longest) {
     for (int shorter = 0; shorter < 40; shorter++, length /= 2) {
         tc_move(solver, length);
         bool defined = tc_evaluate(solver);
-        if (defined && (solver->residual <= fmaxl(1.5L * residual, 10 * gap) || shorter >= 20)) {
+        if (defined && (solver->residual <= fmaxl(5 * residual, 10 * gap) || shorter >= 20)) {
             tc_accept(solver);
             return true;
         }

@@ -140,7 +140,6 @@ void tc_block_from_inputs(const tc_group *group, size_t member, const tc_real *p
 void tc_coupling_init(tc_interior *solver, const tc_model *model, const tc_derivatives *derivatives);
 bool tc_coupling_evaluate(tc_interior *solver); /* g, A, C and prices at the trial inputs and multipliers */
 void tc_coupling_begin(tc_coupling *coupling);
-void tc_coupling_add(tc_coupling *coupling, uint32_t row, uint32_t column, tc_real value);
 void tc_coupling_factor(tc_coupling *coupling);
 /* With w0 in moved and b_g in right: adds to step_mu, and leaves v in response. */
 void tc_coupling_solve(tc_coupling *coupling);
