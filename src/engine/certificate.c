@@ -24,7 +24,7 @@ tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivati
     }
     judge->member = TC_NEW(arena, double, dim);
     judge->moved = TC_NEW(arena, double, dim);
-    judge->gradient = TC_NEW(arena, tc_real, dim *TC_LANES);
+    judge->gradient = TC_NEW(arena, tc_real, dim * TC_LANES);
     return judge;
 }
 

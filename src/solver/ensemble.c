@@ -50,7 +50,8 @@ static void init_family(tc_arena *arena, tc_ensemble *ensemble, size_t f, sizes 
     enlarge(&need->states, family->dim);
     enlarge(&need->columns, family->column_count);
     size_t input = ensemble->model->sum_count, end = family->first_coord + family->count * family->dim;
-    while (input < ensemble->derivatives->input_count && ensemble->derivatives->inputs[input].index < family->first_coord)
+    while (input < ensemble->derivatives->input_count &&
+           ensemble->derivatives->inputs[input].index < family->first_coord)
         input++;
     own->first_input = input;
     while (input < ensemble->derivatives->input_count && ensemble->derivatives->inputs[input].index < end)
@@ -89,8 +90,8 @@ tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_de
     if (derivatives->input_count > model->sum_count)
         ensemble->coords = TC_NEW(arena, tc_real, model->state_count);
     ensemble->work = TC_NEW(arena, tc_real, need.work);
-    ensemble->states = TC_NEW(arena, tc_real, need.states *TC_LANES);
-    ensemble->outputs = TC_NEW(arena, tc_real, need.outputs *TC_LANES);
+    ensemble->states = TC_NEW(arena, tc_real, need.states * TC_LANES);
+    ensemble->outputs = TC_NEW(arena, tc_real, need.outputs * TC_LANES);
     ensemble->state_at = TC_NEW(arena, const tc_real *, need.states);
     ensemble->data_at = TC_NEW(arena, const double *, need.columns);
     ensemble->output_at = TC_NEW(arena, tc_real *, need.outputs);
@@ -189,8 +190,7 @@ void tc_ensemble_gradient(tc_ensemble *ensemble, size_t f, size_t first, size_t 
     }
     for (size_t i = 0; with_objective && i < d->objective_first_count; i++)
         for (size_t lane = 0; lane < lanes; lane++)
-            out[d->objective_first[i].column * TC_LANES + lane] +=
-                ensemble->output_at[d->body_first_count + i][lane];
+            out[d->objective_first[i].column * TC_LANES + lane] += ensemble->output_at[d->body_first_count + i][lane];
     for (size_t r = own->first_input; r < own->last_input; r++) {
         size_t offset = (size_t)ensemble->derivatives->inputs[r].index - family->first_coord;
         size_t member = offset % family->count;

@@ -1,5 +1,5 @@
-/* f, g and their gradients at one point of the whole ensemble, members streamed in blocks: the memory does not depend on
- * the number of agents. In long double; or, where speed counts more, agents in double and only sums in long double.
+/* f, g and their gradients at one point of the whole ensemble, members streamed in blocks: the memory does not depend
+ * on the number of agents. In long double; or, where speed counts more, agents in double and only sums in long double.
  * Independent of the interior-point method, so it can judge its results. */
 #ifndef TC_SOLVER_ENSEMBLE_H
 #define TC_SOLVER_ENSEMBLE_H

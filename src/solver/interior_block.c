@@ -148,8 +148,8 @@ void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
         for (size_t j = 0; j <= i; j++) {
             uint32_t one = solver->couple_name[i], other = solver->couple_name[j];
             size_t place = one > other ? one * size + other : other * size + one;
-            matrix[place] += tc_dot(dim, vector, solver->couple + j * dim) -
-                             tc_dot(rows, seen, solver->couple_rows + j * rows);
+            matrix[place] +=
+                tc_dot(dim, vector, solver->couple + j * dim) - tc_dot(rows, seen, solver->couple_rows + j * rows);
         }
     }
     for (size_t i = 0; i < solver->couple_count; i++)

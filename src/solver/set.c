@@ -37,7 +37,7 @@ tc_set *tc_set_new(tc_arena *arena, const tc_family *family) {
         if (piece->kind != TC_SET_BOX)
             set->centers[p] = TC_NEW(arena, double, piece->count);
         if (piece->kind == TC_SET_ELLIPSOID)
-            set->matrices[p] = TC_NEW(arena, double, piece->count *piece->count);
+            set->matrices[p] = TC_NEW(arena, double, piece->count * piece->count);
     }
     set->work = tc_set_work_new(arena, set);
     return set;

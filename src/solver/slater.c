@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { EXACT_COUPLING = 600 }; /* a larger system takes longer than a person likes to wait */
+
 typedef struct search {
     const tc_model *model;
     const tc_derivatives *derivatives;
@@ -50,7 +52,7 @@ static bool place(search *s, candidate which) {
                 found = tc_set_examine(set, s->moved, &conflict);
             } else {
                 for (size_t c = 0; c < family->dim; c++)
-                    s->member[c] = which == NEAR_ZERO      ? 0
+                    s->member[c] = which == NEAR_ZERO   ? 0
                                    : family->has_slater ? tc_coef_at(family->slater[c], k)
                                                         : set->lower[c] + (set->upper[c] - set->lower[c]) / 2;
                 (void)tc_project(set, s->member, s->moved);
@@ -133,8 +135,11 @@ static void descend(search *s, int steps) {
 /* Minimises t subject to g <= t exactly. */
 static void find_largest(search *s, tc_arena *arena) {
     tc_interior *solver = tc_interior_margin(arena, s->model, s->derivatives);
-    tc_interior_options options = {
-        .gap = 1e-14L, .residual = 1e-12L, .iterations = 200, .monitor = s->monitor, .what = "searching a Slater point"};
+    tc_interior_options options = {.gap = 1e-14L,
+                                   .residual = 1e-12L,
+                                   .iterations = 200,
+                                   .monitor = s->monitor,
+                                   .what = "searching a Slater point"};
     tc_interior_result found = tc_interior_solve(solver, &options);
     tc_interior_states(solver, s->trial);
     for (size_t f = 0; f < s->model->family_count; f++) {
@@ -173,7 +178,8 @@ static void run(search *s, tc_arena *arena, size_t exact_limit) {
     if (s->model->constraint_count > 0) {
         if (place(s, NEAR_ZERO))
             (void)consider(s);
-        bool exact = s->model->state_count <= exact_limit;
+        bool exact =
+            s->model->state_count <= exact_limit && tc_coupling_size(s->model, s->derivatives) <= EXACT_COUPLING;
         if (exact)
             find_largest(s, arena);
         if (!exact || !s->result->is_largest)
@@ -206,7 +212,7 @@ tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_der
     s.mu = TC_NEW(arena, double, model->constraint_count);
     s.member = TC_NEW(arena, double, dim);
     s.moved = TC_NEW(arena, double, dim);
-    s.gradient = TC_NEW(arena, tc_real, dim *TC_LANES);
+    s.gradient = TC_NEW(arena, tc_real, dim * TC_LANES);
     run(&s, arena, exact_limit);
     if (result->outcome == TC_SLATER_EMPTY_SET)
         result->point = NULL;

@@ -173,9 +173,9 @@ static void contradictions_are_suspected(void **state) {
                                 "constraint d: sum(a: x) >= 1\n",
                                 &violation),
                      TC_INFEASIBLE_SUSPECTED);
-    assert_int_equal(outcome_of("agent a { state x[2] in [0, 10]; private set sum(x) <= -1; private minimize x[1] }\n",
-                                &violation),
-                     TC_INFEASIBLE_SUSPECTED);
+    assert_int_equal(
+        outcome_of("agent a { state x[2] in [0, 10]; private set sum(x) <= -1; private minimize x[1] }\n", &violation),
+        TC_INFEASIBLE_SUSPECTED);
     assert_int_equal(outcome_of("agent a { state x[2] in [-9, 9]; private set norm(x) <= 1\n"
                                 " private set norm(x - [3, 0]) <= 1; private minimize x[1] }\n",
                                 &violation),

@@ -86,9 +86,11 @@ static void the_largest_margin_is_found(void **state) {
         {"agent a { state x[2] in [-5, 5]; private minimize x[1] }\nconstraint c: sumsq(a.x) <= 10\n", 10},
         {"agent a { state x[2] in [0, 5]; private minimize x[1] }\nconstraint c: a.x[1] + a.x[2] >= 4\n", 6},
         {"agents a[i in 1..5] { state x in [0, 1]; private minimize x }\n"
-         "constraint c: sum(a: x) <= 3\nconstraint d: sum(a: x) >= 1\n", 1},
+         "constraint c: sum(a: x) <= 3\nconstraint d: sum(a: x) >= 1\n",
+         1},
         {"agents a[i in 1..5] { state x[2] in [-1, 1]; private set norm(x) <= 1; private minimize x[1] }\n"
-         "constraint c: sum(a: x[1]) <= -3\n", 2},
+         "constraint c: sum(a: x[1]) <= -3\n",
+         2},
         {"agent a { state x in [1, 5]; private minimize x }\nconstraint c: log(a.x) >= 1\n", 0.6094379124341003},
         {"agent a { state x in [-5, 5]; private minimize x }\nconstraint c: 1e6 * a.x <= 0\nconstraint d: a.x >= -4\n",
          4e6 / (1e6 + 1)},
@@ -170,10 +172,11 @@ static void an_empty_set_is_named(void **state) {
 /* Evaluation of the ensemble against plain differences. */
 static void the_gradient_of_the_ensemble_is_that_of_its_values(void **state) {
     (void)state;
-    problem p = problem_of("agents a[i in 1..70] { state x[2] in [-1, 1]; private minimize exp(x[1]) * 1 + i * x[2]^2 }\n"
-                           "agent b { state y in [-1, 1]; private minimize y^4 }\n"
-                           "constraint c: sum(a: sumsq(x))^2 + b.y <= 9\n"
-                           "constraint d: a[3].x[2] + sum(a: x[1]) / 70 <= 2\n");
+    problem p =
+        problem_of("agents a[i in 1..70] { state x[2] in [-1, 1]; private minimize exp(x[1]) * 1 + i * x[2]^2 }\n"
+                   "agent b { state y in [-1, 1]; private minimize y^4 }\n"
+                   "constraint c: sum(a: sumsq(x))^2 + b.y <= 9\n"
+                   "constraint d: a[3].x[2] + sum(a: x[1]) / 70 <= 2\n");
     uint64_t seed = 3;
     size_t n = p.model->state_count;
     double *x = TC_NEW(p.arena, double, n), mu[2] = {0.3, 0.7};

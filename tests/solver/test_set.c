@@ -34,7 +34,8 @@ static void parts_that_cut_nothing_are_dropped(void **state) {
 
 static void members_of_a_family_load_their_own_numbers(void **state) {
     (void)state;
-    problem p = problem_of("agents a[i in 1..3] { state x[2] in [0, 10]; private set sum(x) >= i; private minimize x[1] }");
+    problem p =
+        problem_of("agents a[i in 1..3] { state x[2] in [0, 10]; private set sum(x) >= i; private minimize x[1] }");
     tc_set *set = tc_set_new(p.arena, &p.model->families[0]);
     for (size_t k = 0; k < 3; k++) {
         tc_set_load(set, k);
@@ -60,7 +61,8 @@ static void emptiness_is_seen_with_its_reason(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
-        (void)snprintf(text, sizeof text, "agent a { state x[2] in [-5, 5]; %s; private minimize x[1] }", cases[i].pieces);
+        (void)snprintf(text, sizeof text, "agent a { state x[2] in [-5, 5]; %s; private minimize x[1] }",
+                       cases[i].pieces);
         problem p = problem_of(text);
         tc_set *set = tc_set_of(p.arena, &p.model->families[0], 0);
         double witness[2];
@@ -116,8 +118,9 @@ static void the_bounding_box_contains_the_set_and_is_tight(void **state) {
     }
     problem p;
     double lower[2], upper[2];
-    tc_set_bounds(set_of(&p, "agent a { state x[2] in [-9, 9]; private set quadform(x - [1, 2], [[4, 0], [0, 1]]) <= 1\n"
-                             " private minimize x[1] }"),
+    tc_set_bounds(set_of(&p,
+                         "agent a { state x[2] in [-9, 9]; private set quadform(x - [1, 2], [[4, 0], [0, 1]]) <= 1\n"
+                         " private minimize x[1] }"),
                   lower, upper);
     assert_true(fabs(lower[0] - 0.5) < 1e-5 && fabs(upper[0] - 1.5) < 1e-5);
     assert_true(fabs(lower[1] - 1) < 1e-5 && fabs(upper[1] - 3) < 1e-5);
@@ -127,8 +130,9 @@ static void the_bounding_box_contains_the_set_and_is_tight(void **state) {
 static void a_set_describes_itself(void **state) {
     (void)state;
     problem p;
-    const tc_set *set = set_of(&p, "agent a { state x[2] in [-9, 9]; private set norm(x) <= 1; private set sum(x) <= 0.5\n"
-                                   " private minimize x[1] }");
+    const tc_set *set =
+        set_of(&p, "agent a { state x[2] in [-9, 9]; private set norm(x) <= 1; private set sum(x) <= 0.5\n"
+                   " private minimize x[1] }");
     tc_buffer text = tc_buffer_new(p.arena, 1000);
     tc_set_describe(&text, set);
     assert_string_equal(tc_buffer_text(&text), "ball and half-space in a box");
