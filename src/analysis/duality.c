@@ -198,7 +198,7 @@ static double radius_at(duality *d, const double *x, double margin, bool check_g
     if (small > NAMED)
         tc_warn(d->analysis, d->arena, tc_arena_format(d->arena, "%zu more gaps are too small.", small - NAMED));
     double slack = d->analysis->minimum_upper - d->analysis->minimum_lower;
-    return margin > 0 ? tc_div_up(tc_add_up(total, slack), margin) : (double)NAN;
+    return margin > 0 && isfinite(margin) ? tc_div_up(tc_add_up(total, slack), margin) : (double)NAN;
 }
 
 static double sum_of_gaps(const duality *d) {

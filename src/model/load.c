@@ -25,9 +25,12 @@ static void close_file(void *what) {
     file->descriptor = -1;
 }
 
-static tc_status cannot_read(tc_buffer *messages, const char *path, const char *why) {
-    tc_buffer_printf(messages, "%s: error: cannot read this file: %s\n", path, why);
-    return TC_CANNOT_READ;
+/* A path that leads to no file is the caller's mistake; a file that cannot be read is the environment's. */
+static tc_status cannot_read(tc_buffer *messages, const char *path, int error) {
+    bool no_file = error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG;
+    tc_buffer_printf(messages, "%s: error: cannot read this file: %s\n", path,
+                     error == EISDIR ? "it is a folder" : strerror(error));
+    return no_file ? TC_BAD_USAGE : TC_CANNOT_READ;
 }
 
 static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *messages, char **text, size_t *length) {
@@ -37,9 +40,9 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
     tc_arena_on_free(arena, close_file, file);
     file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (file->descriptor < 0 || fstat(file->descriptor, &facts) != 0)
-        return cannot_read(messages, path, strerror(errno));
+        return cannot_read(messages, path, errno);
     if (S_ISDIR(facts.st_mode))
-        return cannot_read(messages, path, "it is a folder");
+        return cannot_read(messages, path, EISDIR);
     size_t capacity = S_ISREG(facts.st_mode) && facts.st_size > 0 ? (size_t)facts.st_size + 1 : 1 << 16;
     if (capacity > LARGEST_FILE + 1)
         capacity = LARGEST_FILE + 1;
@@ -50,7 +53,7 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return cannot_read(messages, path, strerror(errno));
+            return cannot_read(messages, path, errno);
         *length += (size_t)got;
         if (got == 0)
             break;

@@ -41,10 +41,6 @@ void tc_write_statement(tc_buffer *out, const tc_source *source, tc_span span) {
 
 void tc_write_number(tc_buffer *out, double number) {
     char text[32];
-    if (number == floor(number) && fabs(number) < 1e15) { /* 10, not 1e+01 */
-        tc_buffer_printf(out, "%.0f", number);
-        return;
-    }
     tc_shortest_number(text, number);
     tc_buffer_puts(out, text);
 }

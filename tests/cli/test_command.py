@@ -88,7 +88,7 @@ class Mistakes(unittest.TestCase):
         self.refused(2, "--output DIR is needed", "split", PAPER)
 
     def test_a_file_that_cannot_be_read_is_named(self):
-        self.refused(3, "nowhere.tacit", "check", "/nowhere.tacit")
+        self.refused(2, "nowhere.tacit", "check", "/nowhere.tacit")
 
     def test_a_broken_problem_says_where(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -442,11 +442,11 @@ static void names_and_texts_have_a_length_limit(void **state) {
 static void unreadable_files_are_reported(void **state) {
     (void)state;
     bench b = load_path("missing.tacit");
-    assert_int_equal(b.status, TC_CANNOT_READ);
+    assert_int_equal(b.status, TC_BAD_USAGE);
     assert_string_equal(messages_of(&b), "missing.tacit: error: cannot read this file: No such file or directory\n");
     bench_free(&b);
     b = load_path("/tmp");
-    assert_int_equal(b.status, TC_CANNOT_READ);
+    assert_int_equal(b.status, TC_BAD_USAGE);
     assert_string_equal(messages_of(&b), "/tmp: error: cannot read this file: it is a folder\n");
     bench_free(&b);
 }
