@@ -72,6 +72,7 @@ static void init_blocks(tc_interior *solver, tc_group *group) {
     tc_arena *arena = solver->arena;
     size_t variables = group->count * group->dim, rows = group->count * group->rows;
     group->row_count = TC_NEW(arena, size_t, group->count);
+    group->is_diagonal = TC_NEW(arena, bool, group->count);
     group->is_equality = TC_NEW(arena, bool, rows);
     group->row_scale = TC_NEW(arena, double, rows);
     group->lower = TC_NEW(arena, tc_real, variables);

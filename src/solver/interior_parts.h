@@ -35,6 +35,7 @@ typedef struct tc_group {
     tc_set *set;
     tc_group_tapes tapes;
     size_t *row_count;      /* by member: rows in use */
+    bool *is_diagonal;      /* by member: the Hessian is diagonal, and so is its factor */
     bool *is_equality;      /* by row */
     double *row_scale;      /* by row */
     tc_real *lower, *width; /* by variable */
@@ -99,9 +100,10 @@ struct tc_interior {
     size_t pairs;
     /* scratch of one block */
     tc_real *block_x, *block_y;
-    tc_real *couple, *couple_rows; /* vectors that couple one block, by slot; the same seen by its rows */
-    uint32_t *couple_name;         /* constraint or input, by slot */
-    uint32_t *couple_slot;         /* and back; UINT32_MAX: none */
+    tc_real *couple, *couple_rows;     /* vectors that couple one block, by slot; the same seen by its rows */
+    uint32_t *couple_name;             /* constraint or input, by slot */
+    uint32_t *couple_slot;             /* and back; UINT32_MAX: none */
+    size_t *couple_first, *couple_end; /* where the entries of a vector are that are not zero, by slot */
     size_t couple_count;
 };
 
@@ -128,7 +130,7 @@ void tc_adopt_slack(tc_real *slack, tc_real value, tc_real unit);
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes);
 
 /* interior_block.c */
-void tc_block_factor(tc_interior *solver, tc_group *group, size_t member);
+void tc_block_factor(tc_group *group, size_t member);
 /* [H E'; E -D] (x, y) = (x, y) */
 void tc_block_solve(const tc_group *group, size_t member, tc_real *x, tc_real *y);
 void tc_block_couple(tc_interior *solver, const tc_group *group, size_t member);

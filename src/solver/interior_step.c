@@ -13,7 +13,7 @@ void tc_factor(tc_interior *solver) {
             size_t lanes = group->count - first < TC_LANES ? group->count - first : TC_LANES;
             tc_evaluate_hessians(solver, group, first, lanes);
             for (size_t k = first; k < first + lanes; k++) {
-                tc_block_factor(solver, group, k);
+                tc_block_factor(group, k);
                 if (group->is_coupled)
                     tc_block_couple(solver, group, k);
             }
