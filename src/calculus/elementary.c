@@ -11,10 +11,23 @@
 #define ONE_OVER_LN2 0x1.71547652b82fep+0
 
 enum { TAYLOR_DEGREE = 14 };
-static const double one_over_factorial[TAYLOR_DEGREE + 1] = { /* to nearest */
-    1, 1, 0x1p-1, 0x1.5555555555555p-3, 0x1.5555555555555p-5, 0x1.1111111111111p-7, 0x1.6c16c16c16c17p-10,
-    0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-16, 0x1.71de3a556c734p-19, 0x1.27e4fb7789f5cp-22,
-    0x1.ae64567f544e4p-26, 0x1.1eed8eff8d898p-29, 0x1.6124613a86d09p-33, 0x1.93974a8c07c9dp-37,
+static const double one_over_factorial[TAYLOR_DEGREE + 1] = {
+    /* to nearest */
+    1,
+    1,
+    0x1p-1,
+    0x1.5555555555555p-3,
+    0x1.5555555555555p-5,
+    0x1.1111111111111p-7,
+    0x1.6c16c16c16c17p-10,
+    0x1.a01a01a01a01ap-13,
+    0x1.a01a01a01a01ap-16,
+    0x1.71de3a556c734p-19,
+    0x1.27e4fb7789f5cp-22,
+    0x1.ae64567f544e4p-26,
+    0x1.1eed8eff8d898p-29,
+    0x1.6124613a86d09p-33,
+    0x1.93974a8c07c9dp-37,
 };
 
 /* exp x = 2^k (high + low + d), |d| <= error. */

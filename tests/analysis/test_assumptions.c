@@ -92,8 +92,8 @@ static void the_clouds_file_leaves_objectives_and_sets_to_the_agents(void **stat
 
 static void an_agents_file_has_no_constraints(void **state) {
     (void)state;
-    study s = study_text("role agent\nagent a {\n state x in [-1, 1]\n private minimize x^2\n gap 4\n slater x = 1\n}\n",
-                         NULL);
+    study s = study_text(
+        "role agent\nagent a {\n state x in [-1, 1]\n private minimize x^2\n gap 4\n slater x = 1\n}\n", NULL);
     assert_int_equal(s.analysis->constraints.verdict, TC_ELSEWHERE);
     assert_int_equal(s.analysis->dual_radius.origin, TC_RADIUS_NONE);
     assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
