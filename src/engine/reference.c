@@ -76,6 +76,10 @@ static void solve(tc_arena *arena, attempt *a, const tc_model *model, const tc_d
         .gap = 1e-24L, .residual = 1e-15L, .iterations = MOST_ITERATIONS, .monitor = monitor, .what = "solving"};
     tc_interior_result result = tc_interior_solve(solver, &options);
     a->best->iterations = result.iterations;
+    if (!result.interrupted) {
+        result = tc_interior_strengthen(solver, &options);
+        a->best->iterations += result.iterations;
+    }
     double residual = judge(a, solver);
     /* one step more than the tolerance asks for: it costs little and takes back most of the displacement */
     for (int step = 0; step < MOST_PROXIMAL_STEPS && !result.interrupted; step++) {

@@ -49,9 +49,12 @@ void tc_interior_member(tc_interior *solver, size_t member);
 tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set);
 bool tc_interior_project(tc_interior *solver, const double *v, double *x);
 
-/* From the middle of the boxes; or, after a solve, on from where it ended, with its solution as center and the
- * regularisation multiplied by factor. */
+/* From the middle of the boxes. */
 tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options);
+/* After a solve, on from where it ended: where the multipliers have turned out small against the constraints' scale,
+ * with a regularisation of them that is stronger in proportion. Does nothing where they have not. */
+tc_interior_result tc_interior_strengthen(tc_interior *solver, const tc_interior_options *options);
+/* After a solve, on from where it ended, with its solution as center and the regularisation multiplied by factor. */
 tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor);
 
 /* Read the iterate: states by coordinate, multipliers in the problem's units. */

@@ -91,6 +91,19 @@ tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_opti
     return iterate(solver, options);
 }
 
+tc_interior_result tc_interior_strengthen(tc_interior *solver, const tc_interior_options *options) {
+    tc_coupling *coupling = solver->coupling;
+    tc_real largest = 0;
+    for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
+        largest = fmaxl(largest, coupling->mu[j]);
+    if (largest > 1e-6L && largest < 0.1L) /* below, they are what the regularisation of x makes of zero */
+        for (size_t j = 0; j < coupling->m; j++)
+            coupling->weight[j] /= largest;
+    tc_move(solver, 0);
+    (void)tc_evaluate(solver);
+    return iterate(solver, options);
+}
+
 tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor) {
     solver->weight *= factor;
     for (size_t j = 0; solver->coupling != NULL && j < solver->coupling->m; j++)
