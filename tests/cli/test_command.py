@@ -136,6 +136,15 @@ class Answers(unittest.TestCase):
         self.assertTrue(all(m >= 0 for m in solution["mu"]))
         self.assertIsInstance(solution["objective"], float)
 
+    def test_solve_warns_of_a_dual_radius_that_excludes_the_solution(self):
+        problem = "agent a { state x in [0, 4]; private minimize (x - 3)^2 }\nconstraint c: a.x <= 1\ndual radius %s\n"
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/p.tacit"  # mu = 4 at the solution
+            for radius, outside in (("3.9", True), ("4.1", False)):
+                pathlib.Path(path).write_text(problem % radius)
+                self.assertEqual(json.loads(tacit("solve", path, "--json").stdout)["outside_dual_radius"], outside)
+                self.assertEqual("dual radius of 3.9" in tacit("solve", path).stdout, outside)
+
     def test_text_for_people_fits_eighty_columns(self):
         for command in ("check", "solve"):
             for example in sorted((SOURCE / "examples").glob("*.tacit")):
