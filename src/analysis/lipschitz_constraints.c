@@ -6,11 +6,12 @@
 #include <string.h>
 
 #define STORED_LIMIT 20000000 /* entries of J that may be kept when there are too many rows for a Gram matrix */
+#define LARGE 1000000.0       /* entries of J beyond which fewer points are tried */
 #define CLIMB_WORK 20000000.0 /* entries evaluated in the search for a better point */
 
 typedef struct gather {
     tc_arena *arena;
-    bool smallest; /* lower bounds: magnitudes are the smallest possible */
+    bool smallest;     /* lower bounds: magnitudes are the smallest possible */
     double column_sum; /* the largest so far */
     size_t column_coord;
     double *row_sums;
@@ -61,6 +62,8 @@ static void take_column(void *context, const tc_column_view *column) {
         }
         double magnitude = tc_magnitude(column->values[i]);
         sum = tc_add_up(sum, magnitude);
+        if (g->grams != NULL)
+            continue; /* its bound is better than what row sums and squares give */
         double *row = &g->row_sums[column->rows[i]];
         *row = tc_add_up(*row, tc_mul_up(column->weight, magnitude));
         g->squares = tc_add_up(g->squares, tc_mul_up(column->weight, tc_mul_up(magnitude, magnitude)));
@@ -82,23 +85,23 @@ static void reset(gather *g, size_t rows, bool smallest) {
     g->columns = g->entries = 0;
     memset(g->row_sums, 0, rows * sizeof *g->row_sums);
     if (g->grams != NULL)
-        tc_grams_clear(g->grams);
+        tc_grams_clear(g->grams, smallest);
 }
 
 static tc_sparse stored_matrix(const gather *g, size_t rows) {
-    return (tc_sparse){.rows = rows, .columns = g->columns, .start = g->start, .row = g->row, .value = g->value,
-                       .weight = g->weight};
+    return (tc_sparse){
+        .rows = rows, .columns = g->columns, .start = g->start, .row = g->row, .value = g->value, .weight = g->weight};
 }
 
 static double norm_upper(gather *g, size_t rows) {
+    if (g->grams != NULL)
+        return tc_grams_upper(g->arena, g->grams);
     double largest_row = 0;
     for (size_t j = 0; j < rows; j++)
         largest_row = fmax(largest_row, g->row_sums[j]);
     double best = fmin(tc_sqrt_up(g->squares), tc_sqrt_up(tc_mul_up(g->column_sum, largest_row)));
     if (isnan(best))
         return INFINITY;
-    if (g->grams != NULL)
-        return fmin(best, tc_grams_upper(g->arena, g->grams));
     if (g->overflow || g->columns == 0)
         return best;
     tc_sparse matrix = stored_matrix(g, rows);
@@ -159,17 +162,25 @@ static void improve(attempt *a, tc_bracket *bracket, double *best) {
 static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *vertex) {
     size_t n = s->model->state_count;
     double *x = TC_NEW(g->arena, double, n + 1), *best[2] = {NULL, NULL};
-    void (*const fills[])(const tc_model *, double *) = {NULL, tc_fill_upper, tc_fill_lower, tc_fill_middle};
+    void (*const fills[])(const tc_model *, double *) = {NULL, NULL, tc_fill_upper, tc_fill_lower, tc_fill_middle};
+    double *settled = TC_NEW(g->arena, double, n + 1);
     tc_streams_vote(s, x);
+    memcpy(settled, x, n * sizeof *x);
+    tc_streams_settle(s, settled);
     if (vertex != NULL)
         memcpy(vertex, x, n * sizeof *x);
     attempt a = {.streams = s, .gather = g};
-    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+    size_t tries = (double)n * (double)s->model->constraint_count > LARGE ? 3 : sizeof fills / sizeof *fills;
+    for (size_t i = 0; i < tries; i++) {
         if (tc_interrupted(s->monitor) || (tc_is_closed(&bracket[0]) && tc_is_closed(&bracket[1])))
             break;
         if (fills[i] != NULL)
             fills[i](s->model, x);
-        tc_progress(s->monitor, "Lipschitz constants of g", 0.4 + 0.15 * (double)i);
+        else if (i == 1)
+            memcpy(x, settled, n * sizeof *x);
+        if (i == 1 && !s->has_coords)
+            continue; /* nothing to settle */
+        tc_progress(s->monitor, "Lipschitz constants of g", 0.4 + 0.12 * (double)i);
         a.want_norm2 = true;
         double norm2 = evaluate_at(&a, x);
         keep(&bracket[0], &best[0], g->column_sum, x, s->arena, n);

@@ -68,7 +68,7 @@ static hessians *hessians_new(tc_arena *arena, const tc_model *model, const tc_d
     h->tape = tc_tape_new(arena, model->dag, roots, count);
     h->batch = tc_batch_new(arena, h->family);
     h->work = TC_NEW(arena, tc_interval, tc_tape_work(h->tape));
-    h->values = TC_NEW(arena, tc_interval, count *TC_LANES);
+    h->values = TC_NEW(arena, tc_interval, count * TC_LANES);
     h->out = TC_NEW(arena, tc_interval *, count + 1);
     for (size_t i = 0; i < count; i++)
         h->out[i] = h->values + i * TC_LANES;
@@ -143,7 +143,8 @@ static void find_lower(hessians *h, size_t member, tc_bracket *bracket) {
         for (size_t c = 0; c < dim; c++)
             x[c] = start == 0 ? ranges[c].hi : start == 1 ? ranges[c].lo : ranges[c].lo / 2 + ranges[c].hi / 2;
         double found = score(h, x);
-        found = tc_climb(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED), dim <= 64 ? CLIMB_SCORES : 0, score, h);
+        found =
+            tc_climb(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED), dim <= 64 ? CLIMB_SCORES : 0, score, h);
         if (found > bracket->lower) {
             bracket->lower = found;
             memcpy(best, x, dim * sizeof *x);

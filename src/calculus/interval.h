@@ -64,7 +64,8 @@ static inline double tc_add_up(double a, double b) {
 /* Below this size the remainder of a product may itself underflow. */
 #define TC_SAFE_PRODUCT 0x1p-960
 
-double tc_mul_down_rare(double a, double b); /* any operands: tiny, overflowing and infinite products, 0 * infinity = 0 */
+double tc_mul_down_rare(double a,
+                        double b); /* any operands: tiny, overflowing and infinite products, 0 * infinity = 0 */
 
 static inline double tc_mul_down(double a, double b) {
     double product = a * b, size = fabs(product);

@@ -113,7 +113,7 @@ static void count_error(tc_diagnostics *diagnostics) {
     tc_raise(diagnostics->arena, TC_BAD_PROBLEM);
 }
 
-static char *formatted(tc_arena *arena, const char *format, va_list arguments) {
+TC_PRINTF(2, 0) static char *formatted(tc_arena *arena, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, again);

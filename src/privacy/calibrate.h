@@ -2,7 +2,7 @@
  * noise and prices up, budgets down. Reasons in docs/proofs/gaussian.md.
  *
  * Sensitivities are those of what is released, per unit of the trajectories' distance; B is that distance. Arguments
- * out of range (epsilon <= 0, delta outside (0, 1), NaN) give the safe extreme: infinite noise, budget 0, price
+ * out of range (negative, NaN, delta = 0; epsilon = 0 but for mu) give the safe extreme: infinite noise, budget 0, price
  * infinite. */
 #ifndef TC_PRIVACY_CALIBRATE_H
 #define TC_PRIVACY_CALIBRATE_H
@@ -19,9 +19,9 @@ double tc_laplace_epsilon(double sensitivity, double distance, double scale); /*
 
 double tc_kappa(double delta, double epsilon);
 
-/* ---- Gaussian, exactly: a release of l2 sensitivity s with noise sigma has mu = s / sigma, and is
- * (epsilon, delta)-private exactly for delta >= Q(epsilon/mu - mu/2) - e^epsilon Q(epsilon/mu + mu/2) ---------------
- */
+/* ---- Gaussian, exactly -------------------------------------------------------------------------------------------
+ * A release of l2 sensitivity s with noise sigma has mu = s / sigma, and is (epsilon, delta)-private exactly for
+ * delta >= Q(epsilon/mu - mu/2) - e^epsilon Q(epsilon/mu + mu/2). */
 
 tc_interval tc_gaussian_delta(double epsilon, double mu); /* holds that difference: use .hi to promise, .lo to refute */
 double tc_gaussian_mu(double epsilon, double delta);      /* the largest mu, rounded down */

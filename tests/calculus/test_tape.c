@@ -222,7 +222,8 @@ static void outer_expressions_read_coordinates_and_sums(void **state) {
     const tc_tape *tape = tc_tape_new(arena, dag, roots, 3);
     double coords[COORDS] = {1, 2, 3, 4, 5}, sums[SUMS] = {10, 20, 30}, out[3];
     double *work = TC_NEW(arena, double, tc_tape_work(tape));
-    tc_tape_eval(tape, &(tc_inputs){.coords = coords, .sums = sums}, 1, work, (double *const[]){&out[0], &out[1], &out[2]});
+    tc_tape_eval(tape, &(tc_inputs){.coords = coords, .sums = sums}, 1, work,
+                 (double *const[]){&out[0], &out[1], &out[2]});
     assert_true(out[0] == 150 && out[1] == 2);
     assert_true(fabs(out[2] - log(exp(10) + exp(2) + exp(1))) < 1e-14);
 }

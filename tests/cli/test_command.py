@@ -84,8 +84,11 @@ class Mistakes(unittest.TestCase):
         self.refused(2, "missing FILE", "check")
         self.refused(2, "unexpected argument 'b'", "check", "a", "b")
 
+    def test_split_asks_for_its_directory(self):
+        self.refused(2, "--output DIR is needed", "split", PAPER)
+
     def test_a_file_that_cannot_be_read_is_named(self):
-        self.refused(3, "nowhere.tacit", "check", "/nowhere.tacit")
+        self.refused(2, "nowhere.tacit", "check", "/nowhere.tacit")
 
     def test_a_broken_problem_says_where(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -133,6 +136,15 @@ class Answers(unittest.TestCase):
         self.assertTrue(all(m >= 0 for m in solution["mu"]))
         self.assertIsInstance(solution["objective"], float)
 
+    def test_solve_warns_of_a_dual_radius_that_excludes_the_solution(self):
+        problem = "agent a { state x in [0, 4]; private minimize (x - 3)^2 }\nconstraint c: a.x <= 1\ndual radius %s\n"
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/p.tacit"  # mu = 4 at the solution
+            for radius, outside in (("3.9", True), ("4.1", False)):
+                pathlib.Path(path).write_text(problem % radius)
+                self.assertEqual(json.loads(tacit("solve", path, "--json").stdout)["outside_dual_radius"], outside)
+                self.assertEqual("dual radius of 3.9" in tacit("solve", path).stdout, outside)
+
     def test_text_for_people_fits_eighty_columns(self):
         for command in ("check", "solve"):
             for example in sorted((SOURCE / "examples").glob("*.tacit")):
@@ -142,6 +154,25 @@ class Answers(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 widest = max(done.stdout.splitlines(), key=len)
                 self.assertLessEqual(len(widest), 80, widest)
+
+    def test_split_writes_files_that_check_by_themselves(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory, "parties")
+            done = tacit("split", PAPER, "-o", str(place), "--json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            facts = json.loads(done.stdout)
+            self.assertEqual(facts["files"], sum(1 for p in place.rglob("*") if p.is_file()))
+            self.assertEqual(facts["agents"], len(list((place / "agents").glob("*.tacit"))))
+            self.assertEqual(tacit("check", str(place / "cloud.tacit")).returncode, 0)
+            self.assertNotIn("minimize", (place / "cloud.tacit").read_text())
+            done = tacit("solve", str(place / "cloud.tacit"))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("the whole problem", done.stderr)
+            for agent in (place / "agents").glob("*.tacit"):
+                self.assertEqual(tacit("check", str(agent)).returncode, 0)
+            done = tacit("split", PAPER, "-o", str(place))
+            self.assertEqual(done.returncode, 2, "a directory that is not empty")
+            self.assertEqual(tacit("split", PAPER, "-o", str(place), "--force").returncode, 0)
 
     def test_the_problem_in_the_readme_runs_as_it_says(self):
         text = re.search(r"```\n(.*?)```", (SOURCE / "README.md").read_text(), re.DOTALL).group(1)
