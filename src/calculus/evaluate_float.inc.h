@@ -1,6 +1,7 @@
 /* The operations of evaluate.inc.h for a binary floating-point type NUMBER, whose square root and absolute value are
- * MATH(sqrt) and MATH(fabs), and whose other functions are EXP, LOG and REAL_POWER. rounding.c bounds the error of these
- * very sequences of operations in double: change both. Outside a function's domain the result is what IEEE arithmetic gives: NaN or an infinity. */
+ * MATH(sqrt) and MATH(fabs), and whose other functions are EXP, LOG and REAL_POWER. rounding.c bounds the error of
+ * these very sequences of operations in double: change both. Outside a function's domain the result is what IEEE
+ * arithmetic gives: NaN or an infinity. */
 
 enum { LARGEST_CHAIN = 16 };
 

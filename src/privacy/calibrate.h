@@ -2,8 +2,7 @@
  * noise and prices up, budgets down. Reasons in docs/proofs/gaussian.md.
  *
  * Sensitivities are those of what is released, per unit of the trajectories' distance; B is that distance. Arguments
- * out of range (negative, NaN, delta = 0; epsilon = 0 but for mu) give the safe extreme: infinite noise, budget 0, price
- * infinite. */
+ * out of range (negative, NaN, delta = 0) give the safe extreme: infinite noise, budget 0, infinite price. */
 #ifndef TC_PRIVACY_CALIBRATE_H
 #define TC_PRIVACY_CALIBRATE_H
 
