@@ -2,6 +2,7 @@
 #include "analysis/climb.h"
 #include "analysis/lipschitz.h"
 #include "analysis/norm.h"
+#include "solver/project.h"
 #include "solver/set.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct hessians {
     bool constant; /* the Hessian does not depend on states: no box is needed */
     tc_set *set;
     double *lower, *upper;
+    double *inside; /* a point of X_i */
     /* one member's Hessian by columns */
     size_t *start;
     uint32_t *row;
@@ -74,6 +76,7 @@ static hessians *hessians_new(tc_arena *arena, const tc_model *model, const tc_d
         h->out[i] = h->values + i * TC_LANES;
     h->lower = TC_NEW(arena, double, h->family->dim + 1);
     h->upper = TC_NEW(arena, double, h->family->dim + 1);
+    h->inside = TC_NEW(arena, double, h->family->dim + 1);
     h->set = !h->constant && h->family->piece_count > 0 ? tc_set_new(arena, h->family) : NULL;
     build_pattern(h);
     return h;
@@ -121,10 +124,18 @@ static double lane_upper(hessians *h, size_t lane, double enough) {
 
 /* ---- lower bounds ----------------------------------------------------------------------------------------------- */
 
+/* The point of X_i nearest to x: a box around X_i has corners that no agent can reach. */
+static const double *reachable(hessians *h, const double *x) {
+    if (h->set == NULL || h->set->is_empty || !tc_project(h->set, x, h->inside))
+        memcpy(h->inside, x, h->family->dim * sizeof *x);
+    return h->inside;
+}
+
 static double score(void *context, const double *x) {
     hessians *h = context;
+    const double *inside = reachable(h, x);
     for (size_t c = 0; c < h->family->dim; c++)
-        h->batch->state[c * TC_LANES] = tc_point(x[c]);
+        h->batch->state[c * TC_LANES] = tc_point(inside[c]);
     tc_tape_enclose(h->tape, &h->batch->inputs, 1, h->work, h->out);
     tc_sparse matrix = lane_matrix(h, 0);
     return tc_sparse_lower(h->arena, &matrix);
@@ -147,7 +158,7 @@ static void find_lower(hessians *h, size_t member, tc_bracket *bracket) {
             tc_climb(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED), dim <= 64 ? CLIMB_SCORES : 0, score, h);
         if (found > bracket->lower) {
             bracket->lower = found;
-            memcpy(best, x, dim * sizeof *x);
+            memcpy(best, reachable(h, x), dim * sizeof *x);
         }
     }
     uint64_t *coords = TC_NEW(h->arena, uint64_t, dim);

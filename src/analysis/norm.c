@@ -13,6 +13,9 @@ typedef struct split { /* a number and its upper and lower halves (Veltkamp), fo
     double value, high, low;
 } split;
 
+/* Products of smaller entries may underflow, even to nothing; gram_error's absolute term covers that. */
+#define TINY 0x1p-400
+
 static split halves(double a) {
     double big = 134217729.0 * a, high = big - (big - a);
     return (split){a, high, a - high};
@@ -168,7 +171,7 @@ static void add_intervals(tc_grams *grams, double weight, size_t count, const ui
 
 void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *rows, const tc_interval *values) {
     split *middle = (split *)(void *)grams->scratch, *radius = middle + grams->rows;
-    bool points = true, exact = grams->terms < EXACT_COLUMNS;
+    bool points = true, tiny = false, exact = grams->terms < EXACT_COLUMNS;
     double squares = 0, radius_squares = 0;
     for (size_t i = 0; i < count; i++) {
         tc_interval v = values[i];
@@ -177,6 +180,7 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
         middle[i] = exact ? halves(m) : (split){.value = m};
         radius[i] = exact ? halves(r) : (split){.value = r};
         points = points && r == 0;
+        tiny = tiny || (magnitude != 0 && magnitude < TINY) || (r != 0 && r < TINY);
         squares += magnitude * magnitude;
         radius_squares += r * r;
     }
@@ -189,6 +193,7 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
         add_points(grams, weight, count, rows, middle);
     else
         add_intervals(grams, weight, count, rows, values, middle, radius);
+    grams->points.rounded |= tiny; /* every bound reads this flag */
     if (grams->terms >= EXACT_COLUMNS && ++grams->on_page == PAGE_COLUMNS)
         turn_page(grams);
     grams->terms += 1;

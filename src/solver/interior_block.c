@@ -11,14 +11,14 @@ static void factor_hessian(size_t dim, tc_real *hessian, tc_real *diagonal) {
     tc_real largest = 0;
     for (size_t c = 0; c < dim; c++)
         largest = fmaxl(largest, fabsl(diagonal[c]));
-    for (tc_real lift = 0;; lift = lift == 0 ? 1e-14L * largest : 1000 * lift) {
+    for (tc_real lift = 0, next = 1e-14L * largest;; lift = next, next *= 1000) {
         for (size_t c = 0; c < dim; c++) {
             hessian[c * dim + c] = diagonal[c] + lift;
             for (size_t d = 0; d < c; d++)
                 hessian[c * dim + d] = hessian[d * dim + c];
         }
         /* only a function that is not convex, or is so only together with others, needs the lift */
-        if (tc_cholesky(dim, hessian) == 0 || !(lift <= 1000 * largest) || largest == 0)
+        if (tc_cholesky(dim, hessian) == 0 || !(next > 0) || !isfinite(next) || !(lift <= 1000 * largest))
             return;
     }
 }

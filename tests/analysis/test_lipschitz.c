@@ -333,6 +333,32 @@ static void a_box_of_one_point_closes(void **state) {
     study_end(&s);
 }
 
+static void entries_whose_squares_underflow_are_not_lost(void **state) {
+    (void)state;
+    study s = study_text("agent a { state x[2] in [0, 1]; private minimize 1e-170*sumsq(x) }\n"
+                         "constraint c: 1e-200*a.x[1] + 1e-170*sumsq(a.x) <= 1\n"
+                         "constraint d: 1e-200*a.x[2] <= 1\n",
+                         NULL);
+    assert_true(s.analysis->g[1].upper >= 2e-170);
+    assert_true(s.analysis->agents[0].jacobian[1].upper >= 2e-170);
+    assert_true(s.analysis->agents[0].objective.upper >= 2e-170);
+    study_end(&s);
+}
+
+static void an_objectives_lower_bound_is_attained_inside_the_set(void **state) {
+    (void)state;
+    /* x[1] is at most 5 in X_i, where the second derivative is 300; the box around X_i does not know that */
+    study s = study_text("agent a {\n state x[2] in [0, 10]\n private minimize x[1]^4\n"
+                         " private set x[1] + x[2] <= 10\n private set x[1] - x[2] <= 0\n}\n"
+                         "constraint c: a.x[1] <= 11\ndeclare lipschitz objective a 301\n",
+                         NULL);
+    const tc_bracket *bracket = &s.analysis->agents[0].objective;
+    assert_true(bracket->lower <= 300 * (1 + 1e-9));
+    assert_true(bracket->upper >= 300);
+    assert_false(tc_declared_too_small(bracket));
+    study_end(&s);
+}
+
 static void a_wide_box_keeps_the_order(void **state) {
     (void)state;
     study s = study_text("agent a {\n state x[2] in [-1e150, 1e150]\n private minimize 0\n}\n"
@@ -425,6 +451,8 @@ int main(void) {
         cmocka_unit_test(the_papers_constants_come_out_exactly),
         cmocka_unit_test(affine_constraints_with_mixed_signs_close),
         cmocka_unit_test(a_box_of_one_point_closes),
+        cmocka_unit_test(entries_whose_squares_underflow_are_not_lost),
+        cmocka_unit_test(an_objectives_lower_bound_is_attained_inside_the_set),
         cmocka_unit_test(a_wide_box_keeps_the_order),
         cmocka_unit_test(a_family_has_the_constants_of_the_same_agents_written_singly),
         cmocka_unit_test(rows_by_family_hold_for_every_member),
