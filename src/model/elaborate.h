@@ -40,7 +40,9 @@ typedef struct tc_definition {
     tc_secret **secrets; /* data: by column, NULL where public */
     struct tc_block *block;
     size_t first, count; /* constraint: its place in the model */
-    uint32_t mark;       /* used by tc_split */
+    uint32_t mark;       /* used by tc_split, like the next two: */
+    size_t users;        /* agents that use a parameter */
+    tc_span picked;      /* where a part is picked out of it; of length 0 for nowhere */
     struct tc_definition *next;
 } tc_definition;
 
@@ -52,6 +54,7 @@ typedef struct tc_local { /* a name defined in a block */
     size_t variable; /* state: its number */
     size_t member;   /* state: the member whose coordinates were asked for last, plus one */
     tc_value of_member;
+    unsigned walks; /* used by tc_split: which of its walks have been here, and what they found */
 } tc_local;
 
 typedef struct tc_block {

@@ -108,10 +108,7 @@ static tc_status check_dual_radius(const tc_split_job *job) {
 }
 
 static tc_status split(tc_split_job *job) {
-    for (const tc_statement *s = job->model->syntax->first; s != NULL; s = s->next) {
-        if (s->name != NULL && s->name->global != NULL)
-            s->name->global->mark = 0;
-    }
+    tc_uses_forget(job->model->syntax);
     if (job->model->role != TC_ROLE_WHOLE) {
         tc_buffer_printf(job->messages,
                          "%s: error: this file is one party's already; only a whole problem can be split\n",
@@ -120,7 +117,9 @@ static tc_status split(tc_split_job *job) {
     }
     tc_status status = check_dual_radius(job);
     if (status == TC_OK)
-        status = tc_split_check(job);
+        status = tc_split_check_cloud(job);
+    if (status == TC_OK)
+        status = tc_split_check_agents(job);
     if (status == TC_OK)
         status = make_directory(job, job->directory);
     if (status == TC_OK)
