@@ -10,8 +10,10 @@ static const tc_option options[] = {
                 .required = true,
                 .type = TC_OPTION_STRING,
                 .argument = "DIR",
-                .text = "Where the files go; the directory is made where it is missing."},
-    [FORCE] = {.name = "force", .type = TC_OPTION_FLAG, .text = "Write into DIR even if it is not empty."},
+                .text = "Where the files go; it and its parents are made where they are missing."},
+    [FORCE] = {.name = "force",
+               .type = TC_OPTION_FLAG,
+               .text = "Replace what an earlier split wrote into DIR; other files there stay."},
     [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
 };
 

@@ -52,13 +52,19 @@ typedef struct tc_split_job {
     const tc_model *model;
     const tc_monitor *monitor;
     tc_buffer *messages;
-    const char *directory;
+    const char *target;    /* where the files belong */
+    const char *directory; /* where they are written; NULL: nowhere yet, or done */
     bool force;
+    bool present; /* the target was there before */
     size_t files;
     uint32_t mark;
 } tc_split_job;
 
 /* TC_OK, or a status after a message. */
+tc_status tc_cannot_write(const tc_split_job *job, const char *path, int code);
+tc_status tc_split_open(tc_split_job *job, const char *directory);
+tc_status tc_split_commit(tc_split_job *job);
+void tc_split_abandon(tc_split_job *job);
 tc_status tc_write_file(tc_split_job *job, const char *path, const tc_buffer *text);
 /* Whether the agents' files can be written without showing one agent's data to another, and the cloud's without
  * anything private. */

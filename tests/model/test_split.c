@@ -267,7 +267,96 @@ static void a_folder_with_files_is_left_alone_unless_forced(void **state) {
     assert_string_equal(read_text("full/mine"), "precious\n");
     b = split_into(text, "/proc/nowhere", false, &files);
     assert_int_equal(b.status, TC_CANNOT_WRITE);
+    assert_int_equal(files, 0);
     bench_free(&b);
+}
+
+static size_t count_names(const char *path) {
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    size_t count = 0;
+    while (readdir(folder) != NULL)
+        count++;
+    (void)closedir(folder);
+    return count - 2;
+}
+
+static void force_replaces_the_files_of_an_earlier_split_and_no_others(void **state) {
+    (void)state;
+    size_t files;
+    put_data();
+    remove_all("again");
+    bench b = split_into(problem, "again", false, &files);
+    assert_int_equal(b.status, TC_OK);
+    bench_free(&b);
+    put_file("again/agents/notes.tacit", "role cloud\n");
+    put_file("again/agents/notes.txt", "role agent\n");
+    put_file("again/cloud.mine.csv", "1\n");
+    b = split_into("agent a { state x in [0, 1]; private minimize x }\nconstraint c: a.x <= 1\ndual radius 1\n",
+                   "again", true, &files);
+    assert_string_equal(messages_of(&b), "");
+    assert_int_equal(b.status, TC_OK);
+    assert_int_equal(files, 2);
+    bench_free(&b);
+    assert_int_equal(count_names("again"), 3); /* cloud.tacit, agents, cloud.mine.csv; not cloud.homes.csv */
+    assert_int_equal(count_names("again/agents"), 3);
+    assert_int_equal(access("again/agents/a.tacit", F_OK), 0);
+    assert_int_equal(access("again/agents/notes.tacit", F_OK), 0);
+    assert_int_equal(access("again/cloud.mine.csv", F_OK), 0);
+}
+
+/* Interrupts after so many questions. */
+static bool interrupted(void *context) {
+    size_t *left = context;
+    return *left == 0 || --*left == 0;
+}
+
+static void an_interrupted_split_leaves_nothing_behind(void **state) {
+    (void)state;
+    put_data();
+    remove_all("half");
+    remove_all("half-full");
+    assert_int_equal(mkdir("half-full", 0700), 0);
+    assert_int_equal(mkdir("half-full/agents", 0700), 0);
+    put_file("half-full/agents/old.tacit", "role agent\n");
+    size_t before = count_names(".");
+    for (size_t questions = 1; questions < 5; questions++) {
+        bench b = load_good(problem);
+        size_t left = questions, files;
+        tc_monitor monitor = {.interrupted = interrupted, .context = &left};
+        assert_int_equal(tc_split(b.arena, b.model, "half", false, &monitor, &b.messages, &files), TC_INTERRUPTED);
+        assert_int_equal(files, 0);
+        left = questions;
+        assert_int_equal(tc_split(b.arena, b.model, "half-full", true, &monitor, &b.messages, &files), TC_INTERRUPTED);
+        bench_free(&b);
+        assert_int_equal(count_names("."), before);
+        assert_int_equal(count_names("half-full"), 1);
+        assert_int_equal(count_names("half-full/agents"), 1);
+    }
+}
+
+static void folders_are_made_and_nonsense_is_refused(void **state) {
+    (void)state;
+    const char *text = "agent a { state x in [0, 1]; private minimize x }\nconstraint c: a.x <= 1\ndual radius 1\n";
+    size_t files;
+    remove_all("deep");
+    bench b = split_into(text, "deep/er/still//", false, &files);
+    assert_string_equal(messages_of(&b), "");
+    assert_int_equal(b.status, TC_OK);
+    bench_free(&b);
+    assert_int_equal(access("deep/er/still/agents/a.tacit", F_OK), 0);
+    assert_int_equal(count_names("deep/er"), 1);
+    remove_all("link");
+    assert_int_equal(symlink("deep/er/still", "link"), 0);
+    b = split_into(text, "link", true, &files);
+    assert_string_equal(messages_of(&b), "");
+    assert_int_equal(b.status, TC_OK);
+    bench_free(&b);
+    expect_refusal(text, "", TC_BAD_USAGE, "not an empty one");
+    put_file("plain", "text\n");
+    expect_refusal(text, "plain", TC_BAD_USAGE, "plain: error: this is a file; --output names a folder\n");
+    expect_refusal(text, "deep", TC_BAD_USAGE, "--force");
+    expect_refusal(text, "plain/below", TC_BAD_USAGE, "plain: error: this is a file");
 }
 
 #define TWO_AGENTS(common, of_a, of_b)                                                                                 \
@@ -390,6 +479,9 @@ int main(void) {
         cmocka_unit_test(every_example_splits_and_loads),
         cmocka_unit_test(a_public_dual_radius_is_asked_for),
         cmocka_unit_test(a_folder_with_files_is_left_alone_unless_forced),
+        cmocka_unit_test(force_replaces_the_files_of_an_earlier_split_and_no_others),
+        cmocka_unit_test(an_interrupted_split_leaves_nothing_behind),
+        cmocka_unit_test(folders_are_made_and_nonsense_is_refused),
         cmocka_unit_test(parts_of_a_private_parameter_for_several_agents_are_refused),
         cmocka_unit_test(what_else_would_show_an_agent_too_much_or_too_little_is_refused),
         cmocka_unit_test(a_private_parameter_goes_to_those_who_use_it),
