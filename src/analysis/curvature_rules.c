@@ -121,6 +121,19 @@ static tc_curvature log_sum_exp(const tc_prover *p, tc_expr e) {
     return TC_CONVEX;
 }
 
+/* A Euclidean norm: of affine functions, of convex ones that are not negative, of concave ones that are not positive.
+ */
+static tc_curvature norm(const tc_prover *p, tc_expr e) {
+    for (size_t k = 0; k < tc_operand_count(p->dag, e); k++) {
+        tc_expr argument = tc_operand(p->dag, e, k);
+        tc_curvature c = p->dag->nodes[argument].has_state ? (tc_curvature)p->curvature[argument] : TC_CONSTANT;
+        tc_interval range = p->enclosures[argument];
+        if (!tc_is_flat(c) && !(c == TC_CONVEX && range.lo >= 0) && !(c == TC_CONCAVE && range.hi <= 0))
+            return TC_UNKNOWN;
+    }
+    return TC_CONVEX;
+}
+
 static tc_curvature root(const tc_prover *p, const tc_node *n, tc_curvature a) {
     if (p->enclosures[n->a].lo >= 0 && is_norm_squared(p, n->a))
         return TC_CONVEX;
@@ -168,9 +181,15 @@ tc_curvature tc_curvature_rule(const tc_prover *p, tc_expr e) {
         return compose((shape){.convex = true, .rising = range.lo >= 0, .falling = range.hi <= 0}, a);
     case TC_LSE:
         return log_sum_exp(p, e);
+    case TC_NORM:
+        return norm(p, e);
     case TC_CLAMP:
     case TC_INSIDE:
     case TC_SOFTMAX:
+    case TC_HUMP:
+    case TC_PAIR:
+    case TC_DIRECTION:
+    case TC_BEND:
         return TC_UNKNOWN;
     }
     return TC_UNKNOWN;

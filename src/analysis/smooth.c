@@ -3,6 +3,8 @@
 #include "analysis/streams.h"
 
 static const char *const tighten = "A tighter public box for the states in it would help.";
+static const char *const kink = "has a kink where its argument is 0";
+static const char *const smoothing = "Smooth it with a small constant d: sqrt(sumsq(v) + d^2) instead of norm(v).";
 
 static tc_flaw check_root(const tc_prover *p, tc_expr e) {
     const tc_node *n = &p->dag->nodes[e];
@@ -11,8 +13,8 @@ static tc_flaw check_root(const tc_prover *p, tc_expr e) {
     if (least > 0 || (least == 0 && !n->has_state))
         flaw.node = TC_NO_EXPR;
     if (least == 0) {
-        flaw.needs = "has a kink where its argument is 0";
-        flaw.helps = "Smooth it with a small constant d: sqrt(sumsq(v) + d^2) instead of norm(v).";
+        flaw.needs = kink;
+        flaw.helps = smoothing;
     }
     return flaw;
 }
@@ -33,7 +35,30 @@ static tc_flaw check_power(const tc_prover *p, tc_expr e) {
     return flaw;
 }
 
-static tc_flaw check_node(const tc_prover *p, tc_expr e) {
+/* Whether every use of a norm is a power that is smooth where the norm is not: N^p, p >= 2, has the gradient
+ * p N^(p-2) v. */
+static bool is_raised(const tc_prover *p, const tc_cone *cone, tc_expr norm) {
+    if (norm == cone->root)
+        return false;
+    for (size_t i = 0; i < cone->count; i++) {
+        const tc_node *n = &p->dag->nodes[cone->nodes[i]];
+        bool power = (n->op == TC_POWI && n->u.exponent >= 2) || (n->op == TC_POWR && n->u.value >= 2);
+        for (size_t k = 0; !power && k < tc_operand_count(p->dag, cone->nodes[i]); k++) {
+            if (tc_operand(p->dag, cone->nodes[i], k) == norm)
+                return false;
+        }
+    }
+    return true;
+}
+
+static tc_flaw check_norm(const tc_prover *p, const tc_cone *cone, tc_expr e) {
+    tc_flaw flaw = {.node = e, .argument = e, .needs = kink, .helps = smoothing};
+    if (p->enclosures[e].lo > 0 || is_raised(p, cone, e))
+        flaw.node = TC_NO_EXPR;
+    return flaw;
+}
+
+static tc_flaw check_node(const tc_prover *p, const tc_cone *cone, tc_expr e) {
     const tc_node *n = &p->dag->nodes[e];
     tc_interval range;
     switch ((tc_op)n->op) {
@@ -43,6 +68,8 @@ static tc_flaw check_node(const tc_prover *p, tc_expr e) {
         break;
     case TC_SQRT:
         return check_root(p, e);
+    case TC_NORM:
+        return check_norm(p, cone, e);
     case TC_DIV:
         range = p->enclosures[n->b];
         if (!(range.lo > 0 || range.hi < 0))
@@ -71,6 +98,10 @@ static tc_flaw check_node(const tc_prover *p, tc_expr e) {
     case TC_INSIDE:
     case TC_LSE:
     case TC_SOFTMAX:
+    case TC_HUMP:
+    case TC_PAIR:
+    case TC_DIRECTION:
+    case TC_BEND:
         break;
     }
     return (tc_flaw){.node = TC_NO_EXPR};
@@ -86,7 +117,7 @@ static bool is_certain(const tc_prover *p, tc_expr argument) {
 
 tc_flaw tc_find_flaw(const tc_prover *p, const tc_cone *cone) {
     for (size_t i = 0; i < cone->count; i++) {
-        tc_flaw flaw = check_node(p, cone->nodes[i]);
+        tc_flaw flaw = check_node(p, cone, cone->nodes[i]);
         if (flaw.node == TC_NO_EXPR)
             continue;
         flaw.certain = is_certain(p, flaw.argument);

@@ -110,7 +110,62 @@ static tc_expr softmax_of(tc_dag *dag, const tc_node *n, size_t index) {
     return tc_softmax(dag, dag->arguments + n->a, n->b, index);
 }
 
-static void spread_nary(tc_differentiator *d, tc_expr e, const tc_node *n, tc_expr adjoint) {
+/* ---- norms: u = a / N, d N / d a_k = u_k, d u_i / d a_k = B_ik ----------------------------------------------------
+ */
+
+/* Nodes TC_BEND of more arguments cost too much off the diagonal: there are n^2 of them. */
+enum { WIDEST_BEND = 32 };
+
+static tc_expr norm_of(tc_dag *dag, const tc_node *n) { return tc_norm(dag, dag->arguments + n->a, n->b); }
+
+static tc_expr direction_of(tc_dag *dag, const tc_node *n, size_t index) {
+    return tc_norm_direction(dag, dag->arguments + n->a, n->b, index);
+}
+
+static tc_expr bend_of(tc_dag *dag, const tc_node *n, size_t i, size_t k) {
+    if (i == k || n->b <= WIDEST_BEND)
+        return tc_norm_bend(dag, dag->arguments + n->a, n->b, i, k);
+    return tc_neg(dag, tc_div(dag, tc_mul(dag, direction_of(dag, n, i), direction_of(dag, n, k)), norm_of(dag, n)));
+}
+
+/* d B_ik / d a_m = -(B_im u_k + B_km u_i + B_ik u_m) / N */
+static tc_expr slope_of_bend(tc_dag *dag, tc_expr e, const tc_node *n, size_t m) {
+    size_t i = (size_t)(n->u.index >> 32), k = (size_t)(n->u.index & UINT32_MAX);
+    tc_expr sum = tc_mul(dag, bend_of(dag, n, i, m), direction_of(dag, n, k));
+    sum = tc_add(dag, sum, tc_mul(dag, bend_of(dag, n, k, m), direction_of(dag, n, i)));
+    sum = tc_add(dag, sum, tc_mul(dag, e, direction_of(dag, n, m)));
+    return tc_neg(dag, tc_div(dag, sum, norm_of(dag, n)));
+}
+
+static void spread_norm(tc_differentiator *d, tc_expr e, const tc_node *n, tc_expr adjoint) {
+    tc_dag *dag = d->dag;
+    for (size_t k = 0; k < n->b; k++) {
+        tc_expr argument = dag->arguments[n->a + k];
+        if (!leads_somewhere(d, argument))
+            continue;
+        tc_expr slope = n->op == TC_NORM        ? direction_of(dag, n, k)
+                        : n->op == TC_DIRECTION ? bend_of(dag, n, (size_t)n->u.index, k)
+                                                : slope_of_bend(dag, e, n, k);
+        contribute(d, argument, tc_mul(dag, adjoint, slope));
+    }
+}
+
+/* d N^p / d a_k = p N^(p-2) a_k, straight to the arguments: for p >= 2 nothing in it has a kink at 0, while N and u_k
+ * have. */
+static void spread_norm_power(tc_differentiator *d, tc_expr norm, double p, tc_expr adjoint) {
+    tc_dag *dag = d->dag;
+    const tc_node n = dag->nodes[norm];
+    tc_expr common = tc_mul(dag, adjoint, tc_mul(dag, tc_const(dag, p), tc_pow(dag, norm, p - 2)));
+    for (size_t k = 0; k < n.b; k++) {
+        tc_expr argument = dag->arguments[n.a + k];
+        if (leads_somewhere(d, argument))
+            contribute(d, argument, tc_mul(dag, common, argument));
+    }
+}
+
+/* ---- everything else --------------------------------------------------------------------------------------------- */
+
+static void spread_lse(tc_differentiator *d, tc_expr e, const tc_node *n, tc_expr adjoint) {
     tc_dag *dag = d->dag;
     for (size_t k = 0; k < n->b; k++) {
         tc_expr argument = dag->arguments[n->a + k];
@@ -120,10 +175,20 @@ static void spread_nary(tc_differentiator *d, tc_expr e, const tc_node *n, tc_ex
         if (n->op == TC_LSE)
             contribute(d, argument, tc_mul(dag, adjoint, share));
         else if (k == n->u.index) /* d s_i / d u_i = s_i (1 - s_i) */
-            contribute(d, argument, tc_mul(dag, adjoint, tc_mul(dag, e, tc_sub(dag, tc_const(dag, 1), e))));
+            contribute(d, argument, tc_mul(dag, adjoint, tc_hump(dag, e)));
         else /* d s_i / d u_k = -s_i s_k */
-            contribute(d, argument, tc_neg(dag, tc_mul(dag, adjoint, tc_mul(dag, e, share))));
+            contribute(d, argument, tc_neg(dag, tc_mul(dag, adjoint, tc_pair(dag, e, share))));
     }
+}
+
+static void spread_power(tc_differentiator *d, const tc_node *n, tc_expr adjoint) {
+    double p = n->op == TC_POWI ? (double)n->u.exponent : n->u.value;
+    if (!leads_somewhere(d, n->a))
+        return;
+    if (d->dag->nodes[n->a].op == TC_NORM && p >= 2) /* p - 2 is a double */
+        spread_norm_power(d, n->a, p, adjoint);
+    else
+        contribute(d, n->a, tc_mul(d->dag, adjoint, power_rule(d->dag, n->a, p)));
 }
 
 static void spread_quotient(tc_differentiator *d, tc_expr e, const tc_node *n, tc_expr adjoint) {
@@ -139,10 +204,6 @@ static tc_expr slope(tc_dag *dag, tc_expr e, const tc_node *n) {
     switch ((tc_op)n->op) {
     case TC_NEG:
         return tc_const(dag, -1);
-    case TC_POWI:
-        return power_rule(dag, n->a, (double)n->u.exponent);
-    case TC_POWR:
-        return power_rule(dag, n->a, n->u.value);
     case TC_EXP:
         return e;
     case TC_LOG:
@@ -153,6 +214,8 @@ static tc_expr slope(tc_dag *dag, tc_expr e, const tc_node *n) {
         return tc_clamp(dag, n->a, n->b);
     case TC_CLAMP:
         return tc_inside(dag, n->a, n->b);
+    case TC_HUMP:
+        return tc_sub(dag, tc_const(dag, 1), tc_mul(dag, tc_const(dag, 2), n->a));
     case TC_CONST:
     case TC_DATA:
     case TC_STATE:
@@ -162,9 +225,15 @@ static tc_expr slope(tc_dag *dag, tc_expr e, const tc_node *n) {
     case TC_SUB:
     case TC_MUL:
     case TC_DIV:
+    case TC_POWI:
+    case TC_POWR:
     case TC_INSIDE: /* the third derivative of huber: zero but for the edges, and nobody takes it there */
+    case TC_PAIR:
     case TC_LSE:
     case TC_SOFTMAX:
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
     default:
         return tc_const(dag, 0);
     }
@@ -173,7 +242,7 @@ static tc_expr slope(tc_dag *dag, tc_expr e, const tc_node *n) {
 static void spread(tc_differentiator *d, tc_expr e, tc_expr adjoint) {
     tc_dag *dag = d->dag;
     const tc_node n = dag->nodes[e]; /* a copy: the pool may move while nodes are added */
-    bool a = n.op != TC_LSE && n.op != TC_SOFTMAX && leads_somewhere(d, n.a);
+    bool a = !tc_is_nary(n.op) && leads_somewhere(d, n.a);
     switch ((tc_op)n.op) {
     case TC_CONST:
     case TC_DATA:
@@ -189,6 +258,7 @@ static void spread(tc_differentiator *d, tc_expr e, tc_expr adjoint) {
             contribute(d, n.b, n.op == TC_ADD ? adjoint : tc_neg(dag, adjoint));
         return;
     case TC_MUL:
+    case TC_PAIR:
         if (a)
             contribute(d, n.a, tc_mul(dag, adjoint, n.b));
         if (leads_somewhere(d, n.b))
@@ -199,17 +269,25 @@ static void spread(tc_differentiator *d, tc_expr e, tc_expr adjoint) {
         return;
     case TC_LSE:
     case TC_SOFTMAX:
-        spread_nary(d, e, &n, adjoint);
+        spread_lse(d, e, &n, adjoint);
         return;
-    case TC_NEG:
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
+        spread_norm(d, e, &n, adjoint);
+        return;
     case TC_POWI:
     case TC_POWR:
+        spread_power(d, &n, adjoint);
+        return;
+    case TC_NEG:
     case TC_EXP:
     case TC_LOG:
     case TC_SQRT:
     case TC_HUBER:
     case TC_CLAMP:
     case TC_INSIDE:
+    case TC_HUMP:
     default:
         if (a)
             contribute(d, n.a, tc_mul(dag, adjoint, slope(dag, e, &n)));

@@ -20,8 +20,14 @@
 #define HUBER(x, y) tc_ihuber((x), (y))
 #define CLAMP(x, y) tc_iclamp((x), (y))
 #define INSIDE(x, y) tc_iinside((x), (y))
+#define HUMP(x) tc_ihump(x)
+#define PAIR(x, y) tc_ipair((x), (y))
+#define ARRAY(arguments) ((tc_arguments){(arguments), sizeof *(arguments), NULL})
 #define LSE(arguments, count) tc_ilse((arguments), (count))
 #define SOFTMAX(arguments, count, index) tc_isoftmax((arguments), (count), (index))
+#define NORM(arguments, count) tc_inorm(ARRAY(arguments), (count))
+#define DIRECTION(arguments, count, index) tc_idirection(ARRAY(arguments), (count), (index))
+#define BEND(arguments, count, i, k) tc_ibend(ARRAY(arguments), (count), (i), (k))
 
 #include "calculus/evaluate.inc.h"
 
@@ -37,13 +43,26 @@ static tc_interval enclose_leaf(const tc_node *n, const tc_interval_inputs *inpu
     return tc_point(n->u.value);
 }
 
+static tc_interval enclose_nary(const tc_dag *dag, const tc_node *n, const tc_interval *enclosures) {
+    const tc_expr *chosen = dag->arguments + n->a;
+    tc_arguments arguments = {enclosures, sizeof *enclosures, chosen};
+    size_t count = n->b, index = (size_t)n->u.index;
+    if (n->op == TC_LSE)
+        return tc_ilse_among(enclosures, chosen, count);
+    if (n->op == TC_SOFTMAX)
+        return tc_isoftmax_among(enclosures, chosen, count, index);
+    if (n->op == TC_NORM)
+        return tc_inorm(arguments, count);
+    if (n->op == TC_DIRECTION)
+        return tc_idirection(arguments, count, index);
+    return tc_ibend(arguments, count, index >> 32, index & UINT32_MAX);
+}
+
 static tc_interval enclose_node(const tc_dag *dag, tc_expr e, const tc_interval_inputs *inputs,
                                 const tc_interval *enclosures) {
     const tc_node *n = &dag->nodes[e];
-    if (n->op == TC_LSE)
-        return tc_ilse_among(enclosures, dag->arguments + n->a, n->b);
-    if (n->op == TC_SOFTMAX)
-        return tc_isoftmax_among(enclosures, dag->arguments + n->a, n->b, (size_t)n->u.index);
+    if (tc_is_nary(n->op))
+        return enclose_nary(dag, n, enclosures);
     size_t operands = tc_operand_count(dag, e);
     if (operands == 0)
         return enclose_leaf(n, inputs);

@@ -2,7 +2,8 @@
  *   NUMBER                 the type                      INPUTS     its inputs
  *   EVALUATE               the function's name           FROM_DATA(x), FROM_DOUBLE(x)   a datum, a constant
  *   ADD, SUB, MUL, DIV, NEGATE, SQUARE, POWER_WHOLE, POWER_REAL, EXP, LOG, SQRT, HUBER, CLAMP, INSIDE
- *   LSE(arguments, count), SOFTMAX(arguments, count, index)
+ *   HUMP, PAIR, LSE(arguments, count), SOFTMAX(arguments, count, index), NORM(arguments, count),
+ *   DIRECTION(arguments, count, index), BEND(arguments, count, i, k)
  *   DATA_ROWS_ARE_NUMBERS  where data need no conversion
  * The operation is chosen outside the loop over lanes, so that the compiler can vectorise the loop. */
 
@@ -99,6 +100,10 @@ static void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *
         EACH_LANE(CLAMP(x, y));
     case TC_INSIDE:
         EACH_LANE(INSIDE(x, y));
+    case TC_HUMP:
+        EACH_LANE(HUMP(x));
+    case TC_PAIR:
+        EACH_LANE(PAIR(x, y));
     case TC_CONST:
     case TC_DATA:
     case TC_STATE:
@@ -107,9 +112,25 @@ static void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *
         EACH_LANE(x);
     case TC_LSE:
     case TC_SOFTMAX:
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
     default:
         break; /* run_nary */
     }
+}
+
+static NUMBER apply_nary(const tc_instruction *instruction, const NUMBER *arguments) {
+    size_t count = instruction->b.index, index = (size_t)instruction->u.index;
+    if (instruction->op == TC_LSE)
+        return LSE(arguments, count);
+    if (instruction->op == TC_SOFTMAX)
+        return SOFTMAX(arguments, count, index);
+    if (instruction->op == TC_NORM)
+        return NORM(arguments, count);
+    if (instruction->op == TC_DIRECTION)
+        return DIRECTION(arguments, count, index);
+    return BEND(arguments, count, index >> 32, index & UINT32_MAX);
 }
 
 static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
@@ -119,8 +140,7 @@ static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruc
     for (size_t lane = 0; lane < lanes; lane++) {
         for (size_t i = 0; i < count; i++)
             gathered[i] = entry_of(tape, inputs, lanes, lane, work, out, arguments[i]);
-        r[lane] =
-            instruction->op == TC_LSE ? LSE(gathered, count) : SOFTMAX(gathered, count, (size_t)instruction->u.index);
+        r[lane] = apply_nary(instruction, gathered);
     }
 }
 
@@ -130,7 +150,7 @@ void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *w
         const tc_instruction *instruction = &tape->code[at];
         tc_place target = instruction->target;
         NUMBER *r = target.kind == TC_IN_SLOT ? work + (size_t)target.index * lanes : out[target.index];
-        if (instruction->op == TC_LSE || instruction->op == TC_SOFTMAX) {
+        if (tc_is_nary(instruction->op)) {
             run_nary(tape, inputs, instruction, lanes, work, out, r, work + tape->slot_count * lanes);
             continue;
         }

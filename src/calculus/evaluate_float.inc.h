@@ -47,6 +47,34 @@ static NUMBER softmax(const NUMBER *arguments, size_t count, size_t index) {
     return 1 / sum;
 }
 
+/* The sum of the squares of all arguments but those two. */
+static NUMBER squares_without(const NUMBER *arguments, size_t count, size_t i, size_t k) {
+    NUMBER sum = 0;
+    for (size_t j = 0; j < count; j++)
+        sum += j == i || j == k ? 0 : arguments[j] * arguments[j];
+    return sum;
+}
+
+/* Not scaled: beyond the root of the largest number it is infinite, and rounding.c says so. */
+static NUMBER norm(const NUMBER *arguments, size_t count) {
+    return MATH(sqrt)(squares_without(arguments, count, SIZE_MAX, SIZE_MAX));
+}
+
+/* 0 at 0; never beyond 1, not even where squares underflow. */
+static NUMBER direction(const NUMBER *arguments, size_t count, size_t index) {
+    NUMBER length = norm(arguments, count), ratio = arguments[index] / length;
+    return length == 0 ? 0 : ratio > 1 ? 1 : ratio < -1 ? -1 : ratio;
+}
+
+/* Ratios below 1 first: the cube of the norm would overflow, or vanish, long before the result does. */
+static NUMBER bend(const NUMBER *arguments, size_t count, size_t i, size_t k) {
+    NUMBER rest = squares_without(arguments, count, i, k), sum = rest + arguments[i] * arguments[i];
+    if (i == k)
+        return rest / sum / MATH(sqrt)(sum);
+    NUMBER length = MATH(sqrt)(sum + arguments[k] * arguments[k]);
+    return -(arguments[i] / length * (arguments[k] / length) / length);
+}
+
 #define FROM_DATA(x) ((NUMBER)(x))
 #define FROM_DOUBLE(x) ((NUMBER)(x))
 #define ADD(x, y) ((x) + (y))
@@ -61,7 +89,12 @@ static NUMBER softmax(const NUMBER *arguments, size_t count, size_t index) {
 #define HUBER(x, y) huber((x), (y))
 #define CLAMP(x, y) clamp((x), (y))
 #define INSIDE(x, y) inside((x), (y))
+#define HUMP(x) ((x) * (1 - (x)))
+#define PAIR(x, y) ((x) * (y))
 #define LSE(arguments, count) log_sum_exp((arguments), (count))
 #define SOFTMAX(arguments, count, index) softmax((arguments), (count), (index))
+#define NORM(arguments, count) norm((arguments), (count))
+#define DIRECTION(arguments, count, index) direction((arguments), (count), (index))
+#define BEND(arguments, count, i, k) bend((arguments), (count), (i), (k))
 
 #include "calculus/evaluate.inc.h"

@@ -257,6 +257,82 @@ static tc_rounded softmax_of(const tc_rounded *arguments, size_t count, size_t i
     return result;
 }
 
+/* The same products as a (1 - a) and a b; only the exact values are known better. */
+static tc_rounded hump_of(tc_rounded a) {
+    tc_rounded product = multiply(a, add(tc_rounded_exactly(tc_point(1)), negate(a)));
+    tc_interval exact = tc_ihump(a.exact);
+    return is_known(product) ? settle(exact, product.computed, product.error) : unknown(exact);
+}
+
+static tc_rounded pair_of(tc_rounded a, tc_rounded b) {
+    tc_rounded product = multiply(a, b);
+    tc_interval exact = tc_ipair(a.exact, b.exact);
+    return is_known(product) ? settle(exact, product.computed, product.error) : unknown(exact);
+}
+
+/* ---- norms (section 5) ------------------------------------------------------------------------------------------ */
+
+#define SMALLEST_NORM 0x1p-300 /* where squares lose nothing that matters */
+#define LARGEST_NORM 0x1p500   /* where they do not overflow */
+
+typedef struct lengths { /* of the vector of all arguments */
+    tc_interval exact, computed;
+    double error; /* of the vector as a whole: the root of the sum of the arguments' squared errors */
+} lengths;
+
+static tc_arguments exact_ranges(const tc_rounded *arguments) {
+    return (tc_arguments){&arguments[0].exact, sizeof *arguments, NULL};
+}
+static tc_arguments computed_ranges(const tc_rounded *arguments) {
+    return (tc_arguments){&arguments[0].computed, sizeof *arguments, NULL};
+}
+
+static lengths lengths_of(const tc_rounded *arguments, size_t count) {
+    double squares = 0;
+    bool known = largest_error(arguments, count) <= LARGEST && count <= 1u << 20;
+    for (size_t i = 0; i < count; i++)
+        squares = up_sum(squares, up_product(arguments[i].error, arguments[i].error));
+    return (lengths){tc_inorm(exact_ranges(arguments), count), tc_inorm(computed_ranges(arguments), count),
+                     known ? tc_sqrt_up(squares) : HUGE_VAL};
+}
+
+static tc_rounded norm_of(const tc_rounded *arguments, size_t count) {
+    lengths l = lengths_of(arguments, count);
+    if (!(l.error <= LARGEST && l.computed.hi <= LARGEST_NORM))
+        return unknown(l.exact);
+    double unit = up_product(TC_UNIT, up_sum(0.51 * (double)count, 2));
+    double local = up_sum(up_product(unit, l.computed.hi), up_product(0x1p-536, tc_sqrt_up((double)count)));
+    return settle_loosely(l.exact, l.computed, l.error, local, 0);
+}
+
+static tc_rounded direction_of(const tc_rounded *arguments, size_t count, size_t index) {
+    tc_interval exact = tc_idirection(exact_ranges(arguments), count, index), all = {-1, 1};
+    lengths l = lengths_of(arguments, count);
+    if (!(largest_error(arguments, count) <= LARGEST))
+        return unknown(exact);
+    if (!(l.error <= LARGEST && l.computed.lo >= SMALLEST_NORM && l.computed.hi <= LARGEST_NORM))
+        return settle(exact, all, 2);
+    double carried = l.error == 0 ? 0 : tc_div_up(2 * l.error, tc_add_down(l.exact.lo, l.computed.lo));
+    double local = up_sum(up_product(TC_UNIT, up_sum(0.51 * (double)count, 4)), TINIEST);
+    tc_interval at_computed = tc_idirection(computed_ranges(arguments), count, index);
+    tc_interval near = {tc_add_down(at_computed.lo, -local), tc_add_up(at_computed.hi, local)};
+    return settle(exact, tc_meet(all, near), up_sum(carried, local));
+}
+
+static tc_rounded bend_of(const tc_rounded *arguments, size_t count, size_t i, size_t k) {
+    tc_interval exact = tc_ibend(exact_ranges(arguments), count, i, k);
+    lengths l = lengths_of(arguments, count);
+    double least = tc_add_down(l.exact.lo, -l.error); /* along the way from the exact to the computed arguments */
+    if (!(l.error <= LARGEST && l.computed.lo >= SMALLEST_NORM && least >= SMALLEST_NORM &&
+          l.computed.hi <= LARGEST_NORM))
+        return unknown(exact);
+    tc_interval at_computed = tc_ibend(computed_ranges(arguments), count, i, k);
+    double carried = tc_div_up(3 * l.error, tc_mul_down(least, least));
+    double unit = up_product(TC_UNIT, up_sum(3 * (double)count, 10));
+    double local = up_sum(up_product(unit, tc_magnitude(at_computed)), up_product(0x1p-160, (double)count));
+    return settle_loosely(exact, at_computed, carried, local, i == k ? 0 : -HUGE_VAL);
+}
+
 #define NUMBER tc_rounded
 #define INPUTS tc_rounding_inputs
 #define EVALUATE tc_tape_rounding
@@ -277,7 +353,12 @@ static tc_rounded softmax_of(const tc_rounded *arguments, size_t count, size_t i
 #define HUBER(x, y) huber_of((x), (y))
 #define CLAMP(x, y) clamp_of((x), (y))
 #define INSIDE(x, y) inside_of((x), (y))
+#define HUMP(x) hump_of(x)
+#define PAIR(x, y) pair_of((x), (y))
 #define LSE(arguments, count) log_sum_exp_of((arguments), (count))
 #define SOFTMAX(arguments, count, index) softmax_of((arguments), (count), (index))
+#define NORM(arguments, count) norm_of((arguments), (count))
+#define DIRECTION(arguments, count, index) direction_of((arguments), (count), (index))
+#define BEND(arguments, count, i, k) bend_of((arguments), (count), (i), (k))
 
 #include "calculus/evaluate.inc.h"

@@ -48,6 +48,11 @@ static bool spread(tc_elaborator *elaborator, tc_expr *factors, tc_expr node, tc
     case TC_INSIDE:
     case TC_LSE:
     case TC_SOFTMAX:
+    case TC_HUMP:
+    case TC_PAIR:
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
         break;
     }
     return false;

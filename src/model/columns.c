@@ -94,6 +94,11 @@ static double apply(const tc_node *n, double a, double b) {
     case TC_CLAMP:
     case TC_INSIDE:
     case TC_SOFTMAX:
+    case TC_HUMP:
+    case TC_PAIR:
+    case TC_NORM: /* made of states only; roots of squares of data are roots */
+    case TC_DIRECTION:
+    case TC_BEND:
         break; /* not in an expression of data */
     }
     return NAN;

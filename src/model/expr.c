@@ -1,5 +1,7 @@
 #include "model/expr.h"
 
+#include "model/squares.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +20,6 @@ tc_dag *tc_dag_new(tc_arena *arena, size_t node_limit) {
     return dag;
 }
 
-static bool is_nary(tc_op op) { return op == TC_LSE || op == TC_SOFTMAX; }
-
 size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
     const tc_node *n = &dag->nodes[e];
     switch ((tc_op)n->op) {
@@ -35,6 +35,7 @@ size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
     case TC_EXP:
     case TC_LOG:
     case TC_SQRT:
+    case TC_HUMP:
         return 1;
     case TC_ADD:
     case TC_SUB:
@@ -43,9 +44,13 @@ size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
     case TC_HUBER:
     case TC_CLAMP:
     case TC_INSIDE:
+    case TC_PAIR:
         return 2;
     case TC_LSE:
     case TC_SOFTMAX:
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
         return n->b;
     }
     return 0;
@@ -53,7 +58,7 @@ size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
 
 tc_expr tc_operand(const tc_dag *dag, tc_expr e, size_t i) {
     const tc_node *n = &dag->nodes[e];
-    if (is_nary((tc_op)n->op))
+    if (tc_is_nary(n->op))
         return dag->arguments[n->a + i];
     return i == 0 ? n->a : n->b;
 }
@@ -68,7 +73,7 @@ static uint64_t mix(uint64_t h, uint64_t v) {
 static uint64_t hash_node(const tc_node *n, const tc_expr *arguments) {
     uint64_t h = mix(n->op, n->u.index);
     h = mix(h, n->family);
-    if (is_nary((tc_op)n->op)) {
+    if (tc_is_nary(n->op)) {
         for (size_t i = 0; i < n->b; i++)
             h = mix(h, arguments[i]);
         return mix(h, n->b);
@@ -79,7 +84,7 @@ static uint64_t hash_node(const tc_node *n, const tc_expr *arguments) {
 static bool same_node(const tc_dag *dag, const tc_node *x, const tc_node *wanted, const tc_expr *arguments) {
     if (x->op != wanted->op || x->u.index != wanted->u.index || x->family != wanted->family || x->b != wanted->b)
         return false;
-    if (is_nary((tc_op)x->op))
+    if (tc_is_nary(x->op))
         return memcmp(dag->arguments + x->a, arguments, x->b * sizeof *arguments) == 0;
     return x->a == wanted->a;
 }
@@ -97,13 +102,18 @@ static void grow_table(tc_dag *dag) {
     memset(table, 0xff, size * sizeof *table);
     for (size_t e = 0; e < dag->count; e++) {
         const tc_node *n = &dag->nodes[e];
-        place(table, size, hash_node(n, is_nary((tc_op)n->op) ? dag->arguments + n->a : NULL), (tc_expr)e);
+        place(table, size, hash_node(n, tc_is_nary(n->op) ? dag->arguments + n->a : NULL), (tc_expr)e);
     }
     dag->table = table;
     dag->table_size = size;
 }
 
-static tc_expr copy_arguments(tc_dag *dag, const tc_expr *arguments, size_t count) {
+/* Where the arguments stand in the pool. A list that is already there, a derivative's that is its function's own, is
+ * shared: the n^2 second derivatives of a function of n arguments must not take n^3 places. */
+static tc_expr keep_arguments(tc_dag *dag, const tc_expr *arguments, size_t count) {
+    uintptr_t place = (uintptr_t)arguments - (uintptr_t)dag->arguments;
+    if (dag->arguments != NULL && place < dag->argument_count * sizeof *arguments)
+        return (tc_expr)(place / sizeof *arguments);
     if (dag->argument_capacity - dag->argument_count < count) {
         size_t capacity = (dag->argument_count + count) * 2;
         dag->arguments =
@@ -141,8 +151,8 @@ static tc_expr intern(tc_dag *dag, tc_node n, const tc_expr *arguments) {
     }
     if (dag->count * 2 >= dag->table_size)
         grow_table(dag);
-    if (is_nary((tc_op)n.op))
-        n.a = copy_arguments(dag, arguments, n.b);
+    if (tc_is_nary(n.op))
+        n.a = keep_arguments(dag, arguments, n.b);
     tc_expr e = (tc_expr)dag->count++;
     dag->nodes[e] = n;
     dag->spans[e] = dag->origin;
@@ -341,6 +351,10 @@ tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
     tc_node n = {.family = UINT32_MAX, .a = a};
     inherit(dag, &n, a);
     if (exponent != floor(exponent) || fabs(exponent) >= 0x1p31) {
+        bool half = exponent + exponent == floor(exponent + exponent) && fabs(exponent) < 0x1p30;
+        tc_expr root = half ? tc_root_of_squares(dag, a) : TC_NO_EXPR;
+        if (root != TC_NO_EXPR)
+            return tc_pow(dag, root, exponent + exponent);
         n.op = TC_POWR;
         n.u.value = exponent;
         return intern(dag, n, NULL);
@@ -355,6 +369,8 @@ tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
         return tc_pow(dag, base->a, exponent);
     if (base->op == TC_SQRT && exponent == 2)
         return base->a;
+    if (base->op == TC_NORM && exponent > 0 && fmod(exponent, 2) == 0) /* smooth, where the norm is not */
+        return tc_pow(dag, tc_squares_of(dag, a), exponent / 2);
     n.op = TC_POWI;
     n.u.exponent = (int64_t)exponent;
     return intern(dag, n, NULL);
@@ -365,9 +381,12 @@ tc_expr tc_exp(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 0) ? tc_cons
 tc_expr tc_log(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 1) ? tc_const(dag, 0) : unary(dag, TC_LOG, a); }
 
 tc_expr tc_sqrt(tc_dag *dag, tc_expr a) {
-    if (tc_is_const(dag, a, 0) || tc_is_const(dag, a, 1))
-        return a;
-    return unary(dag, TC_SQRT, a);
+    double product,
+        root = dag->nodes[a].op == TC_CONST && dag->nodes[a].u.value >= 0 ? sqrt(dag->nodes[a].u.value) : -1;
+    if (root >= 0 && mul_is_exact(root, root, &product) && product == dag->nodes[a].u.value)
+        return tc_const(dag, root);
+    tc_expr norm = tc_root_of_squares(dag, a);
+    return norm != TC_NO_EXPR ? norm : unary(dag, TC_SQRT, a);
 }
 
 tc_expr tc_huber(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_HUBER, a, threshold); }
@@ -388,6 +407,22 @@ tc_expr tc_lse(tc_dag *dag, const tc_expr *arguments, size_t count) {
 
 tc_expr tc_softmax(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index) {
     return count == 1 ? tc_const(dag, 1) : nary(dag, TC_SOFTMAX, arguments, count, index);
+}
+
+tc_expr tc_hump(tc_dag *dag, tc_expr a) { return unary(dag, TC_HUMP, a); }
+
+tc_expr tc_pair(tc_dag *dag, tc_expr a, tc_expr b) {
+    return a < b ? binary(dag, TC_PAIR, a, b) : binary(dag, TC_PAIR, b, a);
+}
+
+tc_expr tc_norm(tc_dag *dag, const tc_expr *arguments, size_t count) { return nary(dag, TC_NORM, arguments, count, 0); }
+
+tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index) {
+    return nary(dag, TC_DIRECTION, arguments, count, index);
+}
+
+tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k) {
+    return nary(dag, TC_BEND, arguments, count, i > k ? i << 32 | k : k << 32 | i);
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */

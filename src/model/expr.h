@@ -20,27 +20,38 @@ typedef uint32_t tc_expr;
 #define TC_NO_EXPR UINT32_MAX
 
 typedef enum tc_op {
-    TC_CONST,   /* value */
-    TC_DATA,    /* index: a data column of the family; one number per member */
-    TC_STATE,   /* index: a component of the member's own state */
-    TC_COORD,   /* index: a coordinate of the whole ensemble (outer expressions) */
-    TC_SUM,     /* index: into tc_model.sums (outer expressions) */
-    TC_ADD,     /* a + b */
-    TC_SUB,     /* a - b */
-    TC_MUL,     /* a * b */
-    TC_DIV,     /* a / b */
-    TC_NEG,     /* -a */
-    TC_POWI,    /* a ^ exponent, a whole number, not 0 or 1; negative only where a is never zero */
-    TC_POWR,    /* a ^ value, value not whole, defined for a >= 0 (a > 0 when value < 0) */
-    TC_EXP,     /* exp a */
-    TC_LOG,     /* natural logarithm, a > 0 */
-    TC_SQRT,    /* a >= 0 */
-    TC_HUBER,   /* a^2/2 where |a| <= b, b (|a| - b/2) beyond; b > 0 free of states */
-    TC_CLAMP,   /* the derivative of huber: a clipped to [-b, b] */
-    TC_INSIDE,  /* the derivative of clamp: 1 where |a| < b, 0 where |a| > b, anything in [0, 1] at the edge */
-    TC_LSE,     /* log of the sum of the exponentials of all arguments */
-    TC_SOFTMAX, /* exp(arguments[index]) / sum of exp(arguments): the derivative of TC_LSE */
+    TC_CONST,     /* value */
+    TC_DATA,      /* index: a data column of the family; one number per member */
+    TC_STATE,     /* index: a component of the member's own state */
+    TC_COORD,     /* index: a coordinate of the whole ensemble (outer expressions) */
+    TC_SUM,       /* index: into tc_model.sums (outer expressions) */
+    TC_ADD,       /* a + b */
+    TC_SUB,       /* a - b */
+    TC_MUL,       /* a * b */
+    TC_DIV,       /* a / b */
+    TC_NEG,       /* -a */
+    TC_POWI,      /* a ^ exponent, a whole number, not 0 or 1; negative only where a is never zero */
+    TC_POWR,      /* a ^ value, value not whole, defined for a >= 0 (a > 0 when value < 0) */
+    TC_EXP,       /* exp a */
+    TC_LOG,       /* natural logarithm, a > 0 */
+    TC_SQRT,      /* a >= 0 */
+    TC_HUBER,     /* a^2/2 where |a| <= b, b (|a| - b/2) beyond; b > 0 free of states */
+    TC_CLAMP,     /* the derivative of huber: a clipped to [-b, b] */
+    TC_INSIDE,    /* the derivative of clamp: 1 where |a| < b, 0 where |a| > b, anything in [0, 1] at the edge */
+    TC_LSE,       /* log of the sum of the exponentials of all arguments */
+    TC_SOFTMAX,   /* exp(arguments[index]) / sum of exp(arguments): the derivative of TC_LSE */
+    TC_HUMP,      /* a (1 - a), 0 <= a <= 1: the derivative of a softmax by its own argument */
+    TC_PAIR,      /* a b, both >= 0 and together at most 1: less by another argument */
+    TC_NORM,      /* root of the sum of the squares of all arguments */
+    TC_DIRECTION, /* arguments[index] / TC_NORM, 0 where all are 0: the derivative of TC_NORM */
+    TC_BEND,      /* the second derivative of TC_NORM by arguments i and k: (1 where i = k, less u_i u_k) / TC_NORM;
+                     index = i 2^32 + k, i >= k */
 } tc_op;
+
+/* Operations on any number of arguments. */
+static inline bool tc_is_nary(unsigned op) {
+    return op == TC_LSE || op == TC_SOFTMAX || op == TC_NORM || op == TC_DIRECTION || op == TC_BEND;
+}
 
 /* Where in the problem file a node comes from: byte offset and length; length 0 for none. */
 typedef struct tc_span {
@@ -54,11 +65,11 @@ typedef struct tc_node {
     bool has_data;   /* depends on a data column */
     bool is_private; /* depends on private data */
     uint32_t family; /* of TC_STATE and TC_DATA, and of whatever is built from them; UINT32_MAX for none */
-    tc_expr a, b;    /* operands; for TC_LSE and TC_SOFTMAX a is the first place in dag->arguments, b how many */
+    tc_expr a, b;    /* operands; of n-ary nodes a is the first place in dag->arguments, b how many */
     union {
         double value;     /* TC_CONST, TC_POWR */
         int64_t exponent; /* TC_POWI */
-        uint64_t index;   /* leaves, TC_SOFTMAX */
+        uint64_t index;   /* leaves, TC_SOFTMAX, TC_DIRECTION, TC_BEND */
     } u;
 } tc_node;
 
@@ -90,12 +101,17 @@ tc_expr tc_neg(tc_dag *dag, tc_expr a);
 tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent); /* TC_POWI where it is whole and below 2^31 */
 tc_expr tc_exp(tc_dag *dag, tc_expr a);
 tc_expr tc_log(tc_dag *dag, tc_expr a);
-tc_expr tc_sqrt(tc_dag *dag, tc_expr a);
+tc_expr tc_sqrt(tc_dag *dag, tc_expr a); /* TC_NORM where a is a sum of squares and constants >= 0 */
 tc_expr tc_huber(tc_dag *dag, tc_expr a, tc_expr threshold);
 tc_expr tc_clamp(tc_dag *dag, tc_expr a, tc_expr threshold);
 tc_expr tc_inside(tc_dag *dag, tc_expr a, tc_expr threshold);
 tc_expr tc_lse(tc_dag *dag, const tc_expr *arguments, size_t count);
 tc_expr tc_softmax(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index);
+tc_expr tc_hump(tc_dag *dag, tc_expr a);
+tc_expr tc_pair(tc_dag *dag, tc_expr a, tc_expr b);
+tc_expr tc_norm(tc_dag *dag, const tc_expr *arguments, size_t count);
+tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index);
+tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k);
 
 static inline const tc_node *tc_node_of(const tc_dag *dag, tc_expr e) { return &dag->nodes[e]; }
 static inline bool tc_is_const(const tc_dag *dag, tc_expr e, double value) {

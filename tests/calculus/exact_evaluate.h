@@ -51,6 +51,41 @@ static inline void exact_term(exact *e, mpfr_srcptr u, mpfr_srcptr largest) {
     (void)mpfr_exp(e->one, e->one, MPFR_RNDN);
 }
 
+/* The sum of the squares of all arguments but two, in e->two. */
+static inline void exact_squares(exact *e, const tc_expr *arguments, size_t count, size_t i, size_t k) {
+    (void)mpfr_set_zero(e->two, 1);
+    for (size_t j = 0; j < count; j++) {
+        (void)mpfr_sqr(e->one, e->values[arguments[j]], MPFR_RNDN);
+        if (j != i && j != k)
+            (void)mpfr_add(e->two, e->two, e->one, MPFR_RNDN);
+    }
+}
+
+static inline void exact_norm(exact *e, const tc_dag *dag, const tc_node *n, mpfr_t r) {
+    const tc_expr *arguments = dag->arguments + n->a;
+    size_t i = (size_t)(n->u.index >> 32), k = (size_t)(n->u.index & UINT32_MAX);
+    if (n->op == TC_BEND && i == k) { /* without cancellation: rest / N^3 */
+        exact_squares(e, arguments, n->b, i, k);
+        (void)mpfr_set(r, e->two, MPFR_RNDN);
+    }
+    exact_squares(e, arguments, n->b, SIZE_MAX, SIZE_MAX);
+    (void)mpfr_sqrt(e->one, e->two, MPFR_RNDN);
+    if (n->op == TC_NORM) {
+        (void)mpfr_set(r, e->one, MPFR_RNDN);
+    } else if (n->op == TC_DIRECTION) {
+        (void)mpfr_div(r, e->values[arguments[n->u.index]], e->one, MPFR_RNDN);
+        if (mpfr_zero_p(e->one))
+            (void)mpfr_set_zero(r, 1);
+    } else {
+        if (i != k) {
+            (void)mpfr_mul(r, e->values[arguments[i]], e->values[arguments[k]], MPFR_RNDN);
+            (void)mpfr_neg(r, r, MPFR_RNDN);
+        }
+        (void)mpfr_div(r, r, e->two, MPFR_RNDN);
+        (void)mpfr_div(r, r, e->one, MPFR_RNDN);
+    }
+}
+
 static inline void exact_nary(exact *e, const tc_dag *dag, const tc_node *n, mpfr_t r) {
     const tc_expr *arguments = dag->arguments + n->a;
     mpfr_srcptr largest = e->values[arguments[0]];
@@ -73,8 +108,8 @@ static inline void exact_nary(exact *e, const tc_dag *dag, const tc_node *n, mpf
 static inline void exact_node(exact *e, const tc_dag *dag, tc_expr number, mpfr_t *state, const double *data) {
     const tc_node *n = &dag->nodes[number];
     mpfr_ptr r = e->values[number];
-    mpfr_srcptr a = tc_operand_count(dag, number) > 0 && n->op != TC_LSE && n->op != TC_SOFTMAX ? e->values[n->a] : r;
-    mpfr_srcptr b = tc_operand_count(dag, number) == 2 ? e->values[n->b < e->count ? n->b : 0] : r;
+    mpfr_srcptr a = tc_operand_count(dag, number) > 0 && !tc_is_nary(n->op) ? e->values[n->a] : r;
+    mpfr_srcptr b = tc_operand_count(dag, number) == 2 && !tc_is_nary(n->op) ? e->values[n->b] : r;
     const mpfr_rnd_t nearest = MPFR_RNDN;
     switch ((tc_op)n->op) {
     case TC_CONST:
@@ -127,6 +162,18 @@ static inline void exact_node(exact *e, const tc_dag *dag, tc_expr number, mpfr_
         (void)mpfr_set_ui(r, mpfr_cmpabs(a, b) < 0 ? 1 : 0, nearest);
         if (mpfr_nan_p(a))
             mpfr_set_nan(r);
+        break;
+    case TC_HUMP:
+        (void)mpfr_ui_sub(e->one, 1, a, nearest);
+        (void)mpfr_mul(r, a, e->one, nearest);
+        break;
+    case TC_PAIR:
+        (void)mpfr_mul(r, a, b, nearest);
+        break;
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
+        exact_norm(e, dag, n, r);
         break;
     case TC_LSE:
     case TC_SOFTMAX:

@@ -30,6 +30,9 @@ static inline tc_expr random_positive(tc_dag *dag, uint64_t *seed, unsigned dept
     if (wild && random_below(seed, 2) == 0)
         return u;
     static const double floors[] = {1, 0.25, 1e-6};
+    if (random_below(seed, 4) == 0) /* not a square */
+        return tc_add(dag, tc_exp(dag, tc_mul(dag, tc_const(dag, 0.25), u)),
+                      tc_const(dag, floors[random_below(seed, 3)]));
     return tc_add(dag, tc_pow(dag, u, 2), tc_const(dag, floors[random_below(seed, 3)]));
 }
 
@@ -55,20 +58,38 @@ static inline tc_expr random_nary(tc_dag *dag, uint64_t *seed, unsigned depth, b
     size_t count = 2 + random_below(seed, 3);
     for (size_t i = 0; i < count; i++)
         arguments[i] = random_expression(dag, seed, depth, wild);
-    return random_below(seed, 4) ? tc_lse(dag, arguments, count)
-                                 : tc_softmax(dag, arguments, count, random_below(seed, count));
+    if (random_below(seed, 2)) /* smoothed, or else with a kink */
+        arguments[count - 1] = random_below(seed, 3) ? random_constant(dag, seed) : arguments[count - 1];
+    switch (random_below(seed, 10)) {
+    case 0:
+        return tc_softmax(dag, arguments, count, random_below(seed, count));
+    case 1:
+        return tc_hump(dag, tc_softmax(dag, arguments, count, random_below(seed, count)));
+    case 2:
+        return tc_pair(dag, tc_softmax(dag, arguments, count, 0), tc_softmax(dag, arguments, count, count - 1));
+    case 3:
+        return tc_norm_direction(dag, arguments, count, random_below(seed, count));
+    case 4:
+        return tc_norm_bend(dag, arguments, count, random_below(seed, count), random_below(seed, count));
+    case 5:
+    case 6:
+    case 7:
+        return tc_norm(dag, arguments, count - random_below(seed, 2));
+    default:
+        return tc_lse(dag, arguments, count);
+    }
 }
 
 static inline tc_expr random_expression(tc_dag *dag, uint64_t *seed, unsigned depth, bool wild) {
     if (depth == 0)
         return random_leaf(dag, seed);
     depth--;
-    uint64_t kind = random_below(seed, 17);
+    uint64_t kind = random_below(seed, 18);
     if (kind == 0)
         return random_leaf(dag, seed);
     if (kind == 1)
         return random_power(dag, seed, depth, wild);
-    if (kind == 2)
+    if (kind == 2 || kind == 17)
         return random_nary(dag, seed, depth, wild);
     if (kind == 3)
         return tc_log(dag, random_positive(dag, seed, depth, wild));
@@ -97,9 +118,10 @@ static inline tc_expr random_expression(tc_dag *dag, uint64_t *seed, unsigned de
 
 /* For messages: the expression as text, on stderr. */
 static inline void show_expression(const tc_dag *dag, tc_expr e) {
-    static const char *const names[] = {"const", "data",  "state", "coord",  "sum",  "+",      "-",
-                                        "*",     "/",     "neg",   "powi",   "powr", "exp",    "log",
-                                        "sqrt",  "huber", "clamp", "inside", "lse",  "softmax"};
+    static const char *const names[] = {"const", "data",  "state",     "coord",  "sum",  "+",       "-",
+                                        "*",     "/",     "neg",       "powi",   "powr", "exp",     "log",
+                                        "sqrt",  "huber", "clamp",     "inside", "lse",  "softmax", "hump",
+                                        "pair",  "norm",  "direction", "bend"};
     const tc_node *n = &dag->nodes[e];
     if (n->op == TC_CONST)
         (void)fprintf(stderr, "%.17g", n->u.value);
@@ -107,7 +129,8 @@ static inline void show_expression(const tc_dag *dag, tc_expr e) {
         (void)fprintf(stderr, "%s", names[n->op]);
     if (n->op == TC_POWR)
         (void)fprintf(stderr, "%.17g", n->u.value);
-    if (n->op == TC_DATA || n->op == TC_STATE || n->op == TC_POWI || n->op == TC_SOFTMAX)
+    if (n->op == TC_DATA || n->op == TC_STATE || n->op == TC_POWI || n->op == TC_SOFTMAX || n->op == TC_DIRECTION ||
+        n->op == TC_BEND)
         (void)fprintf(stderr, "%lld", (long long)n->u.exponent);
     for (size_t i = 0; i < tc_operand_count(dag, e); i++) {
         (void)fprintf(stderr, i == 0 ? "(" : ", ");

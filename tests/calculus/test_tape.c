@@ -30,13 +30,37 @@ typedef struct lane_inputs {
 
 static double recurse(tc_expr e, const lane_inputs *in);
 
-static double whole_power(double x, int64_t n) { /* the same products as any repeated squaring of small exponents */
+static double whole_power(double x, int64_t n) { /* from the lowest bit of the exponent up */
     if (n < 0)
         return 1 / whole_power(x, -n);
     if (n > 16)
         return (n % 2 && x < 0 ? -1 : 1) * tc_pow_proved(fabs(x), (double)n);
-    double half = n > 1 ? whole_power(x * x, n / 2) : 1;
-    return n % 2 == 0 ? half : n == 1 ? x : x * half;
+    double power = 1;
+    for (double square = x; n > 0; n /= 2, square *= square)
+        power = n % 2 ? power * square : power;
+    return power;
+}
+
+static double recurse_norm(const tc_node *n, const lane_inputs *in) {
+    double a[16] = {0}, rest = 0;
+    size_t i = SIZE_MAX, k = SIZE_MAX;
+    if (n->op == TC_BEND) {
+        i = (size_t)(n->u.index >> 32);
+        k = (size_t)(n->u.index & UINT32_MAX);
+    }
+    for (size_t j = 0; j < n->b; j++) {
+        a[j] = recurse(dag->arguments[n->a + j], in);
+        if (j != i && j != k)
+            rest += a[j] * a[j];
+    }
+    if (n->op == TC_NORM)
+        return sqrt(rest);
+    if (n->op == TC_DIRECTION) {
+        double ratio = a[n->u.index] / sqrt(rest);
+        return rest == 0 ? 0 : fabs(ratio) > 1 ? copysign(1, ratio) : ratio;
+    }
+    double sum = rest + a[i] * a[i], length = i == k ? sqrt(sum) : sqrt(sum + a[k] * a[k]);
+    return i == k ? rest / sum / length : -(a[i] / length * (a[k] / length) / length);
 }
 
 static double recurse_nary(const tc_node *n, const lane_inputs *in) {
@@ -66,6 +90,8 @@ static double recurse_binary(tc_op op, double a, double b) {
         return a / b;
     if (op == TC_HUBER)
         return fabs(a) <= b ? a * a / 2 : b * (fabs(a) - b / 2);
+    if (op == TC_PAIR)
+        return a * b;
     if (op == TC_CLAMP)
         return a > b ? b : a < -b ? -b : a;
     return fabs(a) < b ? 1 : 0;
@@ -76,6 +102,8 @@ static double recurse(tc_expr e, const lane_inputs *in) {
     size_t operands = tc_operand_count(dag, e);
     if (n->op == TC_LSE || n->op == TC_SOFTMAX)
         return recurse_nary(n, in);
+    if (tc_is_nary(n->op))
+        return recurse_norm(n, in);
     if (operands == 2)
         return recurse_binary((tc_op)n->op, recurse(n->a, in), recurse(n->b, in));
     double a = operands == 1 ? recurse(n->a, in) : 0;
@@ -102,6 +130,8 @@ static double recurse(tc_expr e, const lane_inputs *in) {
         return tc_log_proved(a);
     case TC_SQRT:
         return sqrt(a);
+    case TC_HUMP:
+        return a * (1 - a);
     case TC_ADD:
     case TC_SUB:
     case TC_MUL:
@@ -109,8 +139,12 @@ static double recurse(tc_expr e, const lane_inputs *in) {
     case TC_HUBER:
     case TC_CLAMP:
     case TC_INSIDE:
+    case TC_PAIR:
     case TC_LSE:
     case TC_SOFTMAX:
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
     default:
         return (double)NAN;
     }

@@ -61,9 +61,17 @@ static inline double value_of(const point *p, tc_expr e) {
         for (size_t i = 0; i < tc_operand_count(p->model->dag, e); i++)
             total += exp(value_of(p, tc_operand(p->model->dag, e, i)));
         return log(total);
+    case TC_NORM:
+        for (size_t i = 0; i < tc_operand_count(p->model->dag, e); i++)
+            total = hypot(total, value_of(p, tc_operand(p->model->dag, e, i)));
+        return total;
     case TC_CLAMP:
     case TC_INSIDE:
     case TC_SOFTMAX:
+    case TC_HUMP:
+    case TC_PAIR:
+    case TC_DIRECTION:
+    case TC_BEND:
         break;
     }
     return NAN;
