@@ -1,77 +1,26 @@
 /* The analysis for people. */
 #include "analysis/analysis.h"
 #include "analysis/findings.h"
-#include "analysis/lipschitz.h"
+#include "analysis/page.h"
 #include "analysis/warnings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ROWS = 24, FINDING_INDENT = 6, NAME_WIDTH = 14 };
+enum { SHOWN_ROWS = 24, SHOWN_AGENTS = 10, SHOWN_STATES = 8, FINDING_INDENT = 6, DIGITS = 7 };
 
 typedef struct page {
+    tc_page page;
     tc_buffer *out;
-    unsigned width;
     const tc_analysis *analysis;
 } page;
 
-/* Words of text, wrapped, every line after an indent; the first line begins at `column`. */
-static void wrap(page *p, const char *text, size_t indent, size_t column) {
-    while (*text != '\0') {
-        size_t length = strcspn(text, " ");
-        if (column > indent && column + 1 + length > p->width) {
-            tc_buffer_printf(p->out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            tc_buffer_puts(p->out, " ");
-            column++;
-        }
-        tc_buffer_add(p->out, text, length);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    tc_buffer_puts(p->out, "\n");
+static void paragraph(page *p, size_t indent, const char *text) { tc_page_paragraph(&p->page, indent, text); }
+
+/* JSON is not cut where there are few agents. */
+static const char *how_to_see_all(const page *p) {
+    return p->analysis->by_family ? "--full shows all" : "--full or --json shows all";
 }
-
-static void paragraph(page *p, size_t indent, const char *text) {
-    tc_buffer_printf(p->out, "%*s", (int)indent, "");
-    wrap(p, text, indent, indent);
-}
-
-/* ---- numbers: the ends of a bracket are rounded outward ------------------------------------------------------------
- */
-
-static const char *shown(char text[32], double value, int direction) {
-    if (!isfinite(value))
-        return value > 0 ? "unbounded" : "-";
-    for (int digits = 7; digits <= 17; digits++) {
-        (void)snprintf(text, 32, "%.*g", digits, value);
-        double back = strtod(text, NULL);
-        if (direction == 0 || (direction > 0 ? back >= value : back <= value))
-            return text;
-        double moved = value + direction * fabs(value) * 6e-8;
-        (void)snprintf(text, 32, "%.*g", digits, moved);
-        back = strtod(text, NULL);
-        if (direction > 0 ? back >= value : back <= value)
-            return text;
-    }
-    return text;
-}
-
-static const char *bracket_text(char text[80], const tc_bracket *b) {
-    char lower[32], upper[32];
-    if (b->upper <= b->lower * (1 + 1e-9) || b->upper == b->lower)
-        (void)snprintf(text, 80, "%s", shown(upper, b->upper, 0));
-    else
-        (void)snprintf(text, 80, "[%s, %s]", shown(lower, b->lower, -1), shown(upper, b->upper, 1));
-    return text;
-}
-
-/* ---- parts ------------------------------------------------------------------------------------------------------ */
-
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 static void write_head(page *p) {
     const tc_model *m = p->analysis->model;
@@ -79,8 +28,8 @@ static void write_head(page *p) {
         [TC_ROLE_WHOLE] = "", [TC_ROLE_CLOUD] = " (the cloud's file)", [TC_ROLE_AGENT] = " (an agent's file)"};
     tc_buffer_printf(p->out, "%s%s: %zu agent%s, %zu state%s, %zu constraint%s\n\n",
                      m->source.path != NULL ? m->source.path : "problem", roles[m->role], m->agent_count,
-                     plural(m->agent_count), m->state_count, plural(m->state_count), m->constraint_count,
-                     plural(m->constraint_count));
+                     tc_plural(m->agent_count), m->state_count, tc_plural(m->state_count), m->constraint_count,
+                     tc_plural(m->constraint_count));
 }
 
 static void write_assumption(page *p, int number, const char *name, const tc_assumption *a) {
@@ -88,49 +37,41 @@ static void write_assumption(page *p, int number, const char *name, const tc_ass
         [TC_HOLDS] = "yes", [TC_FAILS] = "NO", [TC_UNPROVED] = "NOT PROVED", [TC_ELSEWHERE] = "--"};
     tc_buffer_printf(p->out, "  %d  %-12s %-4s ", number, name, words[a->verdict]);
     size_t length = strlen(words[a->verdict]), indent = 5 + 13 + (length > 4 ? length : 4) + 1;
-    wrap(p, a->summary, indent, indent);
+    tc_page_wrap(&p->page, a->summary, indent, indent);
     for (size_t i = 0; i < a->finding_count; i++) {
         const tc_finding *f = &a->findings[i];
-        if (f->place != NULL)
-            tc_buffer_printf(p->out, "%*s%s: %s\n", FINDING_INDENT, "", f->place, f->expression);
+        if (f->place != NULL) {
+            tc_buffer_printf(p->out, "%*s", FINDING_INDENT, "");
+            tc_page_wrap(&p->page, tc_arena_format(p->out->arena, "%s: %s", f->place, f->expression),
+                         FINDING_INDENT + 4, FINDING_INDENT);
+        }
         paragraph(p, f->place != NULL ? FINDING_INDENT + 2 : FINDING_INDENT, f->text);
     }
     if (a->findings_left_out > 0)
         tc_buffer_printf(p->out, "%*s... and %zu more\n", FINDING_INDENT, "", a->findings_left_out);
 }
 
-static const char *declared_text(char text[80], const tc_bracket *b) {
-    char number[32];
-    text[0] = '\0';
-    if (tc_declared(b))
-        (void)snprintf(text, 80, "%s %s", shown(number, b->declared, 0),
-                       tc_declared_too_small(b)     ? "TOO SMALL"
-                       : tc_declared_uncertified(b) ? "not certified"
-                                                    : "ok");
-    return text;
-}
-
 static void table_line(page *p, const char *name, const char *one, const char *two, const char *three) {
-    tc_buffer line = tc_buffer_new(p->out->arena, 4096);
-    tc_buffer_printf(&line, "  %-*s %-22s %-22s %s", (int)NAME_WIDTH, name, one, two, three);
-    size_t length = line.length;
-    while (length > 0 && line.text[length - 1] == ' ')
-        length--;
-    tc_buffer_add(p->out, line.text, length);
-    tc_buffer_puts(p->out, "\n");
+    tc_page_line(&p->page, name, (const char *const[]){one, two, three});
 }
 
+/* Brackets that are NULL leave no gap. */
 static void table_row(page *p, const char *name, const tc_bracket *one, const tc_bracket *two,
                       const tc_bracket *three) {
     char text[3][80] = {"", "", ""}, declared[3][80] = {"", "", ""};
     const tc_bracket *brackets[] = {one, two, three};
     bool any = false;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0, cell = 0; i < 3; i++) {
         if (brackets[i] == NULL)
             continue;
-        (void)bracket_text(text[i], brackets[i]);
-        (void)declared_text(declared[i], brackets[i]);
-        any = any || declared[i][0] != '\0';
+        (void)tc_shown_bracket(text[cell], brackets[i]);
+        (void)tc_shown_declared(declared[cell], brackets[i]);
+        any = any || declared[cell][0] != '\0';
+        cell++;
+    }
+    if (tc_text_width(name, strlen(name)) > TC_NAME_WIDTH) {
+        table_line(p, name, "", "", "");
+        name = "";
     }
     table_line(p, name, text[0], text[1], text[2]);
     if (any)
@@ -151,7 +92,7 @@ static bool same_row(const tc_agent_constants *x, const tc_agent_constants *y) {
 static const char *range_name(page *p, const tc_agent_constants *from, const tc_agent_constants *to) {
     tc_arena *arena = p->out->arena;
     const char *first = tc_row_name(arena, p->analysis, from), *last = tc_row_name(arena, p->analysis, to);
-    if (strlen(first) + strlen(last) + 4 <= NAME_WIDTH)
+    if (tc_text_width(first, strlen(first)) + tc_text_width(last, strlen(last)) + 4 <= TC_NAME_WIDTH)
         return tc_arena_format(arena, "%s .. %s", first, last);
     table_line(p, tc_arena_format(arena, "%s ..", first), "", "", "");
     return tc_arena_format(arena, "  %s", last);
@@ -159,14 +100,16 @@ static const char *range_name(page *p, const tc_agent_constants *from, const tc_
 
 static void write_rows(page *p) {
     const tc_analysis *a = p->analysis;
-    bool objectives = a->model->role != TC_ROLE_CLOUD, blocks = a->model->role != TC_ROLE_AGENT;
+    bool objectives = a->model->role != TC_ROLE_CLOUD, blocks = a->model->constraint_count > 0;
     size_t lines = 0;
     for (size_t r = 0; r < a->agent_rows;) {
         size_t end = r + 1;
         while (end < a->agent_rows && same_row(&a->agents[r], &a->agents[end]))
             end++;
-        if (lines++ == SHOWN_ROWS) {
-            tc_buffer_printf(p->out, "  ... and %zu more agents (--json shows all)\n", a->agent_rows - r);
+        if (lines++ == SHOWN_ROWS && !a->print_all_points) {
+            size_t left = a->agent_rows - r;
+            tc_buffer_printf(p->out, "  ... and %zu more %s%s (%s)\n", left, a->by_family ? "row" : "agent",
+                             tc_plural(left), how_to_see_all(p));
             return;
         }
         const tc_agent_constants *row = &a->agents[r];
@@ -179,26 +122,58 @@ static void write_rows(page *p) {
     }
 }
 
+static void write_entries(page *p) {
+    const tc_constancy *c = &p->analysis->total;
+    paragraph(p, 2,
+              tc_arena_format(
+                  p->out->arena, "The Jacobian has %llu %s, %llu that %s constant and %llu that %s zero by structure.",
+                  (unsigned long long)c->varying, c->varying == 1 ? "entry that varies" : "entries that vary",
+                  (unsigned long long)c->constants, c->constants == 1 ? "is" : "are", (unsigned long long)c->zeros,
+                  c->zeros == 1 ? "is" : "are"));
+}
+
 static void write_constants(page *p) {
     const tc_analysis *a = p->analysis;
+    bool objectives = a->model->role != TC_ROLE_CLOUD, blocks = a->model->constraint_count > 0;
+    if (!objectives && !blocks)
+        return;
     tc_buffer_puts(p->out, "\nLipschitz constants over the public box, proved\n");
-    if (a->model->constraint_count > 0) {
+    if (blocks) {
         table_line(p, "g", "K^g_1 (l1)", "K^g_2 (l2)", "");
         table_row(p, "", &a->g[0], &a->g[1], NULL);
-    }
-    bool objectives = a->model->role != TC_ROLE_CLOUD;
-    if (a->model->constraint_count > 0)
         table_line(p, "each agent", "K^i_1 of g_{x_i}", "K^i_2 of g_{x_i}", objectives ? "L_i of grad f_i" : "");
-    else
-        table_line(p, "each agent", "", "", "L_i of grad f_i");
+    } else {
+        table_line(p, "each agent", "L_i of grad f_i", "", "");
+    }
     write_rows(p);
-    if (a->model->constraint_count > 0)
-        paragraph(p, 2,
-                  tc_arena_format(p->out->arena,
-                                  "The Jacobian has %llu entries that vary, %llu that are constant and %llu that are "
-                                  "zero by structure.",
-                                  (unsigned long long)a->total.varying, (unsigned long long)a->total.constants,
-                                  (unsigned long long)a->total.zeros));
+    if (blocks)
+        write_entries(p);
+}
+
+static void write_point(page *p, const double *point) {
+    const tc_analysis *a = p->analysis;
+    char number[32];
+    size_t most = a->print_all_points ? SIZE_MAX : SHOWN_AGENTS, states = a->print_all_points ? SIZE_MAX : SHOWN_STATES;
+    size_t done = 0;
+    bool cut = false;
+    for (size_t f = 0; f < a->model->family_count && done < most; f++) {
+        const tc_family *family = &a->model->families[f];
+        for (size_t k = 0; k < family->count && done < most; k++, done++) {
+            tc_buffer line = tc_buffer_new(p->out->arena, SIZE_MAX / 4);
+            tc_agent_name(&line, family, k);
+            tc_buffer_puts(&line, " =");
+            for (size_t c = 0; c < family->dim && c < states; c++)
+                tc_buffer_printf(&line, " %s", tc_short_number(number, point[tc_coord_of(family, k, c)]));
+            cut = cut || family->dim > states;
+            tc_buffer_puts(&line, family->dim > states ? " ..." : "");
+            paragraph(p, 4, tc_buffer_text(&line));
+        }
+    }
+    size_t left = a->model->agent_count - done;
+    if (left > 0)
+        tc_buffer_printf(p->out, "    ... and %zu more agent%s (%s)\n", left, tc_plural(left), how_to_see_all(p));
+    else if (cut)
+        tc_buffer_printf(p->out, "    (%s)\n", how_to_see_all(p));
 }
 
 static void write_slater(page *p) {
@@ -207,30 +182,28 @@ static void write_slater(page *p) {
     char number[32];
     if (s->point == NULL || a->model->constraint_count == 0)
         return;
-    tc_buffer_puts(p->out, "\nSlater point\n");
+    bool strict = s->margin > 0;
+    tc_buffer_puts(p->out, strict ? "\nSlater point\n" : "\nBest point found\n");
     paragraph(p, 2,
-              tc_arena_format(p->out->arena, "%s point with margin %s (proved), decided by constraint %s.",
-                              s->origin == TC_POINT_DECLARED ? "The declared" : "A", shown(number, s->margin, 0),
+              tc_arena_format(p->out->arena, "%s margin %s%s, decided by constraint %s.",
+                              !strict                          ? "It is not strictly feasible:"
+                              : s->origin == TC_POINT_DECLARED ? "The declared point with"
+                                                               : "A point with",
+                              tc_shown(number, s->margin, 0, DIGITS), strict ? " (proved)" : "",
                               a->model->constraints[s->worst].name));
     if (s->declared && s->origin != TC_POINT_DECLARED)
         paragraph(p, 2,
                   tc_arena_format(p->out->arena, "The declared public point has margin %s.",
-                                  shown(number, s->declared_margin, 0)));
-    size_t shown_agents = 0;
-    for (size_t f = 0; f < a->model->family_count && shown_agents < 10; f++) {
-        const tc_family *family = &a->model->families[f];
-        for (size_t k = 0; k < family->count && shown_agents < 10; k++, shown_agents++) {
-            tc_buffer line = tc_buffer_new(p->out->arena, 65536);
-            tc_agent_name(&line, family, k);
-            tc_buffer_puts(&line, " =");
-            for (size_t c = 0; c < family->dim && c < 8; c++)
-                tc_buffer_printf(&line, " %s", tc_short_number(number, s->point[tc_coord_of(family, k, c)]));
-            tc_buffer_puts(&line, family->dim > 8 ? " ..." : "");
-            paragraph(p, 4, tc_buffer_text(&line));
-        }
-    }
-    if (shown_agents < a->model->agent_count)
-        tc_buffer_printf(p->out, "    ... and %zu more agents\n", a->model->agent_count - shown_agents);
+                                  tc_shown(number, s->declared_margin, 0, DIGITS)));
+    write_point(p, s->point);
+}
+
+/* What to publish where R is known from private data only. */
+static const char *advised_radius(char text[32], double value) {
+    if (!(value > 0))
+        return "1";
+    (void)snprintf(text, 32, "%.3g", 1.25 * value);
+    return text;
 }
 
 static void write_radius(page *p) {
@@ -243,21 +216,23 @@ static void write_radius(page *p) {
         paragraph(p, 2,
                   tc_arena_format(p->out->arena,
                                   "R = %s from private data, good for study only. To run privately, publish one: "
-                                  "`dual radius %.3g`, or a `gap` and a `slater` point for every agent.",
-                                  shown(number, r->value, 0), 1.25 * r->value));
+                                  "`dual radius %s`%s, or a `gap` and a `slater` point for every agent.",
+                                  tc_shown(number, r->value, 0, DIGITS), advised_radius(other, r->value),
+                                  r->value > 0 ? "" : " (any positive number will do)"));
         return;
     }
     paragraph(p, 2,
-              tc_arena_format(p->out->arena, "R = %s, %s.", shown(number, r->value, 0),
+              tc_arena_format(p->out->arena, "R = %s, %s.", tc_shown(number, r->value, 0, DIGITS),
                               r->origin == TC_RADIUS_GIVEN ? "as the file gives it"
                                                            : "from the public gaps and the public Slater point"));
     if (!isnan(r->from_data))
         paragraph(p, 2,
-                  tc_arena_format(p->out->arena, "Private data would allow R = %s.", shown(other, r->from_data, 0)));
+                  tc_arena_format(p->out->arena, "Private data would allow R = %s.",
+                                  tc_shown(other, r->from_data, 0, DIGITS)));
 }
 
 void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
-    page p = {.out = out, .width = width != 0 ? width : 80, .analysis = a};
+    page p = {.page = {.out = out, .width = width != 0 ? width : 80}, .out = out, .analysis = a};
     write_head(&p);
     tc_buffer_puts(out, "Assumptions\n");
     write_assumption(&p, 1, "objectives", &a->objectives);
@@ -271,7 +246,7 @@ void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
         tc_buffer_puts(out, "\nWarnings\n");
     for (size_t i = 0; i < a->warning_count; i++) {
         tc_buffer_puts(out, "  ! ");
-        wrap(&p, a->warnings[i], 4, 4);
+        tc_page_wrap(&p.page, a->warnings[i], 4, 4);
     }
     tc_buffer_puts(out, tc_analysis_holds(a) ? "\nAll assumptions hold.\n" : "\nNot all assumptions hold.\n");
 }

@@ -20,11 +20,15 @@ typedef struct duality {
     const tc_derivatives *derivatives;
     const tc_monitor *monitor;
     double *declared;    /* the file's Slater point, or NULL */
-    bool declared_sound; /* it lies in the box, and in the sets where they are known */
+    bool declared_sound; /* it lies in the box, and in the sets where they are known, and satisfies g strictly */
+    bool refuted;        /* no point does */
     double *minima;      /* of f_i by agent, or NULL */
 } duality;
 
 /* ---- the declared point ----------------------------------------------------------------------------------------- */
+
+/* Directed rounding may give -0. */
+static double without_sign(double value) { return value == 0 ? 0 : value; }
 
 static void load_declared(duality *d) {
     size_t with = 0;
@@ -92,11 +96,12 @@ static void check_declared(duality *d) {
         tc_find(d->arena, &a->slater, &d->model->source, TC_FAILS,
                 piece != TC_NO_PIECE ? family->pieces[piece].span : family->span,
                 "The declared Slater point of %s%s lies outside %s.", tc_who(d->arena, family, first, false),
-                outside > 1 ? tc_arena_format(d->arena, " (and %zu others)", outside - 1) : "", what);
+                outside > 1 ? tc_arena_format(d->arena, " (and %zu other%s)", outside - 1, outside > 2 ? "s" : "") : "",
+                what);
     }
     size_t worst;
     a->slater_facts.declared = true;
-    a->slater_facts.declared_margin = tc_slater_margin(d->streams, d->declared, &worst);
+    a->slater_facts.declared_margin = without_sign(tc_slater_margin(d->streams, d->declared, &worst));
     if (d->model->role == TC_ROLE_AGENT || a->slater_facts.declared_margin > 0)
         return;
     d->declared_sound = false;
@@ -112,12 +117,13 @@ static void take_point(duality *d, const double *point, tc_point_origin origin) 
     tc_slater_facts *facts = &d->analysis->slater_facts;
     facts->origin = origin;
     facts->point = point;
-    facts->margin = tc_slater_margin(d->streams, point, &facts->worst);
+    facts->margin = without_sign(tc_slater_margin(d->streams, point, &facts->worst));
 }
 
 static void report_missing(duality *d, const tc_slater *found) {
     tc_analysis *a = d->analysis;
     char margin[32];
+    d->refuted = found->outcome == TC_SLATER_EMPTY_SET || found->outcome == TC_SLATER_NONE;
     if (found->outcome == TC_SLATER_EMPTY_SET) {
         const tc_family *family = tc_family_of_agent(d->model, found->empty_agent);
         tc_find(d->arena, &a->slater, &d->model->source, TC_FAILS, (tc_span){0, 0},
@@ -139,8 +145,11 @@ static void search_point(duality *d) {
     tc_analysis *a = d->analysis;
     tc_progress(d->monitor, "Slater point", 0);
     const tc_slater *found = tc_slater_search(d->arena, d->model, d->derivatives, EXACT_STATES, d->monitor);
-    if (found->point != NULL)
-        take_point(d, found->point, found->is_declared ? TC_POINT_DECLARED : TC_POINT_FOUND);
+    /* The search projects what is declared onto the sets: where that moves it, it is another point. */
+    if (found->point != NULL && found->is_declared && d->declared_sound)
+        take_point(d, d->declared, TC_POINT_DECLARED);
+    else if (found->point != NULL)
+        take_point(d, found->point, TC_POINT_FOUND);
     if (d->declared_sound && a->slater_facts.declared_margin > 0 && !(a->slater_facts.margin > 0))
         take_point(d, d->declared, TC_POINT_DECLARED);
     if (!(a->slater_facts.margin > 0))
@@ -196,9 +205,11 @@ static double radius_at(duality *d, const double *x, double margin, bool check_g
         }
     }
     if (small > NAMED)
-        tc_warn(d->analysis, d->arena, tc_arena_format(d->arena, "%zu more gaps are too small.", small - NAMED));
+        tc_warn(
+            d->analysis, d->arena,
+            tc_arena_format(d->arena, "%zu more gap%s too small.", small - NAMED, small - NAMED > 1 ? "s are" : " is"));
     double slack = d->analysis->minimum_upper - d->analysis->minimum_lower;
-    return margin > 0 && isfinite(margin) ? tc_div_up(tc_add_up(total, slack), margin) : (double)NAN;
+    return margin > 0 && isfinite(margin) ? without_sign(tc_div_up(tc_add_up(total, slack), margin)) : (double)NAN;
 }
 
 static double sum_of_gaps(const duality *d) {
@@ -219,7 +230,7 @@ static void find_radius(duality *d, bool has_minima) {
     bool use_declared = d->declared != NULL && d->declared_sound && facts->declared_margin > 0;
     double gaps = sum_of_gaps(d);
     if (use_declared && gaps >= 0 && d->model->constraint_count > 0)
-        r->from_gaps = tc_div_up(gaps, facts->declared_margin);
+        r->from_gaps = without_sign(tc_div_up(gaps, facts->declared_margin));
     if (has_minima && d->declared != NULL)
         r->from_data = radius_at(d, d->declared, use_declared ? facts->declared_margin : 0, true);
     if (has_minima && facts->point != NULL && facts->point != d->declared && facts->margin > 0 &&
@@ -234,6 +245,19 @@ static void find_radius(duality *d, bool has_minima) {
                                               : TC_RADIUS_NONE;
     r->value = r->origin == TC_RADIUS_PRIVATE ? r->from_data : r->public_value;
     r->public_too_small = r->public_value < r->from_data * (1 - 1e-6); /* minima are known to about 1e-9 */
+}
+
+/* In one sentence, what the findings say one by one. */
+static void summarise(duality *d) {
+    tc_analysis *a = d->analysis;
+    if (a->slater.verdict != TC_FAILS)
+        return;
+    if (d->refuted)
+        a->slater.summary = "no point satisfies every constraint strictly";
+    else if (a->slater_facts.margin > 0)
+        a->slater.summary = "a point satisfies every constraint strictly, but the declared one will not do";
+    else
+        a->slater.summary = "the declared point will not do";
 }
 
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
@@ -262,6 +286,7 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
                              : "No point was looked for, since sets or constraints do not hold.");
     if (model->role != TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS && a->slater_facts.origin != TC_POINT_DECLARED)
         a->slater.verdict = TC_ELSEWHERE;
+    summarise(&d);
     bool has_minima = model->role != TC_ROLE_CLOUD && !skip_private && find_minima(&d);
     find_radius(&d, has_minima);
 }

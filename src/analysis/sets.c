@@ -75,8 +75,9 @@ static void judge_family(tc_arena *arena, const tc_model *model, const tc_family
     for (size_t i = 0; i < empty && i < NAMED; i++)
         report_empty(arena, model, family, members[i], alike, &conflicts[i], assumption);
     if (empty > NAMED)
-        tc_find(arena, assumption, &model->source, TC_FAILS, family->span, "%zu more members of %s have an empty set.",
-                empty - NAMED, family->name);
+        tc_find(arena, assumption, &model->source, TC_FAILS, family->span, "%zu more member%s of %s an empty set.",
+                empty - NAMED, empty - NAMED > 1 ? "s" : "",
+                tc_arena_format(arena, "%s %s", family->name, empty - NAMED > 1 ? "have" : "has"));
     if (interrupted)
         tc_find(arena, assumption, &model->source, TC_UNPROVED, family->span,
                 "The sets of %s were not all judged: interrupted.", family->name);

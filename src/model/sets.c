@@ -358,8 +358,8 @@ static bool read_bounds(const set_reader *reader, const tc_affine *rows, size_t 
         piece.center[i] = below ? reader->family->lower[piece.first + i] : coef;
         piece.upper[i] = below ? coef : reader->family->upper[piece.first + i];
     }
-    if (check_order(reader, piece.center, piece.upper, count, reader->statement->span))
-        add_piece(reader, piece);
+    /* It may be empty, as any intersection may: that is for the analysis to say. */
+    add_piece(reader, piece);
     return true;
 }
 

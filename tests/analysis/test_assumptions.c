@@ -3,6 +3,23 @@
 
 #include <math.h>
 
+static const char *print(study *s, bool json, unsigned width) {
+    tc_escape escape;
+    tc_escape_begin(s->arena, &escape);
+    tc_buffer out = tc_buffer_new(s->arena, 1 << 24);
+    if (json) {
+        tc_json writer = tc_json_new(&out);
+        tc_json_open_object(&writer, NULL);
+        tc_analysis_json(s->analysis, &writer);
+        tc_json_close_object(&writer);
+    } else {
+        tc_analysis_text(s->analysis, &out, width);
+    }
+    const char *text = tc_buffer_text(&out);
+    tc_escape_end(s->arena, &escape);
+    return text;
+}
+
 static void an_empty_set_is_named_with_its_conflict(void **state) {
     (void)state;
     study s = study_text(
@@ -16,6 +33,26 @@ static void an_empty_set_is_named_with_its_conflict(void **state) {
     study_end(&s);
 }
 
+static void a_private_bound_beyond_the_public_box_is_an_empty_set(void **state) {
+    (void)state;
+    static const char *const sets[] = {"x >= 2", "x <= -1", "x[1] >= 2", "sum(x) >= 3", "2 * x >= 4", "x >= [0.5, 2]"};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text,
+                       "agent a {\n state x[2] in [0, 1]\n private set %s\n private minimize sumsq(x)\n}\n"
+                       "constraint c: a.x[1] <= 3\n",
+                       sets[i]);
+        study s = study_text(text, NULL);
+        assert_int_equal(s.analysis->sets.verdict, TC_FAILS);
+        assert_int_equal(s.analysis->sets.finding_count, 1);
+        assert_non_null(strstr(s.analysis->sets.findings[0].text, sets[i]));
+        assert_non_null(strstr(s.analysis->sets.findings[0].text, "public box"));
+        assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
+        assert_int_not_equal(s.analysis->slater.verdict, TC_HOLDS);
+        study_end(&s);
+    }
+}
+
 static void slaters_condition_can_fail_at_the_boundary(void **state) {
     (void)state;
     study s = study_text("agent a {\n state x in [-1, 1]\n private minimize x\n}\nconstraint c: a.x^2 <= 0\n", NULL);
@@ -23,8 +60,49 @@ static void slaters_condition_can_fail_at_the_boundary(void **state) {
     assert_true(s.analysis->slater_facts.margin <= 0);
     study_end(&s);
     s = study_text("agent a {\n state x in [-1, 1]\n private minimize x\n}\nconstraint c: a.x^2 <= -1\n", NULL);
-    assert_int_not_equal(s.analysis->slater.verdict, TC_HOLDS);
+    assert_int_equal(s.analysis->slater.verdict, TC_FAILS);
+    assert_string_equal(s.analysis->slater.summary, "no point satisfies every constraint strictly");
+    const char *text = print(&s, false, 0);
+    assert_non_null(strstr(text, "\nBest point found\n  It is not strictly feasible: margin -1, decided by"));
+    assert_null(strstr(text, "Slater point\n"));
+    assert_null(strstr(text, "(proved)"));
     study_end(&s);
+}
+
+static void a_point_that_was_moved_into_its_set_is_not_the_declared_one(void **state) {
+    (void)state;
+    study s =
+        study_text("agent a { state x in [0, 1]; private minimize (x-1)^2; private set x >= 0.5; gap 5; slater x = "
+                   "0.1 }\nconstraint c: a.x <= 0.7\n",
+                   NULL);
+    assert_int_equal(s.analysis->slater.verdict, TC_FAILS);
+    assert_int_equal(s.analysis->slater_facts.origin, TC_POINT_FOUND);
+    assert_true(s.analysis->slater_facts.point[0] == 0.5);
+    assert_string_equal(s.analysis->slater.summary,
+                        "a point satisfies every constraint strictly, but the declared one will not do");
+    assert_null(strstr(print(&s, false, 0), "The declared point with margin"));
+    study_end(&s);
+}
+
+static void zero_has_no_sign(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "agent a { state x in [0, 2]; private minimize 0 }\nconstraint c: a.x <= 1\n",
+        "agent a { state x in [0, 2]; private minimize 0; gap 0; slater x = 0 }\nconstraint c: a.x <= 1\n",
+        "agent a { state x in [0, 2]; private minimize x; private set x >= 1 }\nconstraint c: a.x <= 1\n",
+        "agent a { state x in [0, 2]; private minimize x; gap 1; slater x = 1 }\nconstraint c: a.x <= 1\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        study s = study_text(texts[i], NULL);
+        const char *forms[] = {print(&s, false, 0), print(&s, true, 0)};
+        for (int f = 0; f < 2; f++) {
+            for (const char *at = forms[f]; (at = strstr(at, "-0")) != NULL; at++) {
+                if (strchr(".0123456789", at[2]) == NULL || at[2] == '\0')
+                    fail_msg("%s", forms[f]);
+            }
+        }
+        assert_int_equal(strstr(forms[0], "`dual radius 1` (any positive number will do)") != NULL, i == 0 || i == 3);
+        study_end(&s);
+    }
 }
 
 static void the_margin_is_certified_and_the_radius_follows(void **state) {
@@ -137,23 +215,6 @@ static void an_interrupt_leaves_nothing_claimed(void **state) {
     study_end(&s);
 }
 
-static const char *print(study *s, bool json, unsigned width) {
-    tc_escape escape;
-    tc_escape_begin(s->arena, &escape);
-    tc_buffer out = tc_buffer_new(s->arena, 1 << 24);
-    if (json) {
-        tc_json writer = tc_json_new(&out);
-        tc_json_open_object(&writer, NULL);
-        tc_analysis_json(s->analysis, &writer);
-        tc_json_close_object(&writer);
-    } else {
-        tc_analysis_text(s->analysis, &out, width);
-    }
-    const char *text = tc_buffer_text(&out);
-    tc_escape_end(s->arena, &escape);
-    return text;
-}
-
 static const char *const printed =
     "agents home[i in 1..5] {\n state p[2] in [0, 7]\n private minimize sumsq(p - i) + exp(p[1]*p[2])\n}\n"
     "agent depot {\n state q in [-3, 3]\n private minimize q\n}\n"
@@ -193,18 +254,67 @@ static void the_json_has_the_keys_that_scripts_rely_on(void **state) {
     study_end(&s);
 }
 
+static void expect_narrow(const char *line) {
+    while (*line != '\0') {
+        size_t length = strcspn(line, "\n"), width = 0;
+        for (size_t i = 0; i < length; i++)
+            width += ((unsigned char)line[i] & 0xc0) != 0x80;
+        if (width > 80)
+            fail_msg("%zu columns: %.*s", width, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 static void the_text_fits_its_width(void **state) {
     (void)state;
     study s = study_text(printed, NULL);
-    const char *line = print(&s, false, 80);
-    assert_non_null(strstr(line, "TOO SMALL"));
-    assert_non_null(strstr(line, "Not all assumptions hold."));
-    while (*line != '\0') {
-        size_t length = strcspn(line, "\n");
-        if (length > 80)
-            fail_msg("%zu columns: %.*s", length, (int)length, line);
-        line += length + (line[length] == '\n');
+    const char *text = print(&s, false, 80);
+    assert_non_null(strstr(text, "TOO SMALL"));
+    assert_non_null(strstr(text, "Not all assumptions hold."));
+    expect_narrow(text);
+    study_end(&s);
+    /* brackets of every length, declared and not */
+    static const double scales[] = {1e-120, 1e-7, 0.0123456, 1, 54.5987, 1e5, 1e9, 1e100};
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+        char problem[1000];
+        (void)snprintf(
+            problem, sizeof problem,
+            "agent a_rather_long_name { state x[2] in [0.5, 4]; private minimize %g * (sumsq(x)^2 - "
+            "sum(log(x))) }\nagent b { state y in [-3, 3]; private minimize %g * (huber(y, 0.5) + exp(y / 3))"
+            " }\nconstraint c: %g * (sqrt(sumsq(a_rather_long_name.x) + 1) + b.y) <= 1\n"
+            "constraint d: %g * (exp(a_rather_long_name.x[1]) + huber(b.y, 0.1)) <= 3\n"
+            "declare lipschitz constraints { l1 %g; l2 %g }\n"
+            "declare lipschitz jacobian b { l1 %g; l2 %g }\ndeclare lipschitz objective b %g\n",
+            scales[i], scales[i], scales[i], scales[i], scales[i] * 1.234567, scales[i] * 56.78912345, scales[i],
+            scales[i], scales[i]);
+        s = study_text(problem, NULL);
+        expect_narrow(print(&s, false, 80));
+        study_end(&s);
     }
+}
+
+static void expect_line(const char *text, const char *line) {
+    if (strstr(text, line) == NULL)
+        fail_msg("expected: %s\nfound:\n%s", line, text);
+}
+
+static void tables_are_aligned_by_characters_and_leave_out_what_is_not_there(void **state) {
+    (void)state;
+    study s =
+        study_text("role agent\nagent \"\xc3\xa4rger\xc3\xbc\" { state x in [0, 1]; private minimize x^2 }\n", NULL);
+    expect_line(print(&s, false, 0), "\n  each agent     L_i of grad f_i\n  \xc3\xa4rger\xc3\xbc         2\n");
+    study_end(&s);
+    s = study_text("agent a { state x in [0, 1]; private minimize x^2 }\nconstraint c: a.x <= 2\n", NULL);
+    expect_line(print(&s, false, 0), "\n  The Jacobian has 0 entries that vary, 1 that is constant and 0 that are");
+    study_end(&s);
+    s = study_text(
+        "agents a[i in 1..30] { state x in [0, i]; private minimize i * x^2 }\nconstraint c: sum(a: x) <= 2\n", NULL);
+    expect_line(print(&s, false, 0), "\n  ... and 6 more agents (--full or --json shows all)\n");
+    expect_line(print(&s, false, 0), "\n    ... and 20 more agents (--full or --json shows all)\n");
+    s.analysis->print_all_points = true;
+    expect_line(print(&s, false, 0), "\n  a[30]          0 ");
+    expect_line(print(&s, false, 0), "\n    a[30] =");
+    assert_null(strstr(print(&s, false, 0), "more agents"));
     study_end(&s);
 }
 
@@ -239,6 +349,10 @@ static void running_out_of_memory_ends_cleanly(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_set_is_named_with_its_conflict),
+        cmocka_unit_test(a_private_bound_beyond_the_public_box_is_an_empty_set),
+        cmocka_unit_test(a_point_that_was_moved_into_its_set_is_not_the_declared_one),
+        cmocka_unit_test(zero_has_no_sign),
+        cmocka_unit_test(tables_are_aligned_by_characters_and_leave_out_what_is_not_there),
         cmocka_unit_test(slaters_condition_can_fail_at_the_boundary),
         cmocka_unit_test(the_margin_is_certified_and_the_radius_follows),
         cmocka_unit_test(a_gap_or_a_radius_that_is_too_small_is_named),
