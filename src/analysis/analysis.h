@@ -117,6 +117,7 @@ typedef struct tc_analysis {
     double minimum_lower, minimum_upper; /* sum over agents of min f_i; NAN where not known */
     const char **warnings;
     size_t warning_count;
+    size_t gap_warnings;   /* the first so many are about gaps that private data belie */
     bool print_all_points; /* from the options */
     bool interrupted;      /* stopped on request: what is missing is unproved */
 } tc_analysis;

@@ -107,6 +107,7 @@ tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivati
         tc_judge_sets(arena, model, &a->sets, monitor);
     measure(a, arena, derivatives, streams, monitor);
     tc_judge_slater(a, arena, streams, derivatives, options->skip_private, monitor);
+    a->gap_warnings = a->warning_count;
     summarise(a);
     tc_collect_warnings(a, arena);
     a->interrupted = tc_interrupted(monitor);

@@ -1,3 +1,4 @@
+#include "analysis/analysis.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "model/split.h"
@@ -21,13 +22,63 @@ static const tc_example examples[] = {
     {"tacit split ev.tacit -o parties", "Writes parties/cloud.tacit and a file in parties/agents for each agent."},
 };
 
+/* Whether the file has all that a public dual radius is computed from; what is missing tc_split says itself. */
+static bool has_promises(const tc_model *model) {
+    bool all = true;
+    for (size_t f = 0; f < model->family_count; f++)
+        all = all && model->families[f].has_gap && model->families[f].has_slater;
+    return all;
+}
+
+static void explain_missing_radius(tc_cli *cli, const tc_analysis *analysis) {
+    const char *path = analysis->model->source.path;
+    tc_buffer_printf(&cli->messages,
+                     "%s: error: the cloud needs a public dual radius, and none follows from the gaps and the declared "
+                     "Slater point\n",
+                     path);
+    for (size_t i = 0; i < analysis->slater.finding_count; i++) {
+        const tc_finding *finding = &analysis->slater.findings[i];
+        tc_buffer_printf(&cli->messages, "%s: note: %s\n", finding->place != NULL ? finding->place : path,
+                         finding->text);
+    }
+}
+
+/* What the parties could not see by themselves: the cloud's numbers rest on promises about private data. */
+static bool examine(tc_cli *cli, tc_model *model, bool *interrupted) {
+    tc_analysis_options wishes = {.rows_limit = 1};
+    tc_progress(&cli->monitor, "differentiating", 0);
+    const tc_analysis *analysis =
+        tc_analysis_run(cli->arena, model, tc_derive(cli->arena, model), &wishes, &cli->monitor);
+    *interrupted = analysis->interrupted;
+    if (analysis->interrupted)
+        return false;
+    if (model->constraint_count > 0 && isnan(analysis->dual_radius.public_value) && has_promises(model)) {
+        explain_missing_radius(cli, analysis);
+        return false;
+    }
+    for (size_t i = 0; i < analysis->gap_warnings; i++)
+        tc_buffer_printf(&cli->messages, "%s: warning: %s\n", model->source.path, analysis->warnings[i]);
+    if (analysis->dual_radius.public_too_small)
+        tc_buffer_printf(&cli->messages,
+                         "%s: warning: the public dual radius is smaller than the private data call for\n",
+                         model->source.path);
+    if (!tc_analysis_holds(analysis))
+        tc_buffer_printf(&cli->messages, "%s: warning: not all assumptions hold; tacit check says why\n",
+                         model->source.path);
+    return true;
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
-    (void)answer;
     const char *directory = arguments->values[OUTPUT].text;
     tc_model *model = NULL;
     tc_status status = tc_cli_load(cli, arguments->operands[0], &model);
     if (status != TC_OK)
         return status;
+    bool interrupted = false;
+    if (model->role == TC_ROLE_WHOLE && !examine(cli, model, &interrupted)) {
+        *answer = false;
+        return interrupted ? TC_INTERRUPTED : TC_OK;
+    }
     size_t files = 0;
     status =
         tc_split(cli->arena, model, directory, arguments->values[FORCE].flag, &cli->monitor, &cli->messages, &files);
@@ -41,8 +92,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
         tc_json_count(&json, "files", files);
         tc_json_close_object(&json);
     } else {
-        tc_buffer_printf(&cli->output, "%s: the cloud's file and those of %zu agents, %zu files in all\n", directory,
-                         model->agent_count, files);
+        tc_buffer_printf(&cli->output, "%s: the cloud's file and %s of %zu agent%s, %zu files in all\n", directory,
+                         model->agent_count == 1 ? "that" : "those", model->agent_count,
+                         model->agent_count == 1 ? "" : "s", files);
     }
     return TC_OK;
 }
@@ -58,7 +110,10 @@ const tc_command tc_command_split = {
                   "boxes, the constraints and what is said about the whole, and no private datum; an agent's "
                   "file has its own objective and set, and nothing of the others.\n\n"
                   "The dual radius must be public: either given in the file, or computed from public gaps "
-                  "and a public Slater point. Agents' files are readable by their owner alone.",
+                  "and a public Slater point. Where none can be computed, since the point violates a constraint or "
+                  "lies outside of an agent's set, nothing is written and the exit code is 1. Promises that private "
+                  "data belie, like a gap that is too small, are warned of.\n\n"
+                  "Agents' files are readable by their owner alone. They are written all or not at all.",
               .options = options,
               .option_count = sizeof options / sizeof options[0],
               .examples = examples,

@@ -174,6 +174,52 @@ class Answers(unittest.TestCase):
             self.assertEqual(done.returncode, 2, "a directory that is not empty")
             self.assertEqual(tacit("split", PAPER, "-o", str(place), "--force").returncode, 0)
 
+    def split_of(self, text, *more):
+        with tempfile.TemporaryDirectory() as directory:
+            path, place = pathlib.Path(directory, "p.tacit"), pathlib.Path(directory, "out")
+            path.write_text(text)
+            done = tacit("split", str(path), "-o", str(place), *more)
+            return done, place.exists()
+
+    def test_split_refuses_where_no_public_dual_radius_can_be_computed(self):
+        agent = "agent a { state x in [0, 1]; private minimize (x-1)^2; %s }\nconstraint c: a.x <= 0.7\n"
+        for lines, reason in (("gap 5; slater x = 0.9", "does not satisfy constraint c strictly: g = 0.2"),
+                              ("private set x >= 0.5; gap 5; slater x = 0.1", "lies outside its own set")):
+            done, exists = self.split_of(agent % lines)
+            self.assertEqual((done.returncode, done.stdout, exists), (1, "", False), done.stderr)
+            self.assertIn("the cloud needs a public dual radius", done.stderr)
+            self.assertIn(reason, done.stderr)
+            done, exists = self.split_of(agent % lines + "dual radius 5\n")
+            self.assertEqual((done.returncode, exists), (0, True), done.stderr)
+            self.assertIn("warning: not all assumptions hold", done.stderr)
+        done, exists = self.split_of(agent % "gap 0.001; slater x = 0.1")
+        self.assertEqual((done.returncode, exists), (0, True))
+        self.assertIn("warning: The gap 0.001 of a is too small", done.stderr)
+        done, exists = self.split_of(agent % "gap 2; slater x = 0.1")
+        self.assertEqual((done.returncode, done.stderr, exists), (0, "", True))
+        self.assertIn("the cloud's file and that of 1 agent, 2 files in all", done.stdout)
+
+    def test_split_says_what_is_wrong_with_its_directory(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory, "a/b/c")
+            self.assertEqual(tacit("split", PAPER, "-o", str(place)).returncode, 0)
+            self.assertTrue((place / "cloud.tacit").exists())
+            for output, message in (("", "needs the name of a folder"), (str(place / "cloud.tacit"), "this is a file"),
+                                    (str(place), "--force")):
+                done = tacit("split", PAPER, "-o", output)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(message, done.stderr)
+
+    def test_an_empty_private_box_is_an_answer(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "p.tacit")
+            for lines in ("private set x >= 2", "private set 2 * x >= 4"):
+                path.write_text("agent a { state x in [0, 1]; private minimize x; %s }\nconstraint c: a.x <= 1\n" % lines)
+                done = tacit("check", str(path), "--json")
+                self.assertEqual((done.returncode, done.stderr), (1, ""))
+                self.assertEqual(json.loads(done.stdout)["assumptions"]["sets"]["verdict"], "fails")
+                self.assertEqual(tacit("solve", str(path)).returncode, 1)
+
     def test_the_problem_in_the_readme_runs_as_it_says(self):
         text = re.search(r"```\n(.*?)```", (SOURCE / "README.md").read_text(), re.DOTALL).group(1)
         self.assertLessEqual(len(text.splitlines()), 10)
