@@ -141,6 +141,10 @@ void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *form
     /* A record of several lines (newlines in quotes) is shown up to its first. */
     const char *newline = memchr(csv->record, '\n', csv->length);
     size_t shown = newline != NULL ? (size_t)(newline - csv->record) : csv->length;
+    if (csv->unquoted != NULL && from == csv->unquoted) {
+        from = csv->quoted;
+        length = csv->quoted_length;
+    }
     size_t offset = (size_t)(from - csv->record);
     offset = offset < shown ? offset : shown;
     csv->failed = true;
@@ -218,23 +222,39 @@ bool tc_csv_next(tc_csv *csv) {
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
 
-/* Takes the quotes away in place. at points to the opening one. */
+/* The bytes between quotes, doubled ones once; the record stays as it is, for messages. */
+static const char *without_doubled_quotes(tc_csv *csv, const char *from, size_t *length) {
+    if (*length > csv->unquoted_capacity) {
+        csv->unquoted_capacity = *length;
+        csv->unquoted = TC_NEW(csv->arena, char, *length);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < *length; i++) {
+        csv->unquoted[kept++] = from[i];
+        i += from[i] == '"';
+    }
+    csv->quoted = from;
+    csv->quoted_length = *length;
+    *length = kept;
+    return csv->unquoted;
+}
+
+/* at points to the opening quote. */
 static bool quoted_field(tc_csv *csv, const char *end, const char **text, size_t *length) {
-    const char *opened = csv->at;
-    char *write = csv->buffer + (csv->at - csv->buffer) + 1;
-    const char *read = csv->at + 1;
-    *text = write;
+    const char *opened = csv->at, *read = opened + 1;
+    bool doubled = false;
     for (; read < end; read++) {
         if (*read == '"' && (read + 1 >= end || read[1] != '"'))
             break;
+        doubled = doubled || *read == '"';
         read += *read == '"';
-        *write++ = *read;
     }
     if (read >= end) {
         tc_csv_error(csv, opened, 1, "the quote opened here is not closed");
         return false;
     }
-    *length = (size_t)(write - *text);
+    *length = (size_t)(read - opened - 1);
+    *text = doubled ? without_doubled_quotes(csv, opened + 1, length) : opened + 1;
     read++;
     if (read < end && *read != ',') {
         tc_csv_error(csv, read, 1, "expected a comma after the closing quote");
@@ -336,13 +356,14 @@ static bool matrix_row(tc_csv *csv, double *row, size_t columns) {
     for (size_t c = 0; c < columns; c++) {
         if (!tc_csv_number(csv, c, NULL, &row[c])) {
             if (!csv->failed)
-                tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu numbers, the first line %zu", c,
-                             columns);
+                tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu number%s, the first line %zu", c,
+                             c == 1 ? "" : "s", columns);
             return false;
         }
     }
     if (csv->fields_left) {
-        tc_csv_error(csv, csv->at, 1, "this line has more than the %zu numbers of the first line", columns);
+        tc_csv_error(csv, csv->at, 1, "this line has more than the %zu number%s of the first line", columns,
+                     columns == 1 ? "" : "s");
         return false;
     }
     return true;

@@ -58,6 +58,10 @@ typedef struct tc_csv {
     size_t blank_line; /* an empty line was met here; 0 for none */
     const char *at;    /* the next field */
     bool fields_left;
+    const char *quoted; /* the field read last as it stands in the record, where it has doubled quotes */
+    size_t quoted_length;
+    char *unquoted; /* and without them */
+    size_t unquoted_capacity;
     bool failed;
 } tc_csv;
 

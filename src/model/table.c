@@ -143,12 +143,13 @@ static bool read_row(tc_csv *csv, const header *head, tc_table *table, text_pool
             continue;
         }
         if (!csv->failed)
-            tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu of the %zu columns: '%s' is missing", c,
-                         head->count, head->names[c]);
+            tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu of the %zu column%s: '%s' is missing", c,
+                         head->count, head->count == 1 ? "" : "s", head->names[c]);
         return false;
     }
     if (csv->fields_left) {
-        tc_csv_error(csv, csv->at, 1, "this line has more than the %zu columns of the header", head->count);
+        tc_csv_error(csv, csv->at, 1, "this line has more than the %zu column%s of the header", head->count,
+                     head->count == 1 ? "" : "s");
         return false;
     }
     table->rows++;

@@ -71,6 +71,16 @@ static void quotes_follow_rfc_4180(void **state) {
                        "t.csv:2:3: error: the quote opened here is not closed\n    1,\"2\n      ^\n");
     expect_table_error("a,b\n1,\"2\"3\n",
                        "t.csv:2:6: error: expected a comma after the closing quote\n    1,\"2\"3\n         ^\n");
+    /* Messages show the line as it is in the file. */
+    expect_table_error("name,need\n\"a \"\"b\"\"\",1\n",
+                       "t.csv:2:2: error: an agent's name must not contain quotes, backslashes, brackets or control "
+                       "characters\n    \"a \"\"b\"\"\",1\n     ^~~~~~~\n");
+    expect_table_error("need,cap\n\"1\",\"2\"\"3\"\n",
+                       "t.csv:2:6: error: column 'cap': this is not a number\n    \"1\",\"2\"\"3\"\n         ^~~~\n");
+    expect_table_error("need,cap\n\"1\"\"\",nan\n", "t.csv:2:2: error: column 'need': this is not a number\n"
+                                                    "    \"1\"\"\",nan\n     ^~~\n");
+    expect_table_error("need\n1,2\n", "t.csv:2:3: error: this line has more than the 1 column of the header\n"
+                                      "    1,2\n      ^\n");
 }
 
 static void numbered_columns_form_a_vector(void **state) {
