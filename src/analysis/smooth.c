@@ -3,7 +3,6 @@
 #include "analysis/streams.h"
 
 static const char *const tighten = "A tighter public box for the states in it would help.";
-static const char *const kink = "has a kink where its argument is 0";
 static const char *const smoothing = "Smooth it with a small constant d: sqrt(sumsq(v) + d^2) instead of norm(v).";
 
 static tc_flaw check_root(const tc_prover *p, tc_expr e) {
@@ -13,7 +12,7 @@ static tc_flaw check_root(const tc_prover *p, tc_expr e) {
     if (least > 0 || (least == 0 && !n->has_state))
         flaw.node = TC_NO_EXPR;
     if (least == 0) {
-        flaw.needs = kink;
+        flaw.needs = "has a kink where its argument is 0";
         flaw.helps = smoothing;
     }
     return flaw;
@@ -35,14 +34,14 @@ static tc_flaw check_power(const tc_prover *p, tc_expr e) {
     return flaw;
 }
 
-/* Whether every use of a norm is a power that is smooth where the norm is not: N^p, p >= 2, has the gradient
- * p N^(p-2) v. */
+/* Whether every use of a norm is a power that is smooth where the norm is not: the gradient of N^p is p N^(p-2) v, and
+ * for p >= 3 what it and its slopes are made of is bounded (p whole: an even power is no power of a norm). */
 static bool is_raised(const tc_prover *p, const tc_cone *cone, tc_expr norm) {
     if (norm == cone->root)
         return false;
     for (size_t i = 0; i < cone->count; i++) {
         const tc_node *n = &p->dag->nodes[cone->nodes[i]];
-        bool power = (n->op == TC_POWI && n->u.exponent >= 2) || (n->op == TC_POWR && n->u.value >= 2);
+        bool power = (n->op == TC_POWI && n->u.exponent >= 2) || (n->op == TC_POWR && n->u.value >= 3);
         for (size_t k = 0; !power && k < tc_operand_count(p->dag, cone->nodes[i]); k++) {
             if (tc_operand(p->dag, cone->nodes[i], k) == norm)
                 return false;
@@ -52,7 +51,7 @@ static bool is_raised(const tc_prover *p, const tc_cone *cone, tc_expr norm) {
 }
 
 static tc_flaw check_norm(const tc_prover *p, const tc_cone *cone, tc_expr e) {
-    tc_flaw flaw = {.node = e, .argument = e, .needs = kink, .helps = smoothing};
+    tc_flaw flaw = {.node = e, .argument = e, .needs = "has a kink where it is 0", .helps = smoothing};
     if (p->enclosures[e].lo > 0 || is_raised(p, cone, e))
         flaw.node = TC_NO_EXPR;
     return flaw;

@@ -54,6 +54,12 @@ static const sample convex[] = {
     {"logsumexp([x^2, y])", "[-3, 3]"},
     {"sqrt(x^2 + y^2 + 1)", "[-3, 3]"},
     {"sqrt((x - y)^2 + 0.01)", "[-3, 3]"},
+    {"sqrt(3*(x - y)^2 + (x^2 + y^2)/7 + exp(x)^2)", "[-3, 3]"}, /* a norm of convex functions that are not negative */
+    {"norm([x, y])", "[0.5, 3]"},
+    {"norm([x - 1, y + 2])^3", "[-3, 3]"}, /* smooth where the norm is not */
+    {"pow(sumsq([x, y]), 1.5)", "[-1, 1]"},
+    {"pow(norm([x, y]), 3.5)", "[-1, 1]"},
+    {"norm([x, y])^3 - sumsq([x, y])/10", "[0.5, 1]"}, /* needs the interval Hessian */
     {"x*log(x)", "[0.1, 3]"},
     {"x*log(x) + y*log(y) - x*y/10", "[0.5, 2]"},
     {"(x^2 + y^2)^2", "[-2, 2]"},
@@ -87,6 +93,9 @@ static const sample not_convex[] = {
     {"y^2 - exp(x)", "[-1, 1]"},
     {"log(exp(x) + x^2 + 1)", "[-3, 3]"},
     {"-huber(x, 1)", "[-1, 1]"},
+    {"-norm([x, y])", "[0.5, 1]"},
+    {"norm([x, y])^3 - sumsq([x, y])", "[-1, 1]"},
+    {"norm([x^2 - 1, 1])", "[-1, 1]"},
     {"1/(x^2 + 1)", "[-1, 1]"},
     {"-logsumexp([x, y])", "[-1, 1]"},
 };
@@ -195,6 +204,9 @@ static void a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy(void **sta
         {"-log(x)", "[0, 1]", "above 0", TC_FAILS},
         {"-log(x - 1)", "[0, 3]", "[-1, 2]", TC_FAILS},
         {"norm([x, y])", "[-1, 1]", "sqrt(sumsq(v) + d^2)", TC_FAILS},
+        {"norm([x, y])^3 + norm([x, y])", "[-1, 1]", "kink", TC_FAILS},
+        {"x^2 + exp(norm([x, y])^3 + norm([y, 2*x]))", "[-1, 1]", "kink where it is 0", TC_FAILS},
+        {"pow(norm([x, y]), 2.5)", "[-1, 1]", "kink", TC_FAILS}, /* not true of this one: a rule that is not there */
         {"1/(x - y)", "[0, 1]", "never 0", TC_FAILS},
         {"-sqrt(x)", "[0, 1]", "kink", TC_FAILS},
         {"pow(x, 1.5)", "[0, 1]", "without bound", TC_FAILS},

@@ -443,6 +443,71 @@ static void coupled_members_are_bounded_closely_however_many(void **state) {
     }
 }
 
+/* ---- norms and log-sum-exp -------------------------------------------------------------------------------------- */
+
+static study study_constraint(const char *state, const char *expression) {
+    char text[512];
+    (void)snprintf(text, sizeof text, "agent a {\n state %s\n private minimize 0\n}\nconstraint c: %s <= 100\n", state,
+                   expression);
+    return study_text(text, &only_constants);
+}
+
+static void assert_jacobian(const study *s, int p, double truth, double reached) {
+    const tc_bracket *b = &s->analysis->agents[0].jacobian[p];
+    assert_true(b->lower <= truth * (1 + 1e-12) && b->upper >= truth * (1 - 1e-12));
+    if (!(b->upper <= reached && b->lower >= truth * (1 - 1e-6)))
+        fail_msg("[%.17g, %.17g], but truly %.17g", b->lower, b->upper, truth);
+}
+
+static void smoothed_norms_of_one_variable_close(void **state) {
+    (void)state;
+    static const char *const forms[] = {"sqrt(a.x^2 + 0.01^2)", "norm([a.x, 0.01])", "sqrt(sumsq([a.x]) + 0.0001)",
+                                        "2*sqrt(a.x^2/4 + 0.000025)", "pow(a.x^2 + 0.0001, 0.5)"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        study s = study_constraint("x in [-3, 3]", forms[i]);
+        double truth = 3 / sqrt(9.0001);
+        for (int p = 0; p < 2; p++) {
+            assert_true(s.analysis->g[p].upper <= 1 + 1e-12 && fabs(s.analysis->g[p].upper - truth) <= 1e-12);
+            assert_true(closed(&s.analysis->g[p], 1e-12));
+            assert_jacobian(&s, p, 100, 100 * (1 + 1e-12));
+        }
+        study_end(&s);
+    }
+}
+
+/* Entries are bounded one by one: the spectral norm of a row of two is then at most sqrt 2 of the truth. */
+static void norms_of_two_variables_are_bounded_closely(void **state) {
+    (void)state;
+    study s = study_constraint("x[2] in [-3, 3]", "sqrt(sumsq(a.x) + 0.01^2)");
+    assert_true(s.analysis->g[0].upper <= 1 && closed(&s.analysis->g[0], 1e-12));
+    assert_true(s.analysis->g[1].upper <= 1.4143 && s.analysis->g[1].lower >= 0.99999);
+    assert_jacobian(&s, 0, 100, 119.2451); /* 100 (1 + 1 / sqrt 27) */
+    assert_jacobian(&s, 1, 100, 119.2451);
+    study_end(&s);
+    s = study_constraint("x[2] in [1, 3]", "norm(a.x)");
+    assert_true(s.analysis->g[0].upper <= 3 / sqrt(10) * (1 + 1e-12) && closed(&s.analysis->g[0], 1e-12));
+    assert_true(s.analysis->g[1].upper <= 1.3417);
+    assert_jacobian(&s, 1, sqrt(0.5), 0.7385);
+    study_end(&s);
+}
+
+static void the_cube_of_a_norm_has_finite_constants_across_zero(void **state) {
+    (void)state;
+    study s = study_constraint("x[2] in [-1, 1]", "norm(a.x)^3");
+    assert_int_equal(s.analysis->constraints.verdict, TC_HOLDS);
+    assert_true(closed(&s.analysis->g[0], 1e-9) && fabs(s.analysis->g[0].upper - 3 * sqrt(2)) <= 1e-9);
+    assert_jacobian(&s, 1, 6 * sqrt(2), 10.25); /* 3 N (1 + u u'): 6 N at a vertex */
+    study_end(&s);
+}
+
+static void logsumexp_of_opposite_arguments_closes(void **state) {
+    (void)state;
+    study s = study_constraint("x in [-3, 3]", "logsumexp(a.x, -a.x)");
+    assert_true(fabs(s.analysis->g[0].upper - tanh(3)) <= 1e-12 && closed(&s.analysis->g[0], 1e-12));
+    assert_jacobian(&s, 0, 1, 1 + 1e-12);
+    study_end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_sample_exceeds_an_upper_bound),
@@ -457,6 +522,10 @@ int main(void) {
         cmocka_unit_test(a_family_has_the_constants_of_the_same_agents_written_singly),
         cmocka_unit_test(rows_by_family_hold_for_every_member),
         cmocka_unit_test(coupled_members_are_bounded_closely_however_many),
+        cmocka_unit_test(smoothed_norms_of_one_variable_close),
+        cmocka_unit_test(norms_of_two_variables_are_bounded_closely),
+        cmocka_unit_test(the_cube_of_a_norm_has_finite_constants_across_zero),
+        cmocka_unit_test(logsumexp_of_opposite_arguments_closes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,68 @@ static void exact_results_are_folded(void **state) {
     tc_arena_free(p.arena);
 }
 
+static size_t norm_arguments(pool *p, tc_expr e) {
+    return p->dag->nodes[e].op == TC_NORM ? tc_operand_count(p->dag, e) : 0;
+}
+
+static void the_root_of_a_sum_of_squares_is_a_norm(void **state) {
+    (void)state;
+    pool p = pool_new();
+    tc_dag *d = p.dag;
+    tc_expr squares = tc_add(d, tc_pow(d, p.x, 2), tc_pow(d, p.y, 4)), two = tc_const(d, 2);
+    tc_expr norm = tc_sqrt(d, tc_add(d, squares, tc_const(d, 0.25)));
+    assert_int_equal(norm_arguments(&p, norm), 3);
+    for (size_t i = 0; i < 3; i++) {
+        tc_expr a = tc_operand(d, norm, i);
+        assert_true(a == p.x || a == tc_pow(d, p.y, 2) || tc_is_const(d, a, 0.5));
+    }
+    assert_int_equal(tc_sqrt(d, squares), tc_pow(d, squares, 0.5));
+    assert_int_equal(tc_pow(d, tc_sqrt(d, squares), 3), tc_pow(d, squares, 1.5));
+    assert_int_equal(tc_pow(d, tc_sqrt(d, squares), 4), tc_pow(d, squares, 2));
+    /* a root that is not a double stays a node: nothing is rounded */
+    norm = tc_sqrt(d, tc_add(d, tc_pow(d, p.x, 2), two));
+    assert_int_equal(norm_arguments(&p, norm), 2);
+    assert_true(tc_operand(d, norm, 0) == tc_sqrt(d, two) || tc_operand(d, norm, 1) == tc_sqrt(d, two));
+    assert_int_equal(tc_pow(d, norm, 2), tc_add(d, tc_pow(d, p.x, 2), two));
+    norm = tc_sqrt(d, tc_div(d, tc_add(d, tc_mul(d, two, tc_pow(d, p.x, 2)), tc_const(d, 3)), tc_const(d, 7)));
+    assert_int_equal(norm_arguments(&p, norm), 2);
+    tc_expr sum = tc_const(d, 1);
+    for (int i = 0; i < 3000; i++)
+        sum = tc_add(d, sum, tc_pow(d, tc_sub(d, p.x, tc_const(d, i + 0.5)), 2));
+    assert_int_equal(norm_arguments(&p, tc_sqrt(d, sum)), 3001);
+    /* a sign that is not known, or is wrong, is not a square */
+    const tc_expr others[] = {p.x,
+                              tc_add(d, squares, p.x),
+                              tc_sub(d, squares, tc_const(d, 1)),
+                              tc_add(d, tc_pow(d, p.x, 2), tc_pow(d, p.y, 3)),
+                              tc_mul(d, p.y, squares),
+                              tc_add(d, squares, tc_data(d, 0, 0, false)),
+                              tc_const(d, 2)};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(d->nodes[tc_sqrt(d, others[i])].op, TC_SQRT);
+    tc_arena_free(p.arena);
+}
+
+static void second_derivatives_share_the_list_of_arguments(void **state) {
+    (void)state;
+    pool p = pool_new();
+    tc_expr arguments[60];
+    for (size_t i = 0; i < 60; i++)
+        arguments[i] = tc_add(p.dag, p.x, tc_const(p.dag, (double)i + 1));
+    tc_expr norm = tc_norm(p.dag, arguments, 60);
+    size_t before = p.dag->argument_count;
+    for (size_t i = 0; i < 60; i++) {
+        for (size_t k = 0; k <= i; k++) {
+            const tc_expr *list = p.dag->arguments + p.dag->nodes[norm].a;
+            tc_expr bend = tc_norm_bend(p.dag, list, 60, i, k);
+            assert_int_equal(bend, tc_norm_bend(p.dag, arguments, 60, k, i));
+            assert_int_equal(tc_operand(p.dag, bend, 59), arguments[59]);
+        }
+    }
+    assert_int_equal(p.dag->argument_count, before);
+    tc_arena_free(p.arena);
+}
+
 static void inexact_results_are_not_folded(void **state) {
     (void)state;
     pool p = pool_new();
@@ -173,6 +235,8 @@ int main(void) {
         cmocka_unit_test(many_nodes_stay_shared_as_the_table_grows),
         cmocka_unit_test(children_come_before_their_parents),
         cmocka_unit_test(exact_results_are_folded),
+        cmocka_unit_test(the_root_of_a_sum_of_squares_is_a_norm),
+        cmocka_unit_test(second_derivatives_share_the_list_of_arguments),
         cmocka_unit_test(inexact_results_are_not_folded),
         cmocka_unit_test(folded_sums_and_products_are_exact_on_random_numbers),
         cmocka_unit_test(labels_are_inherited),
