@@ -40,6 +40,8 @@ static void note_hidden(tc_uses *uses, const tc_name *name, tc_span span) {
 
 /* A name of a block: a local one, a column or the index. false: no such name. */
 static bool use_block_name(tc_uses *uses, const tc_definition *family, const tc_name *name, tc_span span) {
+    if (family == NULL)
+        return false;
     const tc_local *local = tc_local_named(family, name);
     if (local != NULL) {
         if (local->statement->is_private)
@@ -47,7 +49,7 @@ static bool use_block_name(tc_uses *uses, const tc_definition *family, const tc_
         return true;
     }
     bool own = family == uses->family;
-    if (family != NULL && family->block->index == name) {
+    if (family->block->index == name) {
         uses->index = uses->index || own;
         return true;
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* In tc_local.walks, each twice: as it stands, and inside of a vector's brackets (the next bit). */
-enum { PICKED = 1, SELECTS_SEEN = 4, SELECTS = 8, NUMBERS_SEEN = 16, NUMBERS_FOUND = 64 };
+static const unsigned picked_bit = 1, selects_seen = 4, selects_bit = 8, numbers_seen = 16, numbers_found = 64;
 
 typedef struct picking {
     tc_uses *uses;
@@ -26,8 +26,8 @@ static void pick_from_name(const picking *p, const tc_bound *scope, const tc_tre
         return;
     if (local != NULL) {
         /* A local parameter stands for its definition. */
-        if ((local->walks & PICKED << in_vector) == 0) {
-            local->walks |= PICKED << in_vector;
+        if ((local->walks & picked_bit << in_vector) == 0) {
+            local->walks |= picked_bit << in_vector;
             pick_from(p, NULL, param_of(local), in_vector);
         }
         return;
@@ -87,11 +87,11 @@ static bool selects_member(const tc_uses *uses, const tc_tree *tree) {
     tc_local *local = tc_local_named(uses->family, tree->name);
     if (local == NULL)
         return uses->family->block->index == tree->name || tc_column_named(uses->family, tree->name) != SIZE_MAX;
-    if ((local->walks & SELECTS_SEEN) == 0) {
-        local->walks |= SELECTS_SEEN;
-        local->walks |= selects_member(uses, param_of(local)) ? SELECTS : 0;
+    if ((local->walks & selects_seen) == 0) {
+        local->walks |= selects_seen;
+        local->walks |= selects_member(uses, param_of(local)) ? selects_bit : 0;
     }
-    return (local->walks & SELECTS) != 0;
+    return (local->walks & selects_bit) != 0;
 }
 
 /* Whether there are numbers between brackets, in private lines. */
@@ -112,11 +112,11 @@ static bool holds_numbers(const tc_uses *uses, const tc_tree *tree, unsigned in_
     tc_local *local = tree->kind == TC_TREE_NAME ? tc_local_named(uses->family, tree->name) : NULL;
     if (found || local == NULL || !local->statement->is_private)
         return found;
-    if ((local->walks & NUMBERS_SEEN << in_vector) == 0) {
-        local->walks |= NUMBERS_SEEN << in_vector;
-        local->walks |= holds_numbers(uses, param_of(local), in_vector) ? NUMBERS_FOUND << in_vector : 0;
+    if ((local->walks & numbers_seen << in_vector) == 0) {
+        local->walks |= numbers_seen << in_vector;
+        local->walks |= holds_numbers(uses, param_of(local), in_vector) ? numbers_found << in_vector : 0;
     }
-    return (local->walks & NUMBERS_FOUND << in_vector) != 0;
+    return (local->walks & numbers_found << in_vector) != 0;
 }
 
 void tc_note_pick(tc_uses *uses, const tc_bound *scope, const tc_tree *picked, bool is_private) {
