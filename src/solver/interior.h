@@ -51,11 +51,29 @@ bool tc_interior_project(tc_interior *solver, const double *v, double *x);
 
 /* From the middle of the boxes. */
 tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options);
-/* After a solve, on from where it ended: where the multipliers have turned out small against the constraints' scale,
- * with a regularisation of them that is stronger in proportion. Does nothing where they have not. */
-tc_interior_result tc_interior_strengthen(tc_interior *solver, const tc_interior_options *options);
+/* After a solve, on from where it ended, with the regularisation multiplied by factor. */
+tc_interior_result tc_interior_weaken(tc_interior *solver, const tc_interior_options *options, tc_real factor);
 /* After a solve, on from where it ended, with its solution as center and the regularisation multiplied by factor. */
 tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor);
+
+/* Among many solutions, the one whose states or multipliers have the least norm, each in a problem of its own: the
+ * other side is held at the kept solution, which displaces nothing. strength: 1 is a pull as strong as the objective,
+ * or a displacement as wide as the boxes. They start from the middle of the boxes. */
+void tc_interior_keep(tc_interior *solver);
+tc_interior_result tc_interior_least_states(tc_interior *solver, const tc_interior_options *options, tc_real strength);
+tc_interior_result tc_interior_least_multipliers(tc_interior *solver, const tc_interior_options *options,
+                                                 tc_real strength);
+/* A solution next to (x, mu), which is kept. */
+tc_interior_result tc_interior_near(tc_interior *solver, const tc_interior_options *options, const double *x,
+                                    const double *mu);
+/* Components of the problem that no constraint connects: their number, and to which one each state and constraint
+ * belongs. */
+size_t tc_interior_components(const tc_interior *solver, uint32_t *of_state, uint32_t *of_constraint);
+/* After tc_interior_solve: a typical size of each component's states, and the smallest of its multipliers. */
+void tc_interior_units(const tc_interior *solver, double *states, double *multipliers);
+/* Whether the pull towards zero on states and on multipliers is strong enough to decide between solutions when
+ * complementarity has come down to gap; true where they are zero. */
+void tc_interior_felt(const tc_interior *solver, tc_real gap, bool *states, bool *multipliers);
 
 /* Read the iterate: states by coordinate, multipliers in the problem's units. */
 void tc_interior_states(const tc_interior *solver, double *x);

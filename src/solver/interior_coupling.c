@@ -114,16 +114,17 @@ void tc_coupling_init(tc_interior *solver, const tc_model *model, const tc_deriv
     init_tapes(solver, coupling);
     for (size_t g = 0; g < solver->group_count; g++)
         init_coordinates(solver, &solver->groups[g]);
-    tc_real **by_constraint[] = {&coupling->row_scale, &coupling->weight, &coupling->center,   &coupling->g,
-                                 &coupling->mu,        &coupling->slack,  &coupling->trial_mu, &coupling->trial_slack,
-                                 &coupling->residual,  &coupling->miss,   &coupling->right,    &coupling->step_mu,
-                                 &coupling->step_slack};
+    tc_real **by_constraint[] = {&coupling->row_scale,  &coupling->weight, &coupling->center,   &coupling->g,
+                                 &coupling->mu,         &coupling->slack,  &coupling->trial_mu, &coupling->trial_slack,
+                                 &coupling->residual,   &coupling->miss,   &coupling->right,    &coupling->step_mu,
+                                 &coupling->step_slack, &coupling->kept};
     for (size_t a = 0; a < sizeof by_constraint / sizeof *by_constraint; a++)
         *by_constraint[a] = reals(solver, m);
     tc_real **by_input[] = {&coupling->inputs, &coupling->input_size, &coupling->prices, &coupling->response,
                             &coupling->moved};
     for (size_t a = 0; a < sizeof by_input / sizeof *by_input; a++)
         *by_input[a] = reals(solver, q);
+    coupling->component = TC_NEW(solver->arena, uint32_t, m);
     coupling->second = reals(solver, derivatives->outer_second_count);
     size_t size = coupling->is_curved ? q + m : m;
     coupling->matrix = reals(solver, size * size);

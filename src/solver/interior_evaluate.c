@@ -47,7 +47,7 @@ static void evaluate_inputs(tc_interior *solver) {
 }
 
 static void objective_gradient(const tc_interior *solver, const tc_group *group, size_t k, size_t lane, tc_real *out) {
-    tc_real scale = solver->objective_scale;
+    tc_real scale = tc_component_of(solver, group, k)->objective_scale;
     const tc_real *x = group->trial.x + k * group->dim;
     if (group->family == NULL) {
         out[0] += scale;
@@ -94,6 +94,7 @@ static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_rea
     size_t rows = group->row_count[k], dim = group->dim, at = k * group->rows;
     if (rows == 0)
         return;
+    tc_real length = tc_component_of(solver, group, k)->length;
     tc_group_load(group, k);
     tc_real *h = group->row_residual + at, *gradients = group->row_gradients + at * dim;
     tc_rows_evaluate(group, k, group->trial.x + k * dim, h, gradients);
@@ -102,12 +103,12 @@ static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_rea
         for (size_t c = 0; c < dim; c++)
             residual[c] += gradients[r * dim + c] * y;
         if (!group->is_equality[at + r]) {
-            tc_adopt_slack(&group->trial.slack[at + r], h[r], solver->length);
+            tc_adopt_slack(&group->trial.slack[at + r], h[r], length);
             h[r] += group->trial.slack[at + r];
             solver->gap += group->trial.slack[at + r] * y;
             solver->pairs++;
         }
-        solver->residual = fmaxl(solver->residual, fabsl(h[r]) / solver->length);
+        solver->residual = fmaxl(solver->residual, fabsl(h[r]) / length);
     }
 }
 
@@ -134,7 +135,7 @@ static void evaluate_member(tc_interior *solver, tc_group *group, size_t k, size
             continue;
         }
         if (c < group->states && group->family != NULL)
-            residual[c] += solver->weight * (trial->x[at + c] - group->center[at + c]);
+            residual[c] += group->weight[at + c] * (trial->x[at + c] - group->center[at + c]);
         residual[c] += trial->z_above[at + c] - trial->z_below[at + c];
         solver->gap += trial->below[at + c] * trial->z_below[at + c] + trial->above[at + c] * trial->z_above[at + c];
         solver->pairs += 2;
@@ -183,9 +184,10 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
     for (size_t e = 0; e < dim * dim; e++)
         hessian[e] = 0;
     size_t objective = group->tapes.objective_seconds;
+    tc_real scale = tc_component_of(solver, group, k)->objective_scale;
     for (size_t i = 0; i < objective; i++) {
         const tc_second *second = &group->derivatives->objective_second[i];
-        hessian[second->column * dim + second->other] += solver->objective_scale * group->tapes.output_at[i][lane];
+        hessian[second->column * dim + second->other] += scale * group->tapes.output_at[i][lane];
     }
     if (group->is_coupled && group->derivatives != NULL)
         for (size_t i = 0; i < group->derivatives->body_second_count; i++) {
@@ -209,12 +211,9 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
             continue;
         }
         tc_real *diagonal = &hessian[c * dim + c];
-        if (group->family == NULL)
-            *diagonal += solver->shift_weight;
-        else
-            *diagonal += c < group->states ? solver->weight : solver->lift_weight;
+        *diagonal += group->family == NULL ? solver->shift_weight : group->weight[at];
         if (solver->goal == TC_GOAL_NEAREST && c < group->states)
-            *diagonal += solver->objective_scale;
+            *diagonal += scale;
         *diagonal += group->at.z_below[at] / group->at.below[at] + group->at.z_above[at] / group->at.above[at];
     }
 }

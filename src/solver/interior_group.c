@@ -77,7 +77,10 @@ static void init_blocks(tc_interior *solver, tc_group *group) {
     group->row_scale = TC_NEW(arena, double, rows);
     group->lower = TC_NEW(arena, tc_real, variables);
     group->width = TC_NEW(arena, tc_real, variables);
+    group->weight = TC_NEW(arena, tc_real, variables);
     group->center = TC_NEW(arena, tc_real, variables);
+    group->kept = TC_NEW(arena, tc_real, variables);
+    group->component = TC_NEW(arena, uint32_t, group->count);
     group->at = new_iterate(arena, variables, rows);
     group->trial = new_iterate(arena, variables, rows);
     group->step = new_iterate(arena, variables, rows);

@@ -85,37 +85,65 @@ static tc_interior_result iterate(tc_interior *solver, const tc_interior_options
     return result;
 }
 
-tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options) {
-    if (!tc_start(solver))
-        return (tc_interior_result){.gap = INFINITY, .residual = INFINITY};
-    return iterate(solver, options);
+static const tc_interior_result undefined = {.gap = INFINITY, .residual = INFINITY};
+
+/* From the middle of the boxes, with the weights as they are. */
+static tc_interior_result restart(tc_interior *solver, const tc_interior_options *options) {
+    return tc_start(solver) ? iterate(solver, options) : undefined;
 }
 
-tc_interior_result tc_interior_strengthen(tc_interior *solver, const tc_interior_options *options) {
-    tc_coupling *coupling = solver->coupling;
-    tc_real largest = 0;
-    for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        largest = fmaxl(largest, coupling->mu[j]);
-    if (largest > 1e-6L && largest < 0.1L) /* below, they are what the regularisation of x makes of zero */
-        for (size_t j = 0; j < coupling->m; j++)
-            coupling->weight[j] /= largest;
+/* From where the last solve ended. */
+static tc_interior_result resume(tc_interior *solver, const tc_interior_options *options) {
     tc_move(solver, 0);
     (void)tc_evaluate(solver);
     return iterate(solver, options);
 }
 
-tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor) {
-    solver->weight *= factor;
+tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options) {
+    if (!tc_find_scales(solver))
+        return undefined;
+    tc_regularize(solver);
+    return restart(solver, options);
+}
+
+static void multiply_weights(tc_interior *solver, tc_real factor) {
+    for (size_t g = 0; g < solver->group_count; g++)
+        for (size_t v = 0; v < solver->groups[g].count * solver->groups[g].dim; v++)
+            solver->groups[g].weight[v] *= factor;
     for (size_t j = 0; solver->coupling != NULL && j < solver->coupling->m; j++)
         solver->coupling->weight[j] *= factor;
+}
+
+tc_interior_result tc_interior_weaken(tc_interior *solver, const tc_interior_options *options, tc_real factor) {
+    multiply_weights(solver, factor);
+    return resume(solver, options);
+}
+
+tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor) {
+    multiply_weights(solver, factor);
     for (size_t g = 0; g < solver->group_count; g++)
         memcpy(solver->groups[g].center, solver->groups[g].at.x,
                solver->groups[g].count * solver->groups[g].dim * sizeof(tc_real));
     if (solver->coupling != NULL)
         memcpy(solver->coupling->center, solver->coupling->mu, solver->coupling->m * sizeof(tc_real));
-    tc_move(solver, 0);
-    (void)tc_evaluate(solver);
-    return iterate(solver, options);
+    return resume(solver, options);
+}
+
+tc_interior_result tc_interior_least_states(tc_interior *solver, const tc_interior_options *options, tc_real strength) {
+    tc_weigh_least_states(solver, strength);
+    return restart(solver, options);
+}
+
+tc_interior_result tc_interior_least_multipliers(tc_interior *solver, const tc_interior_options *options,
+                                                 tc_real strength) {
+    tc_weigh_least_multipliers(solver, strength);
+    return restart(solver, options);
+}
+
+tc_interior_result tc_interior_near(tc_interior *solver, const tc_interior_options *options, const double *x,
+                                    const double *mu) {
+    tc_weigh_near(solver, x, mu);
+    return restart(solver, options);
 }
 
 void tc_interior_states(const tc_interior *solver, double *x) {
@@ -130,11 +158,12 @@ void tc_interior_states(const tc_interior *solver, double *x) {
 void tc_interior_multipliers(const tc_interior *solver, double *mu) {
     const tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        mu[j] = (double)(coupling->mu[j] * coupling->row_scale[j] / solver->objective_scale);
+        mu[j] = (double)(coupling->mu[j] * coupling->row_scale[j] /
+                         solver->components[coupling->component[j]].objective_scale);
 }
 
 void tc_interior_block(const tc_interior *solver, tc_real *x) {
     memcpy(x, solver->groups[0].at.x, solver->groups[0].states * sizeof *x);
 }
 
-tc_real tc_interior_range(const tc_interior *solver) { return 1 / solver->objective_scale; }
+tc_real tc_interior_range(const tc_interior *solver) { return 1 / solver->components[0].objective_scale; }

@@ -39,7 +39,10 @@ typedef struct tc_group {
     bool *is_equality;      /* by row */
     double *row_scale;      /* by row */
     tc_real *lower, *width; /* by variable */
-    tc_real *center;        /* by variable: of the regularisation */
+    tc_real *weight,
+        *center;         /* by variable: of the regularisation; lifting variables are lent theirs, without centre */
+    tc_real *kept;       /* by variable: x of the solution that tc_interior_keep remembers */
+    uint32_t *component; /* by member: which component of the problem it belongs to */
     tc_iterate at, trial, step;
     tc_real *dual_residual, *row_residual;
     tc_real *miss_below, *miss_above, *miss_row; /* what complementarity misses, to be corrected by the step */
@@ -51,6 +54,14 @@ typedef struct tc_group {
     size_t *coord_start; /* by member, where outer inputs are single coordinates; NULL else */
     uint32_t *coord_input, *coord_component;
 } tc_group;
+
+/* Agents that no chain of constraints connects share nothing but the step length: each connected component of the
+ * problem has scales of its own. */
+typedef struct tc_component {
+    tc_real objective_scale; /* its f are multiplied by it */
+    tc_real length;          /* a typical width of its variables */
+    tc_real row_middle;      /* a typical scale of its constraints */
+} tc_component;
 
 /* g = Phi(u) and what couples the blocks. Everything is scaled: row j of g by row_scale[j]. */
 typedef struct tc_coupling {
@@ -68,7 +79,8 @@ typedef struct tc_coupling {
     uint32_t *column_entry;
     uint32_t *entry_row, *entry_column;
     size_t entry_count;
-    tc_real *row_scale, *weight, *center;
+    tc_real *row_scale, *weight, *center, *kept;
+    uint32_t *component; /* by constraint */
     tc_real *g, *mu, *slack, *trial_mu, *trial_slack;
     tc_real *residual, *miss, *right;
     tc_real *step_mu, *step_slack;
@@ -86,15 +98,13 @@ struct tc_interior {
     tc_goal goal;
     tc_group *groups;
     size_t group_count;
-    tc_coupling *coupling;   /* NULL: none */
-    tc_real objective_scale; /* f is multiplied by it */
-    tc_real weight;          /* of |x - center|^2 / 2, scaled */
+    tc_coupling *coupling; /* NULL: none */
+    tc_component *components;
+    size_t component_count;
     tc_real regularization;
     bool is_least_norm; /* the regularisation is centred at zero; else in the middle of the boxes */
     tc_real shift_reach, shift_weight, shift_bound; /* of the variable t: its unit, curvature lent to it, its limit */
-    tc_real lift_weight;                            /* curvature lent to lifting variables, which have none */
     const double *target;                           /* TC_GOAL_NEAREST */
-    tc_real length;                                 /* a typical width of a variable */
     tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
     tc_real residual, gap;                          /* at the last evaluation */
     size_t pairs;
@@ -120,8 +130,21 @@ size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower
 void tc_rows_evaluate(const tc_group *group, size_t member, const tc_real *x, tc_real *h, tc_real *gradients);
 void tc_rows_hessian(const tc_group *group, size_t member, const tc_real *y, tc_real *hessian);
 
-/* interior_start.c: scales and the first point, accepted and evaluated. */
+/* interior_components.c: which blocks and constraints belong together. */
+void tc_components_init(tc_interior *solver);
+static inline const tc_component *tc_component_of(const tc_interior *solver, const tc_group *group, size_t member) {
+    return &solver->components[group->component[member]];
+}
+
+/* interior_start.c: the scales; and the first point, accepted and evaluated. */
+bool tc_find_scales(tc_interior *solver);
 bool tc_start(tc_interior *solver);
+
+/* interior_weights.c: Tikhonov's regularisation, as strong as the solver was made with. */
+void tc_regularize(tc_interior *solver);
+void tc_weigh_least_states(tc_interior *solver, tc_real strength);
+void tc_weigh_least_multipliers(tc_interior *solver, tc_real strength);
+void tc_weigh_near(tc_interior *solver, const double *x, const double *mu);
 
 /* interior_evaluate.c: all of it at the trial point: residuals and gap. False where something is not finite. */
 bool tc_evaluate(tc_interior *solver);

@@ -55,6 +55,7 @@ tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_
     add_families(solver, model, derivatives);
     if (model->constraint_count > 0)
         tc_coupling_init(solver, model, derivatives);
+    tc_components_init(solver);
     new_scratch(solver);
     return solver;
 }
@@ -64,6 +65,7 @@ tc_interior *tc_interior_margin(tc_arena *arena, const tc_model *model, const tc
     add_families(solver, model, derivatives);
     tc_group_init_shift(solver, &solver->groups[model->family_count]);
     tc_coupling_init(solver, model, derivatives);
+    tc_components_init(solver);
     new_scratch(solver);
     return solver;
 }
@@ -74,6 +76,7 @@ tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_
     tc_group_init(solver, solver->groups, family, 1, model->dag, &derivatives->families[family - model->families],
                   false);
     solver->groups[0].set = tc_set_new(arena, family);
+    tc_components_init(solver);
     new_scratch(solver);
     return solver;
 }
@@ -84,6 +87,7 @@ tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set) {
     tc_interior *solver = new_solver(arena, TC_GOAL_NEAREST, 1, 0);
     tc_group_init(solver, solver->groups, set->family, 1, NULL, NULL, false);
     solver->groups[0].set = set;
+    tc_components_init(solver);
     new_scratch(solver);
     return solver;
 }

@@ -1,5 +1,5 @@
-/* Scales and the first point. The objective is scaled so that no variable can change it by much more than 1 across
- * its box, each constraint likewise; then complementarity 1 is a natural place to start. */
+/* Scales and the first point. The objective of each component is scaled so that no variable can change it by much more
+ * than 1 across its box, each constraint likewise; then complementarity 1 is a natural place to start. */
 #include "solver/interior_parts.h"
 
 #include <math.h>
@@ -14,18 +14,34 @@ static void place_all(tc_interior *solver, tc_real where) {
     }
 }
 
-static tc_real typical_width(const tc_interior *solver) {
-    tc_real sum = 0;
-    size_t count = 0;
+/* The typical width of the variables of each component: their root mean square. */
+static void measure_widths(tc_interior *solver) {
+    size_t *counts = TC_NEW(solver->arena, size_t, solver->component_count);
+    for (size_t p = 0; p < solver->component_count; p++)
+        solver->components[p].length = 0;
     for (size_t g = 0; g < solver->group_count; g++) {
         const tc_group *group = &solver->groups[g];
         for (size_t v = 0; group->family != NULL && v < group->count * group->dim; v++)
             if (group->width[v] > 0) {
-                sum += group->width[v] * group->width[v];
-                count++;
+                solver->components[group->component[v / group->dim]].length += group->width[v] * group->width[v];
+                counts[group->component[v / group->dim]]++;
             }
     }
-    return count == 0 ? 1 : sqrtl(sum / (tc_real)count);
+    for (size_t p = 0; p < solver->component_count; p++) {
+        tc_component *component = &solver->components[p];
+        component->length = counts[p] == 0 ? 1 : sqrtl(component->length / (tc_real)counts[p]);
+    }
+}
+
+/* The largest change of f that one variable of each component can make, by its derivatives here. */
+static void measure_objectives(const tc_interior *solver, tc_real *steepest) {
+    for (size_t g = 0; g < solver->group_count; g++) {
+        const tc_group *group = &solver->groups[g];
+        for (size_t v = 0; group->family != NULL && v < group->count * group->dim; v++) {
+            tc_real *most = &steepest[group->component[v / group->dim]];
+            *most = fmaxl(*most, fabsl(group->dual_residual[v]) * group->width[v]);
+        }
+    }
 }
 
 /* The largest change of each constraint that one variable can make, by its derivatives here. */
@@ -38,8 +54,11 @@ static void measure_constraints(const tc_coupling *coupling, tc_real *sizes) {
 }
 
 static void reset_scales(tc_interior *solver) {
-    solver->objective_scale = solver->length = 1;
-    solver->weight = solver->shift_reach = solver->shift_bound = 0;
+    for (size_t p = 0; p < solver->component_count; p++)
+        solver->components[p] = (tc_component){.objective_scale = 1, .length = 1, .row_middle = 1};
+    for (size_t g = 0; g < solver->group_count; g++)
+        memset(solver->groups[g].weight, 0, solver->groups[g].count * solver->groups[g].dim * sizeof(tc_real));
+    solver->shift_reach = solver->shift_bound = 0;
     tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
         coupling->row_scale[j] = 1;
@@ -49,19 +68,19 @@ static void reset_scales(tc_interior *solver) {
 
 static void scale_coupling(tc_interior *solver, tc_real *sizes) {
     tc_coupling *coupling = solver->coupling;
-    tc_real logs = 0;
+    tc_real *logs = TC_NEW(solver->arena, tc_real, solver->component_count), smallest = INFINITY;
+    size_t *counts = TC_NEW(solver->arena, size_t, solver->component_count);
     for (size_t j = 0; j < coupling->m; j++) {
         coupling->row_scale[j] = sizes[j] > 0 && isfinite(sizes[j]) ? 1 / sizes[j] : 1;
-        logs += logl(coupling->row_scale[j]);
-    }
-    tc_real middle = expl(logs / (tc_real)coupling->m), smallest = INFINITY;
-    for (size_t j = 0; j < coupling->m; j++) {
-        tc_real ratio = coupling->row_scale[j] / middle;
-        coupling->weight[j] = solver->regularization * ratio * ratio;
+        logs[coupling->component[j]] += logl(coupling->row_scale[j]);
+        counts[coupling->component[j]]++;
         smallest = fminl(smallest, coupling->row_scale[j]);
     }
+    for (size_t p = 0; p < solver->component_count; p++)
+        solver->components[p].row_middle = counts[p] == 0 ? 1 : expl(logs[p] / (tc_real)counts[p]);
     if (solver->goal == TC_GOAL_MARGIN) {
-        solver->objective_scale = middle;
+        tc_component *component = &solver->components[coupling->component[0]]; /* t couples all constraints */
+        tc_real middle = component->objective_scale = component->row_middle;
         solver->shift_reach = 1 / middle;
         solver->shift_weight = 1e-6L * middle * middle;
         solver->shift_bound = 1e6L / smallest;
@@ -69,9 +88,11 @@ static void scale_coupling(tc_interior *solver, tc_real *sizes) {
 }
 
 /* False where a function is not defined in the middle of the boxes. */
-static bool find_scales(tc_interior *solver) {
+bool tc_find_scales(tc_interior *solver) {
+    tc_mark mark = tc_arena_mark(solver->arena);
     tc_coupling *coupling = solver->coupling;
-    tc_real steepest = 0, *sizes = coupling == NULL ? NULL : coupling->step_mu;
+    tc_real *steepest = TC_NEW(solver->arena, tc_real, solver->component_count),
+            *sizes = coupling == NULL ? NULL : coupling->step_mu;
     bool defined = false;
     if (sizes != NULL)
         memset(sizes, 0, coupling->m * sizeof *sizes);
@@ -81,24 +102,22 @@ static bool find_scales(tc_interior *solver) {
         defined = tc_evaluate(solver);
         if (!defined)
             continue;
-        steepest = fmaxl(steepest, solver->steepest);
+        measure_objectives(solver, steepest);
         if (coupling != NULL)
             measure_constraints(coupling, sizes);
     }
-    solver->length = typical_width(solver);
-    if (steepest > 0)
-        solver->objective_scale = 1 / steepest;
+    measure_widths(solver);
+    for (size_t p = 0; p < solver->component_count; p++)
+        solver->components[p].objective_scale = steepest[p] > 0 ? 1 / steepest[p] : 1;
     if (coupling != NULL)
         scale_coupling(solver, sizes);
-    solver->weight = solver->regularization / (solver->length * solver->length);
-    solver->lift_weight = solver->goal == TC_GOAL_NEAREST ? 1e-7L * solver->objective_scale : 1e-3L * solver->weight;
+    tc_arena_rewind(solver->arena, mark);
     return defined;
 }
 
-static void start_group(tc_interior *solver, tc_group *group) {
+static void start_group(const tc_interior *solver, tc_group *group) {
     for (size_t v = 0; v < group->count * group->dim; v++) {
         tc_iterate *trial = &group->trial;
-        group->center[v] = solver->is_least_norm ? 0 : trial->x[v];
         if (group->width[v] == 0)
             continue;
         trial->z_below[v] = 1 / trial->below[v];
@@ -108,7 +127,7 @@ static void start_group(tc_interior *solver, tc_group *group) {
         for (size_t r = k * group->rows; r < k * group->rows + group->row_count[k]; r++) {
             if (group->is_equality[r])
                 continue;
-            group->trial.slack[r] = fmaxl(-group->row_residual[r], 0.1L * solver->length);
+            group->trial.slack[r] = fmaxl(-group->row_residual[r], 0.1L * tc_component_of(solver, group, k)->length);
             group->trial.y[r] = 1 / group->trial.slack[r];
         }
 }
@@ -129,8 +148,6 @@ static void start_shift(tc_interior *solver, tc_group *group) {
 
 bool tc_start(tc_interior *solver) {
     tc_coupling *coupling = solver->coupling;
-    if (!find_scales(solver))
-        return false;
     place_all(solver, 0.5L);
     if (!tc_evaluate(solver))
         return false;
