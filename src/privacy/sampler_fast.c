@@ -7,7 +7,7 @@
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
-enum { FIXED_ERROR = 5 }; /* units: interpolation, coefficients, Horner's rule, octaves, and the fraction of a width */
+enum { FIXED_ERROR = 4 }; /* units: interpolation, coefficients, Horner's rule, octaves, and the fraction of a width */
 
 bool tc_noise_scale_from(double s, tc_noise_scale *scale) {
     if (!(s >= TC_LEAST_NOISE_SCALE && s <= TC_MOST_NOISE_SCALE))
