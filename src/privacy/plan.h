@@ -95,6 +95,8 @@ typedef struct tc_plan {
     double rounds;
     double hold_cap;
     int state_exponent; /* h = 2^state_exponent, the lattice of the states */
+    int *sum_exponents; /* model->sum_count: the terms of inner sum r are rounded to multiples of 2^sum_exponents[r], and
+                         * added as integers (placement OUTPUTS; NULL where there are no sums) */
     tc_channel *channels;
     size_t channel_count;
     uint64_t entry_count;
