@@ -1,0 +1,68 @@
+/* g and its Jacobian at points that anybody may know: constants by structure, and released states. */
+#include "privacy/release_parts.h"
+
+#include <string.h>
+
+static void write_jacobian(tc_release *release, const double *x, bool varying, double *jacobian) {
+    const tc_model *model = release->model;
+    const double *outer = tc_outer_slopes(release->evaluator);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family_entries *entries = &release->entries->families[f];
+        const tc_family *family = &model->families[f];
+        tc_family_evaluator *of = &release->evaluator->families[f];
+        for (size_t k = 0; k < family->count; k += TC_LANES) {
+            size_t lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
+            for (size_t c = 0; c < family->dim; c++)
+                of->state[c] = x + tc_coord_of(family, k, c);
+            if (of->slopes != NULL)
+                tc_evaluate_slopes(release->evaluator, f, k, lanes, of->state);
+            for (size_t e = 0; e < entries->shared_count; e++)
+                if (varying || !entries->shared[e].noised)
+                    tc_evaluate_shared(release->evaluator, f, &entries->shared[e], lanes,
+                                       jacobian + entries->first + e * family->count + k);
+        }
+        for (size_t i = 0; i < entries->single_count; i++) {
+            const tc_single_entry *s = &entries->singles[i];
+            if (varying && s->shared != UINT32_MAX)
+                jacobian[entries->first + s->shared * family->count + s->member] += outer[s->outer];
+            else if (varying || (!s->noised && s->shared == UINT32_MAX))
+                jacobian[entries->first_single + i] = outer[s->outer];
+        }
+    }
+}
+
+void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian) {
+    /* A constant by structure does not look at x. */
+    double *anywhere = TC_NEW(arena, double, release->model->state_count);
+    memset(release->sum_values, 0, release->model->sum_count * sizeof *release->sum_values);
+    tc_evaluate_outer(release->evaluator, release->sum_values, anywhere);
+    write_jacobian(release, anywhere, false, jacobian);
+}
+
+/* In blocks of TC_LANES from member 0 on: always the same order. */
+static void add_sums(tc_release *release, const double *x) {
+    const tc_model *model = release->model;
+    memset(release->sum_values, 0, model->sum_count * sizeof *release->sum_values);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family_derivatives *d = &release->derivatives->families[f];
+        const tc_family *family = &model->families[f];
+        tc_family_evaluator *of = &release->evaluator->families[f];
+        for (size_t k = 0; d->body_count > 0 && k < family->count; k += TC_LANES) {
+            size_t lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
+            for (size_t c = 0; c < family->dim; c++)
+                of->state[c] = x + tc_coord_of(family, k, c);
+            tc_evaluate_terms(release->evaluator, f, k, lanes, of->state);
+            for (size_t b = 0; b < d->body_count; b++)
+                for (size_t lane = 0; lane < lanes; lane++)
+                    release->sum_values[d->sums[b]] += of->terms[b][lane];
+        }
+    }
+}
+
+void tc_released_evaluate(tc_release *release, const double *x, tc_released *released) {
+    add_sums(release, x);
+    tc_evaluate_outer(release->evaluator, release->sum_values, x);
+    memcpy(released->constraints, release->evaluator->outer_values,
+           release->model->constraint_count * sizeof *released->constraints);
+    write_jacobian(release, x, true, released->jacobian);
+}
