@@ -73,10 +73,10 @@ typedef struct tc_constancy {
     uint64_t varying;
 } tc_constancy;
 
-typedef enum tc_slater_origin { TC_SLATER_NONE, TC_SLATER_FOUND, TC_SLATER_DECLARED } tc_slater_origin;
+typedef enum tc_point_origin { TC_POINT_NONE, TC_POINT_FOUND, TC_POINT_DECLARED } tc_point_origin;
 
 typedef struct tc_slater_facts {
-    tc_slater_origin origin; /* FOUND also where the best point found has a margin <= 0 */
+    tc_point_origin origin; /* FOUND also where the best point found has a margin <= 0 */
     const double *point;     /* n coordinates, NULL for none */
     double margin;           /* proved lower bound of min_j -g_j(point); INFINITY without constraints */
     size_t worst;            /* the constraint that decides the margin */

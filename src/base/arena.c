@@ -5,6 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Under the address sanitizer, memory that nobody was given is poisoned, and allocations keep a gap between them: a
+ * step over the end, or a use of scratch memory after the rewind, is caught as with malloc. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TC_POISON 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define TC_POISON 1
+#endif
+#ifdef TC_POISON
+#include <sanitizer/asan_interface.h>
+enum { GAP = 16 };
+/* Not inline: gcc would take the sanitizer's const pointer for a read of memory not yet written. */
+__attribute__((noinline)) static void poison(void *from, size_t size) { __asan_poison_memory_region(from, size); }
+__attribute__((noinline)) static void unpoison(void *from, size_t size) { __asan_unpoison_memory_region(from, size); }
+#else
+enum { GAP = 0 };
+static void poison(void *from, size_t size) { (void)from, (void)size; }
+static void unpoison(void *from, size_t size) { (void)from, (void)size; }
+#endif
+
 enum { FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 4 * 1024 * 1024, ALIGNMENT = 64 };
 
 typedef struct chunk {
@@ -42,6 +63,7 @@ void tc_arena_free(tc_arena *arena) {
         r->function(r->what);
     for (chunk *c = arena->last; c != NULL;) {
         chunk *previous = c->previous;
+        unpoison(c + 1, c->size);
         free(c);
         c = previous;
     }
@@ -61,6 +83,7 @@ static chunk *new_chunk(tc_arena *arena, size_t wanted) {
     if (c == NULL)
         tc_raise(arena, TC_NO_MEMORY);
     *c = (chunk){.previous = arena->last, .size = size};
+    poison(c + 1, size);
     arena->last = c;
     arena->bytes += size;
     return c;
@@ -68,7 +91,7 @@ static chunk *new_chunk(tc_arena *arena, size_t wanted) {
 
 static size_t aligned(const chunk *c, size_t alignment) {
     uintptr_t start = (uintptr_t)(c + 1);
-    uintptr_t next = (start + c->used + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    uintptr_t next = (start + c->used + (c->used > 0 ? GAP : 0) + alignment - 1) & ~(uintptr_t)(alignment - 1);
     return (size_t)(next - start);
 }
 
@@ -83,6 +106,7 @@ void *tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
     size_t offset = aligned(c, alignment);
     char *memory = (char *)(c + 1) + offset;
     c->used = offset + wanted;
+    unpoison(memory, wanted);
     return memset(memory, 0, wanted);
 }
 
@@ -123,9 +147,11 @@ void tc_arena_rewind(tc_arena *arena, tc_mark mark) {
     while (arena->last != mark.chunk) {
         chunk *previous = arena->last->previous;
         arena->bytes -= arena->last->size;
+        unpoison(arena->last + 1, arena->last->size);
         free(arena->last);
         arena->last = previous;
     }
+    poison((char *)(arena->last + 1) + mark.used, arena->last->size - mark.used);
     arena->last->used = mark.used;
 }
 

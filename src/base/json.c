@@ -14,10 +14,26 @@ void tc_shortest_number(char text[32], double value) {
     }
 }
 
+/* How many bytes the character at text has, 0 where it is not well-formed UTF-8 (Unicode, table 3-7). */
+static size_t utf8_length(const char *text) {
+    const unsigned char *byte = (const unsigned char *)text;
+    size_t length = byte[0] < 0x80 ? 1 : byte[0] < 0xc2 ? 0 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
+    if (byte[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((byte[i] & 0xc0) != 0x80) /* the NUL at the end is none either */
+            return 0;
+    }
+    bool overlong = (byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xf0 && byte[1] < 0x90);
+    bool beyond = (byte[0] == 0xed && byte[1] > 0x9f) || (byte[0] == 0xf4 && byte[1] > 0x8f);
+    return overlong || beyond ? 0 : length;
+}
+
 static void add_string(tc_buffer *out, const char *text) {
     tc_buffer_puts(out, "\"");
     for (const char *c = text; *c != '\0'; c++) {
         unsigned char byte = (unsigned char)*c;
+        size_t length = utf8_length(c);
         if (byte == '"' || byte == '\\')
             tc_buffer_printf(out, "\\%c", byte);
         else if (byte == '\n')
@@ -26,8 +42,11 @@ static void add_string(tc_buffer *out, const char *text) {
             tc_buffer_puts(out, "\\t");
         else if (byte < 0x20 || byte == 0x7f)
             tc_buffer_printf(out, "\\u%04x", byte);
+        else if (length == 0)
+            tc_buffer_puts(out, "\\ufffd");
         else
-            tc_buffer_add(out, c, 1);
+            tc_buffer_add(out, c, length);
+        c += length > 1 ? length - 1 : 0;
     }
     tc_buffer_puts(out, "\"");
 }
@@ -61,7 +80,7 @@ static void begin(tc_json *json, const char *key) {
     }
 }
 
-static void open(tc_json *json, const char *key, const char *bracket) {
+static void open_bracket(tc_json *json, const char *key, const char *bracket) {
     begin(json, key);
     tc_buffer_puts(json->out, bracket);
     if (json->depth + 1 >= sizeof json->has_items / sizeof json->has_items[0])
@@ -69,7 +88,7 @@ static void open(tc_json *json, const char *key, const char *bracket) {
     json->has_items[++json->depth] = false;
 }
 
-static void close(tc_json *json, const char *bracket) {
+static void close_bracket(tc_json *json, const char *bracket) {
     bool had_items = json->has_items[json->depth--];
     if (had_items)
         new_line(json);
@@ -78,10 +97,10 @@ static void close(tc_json *json, const char *bracket) {
         tc_buffer_puts(json->out, "\n");
 }
 
-void tc_json_open_object(tc_json *json, const char *key) { open(json, key, "{"); }
-void tc_json_close_object(tc_json *json) { close(json, "}"); }
-void tc_json_open_array(tc_json *json, const char *key) { open(json, key, "["); }
-void tc_json_close_array(tc_json *json) { close(json, "]"); }
+void tc_json_open_object(tc_json *json, const char *key) { open_bracket(json, key, "{"); }
+void tc_json_close_object(tc_json *json) { close_bracket(json, "}"); }
+void tc_json_open_array(tc_json *json, const char *key) { open_bracket(json, key, "["); }
+void tc_json_close_array(tc_json *json) { close_bracket(json, "]"); }
 
 void tc_json_string(tc_json *json, const char *key, const char *value) {
     begin(json, key);

@@ -1,6 +1,6 @@
 /* Writes JSON into a buffer: commas, indentation and escapes are its business.
  * A key is NULL inside an array. Numbers are written with the fewest digits that read back to the same double;
- * infinities and NaN, which JSON lacks, become null. */
+ * infinities and NaN, which JSON lacks, become null. Bytes that are not UTF-8 become the replacement character. */
 #ifndef TC_BASE_JSON_H
 #define TC_BASE_JSON_H
 

@@ -183,7 +183,7 @@ static void check_whole(parser *p) {
     size_t count = p->arguments->operand_count;
     if (count < usage->least_operands && !p->wrong)
         complain(p, "missing ", usage->operands, tc_arena_format(p->arena, "; see tacit help %s", usage->name));
-    if (count > usage->most_operands)
+    if (count > usage->most_operands && !p->wrong)
         complain(p, "unexpected argument '", p->arguments->operands[usage->most_operands], "'");
 }
 

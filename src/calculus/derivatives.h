@@ -1,6 +1,7 @@
 /* All first and second derivatives of a model, as nodes of its DAG, found once by automatic differentiation of the
  * DAG itself (reverse mode, sparse). A derivative that does not appear is zero by structure; one whose node does not
- * depend on states (has_state false) is constant by structure. */
+ * depend on states (has_state false) is constant by structure. TC_INSIDE, the second derivative of huber, counts as
+ * locally constant: what it jumps by is not a function. */
 #ifndef TC_CALCULUS_DERIVATIVES_H
 #define TC_CALCULUS_DERIVATIVES_H
 

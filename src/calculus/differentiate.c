@@ -75,7 +75,8 @@ static void collect(tc_differentiator *d, tc_expr root, tc_op op, uint64_t last_
         for (size_t i = 0; i < operands; i++)
             meet(d, tc_operand(d->dag, e, i));
     }
-    qsort(d->met, d->met_count, sizeof *d->met, by_number);
+    if (d->met_count > 1)
+        qsort(d->met, d->met_count, sizeof *d->met, by_number);
     for (size_t i = 0; i < d->met_count; i++) {
         tc_expr e = d->met[i];
         bool useful = is_wanted(&d->dag->nodes[e], op, last_rank);

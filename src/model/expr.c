@@ -95,8 +95,10 @@ static void grow_table(tc_dag *dag) {
     size_t size = dag->table_size * 2;
     tc_expr *table = TC_NEW(dag->arena, tc_expr, size);
     memset(table, 0xff, size * sizeof *table);
-    for (size_t e = 0; e < dag->count; e++)
-        place(table, size, hash_node(&dag->nodes[e], dag->arguments + dag->nodes[e].a), (tc_expr)e);
+    for (size_t e = 0; e < dag->count; e++) {
+        const tc_node *n = &dag->nodes[e];
+        place(table, size, hash_node(n, is_nary((tc_op)n->op) ? dag->arguments + n->a : NULL), (tc_expr)e);
+    }
     dag->table = table;
     dag->table_size = size;
 }

@@ -47,6 +47,24 @@ static void strings_are_escaped(void **state) {
     assert_string_equal(tc_buffer_text(&out), "\"a\\\"b\\\\c\\nd\\te\\u0001\\u007f\"");
 }
 
+static void bytes_that_are_not_utf8_are_replaced(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
+        {"caf\xe9", "\"caf\\ufffd\""},
+        {"\xc3", "\"\\ufffd\""},
+        {"\xc0\xaf", "\"\\ufffd\\ufffd\""},
+        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},
+        {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        tc_buffer one = tc_buffer_new(arena, 1000);
+        tc_json json = tc_json_new(&one);
+        tc_json_string(&json, NULL, texts[i][0]);
+        assert_string_equal(tc_buffer_text(&one), texts[i][1]);
+    }
+}
+
 static void what_is_not_a_number_becomes_null(void **state) {
     (void)state;
     tc_json json = tc_json_new(&out);
@@ -108,6 +126,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(commas_and_indentation_come_by_themselves, begin, end),
         cmocka_unit_test_setup_teardown(strings_are_escaped, begin, end),
+        cmocka_unit_test_setup_teardown(bytes_that_are_not_utf8_are_replaced, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_a_number_becomes_null, begin, end),
         cmocka_unit_test_setup_teardown(every_double_reads_back_the_same, begin, end),
         cmocka_unit_test_setup_teardown(nesting_beyond_the_limit_escapes, begin, end),

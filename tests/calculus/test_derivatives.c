@@ -148,13 +148,13 @@ static void logsumexp_counts_a_repeated_argument_twice(void **state) {
 static void the_power_rule_is_exact_where_the_exponent_less_one_is_not_a_double(void **state) {
     (void)state;
     /* 0.1 - 1 is not a double: the derivative must still be that of a^0.1 with the double 0.1. */
-    double exponents[] = {0.1, -0.1, 1e-20, 0.3, -2.7, 1.5, 2.5, 0x1p40};
+    double exponents[] = {0.1, -0.1, 1e-20, 0.3, -2.7, 1.5, 2.5};
     for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
         double p = exponents[i];
         tc_expr *leaves, *partials;
         assert_int_equal(tc_gradient(arena, dag, tc_pow(dag, x(0), p), TC_STATE, &leaves, &partials), 1);
         tc_tape *tape = tc_tape_new(arena, dag, partials, 1);
-        long double at = 1 + 0x1p-38L, result;
+        long double at = 1e12L, result; /* large: a^(1e-17) differs from 1 */
         long double *work = TC_NEW(arena, long double, tc_tape_work(tape));
         const long double *row = &at;
         tc_tape_eval_long(tape, &(tc_long_inputs){.state = &row}, 1, work, (long double *const[]){&result});

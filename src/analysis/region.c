@@ -1,0 +1,107 @@
+#include "analysis/region.h"
+
+tc_batch *tc_batch_new(tc_arena *arena, const tc_family *family) {
+    tc_batch *batch = TC_NEW(arena, tc_batch, 1);
+    batch->family = family;
+    batch->state = TC_NEW(arena, tc_interval, family->dim *TC_LANES);
+    batch->data = TC_NEW(arena, tc_interval, family->column_count *TC_LANES);
+    batch->state_at = TC_NEW(arena, const tc_interval *, family->dim);
+    batch->data_at = TC_NEW(arena, const tc_interval *, family->column_count);
+    for (size_t c = 0; c < family->dim; c++)
+        batch->state_at[c] = batch->state + c * TC_LANES;
+    for (size_t d = 0; d < family->column_count; d++)
+        batch->data_at[d] = batch->data + d * TC_LANES;
+    batch->inputs = (tc_interval_inputs){.state = batch->state_at, .data = batch->data_at};
+    return batch;
+}
+
+void tc_batch_load_data(tc_batch *batch) {
+    for (size_t d = 0; d < batch->family->column_count; d++) {
+        const double *values = batch->family->columns[d].values;
+        for (size_t l = 0; l < batch->lanes; l++)
+            batch->data[d * TC_LANES + l] = tc_point(values[batch->members[l]]);
+    }
+}
+
+void tc_batch_load_box(tc_batch *batch) {
+    for (size_t c = 0; c < batch->family->dim; c++) {
+        for (size_t l = 0; l < batch->lanes; l++)
+            batch->state[c * TC_LANES + l] = tc_public_range(batch->family, batch->members[l], c);
+    }
+}
+
+void tc_batch_load_point(tc_batch *batch, const double *x) {
+    for (size_t c = 0; c < batch->family->dim; c++) {
+        for (size_t l = 0; l < batch->lanes; l++)
+            batch->state[c * TC_LANES + l] = tc_point(x[tc_coord_of(batch->family, batch->members[l], c)]);
+    }
+}
+
+static tc_interval column_hull(const double *values, size_t count) {
+    tc_interval hull = tc_point(values[0]);
+    for (size_t k = 1; k < count; k++) {
+        hull.lo = values[k] < hull.lo ? values[k] : hull.lo;
+        hull.hi = values[k] > hull.hi ? values[k] : hull.hi;
+    }
+    return hull;
+}
+
+void tc_batch_load_hull(tc_batch *batch) {
+    const tc_family *family = batch->family;
+    batch->lanes = 1;
+    batch->members[0] = 0;
+    batch->weight[0] = (double)family->count;
+    for (size_t d = 0; d < family->column_count; d++)
+        batch->data[d * TC_LANES] = column_hull(family->columns[d].values, family->count);
+    for (size_t c = 0; c < family->dim; c++) {
+        tc_coef lower = family->lower[c], upper = family->upper[c];
+        batch->state[c * TC_LANES] = (tc_interval){
+            lower.column != NULL ? column_hull(lower.column, family->count).lo : lower.value,
+            upper.column != NULL ? column_hull(upper.column, family->count).hi : upper.value,
+        };
+    }
+}
+
+void tc_batch_load_member(tc_batch *batch, size_t member) {
+    batch->lanes = 1;
+    batch->members[0] = member;
+    batch->weight[0] = 1;
+    tc_batch_load_data(batch);
+    tc_batch_load_box(batch);
+}
+
+bool tc_same_boxes(const tc_family *family) {
+    for (size_t c = 0; c < family->dim; c++) {
+        if (family->lower[c].column != NULL || family->upper[c].column != NULL)
+            return false;
+    }
+    return true;
+}
+
+typedef double (*pick)(tc_interval range);
+static double pick_lower(tc_interval range) { return range.lo; }
+static double pick_upper(tc_interval range) { return range.hi; }
+static double pick_middle(tc_interval range) {
+    double middle = range.lo / 2 + range.hi / 2;
+    return middle < range.lo ? range.lo : middle > range.hi ? range.hi : middle;
+}
+
+static void fill(const tc_model *model, double *x, pick choose) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++) {
+            for (size_t k = 0; k < family->count; k++)
+                x[tc_coord_of(family, k, c)] = choose(tc_public_range(family, k, c));
+        }
+    }
+}
+
+void tc_fill_lower(const tc_model *model, double *x) { fill(model, x, pick_lower); }
+void tc_fill_upper(const tc_model *model, double *x) { fill(model, x, pick_upper); }
+void tc_fill_middle(const tc_model *model, double *x) { fill(model, x, pick_middle); }
+
+tc_interval tc_coord_range(const tc_model *model, size_t coord) {
+    const tc_family *family = tc_family_of_coord(model, coord);
+    size_t offset = coord - family->first_coord;
+    return tc_public_range(family, offset % family->count, offset / family->count);
+}

@@ -1,0 +1,120 @@
+#include "analysis/analysis.h"
+#include "analysis/duality.h"
+#include "analysis/findings.h"
+#include "analysis/judge.h"
+#include "analysis/lipschitz.h"
+#include "analysis/sets.h"
+#include "analysis/warnings.h"
+
+enum { ROWS_LIMIT = 1000 };
+
+static void set_rows(tc_analysis *a, tc_arena *arena, size_t limit) {
+    const tc_model *model = a->model;
+    a->by_family = model->agent_count > limit;
+    a->agent_rows = a->by_family ? model->family_count : model->agent_count;
+    a->agents = TC_NEW(arena, tc_agent_constants, a->agent_rows + 1);
+    size_t row = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t k = 0; k < (a->by_family ? 1 : family->count); k++)
+            a->agents[row++] = (tc_agent_constants){.family = family, .member = k,
+                                                    .agents = a->by_family ? family->count : 1};
+    }
+}
+
+/* Inputs of the outer functions over the whole box. */
+static void outer_ranges(tc_streams *s, tc_arena *arena, tc_interval **coords, tc_interval **sums) {
+    *sums = TC_NEW(arena, tc_interval, s->model->sum_count + 1);
+    tc_streams_sums(s, NULL, *sums);
+    *coords = s->has_coords ? TC_NEW(arena, tc_interval, s->model->state_count) : NULL;
+    for (size_t i = 0; i < s->derivatives->input_count; i++) {
+        const tc_outer_input *input = &s->derivatives->inputs[i];
+        if (input->op == TC_COORD)
+            (*coords)[input->index] = tc_coord_range(s->model, input->index);
+    }
+}
+
+static void judge_functions(tc_analysis *a, tc_arena *arena, tc_model *model, tc_streams *streams,
+                            const tc_derivatives *derivatives, const tc_monitor *monitor) {
+    tc_prover *prover = tc_prover_new(arena, model);
+    if (model->role == TC_ROLE_CLOUD)
+        a->objectives = (tc_assumption){.verdict = TC_ELSEWHERE};
+    else
+        tc_judge_objectives(prover, &a->objectives, monitor);
+    if (model->role == TC_ROLE_AGENT) {
+        a->constraints = (tc_assumption){.verdict = TC_ELSEWHERE};
+    } else {
+        tc_interval *coords, *sums;
+        outer_ranges(streams, arena, &coords, &sums);
+        tc_judge_constraints(prover, derivatives, coords, sums, &a->constraints, monitor);
+    }
+}
+
+static void measure(tc_analysis *a, tc_arena *arena, const tc_derivatives *derivatives, tc_streams *streams,
+                    const tc_monitor *monitor) {
+    const tc_model *model = a->model;
+    double *vertex = TC_NEW(arena, double, model->state_count + 1);
+    tc_fill_upper(model, vertex);
+    tc_lipschitz_constraints(streams, a->g, vertex);
+    tc_lipschitz_jacobian(streams, a->agents, a->agent_rows, a->by_family, vertex);
+    tc_lipschitz_objectives(arena, model, derivatives, a->agents, a->agent_rows, a->by_family, monitor);
+    a->rows = TC_NEW(arena, tc_constancy, model->constraint_count + 1);
+    tc_count_constancy(model, derivatives, a->rows, &a->total);
+}
+
+static const char *summary(const tc_assumption *assumption, const char *yes, const char *no, const char *elsewhere) {
+    switch (assumption->verdict) {
+    case TC_HOLDS:
+        return yes;
+    case TC_ELSEWHERE:
+        return elsewhere;
+    case TC_FAILS:
+    case TC_UNPROVED:
+        return no;
+    }
+    return no;
+}
+
+static void summarise(tc_analysis *a) {
+    bool lone = a->model->role == TC_ROLE_AGENT;
+    a->objectives.summary = summary(&a->objectives, "every f_i is convex and C1", "some f_i is not proved convex and C1",
+                                    "held by the agents");
+    a->sets.summary = summary(&a->sets, "every X_i is non-empty, compact and convex", "some X_i is empty or not judged",
+                              "held by the agents");
+    a->constraints.summary = summary(&a->constraints,
+                                     a->model->constraint_count == 0 ? "there are no constraints"
+                                                                     : "g is convex and C1 on the public box",
+                                     "g is not proved convex and C1 on the public box", "held by the cloud");
+    if (a->slater.summary == NULL)
+        a->slater.summary = summary(&a->slater, "a point satisfies every constraint strictly",
+                                    "no point is known to satisfy every constraint strictly",
+                                    lone ? "held by the cloud" : "held by the agents");
+}
+
+tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
+                             const tc_analysis_options *options, const tc_monitor *monitor) {
+    static const tc_analysis_options defaults;
+    options = options != NULL ? options : &defaults;
+    tc_analysis *a = TC_NEW(arena, tc_analysis, 1);
+    a->model = model;
+    a->print_all_points = options->print_all_points;
+    set_rows(a, arena, options->rows_limit != 0 ? options->rows_limit : ROWS_LIMIT);
+    tc_streams *streams = tc_streams_new(arena, model, derivatives, monitor);
+    judge_functions(a, arena, model, streams, derivatives, monitor);
+    if (model->role == TC_ROLE_CLOUD)
+        a->sets = (tc_assumption){.verdict = TC_ELSEWHERE};
+    else
+        tc_judge_sets(arena, model, &a->sets, monitor);
+    measure(a, arena, derivatives, streams, monitor);
+    tc_judge_slater(a, arena, streams, derivatives, options->skip_private, monitor);
+    summarise(a);
+    tc_collect_warnings(a, arena);
+    a->interrupted = tc_interrupted(monitor);
+    return a;
+}
+
+static bool passes(const tc_assumption *a) { return a->verdict == TC_HOLDS || a->verdict == TC_ELSEWHERE; }
+
+bool tc_analysis_holds(const tc_analysis *a) {
+    return passes(&a->objectives) && passes(&a->sets) && passes(&a->constraints) && passes(&a->slater);
+}

@@ -1,0 +1,60 @@
+#include "calculus/tape_code.h"
+
+#define NUMBER tc_interval
+#define INPUTS tc_interval_inputs
+#define EVALUATE tc_tape_enclose
+#define DATA_ROWS_ARE_NUMBERS
+#define FROM_DATA(x) (x)
+#define FROM_DOUBLE(x) tc_point(x)
+#define ADD(x, y) tc_iadd((x), (y))
+#define SUB(x, y) tc_isub((x), (y))
+#define MUL(x, y) tc_imul((x), (y))
+#define DIV(x, y) tc_idiv((x), (y))
+#define NEGATE(x) tc_ineg(x)
+#define SQUARE(x) tc_isquare(x)
+#define POWER_WHOLE(x, n) tc_ipowi((x), (n))
+#define POWER_REAL(x, p) tc_ipowr((x), (p))
+#define EXP(x) tc_iexp(x)
+#define LOG(x) tc_ilog(x)
+#define SQRT(x) tc_isqrt(x)
+#define HUBER(x, y) tc_ihuber((x), (y))
+#define CLAMP(x, y) tc_iclamp((x), (y))
+#define INSIDE(x, y) tc_iinside((x), (y))
+#define LSE(arguments, count) tc_ilse((arguments), (count))
+#define SOFTMAX(arguments, count, index) tc_isoftmax((arguments), (count), (index))
+
+#include "calculus/evaluate.inc.h"
+
+static tc_interval enclose_leaf(const tc_node *n, const tc_interval_inputs *inputs) {
+    if (n->op == TC_DATA)
+        return inputs->data[n->u.index][0];
+    if (n->op == TC_STATE)
+        return inputs->state[n->u.index][0];
+    if (n->op == TC_COORD)
+        return inputs->coords[n->u.index];
+    if (n->op == TC_SUM)
+        return inputs->sums[n->u.index];
+    return tc_point(n->u.value);
+}
+
+static tc_interval enclose_node(const tc_dag *dag, tc_expr e, const tc_interval_inputs *inputs,
+                                const tc_interval *enclosures) {
+    const tc_node *n = &dag->nodes[e];
+    if (n->op == TC_LSE)
+        return tc_ilse_among(enclosures, dag->arguments + n->a, n->b);
+    if (n->op == TC_SOFTMAX)
+        return tc_isoftmax_among(enclosures, dag->arguments + n->a, n->b, (size_t)n->u.index);
+    size_t operands = tc_operand_count(dag, e);
+    if (operands == 0)
+        return enclose_leaf(n, inputs);
+    tc_instruction instruction = {.op = n->op, .u.index = n->u.index};
+    tc_interval result;
+    run_scalar(&instruction, 1, &result, &enclosures[n->a], &enclosures[operands > 1 ? n->b : n->a]);
+    return result;
+}
+
+void tc_enclose_nodes(const tc_dag *dag, const tc_expr *nodes, size_t count, const tc_interval_inputs *inputs,
+                      tc_interval *enclosures) {
+    for (size_t i = 0; i < count; i++)
+        enclosures[nodes[i]] = enclose_node(dag, nodes[i], inputs, enclosures);
+}

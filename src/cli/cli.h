@@ -1,0 +1,39 @@
+/* The command line: a table of commands, each a usage (options as data) and a function. */
+#ifndef TC_CLI_CLI_H
+#define TC_CLI_CLI_H
+
+#include "base/monitor.h"
+#include "base/options.h"
+#include "model/model.h"
+
+typedef struct tc_cli {
+    tc_arena *arena;    /* of this run; an escape is set */
+    tc_buffer output;   /* printed on standard output when the command is done */
+    tc_buffer messages; /* printed on standard error then */
+    tc_monitor monitor;
+} tc_cli;
+
+typedef struct tc_command {
+    tc_usage usage;
+    /* *answer: whether the answer is yes (exit code 0) or no (1); true before the call. */
+    tc_status (*run)(tc_cli *cli, const tc_arguments *arguments, bool *answer);
+} tc_command;
+
+extern const tc_command tc_command_check, tc_command_solve, tc_command_split, tc_command_help;
+extern const tc_command *const tc_commands[];
+extern const size_t tc_command_count;
+
+/* The whole program; returns the exit code. */
+int tc_cli_main(int argc, char *const *argv);
+
+/* Looks a command up; where there is none, NULL and a message with a suggestion. */
+const tc_command *tc_command_find(tc_cli *cli, const char *name);
+
+/* The page of `tacit --help`, and man pages ("tacit" itself where command is NULL). */
+void tc_program_help(tc_buffer *out);
+void tc_program_man(const tc_command *command, tc_buffer *out);
+
+/* Loads a problem; messages go to cli->messages. */
+tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) TC_MUST_USE;
+
+#endif

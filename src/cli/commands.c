@@ -1,0 +1,108 @@
+#include "cli/cli.h"
+
+#include "base/suggest.h"
+#include "cli/terminal.h"
+#include "model/load.h"
+
+#include <tacit/tacit.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const size_t output_limit = (size_t)1 << 36;
+
+const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve, &tc_command_split, &tc_command_help};
+const size_t tc_command_count = sizeof tc_commands / sizeof tc_commands[0];
+
+const tc_command *tc_command_find(tc_cli *cli, const char *name) {
+    const char **names = TC_NEW(cli->arena, const char *, tc_command_count);
+    for (size_t i = 0; i < tc_command_count; i++) {
+        names[i] = tc_commands[i]->usage.name;
+        if (strcmp(names[i], name) == 0)
+            return tc_commands[i];
+    }
+    const char *near = tc_suggest(name, names, tc_command_count);
+    tc_buffer_printf(&cli->messages, "tacit: there is no command '%s'; ", name);
+    tc_buffer_puts(&cli->messages, near == NULL ? "tacit --help lists them\n"
+                                                : tc_arena_format(cli->arena, "did you mean '%s'?\n", near));
+    return NULL;
+}
+
+tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) {
+    return tc_model_load(cli->arena, path, &cli->monitor, &cli->messages, model);
+}
+
+static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, char *const *argv, bool *answer) {
+    tc_arguments arguments;
+    tc_status status = tc_options_parse(cli->arena, &command->usage, argc, argv, &cli->messages, &arguments);
+    if (status != TC_OK)
+        return status;
+    if (arguments.help) {
+        tc_options_help(&command->usage, &cli->output);
+        return TC_OK;
+    }
+    return command->run(cli, &arguments, answer);
+}
+
+static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *answer) {
+    const char *first = argc > 1 ? argv[1] : NULL;
+    if (first == NULL) {
+        tc_buffer_puts(&cli->messages, "tacit: which command? tacit --help lists them\n");
+        return TC_BAD_USAGE;
+    }
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
+        tc_program_help(&cli->output);
+        return TC_OK;
+    }
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
+        tc_buffer_printf(&cli->output, "tacit %s\n", tacit_version());
+        return TC_OK;
+    }
+    if (first[0] == '-') {
+        tc_buffer_printf(&cli->messages, "tacit: there is no option %s before a command; tacit --help\n", first);
+        return TC_BAD_USAGE;
+    }
+    const tc_command *command = tc_command_find(cli, first);
+    return command == NULL ? TC_BAD_USAGE : run_command(cli, command, argc - 2, argv + 2, answer);
+}
+
+/* Standard error first: what was wrong stands above what was found. */
+static tc_status print_all(tc_cli *cli, tc_status status) {
+    if (cli->messages.length > 0)
+        (void)fputs(cli->messages.text, stderr);
+    else if (status != TC_OK)
+        (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
+    size_t written = cli->output.length == 0 ? 0 : fwrite(cli->output.text, 1, cli->output.length, stdout);
+    if (fflush(stdout) == 0 && written == cli->output.length)
+        return status;
+    (void)fputs("tacit: standard output cannot be written\n", stderr);
+    return TC_CANNOT_WRITE;
+}
+
+static int run_in(tc_cli *cli, int argc, char *const *argv) {
+    tc_escape escape;
+    bool answer = true;
+    tc_status status = TC_TRY(cli->arena, &escape);
+    if (status == TC_OK)
+        status = run_program(cli, argc, argv, &answer);
+    else
+        cli->output.length = 0; /* half an answer is none */
+    tc_escape_end(cli->arena, &escape);
+    tc_terminal_end();
+    status = print_all(cli, status);
+    return status != TC_OK ? tc_status_exit_code(status) : answer ? 0 : 1;
+}
+
+int tc_cli_main(int argc, char *const *argv) {
+    tc_cli cli = {.arena = tc_arena_new(0)};
+    if (cli.arena == NULL) {
+        (void)fprintf(stderr, "tacit: %s\n", tc_status_text(TC_NO_MEMORY));
+        return tc_status_exit_code(TC_NO_MEMORY);
+    }
+    cli.output = tc_buffer_new(cli.arena, output_limit);
+    cli.messages = tc_buffer_new(cli.arena, 1 << 20);
+    tc_terminal_begin(&cli.monitor);
+    int code = run_in(&cli, argc, argv);
+    tc_arena_free(cli.arena);
+    return code;
+}

@@ -1,0 +1,75 @@
+/* Numbers from CSV files (RFC 4180: commas, quotes doubled inside quotes, CRLF or LF), read in blocks, so that a file
+ * of any size needs memory for its numbers alone. */
+#ifndef TC_MODEL_CSV_H
+#define TC_MODEL_CSV_H
+
+#include "base/monitor.h"
+#include "model/diagnose.h"
+
+typedef struct tc_csv_source {
+    const char *path; /* as shown and opened */
+    tc_span span;     /* where the problem file names it */
+    const char *text; /* not NULL: read this instead of the file */
+    size_t length;
+    const tc_monitor *monitor;
+} tc_csv_source;
+
+typedef struct tc_table_column {
+    const char *name;
+    size_t first;   /* into values */
+    size_t length;  /* components; 1 for a plain column */
+    bool is_vector; /* made of name_1 .. name_n */
+} tc_table_column;
+
+typedef struct tc_table {
+    const char *path;
+    size_t rows;
+    tc_table_column *columns;
+    size_t column_count;
+    double **values;          /* by physical column, rows each */
+    size_t value_count;
+    const char **names;       /* the text column `name`: rows of them, all different; or NULL */
+} tc_table;
+
+/* A table with a header. NULL after a reported error. */
+tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source);
+
+/* A matrix without a header, row by row. false after a reported error. */
+bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, double **numbers,
+                   size_t *rows, size_t *columns);
+
+/* ---- between csv.c and table.c ---- */
+
+typedef struct tc_csv {
+    tc_arena *arena;
+    tc_diagnostics *diagnostics;
+    const tc_csv_source *source;
+    struct tc_csv_file *file; /* NULL: from memory */
+    char *buffer;
+    size_t capacity, start, end;
+    bool at_end;
+    size_t most_lines; /* newlines in the file, and one */
+    size_t bytes;
+    /* the record read last */
+    const char *record;
+    size_t length;
+    size_t line;      /* its first line, 1-based */
+    size_t next_line;
+    size_t blank_line; /* an empty line was met here; 0 for none */
+    const char *at;    /* the next field */
+    bool fields_left;
+    bool failed;
+} tc_csv;
+
+/* false after a reported error. */
+bool tc_csv_open(tc_csv *csv);
+void tc_csv_close(tc_csv *csv);
+/* The next record that is not empty; false at the end or after an error (csv->failed). */
+bool tc_csv_next(tc_csv *csv);
+/* The next field of the record, without quotes; text is good until the next call. */
+bool tc_csv_field(tc_csv *csv, const char **text, size_t *length);
+/* The next field as a number; column names it in messages. */
+bool tc_csv_number(tc_csv *csv, size_t column, const char *column_name, double *value);
+void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *format, ...) TC_PRINTF(4, 5);
+
+#endif

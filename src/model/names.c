@@ -1,0 +1,433 @@
+/* What a name means, and when it is found out. */
+#include "model/elaborate.h"
+
+#include <string.h>
+
+enum { DEEPEST_CHAIN = 1500 };
+
+/* ---- definitions ------------------------------------------------------------------------------------------------ */
+
+static void already_defined(tc_elaborator *elaborator, const tc_name *name, tc_span again, tc_span before) {
+    tc_error(elaborator->diagnostics, again, "'%s' is defined twice", name->text);
+    tc_note(elaborator->diagnostics, before, "'%s' was first defined here", name->text);
+}
+
+static void collect_locals(tc_elaborator *elaborator, tc_block *block) {
+    for (tc_statement *s = block->statement->block; s != NULL; s = s->next) {
+        if (s->kind != TC_STATEMENT_PARAM && s->kind != TC_STATEMENT_STATE)
+            continue;
+        bool again = false;
+        for (size_t i = 0; i < block->local_count && !again; i++) {
+            again = block->locals[i].name == s->name;
+            if (again)
+                already_defined(elaborator, s->name, s->name_span, block->locals[i].statement->name_span);
+        }
+        tc_local local = {.name = s->name, .statement = s};
+        if (!again)
+            TC_PUSH(elaborator->arena, block->locals, block->local_count, local);
+    }
+}
+
+static void define(tc_elaborator *elaborator, tc_statement *statement, tc_definition_kind kind, tc_definition ***next) {
+    if (statement->name->global != NULL) {
+        already_defined(elaborator, statement->name, statement->name_span,
+                        statement->name->global->statement->name_span);
+        return;
+    }
+    tc_definition *definition = TC_NEW(elaborator->arena, tc_definition, 1);
+    *definition = (tc_definition){.kind = kind, .name = statement->name, .statement = statement};
+    statement->name->global = definition;
+    **next = definition;
+    *next = &definition->next;
+    if (kind == TC_DEFINES_FAMILY) {
+        tc_block *block = &elaborator->blocks[elaborator->model->family_count];
+        *block = (tc_block){.definition = definition, .statement = statement, .index_column = SIZE_MAX};
+        block->number = (uint32_t)elaborator->model->family_count++;
+        definition->block = block;
+        collect_locals(elaborator, block);
+    }
+}
+
+void tc_collect_definitions(tc_elaborator *elaborator) {
+    size_t families = 0;
+    for (const tc_statement *s = elaborator->syntax->first; s != NULL; s = s->next)
+        families += s->kind == TC_STATEMENT_AGENTS;
+    elaborator->blocks = TC_NEW(elaborator->arena, tc_block, families + 1);
+    elaborator->model->families = TC_NEW(elaborator->arena, tc_family, families + 1);
+    tc_definition **next = &elaborator->definitions;
+    for (tc_statement *s = elaborator->syntax->first; s != NULL; s = s->next) {
+        if (s->kind == TC_STATEMENT_PARAM)
+            define(elaborator, s, TC_DEFINES_PARAM, &next);
+        else if (s->kind == TC_STATEMENT_DATA)
+            define(elaborator, s, TC_DEFINES_DATA, &next);
+        else if (s->kind == TC_STATEMENT_AGENTS)
+            define(elaborator, s, TC_DEFINES_FAMILY, &next);
+        else if (s->kind == TC_STATEMENT_CONSTRAINT)
+            define(elaborator, s, TC_DEFINES_CONSTRAINT, &next);
+    }
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+/* A data file's path: as written when absolute, else beside the problem file. */
+static tc_csv_source csv_source(tc_elaborator *elaborator, const tc_statement *statement) {
+    const char *problem = elaborator->model->source.path;
+    const char *slash = strrchr(problem, '/');
+    tc_csv_source source = {.path = statement->path, .span = statement->path_span, .monitor = elaborator->monitor};
+    if (statement->path[0] != '/' && slash != NULL)
+        source.path = tc_arena_format(elaborator->arena, "%.*s%s", (int)(slash - problem + 1), problem, statement->path);
+    if (elaborator->limits->no_files) {
+        /* A small stand-in, so that what follows can be tried without files. */
+        source.text = statement->kind == TC_STATEMENT_DATA ? "a,b,c_1,c_2\n1,2,3,4\n5,6,7,8\n" : "1,2\n3,4\n";
+        source.length = strlen(source.text);
+    }
+    return source;
+}
+
+static void load_data(tc_elaborator *elaborator, tc_definition *definition) {
+    const tc_statement *statement = definition->statement;
+    tc_csv_source source = csv_source(elaborator, statement);
+    tc_table *table = definition->table = tc_csv_table(elaborator->arena, elaborator->diagnostics, &source);
+    if (table == NULL)
+        return;
+    definition->columns = TC_NEW(elaborator->arena, tc_name *, table->column_count);
+    definition->secrets = TC_NEW(elaborator->arena, tc_secret *, table->column_count);
+    const char **names = TC_NEW(elaborator->arena, const char *, table->column_count);
+    for (size_t c = 0; c < table->column_count; c++) {
+        names[c] = table->columns[c].name;
+        definition->columns[c] = tc_name_of(elaborator->arena, elaborator->syntax, names[c], strlen(names[c]));
+        tc_secret *secret = TC_NEW(elaborator->arena, tc_secret, 1);
+        *secret = (tc_secret){.name = names[c], .data = definition->name->text, .span = statement->span};
+        definition->secrets[c] = secret;
+    }
+    for (size_t w = 0; w < statement->word_count; w++) {
+        bool found = table->names != NULL && strcmp(statement->words[w].name->text, "name") == 0;
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (definition->columns[c] == statement->words[w].name) {
+                definition->secrets[c] = NULL;
+                found = true;
+            }
+        }
+        if (!found)
+            tc_error(elaborator->diagnostics, statement->words[w].span, "'%s' has no column '%s'%s", table->path,
+                     statement->words[w].name->text,
+                     tc_did_you_mean(elaborator->arena, statement->words[w].name->text, names, table->column_count));
+    }
+}
+
+static tc_value load_matrix(tc_elaborator *elaborator, const tc_statement *statement) {
+    tc_csv_source source = csv_source(elaborator, statement);
+    double *numbers;
+    size_t rows, columns;
+    if (!tc_csv_matrix(elaborator->arena, elaborator->diagnostics, &source, &numbers, &rows, &columns))
+        return tc_value_broken();
+    if (rows == 1 && columns == 1)
+        return tc_value_number(numbers[0]);
+    if (rows == 1 || columns == 1)
+        return tc_value_numbers(numbers, 1, rows * columns, 1);
+    return tc_value_numbers(numbers, 2, rows, columns);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------------------- */
+
+/* Gives the value its label: private where declared so, and never public where private data flowed in. */
+static void label(tc_elaborator *elaborator, const tc_statement *statement, tc_value *value) {
+    if (statement->is_private) {
+        tc_secret *secret = TC_NEW(elaborator->arena, tc_secret, 1);
+        *secret = (tc_secret){.name = statement->name->text, .span = statement->span};
+        value->secret = secret;
+    } else if (value->secret != NULL) {
+        (void)tc_must_be_public(elaborator, value, statement->value->span,
+                                "a 'param' without 'private' before it");
+        *value = tc_value_broken();
+    }
+}
+
+static tc_value elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement) {
+    const char *before = elaborator->no_states;
+    elaborator->no_states = "a parameter is a constant";
+    tc_value value = statement->value != NULL ? tc_elaborate_tree(elaborator, scope, statement->value)
+                                              : load_matrix(elaborator, statement);
+    elaborator->no_states = before;
+    if (!value.broken)
+        label(elaborator, statement, &value);
+    return value;
+}
+
+static void report_cycle(tc_elaborator *elaborator, const tc_definition *definition, tc_span used) {
+    tc_buffer path = tc_buffer_new(elaborator->arena, 1 << 20);
+    size_t start = elaborator->busy_count;
+    while (start > 0 && elaborator->busy[start - 1] != definition)
+        start--;
+    for (size_t i = start > 0 ? start - 1 : 0; i < elaborator->busy_count; i++)
+        tc_buffer_printf(&path, "%s -> ", elaborator->busy[i]->name->text);
+    tc_error(elaborator->diagnostics, used, "'%s' is defined by itself: %s%s", definition->name->text,
+             tc_buffer_text(&path), definition->name->text);
+}
+
+void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used) {
+    if (definition->progress == TC_DONE)
+        return;
+    if (definition->progress == TC_BUSY) {
+        report_cycle(elaborator, definition, used);
+        definition->progress = TC_DONE;
+        definition->value = tc_value_broken();
+        return;
+    }
+    if (elaborator->busy_count >= DEEPEST_CHAIN) {
+        tc_error(elaborator->diagnostics, used, "more than %d definitions wait for one another here; define what is "
+                 "used before its use", DEEPEST_CHAIN);
+        tc_raise(elaborator->arena, TC_BAD_PROBLEM);
+    }
+    definition->progress = TC_BUSY;
+    TC_PUSH(elaborator->arena, elaborator->busy, elaborator->busy_count, definition);
+    if (definition->kind == TC_DEFINES_PARAM) {
+        tc_value value = elaborate_param(elaborator, NULL, definition->statement);
+        if (definition->progress == TC_BUSY)
+            definition->value = value;
+    } else if (definition->kind == TC_DEFINES_DATA) {
+        load_data(elaborator, definition);
+    } else if (definition->kind == TC_DEFINES_FAMILY) {
+        tc_elaborate_head(elaborator, definition->block, used);
+    }
+    elaborator->busy_count--;
+    definition->progress = TC_DONE;
+}
+
+/* ---- names in blocks -------------------------------------------------------------------------------------------- */
+
+static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
+    if (scope->member != SIZE_MAX)
+        return elaborate_param(elaborator, scope, local->statement);
+    if (local->progress == TC_BUSY) {
+        tc_error(elaborator->diagnostics, span, "'%s' is defined by itself", local->name->text);
+        local->value = tc_value_broken();
+        local->progress = TC_DONE;
+    }
+    if (local->progress == TC_UNSEEN) {
+        local->progress = TC_BUSY;
+        tc_scope own = {.block = scope->block, .member = SIZE_MAX};
+        tc_value value = elaborate_param(elaborator, &own, local->statement);
+        if (local->progress == TC_BUSY)
+            local->value = value;
+        local->progress = TC_DONE;
+    }
+    return local->value;
+}
+
+static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
+    if (elaborator->no_states != NULL) {
+        tc_error(elaborator->diagnostics, span, "the state '%s' cannot be used here: %s", local->name->text,
+                 elaborator->no_states);
+        return tc_value_broken();
+    }
+    if (!scope->block->states_known || scope->block->broken)
+        return tc_value_broken();
+    const tc_family *family = &elaborator->model->families[scope->block->number];
+    const tc_variable *variable = &family->variables[local->variable];
+    if (scope->member == SIZE_MAX && local->progress == TC_DONE)
+        return local->value;
+    tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, variable->length);
+    for (size_t c = 0; c < variable->length; c++) {
+        size_t component = variable->first + c;
+        nodes[c] = scope->member == SIZE_MAX
+                       ? tc_state(elaborator->dag, scope->block->number, component)
+                       : tc_coord(elaborator->dag, tc_coord_of(family, scope->member, component));
+    }
+    tc_value value = variable->is_scalar ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, variable->length, 1);
+    if (scope->member == SIZE_MAX) {
+        local->value = value;
+        local->progress = TC_DONE;
+    }
+    return value;
+}
+
+static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, size_t column) {
+    const tc_definition *data = scope->block->data;
+    const tc_table_column *facts = &data->table->columns[column];
+    tc_value value;
+    if (scope->member != SIZE_MAX) {
+        double *numbers = TC_NEW(elaborator->arena, double, facts->length);
+        for (size_t c = 0; c < facts->length; c++)
+            numbers[c] = data->table->values[facts->first + c][scope->member];
+        value = facts->is_vector ? tc_value_numbers(numbers, 1, facts->length, 1) : tc_value_number(numbers[0]);
+    } else {
+        tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, facts->length);
+        for (size_t c = 0; c < facts->length; c++)
+            nodes[c] = tc_data(elaborator->dag, scope->block->number, facts->first + c, data->secrets[column] != NULL);
+        value = facts->is_vector ? tc_value_nodes(nodes, 1, facts->length, 1) : tc_value_node(nodes[0]);
+    }
+    value.secret = data->secrets[column];
+    return value;
+}
+
+static tc_value member_index(tc_elaborator *elaborator, const tc_scope *scope) {
+    if (scope->member != SIZE_MAX)
+        return tc_value_number((double)scope->member + 1);
+    tc_block *block = scope->block;
+    if (block->index_column == SIZE_MAX) {
+        size_t count = elaborator->model->families[block->number].count;
+        double *values = TC_NEW(elaborator->arena, double, count);
+        for (size_t k = 0; k < count; k++)
+            values[k] = (double)k + 1;
+        tc_expr leaf = tc_new_column(elaborator, block, values, false);
+        block->index_column = (size_t)elaborator->dag->nodes[leaf].u.index;
+    }
+    return tc_value_node(tc_data(elaborator->dag, block->number, block->index_column, false));
+}
+
+tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found) {
+    tc_block *block = scope->block;
+    *found = true;
+    if (block->broken)
+        return tc_value_broken();
+    for (size_t i = 0; i < block->local_count; i++) {
+        if (block->locals[i].name != name)
+            continue;
+        return block->locals[i].statement->kind == TC_STATEMENT_PARAM
+                   ? local_param(elaborator, scope, &block->locals[i], span)
+                   : local_state(elaborator, scope, &block->locals[i], span);
+    }
+    if (name == block->index)
+        return member_index(elaborator, scope);
+    for (size_t c = 0; block->data != NULL && block->data->table != NULL && c < block->data->table->column_count; c++) {
+        if (block->data->columns[c] != name)
+            continue;
+        if (name->global != NULL && name->global->kind == TC_DEFINES_PARAM) {
+            tc_error(elaborator->diagnostics, span, "'%s' is a column of '%s' and also a parameter; rename one",
+                     name->text, block->data->name->text);
+            tc_note(elaborator->diagnostics, name->global->statement->name_span, "the parameter is defined here");
+            return tc_value_broken();
+        }
+        return column_value(elaborator, scope, c);
+    }
+    *found = false;
+    return tc_value_broken();
+}
+
+/* ---- any name --------------------------------------------------------------------------------------------------- */
+
+static void add_block_names(tc_elaborator *elaborator, const tc_block *block, const char ***names, size_t *count) {
+    for (size_t i = 0; i < block->local_count; i++)
+        TC_PUSH(elaborator->arena, *names, *count, block->locals[i].name->text);
+    for (size_t c = 0; block->data != NULL && block->data->table != NULL && c < block->data->table->column_count; c++)
+        TC_PUSH(elaborator->arena, *names, *count, block->data->columns[c]->text);
+    if (block->index != NULL)
+        TC_PUSH(elaborator->arena, *names, *count, block->index->text);
+}
+
+static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_name *name, tc_span span) {
+    const char **names = NULL;
+    size_t count = 0;
+    for (const tc_scope *s = scope; s != NULL; s = s->outer) {
+        if (s->name != NULL)
+            TC_PUSH(elaborator->arena, names, count, s->name->text);
+        else
+            add_block_names(elaborator, s->block, &names, &count);
+    }
+    for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next)
+        TC_PUSH(elaborator->arena, names, count, d->name->text);
+    const char *near = tc_did_you_mean(elaborator->arena, name->text, names, count);
+    const tc_block *owner = NULL;
+    for (size_t b = 0; b < elaborator->model->family_count && near[0] == '\0' && owner == NULL; b++) {
+        for (size_t i = 0; i < elaborator->blocks[b].local_count; i++) {
+            if (elaborator->blocks[b].locals[i].name == name)
+                owner = &elaborator->blocks[b];
+        }
+    }
+    const char *of = owner != NULL ? owner->definition->name->text : "";
+    if (owner != NULL && owner->statement->is_family)
+        near = tc_arena_format(elaborator->arena, "; a name of the family '%s': write sum(%s: %s) or %s[1].%s", of, of,
+                               name->text, of, name->text);
+    else if (owner != NULL)
+        near = tc_arena_format(elaborator->arena, "; a name of the agent '%s': write %s.%s", of, of, name->text);
+    tc_error(elaborator->diagnostics, span, "there is no '%s' here%s", name->text, near);
+}
+
+tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span) {
+    for (const tc_scope *s = scope; s != NULL; s = s->outer) {
+        if (s->name != NULL) {
+            if (s->name == name)
+                return tc_value_number(s->value);
+            continue;
+        }
+        bool found;
+        tc_value value = tc_block_name(elaborator, s, name, span, &found);
+        if (found)
+            return value;
+    }
+    tc_definition *definition = name->global;
+    if (definition == NULL) {
+        unknown_name(elaborator, scope, name, span);
+        return tc_value_broken();
+    }
+    if (definition->kind != TC_DEFINES_PARAM) {
+        static const char *const kinds[] = {"a parameter", "data", "an agent", "a constraint"};
+        tc_error(elaborator->diagnostics, span, "'%s' is %s, not a number or vector%s", name->text,
+                 kinds[definition->kind],
+                 definition->kind == TC_DEFINES_FAMILY
+                     ? tc_arena_format(elaborator->arena, "; name a state of it, as in %s%s.x", name->text,
+                                       definition->statement->is_family ? "[1]" : "")
+                     : "");
+        return tc_value_broken();
+    }
+    tc_need_definition(elaborator, definition, span);
+    return definition->value;
+}
+
+tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span) {
+    if (name->global != NULL && name->global->kind == TC_DEFINES_FAMILY) {
+        tc_need_definition(elaborator, name->global, span);
+        return name->global->block;
+    }
+    const char **names = TC_NEW(elaborator->arena, const char *, elaborator->model->family_count);
+    for (size_t b = 0; b < elaborator->model->family_count; b++)
+        names[b] = elaborator->blocks[b].definition->name->text;
+    tc_error(elaborator->diagnostics, span, "there is no agent or family called '%s'%s", name->text,
+             tc_did_you_mean(elaborator->arena, name->text, names, elaborator->model->family_count));
+    return NULL;
+}
+
+/* agent.name and family[k].name */
+tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    const tc_tree *base = tree->items[0];
+    const tc_tree *agent = base->kind == TC_TREE_INDEX ? base->items[0] : base;
+    if (agent->kind != TC_TREE_NAME || (base->kind == TC_TREE_INDEX && base->count != 2)) {
+        tc_error(elaborator->diagnostics, base->span, "expected an agent before the point, as in depot.x or home[3].x");
+        return tc_value_broken();
+    }
+    tc_block *block = tc_block_named(elaborator, agent->name, agent->span);
+    if (block == NULL || block->broken)
+        return tc_value_broken();
+    bool is_family = block->statement->is_family;
+    if (is_family != (base->kind == TC_TREE_INDEX)) {
+        tc_error(elaborator->diagnostics, base->span,
+                 is_family ? "'%s' is a family: write %s[1].%s for one member, or sum(%s: %s)"
+                           : "'%s' is one agent: write %s.%s",
+                 agent->name->text, agent->name->text, tree->name->text, agent->name->text, tree->name->text);
+        return tc_value_broken();
+    }
+    double member = 1;
+    size_t count = elaborator->model->families[block->number].count;
+    if (is_family && !tc_elaborate_whole(elaborator, scope, base->items[1], "the number of a member", 1, (double)count,
+                                         &member))
+        return tc_value_broken();
+    tc_scope fixed = {.block = block, .member = (size_t)member - 1};
+    bool found;
+    tc_value value = tc_block_name(elaborator, &fixed, tree->name, tree->name_span, &found);
+    if (!found) {
+        const char **names = NULL;
+        size_t name_count = 0;
+        add_block_names(elaborator, block, &names, &name_count);
+        tc_error(elaborator->diagnostics, tree->name_span, "'%s' has no '%s'%s", agent->name->text, tree->name->text,
+                 tc_did_you_mean(elaborator->arena, tree->name->text, names, name_count));
+        return tc_value_broken();
+    }
+    if (!value.broken && tc_general_scope(scope) != NULL && tc_value_has_state(&elaborator->values, &value)) {
+        tc_error(elaborator->diagnostics, tree->span,
+                 "a state of another agent cannot be used inside a block or inside a sum over agents; move it outside "
+                 "of the sum");
+        return tc_value_broken();
+    }
+    return value;
+}

@@ -1,0 +1,311 @@
+/* Tables with a header: columns by name, name_1 .. name_n gathered into vectors, a text column `name`. */
+#include "model/csv.h"
+
+#include "model/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_COLUMNS = 100000, LONGEST_NAME = 80 };
+
+typedef struct header {
+    const char **names;
+    size_t count;
+    size_t text_column; /* the column `name`, or SIZE_MAX */
+} header;
+
+static bool is_identifier(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && (i == 0 || c < '0' || c > '9'))
+            return false;
+    }
+    return length > 0;
+}
+
+/* ---- a set of texts, by open addressing --------------------------------------------------------------------------- */
+
+typedef struct text_set {
+    const char *const *texts;
+    uint32_t *slots; /* number of a text plus one */
+    size_t size;
+} text_set;
+
+static text_set new_set(tc_arena *arena, const char *const *texts, size_t most) {
+    text_set set = {.texts = texts, .size = 16};
+    while (set.size < most * 2)
+        set.size *= 2;
+    set.slots = TC_NEW(arena, uint32_t, set.size);
+    return set;
+}
+
+/* The number of an equal text, or SIZE_MAX after adding this one. */
+static size_t add_to_set(text_set *set, size_t number) {
+    const char *text = set->texts[number];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = text; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    size_t slot = (size_t)(hash ^ (hash >> 29)) & (set->size - 1);
+    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->size - 1)) {
+        if (strcmp(set->texts[set->slots[slot] - 1], text) == 0)
+            return set->slots[slot] - 1;
+    }
+    set->slots[slot] = (uint32_t)number + 1;
+    return SIZE_MAX;
+}
+
+/* ---- header ----------------------------------------------------------------------------------------------------- */
+
+static bool read_header(tc_csv *csv, header *head) {
+    const char *text;
+    size_t length;
+    head->text_column = SIZE_MAX;
+    while (tc_csv_field(csv, &text, &length)) {
+        if (!is_identifier(text, length)) {
+            tc_csv_error(csv, text, length > 0 ? length : 1,
+                         length == 0 ? "a column needs a name"
+                         : memchr(text, ';', length) != NULL
+                             ? "columns are separated by commas, not semicolons"
+                                     : "a column's name is made of letters, digits and underscores, and does not begin "
+                                       "with a digit (the first line of a data file names the columns)");
+            return false;
+        }
+        if (head->count == MOST_COLUMNS) {
+            tc_csv_error(csv, text, length, "more than %d columns", MOST_COLUMNS);
+            return false;
+        }
+        if (length == 4 && memcmp(text, "name", 4) == 0)
+            head->text_column = head->count;
+        const char *name = tc_arena_copy(csv->arena, text, length);
+        TC_PUSH(csv->arena, head->names, head->count, name);
+    }
+    if (csv->failed)
+        return false;
+    text_set set = new_set(csv->arena, head->names, head->count);
+    for (size_t i = 0; i < head->count; i++) {
+        if (add_to_set(&set, i) != SIZE_MAX) {
+            tc_csv_error(csv, csv->record, csv->length, "two columns are called '%s'", head->names[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+typedef struct text_pool {
+    char *text;
+    size_t left;
+} text_pool;
+
+static const char *keep(tc_arena *arena, text_pool *pool, const char *text, size_t length) {
+    if (pool->left <= length) {
+        pool->left = length + 1 > 1 << 16 ? length + 1 : 1 << 16;
+        pool->text = TC_NEW(arena, char, pool->left);
+    }
+    char *copy = pool->text;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    pool->text += length + 1;
+    pool->left -= length + 1;
+    return copy;
+}
+
+/* A name is shown in messages and becomes part of a file's name: printable, short, no quotes, no brackets. */
+static bool good_name(tc_csv *csv, const char *text, size_t length) {
+    const char *problem = length == 0 ? "an agent's name is missing" : length > LONGEST_NAME ? "this name is too long" : NULL;
+    for (size_t i = 0; i < length && problem == NULL; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7f || strchr("\"\\[]", c) != NULL)
+            problem = "an agent's name must not contain quotes, backslashes, brackets or control characters";
+    }
+    if (problem != NULL)
+        tc_csv_error(csv, text, length > 0 ? length : 1, "%s", problem);
+    return problem == NULL;
+}
+
+static bool read_row(tc_csv *csv, const header *head, tc_table *table, text_pool *pool) {
+    for (size_t c = 0; c < head->count; c++) {
+        if (c == head->text_column) {
+            const char *text;
+            size_t length;
+            if (tc_csv_field(csv, &text, &length)) {
+                if (!good_name(csv, text, length))
+                    return false;
+                table->names[table->rows] = keep(csv->arena, pool, text, length);
+                continue;
+            }
+        } else if (tc_csv_number(csv, c, head->names[c], &table->values[c][table->rows])) {
+            continue;
+        }
+        if (!csv->failed)
+            tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu of the %zu columns: '%s' is missing", c,
+                         head->count, head->names[c]);
+        return false;
+    }
+    if (csv->fields_left) {
+        tc_csv_error(csv, csv->at, 1, "this line has more than the %zu columns of the header", head->count);
+        return false;
+    }
+    table->rows++;
+    return true;
+}
+
+static bool names_differ(tc_csv *csv, const tc_table *table) {
+    if (table->names == NULL)
+        return true;
+    text_set set = new_set(csv->arena, table->names, table->rows);
+    for (size_t r = 0; r < table->rows; r++) {
+        size_t other = add_to_set(&set, r);
+        if (other == SIZE_MAX)
+            continue;
+        tc_error_at(csv->diagnostics, (tc_place){.path = csv->source->path, .line = r + 2},
+                    "the name '%s' is given to two agents, in rows %zu and %zu", table->names[r], other + 1, r + 1);
+        return false;
+    }
+    return true;
+}
+
+/* ---- vector columns --------------------------------------------------------------------------------------------- */
+
+/* The stem's length and the number of `stem_7`; 0 where the name is not of this form. */
+static size_t stem_of(const char *name, size_t *number) {
+    size_t length = strlen(name), digits = 0;
+    while (digits < length && name[length - 1 - digits] >= '0' && name[length - 1 - digits] <= '9')
+        digits++;
+    if (digits == 0 || digits > 7 || length - digits < 2 || name[length - digits - 1] != '_' ||
+        name[length - digits] == '0')
+        return 0;
+    *number = 0;
+    for (size_t i = length - digits; i < length; i++)
+        *number = *number * 10 + (size_t)(name[i] - '0');
+    return length - digits - 1;
+}
+
+typedef struct column_group { /* columns that share a stem */
+    const char *stem;
+    size_t count, largest;
+    bool has_first;
+    size_t column; /* in the table, once made */
+} column_group;
+
+static column_group *group_of(column_group *groups, text_set *set, size_t *count, const char *stem) {
+    groups[*count].stem = stem;
+    ((const char **)(uintptr_t)set->texts)[*count] = stem;
+    size_t found = add_to_set(set, *count);
+    if (found != SIZE_MAX)
+        return &groups[found];
+    groups[*count] = (column_group){.stem = stem, .column = SIZE_MAX};
+    return &groups[(*count)++];
+}
+
+static bool check_groups(tc_diagnostics *diagnostics, const tc_csv_source *source, const header *head,
+                         const column_group *groups, size_t group_count) {
+    for (size_t g = 0; g < group_count; g++) {
+        if (!groups[g].has_first)
+            continue;
+        if (groups[g].count != groups[g].largest) {
+            tc_error_at(diagnostics, (tc_place){.path = source->path, .line = 1},
+                        "columns %s_1 to %s_%zu form a vector, but only %zu of them are there", groups[g].stem,
+                        groups[g].stem, groups[g].largest, groups[g].count);
+            return false;
+        }
+        for (size_t c = 0; c < head->count; c++) {
+            if (strcmp(head->names[c], groups[g].stem) == 0) {
+                tc_error_at(diagnostics, (tc_place){.path = source->path, .line = 1},
+                            "there is a column '%s' beside the vector %s_1 .. %s_%zu", groups[g].stem, groups[g].stem,
+                            groups[g].stem, groups[g].largest);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Sorts physical columns into named ones: table->values is reordered so that a vector's components are neighbours. */
+static bool name_columns(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source,
+                         const header *head, tc_table *table) {
+    column_group *groups = TC_NEW(arena, column_group, head->count + 1);
+    text_set set = new_set(arena, TC_NEW(arena, const char *, head->count + 1), head->count + 1);
+    column_group **of_column = TC_NEW(arena, column_group *, head->count);
+    size_t group_count = 0, number = 0;
+    for (size_t c = 0; c < head->count; c++) {
+        size_t stem = stem_of(head->names[c], &number);
+        if (stem == 0)
+            continue;
+        of_column[c] = group_of(groups, &set, &group_count, tc_arena_copy(arena, head->names[c], stem));
+        of_column[c]->count++;
+        of_column[c]->has_first |= number == 1;
+        of_column[c]->largest = number > of_column[c]->largest ? number : of_column[c]->largest;
+    }
+    if (!check_groups(diagnostics, source, head, groups, group_count))
+        return false;
+    double **physical = table->values;
+    table->values = TC_NEW(arena, double *, head->count);
+    table->columns = TC_NEW(arena, tc_table_column, head->count);
+    for (size_t c = 0; c < head->count; c++) {
+        if (c == head->text_column)
+            continue;
+        column_group *group = of_column[c];
+        bool in_vector = group != NULL && group->has_first;
+        if (!in_vector || group->column == SIZE_MAX) {
+            tc_table_column *column = &table->columns[table->column_count];
+            *column = (tc_table_column){.name = in_vector ? group->stem : head->names[c],
+                                        .first = table->value_count,
+                                        .length = in_vector ? group->count : 1,
+                                        .is_vector = in_vector};
+            table->value_count += column->length;
+            if (in_vector)
+                group->column = table->column_count;
+            table->column_count++;
+        }
+        if (in_vector)
+            (void)stem_of(head->names[c], &number);
+        size_t place = in_vector ? table->columns[group->column].first + number - 1
+                                 : table->columns[table->column_count - 1].first;
+        table->values[place] = physical[c];
+    }
+    return true;
+}
+
+static bool read_rows(tc_csv *csv, const header *head, tc_table *table) {
+    size_t most = csv->bytes / head->count + 1;
+    most = most < csv->most_lines ? most : csv->most_lines;
+    text_pool pool = {0};
+    table->values = TC_NEW(csv->arena, double *, head->count);
+    for (size_t c = 0; c < head->count; c++)
+        table->values[c] = c == head->text_column ? NULL : TC_NEW(csv->arena, double, most);
+    if (head->text_column != SIZE_MAX)
+        table->names = TC_NEW(csv->arena, const char *, most);
+    while (tc_csv_next(csv)) {
+        if (table->rows == most) {
+            tc_error(csv->diagnostics, csv->source->span, "'%s' changed while it was read", csv->source->path);
+            return false;
+        }
+        if (!read_row(csv, head, table, &pool))
+            return false;
+    }
+    return !csv->failed;
+}
+
+tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source) {
+    tc_csv csv = {.arena = arena, .diagnostics = diagnostics, .source = source};
+    tc_table *table = TC_NEW(arena, tc_table, 1);
+    table->path = source->path;
+    header head = {0};
+    bool good = tc_csv_open(&csv);
+    if (good && !tc_csv_next(&csv)) {
+        if (!csv.failed)
+            tc_error(diagnostics, source->span, "'%s' is empty; its first line names the columns", source->path);
+        good = false;
+    }
+    good = good && read_header(&csv, &head) && read_rows(&csv, &head, table);
+    tc_csv_close(&csv);
+    if (good && table->rows == 0) {
+        tc_error(diagnostics, source->span, "'%s' has a header but no rows", source->path);
+        good = false;
+    }
+    good = good && names_differ(&csv, table) && name_columns(arena, diagnostics, source, &head, table);
+    return good ? table : NULL;
+}

@@ -1,0 +1,60 @@
+/* One primal-dual interior-point method for everything that must be minimised:
+ *
+ *     minimise    sum_i f_i(x_i) + (weight/2) |x - center|^2        over x_i in X_i
+ *     subject to  g(x) - price_weight (mu - price_center) <= 0
+ *
+ * The two quadratic terms are Tikhonov's regularisation of the saddle point (center 0) or, with the last solution as
+ * center, a proximal step. Agents are blocks: the work is linear in their number, and one dense system couples them,
+ * in the constraints' multipliers or, where constraints are curved functions of sums, in the sums as well.
+ * Arithmetic is long double throughout. Bounds are never crossed, so functions stay inside their domain. */
+#ifndef TC_SOLVER_INTERIOR_H
+#define TC_SOLVER_INTERIOR_H
+
+#include "base/monitor.h"
+#include "calculus/derivatives.h"
+#include "solver/linear.h"
+#include "solver/set.h"
+
+typedef struct tc_interior tc_interior;
+
+typedef struct tc_interior_options {
+    tc_real gap;          /* complementarity to reach, relative to the scale of the objective */
+    tc_real residual;     /* of the optimality conditions, relative */
+    size_t iterations;
+    const tc_monitor *monitor;
+    const char *what;     /* for progress; NULL: silent */
+} tc_interior_options;
+
+typedef struct tc_interior_result {
+    bool converged, interrupted;
+    tc_real gap, residual; /* reached, relative */
+    size_t iterations;
+} tc_interior_result;
+
+/* The whole problem; without constraints where coupled is false. regularization is relative: 1 would be as strong as
+ * the objective itself. */
+tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                               tc_real regularization);
+/* Minimise t subject to g(x) <= t. */
+tc_interior *tc_interior_margin(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
+/* min f_i over X_i for members of one family, one at a time (tc_interior_member). */
+tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                               const tc_family *family);
+void tc_interior_member(tc_interior *solver, size_t member);
+/* The nearest point of a set, whichever member it holds. */
+tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set);
+bool tc_interior_project(tc_interior *solver, const double *v, double *x);
+
+/* From the middle of the boxes; or, after a solve, on from where it ended, with its solution as center and the
+ * regularisation multiplied by factor. */
+tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options);
+tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor);
+
+/* Read the iterate: states by coordinate, multipliers in the problem's units. */
+void tc_interior_states(const tc_interior *solver, double *x);
+void tc_interior_multipliers(const tc_interior *solver, double *mu);
+/* The states of the first block (tc_interior_agent), and how much one variable can change f across its box. */
+void tc_interior_block(const tc_interior *solver, tc_real *x);
+tc_real tc_interior_range(const tc_interior *solver);
+
+#endif

@@ -1,0 +1,150 @@
+/* Scales and the first point. The objective is scaled so that no variable can change it by much more than 1 across
+ * its box, each constraint likewise; then complementarity 1 is a natural place to start. */
+#include "solver/interior_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+static void place_all(tc_interior *solver, tc_real where) {
+    for (size_t g = 0; g < solver->group_count; g++)
+        tc_group_place(solver, &solver->groups[g], where);
+    if (solver->coupling != NULL) {
+        memset(solver->coupling->trial_mu, 0, solver->coupling->m * sizeof(tc_real));
+        memset(solver->coupling->trial_slack, 0, solver->coupling->m * sizeof(tc_real));
+    }
+}
+
+static tc_real typical_width(const tc_interior *solver) {
+    tc_real sum = 0;
+    size_t count = 0;
+    for (size_t g = 0; g < solver->group_count; g++) {
+        const tc_group *group = &solver->groups[g];
+        for (size_t v = 0; group->family != NULL && v < group->count * group->dim; v++)
+            if (group->width[v] > 0) {
+                sum += group->width[v] * group->width[v];
+                count++;
+            }
+    }
+    return count == 0 ? 1 : sqrtl(sum / (tc_real)count);
+}
+
+/* The largest change of each constraint that one variable can make, by its derivatives here. */
+static void measure_constraints(const tc_coupling *coupling, tc_real *sizes) {
+    for (size_t e = 0; e < coupling->derivatives->outer_first_count; e++) {
+        tc_real size = fabsl(coupling->first[e]) * coupling->input_size[coupling->entry_column[e]];
+        if (size > sizes[coupling->entry_row[e]])
+            sizes[coupling->entry_row[e]] = size;
+    }
+}
+
+static void reset_scales(tc_interior *solver) {
+    solver->objective_scale = solver->length = 1;
+    solver->weight = solver->shift_reach = solver->shift_bound = 0;
+    tc_coupling *coupling = solver->coupling;
+    for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
+        coupling->row_scale[j] = 1;
+        coupling->weight[j] = coupling->center[j] = coupling->slack[j] = 0;
+    }
+}
+
+static void scale_coupling(tc_interior *solver, tc_real *sizes) {
+    tc_coupling *coupling = solver->coupling;
+    tc_real logs = 0;
+    for (size_t j = 0; j < coupling->m; j++) {
+        coupling->row_scale[j] = sizes[j] > 0 && isfinite(sizes[j]) ? 1 / sizes[j] : 1;
+        logs += logl(coupling->row_scale[j]);
+    }
+    tc_real middle = expl(logs / (tc_real)coupling->m), smallest = INFINITY;
+    for (size_t j = 0; j < coupling->m; j++) {
+        tc_real ratio = coupling->row_scale[j] / middle;
+        coupling->weight[j] = solver->regularization * ratio * ratio;
+        smallest = fminl(smallest, coupling->row_scale[j]);
+    }
+    if (solver->goal == TC_GOAL_MARGIN) {
+        solver->objective_scale = middle;
+        solver->shift_reach = 1 / middle;
+        solver->shift_weight = 1e-6L * middle * middle;
+        solver->shift_bound = 1e6L / smallest;
+    }
+}
+
+/* False where a function is not defined in the middle of the boxes. */
+static bool find_scales(tc_interior *solver) {
+    tc_coupling *coupling = solver->coupling;
+    tc_real steepest = 0, *sizes = coupling == NULL ? NULL : coupling->step_mu;
+    bool defined = false;
+    if (sizes != NULL)
+        memset(sizes, 0, coupling->m * sizeof *sizes);
+    reset_scales(solver);
+    for (int place = 0; place < 2; place++) {
+        place_all(solver, place == 0 ? 0.75L : 0.5L);
+        defined = tc_evaluate(solver);
+        if (!defined)
+            continue;
+        steepest = fmaxl(steepest, solver->steepest);
+        if (coupling != NULL)
+            measure_constraints(coupling, sizes);
+    }
+    solver->length = typical_width(solver);
+    if (steepest > 0)
+        solver->objective_scale = 1 / steepest;
+    if (coupling != NULL)
+        scale_coupling(solver, sizes);
+    solver->weight = solver->regularization / (solver->length * solver->length);
+    solver->lift_weight = solver->goal == TC_GOAL_NEAREST ? 1e-7L * solver->objective_scale : 1e-3L * solver->weight;
+    return defined;
+}
+
+static void start_group(tc_interior *solver, tc_group *group) {
+    for (size_t v = 0; v < group->count * group->dim; v++) {
+        tc_iterate *trial = &group->trial;
+        group->center[v] = solver->is_least_norm ? 0 : trial->x[v];
+        if (group->width[v] == 0)
+            continue;
+        trial->z_below[v] = 1 / trial->below[v];
+        trial->z_above[v] = 1 / trial->above[v];
+    }
+    for (size_t k = 0; k < group->count; k++)
+        for (size_t r = k * group->rows; r < k * group->rows + group->row_count[k]; r++) {
+            if (group->is_equality[r])
+                continue;
+            group->trial.slack[r] = fmaxl(-group->row_residual[r], 0.1L * solver->length);
+            group->trial.y[r] = 1 / group->trial.slack[r];
+        }
+}
+
+/* The first t lies above all constraints. */
+static void start_shift(tc_interior *solver, tc_group *group) {
+    const tc_coupling *coupling = solver->coupling;
+    tc_real most = -INFINITY;
+    for (size_t j = 0; j < coupling->m; j++)
+        most = fmaxl(most, coupling->g[j] / coupling->row_scale[j]);
+    solver->shift_bound += 1e6L * fabsl(most);
+    tc_group_place(solver, group, 0.5L);
+    tc_real t = most + solver->shift_reach;
+    group->trial.x[0] = t;
+    group->trial.below[0] = solver->shift_bound + t;
+    group->trial.above[0] = solver->shift_bound - t;
+}
+
+bool tc_start(tc_interior *solver) {
+    tc_coupling *coupling = solver->coupling;
+    if (!find_scales(solver))
+        return false;
+    place_all(solver, 0.5L);
+    if (!tc_evaluate(solver))
+        return false;
+    if (solver->goal == TC_GOAL_MARGIN) {
+        start_shift(solver, &solver->groups[solver->group_count - 1]);
+        if (!tc_evaluate(solver))
+            return false;
+    }
+    for (size_t g = 0; g < solver->group_count; g++)
+        start_group(solver, &solver->groups[g]);
+    for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
+        coupling->trial_slack[j] = fmaxl(-coupling->g[j], 1);
+        coupling->trial_mu[j] = 1 / coupling->trial_slack[j];
+    }
+    tc_accept(solver);
+    return tc_evaluate(solver);
+}

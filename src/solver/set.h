@@ -1,0 +1,74 @@
+/* X_i of one member as numbers: a box, and the parts that cut it further.
+ *
+ * Loading a member resolves the family's pieces, folds what is only a bound (boxes, the sign part of a simplex,
+ * half-spaces with one coefficient, balls of radius zero) into the box, drops parts that cut nothing, fixes components
+ * where a part touches the box in one vertex, and sees the plain cases of emptiness. One tc_set serves all members of
+ * its family, one after another, without allocating. */
+#ifndef TC_SOLVER_SET_H
+#define TC_SOLVER_SET_H
+
+#include "model/model.h"
+
+#define TC_NO_PIECE SIZE_MAX /* the public box */
+
+typedef struct tc_set_part {
+    tc_set_kind kind; /* half-space, hyperplane, ball, l1 ball or ellipsoid; the others are folded */
+    size_t first, count;
+    double *center; /* centre or normal */
+    double radius;
+    double *matrix; /* ellipsoids */
+    size_t piece;   /* its number in the family, for messages */
+} tc_set_part;
+
+typedef enum tc_set_shape {
+    TC_SHAPE_BOX,       /* no parts */
+    TC_SHAPE_SEPARABLE, /* each part speaks of components of its own */
+    TC_SHAPE_GENERAL,
+} tc_set_shape;
+
+typedef struct tc_set_conflict { /* why a set is empty: these two, or one of them with the box */
+    size_t piece, other;
+    size_t component; /* where two bounds cross; SIZE_MAX for none */
+} tc_set_conflict;
+
+typedef struct tc_set {
+    size_t dim;
+    double *lower, *upper;
+    tc_set_part *parts;
+    size_t part_count;
+    tc_set_shape shape;
+    bool is_empty; /* seen while loading; a set that is not seen empty may still be (tc_set_examine) */
+    tc_set_conflict conflict;
+    /* scratch and structure */
+    const tc_family *family;
+    size_t *lower_piece, *upper_piece; /* who gave the bound */
+    double **centers, **matrices;      /* storage by piece */
+    struct tc_set_work *work;          /* of the projections */
+} tc_set;
+
+tc_set *tc_set_new(tc_arena *arena, const tc_family *family);
+void tc_set_load(tc_set *set, size_t member);
+/* Both at once, for a single member. */
+tc_set *tc_set_of(tc_arena *arena, const tc_family *family, size_t member);
+
+/* The most rows and extra variables that the parts of a family's sets need in the interior-point method. */
+size_t tc_set_row_limit(const tc_family *family);
+size_t tc_set_lift_limit(const tc_family *family);
+
+/* A box that contains X_i, outward rounded: the bounds, tightened by the parts. */
+void tc_set_bounds(const tc_set *set, double *lower, double *upper);
+
+/* How far x is outside: the largest violation of a bound, a part's distance (l1 distance for l1 balls, and for
+ * ellipsoids the length of the outer piece of the ray from the centre). *piece may be NULL. */
+double tc_set_violation(const tc_set *set, const double *x, size_t *piece);
+
+/* A size for "relative to the data": the largest magnitude among bounds, centres and radii. */
+double tc_set_scale(const tc_set *set);
+
+/* Non-emptiness: true with a witness (the projection of the middle of the box), or false with a conflict. */
+bool tc_set_examine(tc_set *set, double *witness, tc_set_conflict *conflict);
+
+/* "ball and half-space in a box", for people. */
+void tc_set_describe(tc_buffer *out, const tc_set *set);
+
+#endif

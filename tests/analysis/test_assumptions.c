@@ -1,0 +1,202 @@
+/* Sets, Slater points, dual radii, roles, and how all of it is printed. */
+#include "analysis/study.h"
+
+#include <math.h>
+
+static void an_empty_set_is_named_with_its_conflict(void **state) {
+    (void)state;
+    study s = study_text("agents a[i in 1..3] {\n state x[2] in [0, 1]\n private set sum(x) >= i\n private minimize sum(x)\n}\n"
+                         "constraint c: sum(a: x[1]) <= 3\n",
+                         NULL);
+    assert_int_equal(s.analysis->sets.verdict, TC_FAILS);
+    assert_int_equal(s.analysis->sets.finding_count, 1);
+    assert_non_null(strstr(s.analysis->sets.findings[0].text, "a[3]"));
+    assert_false(tc_analysis_holds(s.analysis));
+    study_end(&s);
+}
+
+static void slaters_condition_can_fail_at_the_boundary(void **state) {
+    (void)state;
+    study s = study_text("agent a {\n state x in [-1, 1]\n private minimize x\n}\nconstraint c: a.x^2 <= 0\n", NULL);
+    assert_int_not_equal(s.analysis->slater.verdict, TC_HOLDS);
+    assert_true(s.analysis->slater_facts.margin <= 0);
+    study_end(&s);
+    s = study_text("agent a {\n state x in [-1, 1]\n private minimize x\n}\nconstraint c: a.x^2 <= -1\n", NULL);
+    assert_int_not_equal(s.analysis->slater.verdict, TC_HOLDS);
+    study_end(&s);
+}
+
+static void the_margin_is_certified_and_the_radius_follows(void **state) {
+    (void)state;
+    study s = study_text("agent a {\n state x in [-1, 1]\n private minimize (x - 1)^2\n gap 1\n slater x = 0\n}\n"
+                         "constraint c: a.x <= 0.5\n",
+                         NULL);
+    const tc_analysis *a = s.analysis;
+    assert_true(tc_analysis_holds(a));
+    assert_true(a->slater_facts.declared_margin == 0.5);
+    assert_true(fabs(a->slater_facts.margin - 1.5) < 1e-6);
+    assert_int_equal(a->dual_radius.origin, TC_RADIUS_GAPS);
+    assert_true(a->dual_radius.value == 2);
+    /* the smaller of 1 / 0.5 at the declared point and 4 / 1.5 at the found one */
+    assert_true(fabs(a->dual_radius.from_data - 2) < 1e-6);
+    assert_true(fabs(a->minimum_upper) < 1e-8);
+    assert_int_equal(a->warning_count, 0);
+    study_end(&s);
+}
+
+static void a_gap_or_a_radius_that_is_too_small_is_named(void **state) {
+    (void)state;
+    study s = study_text("agent a {\n state x in [-1, 1]\n private minimize (x - 1)^2\n gap 0.5\n slater x = 0\n}\n"
+                         "constraint c: a.x <= 0.5\ndual radius 1\n",
+                         NULL);
+    assert_int_equal(s.analysis->warning_count, 2);
+    assert_non_null(strstr(s.analysis->warnings[0], "gap 0.5 of a is too small"));
+    assert_non_null(strstr(s.analysis->warnings[1], "dual radius"));
+    assert_true(s.analysis->dual_radius.value == 1);
+    study_end(&s);
+}
+
+static void a_declared_slater_point_must_lie_in_its_set_and_satisfy_g(void **state) {
+    (void)state;
+    static const struct {
+        const char *point, *needle;
+    } cases[] = {{"0.9", "outside its own set"}, {"0.45", "does not satisfy constraint c"}};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text,
+                       "agent a {\n state x in [-1, 1]\n private set x <= 0.8\n private minimize x\n slater x = %s\n}\n"
+                       "constraint c: a.x <= 0.25\n",
+                       cases[i].point);
+        study s = study_text(text, NULL);
+        assert_int_equal(s.analysis->slater.verdict, TC_FAILS);
+        if (strstr(s.analysis->slater.findings[0].text, cases[i].needle) == NULL)
+            fail_msg("%s", s.analysis->slater.findings[0].text);
+        study_end(&s);
+    }
+}
+
+static void the_clouds_file_leaves_objectives_and_sets_to_the_agents(void **state) {
+    (void)state;
+    study s = study_text("role cloud\nagent a {\n state x in [-1, 1]\n gap 2\n slater x = 0\n}\nconstraint c: a.x <= 0.5\n", NULL);
+    const tc_analysis *a = s.analysis;
+    assert_int_equal(a->objectives.verdict, TC_ELSEWHERE);
+    assert_int_equal(a->sets.verdict, TC_ELSEWHERE);
+    assert_int_equal(a->constraints.verdict, TC_HOLDS);
+    assert_int_equal(a->slater.verdict, TC_HOLDS);
+    assert_true(a->dual_radius.value == 4 && a->g[0].upper == 1);
+    assert_true(tc_analysis_holds(a));
+    study_end(&s);
+}
+
+static void an_agents_file_has_no_constraints(void **state) {
+    (void)state;
+    study s = study_text("role agent\nagent a {\n state x in [-1, 1]\n private minimize x^2\n}\n", NULL);
+    assert_int_equal(s.analysis->constraints.verdict, TC_ELSEWHERE);
+    assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
+    assert_true(s.analysis->agents[0].objective.upper == 2);
+    assert_true(tc_analysis_holds(s.analysis));
+    study_end(&s);
+}
+
+static void declared_constants_are_compared_with_the_bracket(void **state) {
+    (void)state;
+    study s = study_text("agent a {\n state x in [-1, 1]\n private minimize x^4\n}\nconstraint c: 3*a.x^2 <= 2\n"
+                         "declare lipschitz constraints { l1 5.9; l2 6 }\ndeclare lipschitz jacobian a { l1 7; l2 5 }\n"
+                         "declare lipschitz objective a 11\n",
+                         NULL);
+    const tc_analysis *a = s.analysis;
+    assert_true(tc_declared_too_small(&a->g[0]) && !tc_declared_too_small(&a->g[1]) && !tc_declared_uncertified(&a->g[1]));
+    assert_true(!tc_declared_too_small(&a->agents[0].jacobian[0]) && tc_declared_too_small(&a->agents[0].jacobian[1]));
+    assert_true(tc_declared_too_small(&a->agents[0].objective));
+    assert_int_equal(a->warning_count, 3);
+    assert_non_null(strstr(a->warnings[0], "too small to be private"));
+    study_end(&s);
+}
+
+static bool interrupt_at_once(void *context) {
+    (void)context;
+    return true;
+}
+
+static void an_interrupt_leaves_nothing_claimed(void **state) {
+    (void)state;
+    study s = study_text("agent a {\n state x in [-1, 1]\n private minimize x^2\n}\nconstraint c: a.x <= 0.5\n", NULL);
+    tc_escape escape;
+    tc_monitor monitor = {.interrupted = interrupt_at_once};
+    tc_escape_begin(s.arena, &escape);
+    tc_analysis *a = tc_analysis_run(s.arena, s.model, s.derivatives, NULL, &monitor);
+    tc_escape_end(s.arena, &escape);
+    assert_true(a->interrupted);
+    assert_false(tc_analysis_holds(a));
+    assert_true(isinf(a->g[0].upper) && isinf(a->agents[0].jacobian[1].upper));
+    study_end(&s);
+}
+
+static const char *print(study *s, bool json, unsigned width) {
+    tc_escape escape;
+    tc_escape_begin(s->arena, &escape);
+    tc_buffer out = tc_buffer_new(s->arena, 1 << 24);
+    if (json) {
+        tc_json writer = tc_json_new(&out);
+        tc_json_open_object(&writer, NULL);
+        tc_analysis_json(s->analysis, &writer);
+        tc_json_close_object(&writer);
+    } else {
+        tc_analysis_text(s->analysis, &out, width);
+    }
+    const char *text = tc_buffer_text(&out);
+    tc_escape_end(s->arena, &escape);
+    return text;
+}
+
+static const char *const printed = "agents home[i in 1..5] {\n state p[2] in [0, 7]\n private minimize sumsq(p - i) + exp(p[1]*p[2])\n}\n"
+                                   "agent depot {\n state q in [-3, 3]\n private minimize q\n}\n"
+                                   "constraint feeder: sum(home: p[1]^2) + depot.q <= 200\n"
+                                   "declare lipschitz constraints { l1 1; l2 1 }\n";
+
+static void the_json_has_the_keys_that_scripts_rely_on(void **state) {
+    (void)state;
+    study s = study_text(printed, NULL);
+    const char *text = print(&s, true, 0);
+    static const char *const keys[] = {"\"agents\": 6", "\"states\": 11", "\"constraints\": 1", "\"assumptions\"", "\"objectives\"",
+                                       "\"sets\"", "\"slater\"", "\"holds\"", "\"lipschitz\"", "\"g\"", "\"l1\"", "\"l2\"",
+                                       "\"jacobian\"", "\"agent\": \"home[1]\"", "\"agent\": \"depot\"", "\"lower\"", "\"upper\"",
+                                       "\"declared\": 1", "\"declared_too_small\": true", "\"dual_radius\"", "\"margin\"", "\"point\""};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strstr(text, keys[i]) == NULL)
+            fail_msg("no %s in\n%s", keys[i], text);
+    }
+    study_end(&s);
+}
+
+static void the_text_fits_its_width(void **state) {
+    (void)state;
+    study s = study_text(printed, NULL);
+    const char *line = print(&s, false, 80);
+    assert_non_null(strstr(line, "TOO SMALL"));
+    assert_non_null(strstr(line, "Not all assumptions hold."));
+    while (*line != '\0') {
+        size_t length = strcspn(line, "\n");
+        if (length > 80)
+            fail_msg("%zu columns: %.*s", length, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    study_end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_set_is_named_with_its_conflict),
+        cmocka_unit_test(slaters_condition_can_fail_at_the_boundary),
+        cmocka_unit_test(the_margin_is_certified_and_the_radius_follows),
+        cmocka_unit_test(a_gap_or_a_radius_that_is_too_small_is_named),
+        cmocka_unit_test(a_declared_slater_point_must_lie_in_its_set_and_satisfy_g),
+        cmocka_unit_test(the_clouds_file_leaves_objectives_and_sets_to_the_agents),
+        cmocka_unit_test(an_agents_file_has_no_constraints),
+        cmocka_unit_test(declared_constants_are_compared_with_the_bracket),
+        cmocka_unit_test(an_interrupt_leaves_nothing_claimed),
+        cmocka_unit_test(the_json_has_the_keys_that_scripts_rely_on),
+        cmocka_unit_test(the_text_fits_its_width),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* Convexity is proved where it holds and refuted, or at least not proved, where it does not. */
+#include "analysis/study.h"
+
+typedef struct sample {
+    const char *expression;
+    const char *box;
+} sample;
+
+static tc_assumption judge(study *s, const sample *x, bool as_constraint) {
+    char text[1024];
+    if (as_constraint)
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..3] {\n state x in %s\n state y in %s\n private minimize 0\n}\n"
+                       "constraint c: sum(a: %s) <= 1000000\n",
+                       x->box, x->box, x->expression);
+    else
+        (void)snprintf(text, sizeof text, "agent a {\n state x in %s\n state y in %s\n private minimize %s\n}\n", x->box,
+                       x->box, x->expression);
+    tc_analysis_options options = {.skip_private = true};
+    *s = study_text(text, &options);
+    return as_constraint ? s->analysis->constraints : s->analysis->objectives;
+}
+
+static const sample convex[] = {
+    {"0", "[-1, 1]"},
+    {"3*x - y + 2", "[-1, 1]"},
+    {"x^2", "[-1, 1]"},
+    {"(x - 2*y + 1)^4", "[-3, 5]"},
+    {"x^3", "[0, 2]"},
+    {"x^2 + x*y + y^2", "[-1, 1]"},
+    {"x^2 + 2*x*y + y^2", "[-1, 1]"},          /* singular */
+    {"0.5*x^2 - x*y + 0.5*y^2", "[-5, 5]"},    /* a Laplacian */
+    {"0.1*x^2 - 0.2*x*y + 0.1*y^2", "[-5, 5]"},
+    {"exp(x + y)", "[-2, 2]"},
+    {"exp(x^2)", "[-1, 1]"},
+    {"-log(x)", "[0.1, 2]"},
+    {"-log(x + y)", "[0.1, 2]"},
+    {"-sqrt(x)", "[0.5, 2]"},
+    {"1/x", "[0.5, 2]"},
+    {"3/(x + y)", "[0.5, 2]"},
+    {"x^2/y", "[0.5, 2]"},
+    {"(x^2 + (x - y)^2)/(x + y)", "[0.5, 2]"},
+    {"1/sqrt(x)", "[0.5, 2]"},
+    {"pow(x, 2.5)", "[0, 2]"},
+    {"-pow(x, 0.5)", "[0.25, 2]"},
+    {"pow(x, -1.5)", "[0.25, 2]"},
+    {"huber(x - y, 1)", "[-3, 3]"},
+    {"logsumexp([x, y, x + y])", "[-3, 3]"},
+    {"logsumexp([x^2, y])", "[-3, 3]"},
+    {"sqrt(x^2 + y^2 + 1)", "[-3, 3]"},
+    {"sqrt((x - y)^2 + 0.01)", "[-3, 3]"},
+    {"x*log(x)", "[0.1, 3]"},
+    {"x*log(x) + y*log(y) - x*y/10", "[0.5, 2]"},
+    {"(x^2 + y^2)^2", "[-2, 2]"},
+    {"(x^2 + y^2)^3 + x", "[-2, 2]"},
+    {"x^4 - x^2", "[1, 2]"},                   /* needs the interval Hessian */
+    {"x^4 - 6*x^2 + 12*x^2", "[-1, 1]"},
+    {"x^4 + 0.5*x^3 + x^2", "[-1, 1]"},
+    {"exp(x) + exp(-y) - x*y/100", "[-1, 1]"},
+    {"quadform([x, y], [[2, 1], [1, 2]])", "[-1, 1]"},
+    {"quadform([x, y], [[1, 1], [1, 1]])", "[-1, 1]"},
+    {"sumsq([x, y, x - y])", "[-1, 1]"},
+    {"-(x - 1)*(3 - x)", "[-1, 1]"},
+    {"exp(exp(x))", "[-1, 1]"},
+    {"-log(1 - x^2/2 - y^2/4)", "[-1, 1]"},
+    {"1/(2 - x^2)", "[-1, 1]"},
+};
+
+static const sample not_convex[] = {
+    {"x*y", "[-1, 1]"},
+    {"-x^2", "[-1, 1]"},
+    {"x^3", "[-1, 1]"},
+    {"x^2 - y^2", "[-1, 1]"},
+    {"x^2 + 3*x*y + y^2", "[-1, 1]"},
+    {"log(x)", "[0.1, 2]"},
+    {"sqrt(x)", "[0.5, 2]"},
+    {"exp(-x^2)", "[-1, 1]"},
+    {"x/y", "[0.5, 2]"},
+    {"x^2*y", "[0.5, 2]"},
+    {"x^4 - x^2", "[-1, 1]"},
+    {"quadform([x, y], [[1, 2], [2, 1]])", "[-1, 1]"},
+    {"y^2 - exp(x)", "[-1, 1]"},
+    {"log(exp(x) + x^2 + 1)", "[-3, 3]"},
+    {"-huber(x, 1)", "[-1, 1]"},
+    {"1/(x^2 + 1)", "[-1, 1]"},
+    {"-logsumexp([x, y])", "[-1, 1]"},
+};
+
+static void convex_objectives_are_proved_convex(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof convex / sizeof *convex; i++) {
+        study s;
+        tc_assumption a = judge(&s, &convex[i], false);
+        if (a.verdict != TC_HOLDS)
+            fail_msg("%s on %s: %s", convex[i].expression, convex[i].box, a.findings[0].text);
+        study_end(&s);
+    }
+}
+
+static void convex_constraints_are_proved_convex(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof convex / sizeof *convex; i++) {
+        study s;
+        tc_assumption a = judge(&s, &convex[i], true);
+        if (a.verdict != TC_HOLDS)
+            fail_msg("%s on %s: %s", convex[i].expression, convex[i].box, a.findings[0].text);
+        study_end(&s);
+    }
+}
+
+static void objectives_that_are_not_convex_are_refuted_with_a_point(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof not_convex / sizeof *not_convex; i++) {
+        study s;
+        tc_assumption a = judge(&s, &not_convex[i], false);
+        if (a.verdict != TC_FAILS)
+            fail_msg("%s on %s: not refuted", not_convex[i].expression, not_convex[i].box);
+        assert_non_null(strstr(a.findings[0].text, "the second derivative along"));
+        assert_non_null(a.findings[0].place);
+        study_end(&s);
+    }
+}
+
+static void constraints_that_are_not_convex_are_refuted(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof not_convex / sizeof *not_convex; i++) {
+        study s;
+        tc_assumption a = judge(&s, &not_convex[i], true);
+        if (a.verdict != TC_FAILS)
+            fail_msg("%s on %s: not refuted", not_convex[i].expression, not_convex[i].box);
+        study_end(&s);
+    }
+}
+
+static void the_smallest_expression_at_fault_is_named(void **state) {
+    (void)state;
+    study s;
+    sample x = {"x^2 + exp(3*x*y) + y", "[-1, 1]"};
+    tc_assumption a = judge(&s, &x, false);
+    assert_int_equal(a.verdict, TC_FAILS);
+    assert_string_equal(a.findings[0].expression, "3*x*y");
+    assert_string_equal(a.findings[0].place, "study.tacit:4:29");
+    study_end(&s);
+}
+
+static void a_concave_side_of_a_constraint_gives_a_clear_counterexample(void **state) {
+    (void)state;
+    tc_analysis_options options = {.skip_private = true};
+    study s = study_text("agent a {\n state x in [-2, 2]\n private minimize x\n}\nconstraint far: -a.x^2 <= -1\n", &options);
+    assert_int_equal(s.analysis->constraints.verdict, TC_FAILS);
+    assert_non_null(strstr(s.analysis->constraints.findings[0].text, "is -2"));
+    study_end(&s);
+}
+
+static void sums_over_one_family_are_judged_together(void **state) {
+    (void)state;
+    tc_analysis_options options = {.skip_private = true};
+    study s = study_text("agents a[i in 1..4] {\n state x in [-2, 2]\n private minimize 0\n}\n"
+                         "constraint c: sum(a: x^2) - 0.5 * sum(a: x^2 + x) <= 9\n",
+                         &options);
+    assert_int_equal(s.analysis->constraints.verdict, TC_HOLDS);
+    study_end(&s);
+}
+
+static void outer_functions_of_sums_are_judged_by_composition(void **state) {
+    (void)state;
+    const char *const yes[] = {"(sum(a: x))^2", "exp(sum(a: x^2)/8)", "(sum(a: x) - sum(a: 2*x))^2 + sum(a: x^2)",
+                               "logsumexp([sum(a: x), sum(a: -x)])", "(sum(a: x))^2 + 2*sum(a: x)*a[1].x + 2*a[1].x^2"};
+    const char *const no[] = {"-(sum(a: x))^2", "sum(a: x) * a[1].x", "sqrt(sum(a: x^2) + 1) - a[1].x^2"};
+    tc_analysis_options options = {.skip_private = true};
+    for (size_t i = 0; i < 8; i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "agents a[i in 1..4] {\n state x in [-2, 2]\n private minimize 0\n}\nconstraint c: %s <= 900\n",
+                       i < 5 ? yes[i] : no[i - 5]);
+        study s = study_text(text, &options);
+        if ((s.analysis->constraints.verdict == TC_HOLDS) != (i < 5))
+            fail_msg("%s", text);
+        study_end(&s);
+    }
+}
+
+static void a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy(void **state) {
+    (void)state;
+    static const struct {
+        const char *expression, *box, *needle;
+        tc_verdict verdict;
+    } flaws[] = {
+        {"-log(x)", "[0, 1]", "above 0", TC_FAILS},
+        {"-log(x - 1)", "[0, 3]", "[-1, 2]", TC_FAILS},
+        {"norm([x, y])", "[-1, 1]", "sqrt(sumsq(v) + d^2)", TC_FAILS},
+        {"1/(x - y)", "[0, 1]", "never 0", TC_FAILS},
+        {"-sqrt(x)", "[0, 1]", "kink", TC_FAILS},
+        {"pow(x, 1.5)", "[0, 1]", "without bound", TC_FAILS},
+        {"pow(x, 2.5)", "[-1, 1]", "base above 0", TC_FAILS},
+        {"1/x^2", "[-1, 1]", "never 0", TC_FAILS},
+        {"exp(exp(x))", "[0, 100]", "no finite bound", TC_UNPROVED},
+        {"-log(x^2 - x + 1)", "[-1, 1]", "above 0", TC_UNPROVED},
+    };
+    for (size_t i = 0; i < sizeof flaws / sizeof *flaws; i++) {
+        for (int as_constraint = 0; as_constraint < 2; as_constraint++) {
+            study s;
+            sample x = {flaws[i].expression, flaws[i].box};
+            tc_assumption a = judge(&s, &x, as_constraint == 1);
+            if (a.verdict == TC_HOLDS || (as_constraint == 0 && a.verdict != flaws[i].verdict))
+                fail_msg("%s: verdict %d", flaws[i].expression, (int)a.verdict);
+            if (strstr(a.findings[0].text, flaws[i].needle) == NULL)
+                fail_msg("%s: %s", flaws[i].expression, a.findings[0].text);
+            study_end(&s);
+        }
+    }
+}
+
+static void an_objective_is_judged_on_its_own_set_where_the_box_is_too_large(void **state) {
+    (void)state;
+    tc_analysis_options options = {.skip_private = true};
+    study s = study_text("agent a {\n state x in [-1, 4]\n private set x >= 0.5\n private minimize -log(x) + x^3\n}\n", &options);
+    assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
+    study_end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convex_objectives_are_proved_convex),
+        cmocka_unit_test(convex_constraints_are_proved_convex),
+        cmocka_unit_test(objectives_that_are_not_convex_are_refuted_with_a_point),
+        cmocka_unit_test(constraints_that_are_not_convex_are_refuted),
+        cmocka_unit_test(the_smallest_expression_at_fault_is_named),
+        cmocka_unit_test(a_concave_side_of_a_constraint_gives_a_clear_counterexample),
+        cmocka_unit_test(sums_over_one_family_are_judged_together),
+        cmocka_unit_test(outer_functions_of_sums_are_judged_by_composition),
+        cmocka_unit_test(a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy),
+        cmocka_unit_test(an_objective_is_judged_on_its_own_set_where_the_box_is_too_large),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

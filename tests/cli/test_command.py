@@ -1,0 +1,212 @@
+"""The command as a person or a script meets it: help, messages, exit codes, JSON."""
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+TACIT = os.environ["TACIT"]
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+PAPER = str(SOURCE / "examples/paper.tacit")
+
+
+def tacit(*arguments, **options):
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300, **options)
+
+
+def commands():
+    listing = tacit("--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in listing.splitlines()]
+
+
+class Help(unittest.TestCase):
+    def test_the_program_lists_its_commands(self):
+        for command in ("check", "solve", "split", "help"):
+            self.assertIn(command, commands())
+
+    def test_every_command_has_help_that_fits_eighty_columns(self):
+        for arguments in [("--help",)] + [(c, "--help") for c in commands()]:
+            done = tacit(*arguments)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(done.stderr, "")
+            self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
+
+    def test_help_of_a_command_is_the_same_both_ways(self):
+        for command in commands():
+            self.assertEqual(tacit("help", command).stdout, tacit(command, "--help").stdout)
+
+    def test_the_version_is_that_of_the_project(self):
+        version = re.search(r"VERSION (\d+\.\d+\.\d+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
+        self.assertEqual(tacit("--version").stdout, f"tacit {version}\n")
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not here")
+    def test_man_pages_are_clean_troff_and_name_every_option(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertEqual(tacit("help", "--write-man", directory).returncode, 0)
+            pages = sorted(p.name for p in pathlib.Path(directory).iterdir())
+            self.assertEqual(pages, sorted(["tacit.1"] + [f"tacit-{c}.1" for c in commands()]))
+            for page in pages:
+                done = subprocess.run(["groff", "-ww", "-man", "-Tascii", "-P-cbou", f"{directory}/{page}"], capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), page)
+                if page != "tacit.1":
+                    help_text = tacit("help", page[len("tacit-"):-2]).stdout
+                    for option in re.findall(r"^  (?:-\w, )?(--[a-z-]+)", help_text, re.MULTILINE):
+                        self.assertIn(option, done.stdout)
+
+
+class Mistakes(unittest.TestCase):
+    def refused(self, code, message, *arguments):
+        done = tacit(*arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(message, done.stderr)
+
+    def test_no_command(self):
+        self.refused(2, "tacit --help lists them")
+
+    def test_a_misspelt_command_is_guessed(self):
+        self.refused(2, "there is no command 'chek'; did you mean 'check'?", "chek")
+        self.refused(2, "did you mean 'solve'?", "help", "slove")
+
+    def test_a_misspelt_option_is_guessed(self):
+        self.refused(2, "there is no option --jsno; did you mean --json?", "check", PAPER, "--jsno")
+
+    def test_a_value_out_of_range_names_the_range(self):
+        self.refused(2, "a number from 1e-14 to 1, not '5'", "solve", PAPER, "--tolerance", "5")
+
+    def test_a_missing_file_and_too_many_files(self):
+        self.refused(2, "missing FILE", "check")
+        self.refused(2, "unexpected argument 'b'", "check", "a", "b")
+
+    def test_split_asks_for_its_directory(self):
+        self.refused(2, "--output DIR is needed", "split", PAPER)
+
+    def test_a_file_that_cannot_be_read_is_named(self):
+        self.refused(3, "nowhere.tacit", "check", "/nowhere.tacit")
+
+    def test_a_broken_problem_says_where(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "broken.tacit")
+            pathlib.Path(path).write_text("agent a {\n  state x in [0, 1]\n  private minimize xx^2\n}\n")
+            self.refused(2, f"{path}:3:20: error:", "check", path)
+
+    def test_a_full_disk_is_an_error_of_the_environment(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([TACIT, "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot be written", done.stderr)
+
+
+class Answers(unittest.TestCase):
+    def test_check_of_the_paper_prints_the_contract(self):
+        done = tacit("check", PAPER, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        facts = json.loads(done.stdout)
+        self.assertEqual(facts["agents"], len(facts["lipschitz"]["jacobian"]))
+        self.assertGreater(facts["states"], 0)
+        self.assertGreater(facts["constraints"], 0)
+        for name in ("objectives", "sets", "constraints", "slater"):
+            self.assertIs(facts["assumptions"][name]["holds"], True)
+        for norm in ("l1", "l2"):
+            bracket = facts["lipschitz"]["g"][norm]
+            self.assertLessEqual(bracket["lower"], bracket["upper"])
+            self.assertIn("declared_too_small", bracket)
+            self.assertIn("agent", facts["lipschitz"]["jacobian"][0])
+        self.assertIn("dual_radius", facts)
+        self.assertGreater(facts["slater"]["margin"], 0)
+        self.assertTrue(facts["slater"]["point"])
+
+    def test_solve_of_the_paper_gives_the_published_norms(self):
+        done = tacit("solve", PAPER, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        solution = json.loads(done.stdout)
+        self.assertEqual(solution["status"], "solved")
+        self.assertEqual(f"{solution['norm_x']:.4g}", "13.19")
+        self.assertEqual(f"{solution['norm_mu']:.4g}", "2.169")
+        self.assertLessEqual(solution["residual"], 1e-8)
+        self.assertEqual(len(solution["x"]), json.loads(tacit("check", PAPER, "--json").stdout)["agents"])
+        self.assertTrue(all(m >= 0 for m in solution["mu"]))
+        self.assertIsInstance(solution["objective"], float)
+
+    def test_text_for_people_fits_eighty_columns(self):
+        for command in ("check", "solve"):
+            for example in sorted((SOURCE / "examples").glob("*.tacit")):
+                if example.stem == "ev" and command == "solve":
+                    continue  # the longest; its table is like the others
+                done = tacit(command, example.name, cwd=example.parent)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                widest = max(done.stdout.splitlines(), key=len)
+                self.assertLessEqual(len(widest), 80, widest)
+
+    def test_split_writes_files_that_check_by_themselves(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = pathlib.Path(directory, "parties")
+            done = tacit("split", PAPER, "-o", str(place), "--json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            facts = json.loads(done.stdout)
+            self.assertEqual(facts["files"], sum(1 for p in place.rglob("*") if p.is_file()))
+            self.assertEqual(facts["agents"], len(list((place / "agents").glob("*.tacit"))))
+            self.assertEqual(tacit("check", str(place / "cloud.tacit")).returncode, 0)
+            self.assertNotIn("minimize", (place / "cloud.tacit").read_text())
+            done = tacit("solve", str(place / "cloud.tacit"))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("the whole problem", done.stderr)
+            for agent in (place / "agents").glob("*.tacit"):
+                self.assertEqual(tacit("check", str(agent)).returncode, 0)
+            done = tacit("split", PAPER, "-o", str(place))
+            self.assertEqual(done.returncode, 2, "a directory that is not empty")
+            self.assertEqual(tacit("split", PAPER, "-o", str(place), "--force").returncode, 0)
+
+    def test_the_problem_in_the_readme_runs_as_it_says(self):
+        text = re.search(r"```\n(.*?)```", (SOURCE / "README.md").read_text(), re.DOTALL).group(1)
+        self.assertLessEqual(len(text.splitlines()), 10)
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "first.tacit")
+            pathlib.Path(path).write_text(text)
+            self.assertEqual(tacit("check", path).returncode, 0)
+            solution = json.loads(tacit("solve", path, "--json").stdout)
+            self.assertAlmostEqual(solution["x"]["left"][0], 2, 7)
+            self.assertAlmostEqual(solution["x"]["right"][0], 2, 7)
+            self.assertAlmostEqual(solution["mu"][0], 2, 7)
+
+    def test_an_assumption_that_fails_is_answer_one(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "concave.tacit")
+            pathlib.Path(path).write_text("agent a {\n  state x in [0, 1]\n  private minimize -(x^2)\n}\n"
+                                          "constraint c: a.x <= 2\n")
+            done = tacit("check", path, "--json")
+            self.assertEqual(done.returncode, 1)
+            self.assertIs(json.loads(done.stdout)["assumptions"]["objectives"]["holds"], False)
+
+    def test_progress_on_a_terminal_leaves_the_answer_alone(self):
+        ours, theirs = pty.openpty()
+        done = subprocess.run([TACIT, "check", str(SOURCE / "examples/ev.tacit"), "--json"], stdout=subprocess.PIPE,
+                              stderr=theirs, text=True, timeout=300)
+        os.close(theirs)
+        os.close(ours)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(json.loads(done.stdout)["agents"], 1000)
+
+    def test_an_interrupt_prints_the_best_so_far(self):
+        process = subprocess.Popen([TACIT, "solve", str(SOURCE / "examples/ev.tacit"), "--json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        output, messages = process.communicate(timeout=300)
+        if process.returncode == 0:  # it was done before
+            self.assertEqual(json.loads(output)["status"], "solved")
+        else:
+            self.assertEqual(process.returncode, 3, messages)
+            self.assertIn("interrupted", messages)
+
+
+if __name__ == "__main__":
+    unittest.main()
