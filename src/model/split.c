@@ -116,6 +116,8 @@ static tc_status split(tc_split_job *job) {
     }
     tc_status status = check_dual_radius(job);
     if (status == TC_OK)
+        status = tc_split_check(job);
+    if (status == TC_OK)
         status = make_directory(job, job->directory);
     if (status == TC_OK)
         status = make_directory(job, tc_arena_format(job->arena, "%s/agents", job->directory));

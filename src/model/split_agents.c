@@ -6,8 +6,6 @@
 /* Numbers copied into all files together. */
 #define MOST_COPIES 50000000.0
 
-static bool is_own_line(const tc_statement *s) { return s->kind != TC_STATEMENT_PARAM; }
-
 /* Columns of a member as parameters of its block. */
 static void write_columns(tc_buffer *out, const tc_uses *uses, size_t member) {
     const tc_block *block = uses->family->block;
@@ -89,29 +87,35 @@ static const tc_statement *find_schedule(const tc_model *model) {
     return s;
 }
 
-static tc_status split_family(tc_split_job *job, const tc_statement *statement) {
+static tc_uses uses_of(tc_split_job *job, const tc_statement *statement) {
     const tc_definition *definition = statement->name->global;
-    const tc_family *family = &job->model->families[definition->block->number];
     const tc_definition *data = definition->block->data;
     tc_uses uses = {.arena = job->arena, .mark = ++job->mark, .family = definition};
     uses.columns = TC_NEW(job->arena, bool, data != NULL ? data->table->column_count : 0);
-    tc_buffer common = tc_buffer_new(job->arena, SIZE_MAX / 4), lines = common, schedule = common;
-    for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
+    for (const tc_statement *s = statement->block; s != NULL; s = s->next)
         tc_uses_add(&uses, s);
-        if (!is_own_line(s)) {
-            tc_buffer_puts(&lines, "  ");
-            tc_write_statement(&lines, &job->model->source, s->span);
+    return uses;
+}
+
+/* The block's lines, parameters first. */
+static void write_lines(tc_split_job *job, tc_buffer *out, const tc_statement *statement) {
+    for (int pass = 0; pass < 2; pass++) {
+        for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
+            if ((s->kind == TC_STATEMENT_PARAM) != (pass == 0))
+                continue;
+            tc_buffer_puts(out, "  ");
+            tc_write_statement(out, &job->model->source, s->span);
         }
     }
-    for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
-        if (is_own_line(s)) {
-            tc_buffer_puts(&lines, "  ");
-            tc_write_statement(&lines, &job->model->source, s->span);
-        }
-    }
-    tc_status status = check_uses(job, &uses, family);
-    if (status != TC_OK)
-        return status;
+}
+
+static tc_status split_family(tc_split_job *job, const tc_statement *statement) {
+    const tc_definition *definition = statement->name->global;
+    const tc_family *family = &job->model->families[definition->block->number];
+    tc_uses uses = uses_of(job, statement);
+    tc_buffer common = tc_buffer_new(job->arena, SIZE_MAX / 4), lines = common, schedule = common;
+    tc_status status = TC_OK;
+    write_lines(job, &lines, statement);
     const tc_statement *steps = find_schedule(job->model);
     if (steps != NULL) {
         uses.family = NULL;
@@ -130,6 +134,17 @@ static tc_status split_family(tc_split_job *job, const tc_statement *statement) 
         if (status == TC_OK)
             tc_arena_rewind(job->arena, mark);
         tc_progress(job->monitor, "writing agents", (double)(family->first_agent + k + 1) / (double)job->model->agent_count);
+    }
+    return status;
+}
+
+tc_status tc_split_check(tc_split_job *job) {
+    tc_status status = TC_OK;
+    for (const tc_statement *s = job->model->syntax->first; s != NULL && status == TC_OK; s = s->next) {
+        if (s->kind != TC_STATEMENT_AGENTS)
+            continue;
+        tc_uses uses = uses_of(job, s);
+        status = check_uses(job, &uses, &job->model->families[s->name->global->block->number]);
     }
     return status;
 }

@@ -41,6 +41,8 @@ typedef struct tc_split_job {
 
 /* TC_OK, or a status after a message. */
 tc_status tc_write_file(tc_split_job *job, const char *path, const tc_buffer *text);
+/* Whether the agents' files can be written without showing one agent's data to another. */
+tc_status tc_split_check(tc_split_job *job);
 tc_status tc_split_cloud(tc_split_job *job);
 tc_status tc_split_agents(tc_split_job *job);
 

@@ -116,11 +116,12 @@ static void the_slow_path_agrees_with_mpfr(void **state) {
     assert_true(refined > 30);
 }
 
-/* V that follows tail(k + 1/2) to the last bit that may be drawn. */
-static void tail_bits(tc_noise_law law, double s, int64_t k, uint64_t *word, uint64_t more[TC_MOST_REFINEMENTS]) {
+/* V that follows tail(k + 1/2), with a large precision to the last bit that may be drawn. */
+static void edge_bits(tc_noise_law law, double s, int64_t k, mpfr_prec_t precision, uint64_t *word,
+                      uint64_t more[TC_MOST_REFINEMENTS]) {
     mpfr_t tail;
     mpz_t bits, part;
-    mpfr_init2(tail, 2560);
+    mpfr_init2(tail, precision);
     mpz_inits(bits, part, NULL);
     reference_tail(tail, law, s, 2 * k + 1);
     mpfr_mul_2ui(tail, tail, 63 + 64 * TC_MOST_REFINEMENTS, MPFR_RNDN);
@@ -135,13 +136,41 @@ static void tail_bits(tc_noise_law law, double s, int64_t k, uint64_t *word, uin
     mpfr_clear(tail);
 }
 
+/* At the largest scale a unit of the tables is some 2^5 of the last places of V, and an edge between lattice points is
+ * known to the last of them: what is decided close beside the edge shows the fast path's true error. */
+static void the_fast_path_is_right_close_beside_the_edges(void **state) {
+    (void)state;
+    uint64_t random = 16;
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < 1500; i++) {
+            double reach = laws[l] == TC_LAPLACE ? 4 : 2; /* the next edge is 1000 places away or more */
+            double x = reach * (double)(splitmix(&random) >> 11) * 0x1p-53 * (i % 3 == 0 ? 0.01 : 1);
+            int64_t k = (int64_t)(x * TC_MOST_NOISE_SCALE), value = 0;
+            uint64_t word = 0, more[TC_MOST_REFINEMENTS];
+            edge_bits(laws[l], TC_MOST_NOISE_SCALE, k, 256, &word, more);
+            assert_false(fast(laws[l], TC_MOST_NOISE_SCALE, word, &value));
+            int decided = 0;
+            for (uint64_t offset = 1; offset < 600; offset += 1 + splitmix(&random) % 5) {
+                if (word + 2 * offset > word && fast(laws[l], TC_MOST_NOISE_SCALE, word + 2 * offset, &value)) {
+                    assert_true(value == k); /* a larger V is a smaller W */
+                    decided++;
+                }
+                if (word >= 2 * offset && fast(laws[l], TC_MOST_NOISE_SCALE, word - 2 * offset, &value)) {
+                    assert_true(value == k + 1);
+                    decided++;
+                }
+            }
+            assert_true(decided > 50);
+        }
+}
+
 static void a_uniform_on_the_edge_is_refined_until_it_leaves_it(void **state) {
     (void)state;
     for (int l = 0; l < 2; l++)
         for (int j = 1; j < SCALES; j++) {
             uint64_t word = 0, more[TC_MOST_REFINEMENTS];
             int64_t k = (int64_t)scales[j], value = 0; /* a common value, for all but the least scale */
-            tail_bits(laws[l], scales[j], k, &word, more);
+            edge_bits(laws[l], scales[j], k, 2560, &word, more);
             assert_false(fast(laws[l], scales[j], word, &value));
             for (unsigned at = 1; at < 6; at++) {
                 uint64_t moved[TC_MOST_REFINEMENTS];
@@ -162,7 +191,7 @@ static void a_tie_to_the_last_bit_ends(void **state) {
     for (int l = 0; l < 2; l++) {
         uint64_t word = 0, more[TC_MOST_REFINEMENTS];
         int64_t k = INT64_C(3) << 34, value = 0;
-        tail_bits(laws[l], 0x1p35, k, &word, more);
+        edge_bits(laws[l], 0x1p35, k, 2560, &word, more);
         fixed_bits bits = {more, TC_MOST_REFINEMENTS, 0};
         assert_int_equal(slow(laws[l], 0x1p35, word, &bits, &value), TC_OK);
         assert_int_equal(bits.used, TC_MOST_REFINEMENTS);
@@ -241,7 +270,7 @@ static void scales_are_exact_and_limited(void **state) {
                               nextafter(TC_LEAST_NOISE_SCALE, 0),
                               nextafter(TC_MOST_NOISE_SCALE, 1e300),
                               1e300,
-                              -INFINITY,
+                              -(double)INFINITY,
                               (double)INFINITY,
                               (double)NAN};
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
@@ -292,6 +321,7 @@ int main(void) {
         cmocka_unit_test(what_the_fast_path_decides_is_right_for_every_continuation),
         cmocka_unit_test(the_slow_path_agrees_with_the_fast_one),
         cmocka_unit_test(the_slow_path_agrees_with_mpfr),
+        cmocka_unit_test(the_fast_path_is_right_close_beside_the_edges),
         cmocka_unit_test(a_uniform_on_the_edge_is_refined_until_it_leaves_it),
         cmocka_unit_test(a_tie_to_the_last_bit_ends),
         cmocka_unit_test(a_uniform_that_starts_with_zeros_is_refined),

@@ -1,0 +1,291 @@
+/* The cloud's file and the agents' files: complete, loadable, and without anybody else's secrets. */
+#include "model/evaluate.h"
+#include "model/split.h"
+#include "model/support.h"
+
+/* Distinctive numbers: they must appear where they belong, and nowhere else. */
+static const char problem[] =
+    "# a remark about 91357\n"
+    "param T = 2        # hours\n"
+    "private param shared_secret = 71131\n"
+    "param limit = 100.25\n"
+    "param unused = 55501\n"
+    "param A = csv \"A.csv\"\n"
+    "data homes = csv \"homes.csv\" public cap, bus\n"
+    "agents home[i] over homes {\n"
+    "  state p[T] in [0, cap]   # the charger\n"
+    "  private param twice = 2 * need\n"
+    "  param half = cap / 2\n"
+    "  private set sum(p) >= twice / 100000\n"
+    "  private minimize sumsq(p - pref / 100000) + shared_secret * (p[1] +   # why\n"
+    "      p[2]) * 0.0001 + A[1, i]\n"
+    "  gap 20 + cap\n"
+    "  slater p = half\n"
+    "  private start p = need / 100000\n"
+    "}\n"
+    "agent depot {\n"
+    "  state x in [-1, 1]\n"
+    "  private minimize 81281 * x^2\n"
+    "  gap 5; slater x = 0\n"
+    "}\n"
+    "constraint feeder[t in 1..T]: sum(home: A[t, i] * p[t]) + depot.x <= limit\n"
+    "constraint pair: sumsq(home[1].p - home[3].p) <= 7\n"
+    "declare lipschitz constraints { l1 3; l2 4 }\n"
+    "declare lipschitz jacobian home { l1 cap; l2 2 }\n"
+    "declare lipschitz objective depot 61613\n"
+    "privacy {\n  mechanism gaussian   # noise\n  epsilon 1\n  delta 1e-5; adjacency one 0.5\n}\n"
+    "schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds T * 1000 }\n"
+    "start feeder = 0.1\n";
+
+static void put_data(void) {
+    put_file("A.csv", "1,2,3\n4,5,6\n");
+    put_file("homes.csv", "need,cap,bus,pref_1,pref_2\n10007,5,1,20011,20021\n10009,6,2,20023,20029\n10037,7,1,20047,20051\n");
+}
+
+static char *read_text(const char *path) {
+    static char text[100000];
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        print_error("no file %s\n", path);
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static bench split_into(const char *text, const char *folder, bool force, size_t *files) {
+    bench b = load_good(text);
+    b.status = tc_split(b.arena, b.model, folder, force, NULL, &b.messages, files);
+    return b;
+}
+
+static void both_kinds_of_files_load_again(void **state) {
+    (void)state;
+    put_data();
+    remove_all("out");
+    size_t files;
+    bench b = split_into(problem, "out", false, &files);
+    assert_string_equal(messages_of(&b), "");
+    assert_int_equal(b.status, TC_OK);
+    assert_int_equal(files, 6); /* cloud.tacit, cloud.homes.csv, three homes, the depot */
+    bench cloud = load_path("out/cloud.tacit");
+    assert_string_equal(messages_of(&cloud), "");
+    const tc_model *whole = b.model, *c = cloud.model;
+    assert_int_equal(c->role, TC_ROLE_CLOUD);
+    assert_int_equal(c->agent_count, 4);
+    assert_int_equal(c->constraint_count, 3);
+    assert_true(c->families[0].objective == TC_NO_EXPR && c->families[0].piece_count == 0);
+    double x[7];
+    uint64_t seed = 3;
+    for (int trial = 0; trial < 100; trial++) {
+        for (size_t i = 0; i < 7; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1;
+            x[i] = ldexp((double)(seed >> 40), -22) - 2;
+        }
+        for (size_t j = 0; j < 3; j++)
+            assert_true(constraint_at(whole, j, x) == constraint_at(c, j, x));
+    }
+    for (size_t k = 0; k < 3; k++) {
+        assert_true(tc_coef_at(whole->families[0].upper[1], k) == tc_coef_at(c->families[0].upper[1], k));
+        assert_true(tc_coef_at(whole->families[0].gap, k) == tc_coef_at(c->families[0].gap, k));
+        assert_true(tc_coef_at(whole->families[0].slater[0], k) == tc_coef_at(c->families[0].slater[0], k));
+        assert_true(tc_coef_at(whole->families[0].declared_jacobian[0], k) == tc_coef_at(c->families[0].declared_jacobian[0], k));
+    }
+    assert_true(c->declared_constraints[1] == 4 && c->privacy.delta == 1e-5 && c->schedule.rounds == 2000);
+    assert_true(c->start_multipliers[1] == 0.1 && c->start_multipliers[2] == 0);
+    for (size_t k = 0; k < 3; k++) {
+        char path[100];
+        (void)snprintf(path, sizeof path, "out/agents/home.%zu.tacit", k + 1);
+        bench agent = load_path(path);
+        assert_string_equal(messages_of(&agent), "");
+        const tc_family *own = &agent.model->families[0];
+        assert_int_equal(agent.model->role, TC_ROLE_AGENT);
+        (void)snprintf(path, sizeof path, "home[%zu]", k + 1);
+        assert_string_equal(own->name, path);
+        double y[] = {x[k], x[3 + k]};
+        assert_true(objective_at(whole, 0, k, x) == objective_at(agent.model, 0, 0, y));
+        assert_true(tc_coef_at(whole->families[0].pieces[0].radius, k) == tc_coef_at(own->pieces[0].radius, 0));
+        assert_true(tc_coef_at(whole->families[0].start[1], k) == tc_coef_at(own->start[1], 0));
+        assert_true(tc_coef_at(whole->families[0].upper[0], k) == tc_coef_at(own->upper[0], 0));
+        assert_true(agent.model->schedule.rounds == 2000);
+        bench_free(&agent);
+    }
+    bench depot = load_path("out/agents/depot.tacit");
+    assert_int_equal(depot.status, TC_OK);
+    assert_true(depot.model->families[0].declared_objective.value == 61613);
+    bench_free(&depot);
+    bench_free(&cloud);
+    bench_free(&b);
+}
+
+static void nobody_learns_what_is_not_theirs(void **state) {
+    (void)state;
+    put_data();
+    remove_all("out");
+    size_t files;
+    bench b = split_into(problem, "out", false, &files);
+    assert_int_equal(b.status, TC_OK);
+    bench_free(&b);
+    static const struct {
+        const char *secret, *owner; /* the file that may hold it */
+    } secrets[] = {{"10007", "home.1"}, {"20011", "home.1"}, {"20021", "home.1"}, {"10009", "home.2"}, {"20023", "home.2"},
+                   {"20029", "home.2"}, {"10037", "home.3"}, {"20047", "home.3"}, {"20051", "home.3"}, {"81281", "depot"},
+                   {"61613", "depot"},  {"71131", "home"},   {"91357", ""},       {"55501", ""},       {"private", "agents"},
+                   {"minimize", "agents"}, {"#", ""}, {"feeder", "cloud"}, {"limit", "cloud"}, {"100.25", "cloud"}};
+    static const char *const paths[] = {"out/cloud.tacit", "out/cloud.homes.csv", "out/agents/home.1.tacit",
+                                        "out/agents/home.2.tacit", "out/agents/home.3.tacit", "out/agents/depot.tacit"};
+    for (size_t p = 0; p < sizeof paths / sizeof paths[0]; p++) {
+        const char *text = read_text(paths[p]);
+        for (size_t s = 0; s < sizeof secrets / sizeof secrets[0]; s++) {
+            bool owns = secrets[s].owner[0] != '\0' && strstr(paths[p] + 3, secrets[s].owner) != NULL;
+            if (!owns && strstr(text, secrets[s].secret) != NULL) {
+                print_error("%s shows %s:\n%s", paths[p], secrets[s].secret, text);
+                fail();
+            }
+        }
+        struct stat facts;
+        assert_int_equal(stat(paths[p], &facts), 0);
+        assert_int_equal(facts.st_mode & 0777, 0600);
+    }
+    assert_non_null(strstr(read_text("out/agents/home.2.tacit"), "10009"));
+    assert_string_equal(read_text("out/cloud.homes.csv"), "cap,bus\n5,1\n6,2\n7,1\n");
+}
+
+static void numbers_are_written_to_the_last_bit(void **state) {
+    (void)state;
+    put_file("homes.csv", "need,cap\n0.1,0.30000000000000004\n4.9406564584124654e-324,1.7976931348623157e308\n");
+    const char *text = "param third = 1 / 3\ndata homes = csv \"homes.csv\" public cap\n"
+                       "agents home over homes { state p in [0, cap]; private minimize (p - need)^2 * third }\n"
+                       "constraint c: sum(home: p) <= third\ndual radius 1\n";
+    remove_all("bits");
+    size_t files;
+    bench b = split_into(text, "bits", false, &files);
+    assert_int_equal(b.status, TC_OK);
+    double x[] = {0.7, 0.9};
+    for (size_t k = 0; k < 2; k++) {
+        bench agent = load_path(k == 0 ? "bits/agents/home.1.tacit" : "bits/agents/home.2.tacit");
+        assert_int_equal(agent.status, TC_OK);
+        assert_true(objective_at(agent.model, 0, 0, x + k) == objective_at(b.model, 0, k, x));
+        assert_true(tc_coef_at(agent.model->families[0].upper[0], 0) == tc_coef_at(b.model->families[0].upper[0], k));
+        bench_free(&agent);
+    }
+    bench cloud = load_path("bits/cloud.tacit");
+    assert_true(constraint_at(cloud.model, 0, x) == constraint_at(b.model, 0, x));
+    bench_free(&cloud);
+    bench_free(&b);
+}
+
+static void names_from_data_become_file_names(void **state) {
+    (void)state;
+    put_file("homes.csv", "name,need\nanna,1\n\"b/../c, d\",2\n");
+    remove_all("named");
+    size_t files;
+    bench b = split_into("data homes = csv \"homes.csv\"\nagents home over homes { state p in [0, 1]; private minimize p * need }\n"
+                         "constraint c: sum(home: p) <= 1\ndual radius 1\n", "named", false, &files);
+    assert_int_equal(b.status, TC_OK);
+    bench_free(&b);
+    bench anna = load_path("named/agents/anna.tacit"), other = load_path("named/agents/b%2F%2E%2E%2Fc%2C%20d.tacit");
+    assert_string_equal(anna.model->families[0].name, "anna");
+    assert_string_equal(other.model->families[0].name, "b/../c, d");
+    bench cloud = load_path("named/cloud.tacit");
+    assert_string_equal(cloud.model->families[0].member_names[1], "b/../c, d");
+    bench_free(&cloud);
+    bench_free(&anna);
+    bench_free(&other);
+}
+
+static void every_example_splits_and_loads(void **state) {
+    (void)state;
+    static const char *const names[] = {"paper", "ev", "num", "robots"};
+    static const char *const agents[] = {"a10", "home.1000", "telescope", "robot.8"};
+    for (size_t i = 0; i < 4; i++) {
+        char path[300];
+        (void)snprintf(path, sizeof path, TACIT_SOURCE_DIR "/examples/%s.tacit", names[i]);
+        bench b = load_path(path);
+        size_t files;
+        assert_int_equal(tc_split(b.arena, b.model, names[i], false, NULL, &b.messages, &files), TC_OK);
+        assert_true(files > b.model->agent_count);
+        (void)snprintf(path, sizeof path, "%s/cloud.tacit", names[i]);
+        bench cloud = load_path(path);
+        assert_string_equal(messages_of(&cloud), "");
+        assert_int_equal(cloud.model->constraint_count, b.model->constraint_count);
+        (void)snprintf(path, sizeof path, "%s/agents/%s.tacit", names[i], agents[i]);
+        bench agent = load_path(path);
+        assert_string_equal(messages_of(&agent), "");
+        bench_free(&agent);
+        bench_free(&cloud);
+        bench_free(&b);
+    }
+}
+
+static void expect_refusal(const char *text, const char *folder, tc_status status, const char *messages) {
+    size_t files;
+    bench b = split_into(text, folder, false, &files);
+    assert_int_equal(b.status, status);
+    if (strstr(messages_of(&b), messages) == NULL) {
+        print_error("expected: %s\nfound: %s", messages, messages_of(&b));
+        fail();
+    }
+    assert_int_equal(files, 0);
+    bench_free(&b);
+}
+
+static void a_public_dual_radius_is_asked_for(void **state) {
+    (void)state;
+    remove_all("none");
+    expect_refusal("agent a { state x in [0, 1]; private minimize x; gap 1 }\nagent b { state x in [0, 1]; private minimize x; slater x = 0 }\n"
+                   "constraint c: a.x + b.x <= 1\n", "none", TC_BAD_PROBLEM,
+                   "p.tacit: error: the cloud needs a public dual radius, and must not learn it from private objectives\n"
+                   "  either add a line 'dual radius R' to the file,\n"
+                   "  or give every agent the public lines 'gap F' and 'slater x = ...'; 'gap' is missing for 'b'; 'slater' is missing "
+                   "for 'a'\n");
+    assert_int_not_equal(access("none", F_OK), 0);
+}
+
+static void a_folder_with_files_is_left_alone_unless_forced(void **state) {
+    (void)state;
+    const char *text = "agent a { state x in [0, 1]; private minimize x }\nconstraint c: a.x <= 1\ndual radius 1\n";
+    remove_all("full");
+    assert_int_equal(mkdir("full", 0700), 0);
+    put_file("full/mine", "precious\n");
+    expect_refusal(text, "full", TC_BAD_USAGE, "full: error: this folder is not empty");
+    size_t files;
+    bench b = split_into(text, "full", true, &files);
+    assert_int_equal(b.status, TC_OK);
+    assert_int_equal(tc_split(b.arena, b.model, "full", true, NULL, &b.messages, &files), TC_OK);
+    assert_int_equal(files, 2);
+    bench_free(&b);
+    assert_string_equal(read_text("full/mine"), "precious\n");
+    b = split_into(text, "/proc/nowhere", false, &files);
+    assert_int_equal(b.status, TC_CANNOT_WRITE);
+    bench_free(&b);
+}
+
+static void private_numbers_of_all_members_in_one_parameter_are_refused(void **state) {
+    (void)state;
+    remove_all("leak");
+    expect_refusal("private param goals = [1, 2, 3]\nagents f[i in 1..3] { state x in [0, 9]; private param g = goals; private minimize (x - g[i])^2 }\n"
+                   "constraint c: sum(f: x) <= 1\ndual radius 1\n", "leak", TC_BAD_PROBLEM,
+                   "'goals' is private and holds a part for each member of 'f'");
+}
+
+static void only_whole_problems_are_split(void **state) {
+    (void)state;
+    expect_refusal("role agent\nagent a { state x in [0, 1]; private minimize x }\n", "part", TC_BAD_PROBLEM,
+                   "only a whole problem can be split");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_kinds_of_files_load_again),
+        cmocka_unit_test(nobody_learns_what_is_not_theirs),
+        cmocka_unit_test(numbers_are_written_to_the_last_bit),
+        cmocka_unit_test(names_from_data_become_file_names),
+        cmocka_unit_test(every_example_splits_and_loads),
+        cmocka_unit_test(a_public_dual_radius_is_asked_for),
+        cmocka_unit_test(a_folder_with_files_is_left_alone_unless_forced),
+        cmocka_unit_test(private_numbers_of_all_members_in_one_parameter_are_refused),
+        cmocka_unit_test(only_whole_problems_are_split),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
