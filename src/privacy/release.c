@@ -148,14 +148,7 @@ tc_status tc_release_prepare(tc_release *release, uint64_t round) {
     return status;
 }
 
-/* The door itself. An integer c plus round(y) is round(c + y), and saturation looks at that alone. */
-static double add_noise(int64_t value, int64_t noise, double step) {
-    int64_t sum;
-    if (__builtin_add_overflow(value, noise, &sum))
-        sum = noise < 0 ? INT64_MIN : INT64_MAX;
-    return (double)sum * step;
-}
-
+/* The door itself. An integer c plus round(y) is round(c + y): docs/proofs/release.md. */
 static void publish(const tc_release *release, const tc_private_values *values, tc_released *released) {
     for (size_t i = 0; i < release->segment_count; i++) {
         const tc_segment *segment = &release->segments[i];
@@ -164,8 +157,8 @@ static void publish(const tc_release *release, const tc_private_values *values, 
                       : segment->target == TC_TARGET_JACOBIAN  ? released->jacobian
                                                                : released->states;
         for (size_t k = 0; k < segment->count; k++)
-            out[segment->position + k] =
-                add_noise(values->units[segment->address + k], release->noise[segment->address + k], step);
+            out[segment->position + k] = step * (double)tc_saturating_add(values->units[segment->address + k],
+                                                                          release->noise[segment->address + k]);
     }
 }
 

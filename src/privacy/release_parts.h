@@ -4,6 +4,7 @@
 
 #include "privacy/release.h"
 #include "privacy/release_evaluate.h"
+#include "privacy/release_lattice.h"
 #include "privacy/release_private.h"
 
 struct tc_release {
@@ -38,8 +39,5 @@ void tc_release_values(tc_release *release, const tc_private_states *states);
 
 /* Public constants of the Jacobian into jacobian[]. */
 void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian);
-
-/* Saturating; the same for every machine. */
-int64_t tc_lattice_round(double value, double per_unit);
 
 #endif

@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-int64_t tc_lattice_round(double value, double per_unit) {
-    const double most = 0x1p62;
-    double units = rint(value * per_unit);
-    if (!(units > -most)) /* tc_release_check_range excludes this and the next */
-        return units <= -most ? -((int64_t)1 << 62) : 0;
-    return units < most ? (int64_t)units : (int64_t)1 << 62;
-}
-
 /* h times the integers of members first .. first + lanes - 1: exact. */
 static const double *const *load_states(tc_release *release, const tc_private_states *states, size_t family,
                                         size_t first, size_t lanes) {
