@@ -10,14 +10,6 @@ static const char *const unit_names[] = {"unset", "bare", "ensemble", "one", "ag
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
 static const char opening[] = "{\"tacit_ledger\":1,\"run\":";
 
-const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound) {
-    char number[32];
-    if (unit == TC_ADJACENCY_AGENT)
-        return "agent";
-    tc_shortest_number(number, bound);
-    return tc_arena_format(arena, "%s:%s", unit_names[unit], number);
-}
-
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 static void write_string(tc_buffer *out, const char *text) {

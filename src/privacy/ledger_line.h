@@ -6,9 +6,6 @@
 
 enum { TC_LEDGER_CHECK = 16, TC_LEDGER_LINE = 4096 }; /* hexadecimal digits; the longest line */
 
-/* "one:0.5", "agent" */
-const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound);
-
 /* The line with its newline; check holds that of the line before ("" at the start) and receives this one's. */
 void tc_ledger_line_write(tc_buffer *out, const tc_ledger_entry *entry, char check[TC_LEDGER_CHECK + 1]);
 
