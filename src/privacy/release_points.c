@@ -3,9 +3,24 @@
 
 #include <string.h>
 
+/* The single parts of a family's entries: all of them, or those that are constant by structure. */
+static void write_singles(const tc_release *release, size_t f, bool varying, double *jacobian) {
+    const tc_family_entries *entries = &release->entries->families[f];
+    const double *outer = tc_outer_slopes(release->evaluator);
+    for (size_t i = 0; i < entries->single_count; i++) {
+        const tc_single_entry *s = &entries->singles[i];
+        if (s->varies && !varying)
+            continue;
+        if (s->shared == UINT32_MAX)
+            jacobian[entries->first_single + i] = outer[s->outer];
+        else
+            jacobian[entries->first + s->shared * release->model->families[f].count + s->member] += outer[s->outer];
+    }
+}
+
+/* All entries, or those that are constant by structure. */
 static void write_jacobian(tc_release *release, const double *x, bool varying, double *jacobian) {
     const tc_model *model = release->model;
-    const double *outer = tc_outer_slopes(release->evaluator);
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family_entries *entries = &release->entries->families[f];
         const tc_family *family = &model->families[f];
@@ -17,22 +32,17 @@ static void write_jacobian(tc_release *release, const double *x, bool varying, d
             if (of->slopes != NULL)
                 tc_evaluate_slopes(release->evaluator, f, k, lanes, of->state);
             for (size_t e = 0; e < entries->shared_count; e++)
-                if (varying || !entries->shared[e].noised)
+                if (varying || !entries->shared[e].varies)
                     tc_evaluate_shared(release->evaluator, f, &entries->shared[e], lanes,
                                        jacobian + entries->first + e * family->count + k);
         }
-        for (size_t i = 0; i < entries->single_count; i++) {
-            const tc_single_entry *s = &entries->singles[i];
-            if (varying && s->shared != UINT32_MAX)
-                jacobian[entries->first + s->shared * family->count + s->member] += outer[s->outer];
-            else if (varying || (!s->noised && s->shared == UINT32_MAX))
-                jacobian[entries->first_single + i] = outer[s->outer];
-        }
+        write_singles(release, f, varying, jacobian);
     }
 }
 
 void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian) {
-    /* A constant by structure does not look at x. */
+    /* A constant by structure does not look at x. Where such an entry gets noise (published calibration), each round
+     * overwrites it; where the plan leaves an agent whose whole block is constant without a channel, it stays. */
     double *anywhere = TC_NEW(arena, double, release->model->state_count);
     memset(release->sum_values, 0, release->model->sum_count * sizeof *release->sum_values);
     tc_evaluate_outer(release->evaluator, release->sum_values, anywhere);

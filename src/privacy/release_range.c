@@ -2,7 +2,7 @@
 #include "analysis/region.h"
 #include "privacy/release_parts.h"
 
-#define MOST_UNITS 0x1p61
+#define MOST_UNITS 0x1p62 /* tc_lattice_round's limit, and half of what 64 bits hold */
 
 typedef struct sizes {
     const tc_release *release;

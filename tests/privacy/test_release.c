@@ -253,6 +253,24 @@ static void the_published_scheme_puts_noise_on_zeros_and_constants_too(void **st
     problem_free(&p);
 }
 
+static void an_agent_with_a_constant_block_may_be_left_out_of_the_published_scheme(void **state) {
+    (void)state;
+    problem p = problem_of("agents a[i in 1..3] { state x in [-1, 1]; private minimize x }\n"
+                           "constraint c: a[1].x^2 + a[2].x^2 + 3 * a[3].x <= 1\n");
+    hand by = USUAL;
+    by.every_entry = by.split = true;
+    tc_plan *plan = plan_by_hand(&p, &by);
+    assert_int_equal(plan->channel_count, 4);
+    plan->channel_count = 3;
+    gate g = gate_of(&p, plan, 7, NULL);
+    for (uint64_t round = 1; round <= 2; round++) {
+        assert_int_equal(tc_release_round(g.release, round, g.states, g.out), TC_OK);
+        assert_true(jacobian_at(g.out, 0, 3, 0, 2, 0) == 3);
+        assert_true(jacobian_at(g.out, 0, 3, 0, 1, 0) == ldexp((double)noise_at(&p, plan, 7, round, 2), -28));
+    }
+    problem_free(&p);
+}
+
 static void a_round_is_released_once_in_order_and_not_beyond_the_horizon(void **state) {
     (void)state;
     problem p = problem_of(TEXT);
@@ -423,6 +441,7 @@ int main(void) {
         cmocka_unit_test(the_bits_do_not_depend_on_how_the_work_is_cut),
         cmocka_unit_test(channels_for_each_row_and_member_cover_the_same_entries),
         cmocka_unit_test(the_published_scheme_puts_noise_on_zeros_and_constants_too),
+        cmocka_unit_test(an_agent_with_a_constant_block_may_be_left_out_of_the_published_scheme),
         cmocka_unit_test(a_round_is_released_once_in_order_and_not_beyond_the_horizon),
         cmocka_unit_test(a_seeded_release_says_that_it_is_not_private),
         cmocka_unit_test(states_go_to_the_nearest_lattice_point_of_the_box),
