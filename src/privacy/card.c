@@ -3,7 +3,6 @@
 #include "privacy/card_words.h"
 #include "privacy/words.h"
 
-
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
 static const char *const placement_names[] = {"auto", "outputs", "states"};
 static const char *const calibration_names[] = {"tight", "published"};
@@ -152,24 +151,7 @@ static void say_assumptions(tc_arena *arena, tc_card *card) {
 }
 
 static void say_warnings(tc_arena *arena, tc_card *card) {
-    const tc_plan *plan = card->plan;
-    const char **texts = TC_NEW(arena, const char *, plan->warning_count + 2);
-    size_t count = 0;
-    double agents = (double)plan->model->agent_count;
-    if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta > 1e-5)
-        texts[count++] =
-            tc_arena_format(arena,
-                            "delta = %.3g is large: it is the probability that the promise of epsilon fails. "
-                            "Take 1e-5 or less.",
-                            plan->delta);
-    if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * agents >= 1)
-        texts[count++] = tc_arena_format(arena,
-                                         "delta = %.3g is not below 1/N = %.3g: a mechanism that shows one agent of N "
-                                         "entirely would keep this promise.",
-                                         plan->delta, 1 / agents);
-    for (size_t i = 0; i < plan->warning_count; i++)
-        texts[count++] = plan->warnings[i];
-    (void)item(arena, card, "warnings", "Warnings", true, texts, count);
+    (void)item(arena, card, "warnings", "Warnings", true, card->plan->warnings, card->plan->warning_count);
 }
 
 static void say_void(tc_arena *arena, tc_card *card) {
