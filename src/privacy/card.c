@@ -53,9 +53,9 @@ static void say_observers(tc_arena *arena, tc_card *card) {
     for (size_t i = 0; i < card->observer_count; i++) {
         const tc_observer *observer = card->observers[i];
         bool worst = several && observer->kind == TC_OBSERVER_AGENT;
-        texts[i] =
-            tc_arena_format(arena, "%s%s, about %s: at most %s", observer->who, worst ? " (no agent learns more)" : "",
-                            observer->about, tc_price_up(arena, observer->epsilon, observer->delta));
+        texts[i] = tc_arena_format(arena, "%s%s, about %s: %s%s", observer->who, worst ? " (no agent learns more)" : "",
+                                   observer->about, isfinite(observer->epsilon) ? "at most " : "",
+                                   tc_price_up(arena, observer->epsilon, observer->delta));
     }
     (void)item(arena, card, "observers_text", "Observers", true, texts, card->observer_count);
 }
