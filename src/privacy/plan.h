@@ -67,6 +67,7 @@ typedef struct tc_observer {
     const char *about; /* "any other agent", ... */
     double epsilon, delta; /* certified upper bounds over the whole run, jointly over all it sees */
     double mu;             /* Gaussian: the trade-off parameter; NAN for Laplace */
+    double delta_at_asked; /* Gaussian: delta at the plan's own epsilon; NAN for Laplace */
 } tc_observer;
 
 typedef struct tc_price { /* a line of the translation table */
@@ -83,6 +84,8 @@ typedef struct tc_placement_facts { /* predicted noise of each placement, for `a
     double price_variance;   /* variance of a component of p_i per round, worst agent, at reference multipliers */
 } tc_placement_facts;
 
+/* A row of g that depends on no state, and a Jacobian entry that is constant by structure, are in no channel (tight
+ * calibration): they are public. */
 typedef struct tc_plan {
     const tc_model *model;
     tc_mechanism mechanism;
