@@ -102,12 +102,14 @@ static void say_lattice(tc_arena *arena, tc_card *card) {
     }
     const char *steps = finest == coarsest ? tc_arena_format(arena, "2^%d", finest)
                                            : tc_arena_format(arena, "2^%d to 2^%d", finest, coarsest);
+    const char *cost = plan->overhead > 0 ? tc_arena_format(arena,
+                                                            "makes sensitivities larger by at most %s %%, which is "
+                                                            "in the price",
+                                                            tc_text_up(arena, 100 * plan->overhead))
+                                          : "costs nothing";
     say(arena, card, "lattice_text", "Lattice",
-        tc_arena_format(
-            arena,
-            "states are multiples of 2^%d, released numbers of %s; rounding to them is in the price, and makes "
-            "sensitivities larger by at most %s %%",
-            plan->state_exponent, steps, tc_text_up(arena, 100 * plan->overhead)));
+        tc_arena_format(arena, "states are multiples of 2^%d, released numbers of %s; rounding to them %s",
+                        plan->state_exponent, steps, cost));
 }
 
 static void say_hold(tc_arena *arena, tc_card *card) {

@@ -52,7 +52,7 @@ static void print_item(tc_buffer *out, const tc_card_item *item) {
 void tc_card_text(const tc_card *card, tc_buffer *out) {
     rule(out);
     tc_buffer_printf(out, "GUARANTEE: %s", card->is_private ? "private" : "NOT PRIVATE");
-    if (card->unit != NULL)
+    if (card->is_private)
         tc_buffer_printf(out, ", unit %s, %s", card->unit,
                          tc_price_up(out->arena, card->plan->epsilon, card->plan->delta));
     tc_buffer_puts(out, "\n");

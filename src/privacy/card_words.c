@@ -1,10 +1,11 @@
 #include "privacy/card_words.h"
 
+#include "calculus/interval.h"
 #include "privacy/words.h"
 
 #include <math.h>
 
-enum { SHOWN_VARIABLES = 6 };
+enum { SHOWN_RANGES = 6, SHOWN_NAMES = 4 };
 
 static bool is_gaussian(const tc_plan *plan) { return plan->mechanism == TC_MECHANISM_GAUSSIAN; }
 
@@ -60,60 +61,100 @@ static const char *who_changes(tc_adjacency unit) {
     return unit == TC_ADJACENCY_ONE ? "the messages of one agent" : "the messages of any agents, all of them together,";
 }
 
+static const char *what_is_seen(const tc_plan *plan) {
+    return plan->calibration == TC_PUBLISHED ? "each released system by itself" : "all that anyone can see";
+}
+
+/* The same in plain words: what an answer can do to a guess. */
+static const char *odds(tc_arena *arena, const tc_plan *plan) {
+    return tc_arena_format(arena,
+                           "What the cloud answers (%s) changes the odds between the two by a factor of at most "
+                           "e^epsilon = %s%s.",
+                           what_is_seen(plan), tc_text_up(arena, tc_exp_at(plan->epsilon).hi),
+                           is_gaussian(plan) ? ", but for rare answers (delta)" : "");
+}
+
 size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts) {
-    const char *scope =
-        plan->calibration == TC_PUBLISHED ? "each released system by itself" : "all that anyone can see";
     if (plan->adjacency == TC_ADJACENCY_AGENT) {
-        texts[0] =
-            "Claim B, about one agent entirely. From the cloud's answers nobody can tell with confidence whether "
-            "an agent behaved as it did, or in any other way that its public box allows, in all rounds.";
-        texts[1] = tc_arena_format(arena,
-                                   "Exactly: let P and P' be the laws of what is seen for two behaviours of one agent, "
-                                   "all other agents answering by their own rules. For every event S of %.0f rounds "
-                                   "(%s), %s.",
-                                   plan->rounds, scope, at_most(arena, plan));
+        texts[0] = tc_arena_format(arena,
+                                   "Claim B, about one agent entirely. Somebody wonders whether an agent behaved as it "
+                                   "did, or in some other way that its public box allows, in all rounds. %s",
+                                   odds(arena, plan));
+        texts[1] =
+            tc_arena_format(arena,
+                            "Exactly: let P and P' be the laws of what is seen in %.0f rounds for two behaviours "
+                            "of one agent, all others following their own rules. For every event S, %s.",
+                            plan->rounds, at_most(arena, plan));
         return 2;
     }
-    bool one = plan->adjacency == TC_ADJACENCY_ONE;
     const char *bound = tc_arena_format(arena, "%.6g", plan->adjacency_bound);
-    texts[0] = tc_arena_format(arena,
-                               "Claim A, about messages. From the cloud's answers nobody can tell with confidence "
-                               "whether %s were as they were, or different by a total of %s over the whole run.",
-                               one ? "one agent's messages" : "the agents' messages", bound);
+    texts[0] =
+        tc_arena_format(arena,
+                        "Claim A, about messages. Somebody wonders whether %s were as they were, or different by "
+                        "a total of at most %s over the whole run. %s",
+                        plan->adjacency == TC_ADJACENCY_ONE ? "one agent's messages" : "the agents' messages", bound,
+                        odds(arena, plan));
     texts[1] = tc_arena_format(
         arena,
         "Exactly: let P and P' be the laws of what is seen when %s differ by at most B = %s, measured as %s over all "
-        "states and rounds, however the messages depend on earlier answers. For every event S (%s), %s.",
+        "states and rounds, however the messages depend on earlier answers. For every event S, %s.",
         who_changes(plan->adjacency), bound,
-        is_gaussian(plan) ? "the square root of the sum of squares" : "the sum of absolute differences", scope,
+        is_gaussian(plan) ? "the square root of the sum of squares" : "the sum of absolute differences",
         at_most(arena, plan));
     return 2;
 }
 
 /* ---- in the problem's own units --------------------------------------------------------------------------------- */
 
-size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) {
-    const tc_model *model = plan->model;
-    size_t count = 0, left = 0;
-    bool agent = plan->adjacency == TC_ADJACENCY_AGENT;
+typedef struct same_range { /* variables whose widest ranges are equal */
+    double range;
+    size_t count;
+    tc_buffer names;
+} same_range;
+
+static void add_name(tc_arena *arena, same_range *group, const char *name) {
+    if (group->count == 0)
+        group->names = tc_buffer_new(arena, (size_t)1 << 20);
+    if (group->count < SHOWN_NAMES)
+        tc_buffer_printf(&group->names, "%s%s", group->count == 0 ? "" : ", ", name);
+    group->count++;
+}
+
+/* The last group takes what does not fit: its range is then the widest of them. */
+static size_t group_ranges(tc_arena *arena, const tc_model *model, same_range groups[SHOWN_RANGES]) {
+    size_t count = 0;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t v = 0; v < family->variable_count; v++) {
             double range = widest(family, &family->variables[v]);
-            const char *name = variable_name(arena, family, &family->variables[v]);
-            if (count == SHOWN_VARIABLES) {
-                left++;
-                continue;
-            }
-            texts[count++] =
-                agent ? tc_arena_format(arena, "%s may be anything in its range of %.6g, in every round", name, range)
-                      : tc_arena_format(arena, "a change of %s by %.6g in one round: %.3g %% of its range of %.6g",
-                                        name, fmin(plan->adjacency_bound, range),
-                                        range > 0 ? 100 * fmin(1, plan->adjacency_bound / range) : 100, range);
+            size_t at = 0;
+            while (at < count && groups[at].range != range)
+                at++;
+            if (at == count && count < SHOWN_RANGES)
+                groups[count++] = (same_range){.range = range};
+            at = at < SHOWN_RANGES ? at : SHOWN_RANGES - 1;
+            groups[at].range = fmax(groups[at].range, range);
+            add_name(arena, &groups[at], variable_name(arena, family, &family->variables[v]));
         }
     }
-    if (left > 0)
-        texts[count++] = tc_arena_format(arena, "and so on for %zu more", left);
+    return count;
+}
+
+size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    same_range groups[SHOWN_RANGES];
+    size_t count = group_ranges(arena, plan->model, groups);
+    bool agent = plan->adjacency == TC_ADJACENCY_AGENT;
+    for (size_t i = 0; i < count; i++) {
+        double range = groups[i].range, change = fmin(plan->adjacency_bound, range);
+        const char *names = tc_buffer_text(&groups[i].names);
+        if (groups[i].count > SHOWN_NAMES)
+            names = tc_arena_format(arena, "%s and %zu more", names, groups[i].count - SHOWN_NAMES);
+        texts[i] =
+            agent
+                ? tc_arena_format(arena, "%s: anything within a range of %.6g, in every round", names, range)
+                : tc_arena_format(arena, "%s: a change of one state by %.6g in one round, %.3g %% of its range of %.6g",
+                                  names, change, range > 0 ? 100 * change / range : 100, range);
+    }
     if (!agent && !isnan(plan->rounds)) {
         double each = plan->adjacency_bound / (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
         texts[count++] =

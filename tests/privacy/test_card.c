@@ -106,6 +106,7 @@ static void the_card_says_that_data_are_not_hidden_by_claim_a(void **state) {
     const char *text = text_of(t, false);
     assert_in(text, "GUARANTEE: private, unit one:0.5, epsilon 1, delta 1e-06");
     assert_in(text, "Claim A, about messages.");
+    assert_in(text, "by a factor of at most e^epsilon = 2.719, but for rare answers (delta)");
     assert_in(text, "the messages of one agent differ by at most B = 0.5");
     assert_in(text, "the square root of the sum of squares");
     assert_in(text, "DATA (its objective, its limits, a need) is NOT hidden");
@@ -116,7 +117,7 @@ static void the_card_says_that_data_are_not_hidden_by_claim_a(void **state) {
 static void the_unit_is_said_in_the_problem_s_own_units(void **state) {
     trial *t = *state;
     const char *text = text_of(t, false);
-    assert_in(text, "a change of home.p by 0.5 in one round: 6.76 % of its range of 7.4");
+    assert_in(text, "home.p: a change of one state by 0.5 in one round, 6.76 % of its range of 7.4");
     assert_in(text, "a change of one state by 0.005 in every one of 10000 rounds");
     /* sqrt(10000 * 24) * 7.4 = 3625 */
     assert_in(text, "The largest distance that one agent could make in 10000 rounds is 3625, that is 7.25e+03 times B");
@@ -138,7 +139,7 @@ static void claim_b_covers_the_agent_entirely(void **state) {
     const char *text = text_of(t, false);
     assert_in(text, "unit agent");
     assert_in(text, "Claim B, about one agent entirely.");
-    assert_in(text, "home.p may be anything in its range of 7.4, in every round");
+    assert_in(text, "home.p: anything within a range of 7.4, in every round");
     assert_not_in(text, "is NOT hidden");
     assert_not_in(text, "nan");
 }
@@ -200,7 +201,7 @@ static void holds_lattice_and_exclusions_are_told(void **state) {
     const char *text = text_of(t, false);
     assert_in(text, "no message is used in a second round");
     assert_in(text, "states are multiples of 2^-12, released numbers of 2^-20");
-    assert_in(text, "at most 0.01 %");
+    assert_in(text, "larger by at most 0.01 %, which is in the price");
     assert_in(text, "the constraints themselves");
     assert_in(text, "who is connected");
     assert_in(text, "not covered: when answers leave");
