@@ -160,13 +160,13 @@ static void judge_reuse(tc_arena *arena, const tc_audit_view *view, const tc_who
     }
 }
 
-/* Noise within its stated median too often: it is smaller than the plan says. Slack covers the lattice and that F is
- * known to the auditor with rounding. */
+/* Noise within its stated median too often: it is smaller than the plan says. F is known to the auditor but for its last
+ * rounding, and noise but for its own: one step together, and four are allowed for. */
 static void judge_law(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
                       tc_audit *audit) {
     for (size_t i = 0; i < view->plan->channel_count; i++) {
         const tc_channel *channel = &view->plan->channels[i];
-        double reach = tc_stated_median(view->plan, channel) / channel->scale + 1e-3 + 4 / channel->lattice_scale;
+        double reach = tc_stated_median(view->plan, channel) / channel->scale + 1e-6 + 4 / channel->lattice_scale;
         double most = view->plan->mechanism == TC_MECHANISM_LAPLACE ? -expm1(-reach) : erf(reach / sqrt(2));
         double least = tc_binomial_lower(whole->law_hits[i], whole->law_trials[i],
                                          level / (double)view->plan->channel_count);

@@ -132,9 +132,9 @@ tc_status tc_release_prepare(tc_release *release, uint64_t round) {
     const tc_plan *plan = release->plan;
     if (round != release->next_round || (double)round > plan->rounds)
         return TC_BAD_USAGE;
-    if (release->prepared == round)
+    tc_status status = tc_random_open_round(release->random, round); /* refuses a forked child, noise at hand or not */
+    if (status == TC_OK && release->prepared == round)
         return TC_OK;
-    tc_status status = tc_random_open_round(release->random, round);
     tc_noise_law law = plan->mechanism == TC_MECHANISM_GAUSSIAN ? TC_GAUSSIAN : TC_LAPLACE;
     for (size_t i = 0; status == TC_OK && has_noise(release) && i < plan->channel_count; i++) {
         const tc_channel *channel = &plan->channels[i];
@@ -183,6 +183,7 @@ tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private
     if (has_noise(release)) {
         tc_release_values(release, states);
         publish(release, release->values, released);
+        tc_secret_wipe(release->values->units, release->values->count * sizeof *release->values->units);
     } else {
         publish_plainly(release, states, released);
     }

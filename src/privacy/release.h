@@ -49,9 +49,10 @@ tc_status tc_release_prepare(tc_release *release, uint64_t round) TC_MUST_USE;
 tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
                            tc_released *released) TC_MUST_USE;
 
-/* Placement STATES: g and its Jacobian at x (n numbers made from released ones) into released. Post-processing, at no
- * price. x is the caller's choice, x-hat itself or x-hat moved into the box; outside the box functions may be undefined.
- */
+/* g and its Jacobian at a point x (n numbers) that anybody may know, into released. For placement STATES, x is made from
+ * x-hat: post-processing, at no price. Whether that is x-hat itself or x-hat moved into the box is the caller's choice;
+ * outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last rounding
+ * and the noise: for an auditor, who knows x because it is the auditor's own. */
 void tc_released_evaluate(tc_release *release, const double *x, tc_released *released);
 
 #endif

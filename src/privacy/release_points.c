@@ -49,6 +49,14 @@ void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian
     write_jacobian(release, anywhere, false, jacobian);
 }
 
+/* Where the plan has lattices for sums, terms are rounded to them, as in a release. */
+static double term_of(const tc_plan *plan, size_t sum, double value) {
+    if (plan->placement != TC_PLACEMENT_OUTPUTS || plan->mechanism == TC_MECHANISM_NONE)
+        return value;
+    int exponent = plan->sum_exponents[sum];
+    return ldexp((double)tc_lattice_round(value, ldexp(1, -exponent)), exponent);
+}
+
 /* In blocks of TC_LANES from member 0 on: always the same order. */
 static void add_sums(tc_release *release, const double *x) {
     const tc_model *model = release->model;
@@ -64,7 +72,7 @@ static void add_sums(tc_release *release, const double *x) {
             tc_evaluate_terms(release->evaluator, f, k, lanes, of->state);
             for (size_t b = 0; b < d->body_count; b++)
                 for (size_t lane = 0; lane < lanes; lane++)
-                    release->sum_values[d->sums[b]] += of->terms[b][lane];
+                    release->sum_values[d->sums[b]] += term_of(release->plan, d->sums[b], of->terms[b][lane]);
         }
     }
 }

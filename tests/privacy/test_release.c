@@ -4,6 +4,9 @@
 #include "privacy/release_lattice.h"
 #include "support/cmocka.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static const char *const TEXT = "agents home[i in 1..100] { state p[2] in [0, 8]; private minimize p[1] }\n"
                                 "agent boss { state x in [-2, 2]; private minimize x^2 }\n"
                                 "constraint a: sum(home: p[1]^2 + 0.3 * p[2]) <= 50\n"
@@ -309,6 +312,22 @@ static void a_seeded_release_says_that_it_is_not_private(void **state) {
     problem_free(&p);
 }
 
+static void a_forked_child_cannot_release_with_noise_that_its_parent_has_drawn(void **state) {
+    (void)state;
+    problem p = problem_of(TEXT);
+    gate g = gate_of(&p, plan_by_hand(&p, &USUAL), 1, NULL);
+    assert_int_equal(tc_release_prepare(g.release, 1), TC_OK);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(tc_release_round(g.release, 1, g.states, g.out) == TC_NO_RANDOM ? 0 : 1);
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(tc_release_round(g.release, 1, g.states, g.out), TC_OK);
+    problem_free(&p);
+}
+
 static void states_go_to_the_nearest_lattice_point_of_the_box(void **state) {
     (void)state;
     problem p = problem_of("agents a[i in 1..2] { state x[2] in [0.1, 1.3]; private minimize x[1] }\n"
@@ -444,6 +463,7 @@ int main(void) {
         cmocka_unit_test(an_agent_with_a_constant_block_may_be_left_out_of_the_published_scheme),
         cmocka_unit_test(a_round_is_released_once_in_order_and_not_beyond_the_horizon),
         cmocka_unit_test(a_seeded_release_says_that_it_is_not_private),
+        cmocka_unit_test(a_forked_child_cannot_release_with_noise_that_its_parent_has_drawn),
         cmocka_unit_test(states_go_to_the_nearest_lattice_point_of_the_box),
         cmocka_unit_test(a_plan_that_leaves_something_open_is_refused),
         cmocka_unit_test(numbers_beyond_64_bits_saturate),
