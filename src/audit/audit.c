@@ -70,8 +70,8 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
                                 audit->systems[at].name));
         return TC_OK;
     }
-    tc_sample_limits limits = {.samples = c->options.samples, .until = HUGE_VAL, .begin = begin,
-                               .end = begin + 1 / count};
+    tc_sample_limits limits = {
+        .samples = c->options.samples, .until = HUGE_VAL, .begin = begin, .end = begin + 1 / count};
     if (c->options.seconds > 0)
         limits.until = now + fmax(0.1, c->started + c->options.seconds - now) / left;
     tc_pair_counts *counts;
@@ -98,15 +98,16 @@ static tc_status run_all(course *c) {
     if (status == TC_OK)
         tc_judge_whole(c->arena, c->view, &c->sampler->whole, level / 2, c->audit);
     if (c->plan->adjacency == TC_ADJACENCY_AGENT)
-        note(c, "the unit `agent` spreads its price over all rounds; one round shows hardly any of it, so that only the "
-                "lattice, the support, reuse and the size of the noise are tested to some effect");
+        note(c,
+             "the unit `agent` spreads its price over all rounds; one round shows hardly any of it, so that only the "
+             "lattice, the support, reuse and the size of the noise are tested to some effect");
     c->audit->interrupted = tc_interrupted(c->monitor);
     c->audit->seconds = tc_audit_clock() - c->started;
     return status;
 }
 
-static tc_status open_release(course *c, const tc_model *model, const tc_derivatives *derivatives,
-                              tc_release **release, const char **why) {
+static tc_status open_release(course *c, const tc_model *model, const tc_derivatives *derivatives, tc_release **release,
+                              const char **why) {
     tc_random *random = NULL;
     tc_run_identity run = {.run_id = "audit", .run_id_length = 5};
     /* The same release for as many rounds as there are samples. */
@@ -141,7 +142,8 @@ tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *mod
     c.sampler = tc_sampler_new(arena, c.view, 2 * c.options.samples);
     list_systems(&c);
     if (c.sampler == NULL || c.view->count == 0 || c.audit->system_count == 0) {
-        *why = c.sampler == NULL ? "the lattice of the states does not fit the box" : "the plan releases nothing with noise";
+        *why = c.sampler == NULL ? "the lattice of the states does not fit the box"
+                                 : "the plan releases nothing with noise";
         return TC_BAD_USAGE;
     }
     *audit = c.audit;

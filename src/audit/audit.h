@@ -27,7 +27,7 @@ typedef struct tc_audit_system {
 } tc_audit_system;
 
 typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon */
-    const char *kind; /* "lattice", "support", "reuse", "noise" */
+    const char *kind;           /* "lattice", "support", "reuse", "noise" */
     const char *text;
 } tc_audit_fault;
 
@@ -45,8 +45,8 @@ typedef struct tc_audit {
     bool interrupted;
 } tc_audit;
 
-/* TC_BAD_USAGE, and a sentence in *why, where there is nothing to audit. analysis may be NULL: then witnesses are missing.
- * Raises on its arena. */
+/* TC_BAD_USAGE, and a sentence in *why, where there is nothing to audit. analysis may be NULL: then witnesses are
+ * missing. Raises on its arena. */
 tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                        const tc_analysis *analysis, const tc_audit_options *options, const tc_monitor *monitor,
                        tc_audit **audit, const char **why) TC_MUST_USE;

@@ -2,7 +2,8 @@
 
 static const char *const limits_of_an_audit =
     "An audit can refute a guarantee, never prove it. It looks at one round and two inputs for each system; a constant "
-    "that is too small by a few per cent, or noise that fails elsewhere, can pass. Certified constants and the proofs are "
+    "that is too small by a few per cent, or noise that fails elsewhere, can pass. Certified constants and the proofs "
+    "are "
     "what the guarantee rests on.";
 
 void tc_audit_json(const tc_audit *audit, tc_json *json) {
@@ -17,8 +18,7 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
         tc_json_number(json, "claimed_delta", s->claimed_delta);
         tc_json_bool(json, "refuted", s->refuted);
         tc_json_number(json, "lower_bound", s->lower_bound);
-        tc_json_number(json,
-                       audit->plan->mechanism == TC_MECHANISM_LAPLACE ? "expected_epsilon" : "expected_mu",
+        tc_json_number(json, audit->plan->mechanism == TC_MECHANISM_LAPLACE ? "expected_epsilon" : "expected_mu",
                        s->expected);
         tc_json_string(json, "inputs", s->pair);
         tc_json_string(json, "event", s->event);

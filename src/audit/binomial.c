@@ -51,7 +51,9 @@ static double log_front(double a, double b, double x, double y) {
     return shares + rest + 0.5 * log(b / (n * a)) - 0.91893853320467274178;
 }
 
-static double lower_part(double a, double b, double x, double y) { return exp(log_front(a, b, x, y)) * fraction(a, b, x); }
+static double lower_part(double a, double b, double x, double y) {
+    return exp(log_front(a, b, x, y)) * fraction(a, b, x);
+}
 
 /* I_x(a, b), y = 1 - x: each of the two small tails keeps its digits. */
 static double both(double a, double b, double x, double y) {

@@ -1,5 +1,5 @@
-/* Bounds of a probability from k successes in n independent trials (Clopper and Pearson): each holds with probability at
- * least 1 - level, whatever the probability is. docs/proofs/audit.md. */
+/* Bounds of a probability from k successes in n independent trials (Clopper and Pearson): each holds with probability
+ * at least 1 - level, whatever the probability is. docs/proofs/audit.md. */
 #ifndef TC_AUDIT_BINOMIAL_H
 #define TC_AUDIT_BINOMIAL_H
 

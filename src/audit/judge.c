@@ -11,8 +11,8 @@ size_t tc_tests_of_epsilon(const tc_plan *plan) {
     return 2 * (plan->mechanism == TC_MECHANISM_LAPLACE ? TC_CORNERS + 1 : 1);
 }
 
-/* epsilon >= log((p - delta) / q) for every event with probabilities p and q in the two worlds; each bound may fail with
- * half the level. */
+/* epsilon >= log((p - delta) / q) for every event with probabilities p and q in the two worlds; each bound may fail
+ * with half the level. */
 static double bound_epsilon(uint64_t hits, uint64_t trials, uint64_t other_hits, uint64_t other_trials, double delta,
                             double level) {
     double p = tc_binomial_lower(hits, trials, level / 2), q = tc_binomial_upper(other_hits, other_trials, level / 2);
@@ -49,9 +49,9 @@ static double choose_threshold(tc_arena *arena, const tc_pair_counts *counts, si
     qsort(sorted, half[d], sizeof *sorted, compare_numbers);
     for (size_t i = 0; i < CHOICES && half[d] > 0; i++) {
         double t = sorted[half[d] * i / CHOICES];
-        double bound = bound_epsilon(count_above(counts->statistic[d], 0, half[d], t, sign), half[d],
-                                     count_above(counts->statistic[1 - d], 0, half[1 - d], t, sign), half[1 - d], delta,
-                                     level);
+        double bound =
+            bound_epsilon(count_above(counts->statistic[d], 0, half[d], t, sign), half[d],
+                          count_above(counts->statistic[1 - d], 0, half[1 - d], t, sign), half[1 - d], delta, level);
         if (bound > best) {
             best = bound;
             threshold = t;
@@ -108,12 +108,13 @@ static double largest_mass(const tc_plan *plan, const tc_channel *channel) {
 static void judge_lattice(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, tc_audit *audit) {
     for (size_t i = 0; i < view->plan->channel_count; i++)
         if (whole->off_lattice[i] > 0)
-            add_fault(audit, "lattice",
-                      tc_arena_format(arena,
-                                      "%s: %llu released numbers are no multiples of 2^%d, the lattice of the plan: they "
-                                      "carry more than the rounded noise, and the guarantee is not about them",
-                                      view->plan->channels[i].name, (unsigned long long)whole->off_lattice[i],
-                                      view->plan->channels[i].step_exponent));
+            add_fault(
+                audit, "lattice",
+                tc_arena_format(arena,
+                                "%s: %llu released numbers are no multiples of 2^%d, the lattice of the plan: they "
+                                "carry more than the rounded noise, and the guarantee is not about them",
+                                view->plan->channels[i].name, (unsigned long long)whole->off_lattice[i],
+                                view->plan->channels[i].step_exponent));
 }
 
 static void judge_support(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
@@ -122,12 +123,13 @@ static void judge_support(tc_arena *arena, const tc_audit_view *view, const tc_w
         const tc_channel *channel = &view->plan->channels[view->entries[e].channel];
         double chance = pow(largest_mass(view->plan, channel), (double)whole->comparisons);
         if (!whole->moved[e] && chance * (double)view->count <= level)
-            add_fault(audit, "support",
-                      tc_arena_format(arena,
-                                      "%s: number %zu of it never changed in %llu releases of the same input: it has no "
-                                      "noise",
-                                      channel->name, e - view->start[view->entries[e].channel] + 1,
-                                      (unsigned long long)whole->comparisons + 1));
+            add_fault(
+                audit, "support",
+                tc_arena_format(arena,
+                                "%s: number %zu of it never changed in %llu releases of the same input: it has no "
+                                "noise",
+                                channel->name, e - view->start[view->entries[e].channel] + 1,
+                                (unsigned long long)whole->comparisons + 1));
     }
 }
 
@@ -160,22 +162,23 @@ static void judge_reuse(tc_arena *arena, const tc_audit_view *view, const tc_who
     }
 }
 
-/* Noise within its stated median too often: it is smaller than the plan says. F is known to the auditor but for its last
- * rounding, and noise but for its own: one step together, and four are allowed for. */
+/* Noise within its stated median too often: it is smaller than the plan says. F is known to the auditor but for its
+ * last rounding, and noise but for its own: one step together, and four are allowed for. */
 static void judge_law(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
                       tc_audit *audit) {
     for (size_t i = 0; i < view->plan->channel_count; i++) {
         const tc_channel *channel = &view->plan->channels[i];
         double reach = tc_stated_median(view->plan, channel) / channel->scale + 1e-6 + 4 / channel->lattice_scale;
         double most = view->plan->mechanism == TC_MECHANISM_LAPLACE ? -expm1(-reach) : erf(reach / sqrt(2));
-        double least = tc_binomial_lower(whole->law_hits[i], whole->law_trials[i],
-                                         level / (double)view->plan->channel_count);
+        double least =
+            tc_binomial_lower(whole->law_hits[i], whole->law_trials[i], level / (double)view->plan->channel_count);
         if (least > most)
-            add_fault(audit, "noise",
-                      tc_arena_format(arena,
-                                      "%s: noise stays within %.4g in more than %.3g of all releases, and should in %.3g: it "
-                                      "is smaller than the plan says",
-                                      channel->name, tc_stated_median(view->plan, channel), least, most));
+            add_fault(
+                audit, "noise",
+                tc_arena_format(arena,
+                                "%s: noise stays within %.4g in more than %.3g of all releases, and should in %.3g: it "
+                                "is smaller than the plan says",
+                                channel->name, tc_stated_median(view->plan, channel), least, most));
     }
 }
 

@@ -15,11 +15,11 @@ typedef struct tc_pair_counts {
 
 /* Of everything that is released, over all pairs. */
 typedef struct tc_whole_counts {
-    uint64_t *off_lattice;        /* by channel: values that are no multiples of the step */
-    bool *moved;                  /* by entry: two releases of the same input differed */
-    uint64_t comparisons;         /* how often each entry was compared */
+    uint64_t *off_lattice;           /* by channel: values that are no multiples of the step */
+    bool *moved;                     /* by entry: two releases of the same input differed */
+    uint64_t comparisons;            /* how often each entry was compared */
     uint64_t *law_hits, *law_trials; /* by channel: noise within its stated median */
-    uint64_t **marks;             /* by channel: a fingerprint of each sample of the first pair, input included */
+    uint64_t **marks;                /* by channel: a fingerprint of each sample of the first pair, input included */
     uint64_t mark_count;
 } tc_whole_counts;
 
@@ -34,8 +34,8 @@ typedef struct tc_sampler {
 } tc_sampler;
 
 typedef struct tc_sample_limits {
-    uint64_t samples; /* of each world */
-    double until;     /* tc_audit_clock; HUGE_VAL for never */
+    uint64_t samples;  /* of each world */
+    double until;      /* tc_audit_clock; HUGE_VAL for never */
     double begin, end; /* of the whole work, for progress */
 } tc_sample_limits;
 

@@ -14,7 +14,7 @@ typedef struct tc_audit_view {
     const tc_plan *plan;
     const tc_model *model;
     tc_release *release;
-    tc_released *released; /* scratch */
+    tc_released *released;  /* scratch */
     tc_view_entry *entries; /* in the order of the addresses of their noise */
     size_t count;
     size_t *start; /* by channel: its entries are start[i] .. start[i + 1] - 1 */

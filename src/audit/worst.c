@@ -289,7 +289,7 @@ tc_pair *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *
     bool directions = plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->adjacency != TC_ADJACENCY_AGENT &&
                       s.coord_count * (end - first) <= (size_t)1 << 24;
     if (directions) {
-        s.columns = TC_NEW(arena, double, s.coord_count * (end - first));
+        s.columns = TC_NEW(arena, double, s.coord_count *(end - first));
         s.direction = TC_NEW(arena, double, s.coord_count);
         s.image = TC_NEW(arena, double, end - first);
     }

@@ -14,8 +14,8 @@ typedef struct tc_pair {
     size_t coord;     /* the one that differs most */
 } tc_pair;
 
-/* The worst pair found for entries first .. end - 1 of the view, adjacent in the plan's unit (for the unit `agent`, in one
- * round). NULL where the lattice allows no pair or an interrupt came. */
+/* The worst pair found for entries first .. end - 1 of the view, adjacent in the plan's unit (for the unit `agent`, in
+ * one round). NULL where the lattice allows no pair or an interrupt came. */
 tc_pair *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first, size_t end,
                        const tc_monitor *monitor);
 

@@ -13,8 +13,9 @@ static const tc_option options[] = {
                  .least = 10,
                  .most = 1e9,
                  .standard = "20000",
-                 .text = "Releases of each of the two inputs, for each system. Noise halved takes about 5,000; a constant "
-                         "that is 5 % too small takes some millions."},
+                 .text =
+                     "Releases of each of the two inputs, for each system. Noise halved takes about 5,000; a constant "
+                     "that is 5 % too small takes some millions."},
     [SECONDS] = {.name = "seconds",
                  .type = TC_OPTION_REAL,
                  .argument = "S",
@@ -36,8 +37,8 @@ static const tc_example examples[] = {
      "The paper's scheme with the constants that the file declares."},
 };
 
-static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_privacy_wishes *wishes,
-                           tc_model *model, bool *answer) {
+static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_privacy_wishes *wishes, tc_model *model,
+                           bool *answer) {
     tc_progress(&cli->monitor, "differentiating", 0);
     tc_derivatives *derivatives = tc_derive(cli->arena, model);
     tc_analysis_options facts = {.skip_private = true};
@@ -55,8 +56,7 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
                             .seed = wishes->seed};
     tc_audit *audit = NULL;
     const char *why = NULL;
-    tc_status status =
-        tc_audit_run(cli->arena, plan, model, derivatives, analysis, &how, &cli->monitor, &audit, &why);
+    tc_status status = tc_audit_run(cli->arena, plan, model, derivatives, analysis, &how, &cli->monitor, &audit, &why);
     if (why != NULL)
         tc_buffer_printf(&cli->messages, "tacit audit: %s\n", why);
     if (status != TC_OK)
@@ -87,23 +87,24 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
 }
 
 const tc_command tc_command_audit = {
-    .usage = {.name = "audit",
-              .summary = "try to refute a plan's guarantee from samples of the release",
-              .operands = "FILE",
-              .least_operands = 1,
-              .most_operands = 1,
-              .description =
-                  "Makes the plan that tacit plan would show, chooses two adjacent inputs that should be hardest to hide, "
-                  "releases each of them many times by the code that a real run uses, and looks for events that are "
-                  "likelier under one of them than the plan allows. From the counts follows a lower bound on epsilon "
-                  "that holds with the stated confidence. It also looks for numbers off the plan's lattice, numbers "
-                  "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used.\n\n"
-                  "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
-                  "pass. The proofs are what the guarantee rests on.\n\n"
-                  "The exit code is 0 when nothing was refuted and 1 when something was.",
-              .options = options,
-              .option_count = sizeof options / sizeof options[0],
-              .examples = examples,
-              .example_count = sizeof examples / sizeof examples[0]},
+    .usage =
+        {.name = "audit",
+         .summary = "try to refute a plan's guarantee from samples of the release",
+         .operands = "FILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Makes the plan that tacit plan would show, chooses two adjacent inputs that should be hardest to hide, "
+             "releases each of them many times by the code that a real run uses, and looks for events that are "
+             "likelier under one of them than the plan allows. From the counts follows a lower bound on epsilon "
+             "that holds with the stated confidence. It also looks for numbers off the plan's lattice, numbers "
+             "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used.\n\n"
+             "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
+             "pass. The proofs are what the guarantee rests on.\n\n"
+             "The exit code is 0 when nothing was refuted and 1 when something was.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
 };

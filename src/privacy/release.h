@@ -29,8 +29,8 @@ typedef struct tc_release_settings {
     size_t block;         /* members evaluated together, 0 for the usual; no result depends on it */
 } tc_release_settings;
 
-/* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by. settings may be NULL. The random source
- * must be for this release alone; its rounds are opened here. Raises on its arena. */
+/* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by. settings may be NULL. The random
+ * source must be for this release alone; its rounds are opened here. Raises on its arena. */
 tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          tc_random *random, const tc_release_settings *settings, tc_release **release,
                          const char **why) TC_MUST_USE;
@@ -44,15 +44,15 @@ uint64_t tc_release_next_round(const tc_release *release);
 /* Draws the noise of the next round, before its states arrive. TC_BAD_USAGE for any other round. */
 tc_status tc_release_prepare(tc_release *release, uint64_t round) TC_MUST_USE;
 
-/* Releases the next round. TC_BAD_USAGE for a round that is past, too far ahead or beyond the plan's horizon; nothing is
- * written then. For placement STATES only x-hat is written: see tc_released_evaluate. */
+/* Releases the next round. TC_BAD_USAGE for a round that is past, too far ahead or beyond the plan's horizon; nothing
+ * is written then. For placement STATES only x-hat is written: see tc_released_evaluate. */
 tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
                            tc_released *released) TC_MUST_USE;
 
-/* g and its Jacobian at a point x (n numbers) that anybody may know, into released. For placement STATES, x is made from
- * x-hat: post-processing, at no price. Whether that is x-hat itself or x-hat moved into the box is the caller's choice;
- * outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last rounding
- * and the noise: for an auditor, who knows x because it is the auditor's own. */
+/* g and its Jacobian at a point x (n numbers) that anybody may know, into released. For placement STATES, x is made
+ * from x-hat: post-processing, at no price. Whether that is x-hat itself or x-hat moved into the box is the caller's
+ * choice; outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last
+ * rounding and the noise: for an auditor, who knows x because it is the auditor's own. */
 void tc_released_evaluate(tc_release *release, const double *x, tc_released *released);
 
 #endif

@@ -32,7 +32,8 @@ static const char *check_channel(tc_arena *arena, const tc_plan *plan, const tc_
                   channel->row_count <= model->constraint_count - channel->first_row,
               "channel %s names constraints that are not there", channel->name);
     if (channel->kind == TC_CHANNEL_JACOBIAN || states)
-        CHECK(channel->family < model->family_count && channel->first_member <= model->families[channel->family].count &&
+        CHECK(channel->family < model->family_count &&
+                  channel->first_member <= model->families[channel->family].count &&
                   channel->member_count <= model->families[channel->family].count - channel->first_member,
               "channel %s names agents that are not there", channel->name);
     CHECK(!states || channel->step_exponent == plan->state_exponent, "channel %s is not on the lattice of the states",
@@ -63,9 +64,8 @@ const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc
               "the noise of %s has no addresses of its own", plan->channels[i].name);
         end = plan->channels[i].first_entry + plan->channels[i].entries;
     }
-    for (size_t r = 0; plan->placement == TC_PLACEMENT_OUTPUTS && plan->mechanism != TC_MECHANISM_NONE &&
-                       r < model->sum_count;
-         r++)
+    for (size_t r = 0;
+         plan->placement == TC_PLACEMENT_OUTPUTS && plan->mechanism != TC_MECHANISM_NONE && r < model->sum_count; r++)
         CHECK(plan->sum_exponents != NULL && plan->sum_exponents[r] > -900 && plan->sum_exponents[r] < 900,
               "the plan has no lattice for a sum");
     return NULL;

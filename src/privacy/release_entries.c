@@ -58,8 +58,8 @@ static size_t collect_terms(const tc_model *model, const tc_derivatives *d, cons
         const body_slopes *of = &slopes[input->index];
         for (size_t k = of->first; k < of->first + of->count; k++, count++)
             if (found != NULL)
-                found[count] = (found_term){d->outer_first[i].row, d->families[family].body_first[k].column,
-                                            {(uint32_t)i, (uint32_t)k}};
+                found[count] = (found_term){
+                    d->outer_first[i].row, d->families[family].body_first[k].column, {(uint32_t)i, (uint32_t)k}};
     }
     return count;
 }
@@ -87,9 +87,9 @@ static void list_shared(tc_arena *arena, const tc_model *model, const tc_family 
 
 static tc_shared_entry *find_shared(const tc_family_entries *entries, uint32_t row, uint32_t component) {
     tc_shared_entry key = {.row = row, .component = component};
-    return entries->shared_count == 0 ? NULL
-                                      : bsearch(&key, entries->shared, entries->shared_count, sizeof key,
-                                                compare_shared);
+    return entries->shared_count == 0
+               ? NULL
+               : bsearch(&key, entries->shared, entries->shared_count, sizeof key, compare_shared);
 }
 
 static void make_shared(tc_arena *arena, const tc_model *model, const tc_derivatives *d, const body_slopes *slopes,

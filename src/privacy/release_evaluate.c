@@ -2,7 +2,7 @@
 
 static double **rows_of(tc_arena *arena, size_t rows, size_t lanes) {
     double **made = TC_NEW(arena, double *, rows);
-    double *values = TC_NEW(arena, double, rows * lanes);
+    double *values = TC_NEW(arena, double, rows *lanes);
     for (size_t i = 0; i < rows; i++)
         made[i] = values + i * lanes;
     return made;

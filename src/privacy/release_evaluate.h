@@ -14,7 +14,7 @@
 #include "privacy/release_entries.h"
 
 typedef struct tc_family_evaluator {
-    tc_tape *bodies, *slopes; /* body_r; d body_r / d x_c in the order of body_first. NULL where there are none */
+    tc_tape *bodies, *slopes;     /* body_r; d body_r / d x_c in the order of body_first. NULL where there are none */
     double **terms, **slope_rows; /* [index][lane]: results */
     double **state_rows;          /* [component][lane]: for those who must convert their states */
     const double **state, **data; /* inputs */
@@ -37,7 +37,8 @@ tc_evaluator *tc_evaluator_new(tc_arena *arena, const tc_model *model, const tc_
 void tc_evaluate_terms(tc_evaluator *evaluator, size_t family, size_t first, size_t lanes, const double *const *state);
 void tc_evaluate_slopes(tc_evaluator *evaluator, size_t family, size_t first, size_t lanes, const double *const *state);
 
-/* Phi and its derivatives into outer_values. coords: the coordinates that constraints name, in the model's numbering. */
+/* Phi and its derivatives into outer_values. coords: the coordinates that constraints name, in the model's numbering.
+ */
 void tc_evaluate_outer(tc_evaluator *evaluator, const double *sums, const double *coords);
 static inline const double *tc_outer_slopes(const tc_evaluator *evaluator) {
     return evaluator->outer_values + evaluator->model->constraint_count;

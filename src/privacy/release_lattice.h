@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdint.h>
 
-/* The nearest whole number of units, ties to even, at most 2^62 in size; 0 for NaN. Where a plan is obeyed, neither limit
- * is reached (release_range.c). */
+/* The nearest whole number of units, ties to even, at most 2^62 in size; 0 for NaN. Where a plan is obeyed, neither
+ * limit is reached (release_range.c). */
 static inline int64_t tc_lattice_round(double value, double units_per_one) {
     const double most = 0x1p62;
     double units = rint(value * units_per_one);

@@ -6,8 +6,8 @@ typedef struct lattice_range {
     int64_t least, most;
 } lattice_range;
 
-/* The lattice points of the public box. Scaling by a power of two is exact where the result is normal; tc_states_new has
- * excluded ends beyond 2^53 steps. */
+/* The lattice points of the public box. Scaling by a power of two is exact where the result is normal; tc_states_new
+ * has excluded ends beyond 2^53 steps. */
 static lattice_range range_of(const tc_private_states *states, const tc_family *family, size_t member,
                               size_t component) {
     double lower = ldexp(tc_coef_at(family->lower[component], member), -states->exponent);
@@ -38,7 +38,9 @@ tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exp
                 if (!is_box_good(states, family, k, c))
                     return NULL;
                 lattice_range range = range_of(states, family, k, c);
-                states->units[tc_coord_of(family, k, c)] = range.least > 0 ? range.least : range.most < 0 ? range.most : 0;
+                states->units[tc_coord_of(family, k, c)] = range.least > 0  ? range.least
+                                                           : range.most < 0 ? range.most
+                                                                            : 0;
             }
     }
     return states;

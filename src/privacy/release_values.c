@@ -75,8 +75,8 @@ static size_t first_single(const tc_family_entries *entries, const tc_shared_ent
     return low;
 }
 
-static void fold_singles(const tc_evaluator *evaluator, const tc_family_entries *entries,
-                         const tc_shared_entry *shared, size_t first, size_t lanes, double *out) {
+static void fold_singles(const tc_evaluator *evaluator, const tc_family_entries *entries, const tc_shared_entry *shared,
+                         size_t first, size_t lanes, double *out) {
     const double *outer = tc_outer_slopes(evaluator);
     for (size_t i = first_single(entries, shared, first); i < entries->single_count; i++) {
         const tc_single_entry *s = &entries->singles[i];

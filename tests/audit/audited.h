@@ -15,19 +15,26 @@ typedef struct audited {
     tc_placement placement;
     double too_small; /* constants are divided by this */
     uint64_t samples, seed;
+    bool coarse; /* states in whole numbers, noise about as large as a step */
 } audited;
 
-static inline void set_scale(tc_channel *channel, double scale) {
-    channel->step_exponent = channel->kind == TC_CHANNEL_STATES ? -20 : -26;
+static inline void set_scale(tc_channel *channel, double scale, int state_exponent) {
+    channel->step_exponent = channel->kind == TC_CHANNEL_STATES ? state_exponent : -26;
     channel->scale = scale;
     channel->lattice_scale = ldexp(scale, -channel->step_exponent);
     channel->variance = NAN;
 }
 
-/* Each system at epsilon ln 2 (and delta 0.01, where sigma = 2.47053 K is the analytic calibration), ensemble adjacency 1. */
+/* Each system at epsilon ln 2 (and delta 0.01, where sigma = 2.47053 K is the analytic calibration), ensemble
+ * adjacency 1. */
 static inline tc_plan *audited_plan(const problem *p, const audited *a) {
-    hand by = {.placement = a->placement, .mechanism = a->mechanism, .state_exponent = -20, .step_exponent = -26,
-               .sum_exponent = -30, .scale = 1e6, .rounds = 1000};
+    hand by = {.placement = a->placement,
+               .mechanism = a->mechanism,
+               .state_exponent = a->coarse ? 0 : -20,
+               .step_exponent = -26,
+               .sum_exponent = -30,
+               .scale = 1e6,
+               .rounds = 1000};
     tc_plan *plan = plan_by_hand(p, &by);
     bool laplace = a->mechanism == TC_MECHANISM_LAPLACE;
     double factor = (laplace ? 1 / log(2) : 2.470531) / a->too_small;
@@ -37,13 +44,15 @@ static inline tc_plan *audited_plan(const problem *p, const audited *a) {
     plan->delta = laplace ? 0 : 0.01;
     for (size_t i = 0; i < plan->channel_count; i++) {
         tc_channel *channel = &plan->channels[i];
-        set_scale(channel, factor * (channel->kind == TC_CHANNEL_STATES        ? 1
-                                     : channel->kind == TC_CHANNEL_CONSTRAINTS ? (laplace ? 40 : 49.85)
-                                                                               : (laplace ? 4 : sqrt(8))));
+        set_scale(channel,
+                  factor * (channel->kind == TC_CHANNEL_STATES        ? 1
+                            : channel->kind == TC_CHANNEL_CONSTRAINTS ? (laplace ? 40 : 49.85)
+                                                                      : (laplace ? 4 : sqrt(8))),
+                  plan->state_exponent);
     }
     plan->observers = TC_NEW(p->arena, tc_observer, 1);
-    plan->observers[0] = (tc_observer){.kind = TC_OBSERVER_EAVESDROPPER,
-                                       .epsilon = plan->channel_count > 1 ? 2 * log(2) : log(2)};
+    plan->observers[0] =
+        (tc_observer){.kind = TC_OBSERVER_EAVESDROPPER, .epsilon = plan->channel_count > 1 ? 2 * log(2) : log(2)};
     plan->observer_count = laplace ? 1 : 0;
     return plan;
 }

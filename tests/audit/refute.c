@@ -1,5 +1,5 @@
-/* Linked with one of faults/: the audit must refute, for the reason given. refute REASON SAMPLES, where REASON is a kind of
- * fault or "epsilon". */
+/* Linked with one of faults/: the audit must refute, for the reason given. refute REASON SAMPLES, where REASON is a
+ * kind of fault or "epsilon". */
 #include "audit/audited.h"
 
 static bool has_fault(const tc_audit *audit, const char *kind) {
@@ -32,9 +32,11 @@ int main(int argc, char **argv) {
     uint64_t samples = strtoull(argv[2], NULL, 10);
     bool good = true;
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        good = refuted(argv[1], &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, samples, seed}) && good;
-        good = refuted(argv[1], &(audited){TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_OUTPUTS, 1, samples, seed}) && good;
-        good = refuted(argv[1], &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_STATES, 1, samples, seed}) && good;
+        good =
+            refuted(argv[1], &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, samples, seed, false}) && good;
+        good =
+            refuted(argv[1], &(audited){TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_OUTPUTS, 1, samples, seed, false}) && good;
+        good = refuted(argv[1], &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_STATES, 1, samples, seed, false}) && good;
     }
     return good ? 0 : 1;
 }

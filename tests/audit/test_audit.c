@@ -5,7 +5,7 @@
 
 static void honest(tc_mechanism mechanism, tc_placement placement, uint64_t seed) {
     problem p = problem_of(AUDITED);
-    tc_audit *audit = audit_of(&p, &(audited){mechanism, placement, 1, 20000, seed});
+    tc_audit *audit = audit_of(&p, &(audited){mechanism, placement, 1, 20000, seed, false});
     for (size_t i = 0; i < audit->system_count; i++) {
         const tc_audit_system *s = &audit->systems[i];
         assert_false(s->refuted);
@@ -33,10 +33,21 @@ static void honest_plans_pass(void **state) {
     }
 }
 
+static void noise_on_a_coarse_lattice_repeats_itself_honestly(void **state) {
+    (void)state;
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 2; i++) {
+        problem p = problem_of(AUDITED);
+        tc_audit *audit = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_STATES, 1, 20000, 1, true});
+        assert_false(audit->refuted);
+        problem_free(&p);
+    }
+}
+
 static void a_laplace_bound_comes_near_the_truth(void **state) {
     (void)state;
     problem p = problem_of(AUDITED);
-    tc_audit *audit = audit_of(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 50000, 5});
+    tc_audit *audit = audit_of(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 50000, 5, false});
     for (size_t i = 0; i < audit->system_count; i++)
         assert_true(audit->systems[i].lower_bound > 0.75 * audit->systems[i].claimed_epsilon);
     problem_free(&p);
@@ -47,7 +58,7 @@ static void constants_at_half_their_value_are_refuted(void **state) {
     static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
     for (size_t i = 0; i < 2; i++) {
         problem p = problem_of(AUDITED);
-        tc_audit *audit = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_OUTPUTS, 2, 10000, 1});
+        tc_audit *audit = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_OUTPUTS, 2, 10000, 1, false});
         for (size_t k = 0; k < audit->system_count; k++)
             assert_true(audit->systems[k].refuted);
         assert_true(audit->refuted);
@@ -59,7 +70,7 @@ static void constants_at_half_their_value_are_refuted(void **state) {
 static void a_constant_too_small_by_half_a_percent_passes_as_it_must(void **state) {
     (void)state;
     problem p = problem_of(AUDITED);
-    tc_audit *audit = audit_of(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1.005, 20000, 1});
+    tc_audit *audit = audit_of(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1.005, 20000, 1, false});
     assert_false(audit->refuted);
     problem_free(&p);
 }
@@ -67,13 +78,17 @@ static void a_constant_too_small_by_half_a_percent_passes_as_it_must(void **stat
 static void a_plan_without_noise_is_not_audited(void **state) {
     (void)state;
     problem p = problem_of(AUDITED);
-    hand by = {.placement = TC_PLACEMENT_OUTPUTS, .mechanism = TC_MECHANISM_NONE, .state_exponent = -20,
-               .step_exponent = -26, .rounds = 10};
+    hand by = {.placement = TC_PLACEMENT_OUTPUTS,
+               .mechanism = TC_MECHANISM_NONE,
+               .state_exponent = -20,
+               .step_exponent = -26,
+               .rounds = 10};
     tc_plan *plan = plan_by_hand(&p, &by);
     tc_audit *audit = NULL;
     const char *why = NULL;
-    assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &(tc_audit_options){0}, NULL, &audit, &why),
-                     TC_BAD_USAGE);
+    assert_int_equal(
+        tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &(tc_audit_options){0}, NULL, &audit, &why),
+        TC_BAD_USAGE);
     assert_non_null(why);
     problem_free(&p);
 }
@@ -81,7 +96,7 @@ static void a_plan_without_noise_is_not_audited(void **state) {
 static void time_ends_an_audit(void **state) {
     (void)state;
     problem p = problem_of(AUDITED);
-    tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0});
+    tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
     tc_audit *audit = NULL;
     const char *why = NULL;
     tc_audit_options options = {.samples = 10000000, .seconds = 0.5, .seeded = true, .seed = 1};
@@ -94,6 +109,7 @@ static void time_ends_an_audit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_plans_pass),
+        cmocka_unit_test(noise_on_a_coarse_lattice_repeats_itself_honestly),
         cmocka_unit_test(a_laplace_bound_comes_near_the_truth),
         cmocka_unit_test(constants_at_half_their_value_are_refuted),
         cmocka_unit_test(a_constant_too_small_by_half_a_percent_passes_as_it_must),

@@ -27,8 +27,10 @@ static inline void add_channel(tc_plan *plan, const hand *by, tc_channel channel
 static inline void add_rows(tc_plan *plan, const hand *by) {
     uint32_t rows = (uint32_t)plan->model->constraint_count, step = by->split ? 1 : rows;
     for (uint32_t j = 0; j < rows; j += step)
-        add_channel(plan, by, (tc_channel){.kind = TC_CHANNEL_CONSTRAINTS, .name = "g", .first_row = j,
-                                           .row_count = step, .family = UINT32_MAX});
+        add_channel(
+            plan, by,
+            (tc_channel){
+                .kind = TC_CHANNEL_CONSTRAINTS, .name = "g", .first_row = j, .row_count = step, .family = UINT32_MAX});
 }
 
 static inline void add_family(tc_plan *plan, const hand *by, uint32_t family) {
@@ -37,7 +39,10 @@ static inline void add_family(tc_plan *plan, const hand *by, uint32_t family) {
     for (size_t k = 0; k < members; k += step)
         add_channel(plan, by,
                     (tc_channel){.kind = states ? TC_CHANNEL_STATES : TC_CHANNEL_JACOBIAN,
-                                 .name = states ? "x" : "J", .family = family, .first_member = k, .member_count = step,
+                                 .name = states ? "x" : "J",
+                                 .family = family,
+                                 .first_member = k,
+                                 .member_count = step,
                                  .row_count = states ? 0 : (uint32_t)plan->model->constraint_count});
 }
 

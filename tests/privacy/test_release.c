@@ -63,7 +63,8 @@ static int64_t noise_at(const problem *p, const tc_plan *plan, uint64_t seed, ui
         assert_int_equal(tc_random_open_round(random, round), TC_OK);
         assert_int_equal(tc_random_worker_new(p->arena, random, &worker), TC_OK);
         assert_int_equal(tc_noise_fill(worker, plan->mechanism == TC_MECHANISM_LAPLACE ? TC_LAPLACE : TC_GAUSSIAN,
-                                       &scale, entry, 1, &noise), TC_OK);
+                                       &scale, entry, 1, &noise),
+                         TC_OK);
         return noise;
     }
     fail_msg("no channel has entry %llu", (unsigned long long)entry);
@@ -85,8 +86,8 @@ static truth truth_of(const point *at) {
         p2 += v;
     }
     long double third = at->p[0][2], fifth = at->p[1][4];
-    return (truth){{a - 50, p1 * p1 / 100 + third * third - 5, p2 + x * x * fifth * fifth - 10, 2 * x + at->p[0][6] - 4},
-                   p1};
+    return (truth){
+        {a - 50, p1 * p1 / 100 + third * third - 5, p2 + x * x * fifth * fifth - 10, 2 * x + at->p[0][6] - 4}, p1};
 }
 
 /* J without noise; *noised says whether the value is one with noise. */
@@ -148,7 +149,8 @@ static void a_release_is_the_truth_on_the_lattice_plus_the_noise_at_its_addresse
                     assert_true(jacobian_at(g.out, 0, HOMES, row, k, c) == expected);
                 }
         long double by_boss = 2 * (long double)at.x * at.p[1][4] * at.p[1][4];
-        assert_true(jacobian_at(g.out, 1, 1, 2, 0, 0) == noisy(by_boss, noise_at(&p, plan, 7, round, 2 * HOMES + 5), -28));
+        assert_true(jacobian_at(g.out, 1, 1, 2, 0, 0) ==
+                    noisy(by_boss, noise_at(&p, plan, 7, round, 2 * HOMES + 5), -28));
         assert_true(jacobian_at(g.out, 1, 1, 3, 0, 0) == 2);
     }
     problem_free(&p);
@@ -167,7 +169,8 @@ static void released_states_are_lattice_states_plus_lattice_noise(void **state) 
     assert_int_equal(tc_release_round(g.release, 1, g.states, g.out), TC_OK);
     for (size_t c = 0; c < 2; c++)
         for (size_t k = 0; k < HOMES; k++)
-            assert_true(g.out->states[c * HOMES + k] == noisy(at.p[c][k], noise_at(&p, plan, 3, 1, c * HOMES + k), -16));
+            assert_true(g.out->states[c * HOMES + k] ==
+                        noisy(at.p[c][k], noise_at(&p, plan, 3, 1, c * HOMES + k), -16));
     assert_true(g.out->states[2 * HOMES] == noisy(at.x, noise_at(&p, plan, 3, 1, 2 * HOMES), -16));
     problem_free(&p);
 }
@@ -190,7 +193,8 @@ static void what_is_made_of_released_states_is_g_and_its_slopes_there(void **sta
     for (uint32_t row = 0; row < ROWS; row++)
         for (size_t k = 0; k < HOMES; k++)
             for (uint32_t c = 0; c < 2; c++)
-                assert_true(fabsl(jacobian_at(g.out, 0, HOMES, row, k, c) - slope(&at, &t, row, k, c, &noised)) < 1e-9L);
+                assert_true(fabsl(jacobian_at(g.out, 0, HOMES, row, k, c) - slope(&at, &t, row, k, c, &noised)) <
+                            1e-9L);
     problem_free(&p);
 }
 
@@ -347,7 +351,7 @@ static void states_go_to_the_nearest_lattice_point_of_the_box(void **state) {
     assert_int_equal(tc_release_round(g.release, 2, g.states, g.out), TC_OK);
     assert_memory_equal(g.out->states, ((double[]){0.5, 0.25, 0.25, 0.75}), 4 * sizeof(double));
     assert_false(g.out->is_private);
-    assert_null(tc_states_new(p.arena, p.model, 2));    /* no multiple of 4 in the box */
+    assert_null(tc_states_new(p.arena, p.model, 2));   /* no multiple of 4 in the box */
     assert_null(tc_states_new(p.arena, p.model, -60)); /* too many steps to be exact */
     problem_free(&p);
 }
@@ -355,8 +359,9 @@ static void states_go_to_the_nearest_lattice_point_of_the_box(void **state) {
 static void refuse(const problem *p, const tc_plan *plan, const char *expected) {
     tc_release *release = NULL;
     const char *why = NULL;
-    assert_int_equal(tc_release_new(p->arena, plan, p->model, p->derivatives, seeded(p->arena, 1), NULL, &release, &why),
-                     TC_BAD_USAGE);
+    assert_int_equal(
+        tc_release_new(p->arena, plan, p->model, p->derivatives, seeded(p->arena, 1), NULL, &release, &why),
+        TC_BAD_USAGE);
     assert_null(release);
     assert_non_null(why);
     if (strstr(why, expected) == NULL)

@@ -15,7 +15,8 @@ static double floating_noise(double scale) {
 }
 
 tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states, tc_released *released);
-tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states, tc_released *released) {
+tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
+                           tc_released *released) {
     tc_status status = honest_release_round(release, round, states, released);
     tc_release_values(release, states);
     for (size_t i = 0; i < release->segment_count; i++) {
@@ -25,8 +26,8 @@ tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private
                       : segment->target == TC_TARGET_JACOBIAN  ? released->jacobian
                                                                : released->states;
         for (size_t k = 0; k < segment->count; k++)
-            out[segment->position + k] = step * (double)release->values->units[segment->address + k] +
-                                         floating_noise(segment->channel->scale);
+            out[segment->position + k] =
+                step * (double)release->values->units[segment->address + k] + floating_noise(segment->channel->scale);
     }
     return status;
 }
