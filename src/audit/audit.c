@@ -2,7 +2,7 @@
 
 #include "audit/judge.h"
 
-enum { MOST_SYSTEMS = 12 };
+enum { MOST_SYSTEMS = 12, MOST_SECONDS_OF_SEARCH = 20 };
 
 typedef struct course {
     tc_arena *arena;
@@ -59,33 +59,43 @@ static const char *describe(tc_arena *arena, const tc_model *model, const tc_pai
     return tc_buffer_text(&text);
 }
 
+/* When a system's share of the time ends. */
+static double end_of_share(const course *c, size_t at) {
+    double now = tc_audit_clock(), left = (double)(c->audit->system_count - at);
+    return c->options.seconds > 0 ? now + fmax(0.1, c->started + c->options.seconds - now) / left : HUGE_VAL;
+}
+
+static void note_samples(course *c, const tc_audit_system *system) {
+    uint64_t samples = system->samples[0] + system->samples[1];
+    if (samples == 0)
+        note(c, tc_arena_format(c->arena, "%s: no sample was taken, so nothing is said about it", system->name));
+    else if (samples < 2 * c->options.samples)
+        note(c,
+             tc_arena_format(c->arena, "%s: time ended after %llu samples", system->name, (unsigned long long)samples));
+}
+
 static tc_status sample_system(course *c, size_t at, double level_each) {
-    tc_audit *audit = c->audit;
-    double count = (double)audit->system_count, left = count - (double)at;
-    double begin = (double)at / count, now = tc_audit_clock();
+    tc_audit_system *system = &c->audit->systems[at];
+    double count = (double)c->audit->system_count, begin = (double)at / count;
+    double until = end_of_share(c, at), now = tc_audit_clock();
     tc_progress(c->monitor, "looking for the worst inputs", begin);
-    tc_pair *pair = tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at], c->monitor);
+    tc_pair *pair = tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at],
+                                  now + fmin(MOST_SECONDS_OF_SEARCH, (until - now) / 4), c->monitor);
     if (pair == NULL) {
-        note(c, tc_arena_format(c->arena, "%s: no two adjacent inputs were found that differ in it",
-                                audit->systems[at].name));
+        note(c, tc_arena_format(c->arena, "%s: no two adjacent inputs were found that differ in it", system->name));
         return TC_OK;
     }
-    tc_sample_limits limits = {
-        .samples = c->options.samples, .until = HUGE_VAL, .begin = begin, .end = begin + 1 / count};
-    if (c->options.seconds > 0)
-        limits.until = now + fmax(0.1, c->started + c->options.seconds - now) / left;
+    tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count};
     tc_pair_counts *counts;
     tc_status status =
         tc_sample_pair(c->arena, c->sampler, pair, c->first[at], c->end[at], &limits, c->monitor, &counts);
     if (status != TC_OK)
         return status;
-    audit->systems[at].expected = pair->loss;
-    audit->systems[at].pair = describe(c->arena, c->plan->model, pair);
-    tc_judge_epsilon(c->arena, c->plan, counts, level_each, &audit->systems[at]);
-    audit->refuted = audit->refuted || audit->systems[at].refuted;
-    if (counts->samples[0] + counts->samples[1] < 2 * c->options.samples)
-        note(c, tc_arena_format(c->arena, "%s: time ended after %llu samples", audit->systems[at].name,
-                                (unsigned long long)(counts->samples[0] + counts->samples[1])));
+    system->expected = pair->loss;
+    system->pair = describe(c->arena, c->plan->model, pair);
+    tc_judge_epsilon(c->arena, c->plan, counts, level_each, system);
+    c->audit->refuted = c->audit->refuted || system->refuted;
+    note_samples(c, system);
     return TC_OK;
 }
 
@@ -136,7 +146,7 @@ tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *mod
     if (status != TC_OK)
         return status;
     c.audit = TC_NEW(arena, tc_audit, 1);
-    *c.audit = (tc_audit){.plan = plan, .confidence = c.options.confidence};
+    *c.audit = (tc_audit){.arena = arena, .plan = plan, .confidence = c.options.confidence};
     c.audit->notes = TC_NEW(arena, const char *, 2 * MOST_SYSTEMS + 8);
     c.view = tc_audit_view_new(arena, c.plan, release);
     c.sampler = tc_sampler_new(arena, c.view, 2 * c.options.samples);

@@ -32,6 +32,7 @@ typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilo
 } tc_audit_fault;
 
 typedef struct tc_audit {
+    tc_arena *arena;
     const tc_plan *plan;
     tc_audit_system *systems;
     size_t system_count;

@@ -1,4 +1,5 @@
 #include "audit/audit.h"
+#include "base/options.h"
 
 static const char *const limits_of_an_audit =
     "An audit can refute a guarantee, never prove it. It looks at one round and two inputs for each system; a constant "
@@ -42,6 +43,11 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
     tc_json_number(json, "seconds", audit->seconds);
 }
 
+static void paragraph(const tc_audit *audit, tc_buffer *out, const char *what, const char *text) {
+    tc_buffer_puts(out, "\n");
+    tc_options_wrap(out, tc_arena_format(audit->arena, "%s: %s", what, text), 0);
+}
+
 void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
     tc_buffer_printf(out, "%s\n\n",
                      audit->refuted ? "REFUTED: the release does not keep what the plan claims."
@@ -59,11 +65,11 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
             tc_buffer_printf(out, "  told apart by: %s\n", s->event);
     }
     for (size_t i = 0; i < audit->fault_count; i++)
-        tc_buffer_printf(out, "\n%s: %s\n", audit->faults[i].kind, audit->faults[i].text);
+        paragraph(audit, out, audit->faults[i].kind, audit->faults[i].text);
     for (size_t i = 0; i < audit->note_count; i++)
-        tc_buffer_printf(out, "\nnote: %s\n", audit->notes[i]);
+        paragraph(audit, out, "note", audit->notes[i]);
     tc_buffer_printf(out,
-                     "\nAll bounds hold together, and an honest release is not refuted, with probability %.8g.\n\n",
+                     "\nAll bounds hold together, and an honest release is not refuted, with\nprobability %.10g.\n\n",
                      audit->confidence);
-    tc_buffer_printf(out, "%s\n", limits_of_an_audit);
+    tc_options_wrap(out, limits_of_an_audit, 0);
 }

@@ -39,8 +39,6 @@ typedef struct tc_sample_limits {
     double begin, end; /* of the whole work, for progress */
 } tc_sample_limits;
 
-double tc_audit_clock(void); /* seconds */
-
 tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_marks);
 
 /* The size of noise below which half of the draws should lie. */

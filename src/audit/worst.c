@@ -11,6 +11,7 @@ typedef struct search {
     tc_audit_view *view;
     size_t first, end; /* entries */
     const tc_monitor *monitor;
+    double until; /* no new pairs then */
     double **bases;
     size_t base_count;
     size_t *coords; /* to try, increasing */
@@ -21,6 +22,8 @@ typedef struct search {
     double *direction, *image;
     tc_pair *best;
 } search;
+
+static bool is_over(const search *s) { return tc_interrupted(s->monitor) || tc_audit_clock() > s->until; }
 
 static size_t agent_of(const tc_model *model, size_t coord) {
     const tc_family *family = tc_family_of_coord(model, coord);
@@ -41,6 +44,9 @@ static void add_base(search *s, const double *x) {
     double *base = TC_NEW(s->arena, double, s->view->model->state_count);
     for (size_t i = 0; i < s->view->model->state_count; i++)
         base[i] = snap(s, i, x[i]);
+    for (size_t i = 0; i < s->base_count; i++)
+        if (memcmp(base, s->bases[i], s->view->model->state_count * sizeof *base) == 0)
+            return;
     s->bases[s->base_count++] = base;
 }
 
@@ -149,7 +155,7 @@ static void try_coordinates(search *s, const double *base) {
     memcpy(s->x[1], base, n * sizeof(double));
     tc_audit_truth(s->view, s->x[0], s->truth[0]);
     double by = s->step * floor(s->bound / s->step);
-    for (size_t i = 0; i < s->coord_count && !tc_interrupted(s->monitor); i++)
+    for (size_t i = 0; i < s->coord_count && !is_over(s); i++)
         for (int sign = -1; sign <= 1; sign += 2) {
             size_t coord = s->coords[i];
             double there = snap(s, coord, base[coord] + sign * by);
@@ -164,7 +170,7 @@ static void try_coordinates(search *s, const double *base) {
 /* One agent from one corner of its box to the opposite one. */
 static void try_agents(search *s, const double *base) {
     const tc_model *model = s->view->model;
-    for (size_t i = 0; i < s->coord_count && !tc_interrupted(s->monitor); i++) {
+    for (size_t i = 0; i < s->coord_count && !is_over(s); i++) {
         const tc_family *family = tc_family_of_coord(model, s->coords[i]);
         size_t member = (s->coords[i] - family->first_coord) % family->count;
         if (tc_coord_of(family, member, 0) != s->coords[i])
@@ -188,7 +194,7 @@ static void measure_columns(search *s, const double *base) {
     memcpy(s->x[0], base, n * sizeof(double));
     memcpy(s->x[1], base, n * sizeof(double));
     tc_audit_truth(s->view, s->x[0], s->truth[0]);
-    for (size_t i = 0; i < s->coord_count; i++) {
+    for (size_t i = 0; i < s->coord_count && !is_over(s); i++) {
         size_t coord = s->coords[i];
         double there = snap(s, coord, base[coord] + s->bound / 64);
         if (there == base[coord])
@@ -259,7 +265,7 @@ static void try_directions(search *s, const double *base) {
         return;
     }
     size_t last = SIZE_MAX;
-    for (size_t i = 0; i < s->coord_count && !tc_interrupted(s->monitor); i++) {
+    for (size_t i = 0; i < s->coord_count && !is_over(s); i++) {
         size_t agent = agent_of(model, s->coords[i]);
         const tc_family *family = tc_family_of_agent(model, agent);
         if (agent == last || s->coords[i] != tc_coord_of(family, agent - family->first_agent, 0))
@@ -271,10 +277,10 @@ static void try_directions(search *s, const double *base) {
 }
 
 tc_pair *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first, size_t end,
-                       const tc_monitor *monitor) {
+                       double until, const tc_monitor *monitor) {
     const tc_plan *plan = view->plan;
     size_t n = view->model->state_count;
-    search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor};
+    search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor, .until = until};
     s.step = ldexp(1, plan->state_exponent);
     s.bound = plan->adjacency_bound;
     s.best = TC_NEW(arena, tc_pair, 1);
@@ -293,7 +299,7 @@ tc_pair *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *
         s.direction = TC_NEW(arena, double, s.coord_count);
         s.image = TC_NEW(arena, double, end - first);
     }
-    for (size_t i = 0; i < s.base_count && !tc_interrupted(monitor); i++) {
+    for (size_t i = 0; i < s.base_count && !is_over(&s); i++) {
         if (plan->adjacency == TC_ADJACENCY_AGENT)
             try_agents(&s, s.bases[i]);
         else

@@ -5,6 +5,8 @@
 
 #include "audit/view.h"
 
+double tc_audit_clock(void); /* seconds */
+
 typedef struct tc_pair {
     double *x[2];     /* on the lattice of the states, within the box */
     double *truth[2]; /* F at either, all entries of the view */
@@ -15,8 +17,9 @@ typedef struct tc_pair {
 } tc_pair;
 
 /* The worst pair found for entries first .. end - 1 of the view, adjacent in the plan's unit (for the unit `agent`, in
- * one round). NULL where the lattice allows no pair or an interrupt came. */
+ * one round). Looks until about that time (tc_audit_clock), and takes what it has. NULL where the lattice allows no
+ * pair or an interrupt came. */
 tc_pair *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first, size_t end,
-                       const tc_monitor *monitor);
+                       double until, const tc_monitor *monitor);
 
 #endif
