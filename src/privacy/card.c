@@ -78,7 +78,7 @@ static void say_mechanism(tc_arena *arena, tc_card *card) {
                 : "tight calibration: epsilon is the price of all that anyone can see together"));
     say(arena, card, "placement_text", "Placement",
         plan->placement == TC_PLACEMENT_STATES
-            ? "states: noise is added to the agents' states, and all else is computed from the sums"
+            ? "states: noise is added to the agents' states, and all else is computed from the noisy states"
             : "outputs: noise is added to the constraints' values and to those entries of their Jacobian that need it");
 }
 
