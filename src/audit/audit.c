@@ -2,7 +2,7 @@
 
 #include "audit/judge.h"
 
-enum { MOST_SYSTEMS = 12, MOST_SECONDS_OF_SEARCH = 20 };
+enum { MOST_SYSTEMS = 12, MOST_SECONDS_OF_SEARCH = 20, MOST_NOTES = 40 };
 
 typedef struct course {
     tc_arena *arena;
@@ -17,7 +17,10 @@ typedef struct course {
     double started;
 } course;
 
-static void note(course *c, const char *text) { c->audit->notes[c->audit->note_count++] = text; }
+static void note(course *c, const char *text) {
+    if (c->audit->note_count < MOST_NOTES)
+        c->audit->notes[c->audit->note_count++] = text;
+}
 
 static void add_system(course *c, const char *name, double epsilon, double delta, size_t first, size_t end) {
     size_t at = c->audit->system_count++;
@@ -111,6 +114,9 @@ static tc_status run_all(course *c) {
         note(c,
              "the unit `agent` spreads its price over all rounds; one round shows hardly any of it, so that only the "
              "lattice, the support, reuse and the size of the noise are tested to some effect");
+    if (c->plan->constants == TC_DECLARED && !c->plan->is_private)
+        note(c, "the plan itself says that it is not private, since it rests on declared constants that nobody vouches "
+                "for");
     c->audit->interrupted = tc_interrupted(c->monitor);
     c->audit->seconds = tc_audit_clock() - c->started;
     return status;
@@ -147,7 +153,7 @@ tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *mod
         return status;
     c.audit = TC_NEW(arena, tc_audit, 1);
     *c.audit = (tc_audit){.arena = arena, .plan = plan, .confidence = c.options.confidence};
-    c.audit->notes = TC_NEW(arena, const char *, 2 * MOST_SYSTEMS + 8);
+    c.audit->notes = TC_NEW(arena, const char *, MOST_NOTES);
     c.view = tc_audit_view_new(arena, c.plan, release);
     c.sampler = tc_sampler_new(arena, c.view, 2 * c.options.samples);
     list_systems(&c);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { FIRST_ROOM = 1 << 12 }; /* a power of two */
+
 double tc_audit_clock(void) {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -14,7 +16,7 @@ static size_t marked_channels(const tc_plan *plan) {
     return plan->channel_count < TC_REUSE_CHANNELS ? plan->channel_count : TC_REUSE_CHANNELS;
 }
 
-tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_marks) {
+tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples) {
     tc_sampler *s = TC_NEW(arena, tc_sampler, 1);
     size_t channels = view->plan->channel_count;
     *s = (tc_sampler){.view = view, .released = tc_released_new(arena, view->release), .worlds = 1};
@@ -31,7 +33,7 @@ tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_m
     s->whole.law_trials = TC_NEW(arena, uint64_t, channels);
     s->whole.marks = TC_NEW(arena, uint64_t *, channels);
     for (size_t i = 0; i < marked_channels(view->plan); i++)
-        s->whole.marks[i] = TC_NEW(arena, uint64_t, most_marks);
+        s->whole.marks[i] = TC_NEW(arena, uint64_t, most_samples < TC_REUSE_SAMPLES ? most_samples : TC_REUSE_SAMPLES);
     return s;
 }
 
@@ -141,6 +143,16 @@ static double ratio_of(const tc_sampler *s, const tc_pair *pair, const changed *
     return ratio;
 }
 
+/* Room grows with what is there: time may end an audit long before its samples do. */
+static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world, double value) {
+    size_t count = (size_t)counts->samples[world]++;
+    if (count == 0)
+        counts->statistic[world] = TC_NEW(arena, double, FIRST_ROOM);
+    else if (count >= FIRST_ROOM && (count & (count - 1)) == 0)
+        counts->statistic[world] = tc_arena_grow(arena, counts->statistic[world], count, 2 * count, sizeof(double));
+    counts->statistic[world][count] = value;
+}
+
 static void set_states(tc_arena *arena, tc_sampler *s, const tc_pair *pair) {
     const tc_model *model = s->view->model;
     for (size_t f = 0; f < model->family_count; f++) {
@@ -162,8 +174,6 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_pair *pair, si
     tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);
     size_t changed_count;
     changed *list = list_changed(arena, s->view, pair, first, end, &changed_count);
-    for (size_t w = 0; w < 2; w++)
-        made->statistic[w] = TC_NEW(arena, double, limits->samples);
     set_states(arena, s, pair);
     *counts = made;
     for (uint64_t i = 0; i < 2 * limits->samples; i++) {
@@ -184,10 +194,10 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_pair *pair, si
         tc_audit_read(s->view, s->released, s->values);
         check_entries(s, world, made->samples[world] > 0);
         check_law(s, pair->truth[world]);
-        if (is_first)
+        if (is_first && s->whole.mark_count < TC_REUSE_SAMPLES)
             mark_channels(s, world);
         count_corners(s, pair, list, changed_count, world, made);
-        made->statistic[world][made->samples[world]++] = ratio_of(s, pair, list, changed_count);
+        keep_statistic(arena, made, world, ratio_of(s, pair, list, changed_count));
     }
     return TC_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "audit/worst.h"
 
-enum { TC_CORNERS = 4, TC_LAW_ENTRIES = 16, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANNELS = 32 };
+enum { TC_CORNERS = 4, TC_LAW_ENTRIES = 16, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANNELS = 32, TC_REUSE_SAMPLES = 1 << 17 };
 
 /* Of one pair. World w is the input x[w]; direction d asks for what is likelier in world d. */
 typedef struct tc_pair_counts {
@@ -19,7 +19,7 @@ typedef struct tc_whole_counts {
     bool *moved;                     /* by entry: two releases of the same input differed */
     uint64_t comparisons;            /* how often each entry was compared */
     uint64_t *law_hits, *law_trials; /* by channel: noise within its stated median */
-    uint64_t **marks;                /* by channel: a fingerprint of each sample of the first pair, input included */
+    uint64_t **marks; /* by channel: a fingerprint of each of the first samples of the first pair, input included */
     uint64_t mark_count;
 } tc_whole_counts;
 
@@ -39,7 +39,7 @@ typedef struct tc_sample_limits {
     double begin, end; /* of the whole work, for progress */
 } tc_sample_limits;
 
-tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_marks);
+tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples);
 
 /* The size of noise below which half of the draws should lie. */
 double tc_stated_median(const tc_plan *plan, const tc_channel *channel);
