@@ -21,6 +21,7 @@ struct tc_random {
     bool is_private;
     bool is_locked;
     bool is_wiped_in_child;
+    bool is_claimed;
     pid_t owner;
     uint64_t round;      /* whose key is in secrets, or NO_ROUND */
     uint64_t next_round; /* whose key the chain makes next */
@@ -97,6 +98,12 @@ tc_status tc_random_new_simulation(tc_arena *arena, const tc_run_identity *run, 
 
 bool tc_random_is_private(const tc_random *random) { return random->is_private; }
 bool tc_random_is_locked(const tc_random *random) { return random->is_locked; }
+
+bool tc_random_claim(tc_random *random) {
+    bool first = !random->is_claimed;
+    random->is_claimed = true;
+    return first;
+}
 
 tc_status tc_random_open_round(tc_random *random, uint64_t round) {
     if (!is_usable(random) || round > TC_MOST_ROUND)

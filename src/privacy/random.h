@@ -35,6 +35,9 @@ tc_status tc_random_new_simulation(tc_arena *arena, const tc_run_identity *run, 
 bool tc_random_is_private(const tc_random *random);
 bool tc_random_is_locked(const tc_random *random); /* keys at rest cannot reach the swap */
 
+/* True the first time only: a source serves one release, since two would draw the same noise for different data. */
+bool tc_random_claim(tc_random *random) TC_MUST_USE;
+
 /* Draws are from this round from now on. Rounds go forward only: TC_NO_RANDOM for one that is past. No thread may be
  * drawing meanwhile. Skipping rounds takes the time of opening them. */
 tc_status tc_random_open_round(tc_random *random, uint64_t round) TC_MUST_USE;

@@ -100,6 +100,10 @@ tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *m
     *why = prepare_to_release(arena, made);
     if (*why != NULL)
         return TC_BAD_USAGE;
+    if (!tc_random_claim(random)) {
+        *why = "the random source serves another release already: their noise would be the same";
+        return TC_BAD_USAGE;
+    }
     tc_status status = tc_random_worker_new(arena, random, &made->worker);
     if (status == TC_OK)
         *release = made;

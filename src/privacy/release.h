@@ -29,8 +29,8 @@ typedef struct tc_release_settings {
     size_t block;         /* members evaluated together, 0 for the usual; no result depends on it */
 } tc_release_settings;
 
-/* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by. settings may be NULL. The random
- * source must be for this release alone; its rounds are opened here. Raises on its arena. */
+/* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by, or the random source has served
+ * another release: its rounds are opened here. settings may be NULL. Raises on its arena. */
 tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          tc_random *random, const tc_release_settings *settings, tc_release **release,
                          const char **why) TC_MUST_USE;

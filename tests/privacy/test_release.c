@@ -434,6 +434,20 @@ static void numbers_beyond_64_bits_saturate(void **state) {
     assert_int_equal(tc_lattice_round(0x1p61 - 512, 1), (INT64_C(1) << 61) - 512);
 }
 
+static void a_random_source_serves_one_release(void **state) {
+    (void)state;
+    problem p = problem_of(TEXT);
+    tc_plan *plan = plan_by_hand(&p, &USUAL);
+    tc_random *random = seeded(p.arena, 1);
+    tc_release *first = NULL, *second = NULL;
+    const char *why = NULL;
+    assert_int_equal(tc_release_new(p.arena, plan, p.model, p.derivatives, random, NULL, &first, &why), TC_OK);
+    assert_int_equal(tc_release_new(p.arena, plan, p.model, p.derivatives, random, NULL, &second, &why), TC_BAD_USAGE);
+    assert_null(second);
+    assert_non_null(strstr(why, "another release"));
+    problem_free(&p);
+}
+
 static void states_of_another_lattice_are_refused(void **state) {
     (void)state;
     problem p = problem_of(TEXT);
@@ -472,6 +486,7 @@ int main(void) {
         cmocka_unit_test(states_go_to_the_nearest_lattice_point_of_the_box),
         cmocka_unit_test(a_plan_that_leaves_something_open_is_refused),
         cmocka_unit_test(numbers_beyond_64_bits_saturate),
+        cmocka_unit_test(a_random_source_serves_one_release),
         cmocka_unit_test(states_of_another_lattice_are_refused),
         cmocka_unit_test(after_a_restart_rounds_go_on_with_other_noise_of_the_same_addresses),
     };
