@@ -1,4 +1,4 @@
-/* A line of a ledger file: exactly one way of writing each entry, so that reading can insist on it. */
+/* A line of a ledger file: keys in a fixed order, then the check of all bytes up to it and of all lines before. */
 #ifndef TC_PRIVACY_LEDGER_LINE_H
 #define TC_PRIVACY_LEDGER_LINE_H
 
