@@ -18,9 +18,9 @@ static const tc_option options[] = {
 
 static const tc_example examples[] = {
     {"tacit plan ev.tacit", "The noise that the file asks for, what every observer learns, and the guarantee card."},
-    {"tacit plan ev.tacit --mechanism laplace --epsilon 'ln(2)' --adjacency one:1",
+    {"tacit plan ev.tacit --epsilon 'ln(2)' --adjacency one:1",
      "Another promise for the same problem: hide one agent's messages up to a total change of 1."},
-    {"tacit plan ev.tacit --adjacency agent --rounds 2000 --delta 1e-6 --mechanism gaussian",
+    {"tacit plan ev.tacit --adjacency agent --rounds 2000 --delta 1e-6",
      "Hide everything that one agent could do in 2,000 rounds."},
     {"tacit plan ev.tacit --coalition 'home[1],home[2]' --json", "Also what two agents learn together; for a program."},
     {"tacit plan paper.tacit --calibration published --constants declared",

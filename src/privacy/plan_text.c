@@ -55,10 +55,10 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
         return;
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
         put_line(out, "promise", "epsilon %.6g, delta %.3g, for %s", plan->epsilon, plan->delta,
-                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "everything that leaves the cloud");
+                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "all that leaves the cloud");
     else
         put_line(out, "promise", "epsilon %.6g for %s", plan->epsilon,
-                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "everything that leaves the cloud");
+                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "all that leaves the cloud");
     int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         put_line(out, "hides", "everything one agent does in all %.0f rounds", plan->rounds);
