@@ -41,7 +41,7 @@ static void take_columns(void *context, const tc_block *block) {
         for (size_t i = block->start[c]; i < block->start[c + 1]; i++) {
             const tc_moved *entry = &block->moved[i];
             double size = tc_magnitude(entry->value), many = together(g, entry);
-            count += many;
+            count += 1; /* entries that come together weigh as one: what moves them has their number too */
             if (entry->channel == UINT32_MAX)
                 continue;
             g->facts.slope[entry->channel] = fmax(g->facts.slope[entry->channel], size / many);

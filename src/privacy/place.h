@@ -9,7 +9,7 @@
 typedef struct tc_channel_facts {
     double *constant;  /* by channel: K, in the norm of the mechanism, rounded up */
     double *slope;     /* by channel: the largest movement of a single entry */
-    double most_moved; /* entries that one column moves, at most */
+    double most_moved; /* entries that one column moves, at most; those that come together count once */
 } tc_channel_facts;
 
 /* With the sensitivity's lattice as it is. */

@@ -2,6 +2,9 @@
 
 #include "privacy/plan_parts.h"
 
+/* States must be better by this much: outputs need fewer draws, and show readers of the status page less. */
+#define CLEARLY 0.98
+
 /* Both placements are made, for people to compare; auto takes the one with the smaller predicted variance. */
 static void place_tight(tc_planner *p) {
     tc_plan *plan = p->plan;
@@ -27,7 +30,7 @@ static void place_tight(tc_planner *p) {
     tc_placement asked = p->options->placement;
     bool take_states = asked == TC_PLACEMENT_STATES ||
                        (asked == TC_PLACEMENT_AUTO && plan->facts[1].possible &&
-                        (!plan->facts[0].possible || plan->facts[1].total < plan->facts[0].total));
+                        (!plan->facts[0].possible || plan->facts[1].total < CLEARLY * plan->facts[0].total));
     tc_layout *taken = take_states ? &states : &outputs;
     plan->placement = take_states ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS;
     plan->channels = taken->channels;
@@ -109,8 +112,6 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     }
     if (plan->problem == NULL && tc_interrupted(monitor))
         tc_refuse(&p, false, "interrupted");
-    if (plan->problem != NULL)
-        plan->is_private = false;
     tc_plan_hash(arena, plan);
     tc_progress(monitor, "plan", 1);
     return plan;

@@ -51,7 +51,7 @@ void tc_scale_states(tc_planner *planner, tc_layout *layout);
 void tc_scale_published(tc_planner *planner, tc_layout *layout);
 void tc_finish_channel(const tc_planner *planner, tc_channel *channel, double scale);
 int tc_first_state_exponent(const tc_planner *planner);
-enum { TC_LATTICE_TRIES = 24 };
+enum { TC_LATTICE_TRIES = 16 }; /* to a 16th of B, or of the narrowest side of the box */
 
 /* What one agent of a STATES channel can do in one round, in the norm of the mechanism. */
 double tc_state_reach(const tc_planner *planner, const tc_channel *channel);

@@ -114,6 +114,23 @@ static double added_to(const added *a, size_t channel, bool gaussian) {
     return gaussian ? tc_sqrt_up(tc_mul_up(column, row)) : column;
 }
 
+/* Agents that are alike were looked at once, through one of their channels: give all channels of a family what the
+ * largest has (where_zero: only those that have nothing). */
+static void spread(tc_planner *p, const tc_layout *layout, double *values, bool where_zero) {
+    double *most = TC_NEW(p->arena, double, p->model->family_count + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < layout->count; i++) {
+            const tc_channel *channel = &layout->channels[i];
+            if (channel->kind != TC_CHANNEL_JACOBIAN)
+                continue;
+            if (pass == 0)
+                most[channel->family] = fmax(most[channel->family], values[i]);
+            else if (!where_zero || values[i] == 0)
+                values[i] = most[channel->family];
+        }
+    }
+}
+
 static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *lattices, const tc_lattice_wish *wish) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
@@ -126,6 +143,7 @@ static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *
     tc_lattice_choose(lattices, wish, layout->map, layout->channels, layout->count, &choice);
     if (choice.problem != NULL)
         return choice.problem;
+    spread(p, layout, choice.lattice.channel_extra, false);
     *layout->lattice = choice.lattice;
     layout->sum_exponents = p->model->sum_count > 0 ? choice.sum_exponents : NULL;
     layout->state_exponent = wish->state_exponent;
@@ -141,6 +159,7 @@ static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *
     s->extras_only = true;
     (void)tc_sensitivity_blocks(s, tc_view_new(s, true, NULL, 0, UINT32_MAX), take_added, &a);
     s->extras_only = false;
+    spread(p, layout, a.column, false);
     layout->overhead = 0;
     double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap);
     for (size_t i = 0; i < layout->count; i++) {
@@ -174,6 +193,7 @@ void tc_scale_published(tc_planner *p, tc_layout *layout) {
     tc_pricing pricing = {.sensitivity = p->sensitivity, .mechanism = TC_MECHANISM_LAPLACE, .unit = p->plan->adjacency,
                           .channels = layout->channels, .channel_count = layout->count};
     tc_channel_facts facts = tc_channel_facts_find(&pricing);
+    spread(p, layout, facts.slope, true);
     tc_lattices *lattices = tc_lattices_new(p->arena, p->streams, tc_entries_new(p->arena, p->model, p->derivatives, every));
     tc_lattice_wish wish = {.share = SHARE, .most_moved = facts.most_moved, .slope = facts.slope,
                             .state_exponent = tc_first_state_exponent(p)};

@@ -19,6 +19,7 @@ const char *tc_refuse(tc_planner *p, bool is_usage, const char *format, ...) {
     p->plan->problem = format_text(p->arena, format, arguments);
     va_end(arguments);
     p->plan->refusal_is_usage = is_usage;
+    p->plan->is_private = false;
     return p->plan->problem;
 }
 

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define SHARE 1e-4          /* omega: what the lattice may add */
+#define SHARE 1e-4            /* omega: what the lattice may add */
+#define MOST_SHARE 0.05
 #define ENLARGE (1 + 0x1p-44) /* so that roundings in a price computed again stay inside the promise */
 
 void tc_finish_channel(const tc_planner *p, tc_channel *channel, double scale) {
@@ -54,7 +55,7 @@ static tc_pricing pricing_of(tc_planner *p, const tc_layout *layout) {
 
 /* One lattice: steps, extras, and all scales enlarged by one factor. */
 static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *lattices, const tc_lattice_wish *wish,
-                               const double *relative) {
+                               const double *relative, double least_factor) {
     tc_lattice_choice choice;
     const char *problem = tc_lattice_check_states(p->model, wish->state_exponent);
     if (problem != NULL)
@@ -64,6 +65,11 @@ static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *la
     tc_lattice_choose(lattices, wish, layout->map, layout->channels, layout->count, &choice);
     if (choice.problem != NULL)
         return choice.problem;
+    for (size_t i = 0; i < layout->count; i++)
+        tc_finish_channel(p, &layout->channels[i], relative[i] * least_factor);
+    problem = check_scales(layout); /* rounding only adds: no need to price what is too fine already */
+    if (problem != NULL)
+        return problem;
     *layout->lattice = choice.lattice;
     layout->sum_exponents = p->model->sum_count > 0 ? choice.sum_exponents : NULL;
     layout->state_exponent = wish->state_exponent;
@@ -119,10 +125,12 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
         relative[i] = layout->channels[i].scale;
     tc_lattices *lattices = tc_lattices_new(p->arena, p->streams, entries);
     bool agent = p->plan->adjacency == TC_ADJACENCY_AGENT;
+    tc_viewer all = tc_eavesdropper();
+    double least_factor = p->multiplier * tc_price_view(&pricing, &all) / p->target;
     tc_lattice_wish wish = {.share = SHARE, .most_moved = facts.most_moved, .slope = facts.slope, .whole_agents = agent,
                             .state_exponent = tc_first_state_exponent(p)};
-    for (int i = 0; i < TC_LATTICE_TRIES; i++) {
-        layout->problem = try_lattice(p, layout, lattices, &wish, relative);
+    for (int i = 0; i < TC_LATTICE_TRIES && wish.share <= MOST_SHARE; i++) {
+        layout->problem = try_lattice(p, layout, lattices, &wish, relative, least_factor);
         if (layout->problem == NULL)
             break;
         /* coarser states, or, where no two of them need be far apart, a larger share for rounding */

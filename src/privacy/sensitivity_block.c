@@ -71,7 +71,9 @@ static void push_jacobian(making *m, uint32_t family, uint32_t row, uint32_t com
         member = SIZE_MAX;
         value = symmetric(tc_magnitude(value));
     }
-    uint32_t channel = tc_channel_at(m->s->map, family, member, row);
+    /* A lane that stands for several members: their channels may differ (one each, as published), so the worst. */
+    bool several = family == m->family && member == m->member && m->stream->batch->weight[m->lane] > 1;
+    uint32_t channel = tc_channel_at(m->s->map, family, several ? SIZE_MAX : member, row);
     push(m, (tc_moved){.channel = channel, .row = row, .family = family, .component = component, .member = member,
                        .value = value});
 }
