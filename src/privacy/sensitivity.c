@@ -152,6 +152,8 @@ tc_sensitivity *tc_sensitivity_new(tc_arena *arena, tc_streams *streams) {
     s->start = TC_NEW(arena, size_t, widest + 2);
     s->first = TC_NEW(arena, tc_interval, d->outer_first_count + 1);
     s->second = TC_NEW(arena, tc_interval, d->outer_second_count + 1);
+    s->first_shift = TC_NEW(arena, double, d->outer_first_count + 1);
+    s->second_shift = TC_NEW(arena, double, d->outer_second_count + 1);
     return s;
 }
 
@@ -161,6 +163,9 @@ void tc_sensitivity_prepare(tc_sensitivity *s) {
     tc_streams *streams = s->streams;
     const tc_derivatives *d = streams->derivatives;
     tc_streams_outer_box(streams);
+    memcpy(s->second, streams->second, d->outer_second_count * sizeof *s->second);
+    memset(s->first_shift, 0, d->outer_first_count * sizeof *s->first_shift);
+    memset(s->second_shift, 0, d->outer_second_count * sizeof *s->second_shift);
     if (s->lattice != NULL && streams->curved) {
         tc_interval *exact = TC_NEW(s->arena, tc_interval, streams->model->sum_count + 1);
         memcpy(exact, streams->sums, streams->model->sum_count * sizeof *exact);
@@ -169,6 +174,9 @@ void tc_sensitivity_prepare(tc_sensitivity *s) {
         tc_interval_inputs inputs = {.coords = streams->coords, .sums = streams->sums};
         tc_tape_enclose(streams->second_tape, &inputs, 1, streams->work, streams->second_out);
         memcpy(streams->sums, exact, streams->model->sum_count * sizeof *exact);
+        for (size_t k = 0; k < d->outer_second_count; k++)
+            s->second_shift[k] = fmax(0, fmax(tc_add_up(streams->second[k].hi, -s->second[k].hi),
+                                              tc_add_up(s->second[k].lo, -streams->second[k].lo)));
         for (size_t o = 0; o < d->outer_first_count; o++) {
             double shift = 0;
             for (size_t k = streams->partials.start[o]; k < streams->partials.start[o + 1]; k++) {
@@ -177,6 +185,7 @@ void tc_sensitivity_prepare(tc_sensitivity *s) {
                     shift = tc_add_up(shift, tc_mul_up(tc_magnitude(streams->second[streams->partials.link[k].second]),
                                                        s->lattice->sum_spread[input->index]));
             }
+            s->first_shift[o] = shift;
             streams->first[o] = tc_iadd(streams->first[o], (tc_interval){-shift, shift});
         }
     }

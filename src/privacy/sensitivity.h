@@ -76,7 +76,8 @@ typedef struct tc_sensitivity {
     size_t *start;
     tc_moved *moved;
     size_t count, capacity;
-    tc_interval *first, *second; /* outer derivatives where sums are off by sum_spread */
+    tc_interval *first, *second; /* outer derivatives where sums are off by sum_spread ... */
+    double *first_shift, *second_shift; /* ... and how far those can be from the ones over the exact sums' range */
 } tc_sensitivity;
 
 tc_sensitivity *tc_sensitivity_new(tc_arena *arena, tc_streams *streams);

@@ -134,30 +134,46 @@ static void end_column(making *m, size_t column) {
 /* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
 /* du_r/dx_c, with what rounding of the terms adds for each step of the states' lattice. */
-static tc_interval slope_of(const making *m, size_t entry) {
+typedef struct slope {
+    tc_interval exact;
+    double extra;
+} slope;
+
+static slope slope_of(const making *m, size_t entry) {
     const tc_sensitivity *s = m->s;
-    tc_interval slope = s->extras_only ? tc_point(0) : m->stream->first[entry * TC_LANES + m->lane];
-    if (s->lattice == NULL || s->whole_agents)
-        return slope;
-    uint32_t sum = m->stream->derivatives->sums[m->stream->derivatives->body_first[entry].row];
-    return tc_iadd(slope, symmetric(tc_div_up(s->lattice->sum_extra[sum], s->lattice->step)));
+    slope found = {.exact = m->stream->first[entry * TC_LANES + m->lane]};
+    if (s->lattice != NULL && !s->whole_agents) {
+        uint32_t sum = m->stream->derivatives->sums[m->stream->derivatives->body_first[entry].row];
+        found.extra = tc_div_up(s->lattice->sum_extra[sum], s->lattice->step);
+    }
+    return found;
 }
 
-static tc_interval named_slope(const making *m) { return tc_point(m->s->extras_only ? 0 : 1); }
+static slope named_slope(void) { return (slope){.exact = tc_point(1)}; }
+
+/* An outer derivative (weight, off by shift) times a slope; or, extras only, what it differs by from the exact product:
+ * |(w + s)(a + e) - w a| <= |w + s| e + s |a|. */
+static tc_interval times(const making *m, tc_interval weight, double shift, slope by) {
+    if (m->s->extras_only)
+        return symmetric(tc_add_up(tc_mul_up(tc_magnitude(weight), by.extra), tc_mul_up(shift, tc_magnitude(by.exact))));
+    tc_interval wide = by.extra > 0 ? tc_iadd(by.exact, symmetric(by.extra)) : by.exact;
+    return weight.lo == 1 && weight.hi == 1 ? wide : tc_imul(weight, wide);
+}
 
 static void add_gradient(making *m, size_t component, const tc_singled *singled, size_t named) {
     const tc_sensitivity *s = m->s;
     const tc_family_stream *f = m->stream;
     for (size_t t = f->term_start[component]; t < f->term_start[component + 1]; t++) {
-        tc_interval phi = s->first[f->terms[t].outer], slope = slope_of(m, f->terms[t].first);
-        push_constraint(m, f->terms[t].row, phi.lo == 1 && phi.hi == 1 ? slope : tc_imul(phi, slope));
+        uint32_t outer = f->terms[t].outer;
+        push_constraint(m, f->terms[t].row,
+                        times(m, s->first[outer], s->first_shift[outer], slope_of(m, f->terms[t].first)));
     }
     for (size_t i = 0; i < named; i++) {
         for (size_t k = s->streams->input_start[singled[i].input];
              singled[i].component == component && k < s->streams->input_start[singled[i].input + 1]; k++) {
             uint32_t outer = s->streams->by_input[k];
             push_constraint(m, s->streams->derivatives->outer_first[outer].row,
-                            tc_imul(s->first[outer], named_slope(m)));
+                            times(m, s->first[outer], s->first_shift[outer], named_slope()));
         }
     }
 }
@@ -172,24 +188,24 @@ static void add_own(making *m, size_t component) {
     for (size_t k = links->start[component]; k < links->start[component + 1]; k++) {
         tc_link link = links->link[k];
         uint32_t input = f->derivatives->sums[f->derivatives->body_second[link.second].row];
-        tc_interval curvature = s->extras_only ? tc_point(0) : f->second[link.second * (size_t)TC_LANES + m->lane];
+        slope curvature = {.exact = f->second[link.second * (size_t)TC_LANES + m->lane]};
         for (size_t o = s->streams->input_start[input]; o < s->streams->input_start[input + 1]; o++) {
             uint32_t outer = s->streams->by_input[o];
             push_jacobian(m, m->family, s->streams->derivatives->outer_first[outer].row, link.other, m->member,
-                          tc_imul(s->first[outer], curvature));
+                          times(m, s->first[outer], s->first_shift[outer], curvature));
         }
     }
 }
 
 /* The curvature of outer functions: input s moves what they make of every input r. */
-static void add_coupling(making *m, uint32_t input, tc_interval slope) {
+static void add_coupling(making *m, uint32_t input, slope by) {
     tc_sensitivity *s = m->s;
     const tc_derivatives *d = s->streams->derivatives;
     const tc_variation *v = s->variation;
     for (size_t k = v->inputs.start[input]; k < v->inputs.start[input + 1]; k++) {
         tc_link link = v->inputs.link[k];
         uint32_t row = d->outer_second[link.second].row, family = v->input_family[link.other];
-        tc_interval weight = tc_imul(s->second[link.second], slope);
+        tc_interval weight = times(m, s->second[link.second], s->second_shift[link.second], by);
         const tc_outer_input *other = &d->inputs[link.other];
         if (other->op == TC_COORD) {
             const tc_family *of = &s->streams->model->families[family];
@@ -215,7 +231,7 @@ static void add_couplings(making *m, size_t component, const tc_singled *singled
     }
     for (size_t i = 0; i < named; i++) {
         if (singled[i].component == component)
-            add_coupling(m, singled[i].input, named_slope(m));
+            add_coupling(m, singled[i].input, named_slope());
     }
 }
 
@@ -236,11 +252,11 @@ static double move_of_row(const making *m, uint32_t row, const tc_singled *singl
                 continue;
             double move = width(f->values[b * TC_LANES + m->lane]);
             if (s->lattice != NULL)
-                move = tc_add_up(s->extras_only ? 0 : move, s->lattice->sum_extra[input]);
+                move = tc_add_up(move, s->lattice->sum_extra[input]);
             total = tc_add_up(total, tc_mul_up(tc_magnitude(s->first[s->streams->by_input[o]]), move));
         }
     }
-    for (size_t i = 0; !s->extras_only && i < named; i++) {
+    for (size_t i = 0; i < named; i++) {
         double move = width(tc_public_range(f->family, m->member, singled[i].component));
         for (size_t o = s->streams->input_start[singled[i].input]; o < s->streams->input_start[singled[i].input + 1]; o++) {
             if (d->outer_first[s->streams->by_input[o]].row == row)
