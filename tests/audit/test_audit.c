@@ -75,6 +75,24 @@ static void a_constant_too_small_by_half_a_percent_passes_as_it_must(void **stat
     problem_free(&p);
 }
 
+/* At confidence 0.8 a fifth of honest audits may be refuted: 26 of 60 or more with a probability below 1e-4. */
+static void false_alarms_are_as_rare_as_stated(void **state) {
+    (void)state;
+    int alarms = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        problem p = problem_of(AUDITED);
+        tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
+        tc_audit_options options = {.samples = 300, .confidence = 0.8, .seeded = true, .seed = seed};
+        tc_audit *audit = NULL;
+        const char *why = NULL;
+        assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit, &why),
+                         TC_OK);
+        alarms += audit->refuted;
+        problem_free(&p);
+    }
+    assert_in_range(alarms, 0, 25);
+}
+
 static void a_plan_without_noise_is_not_audited(void **state) {
     (void)state;
     problem p = problem_of(AUDITED);
@@ -113,6 +131,7 @@ int main(void) {
         cmocka_unit_test(a_laplace_bound_comes_near_the_truth),
         cmocka_unit_test(constants_at_half_their_value_are_refuted),
         cmocka_unit_test(a_constant_too_small_by_half_a_percent_passes_as_it_must),
+        cmocka_unit_test(false_alarms_are_as_rare_as_stated),
         cmocka_unit_test(a_plan_without_noise_is_not_audited),
         cmocka_unit_test(time_ends_an_audit),
     };
