@@ -34,7 +34,7 @@ typedef enum tacit_status {
     TACIT_NO_MEMORY,
     TACIT_TOO_LARGE,    /* beyond this library's limits */
     TACIT_BAD_PROBLEM,  /* the problem file has errors, or is not of the kind asked for */
-    TACIT_BAD_USAGE,    /* an argument is wrong */
+    TACIT_BAD_USAGE,    /* an argument is wrong, or names no file */
     TACIT_CANNOT_READ,  /* a file */
     TACIT_CANNOT_WRITE, /* a file */
     TACIT_INTERRUPTED,  /* while loading */

@@ -27,7 +27,7 @@ typedef struct tc_finding {
 
 typedef struct tc_assumption {
     tc_verdict verdict;
-    const char *summary; /* one sentence */
+    const char *summary;  /* one sentence */
     tc_finding *findings; /* at most TC_MAX_FINDINGS are kept */
     size_t finding_count, findings_left_out;
 } tc_assumption;
@@ -77,11 +77,11 @@ typedef enum tc_point_origin { TC_POINT_NONE, TC_POINT_FOUND, TC_POINT_DECLARED 
 
 typedef struct tc_slater_facts {
     tc_point_origin origin; /* FOUND also where the best point found has a margin <= 0 */
-    const double *point;     /* n coordinates, NULL for none */
-    double margin;           /* proved lower bound of min_j -g_j(point); INFINITY without constraints */
-    size_t worst;            /* the constraint that decides the margin */
-    bool declared;           /* the file gives a public Slater point ... */
-    double declared_margin;  /* ... whose margin is this; NAN otherwise */
+    const double *point;    /* n coordinates, NULL for none */
+    double margin;          /* proved lower bound of min_j -g_j(point); INFINITY without constraints */
+    size_t worst;           /* the constraint that decides the margin */
+    bool declared;          /* the file gives a public Slater point ... */
+    double declared_margin; /* ... whose margin is this; NAN otherwise */
 } tc_slater_facts;
 
 typedef enum tc_radius_origin {
@@ -94,12 +94,11 @@ typedef enum tc_radius_origin {
 typedef struct tc_dual_radius {
     double value; /* R: the public one where there is one, else the private one; NAN for none */
     tc_radius_origin origin;
-    double public_value;  /* NAN for none */
-    double from_gaps;     /* rounded up; NAN for none */
-    double from_data;     /* (f(xbar) - min f) / margin, rounded up, from private data; NAN for none */
+    double public_value;   /* NAN for none */
+    double from_gaps;      /* rounded up; NAN for none */
+    double from_data;      /* (f(xbar) - min f) / margin, rounded up, from private data; NAN for none */
     bool public_too_small; /* below from_data computed at the same Slater point */
 } tc_dual_radius;
-
 
 typedef struct tc_analysis {
     const tc_model *model;
@@ -109,7 +108,7 @@ typedef struct tc_analysis {
     tc_assumption slater;      /* Assumption 4 */
     tc_bracket g[2];           /* K^g_1, K^g_2 */
     tc_agent_constants *agents;
-    size_t agent_rows;  /* one per agent, or one per family when by_family */
+    size_t agent_rows; /* one per agent, or one per family when by_family */
     bool by_family;
     tc_constancy *rows; /* one per constraint */
     tc_constancy total;
@@ -119,13 +118,13 @@ typedef struct tc_analysis {
     const char **warnings;
     size_t warning_count;
     bool print_all_points; /* from the options */
-    bool interrupted; /* stopped on request: what is missing is unproved */
+    bool interrupted;      /* stopped on request: what is missing is unproved */
 } tc_analysis;
 
 typedef struct tc_analysis_options {
-    size_t rows_limit;      /* more agents than this are reported by family; 0: 1,000 */
-    bool skip_private;      /* no Slater search, no minima: constants and curvature only */
-    bool print_all_points;  /* JSON: Slater point and witnesses in full however many agents */
+    size_t rows_limit;     /* more agents than this are reported by family; 0: 1,000 */
+    bool skip_private;     /* no Slater search, no minima: constants and curvature only */
+    bool print_all_points; /* JSON: Slater point and witnesses in full however many agents */
 } tc_analysis_options;
 
 /* Raises on its arena (TC_NO_MEMORY, TC_TOO_LARGE); an interrupt is in the result. Adds nodes to the model's DAG.

@@ -95,12 +95,13 @@ static void write_bracket(tc_json *json, const char *key, const tc_analysis *a, 
     tc_json_close_object(json);
 }
 
-static void write_row_head(tc_json *json, const tc_analysis *a, const tc_agent_constants *row) {
+static void write_row_head(tc_json *json, const tc_analysis *a, const tc_agent_constants *row, bool worst) {
     tc_json_open_object(json, NULL);
     tc_json_string(json, "agent", tc_row_name(json->out->arena, a, row));
     if (a->by_family) {
         tc_json_count(json, "agents", row->agents);
-        tc_json_string(json, "worst", agent_name(json, row->family, row->member));
+        if (worst)
+            tc_json_string(json, "worst", agent_name(json, row->family, row->member));
     }
 }
 
@@ -113,7 +114,7 @@ static void write_lipschitz(tc_json *json, const tc_analysis *a) {
     tc_json_close_object(json);
     tc_json_open_array(json, "jacobian");
     for (size_t r = 0; r < a->agent_rows; r++) {
-        write_row_head(json, a, &a->agents[r]);
+        write_row_head(json, a, &a->agents[r], true);
         write_bracket(json, "l1", a, &a->agents[r].jacobian[0], few ? FEW_WITNESS_STATES : 0);
         write_bracket(json, "l2", a, &a->agents[r].jacobian[1], few ? FEW_WITNESS_STATES : 0);
         tc_json_close_object(json);
@@ -121,7 +122,7 @@ static void write_lipschitz(tc_json *json, const tc_analysis *a) {
     tc_json_close_array(json);
     tc_json_open_array(json, "objective");
     for (size_t r = 0; a->model->role != TC_ROLE_CLOUD && r < a->agent_rows; r++) {
-        write_row_head(json, a, &a->agents[r]);
+        write_row_head(json, a, &a->agents[r], false); /* the point names the member */
         write_bracket(json, "gradient", a, &a->agents[r].objective, FEW_WITNESS_STATES);
         tc_json_close_object(json);
     }
@@ -164,7 +165,10 @@ static void write_slater(tc_json *json, const tc_analysis *a) {
         tc_json_bool(json, "point_is_sample", true);
     }
     tc_json_number(json, "margin", s->margin);
-    tc_json_string(json, "origin", s->origin == TC_POINT_DECLARED ? "declared" : s->origin == TC_POINT_FOUND ? "found" : NULL);
+    tc_json_string(json, "origin",
+                   s->origin == TC_POINT_DECLARED ? "declared"
+                   : s->origin == TC_POINT_FOUND  ? "found"
+                                                  : NULL);
     if (s->origin != TC_POINT_NONE && a->model->constraint_count > 0)
         tc_json_string(json, "deciding_constraint", a->model->constraints[s->worst].name);
     if (s->declared)
@@ -173,8 +177,10 @@ static void write_slater(tc_json *json, const tc_analysis *a) {
 }
 
 static void write_dual(tc_json *json, const tc_analysis *a) {
-    static const char *const origins[] = {
-        [TC_RADIUS_NONE] = NULL, [TC_RADIUS_GIVEN] = "given", [TC_RADIUS_GAPS] = "gaps", [TC_RADIUS_PRIVATE] = "private_data"};
+    static const char *const origins[] = {[TC_RADIUS_NONE] = NULL,
+                                          [TC_RADIUS_GIVEN] = "given",
+                                          [TC_RADIUS_GAPS] = "gaps",
+                                          [TC_RADIUS_PRIVATE] = "private_data"};
     const tc_dual_radius *r = &a->dual_radius;
     tc_json_number(json, "dual_radius", r->value);
     tc_json_open_object(json, "dual_radius_sources");
@@ -191,7 +197,8 @@ static void write_dual(tc_json *json, const tc_analysis *a) {
 }
 
 void tc_analysis_json(const tc_analysis *a, tc_json *json) {
-    static const char *const roles[] = {[TC_ROLE_WHOLE] = "whole", [TC_ROLE_CLOUD] = "cloud", [TC_ROLE_AGENT] = "agent"};
+    static const char *const roles[] = {
+        [TC_ROLE_WHOLE] = "whole", [TC_ROLE_CLOUD] = "cloud", [TC_ROLE_AGENT] = "agent"};
     tc_json_string(json, "role", roles[a->model->role]);
     tc_json_count(json, "agents", a->model->agent_count);
     tc_json_count(json, "states", a->model->state_count);

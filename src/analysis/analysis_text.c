@@ -40,7 +40,8 @@ static void paragraph(page *p, size_t indent, const char *text) {
     wrap(p, text, indent, indent);
 }
 
-/* ---- numbers: the ends of a bracket are rounded outward ------------------------------------------------------------ */
+/* ---- numbers: the ends of a bracket are rounded outward ------------------------------------------------------------
+ */
 
 static const char *shown(char text[32], double value, int direction) {
     if (!isfinite(value))
@@ -74,8 +75,8 @@ static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 static void write_head(page *p) {
     const tc_model *m = p->analysis->model;
-    static const char *const roles[] = {[TC_ROLE_WHOLE] = "", [TC_ROLE_CLOUD] = " (the cloud's file)",
-                                        [TC_ROLE_AGENT] = " (an agent's file)"};
+    static const char *const roles[] = {
+        [TC_ROLE_WHOLE] = "", [TC_ROLE_CLOUD] = " (the cloud's file)", [TC_ROLE_AGENT] = " (an agent's file)"};
     tc_buffer_printf(p->out, "%s%s: %zu agent%s, %zu state%s, %zu constraint%s\n\n",
                      m->source.path != NULL ? m->source.path : "problem", roles[m->role], m->agent_count,
                      plural(m->agent_count), m->state_count, plural(m->state_count), m->constraint_count,
@@ -119,7 +120,8 @@ static void table_line(page *p, const char *name, const char *one, const char *t
     tc_buffer_puts(p->out, "\n");
 }
 
-static void table_row(page *p, const char *name, const tc_bracket *one, const tc_bracket *two, const tc_bracket *three) {
+static void table_row(page *p, const char *name, const tc_bracket *one, const tc_bracket *two,
+                      const tc_bracket *three) {
     char text[3][80] = {"", "", ""}, declared[3][80] = {"", "", ""};
     const tc_bracket *brackets[] = {one, two, three};
     bool any = false;
@@ -191,11 +193,12 @@ static void write_constants(page *p) {
         table_line(p, "each agent", "", "", "L_i of grad f_i");
     write_rows(p);
     if (a->model->constraint_count > 0)
-        paragraph(p, 2, tc_arena_format(p->out->arena,
-                                        "The Jacobian has %llu entries that vary, %llu that are constant and %llu that are "
-                                        "zero by structure.",
-                                        (unsigned long long)a->total.varying, (unsigned long long)a->total.constants,
-                                        (unsigned long long)a->total.zeros));
+        paragraph(p, 2,
+                  tc_arena_format(p->out->arena,
+                                  "The Jacobian has %llu entries that vary, %llu that are constant and %llu that are "
+                                  "zero by structure.",
+                                  (unsigned long long)a->total.varying, (unsigned long long)a->total.constants,
+                                  (unsigned long long)a->total.zeros));
 }
 
 static void write_slater(page *p) {
@@ -205,12 +208,14 @@ static void write_slater(page *p) {
     if (s->point == NULL || a->model->constraint_count == 0)
         return;
     tc_buffer_puts(p->out, "\nSlater point\n");
-    paragraph(p, 2, tc_arena_format(p->out->arena, "%s point with margin %s (proved), decided by constraint %s.",
-                                    s->origin == TC_POINT_DECLARED ? "The declared" : "A",
-                                    shown(number, s->margin, 0), a->model->constraints[s->worst].name));
+    paragraph(p, 2,
+              tc_arena_format(p->out->arena, "%s point with margin %s (proved), decided by constraint %s.",
+                              s->origin == TC_POINT_DECLARED ? "The declared" : "A", shown(number, s->margin, 0),
+                              a->model->constraints[s->worst].name));
     if (s->declared && s->origin != TC_POINT_DECLARED)
-        paragraph(p, 2, tc_arena_format(p->out->arena, "The declared public point has margin %s.",
-                                        shown(number, s->declared_margin, 0)));
+        paragraph(p, 2,
+                  tc_arena_format(p->out->arena, "The declared public point has margin %s.",
+                                  shown(number, s->declared_margin, 0)));
     size_t shown_agents = 0;
     for (size_t f = 0; f < a->model->family_count && shown_agents < 10; f++) {
         const tc_family *family = &a->model->families[f];
@@ -235,17 +240,20 @@ static void write_radius(page *p) {
         return;
     tc_buffer_puts(p->out, "\nDual radius\n");
     if (r->origin == TC_RADIUS_PRIVATE) {
-        paragraph(p, 2, tc_arena_format(p->out->arena,
-                                        "R = %s from private data, good for study only. To run privately, publish one: "
-                                        "`dual radius %.3g`, or a `gap` and a `slater` point for every agent.",
-                                        shown(number, r->value, 0), 1.25 * r->value));
+        paragraph(p, 2,
+                  tc_arena_format(p->out->arena,
+                                  "R = %s from private data, good for study only. To run privately, publish one: "
+                                  "`dual radius %.3g`, or a `gap` and a `slater` point for every agent.",
+                                  shown(number, r->value, 0), 1.25 * r->value));
         return;
     }
-    paragraph(p, 2, tc_arena_format(p->out->arena, "R = %s, %s.", shown(number, r->value, 0),
-                                    r->origin == TC_RADIUS_GIVEN ? "as the file gives it"
-                                                                 : "from the public gaps and the public Slater point"));
+    paragraph(p, 2,
+              tc_arena_format(p->out->arena, "R = %s, %s.", shown(number, r->value, 0),
+                              r->origin == TC_RADIUS_GIVEN ? "as the file gives it"
+                                                           : "from the public gaps and the public Slater point"));
     if (!isnan(r->from_data))
-        paragraph(p, 2, tc_arena_format(p->out->arena, "Private data would allow R = %s.", shown(other, r->from_data, 0)));
+        paragraph(p, 2,
+                  tc_arena_format(p->out->arena, "Private data would allow R = %s.", shown(other, r->from_data, 0)));
 }
 
 void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {

@@ -35,18 +35,24 @@ static size_t list_places(const tc_model *model, const tc_derivatives *d, const 
         if (input->op == TC_COORD) {
             const tc_family *family = tc_family_of_coord(model, input->index);
             size_t offset = input->index - family->first_coord;
-            add(places, &count, (place){.coord = input->index, .row = outer->row, .varying = varying,
-                                        .family = (uint32_t)(family - model->families),
-                                        .component = (uint32_t)(offset / family->count)});
+            add(places, &count,
+                (place){.coord = input->index,
+                        .row = outer->row,
+                        .varying = varying,
+                        .family = (uint32_t)(family - model->families),
+                        .component = (uint32_t)(offset / family->count)});
             continue;
         }
         uint32_t family = model->sums[input->index].family;
         const tc_family_derivatives *f = &d->families[family];
         for (size_t k = first_of_sum[input->index];
              k < f->body_first_count && f->sums[f->body_first[k].row] == input->index; k++)
-            add(places, &count, (place){.row = outer->row, .family = family, .component = f->body_first[k].column,
-                                        .is_family = true,
-                                        .varying = varying || model->dag->nodes[f->body_first[k].value].has_state});
+            add(places, &count,
+                (place){.row = outer->row,
+                        .family = family,
+                        .component = f->body_first[k].column,
+                        .is_family = true,
+                        .varying = varying || model->dag->nodes[f->body_first[k].value].has_state});
     }
     return count;
 }
@@ -70,8 +76,8 @@ static void count_group(const tc_model *model, const place *p, size_t count, tc_
         *(whole_varying ? &row->varying : &row->constants) += members - named;
 }
 
-void tc_count_constancy(const tc_model *model, const tc_derivatives *d, tc_constancy *rows, tc_constancy *total) {
-    tc_arena *arena = model->arena;
+void tc_count_constancy(tc_arena *arena, const tc_model *model, const tc_derivatives *d, tc_constancy *rows,
+                        tc_constancy *total) {
     size_t *first_of_sum = TC_NEW(arena, size_t, model->sum_count + 1);
     size_t *entries_of_sum = TC_NEW(arena, size_t, model->sum_count + 1);
     for (size_t f = 0; f < model->family_count; f++) {

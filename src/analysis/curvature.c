@@ -189,7 +189,8 @@ static bool group_fits(tc_prover *p, const tc_addend *addends, size_t count, tc_
     if (misfits == 0 || tc_prove_by_hessian(p, group, misfits, want))
         return true;
     for (size_t i = 0; i < count; i++) {
-        bool flat = !p->dag->nodes[addends[i].node].has_state || tc_is_flat((tc_curvature)p->curvature[addends[i].node]);
+        bool flat =
+            !p->dag->nodes[addends[i].node].has_state || tc_is_flat((tc_curvature)p->curvature[addends[i].node]);
         if (!flat)
             group[curved++] = addends[i];
     }

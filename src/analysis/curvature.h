@@ -15,7 +15,7 @@ typedef struct tc_hessian { /* of an expression, in its own leaves */
     tc_expr root;
     size_t count;
     tc_expr *leaves, *gradient;
-    tc_tape *tape;    /* lower triangle, row by row, then the gradient; NULL where it is too large */
+    tc_tape *tape; /* lower triangle, row by row, then the gradient; NULL where it is too large */
     struct tc_hessian *next;
 } tc_hessian;
 
@@ -35,13 +35,13 @@ typedef struct tc_prover {
     tc_arena *arena;
     const tc_model *model;
     tc_dag *dag;
-    tc_interval *enclosures; /* by node */
-    uint8_t *curvature;      /* by node: tc_curvature */
-    bool *needed;            /* by node: somebody composes with it, so that its own curvature matters */
+    tc_interval *enclosures;  /* by node */
+    uint8_t *curvature;       /* by node: tc_curvature */
+    bool *needed;             /* by node: somebody composes with it, so that its own curvature matters */
     uint32_t *visited, visit; /* by node: of the walks that find cones */
     size_t capacity;
     tc_addends stack, addends, group; /* scratch */
-    tc_curvature *sum_curvature; /* by inner sum, set before outer expressions are judged */
+    tc_curvature *sum_curvature;      /* by inner sum, set before outer expressions are judged */
     /* the place */
     tc_batch *batch;            /* bodies: one lane */
     tc_interval *coords, *sums; /* outer */

@@ -9,9 +9,7 @@ typedef struct shape {
     bool rising, falling; /* not strictly */
 } shape;
 
-static tc_curvature flip(tc_curvature c) {
-    return c == TC_CONVEX ? TC_CONCAVE : c == TC_CONCAVE ? TC_CONVEX : c;
-}
+static tc_curvature flip(tc_curvature c) { return c == TC_CONVEX ? TC_CONCAVE : c == TC_CONCAVE ? TC_CONVEX : c; }
 
 static tc_curvature join(tc_curvature a, tc_curvature b) {
     if (a == TC_UNKNOWN || b == TC_UNKNOWN)
@@ -102,7 +100,7 @@ static tc_curvature divide(const tc_prover *p, const tc_node *n, tc_curvature a,
     if (b == TC_CONSTANT)
         return over.lo > 0 || over.hi < 0 ? scale(a, tc_idiv(tc_point(1), over)) : TC_UNKNOWN;
     if (a == TC_CONSTANT) {
-        shape reciprocal = {.convex = over.lo > 0, .concave = over.hi < 0, .falling = over.lo > 0 || over.hi < 0};
+        shape reciprocal = {.convex = over.lo > 0, .concave = over.hi<0, .falling = over.lo> 0 || over.hi < 0};
         return scale(compose(reciprocal, b), p->enclosures[n->a]);
     }
     /* |v|^2 / t is convex, rising in |v| and falling in t > 0 */

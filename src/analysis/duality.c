@@ -19,9 +19,9 @@ typedef struct duality {
     const tc_model *model;
     const tc_derivatives *derivatives;
     const tc_monitor *monitor;
-    double *declared;   /* the file's Slater point, or NULL */
+    double *declared;    /* the file's Slater point, or NULL */
     bool declared_sound; /* it lies in the box, and in the sets where they are known */
-    double *minima;     /* of f_i by agent, or NULL */
+    double *minima;      /* of f_i by agent, or NULL */
 } duality;
 
 /* ---- the declared point ----------------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static double radius_at(duality *d, const double *x, double margin, bool check_g
     if (small > NAMED)
         tc_warn(d->analysis, d->arena, tc_arena_format(d->arena, "%zu more gaps are too small.", small - NAMED));
     double slack = d->analysis->minimum_upper - d->analysis->minimum_lower;
-    return margin > 0 ? tc_div_up(tc_add_up(total, slack), margin) : (double)NAN;
+    return margin > 0 && isfinite(margin) ? tc_div_up(tc_add_up(total, slack), margin) : (double)NAN;
 }
 
 static double sum_of_gaps(const duality *d) {
@@ -239,7 +239,11 @@ static void find_radius(duality *d, bool has_minima) {
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
                      bool skip_private, const tc_monitor *monitor) {
     const tc_model *model = a->model;
-    duality d = {.analysis = a, .arena = arena, .streams = streams, .model = model, .derivatives = derivatives,
+    duality d = {.analysis = a,
+                 .arena = arena,
+                 .streams = streams,
+                 .model = model,
+                 .derivatives = derivatives,
                  .monitor = monitor};
     a->slater_facts = (tc_slater_facts){.margin = NAN, .declared_margin = NAN};
     a->dual_radius = (tc_dual_radius){.value = NAN, .public_value = NAN, .from_gaps = NAN, .from_data = NAN};
@@ -254,7 +258,8 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
         take_point(&d, d.declared, TC_POINT_DECLARED);
     else if (model->role == TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS)
         tc_find(arena, &a->slater, &model->source, TC_UNPROVED, (tc_span){0, 0},
-                "No point was looked for, since sets or constraints do not hold.");
+                skip_private ? "No point was looked for, as was asked."
+                             : "No point was looked for, since sets or constraints do not hold.");
     if (model->role != TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS && a->slater_facts.origin != TC_POINT_DECLARED)
         a->slater.verdict = TC_ELSEWHERE;
     bool has_minima = model->role != TC_ROLE_CLOUD && !skip_private && find_minima(&d);

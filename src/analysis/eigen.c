@@ -124,7 +124,7 @@ double tc_largest_eigen(tc_arena *arena, tc_apply apply, const void *matrix, siz
     start_vector(vector, n);
     size_t most = n < KRYLOV ? n : KRYLOV;
     tc_mark mark = tc_arena_mark(arena);
-    double *basis = TC_NEW(arena, double, most * n), *image = TC_NEW(arena, double, most * n);
+    double *basis = TC_NEW(arena, double, most *n), *image = TC_NEW(arena, double, most *n);
     double value = -INFINITY;
     for (int restart = 0; restart < RESTARTS; restart++) {
         size_t k = krylov(apply, matrix, n, most, vector, basis, image);

@@ -7,7 +7,6 @@
 
 enum { MOST_LEAVES = 400, BISECT_LEAVES = 4, MOST_BOXES = 600, TRIES = 40 };
 
-
 static size_t place_of(const tc_expr *leaves, size_t count, tc_expr leaf) {
     for (size_t i = 0; i < count; i++) {
         if (leaves[i] == leaf)
@@ -29,7 +28,7 @@ tc_hessian *tc_hessian_of(tc_prover *p, tc_expr root) {
     if (h->count > MOST_LEAVES)
         return h;
     tc_expr zero = tc_const(p->dag, 0);
-    tc_expr *roots = TC_NEW(p->arena, tc_expr, h->count *(h->count + 1) / 2 + h->count + 1);
+    tc_expr *roots = TC_NEW(p->arena, tc_expr, h->count * (h->count + 1) / 2 + h->count + 1);
     size_t next = 0;
     for (size_t i = 0; i < h->count; i++) {
         tc_expr *leaves, *partials;
@@ -60,7 +59,7 @@ typedef struct evaluation {
 
 static evaluation new_evaluation(tc_prover *p, const tc_hessian *h) {
     size_t roots = tc_tape_root_count(h->tape), n = h->count;
-    evaluation e = {.matrix = TC_NEW(p->arena, tc_interval, n *n + 1),
+    evaluation e = {.matrix = TC_NEW(p->arena, tc_interval, n * n + 1),
                     .gradient = TC_NEW(p->arena, tc_interval, n + 1),
                     .work = TC_NEW(p->arena, tc_interval, tc_tape_work(h->tape)),
                     .values = TC_NEW(p->arena, tc_interval, roots + 1),
@@ -191,7 +190,8 @@ static double wrong_direction(tc_prover *p, const tc_hessian *h, evaluation *e, 
     tc_interval form = tc_point(0);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++)
-            form = tc_iadd(form, tc_imul(tc_imul(tc_point(direction[i]), tc_point(direction[j])), e->matrix[i * n + j]));
+            form =
+                tc_iadd(form, tc_imul(tc_imul(tc_point(direction[i]), tc_point(direction[j])), e->matrix[i * n + j]));
     }
     return sign > 0 ? (form.hi < 0 ? form.hi : 0) : (form.lo > 0 ? form.lo : 0);
 }

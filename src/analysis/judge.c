@@ -5,14 +5,33 @@
 tc_member_judge *tc_member_judge_new(tc_prover *prover, const tc_family *family, bool private_sets,
                                      const tc_monitor *monitor) {
     tc_member_judge *judge = TC_NEW(prover->arena, tc_member_judge, 1);
-    *judge = (tc_member_judge){.prover = prover, .family = family, .monitor = monitor,
-                               .batch = tc_batch_new(prover->arena, family)};
+    *judge = (tc_member_judge){
+        .prover = prover, .family = family, .monitor = monitor, .batch = tc_batch_new(prover->arena, family)};
     if (private_sets && family->piece_count > 0) {
         judge->set = tc_set_new(prover->arena, family);
         judge->lower = TC_NEW(prover->arena, double, family->dim);
         judge->upper = TC_NEW(prover->arena, double, family->dim);
     }
     return judge;
+}
+
+/* The hull of all members, found once. */
+static void load_hull(tc_member_judge *j) {
+    tc_batch *batch = j->batch;
+    size_t states = j->family->dim, columns = j->family->column_count;
+    bool known = j->hull != NULL;
+    if (!known) {
+        tc_batch_load_hull(batch);
+        j->hull = TC_NEW(j->prover->arena, tc_interval, states + columns + 1);
+    }
+    batch->lanes = 1;
+    for (size_t i = 0; i < states + columns; i++) {
+        tc_interval *at = i < states ? &batch->state[i * TC_LANES] : &batch->data[(i - states) * TC_LANES];
+        if (known)
+            *at = j->hull[i];
+        else
+            j->hull[i] = *at;
+    }
 }
 
 static void load_member(tc_member_judge *j, size_t member) {
@@ -41,7 +60,7 @@ static tc_flaw judge_here(tc_member_judge *j, const tc_cone *cone, tc_curvature 
 tc_member_verdict tc_judge_members(tc_member_judge *j, const tc_cone *cone, tc_curvature want) {
     tc_member_verdict v = {.convex = true, .concave = true, .whole = true, .flaw = {.node = TC_NO_EXPR}};
     tc_prover_at_batch(j->prover, j->batch);
-    tc_batch_load_hull(j->batch);
+    load_hull(j);
     v.flaw = judge_here(j, cone, want, &v.found);
     v.convex = tc_is_convex(v.found);
     v.concave = tc_is_concave(v.found);

@@ -16,7 +16,8 @@ typedef struct tc_member_judge {
     tc_set *set; /* NULL: over the public box, not the bounding box of X_i */
     double *lower, *upper;
     const tc_monitor *monitor;
-    bool strict; /* only the wanted curvature will do; else either, as long as it is the same for all */
+    tc_interval *hull; /* of all members: states, then data; NULL until it is needed */
+    bool strict;       /* only the wanted curvature will do; else either, as long as it is the same for all */
 } tc_member_judge;
 
 typedef struct tc_member_verdict {

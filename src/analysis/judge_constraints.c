@@ -14,8 +14,7 @@ typedef struct constraint_judge {
 
 static tc_member_judge *members_of(constraint_judge *c, uint32_t family) {
     if (c->members[family] == NULL)
-        c->members[family] =
-            tc_member_judge_new(c->prover, &c->prover->model->families[family], false, c->monitor);
+        c->members[family] = tc_member_judge_new(c->prover, &c->prover->model->families[family], false, c->monitor);
     return c->members[family];
 }
 
@@ -60,8 +59,7 @@ static bool only_adds(constraint_judge *c, const tc_addend *addends, size_t coun
         for (size_t k = 0; k < cone.count; k++) {
             const tc_node *n = &c->prover->dag->nodes[cone.nodes[k]];
             if ((n->op == TC_SUM && model->sums[n->u.index].family == family) ||
-                (n->op == TC_COORD &&
-                 tc_family_of_coord(model, n->u.index) == &model->families[family]))
+                (n->op == TC_COORD && tc_family_of_coord(model, n->u.index) == &model->families[family]))
                 return false;
         }
     }
@@ -73,7 +71,8 @@ static bool judge_combined(constraint_judge *c, const tc_constraint *constraint,
     const tc_model *model = c->prover->model;
     size_t count, rest_count = 0;
     const tc_addend *flat = tc_flatten(c->prover, constraint->outer, &count);
-    tc_addend *addends = TC_NEW(c->prover->arena, tc_addend, count + 1), *rest = TC_NEW(c->prover->arena, tc_addend, count + 1);
+    tc_addend *addends = TC_NEW(c->prover->arena, tc_addend, count + 1),
+              *rest = TC_NEW(c->prover->arena, tc_addend, count + 1);
     for (size_t i = 0; i < count; i++)
         addends[i] = flat[i];
     for (size_t f = 0; f < model->family_count; f++)
@@ -130,8 +129,7 @@ static bool bodies_are_smooth(constraint_judge *c, const tc_cone *cone, const tc
             continue;
         /* judge the body again, so that the enclosures of the report are its own */
         tc_cone body = tc_cone_of(c->prover, model->sums[n->u.index].body);
-        tc_member_verdict v =
-            tc_judge_members(members_of(c, model->sums[n->u.index].family), &body, TC_CONVEX);
+        tc_member_verdict v = tc_judge_members(members_of(c, model->sums[n->u.index].family), &body, TC_CONVEX);
         tc_report_flaw(c->prover, c->assumption, whose, &v.flaw, constraint->span,
                        !v.whole || model->families[model->sums[n->u.index].family].count == 1);
         return false;
@@ -164,8 +162,12 @@ static void judge_constraint(constraint_judge *c, const tc_constraint *constrain
 void tc_judge_constraints(tc_prover *p, const tc_derivatives *derivatives, tc_interval *coords, tc_interval *sums,
                           tc_assumption *assumption, const tc_monitor *monitor) {
     const tc_model *model = p->model;
-    constraint_judge c = {.prover = p, .derivatives = derivatives, .coords = coords, .sums = sums,
-                          .assumption = assumption, .monitor = monitor,
+    constraint_judge c = {.prover = p,
+                          .derivatives = derivatives,
+                          .coords = coords,
+                          .sums = sums,
+                          .assumption = assumption,
+                          .monitor = monitor,
                           .members = TC_NEW(p->arena, tc_member_judge *, model->family_count + 1),
                           .bodies = TC_NEW(p->arena, tc_member_verdict, model->sum_count + 1),
                           .combined = TC_NEW(p->arena, bool, model->family_count + 1)};

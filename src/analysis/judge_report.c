@@ -65,8 +65,8 @@ void tc_report_curvature(tc_prover *p, tc_assumption *assumption, const char *wh
         tc_counterexample other = tc_refute(p, guilty, TC_CONCAVE);
         if (part.found && other.found)
             why = "is neither convex nor concave";
-        tc_find(p->arena, assumption, &p->model->source, TC_FAILS, span, "This %s, so %s is not convex: %s.", why, whose,
-                describe(p, &whole));
+        tc_find(p->arena, assumption, &p->model->source, TC_FAILS, span, "This %s, so %s is not convex: %s.", why,
+                whose, describe(p, &whole));
         return;
     }
     tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, span,

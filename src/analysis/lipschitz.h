@@ -18,7 +18,7 @@ void tc_lipschitz_jacobian(tc_streams *streams, tc_agent_constants *rows, size_t
 void tc_lipschitz_objectives(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                              tc_agent_constants *rows, size_t count, bool by_family, const tc_monitor *monitor);
 
-void tc_count_constancy(const tc_model *model, const tc_derivatives *derivatives, tc_constancy *rows,
+void tc_count_constancy(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, tc_constancy *rows,
                         tc_constancy *total);
 
 #endif

@@ -11,7 +11,7 @@
 
 typedef struct gather {
     tc_arena *arena;
-    bool smallest; /* lower bounds: magnitudes are the smallest possible */
+    bool smallest;     /* lower bounds: magnitudes are the smallest possible */
     double column_sum; /* the largest so far */
     size_t column_coord;
     double *row_sums;
@@ -89,8 +89,8 @@ static void reset(gather *g, size_t rows, bool smallest) {
 }
 
 static tc_sparse stored_matrix(const gather *g, size_t rows) {
-    return (tc_sparse){.rows = rows, .columns = g->columns, .start = g->start, .row = g->row, .value = g->value,
-                       .weight = g->weight};
+    return (tc_sparse){
+        .rows = rows, .columns = g->columns, .start = g->start, .row = g->row, .value = g->value, .weight = g->weight};
 }
 
 static double norm_upper(gather *g, size_t rows) {
@@ -162,18 +162,25 @@ static void improve(attempt *a, tc_bracket *bracket, double *best) {
 static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *vertex) {
     size_t n = s->model->state_count;
     double *x = TC_NEW(g->arena, double, n + 1), *best[2] = {NULL, NULL};
-    void (*const fills[])(const tc_model *, double *) = {NULL, tc_fill_upper, tc_fill_lower, tc_fill_middle};
+    void (*const fills[])(const tc_model *, double *) = {NULL, NULL, tc_fill_upper, tc_fill_lower, tc_fill_middle};
+    double *settled = TC_NEW(g->arena, double, n + 1);
     tc_streams_vote(s, x);
+    memcpy(settled, x, n * sizeof *x);
+    tc_streams_settle(s, settled);
     if (vertex != NULL)
         memcpy(vertex, x, n * sizeof *x);
     attempt a = {.streams = s, .gather = g};
-    size_t tries = (double)n * (double)s->model->constraint_count > LARGE ? 2 : sizeof fills / sizeof *fills;
+    size_t tries = (double)n * (double)s->model->constraint_count > LARGE ? 3 : sizeof fills / sizeof *fills;
     for (size_t i = 0; i < tries; i++) {
         if (tc_interrupted(s->monitor) || (tc_is_closed(&bracket[0]) && tc_is_closed(&bracket[1])))
             break;
         if (fills[i] != NULL)
             fills[i](s->model, x);
-        tc_progress(s->monitor, "Lipschitz constants of g", 0.4 + 0.15 * (double)i);
+        else if (i == 1)
+            memcpy(x, settled, n * sizeof *x);
+        if (i == 1 && !s->has_coords)
+            continue; /* nothing to settle */
+        tc_progress(s->monitor, "Lipschitz constants of g", 0.4 + 0.12 * (double)i);
         a.want_norm2 = true;
         double norm2 = evaluate_at(&a, x);
         keep(&bracket[0], &best[0], g->column_sum, x, s->arena, n);

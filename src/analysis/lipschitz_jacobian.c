@@ -151,8 +151,13 @@ static void improve(search *h, size_t r, int p, double *x) {
     tc_fill_middle(model, x);
     for (size_t i = 0; i < bracket->witness.count; i++)
         x[bracket->witness.coords != NULL ? bracket->witness.coords[i] : i] = bracket->witness.values[i];
-    trial t = {.search = h, .family = (size_t)(row->family - model->families), .member = member, .x = x, .p = p,
-               .count = curved ? n : row->family->dim, .stride = curved ? 1 : row->family->count,
+    trial t = {.search = h,
+               .family = (size_t)(row->family - model->families),
+               .member = member,
+               .x = x,
+               .p = p,
+               .count = curved ? n : row->family->dim,
+               .stride = curved ? 1 : row->family->count,
                .first_coord = curved ? 0 : row->family->first_coord + member};
     tc_interval *ranges = TC_NEW(h->streams->arena, tc_interval, t.count);
     double *moved = TC_NEW(h->streams->arena, double, t.count);
@@ -195,11 +200,13 @@ static void find_lower(search *h, const double *vertex) {
     }
 }
 
-void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count, bool by_family, const double *vertex) {
+void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count, bool by_family,
+                           const double *vertex) {
     size_t widest = 0;
     for (size_t r = 0; r < count; r++) {
         for (int p = 0; p < 2; p++)
-            rows[r].jacobian[p] = (tc_bracket){.declared = tc_coef_at(rows[r].family->declared_jacobian[p], rows[r].member)};
+            rows[r].jacobian[p] =
+                (tc_bracket){.declared = tc_coef_at(rows[r].family->declared_jacobian[p], rows[r].member)};
         widest = rows[r].family->dim > widest ? rows[r].family->dim : widest;
     }
     if (s->model->constraint_count == 0)

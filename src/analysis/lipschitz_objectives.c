@@ -2,6 +2,7 @@
 #include "analysis/climb.h"
 #include "analysis/lipschitz.h"
 #include "analysis/norm.h"
+#include "solver/project.h"
 #include "solver/set.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct hessians {
     bool constant; /* the Hessian does not depend on states: no box is needed */
     tc_set *set;
     double *lower, *upper;
+    double *inside; /* a point of X_i */
     /* one member's Hessian by columns */
     size_t *start;
     uint32_t *row;
@@ -68,12 +70,13 @@ static hessians *hessians_new(tc_arena *arena, const tc_model *model, const tc_d
     h->tape = tc_tape_new(arena, model->dag, roots, count);
     h->batch = tc_batch_new(arena, h->family);
     h->work = TC_NEW(arena, tc_interval, tc_tape_work(h->tape));
-    h->values = TC_NEW(arena, tc_interval, count *TC_LANES);
+    h->values = TC_NEW(arena, tc_interval, count * TC_LANES);
     h->out = TC_NEW(arena, tc_interval *, count + 1);
     for (size_t i = 0; i < count; i++)
         h->out[i] = h->values + i * TC_LANES;
     h->lower = TC_NEW(arena, double, h->family->dim + 1);
     h->upper = TC_NEW(arena, double, h->family->dim + 1);
+    h->inside = TC_NEW(arena, double, h->family->dim + 1);
     h->set = !h->constant && h->family->piece_count > 0 ? tc_set_new(arena, h->family) : NULL;
     build_pattern(h);
     return h;
@@ -121,10 +124,18 @@ static double lane_upper(hessians *h, size_t lane, double enough) {
 
 /* ---- lower bounds ----------------------------------------------------------------------------------------------- */
 
+/* The point of X_i nearest to x: a box around X_i has corners that no agent can reach. */
+static const double *reachable(hessians *h, const double *x) {
+    if (h->set == NULL || h->set->is_empty || !tc_project(h->set, x, h->inside))
+        memcpy(h->inside, x, h->family->dim * sizeof *x);
+    return h->inside;
+}
+
 static double score(void *context, const double *x) {
     hessians *h = context;
+    const double *inside = reachable(h, x);
     for (size_t c = 0; c < h->family->dim; c++)
-        h->batch->state[c * TC_LANES] = tc_point(x[c]);
+        h->batch->state[c * TC_LANES] = tc_point(inside[c]);
     tc_tape_enclose(h->tape, &h->batch->inputs, 1, h->work, h->out);
     tc_sparse matrix = lane_matrix(h, 0);
     return tc_sparse_lower(h->arena, &matrix);
@@ -143,10 +154,11 @@ static void find_lower(hessians *h, size_t member, tc_bracket *bracket) {
         for (size_t c = 0; c < dim; c++)
             x[c] = start == 0 ? ranges[c].hi : start == 1 ? ranges[c].lo : ranges[c].lo / 2 + ranges[c].hi / 2;
         double found = score(h, x);
-        found = tc_climb(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED), dim <= 64 ? CLIMB_SCORES : 0, score, h);
+        found =
+            tc_climb(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED), dim <= 64 ? CLIMB_SCORES : 0, score, h);
         if (found > bracket->lower) {
             bracket->lower = found;
-            memcpy(best, x, dim * sizeof *x);
+            memcpy(best, reachable(h, x), dim * sizeof *x);
         }
     }
     uint64_t *coords = TC_NEW(h->arena, uint64_t, dim);

@@ -13,6 +13,9 @@ typedef struct split { /* a number and its upper and lower halves (Veltkamp), fo
     double value, high, low;
 } split;
 
+/* Products of smaller entries may underflow, even to nothing; gram_error's absolute term covers that. */
+#define TINY 0x1p-400
+
 static split halves(double a) {
     double big = 134217729.0 * a, high = big - (big - a);
     return (split){a, high, a - high};
@@ -36,14 +39,15 @@ static void add_product(tc_gram *gram, size_t at, double weight, split a, split 
 }
 
 static tc_gram gram_new(tc_arena *arena, size_t rows) {
-    return (tc_gram){.head = TC_NEW(arena, double, rows *rows), .tail = TC_NEW(arena, double, rows *rows),
+    return (tc_gram){.head = TC_NEW(arena, double, rows *rows),
+                     .tail = TC_NEW(arena, double, rows *rows),
                      .page = TC_NEW(arena, double, rows *rows)};
 }
 
 tc_grams *tc_grams_new(tc_arena *arena, size_t rows) {
     tc_grams *grams = TC_NEW(arena, tc_grams, 1);
-    *grams = (tc_grams){.arena = arena, .rows = rows, .points = gram_new(arena, rows),
-                        .scratch = TC_NEW(arena, double, 6 * rows + 1)};
+    *grams = (tc_grams){
+        .arena = arena, .rows = rows, .points = gram_new(arena, rows), .scratch = TC_NEW(arena, double, 6 * rows + 1)};
     return grams;
 }
 
@@ -107,19 +111,23 @@ static void add_points(tc_grams *grams, double weight, size_t count, const uint3
     }
 }
 
-/* The two products of ends that bound the product of two intervals. */
-static void bounding_ends(tc_interval x, tc_interval y, bool same, double low[2], double high[2]) {
-    double ends[4][2] = {{x.lo, y.lo}, {x.lo, y.hi}, {x.hi, y.lo}, {x.hi, y.hi}};
+/* The ends whose products bound the product of two intervals. Where signs are certain they are known; else the
+ * rounded products are compared, which may err by an ulp: then false. */
+static bool bounding_ends(tc_interval x, tc_interval y, bool same, double low[2], double high[2]) {
     if (same) { /* a square */
         low[0] = low[1] = tc_mignitude(x);
         high[0] = high[1] = tc_magnitude(x);
-        return;
+        return true;
     }
-    if (x.lo >= 0 && y.lo >= 0) {
-        memcpy(low, ends[0], sizeof ends[0]);
-        memcpy(high, ends[3], sizeof ends[3]);
-        return;
+    bool x_up = x.lo >= 0, x_down = x.hi <= 0, y_up = y.lo >= 0, y_down = y.hi <= 0;
+    if ((x_up || x_down) && (y_up || y_down)) {
+        low[0] = y_up ? x.lo : x.hi;
+        low[1] = x_up ? y.lo : y.hi;
+        high[0] = y_up ? x.hi : x.lo;
+        high[1] = x_up ? y.hi : y.lo;
+        return true;
     }
+    double ends[4][2] = {{x.lo, y.lo}, {x.lo, y.hi}, {x.hi, y.lo}, {x.hi, y.hi}};
     size_t least = 0, most = 0;
     for (size_t k = 1; k < 4; k++) {
         least = ends[k][0] * ends[k][1] < ends[least][0] * ends[least][1] ? k : least;
@@ -127,6 +135,7 @@ static void bounding_ends(tc_interval x, tc_interval y, bool same, double low[2]
     }
     memcpy(low, ends[least], sizeof ends[least]);
     memcpy(high, ends[most], sizeof ends[most]);
+    return false;
 }
 
 static void add_intervals(tc_grams *grams, double weight, size_t count, const uint32_t *rows, const tc_interval *values,
@@ -142,7 +151,8 @@ static void add_intervals(tc_grams *grams, double weight, size_t count, const ui
         for (size_t j = 0; j <= i; j++) {
             size_t at = place_of(grams, rows[i], rows[j]);
             double low[2], high[2];
-            bounding_ends(values[i], values[j], i == j, low, high);
+            if (!bounding_ends(values[i], values[j], i == j, low, high))
+                grams->low.rounded = grams->high.rounded = true;
             if (!exact) {
                 grams->low.page[at] += weight * (low[0] * low[1]);
                 grams->high.page[at] += weight * (high[0] * high[1]);
@@ -161,7 +171,7 @@ static void add_intervals(tc_grams *grams, double weight, size_t count, const ui
 
 void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *rows, const tc_interval *values) {
     split *middle = (split *)(void *)grams->scratch, *radius = middle + grams->rows;
-    bool points = true, exact = grams->terms < EXACT_COLUMNS;
+    bool points = true, tiny = false, exact = grams->terms < EXACT_COLUMNS;
     double squares = 0, radius_squares = 0;
     for (size_t i = 0; i < count; i++) {
         tc_interval v = values[i];
@@ -170,6 +180,7 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
         middle[i] = exact ? halves(m) : (split){.value = m};
         radius[i] = exact ? halves(r) : (split){.value = r};
         points = points && r == 0;
+        tiny = tiny || (magnitude != 0 && magnitude < TINY) || (r != 0 && r < TINY);
         squares += magnitude * magnitude;
         radius_squares += r * r;
     }
@@ -182,6 +193,7 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
         add_points(grams, weight, count, rows, middle);
     else
         add_intervals(grams, weight, count, rows, values, middle, radius);
+    grams->points.rounded |= tiny; /* every bound reads this flag */
     if (grams->terms >= EXACT_COLUMNS && ++grams->on_page == PAGE_COLUMNS)
         turn_page(grams);
     grams->terms += 1;
@@ -190,7 +202,8 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
 /* ---- whole matrices --------------------------------------------------------------------------------------------- */
 
 /* head + tail of both, as a full symmetric matrix. *rounded is set where that is not exact. */
-static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *gram, const tc_gram *more, bool *rounded) {
+static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *gram, const tc_gram *more,
+                         bool *rounded) {
     size_t n = grams->rows;
     double *full = TC_NEW(arena, double, n *n);
     *rounded = *rounded || gram->rounded || (more != NULL && more->rounded);
@@ -200,7 +213,8 @@ static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *
             double value = gram->head[at] + gram->tail[at];
             if (more != NULL) {
                 value = (gram->head[at] + more->head[at]) + (gram->tail[at] + more->tail[at]);
-                *rounded = *rounded || value - more->head[at] != gram->head[at] || value - gram->head[at] != more->head[at];
+                *rounded =
+                    *rounded || value - more->head[at] != gram->head[at] || value - gram->head[at] != more->head[at];
             }
             full[at] = full[j * n + i] = value;
         }

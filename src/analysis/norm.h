@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "calculus/interval.h"
 
-enum { TC_GRAM_LIMIT = 1024 }; /* the most rows of a dense Gram matrix */
+enum { TC_GRAM_LIMIT = 512 }; /* the most rows of a dense Gram matrix */
 
 typedef struct tc_gram { /* sum of weight * c c' over columns c, as head + tail; lower triangle */
     double *head, *tail;
@@ -24,10 +24,10 @@ typedef struct tc_gram { /* sum of weight * c c' over columns c, as head + tail;
 typedef struct tc_grams {
     tc_arena *arena; /* must outlive additions: no rewinding in between */
     size_t rows;
-    size_t on_page;    /* columns on the pages */
-    bool lower_only;   /* only tc_grams_lower will be asked: M M' and two numbers suffice */
-    double terms;      /* columns added, for the error bound */
-    double squares;    /* sum of squared magnitudes, rounded up: at least the trace of J J' */
+    size_t on_page;  /* columns on the pages */
+    bool lower_only; /* only tc_grams_lower will be asked: M M' and two numbers suffice */
+    double terms;    /* columns added, for the error bound */
+    double squares;  /* sum of squared magnitudes, rounded up: at least the trace of J J' */
     double radius_squares;
     bool has_intervals;
     tc_gram points;    /* columns that are points belong to all of: */

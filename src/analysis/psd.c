@@ -19,7 +19,8 @@ static bool diagonally_dominant(const tc_interval *h, size_t n) {
     return true;
 }
 
-/* LDL' in interval arithmetic, in the given order; destroys h. A pivot that is exactly zero is fine if its column is. */
+/* LDL' in interval arithmetic, in the given order; destroys h. A pivot that is exactly zero is fine if its column is.
+ */
 static bool factors(tc_interval *h, size_t n) {
     for (size_t k = 0; k < n; k++) {
         tc_interval pivot = h[k * n + k];
@@ -62,7 +63,7 @@ static bool connected_psd(tc_arena *arena, const tc_interval *h, size_t n) {
         return h[0].lo >= 0;
     if (diagonally_dominant(h, n))
         return true;
-    tc_interval *copy = TC_NEW(arena, tc_interval, n *n);
+    tc_interval *copy = TC_NEW(arena, tc_interval, n * n);
     memcpy(copy, h, n * n * sizeof *h);
     return factors(copy, n) || midpoint_positive(arena, h, n);
 }
@@ -86,7 +87,7 @@ bool tc_interval_psd(tc_arena *arena, const tc_interval *h, size_t n, int sign) 
             }
         }
         tc_mark inner = tc_arena_mark(arena);
-        tc_interval *block = TC_NEW(arena, tc_interval, count *count);
+        tc_interval *block = TC_NEW(arena, tc_interval, count * count);
         for (size_t i = 0; i < count; i++) {
             for (size_t j = 0; j < count; j++) {
                 tc_interval entry = h[members[i] * n + members[j]];

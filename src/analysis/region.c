@@ -3,8 +3,8 @@
 tc_batch *tc_batch_new(tc_arena *arena, const tc_family *family) {
     tc_batch *batch = TC_NEW(arena, tc_batch, 1);
     batch->family = family;
-    batch->state = TC_NEW(arena, tc_interval, family->dim *TC_LANES);
-    batch->data = TC_NEW(arena, tc_interval, family->column_count *TC_LANES);
+    batch->state = TC_NEW(arena, tc_interval, family->dim * TC_LANES);
+    batch->data = TC_NEW(arena, tc_interval, family->column_count * TC_LANES);
     batch->state_at = TC_NEW(arena, const tc_interval *, family->dim);
     batch->data_at = TC_NEW(arena, const tc_interval *, family->column_count);
     for (size_t c = 0; c < family->dim; c++)

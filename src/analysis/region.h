@@ -14,7 +14,7 @@ typedef struct tc_batch {
     const tc_family *family;
     size_t lanes;
     size_t members[TC_LANES];
-    double weight[TC_LANES]; /* how many members this lane stands for */
+    double weight[TC_LANES];   /* how many members this lane stands for */
     tc_interval *state, *data; /* [index * TC_LANES + lane] */
     const tc_interval **state_at, **data_at;
     tc_interval_inputs inputs; /* for tapes */

@@ -17,8 +17,8 @@ static void set_rows(tc_analysis *a, tc_arena *arena, size_t limit) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t k = 0; k < (a->by_family ? 1 : family->count); k++)
-            a->agents[row++] = (tc_agent_constants){.family = family, .member = k,
-                                                    .agents = a->by_family ? family->count : 1};
+            a->agents[row++] =
+                (tc_agent_constants){.family = family, .member = k, .agents = a->by_family ? family->count : 1};
     }
 }
 
@@ -59,7 +59,7 @@ static void measure(tc_analysis *a, tc_arena *arena, const tc_derivatives *deriv
     tc_lipschitz_jacobian(streams, a->agents, a->agent_rows, a->by_family, vertex);
     tc_lipschitz_objectives(arena, model, derivatives, a->agents, a->agent_rows, a->by_family, monitor);
     a->rows = TC_NEW(arena, tc_constancy, model->constraint_count + 1);
-    tc_count_constancy(model, derivatives, a->rows, &a->total);
+    tc_count_constancy(arena, model, derivatives, a->rows, &a->total);
 }
 
 static const char *summary(const tc_assumption *assumption, const char *yes, const char *no, const char *elsewhere) {
@@ -77,14 +77,14 @@ static const char *summary(const tc_assumption *assumption, const char *yes, con
 
 static void summarise(tc_analysis *a) {
     bool lone = a->model->role == TC_ROLE_AGENT;
-    a->objectives.summary = summary(&a->objectives, "every f_i is convex and C1", "some f_i is not proved convex and C1",
-                                    "held by the agents");
+    a->objectives.summary = summary(&a->objectives, "every f_i is convex and C1",
+                                    "some f_i is not proved convex and C1", "held by the agents");
     a->sets.summary = summary(&a->sets, "every X_i is non-empty, compact and convex", "some X_i is empty or not judged",
                               "held by the agents");
-    a->constraints.summary = summary(&a->constraints,
-                                     a->model->constraint_count == 0 ? "there are no constraints"
-                                                                     : "g is convex and C1 on the public box",
-                                     "g is not proved convex and C1 on the public box", "held by the cloud");
+    a->constraints.summary =
+        summary(&a->constraints,
+                a->model->constraint_count == 0 ? "there are no constraints" : "g is convex and C1 on the public box",
+                "g is not proved convex and C1 on the public box", "held by the cloud");
     if (a->slater.summary == NULL)
         a->slater.summary = summary(&a->slater, "a point satisfies every constraint strictly",
                                     "no point is known to satisfy every constraint strictly",

@@ -43,8 +43,8 @@ static void report_empty(tc_arena *arena, const tc_model *model, const tc_family
     const char *other = piece_text(arena, model, family, conflict->other);
     if (conflict->piece == conflict->other && piece != TC_NO_PIECE)
         other = "the public box";
-    tc_find(arena, assumption, &model->source, TC_FAILS, span, "The set of %s is empty: %s and %s have no point in common.",
-            name, one, other);
+    tc_find(arena, assumption, &model->source, TC_FAILS, span,
+            "The set of %s is empty: %s and %s have no point in common.", name, one, other);
 }
 
 static void judge_family(tc_arena *arena, const tc_model *model, const tc_family *family, tc_assumption *assumption,
@@ -78,8 +78,8 @@ static void judge_family(tc_arena *arena, const tc_model *model, const tc_family
         tc_find(arena, assumption, &model->source, TC_FAILS, family->span, "%zu more members of %s have an empty set.",
                 empty - NAMED, family->name);
     if (interrupted)
-        tc_find(arena, assumption, &model->source, TC_UNPROVED, family->span, "The sets of %s were not all judged: interrupted.",
-                family->name);
+        tc_find(arena, assumption, &model->source, TC_UNPROVED, family->span,
+                "The sets of %s were not all judged: interrupted.", family->name);
 }
 
 void tc_judge_sets(tc_arena *arena, const tc_model *model, tc_assumption *assumption, const tc_monitor *monitor) {

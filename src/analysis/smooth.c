@@ -46,16 +46,16 @@ static tc_flaw check_node(const tc_prover *p, tc_expr e) {
     case TC_DIV:
         range = p->enclosures[n->b];
         if (!(range.lo > 0 || range.hi < 0))
-            return (tc_flaw){.node = e, .argument = n->b, .needs = "needs a denominator that is never 0",
-                             .helps = tighten};
+            return (tc_flaw){
+                .node = e, .argument = n->b, .needs = "needs a denominator that is never 0", .helps = tighten};
         break;
     case TC_POWI:
     case TC_POWR:
         return check_power(p, e);
     case TC_HUBER:
         if (!(p->enclosures[n->b].lo > 0))
-            return (tc_flaw){.node = e, .argument = n->b, .needs = "needs a threshold above 0",
-                             .helps = "Check the data in it."};
+            return (tc_flaw){
+                .node = e, .argument = n->b, .needs = "needs a threshold above 0", .helps = "Check the data in it."};
         break;
     case TC_CONST:
     case TC_DATA:
@@ -76,16 +76,24 @@ static tc_flaw check_node(const tc_prover *p, tc_expr e) {
     return (tc_flaw){.node = TC_NO_EXPR};
 }
 
+/* The ends are exact but for rounding: an end that is almost but not quite zero decides nothing. */
+static bool is_certain(const tc_prover *p, tc_expr argument) {
+    tc_interval range = p->enclosures[argument];
+    double tiny = 1e-12 * tc_magnitude(range);
+    return tc_read_once(p->dag, argument) && (range.lo == 0 || fabs(range.lo) > tiny) &&
+           (range.hi == 0 || fabs(range.hi) > tiny);
+}
+
 tc_flaw tc_find_flaw(const tc_prover *p, const tc_cone *cone) {
     for (size_t i = 0; i < cone->count; i++) {
         tc_flaw flaw = check_node(p, cone->nodes[i]);
         if (flaw.node == TC_NO_EXPR)
             continue;
-        flaw.certain = tc_read_once(p->dag, flaw.argument);
+        flaw.certain = is_certain(p, flaw.argument);
         return flaw;
     }
     if (!tc_is_finite(p->enclosures[cone->root]))
-        return (tc_flaw){.node = cone->root, .argument = cone->root, .needs = "overflows: it has no finite bound",
-                         .helps = tighten};
+        return (tc_flaw){
+            .node = cone->root, .argument = cone->root, .needs = "overflows: it has no finite bound", .helps = tighten};
     return (tc_flaw){.node = TC_NO_EXPR};
 }

@@ -6,9 +6,9 @@
 #include "analysis/curvature.h"
 
 typedef struct tc_flaw {
-    tc_expr node;     /* TC_NO_EXPR: none */
-    tc_expr argument; /* whose range is at fault */
-    bool certain;     /* the range is exact, so that the flaw is real */
+    tc_expr node;      /* TC_NO_EXPR: none */
+    tc_expr argument;  /* whose range is at fault */
+    bool certain;      /* the range is exact, so that the flaw is real */
     const char *needs; /* "needs an argument above 0" */
     const char *helps;
 } tc_flaw;

@@ -37,11 +37,11 @@ typedef struct tc_family_stream {
     const tc_family_derivatives *derivatives;
     bool alike; /* bodies and box are the same for all members */
     tc_tape *values_tape, *first_tape, *second_tape;
-    tc_tape **single;   /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
-    tc_links partials;  /* per body_first: its derivatives, in body_second; other: the component */
-    tc_term *terms;     /* sorted by component, then row */
+    tc_tape **single;  /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
+    tc_links partials; /* per body_first: its derivatives, in body_second; other: the component */
+    tc_term *terms;    /* sorted by component, then row */
     size_t term_count;
-    size_t *term_start; /* by component: dim + 1 */
+    size_t *term_start;  /* by component: dim + 1 */
     tc_singled *singled; /* sorted by member, then component */
     size_t singled_count, singled_members;
     tc_batch *batch;
@@ -60,7 +60,7 @@ typedef struct tc_streams {
     bool has_coords;
     tc_tape *first_tape, *second_tape; /* of outer functions */
     tc_tape **single;
-    tc_links partials;  /* per outer_first, in outer_second; other: the input */
+    tc_links partials;   /* per outer_first, in outer_second; other: the input */
     size_t *input_start; /* CSR: outer_first entries by input */
     uint32_t *by_input;
     tc_interval *sums, *coords, *work;
@@ -95,6 +95,8 @@ bool tc_streams_columns(tc_streams *streams, const double *x, tc_column_sink sin
 /* Over the box: for each coordinate, a number whose sign says at which end of its range the entries of J are largest
  * in magnitude; the vertex so voted goes to x. */
 void tc_streams_vote(tc_streams *streams, double *x);
+/* Another guess, in which coordinates that outer functions name follow each other where votes tie; changes x. */
+void tc_streams_settle(tc_streams *streams, double *x);
 
 /* Members of a family, batch by batch; cursor starts at 0, false at the end. grouped: alike members once. Evaluates
  * the first and second derivatives of the bodies over the box (tightened) or at x. */
@@ -106,6 +108,11 @@ void tc_streams_member(tc_streams *streams, size_t family, size_t member, const 
 /* Bodies' values summed: an enclosure of sum r over the box or at x. */
 void tc_streams_sums(tc_streams *streams, const double *x, tc_interval *sums);
 
+/* Column (member of lane, component) into column_rows and column_values; returns how many entries. */
+size_t tc_build_column(tc_streams *streams, const tc_family_stream *stream, size_t lane, size_t component,
+                       const tc_singled *singled, size_t singled_count);
+/* The first member that no outer expression names; count where all are named. */
+size_t tc_plain_member(const tc_family_stream *stream);
 /* The singled coordinates of a member: first one, and how many. */
 const tc_singled *tc_singled_of(const tc_family_stream *stream, size_t member, size_t *count);
 

@@ -213,11 +213,12 @@ static void build_family(tc_streams *s, size_t index) {
     f->partials = link_partials(arena, d->body_first, d->body_first_count, d->body_second, d->body_second_count);
     build_terms(s, f);
     f->batch = tc_batch_new(arena, f->family);
-    size_t work = larger(tc_tape_work(f->values_tape), larger(tc_tape_work(f->first_tape), tc_tape_work(f->second_tape)));
+    size_t work =
+        larger(tc_tape_work(f->values_tape), larger(tc_tape_work(f->first_tape), tc_tape_work(f->second_tape)));
     f->work = TC_NEW(arena, tc_interval, largest_work(f->single, d->body_first_count, work));
-    f->values = TC_NEW(arena, tc_interval, d->body_count *TC_LANES);
-    f->first = TC_NEW(arena, tc_interval, d->body_first_count *TC_LANES);
-    f->second = TC_NEW(arena, tc_interval, d->body_second_count *TC_LANES);
+    f->values = TC_NEW(arena, tc_interval, d->body_count * TC_LANES);
+    f->first = TC_NEW(arena, tc_interval, d->body_first_count * TC_LANES);
+    f->second = TC_NEW(arena, tc_interval, d->body_second_count * TC_LANES);
     f->values_out = lanes_of(arena, f->values, d->body_count, TC_LANES);
     f->first_out = lanes_of(arena, f->first, d->body_first_count, TC_LANES);
     f->second_out = lanes_of(arena, f->second, d->body_second_count, TC_LANES);

@@ -47,6 +47,7 @@ void tc_collect_warnings(tc_analysis *a, tc_arena *arena) {
     if (a->model->constraint_count > 0 && !(isfinite(a->g[0].upper) && isfinite(a->g[1].upper)))
         tc_warn(a, arena, "The constraints have no finite Lipschitz constant on the box: nothing can be made private.");
     if (a->dual_radius.public_too_small)
-        tc_warn(a, arena, "The public dual radius is smaller than the private data call for: the multipliers of the "
-                       "solution may lie outside M.");
+        tc_warn(a, arena,
+                "The public dual radius is smaller than the private data call for: the multipliers of the "
+                "solution may lie outside M.");
 }

@@ -41,6 +41,18 @@ static size_t largest_dim(const tc_model *model) {
     return largest;
 }
 
+static double sum_of_multipliers(const tc_model *model, const tc_reference *solution) {
+    double sum = 0;
+    for (size_t j = 0; j < model->constraint_count; j++)
+        sum += solution->mu[j];
+    return sum;
+}
+
+/* The private algorithm keeps mu in M = {mu >= 0, sum mu <= R}: with a smaller R it cannot arrive here. */
+static bool outside_declared_radius(const tc_model *model, const tc_reference *solution) {
+    return sum_of_multipliers(model, solution) > model->dual_radius + solution->residual;
+}
+
 void tc_solution_json(const tc_model *model, const tc_reference *solution, tc_json *json) {
     tc_arena *arena = json->out->arena;
     double *x = TC_NEW(arena, double, largest_dim(model));
@@ -52,6 +64,8 @@ void tc_solution_json(const tc_model *model, const tc_reference *solution, tc_js
     tc_json_number(json, "max_violation", solution->max_violation);
     tc_json_number(json, "norm_x", solution->norm_x);
     tc_json_number(json, "norm_mu", solution->norm_mu);
+    tc_json_number(json, "sum_mu", sum_of_multipliers(model, solution));
+    tc_json_bool(json, "outside_dual_radius", outside_declared_radius(model, solution));
     tc_json_count(json, "iterations", solution->iterations);
     tc_json_open_object(json, "x");
     for (size_t f = 0; f < model->family_count; f++) {
@@ -139,4 +153,9 @@ void tc_solution_text(const tc_model *model, const tc_reference *solution, bool 
     text_states(model, solution, full, out);
     if (model->constraint_count > 0)
         text_multipliers(model, solution, full, out);
+    if (outside_declared_radius(model, solution))
+        tc_buffer_printf(out,
+                         "\nWarning: the multipliers sum to %.6g, more than the file's dual radius of %.6g.\n"
+                         "A private run, which keeps them within it, cannot reach this solution.\n",
+                         sum_of_multipliers(model, solution), model->dual_radius);
 }

@@ -3,15 +3,21 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 tc_json tc_json_new(tc_buffer *out) { return (tc_json){.out = out}; }
 
 void tc_shortest_number(char text[32], double value) {
-    for (int digits = 1; digits <= 17; digits++) {
-        (void)snprintf(text, 32, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
+    int digits = 1;
+    while (snprintf(text, 32, "%.*g", digits, value) > 0 && strtod(text, NULL) != value && digits < 17)
+        digits++;
+    const char *exponent = strchr(text, 'e');
+    int places = exponent != NULL ? atoi(exponent + 1) : 0;
+    if (places > 0 && places <= 15) /* 30, not 3e+01 */
+        (void)snprintf(text, 32, "%.*g", digits > places + 1 ? digits : places + 1, value);
+    char *point = strpbrk(text, ","); /* the decimal point of some locales */
+    if (point != NULL)
+        *point = '.';
 }
 
 /* How many bytes the character at text has, 0 where it is not well-formed UTF-8 (Unicode, table 3-7). */

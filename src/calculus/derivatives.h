@@ -34,8 +34,8 @@ typedef struct tc_family_derivatives {
 } tc_family_derivatives;
 
 typedef struct tc_outer_input { /* what an outer expression depends on */
-    tc_op op;       /* TC_SUM or TC_COORD */
-    uint64_t index; /* into model->sums, or a coordinate */
+    tc_op op;                   /* TC_SUM or TC_COORD */
+    uint64_t index;             /* into model->sums, or a coordinate */
     tc_expr leaf;
 } tc_outer_input;
 

@@ -10,9 +10,9 @@
 struct tc_differentiator {
     tc_arena *arena;
     tc_dag *dag;
-    uint32_t *stamps;   /* by node: the number of the call that met it last */
-    tc_expr *adjoints;  /* by node, valid under the current stamp */
-    bool *useful;       /* by node, valid under the current stamp: it leads to a wanted leaf */
+    uint32_t *stamps;  /* by node: the number of the call that met it last */
+    tc_expr *adjoints; /* by node, valid under the current stamp */
+    bool *useful;      /* by node, valid under the current stamp: it leads to a wanted leaf */
     size_t capacity;
     uint32_t stamp;
     tc_expr *met; /* the nodes of the current call */
@@ -120,8 +120,7 @@ static void spread_nary(tc_differentiator *d, tc_expr e, const tc_node *n, tc_ex
         if (n->op == TC_LSE)
             contribute(d, argument, tc_mul(dag, adjoint, share));
         else if (k == n->u.index) /* d s_i / d u_i = s_i (1 - s_i) */
-            contribute(d, argument,
-                       tc_mul(dag, adjoint, tc_mul(dag, e, tc_sub(dag, tc_const(dag, 1), e))));
+            contribute(d, argument, tc_mul(dag, adjoint, tc_mul(dag, e, tc_sub(dag, tc_const(dag, 1), e))));
         else /* d s_i / d u_k = -s_i s_k */
             contribute(d, argument, tc_neg(dag, tc_mul(dag, adjoint, tc_mul(dag, e, share))));
     }

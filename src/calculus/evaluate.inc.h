@@ -119,8 +119,8 @@ static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruc
     for (size_t lane = 0; lane < lanes; lane++) {
         for (size_t i = 0; i < count; i++)
             gathered[i] = entry_of(tape, inputs, lanes, lane, work, out, arguments[i]);
-        r[lane] = instruction->op == TC_LSE ? LSE(gathered, count)
-                                            : SOFTMAX(gathered, count, (size_t)instruction->u.index);
+        r[lane] =
+            instruction->op == TC_LSE ? LSE(gathered, count) : SOFTMAX(gathered, count, (size_t)instruction->u.index);
     }
 }
 

@@ -1,11 +1,14 @@
-/* The operations of evaluate.inc.h for a binary floating-point type NUMBER, whose elementary functions are MATH(exp)
- * and so on. Outside a function's domain the result is what IEEE arithmetic gives: NaN or an infinity. */
+/* The operations of evaluate.inc.h for a binary floating-point type NUMBER, whose square root and absolute value are
+ * MATH(sqrt) and MATH(fabs), and whose other functions are EXP, LOG and REAL_POWER. rounding.c bounds the error of
+ * these very sequences of operations in double: change both. Outside a function's domain the result is what IEEE
+ * arithmetic gives: NaN or an infinity. */
 
-/* Repeated squaring errs by less than |n| units in the last place; beyond LARGEST_CHAIN the library is better. */
+enum { LARGEST_CHAIN = 16 };
+
+/* Repeated squaring errs by less than |n| units in the last place; beyond LARGEST_CHAIN logarithms are better. */
 static NUMBER whole_power(NUMBER x, int64_t n) {
-    enum { LARGEST_CHAIN = 16 };
     if (n > LARGEST_CHAIN || n < -LARGEST_CHAIN)
-        return MATH(pow)(x, (NUMBER)n);
+        return (n % 2 != 0 && x < 0 ? -1 : 1) * REAL_POWER(MATH(fabs)(x), (NUMBER)n);
     NUMBER power = 1, base = x;
     for (uint64_t rest = (uint64_t)(n < 0 ? -n : n); rest > 0; rest >>= 1) {
         if (rest & 1)
@@ -33,14 +36,14 @@ static NUMBER log_sum_exp(const NUMBER *arguments, size_t count) {
     if (isinf(largest))
         return largest;
     for (size_t i = 0; i < count; i++)
-        sum += MATH(exp)(arguments[i] - largest);
-    return largest + MATH(log)(sum);
+        sum += EXP(arguments[i] - largest);
+    return largest + LOG(sum);
 }
 
 static NUMBER softmax(const NUMBER *arguments, size_t count, size_t index) {
     NUMBER sum = 1;
     for (size_t i = 0; i < count; i++)
-        sum += i == index ? 0 : MATH(exp)(arguments[i] - arguments[index]);
+        sum += i == index ? 0 : EXP(arguments[i] - arguments[index]);
     return 1 / sum;
 }
 
@@ -53,9 +56,7 @@ static NUMBER softmax(const NUMBER *arguments, size_t count, size_t index) {
 #define NEGATE(x) (-(x))
 #define SQUARE(x) ((x) * (x))
 #define POWER_WHOLE(x, n) whole_power((x), (n))
-#define POWER_REAL(x, p) MATH(pow)((x), (NUMBER)(p))
-#define EXP(x) MATH(exp)(x)
-#define LOG(x) MATH(log)(x)
+#define POWER_REAL(x, p) REAL_POWER((x), (NUMBER)(p))
 #define SQRT(x) MATH(sqrt)(x)
 #define HUBER(x, y) huber((x), (y))
 #define CLAMP(x, y) clamp((x), (y))

@@ -64,7 +64,8 @@ static inline double tc_add_up(double a, double b) {
 /* Below this size the remainder of a product may itself underflow. */
 #define TC_SAFE_PRODUCT 0x1p-960
 
-double tc_mul_down_rare(double a, double b); /* any operands: tiny, overflowing and infinite products, 0 * infinity = 0 */
+double tc_mul_down_rare(double a,
+                        double b); /* any operands: tiny, overflowing and infinite products, 0 * infinity = 0 */
 
 static inline double tc_mul_down(double a, double b) {
     double product = a * b, size = fabs(product);
@@ -107,6 +108,9 @@ tc_interval tc_isoftmax(const tc_interval *arguments, size_t count, size_t index
 /* The same for arguments scattered in an array: the i-th is values[chosen[i]]. */
 tc_interval tc_ilse_among(const tc_interval *values, const uint32_t *chosen, size_t count);
 tc_interval tc_isoftmax_among(const tc_interval *values, const uint32_t *chosen, size_t count, size_t index);
+/* The same for members of structures that are stride bytes apart. */
+tc_interval tc_ilse_spaced(const tc_interval *first, size_t stride, size_t count);
+tc_interval tc_isoftmax_spaced(const tc_interval *first, size_t stride, size_t count, size_t index);
 
 /* Enclosures at a point, at most a few units in the last place wide. */
 tc_interval tc_exp_at(double x);

@@ -69,9 +69,9 @@ tc_interval tc_ipowr(tc_interval a, double exponent) {
     bool rises = exponent > 0;
     double at_zero = rises ? 0 : HUGE_VAL, at_infinity = rises ? HUGE_VAL : 0;
     double low = rises ? a.lo : a.hi, high = rises ? a.hi : a.lo;
-    return (tc_interval){low == 0      ? at_zero
-                         : isinf(low)  ? at_infinity
-                                       : real_power_at(low, exponent).lo,
+    return (tc_interval){low == 0     ? at_zero
+                         : isinf(low) ? at_infinity
+                                      : real_power_at(low, exponent).lo,
                          high == 0     ? at_zero
                          : isinf(high) ? at_infinity
                                        : real_power_at(high, exponent).hi};

@@ -34,7 +34,9 @@ static bool is_leaf(const tc_dag *dag, tc_expr e) {
     return op == TC_CONST || op == TC_DATA || op == TC_STATE || op == TC_COORD || op == TC_SUM;
 }
 
-static bool is_nary(const tc_dag *dag, tc_expr e) { return dag->nodes[e].op == TC_LSE || dag->nodes[e].op == TC_SOFTMAX; }
+static bool is_nary(const tc_dag *dag, tc_expr e) {
+    return dag->nodes[e].op == TC_LSE || dag->nodes[e].op == TC_SOFTMAX;
+}
 
 static tc_place leaf_place(compiler *c, tc_arena *arena, tc_expr e) {
     const tc_node *n = &c->dag->nodes[e];

@@ -16,7 +16,7 @@ tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivati
     tc_judge *judge = TC_NEW(arena, tc_judge, 1);
     size_t dim = 1;
     judge->model = model;
-    judge->ensemble = tc_ensemble_new(arena, model, derivatives);
+    judge->ensemble = tc_ensemble_new(arena, model, derivatives, false);
     judge->sets = TC_NEW(arena, tc_set *, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
         judge->sets[f] = tc_set_new(arena, &model->families[f]);
@@ -24,7 +24,7 @@ tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivati
     }
     judge->member = TC_NEW(arena, double, dim);
     judge->moved = TC_NEW(arena, double, dim);
-    judge->gradient = TC_NEW(arena, tc_real, dim *TC_LANES);
+    judge->gradient = TC_NEW(arena, tc_real, dim * TC_LANES);
     return judge;
 }
 

@@ -49,7 +49,7 @@ static bool all_sets_hold_points(tc_arena *arena, const tc_model *model) {
         tc_set_conflict conflict;
         for (size_t k = 0; k < model->families[f].count; k++) {
             tc_set_load(set, k);
-            if (set->is_empty || (set->shape == TC_SHAPE_GENERAL && !tc_set_examine(set, witness, &conflict)))
+            if (set->is_empty || (set->shape != TC_SHAPE_BOX && !tc_set_examine(set, witness, &conflict)))
                 return false;
         }
     }
@@ -61,8 +61,8 @@ static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_deriv
                           const tc_monitor *monitor) {
     tc_mark mark = tc_arena_mark(arena);
     const tc_slater *slater = tc_slater_search(arena, model, derivatives, SIZE_MAX, monitor);
-    bool infeasible = slater->outcome == TC_SLATER_EMPTY_SET ||
-                      (slater->outcome == TC_SLATER_NONE && slater->margin < -1e-9);
+    bool infeasible =
+        slater->outcome == TC_SLATER_EMPTY_SET || (slater->outcome == TC_SLATER_NONE && slater->margin < -1e-9);
     tc_arena_rewind(arena, mark);
     return infeasible;
 }
@@ -72,13 +72,14 @@ enum { MOST_ITERATIONS = 250, MOST_PROXIMAL_STEPS = 8 };
 static void solve(tc_arena *arena, attempt *a, const tc_model *model, const tc_derivatives *derivatives,
                   double tolerance, const tc_monitor *monitor) {
     tc_interior *solver = tc_interior_model(arena, model, derivatives, 1e-8L);
-    tc_interior_options options = {.gap = 1e-24L,
-                                   .residual = 1e-15L,
-                                   .iterations = MOST_ITERATIONS,
-                                   .monitor = monitor,
-                                   .what = "solving"};
+    tc_interior_options options = {
+        .gap = 1e-24L, .residual = 1e-15L, .iterations = MOST_ITERATIONS, .monitor = monitor, .what = "solving"};
     tc_interior_result result = tc_interior_solve(solver, &options);
     a->best->iterations = result.iterations;
+    if (!result.interrupted) {
+        result = tc_interior_strengthen(solver, &options);
+        a->best->iterations += result.iterations;
+    }
     double residual = judge(a, solver);
     /* one step more than the tolerance asks for: it costs little and takes back most of the displacement */
     for (int step = 0; step < MOST_PROXIMAL_STEPS && !result.interrupted; step++) {

@@ -7,9 +7,9 @@
 #include "model/model.h"
 
 #define TC_REFERENCE_OUTCOMES(X)                                                                                       \
-    X(TC_SOLVED, "solved", "the natural-map residual is within the tolerance")                                        \
-    X(TC_INACCURATE, "inaccurate", "the iteration stopped before the tolerance was reached")                          \
-    X(TC_INFEASIBLE_SUSPECTED, "infeasible_suspected", "no point seems to satisfy all constraints")                   \
+    X(TC_SOLVED, "solved", "the natural-map residual is within the tolerance")                                         \
+    X(TC_INACCURATE, "inaccurate", "the iteration stopped before the tolerance was reached")                           \
+    X(TC_INFEASIBLE_SUSPECTED, "infeasible_suspected", "no point seems to satisfy all constraints")                    \
     X(TC_SOLVE_INTERRUPTED, "interrupted", "stopped on request; this is the best so far")
 
 typedef enum tc_reference_outcome {

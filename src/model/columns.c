@@ -113,8 +113,8 @@ static void evaluate(const tc_dag *dag, const tc_family *family, const tc_expr *
         const double *a = operands > 0 ? work + place[n->a] * LANES : out;
         const double *b = operands > 1 ? work + place[n->b] * LANES : out;
         for (size_t lane = 0; lane < lanes; lane++)
-            out[lane] = n->op == TC_LSE ? log_sum_exp(n, dag->arguments + n->a, work, place, lane)
-                                        : apply(n, a[lane], b[lane]);
+            out[lane] =
+                n->op == TC_LSE ? log_sum_exp(n, dag->arguments + n->a, work, place, lane) : apply(n, a[lane], b[lane]);
     }
 }
 
@@ -132,7 +132,7 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_block *block, tc_expr exp
     tc_mark mark = tc_arena_mark(elaborator->arena);
     size_t count;
     tc_expr *nodes = tc_nodes_under(elaborator, expression, &count);
-    double *work = TC_NEW(elaborator->arena, double, count * LANES);
+    double *work = TC_NEW(elaborator->arena, double, count *LANES);
     for (size_t first = 0; first < members; first += LANES) {
         size_t lanes = members - first < LANES ? members - first : LANES;
         evaluate(dag, family, nodes, count, elaborator->places, work, first, lanes);
@@ -152,8 +152,8 @@ tc_expr tc_new_column(tc_elaborator *elaborator, tc_block *block, const double *
     tc_family *family = &elaborator->model->families[block->number];
     if (family->column_count == block->column_capacity) {
         size_t capacity = block->column_capacity == 0 ? 8 : block->column_capacity * 2;
-        family->columns = tc_arena_grow(elaborator->arena, family->columns, family->column_count, capacity,
-                                        sizeof *family->columns);
+        family->columns =
+            tc_arena_grow(elaborator->arena, family->columns, family->column_count, capacity, sizeof *family->columns);
         block->column_capacity = capacity;
     }
     family->columns[family->column_count] = (tc_column){.values = values, .is_private = is_private};

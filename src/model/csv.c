@@ -144,8 +144,8 @@ void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *form
     size_t offset = (size_t)(from - csv->record);
     offset = offset < shown ? offset : shown;
     csv->failed = true;
-    tc_error_at(csv->diagnostics,
-                (tc_place){csv->source->path, csv->line, csv->record, shown, offset, offset + length}, "%s", text);
+    tc_error_at(csv->diagnostics, (tc_place){csv->source->path, csv->line, csv->record, shown, offset, offset + length},
+                "%s", text);
 }
 
 /* The length of the record at start, up to its newline; quotes hide newlines. SIZE_MAX when more bytes are needed. */
@@ -363,7 +363,7 @@ bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_so
                 tc_csv_error(&csv, memchr(csv.record, '"', csv.length), 1, "a matrix file holds numbers only");
             most = *columns > 0 ? csv.bytes / *columns + 1 : 0;
             most = most < csv.most_lines ? most : csv.most_lines;
-            *numbers = TC_NEW(arena, double, most * *columns);
+            *numbers = TC_NEW(arena, double, most **columns);
         }
         good = !csv.failed && *rows < most && matrix_row(&csv, *numbers + *rows * *columns, *columns);
         *rows += good;

@@ -26,9 +26,9 @@ typedef struct tc_table {
     size_t rows;
     tc_table_column *columns;
     size_t column_count;
-    double **values;          /* by physical column, rows each */
+    double **values; /* by physical column, rows each */
     size_t value_count;
-    const char **names;       /* the text column `name`: rows of them, all different; or NULL */
+    const char **names; /* the text column `name`: rows of them, all different; or NULL */
 } tc_table;
 
 /* A table with a header. NULL after a reported error. */
@@ -53,7 +53,7 @@ typedef struct tc_csv {
     /* the record read last */
     const char *record;
     size_t length;
-    size_t line;      /* its first line, 1-based */
+    size_t line; /* its first line, 1-based */
     size_t next_line;
     size_t blank_line; /* an empty line was met here; 0 for none */
     const char *at;    /* the next field */

@@ -26,12 +26,14 @@ static void check_role(tc_elaborator *elaborator) {
         if (model->role == TC_ROLE_CLOUD && s->is_private)
             tc_error(elaborator->diagnostics, s->keyword, "a cloud's file holds nothing private");
         if (model->role == TC_ROLE_AGENT && s->kind == TC_STATEMENT_CONSTRAINT)
-            tc_error(elaborator->diagnostics, s->keyword, "an agent's file holds no constraints: the cloud alone knows them");
+            tc_error(elaborator->diagnostics, s->keyword,
+                     "an agent's file holds no constraints: the cloud alone knows them");
         if (model->role == TC_ROLE_AGENT && s->kind == TC_STATEMENT_AGENTS && s->is_family)
             tc_error(elaborator->diagnostics, s->keyword, "an agent's file describes one agent");
     }
     if (model->role == TC_ROLE_AGENT && model->family_count > 1)
-        tc_error(elaborator->diagnostics, elaborator->blocks[1].statement->name_span, "an agent's file describes one agent");
+        tc_error(elaborator->diagnostics, elaborator->blocks[1].statement->name_span,
+                 "an agent's file describes one agent");
     if (model->family_count == 0)
         tc_error(elaborator->diagnostics, (tc_span){0, 0}, "this file describes no agent; write 'agent name { ... }'");
 }
@@ -55,13 +57,16 @@ static void check_agent_names(tc_elaborator *elaborator) {
             const char *name = family->member_names[k];
             tc_name *global = tc_name_of(elaborator->arena, elaborator->syntax, name, strlen(name));
             if (global->global != NULL && global->global->kind == TC_DEFINES_FAMILY) {
-                tc_error(elaborator->diagnostics, family->span, "row %zu of the data of '%s' is called '%s', like another "
-                         "agent", k + 1, family->name, name);
+                tc_error(elaborator->diagnostics, family->span,
+                         "row %zu of the data of '%s' is called '%s', like another "
+                         "agent",
+                         k + 1, family->name, name);
                 return;
             }
             if (global->agent_of != 0 && global->agent_of != f + 1) {
-                tc_error(elaborator->diagnostics, family->span, "two agents are called '%s', one of '%s' and one of '%s'",
-                         name, model->families[global->agent_of - 1].name, family->name);
+                tc_error(elaborator->diagnostics, family->span,
+                         "two agents are called '%s', one of '%s' and one of '%s'", name,
+                         model->families[global->agent_of - 1].name, family->name);
                 return;
             }
             global->agent_of = (uint32_t)f + 1;
@@ -102,5 +107,8 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
             tc_elaborate_constraint(&elaborator, d);
     }
     tc_elaborate_settings(&elaborator);
+    /* A line that vanished without a word would be a wrong problem. */
+    if (elaborator.dropped && diagnostics->errors == 0)
+        tc_raise(model->arena, TC_INTERNAL);
     model->dag->origin = (tc_span){0, 0};
 }

@@ -12,8 +12,8 @@
 #include "model/value.h"
 
 typedef struct tc_limits {
-    size_t nodes;     /* of the DAG */
-    bool no_files;    /* data files are not read (for fuzzing) */
+    size_t nodes;  /* of the DAG */
+    bool no_files; /* data files are not read (for fuzzing) */
 } tc_limits;
 
 /* Fills the model; errors are counted in diagnostics. */
@@ -22,20 +22,27 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
 /* ---- between the files of the elaborator ---- */
 
 typedef enum tc_phase { TC_UNSEEN, TC_BUSY, TC_DONE } tc_phase;
-typedef enum tc_definition_kind { TC_DEFINES_PARAM, TC_DEFINES_DATA, TC_DEFINES_FAMILY, TC_DEFINES_CONSTRAINT } tc_definition_kind;
+typedef enum tc_definition_kind {
+    TC_DEFINES_PARAM,
+    TC_DEFINES_DATA,
+    TC_DEFINES_FAMILY,
+    TC_DEFINES_CONSTRAINT
+} tc_definition_kind;
 
 typedef struct tc_definition {
     tc_definition_kind kind;
     tc_name *name;
     tc_statement *statement;
     tc_phase progress;
-    tc_value value;       /* params */
-    tc_table *table;      /* data; NULL after an error */
-    tc_name **columns;    /* data: the names of the table's columns */
-    tc_secret **secrets;  /* data: by column, NULL where public */
+    tc_value value;      /* params */
+    tc_table *table;     /* data; NULL after an error */
+    tc_name **columns;   /* data: the names of the table's columns */
+    tc_secret **secrets; /* data: by column, NULL where public */
     struct tc_block *block;
-    size_t first, count;  /* constraint: its place in the model */
-    uint32_t mark;        /* used by tc_split */
+    size_t first, count; /* constraint: its place in the model */
+    uint32_t mark;       /* used by tc_split, like the next two: */
+    size_t users;        /* agents that use a parameter */
+    tc_span picked;      /* where a part is picked out of it; of length 0 for nowhere */
     struct tc_definition *next;
 } tc_definition;
 
@@ -43,19 +50,22 @@ typedef struct tc_local { /* a name defined in a block */
     tc_name *name;
     tc_statement *statement; /* param or state */
     tc_phase progress;
-    tc_value value;   /* param, for the member in general */
-    size_t variable;  /* state: its number */
+    tc_value value;  /* param, for the member in general */
+    size_t variable; /* state: its number */
+    size_t member;   /* state: the member whose coordinates were asked for last, plus one */
+    tc_value of_member;
+    unsigned walks; /* used by tc_split: which of its walks have been here, and what they found */
 } tc_local;
 
 typedef struct tc_block {
     tc_definition *definition;
     tc_statement *statement;
-    uint32_t number; /* of the family in the model */
-    tc_phase head;
-    bool broken;     /* the head or a state has an error */
-    tc_definition *data; /* NULL: none */
-    tc_name *index;      /* NULL: none */
-    size_t first_column; /* of the data in family->columns: 0, but the index column may follow */
+    uint32_t number;         /* of the family in the model */
+    bool broken;             /* the head or a state has an error */
+    tc_definition *data;     /* NULL: none */
+    tc_name *index;          /* NULL: none */
+    tc_value *column_values; /* of the data, by column, once used */
+    bool *column_known;
     size_t index_column; /* SIZE_MAX until used */
     size_t column_capacity;
     tc_local *locals;
@@ -83,11 +93,10 @@ typedef struct tc_elaborator {
     tc_values values;
     tc_syntax *syntax;
     tc_definition *definitions;
-    tc_block *blocks; /* as families in the model */
-    bool in_block;         /* an objective or set, not a constraint */
-    const char *no_states; /* why states may not be used here; NULL: they may */
-    size_t family_capacity;
-    size_t sum_capacity, *sum_table, sum_table_size;
+    tc_block *blocks;                  /* as families in the model */
+    bool in_block;                     /* an objective or set, not a constraint */
+    const char *no_states;             /* what is elaborated here is this, a constant; NULL: states may be used */
+    size_t *sum_table, sum_table_size; /* by body: number of the inner sum plus one */
     size_t constraint_capacity;
     uint32_t *stamps; /* by node, for walks over the DAG: visited in the walk of this number */
     uint32_t *places; /* by node: its place in the list of a walk */
@@ -95,13 +104,17 @@ typedef struct tc_elaborator {
     uint32_t stamp;
     size_t expansions; /* iterations of sums and indices so far */
     unsigned depth;    /* of definitions that need each other */
+    bool dropped;      /* a line could not be elaborated: an error must have said so */
     tc_definition **busy;
     size_t busy_count;
 } tc_elaborator;
 
-/* names.c */
+/* definitions.c */
 void tc_collect_definitions(tc_elaborator *elaborator);
 void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used);
+tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement);
+
+/* names.c */
 tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);
 tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found);

@@ -39,6 +39,8 @@ static void head_from_data(tc_elaborator *elaborator, tc_block *block) {
     block->broken = false;
     block->data = data;
     block->index = statement->index.name;
+    block->column_values = TC_NEW(elaborator->arena, tc_value, table->column_count);
+    block->column_known = TC_NEW(elaborator->arena, bool, table->column_count);
     family->count = table->rows;
     family->member_names = table->names;
     family->column_count = block->column_capacity = table->value_count;
@@ -46,10 +48,10 @@ static void head_from_data(tc_elaborator *elaborator, tc_block *block) {
     for (size_t c = 0; c < table->column_count; c++) {
         const tc_table_column *column = &table->columns[c];
         for (size_t i = 0; i < column->length; i++) {
-            const char *name = column->is_vector ? tc_arena_format(elaborator->arena, "%s[%zu]", column->name, i + 1)
-                                                 : column->name;
-            family->columns[column->first + i] = (tc_column){name, table->values[column->first + i],
-                                                             data->secrets[c] != NULL};
+            const char *name =
+                column->is_vector ? tc_arena_format(elaborator->arena, "%s[%zu]", column->name, i + 1) : column->name;
+            family->columns[column->first + i] =
+                (tc_column){name, table->values[column->first + i], data->secrets[c] != NULL};
         }
     }
 }
@@ -136,7 +138,7 @@ static tc_value in_block(tc_elaborator *elaborator, tc_block *block, const tc_tr
 
 static tc_coef *public_coefs(tc_elaborator *elaborator, tc_block *block, const tc_tree *tree, size_t count,
                              const char *what) {
-    tc_value value = in_block(elaborator, block, tree, tc_arena_format(elaborator->arena, "%s is a constant", what));
+    tc_value value = in_block(elaborator, block, tree, what);
     if (!tc_must_be_public(elaborator, &value, tree->span, what))
         return NULL;
     return tc_elaborate_coefs(elaborator, block, &value, count, tree->span, what);
@@ -165,8 +167,8 @@ static bool elaborate_state(tc_elaborator *elaborator, tc_block *block, tc_local
     const tc_statement *statement = local->statement;
     tc_family *family = family_of(elaborator, block);
     double length = 1;
-    if (statement->length != NULL && !tc_elaborate_whole(elaborator, NULL, statement->length, "the length of a state", 1,
-                                                         1e6, &length))
+    if (statement->length != NULL &&
+        !tc_elaborate_whole(elaborator, NULL, statement->length, "the length of a state", 1, 1e6, &length))
         return false;
     size_t count = (size_t)length;
     tc_coef *lower = public_coefs(elaborator, block, statement->lower, count, "the lower bound of a state");
@@ -194,7 +196,8 @@ void tc_elaborate_states(tc_elaborator *elaborator, tc_block *block) {
     if (block->broken)
         return;
     for (size_t i = 0; i < block->local_count; i++) {
-        if (block->locals[i].statement->kind == TC_STATEMENT_STATE && !elaborate_state(elaborator, block, &block->locals[i]))
+        if (block->locals[i].statement->kind == TC_STATEMENT_STATE &&
+            !elaborate_state(elaborator, block, &block->locals[i]))
             block->broken = true;
     }
     block->states_known = true;
@@ -226,7 +229,8 @@ static void elaborate_objective(tc_elaborator *elaborator, tc_block *block, cons
     family->objective_span = statement->value->span;
 }
 
-static const tc_variable *variable_named(tc_elaborator *elaborator, const tc_block *block, const tc_statement *statement) {
+static const tc_variable *variable_named(tc_elaborator *elaborator, const tc_block *block,
+                                         const tc_statement *statement) {
     const tc_family *family = family_of(elaborator, block);
     const char **names = TC_NEW(elaborator->arena, const char *, family->variable_count);
     for (size_t i = 0; i < block->local_count; i++) {
@@ -251,9 +255,9 @@ static bool check_inside(tc_elaborator *elaborator, const tc_block *block, const
         double x = tc_coef_at(point, k);
         if (x >= tc_coef_at(lower, k) && x <= tc_coef_at(upper, k))
             continue;
-        tc_error(elaborator->diagnostics, statement->value->span, "%s%s%s leaves the box: %.17g is outside of [%.17g, %.17g]",
-                 what, varies ? " for " : "", varies ? tc_member_text(elaborator, block, k) : "", x,
-                 tc_coef_at(lower, k), tc_coef_at(upper, k));
+        tc_error(elaborator->diagnostics, statement->value->span,
+                 "%s%s%s leaves the box: %.17g is outside of [%.17g, %.17g]", what, varies ? " for " : "",
+                 varies ? tc_member_text(elaborator, block, k) : "", x, tc_coef_at(lower, k), tc_coef_at(upper, k));
         return false;
     }
     return true;
@@ -273,7 +277,7 @@ static void elaborate_point(tc_elaborator *elaborator, tc_block *block, const tc
     }
     for (size_t c = 0; c < variable->length; c++)
         given[variable->first + c] = true;
-    tc_value value = in_block(elaborator, block, statement->value, "a point is a constant");
+    tc_value value = in_block(elaborator, block, statement->value, what);
     if (value.broken || (is_slater && !tc_must_be_public(elaborator, &value, statement->value->span, what)))
         return;
     tc_coef *coefs = tc_elaborate_coefs(elaborator, block, &value, variable->length, statement->value->span, what);
@@ -315,8 +319,8 @@ static void elaborate_points(tc_elaborator *elaborator, tc_block *block) {
     for (size_t v = 0; v < family->variable_count; v++) {
         size_t first = family->variables[v].first;
         if (slater != NULL && !has_slater[first])
-            tc_error(elaborator->diagnostics, slater->span, "the Slater point of '%s' lacks the state '%s'", family->name,
-                     family->variables[v].name);
+            tc_error(elaborator->diagnostics, slater->span, "the Slater point of '%s' lacks the state '%s'",
+                     family->name, family->variables[v].name);
     }
     for (size_t c = 0; c < family->dim; c++) {
         if (!has_start[c])
@@ -372,7 +376,11 @@ void tc_elaborate_block(tc_elaborator *elaborator, tc_block *block) {
         elaborator->in_block = false;
     }
     elaborate_points(elaborator, block);
+    if (family_of(elaborator, block)->objective == TC_NO_EXPR && elaborator->model->role != TC_ROLE_CLOUD)
+        elaborator->dropped = true;
     if (!has_objective && elaborator->model->role != TC_ROLE_CLOUD)
-        tc_error(elaborator->diagnostics, block->statement->name_span, "'%s' has no objective; write 'private minimize ...' "
-                 "(0 for none)", block->statement->name->text);
+        tc_error(elaborator->diagnostics, block->statement->name_span,
+                 "'%s' has no objective; write 'private minimize ...' "
+                 "(0 for none)",
+                 block->statement->name->text);
 }

@@ -53,9 +53,8 @@ static bool elaborate_one(const constraint_reader *reader) {
         return false;
     tc_span span = tc_span_join(s->value->span, s->other->span);
     elaborator->dag->origin = span;
-    tc_value difference = s->relation == TC_RELATION_LESS
-                              ? tc_value_compare(&elaborator->values, &left, &right, span)
-                              : tc_value_compare(&elaborator->values, &right, &left, span);
+    tc_value difference = s->relation == TC_RELATION_LESS ? tc_value_compare(&elaborator->values, &left, &right, span)
+                                                          : tc_value_compare(&elaborator->values, &right, &left, span);
     if (difference.broken)
         return false;
     if (difference.rank == 2) {
@@ -90,6 +89,7 @@ void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definitio
     constraint_reader reader = {elaborator, definition->statement, NULL};
     definition->first = elaborator->model->constraint_count;
     elaborator->no_states = NULL;
-    (void)elaborate_indices(&reader, 0);
+    if (!elaborate_indices(&reader, 0))
+        elaborator->dropped = true;
     definition->count = elaborator->model->constraint_count - definition->first;
 }

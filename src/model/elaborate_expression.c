@@ -20,7 +20,8 @@ bool tc_must_be_public(tc_elaborator *elaborator, const tc_value *value, tc_span
     if (secret->data != NULL)
         tc_note(elaborator->diagnostics, secret->span,
                 "'%s' is private because all columns of '%s' are, but those listed; add 'public %s' to this line to "
-                "make it public", secret->name, secret->data, secret->name);
+                "make it public",
+                secret->name, secret->data, secret->name);
     else
         tc_note(elaborator->diagnostics, secret->span,
                 "'%s' is declared private here; leave 'private' out to make it public", secret->name);
@@ -42,7 +43,7 @@ void tc_count_expansion(tc_elaborator *elaborator, size_t more, tc_span span) {
 
 double tc_elaborate_number(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, const char *what) {
     const char *before = elaborator->no_states;
-    elaborator->no_states = tc_arena_format(elaborator->arena, "%s is a constant", what);
+    elaborator->no_states = what;
     tc_value value = tc_elaborate_tree(elaborator, scope, tree);
     elaborator->no_states = before;
     if (value.broken || !tc_must_be_public(elaborator, &value, tree->span, what))
@@ -107,14 +108,15 @@ static tc_value elaborate_vector(tc_elaborator *elaborator, const tc_scope *scop
     for (size_t i = 0; i < tree->count; i++) {
         if (items[i].rank == items[0].rank && items[i].rows == items[0].rows && items[i].rank < 2)
             continue;
-        tc_error(elaborator->diagnostics, tree->items[i]->span, "the rows of a matrix are vectors of equal length: "
-                 "the first entry is %s, this one %s", tc_shape_text(elaborator->arena, &items[0]),
-                 tc_shape_text(elaborator->arena, &items[i]));
+        tc_error(elaborator->diagnostics, tree->items[i]->span,
+                 "the rows of a matrix are vectors of equal length: "
+                 "the first entry is %s, this one %s",
+                 tc_shape_text(elaborator->arena, &items[0]), tc_shape_text(elaborator->arena, &items[i]));
         return tc_value_broken();
     }
     bool is_matrix = items[0].rank == 1;
     size_t columns = is_matrix ? items[0].rows : 1;
-    double *numbers = is_number ? TC_NEW(elaborator->arena, double, tree->count * columns) : NULL;
+    double *numbers = is_number ? TC_NEW(elaborator->arena, double, tree->count *columns) : NULL;
     tc_expr *nodes = is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, tree->count * columns);
     for (size_t i = 0; i < tree->count * columns; i++) {
         if (is_number)

@@ -25,8 +25,9 @@ static bool check_places(tc_elaborator *elaborator, const tc_block *block, const
         double place = tc_coef_at(subscript->places, k);
         if (place >= 1 && place <= (double)extent && place == floor(place))
             continue;
-        tc_error(elaborator->diagnostics, span, "this index is %.17g for %s, but must be a whole number between 1 and %zu",
-                 place, tc_member_text(elaborator, block, k), extent);
+        tc_error(elaborator->diagnostics, span,
+                 "this index is %.17g for %s, but must be a whole number between 1 and %zu", place,
+                 tc_member_text(elaborator, block, k), extent);
         return false;
     }
     return true;
@@ -49,8 +50,9 @@ static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope
         return false;
     if (value.rank != 0 || tc_value_has_state(&elaborator->values, &value)) {
         tc_error(elaborator->diagnostics, tree->span, "an index is a whole number that does not depend on states%s",
-                 value.rank != 0 ? tc_arena_format(elaborator->arena, ", but this is %s",
-                                                   tc_shape_text(elaborator->arena, &value)) : "");
+                 value.rank != 0
+                     ? tc_arena_format(elaborator->arena, ", but this is %s", tc_shape_text(elaborator->arena, &value))
+                     : "");
         return false;
     }
     *secret = *secret != NULL ? *secret : value.secret;
@@ -113,7 +115,7 @@ static tc_value pick(tc_elaborator *elaborator, const tc_scope *scope, const tc_
     size_t rows = subscripts[0].count, columns = subscripts[1].count;
     bool varies = subscripts[0].varying != TC_NO_EXPR || subscripts[1].varying != TC_NO_EXPR;
     bool is_number = base->is_number && !varies;
-    double *numbers = is_number ? TC_NEW(elaborator->arena, double, rows * columns) : NULL;
+    double *numbers = is_number ? TC_NEW(elaborator->arena, double, rows *columns) : NULL;
     tc_expr *nodes = is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, rows * columns);
     const tc_scope *general = tc_general_scope(scope);
     for (size_t e = 0; e < rows * columns; e++) {
@@ -130,7 +132,8 @@ static tc_value pick(tc_elaborator *elaborator, const tc_scope *scope, const tc_
     if (rank == 0)
         value = is_number ? tc_value_number(numbers[0]) : tc_value_node(nodes[0]);
     else if (rank == 1)
-        value = is_number ? tc_value_numbers(numbers, 1, rows * columns, 1) : tc_value_nodes(nodes, 1, rows * columns, 1);
+        value =
+            is_number ? tc_value_numbers(numbers, 1, rows * columns, 1) : tc_value_nodes(nodes, 1, rows * columns, 1);
     else
         value = is_number ? tc_value_numbers(numbers, 2, rows, columns) : tc_value_nodes(nodes, 2, rows, columns);
     value.secret = secret;
@@ -147,7 +150,8 @@ tc_value tc_elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, co
         return tc_value_broken();
     }
     /* A vector is treated as a matrix of one column; M[i] as M[i, all]. */
-    tc_subscript subscripts[2] = {{.count = base.rows, .varying = TC_NO_EXPR}, {.count = base.columns, .varying = TC_NO_EXPR}};
+    tc_subscript subscripts[2] = {{.count = base.rows, .varying = TC_NO_EXPR},
+                                  {.count = base.columns, .varying = TC_NO_EXPR}};
     subscripts[1].is_single = base.rank == 1;
     const tc_secret *secret = base.secret;
     for (size_t d = 0; d + 1 < tree->count; d++) {

@@ -139,7 +139,7 @@ static void elaborate_schedule(tc_elaborator *elaborator, const tc_statement *st
 
 static tc_coef declared_coef(tc_elaborator *elaborator, tc_block *block, const tc_tree *tree) {
     tc_scope scope = {.block = block, .member = SIZE_MAX};
-    elaborator->no_states = "a declared constant is a constant";
+    elaborator->no_states = "a declared Lipschitz number";
     tc_value value = tc_elaborate_tree(elaborator, block != NULL ? &scope : NULL, tree);
     elaborator->no_states = NULL;
     tc_coef *coef = NULL;
@@ -159,7 +159,8 @@ static tc_coef declared_coef(tc_elaborator *elaborator, tc_block *block, const t
     return *coef;
 }
 
-static void declare_norms(tc_elaborator *elaborator, const tc_statement *statement, tc_block *block, tc_coef constants[2]) {
+static void declare_norms(tc_elaborator *elaborator, const tc_statement *statement, tc_block *block,
+                          tc_coef constants[2]) {
     static const char *const keys[] = {"l1", "l2"};
     bool seen[2] = {false};
     for (size_t i = 0; i < statement->setting_count; i++) {
@@ -208,7 +209,8 @@ static void elaborate_start(tc_elaborator *elaborator, const tc_statement *state
                 if (d->kind == TC_DEFINES_CONSTRAINT)
                     TC_PUSH(elaborator->arena, names, name_count, d->name->text);
             }
-            tc_error(elaborator->diagnostics, statement->name_span, "there is no constraint '%s'%s", statement->name->text,
+            tc_error(elaborator->diagnostics, statement->name_span, "there is no constraint '%s'%s",
+                     statement->name->text,
                      tc_did_you_mean(elaborator->arena, statement->name->text, names, name_count));
             return;
         }
@@ -217,12 +219,13 @@ static void elaborate_start(tc_elaborator *elaborator, const tc_statement *state
     }
     double index = 0;
     if (statement->length != NULL) {
-        if (!tc_elaborate_whole(elaborator, NULL, statement->length, "the number of a constraint", 1, (double)count, &index))
+        if (!tc_elaborate_whole(elaborator, NULL, statement->length, "the number of a constraint", 1, (double)count,
+                                &index))
             return;
         first += (size_t)index - 1;
         count = 1;
     }
-    elaborator->no_states = "a start is a constant";
+    elaborator->no_states = "a start";
     tc_value value = tc_elaborate_tree(elaborator, NULL, statement->value);
     elaborator->no_states = NULL;
     if (!tc_must_be_public(elaborator, &value, statement->value->span, "a multiplier") || count == 0)

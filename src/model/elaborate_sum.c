@@ -46,8 +46,7 @@ static tc_value sum_over_family(tc_elaborator *elaborator, const tc_scope *scope
         tc_error(elaborator->diagnostics, tree->span,
                  "a sum over agents cannot stand inside %s; a term speaks of one agent only (a square of a sum is "
                  "written outside: sum(%s: ...)^2)",
-                 elaborator->in_block ? "an agent's block" : "another sum over agents",
-                 binder->name->text);
+                 elaborator->in_block ? "an agent's block" : "another sum over agents", binder->name->text);
         return tc_value_broken();
     }
     tc_block *block = tc_block_named(elaborator, binder->name, binder->span);

@@ -360,13 +360,9 @@ tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
     return intern(dag, n, NULL);
 }
 
-tc_expr tc_exp(tc_dag *dag, tc_expr a) {
-    return tc_is_const(dag, a, 0) ? tc_const(dag, 1) : unary(dag, TC_EXP, a);
-}
+tc_expr tc_exp(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 0) ? tc_const(dag, 1) : unary(dag, TC_EXP, a); }
 
-tc_expr tc_log(tc_dag *dag, tc_expr a) {
-    return tc_is_const(dag, a, 1) ? tc_const(dag, 0) : unary(dag, TC_LOG, a);
-}
+tc_expr tc_log(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 1) ? tc_const(dag, 0) : unary(dag, TC_LOG, a); }
 
 tc_expr tc_sqrt(tc_dag *dag, tc_expr a) {
     if (tc_is_const(dag, a, 0) || tc_is_const(dag, a, 1))

@@ -49,12 +49,12 @@ typedef struct tc_span {
 } tc_span;
 
 typedef struct tc_node {
-    uint8_t op; /* tc_op */
-    bool has_state;   /* depends on a state (TC_STATE, TC_COORD, TC_SUM) */
-    bool has_data;    /* depends on a data column */
-    bool is_private;  /* depends on private data */
-    uint32_t family;  /* of TC_STATE and TC_DATA, and of whatever is built from them; UINT32_MAX for none */
-    tc_expr a, b;     /* operands; for TC_LSE and TC_SOFTMAX a is the first place in dag->arguments, b how many */
+    uint8_t op;      /* tc_op */
+    bool has_state;  /* depends on a state (TC_STATE, TC_COORD, TC_SUM) */
+    bool has_data;   /* depends on a data column */
+    bool is_private; /* depends on private data */
+    uint32_t family; /* of TC_STATE and TC_DATA, and of whatever is built from them; UINT32_MAX for none */
+    tc_expr a, b;    /* operands; for TC_LSE and TC_SOFTMAX a is the first place in dag->arguments, b how many */
     union {
         double value;     /* TC_CONST, TC_POWR */
         int64_t exponent; /* TC_POWI */
@@ -71,8 +71,8 @@ typedef struct tc_dag {
     size_t argument_count, argument_capacity;
     tc_expr *table; /* open addressing, for sharing */
     size_t table_size;
-    size_t limit;      /* nodes; beyond it TC_TOO_LARGE is raised */
-    tc_span origin;    /* given to new nodes; the elaborator keeps it current */
+    size_t limit;   /* nodes; beyond it TC_TOO_LARGE is raised */
+    tc_span origin; /* given to new nodes; the elaborator keeps it current */
 } tc_dag;
 
 tc_dag *tc_dag_new(tc_arena *arena, size_t node_limit);

@@ -1,20 +1,12 @@
 /* Functions by name, powers and division. */
-#include "model/elaborate.h"
+#include "model/functions.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct call {
-    tc_elaborator *elaborator;
-    const tc_scope *scope;
-    const tc_tree *tree;
-    tc_value *arguments;
-    size_t count;
-} call;
+typedef tc_value function(const tc_call *c);
 
-typedef tc_value function(const call *c);
-
-static tc_value refuse(const call *c, size_t argument, const char *wanted) {
+static tc_value refuse(const tc_call *c, size_t argument, const char *wanted) {
     tc_error(c->elaborator->diagnostics, c->tree->items[argument]->span, "%s needs %s, but this is %s",
              c->tree->name->text, wanted, tc_shape_text(c->elaborator->arena, &c->arguments[argument]));
     return tc_value_broken();
@@ -28,7 +20,8 @@ static bool is_negative(double x) { return x < 0; }
 static bool is_not_positive(double x) { return !(x > 0); }
 
 /* Data (constants included) is looked at now, member by member; states are the analysis' business. */
-static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is_bad, tc_span span, const char *problem) {
+static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is_bad, tc_span span,
+                        const char *problem) {
     const tc_node *n = &elaborator->dag->nodes[node];
     if (n->has_state)
         return true;
@@ -68,22 +61,22 @@ static tc_expr exp_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_
 static tc_expr log_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_log(dag, a); }
 static tc_expr sqrt_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_sqrt(dag, a); }
 
-static tc_value each(const call *c, tc_number_function *on_numbers, tc_node_function *on_nodes) {
+static tc_value each(const tc_call *c, tc_number_function *on_numbers, tc_node_function *on_nodes) {
     tc_value zero = tc_value_number(0);
     return tc_value_elementwise(&c->elaborator->values, &c->arguments[0], &zero, on_numbers, on_nodes, c->tree->span,
                                 c->tree->name->text);
 }
 
-static tc_value call_exp(const call *c) { return each(c, exp_number, exp_node); }
+static tc_value call_exp(const tc_call *c) { return each(c, exp_number, exp_node); }
 
-static tc_value call_log(const call *c) {
+static tc_value call_log(const tc_call *c) {
     if (!all_pass(c->elaborator, &c->arguments[0], is_not_positive, c->tree->items[0]->span,
                   "a logarithm needs a positive argument"))
         return tc_value_broken();
     return each(c, log_number, log_node);
 }
 
-static tc_value call_sqrt(const call *c) {
+static tc_value call_sqrt(const tc_call *c) {
     if (!all_pass(c->elaborator, &c->arguments[0], is_negative, c->tree->items[0]->span,
                   "a square root needs an argument that is not negative"))
         return tc_value_broken();
@@ -92,7 +85,7 @@ static tc_value call_sqrt(const call *c) {
 
 static double huber_number(double a, double d) { return fabs(a) <= d ? a * a / 2 : d * (fabs(a) - d / 2); }
 
-static tc_value call_huber(const call *c) {
+static tc_value call_huber(const tc_call *c) {
     tc_span span = c->tree->items[1]->span;
     if (tc_value_has_state(&c->elaborator->values, &c->arguments[1])) {
         tc_error(c->elaborator->diagnostics, span, "the threshold of huber must not depend on states");
@@ -146,7 +139,8 @@ static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponen
         tc_error(elaborator->diagnostics, span, "an exponent is a number, but this is %s",
                  tc_shape_text(elaborator->arena, exponent));
     else if (tc_value_has_state(&elaborator->values, exponent))
-        tc_error(elaborator->diagnostics, span, "an exponent must be a constant; for a power of a fixed base write "
+        tc_error(elaborator->diagnostics, span,
+                 "an exponent must be a constant; for a power of a fixed base write "
                  "exp(x * log(a))");
     else
         tc_error(elaborator->diagnostics, span, "an exponent must be the same for all members");
@@ -185,7 +179,7 @@ tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, co
     return result;
 }
 
-static tc_value call_pow(const call *c) {
+static tc_value call_pow(const tc_call *c) {
     if (!constant_exponent(c->elaborator, &c->arguments[1], c->tree->items[1]->span))
         return tc_value_broken();
     if (c->arguments[0].rank == 2)
@@ -214,47 +208,25 @@ tc_value tc_sum_of_squares(tc_elaborator *elaborator, const tc_value *value, tc_
     return total;
 }
 
-static tc_value call_sum(const call *c) { return tc_value_total(&c->elaborator->values, &c->arguments[0], c->tree->span); }
-static tc_value call_sumsq(const call *c) { return tc_sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span); }
+static tc_value call_sum(const tc_call *c) {
+    return tc_value_total(&c->elaborator->values, &c->arguments[0], c->tree->span);
+}
+static tc_value call_sumsq(const tc_call *c) {
+    return tc_sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
+}
 
-static tc_value call_dot(const call *c) {
+static tc_value call_dot(const tc_call *c) {
     return tc_value_dot(&c->elaborator->values, &c->arguments[0], &c->arguments[1], c->tree->span);
 }
 
-static tc_value call_norm(const call *c) {
+static tc_value call_norm(const tc_call *c) {
     tc_value squares = tc_sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
     tc_value zero = tc_value_number(0);
     return tc_value_elementwise(&c->elaborator->values, &squares, &zero, sqrt_number, sqrt_node, c->tree->span, "norm");
 }
 
-/* All entries of all arguments, one after another. */
-static tc_value joined(const call *c) {
-    size_t count = 0;
-    bool is_number = true;
-    const tc_secret *secret = NULL;
-    for (size_t i = 0; i < c->count; i++) {
-        count += tc_value_count(&c->arguments[i]);
-        is_number = is_number && c->arguments[i].is_number;
-        secret = secret != NULL ? secret : c->arguments[i].secret;
-    }
-    double *numbers = is_number ? TC_NEW(c->elaborator->arena, double, count) : NULL;
-    tc_expr *nodes = is_number ? NULL : TC_NEW(c->elaborator->arena, tc_expr, count);
-    size_t at = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        for (size_t k = 0; k < tc_value_count(&c->arguments[i]); k++, at++) {
-            if (is_number)
-                numbers[at] = tc_value_number_at(&c->arguments[i], k);
-            else
-                nodes[at] = tc_value_node_at(&c->elaborator->values, &c->arguments[i], k);
-        }
-    }
-    tc_value value = is_number ? tc_value_numbers(numbers, 1, count, 1) : tc_value_nodes(nodes, 1, count, 1);
-    value.secret = secret;
-    return value;
-}
-
-static tc_value call_logsumexp(const call *c) {
-    tc_value all = joined(c);
+static tc_value call_logsumexp(const tc_call *c) {
+    tc_value all = tc_call_joined(c);
     tc_value result;
     if (all.is_number) {
         double largest = -INFINITY, sum = 0;
@@ -270,14 +242,15 @@ static tc_value call_logsumexp(const call *c) {
     return tc_value_checked(&c->elaborator->values, result, c->tree->span);
 }
 
-static tc_value call_quadform(const call *c) {
+static tc_value call_quadform(const tc_call *c) {
     const tc_value *v = &c->arguments[0], *q = &c->arguments[1];
     if (v->rank != 1)
         return refuse(c, 0, "a vector first");
     if (q->rank != 2 || q->rows != v->rows || q->columns != v->rows)
         return refuse(c, 1, tc_arena_format(c->elaborator->arena, "a %zu x %zu matrix second", v->rows, v->rows));
     if (tc_value_has_state(&c->elaborator->values, q)) {
-        tc_error(c->elaborator->diagnostics, c->tree->items[1]->span, "the matrix of quadform must not depend on states");
+        tc_error(c->elaborator->diagnostics, c->tree->items[1]->span,
+                 "the matrix of quadform must not depend on states");
         return tc_value_broken();
     }
     tc_dag *dag = c->elaborator->dag;
@@ -304,121 +277,17 @@ static tc_value call_quadform(const call *c) {
     return result;
 }
 
-static tc_value call_length(const call *c) {
+static tc_value call_length(const tc_call *c) {
     if (c->arguments[0].rank != 1)
         return refuse(c, 0, "a vector");
     return tc_value_number((double)c->arguments[0].rows);
 }
 
-static tc_value call_transpose(const call *c) {
+static tc_value call_transpose(const tc_call *c) {
     if (c->arguments[0].rank != 2)
         return refuse(c, 0, "a matrix");
     return tc_value_transpose(&c->elaborator->values, &c->arguments[0]);
 }
-
-/* ---- functions with kinks: of constants and data only ------------------------------------------------------------ */
-
-static double take_min(double a, double b) { return a < b ? a : b; }
-static double take_max(double a, double b) { return a > b ? a : b; }
-static double take_abs_sum(double a, double b) { return a + fabs(b); }
-static double take_abs_max(double a, double b) { return fmax(fabs(a), fabs(b)); }
-static double take_abs(double a, double b) { return (void)b, fabs(a); }
-static double take_floor(double a, double b) { return (void)b, floor(a); }
-static double take_ceil(double a, double b) { return (void)b, ceil(a); }
-
-static const char *smooth_alternative(const char *name) {
-    if (strcmp(name, "max") == 0)
-        return "logsumexp is smooth and lies above max by at most log(n)";
-    if (strcmp(name, "min") == 0)
-        return "-logsumexp(-u, -v) is smooth and lies below min by at most log(n)";
-    if (strcmp(name, "abs") == 0 || strcmp(name, "norm1") == 0)
-        return "huber(u, d) or sqrt(u^2 + d^2) is smooth";
-    if (strcmp(name, "norminf") == 0)
-        return "logsumexp of u and -u is smooth";
-    return "round the result instead of the state";
-}
-
-static bool free_of_states(const call *c) {
-    for (size_t i = 0; i < c->count; i++) {
-        if (!tc_value_has_state(&c->elaborator->values, &c->arguments[i]))
-            continue;
-        tc_error(c->elaborator->diagnostics, c->tree->span, "%s of a state is not continuously differentiable, as %s; %s",
-                 c->tree->name->text,
-                 c->elaborator->in_block ? "Assumption 1 asks of objectives" : "Assumption 3 asks of constraints",
-                 smooth_alternative(c->tree->name->text));
-        return false;
-    }
-    return true;
-}
-
-/* A column of the members' values of step(...step(step(first, v1), v2)..., vn), or a number. */
-static tc_value fold(const call *c, const tc_value *all, tc_number_function *step, double first, bool from_first) {
-    tc_elaborator *elaborator = c->elaborator;
-    if (all->is_number) {
-        double result = from_first ? first : all->numbers[0];
-        for (size_t i = from_first ? 0 : 1; i < all->rows; i++)
-            result = step(result, all->numbers[i]);
-        tc_value value = tc_value_number(result);
-        value.secret = all->secret;
-        return tc_value_checked(&elaborator->values, value, c->tree->span);
-    }
-    const tc_scope *general = tc_general_scope(c->scope);
-    if (general == NULL)
-        return tc_value_broken();
-    size_t members = elaborator->model->families[general->block->number].count;
-    double *column = TC_NEW(elaborator->arena, double, members);
-    for (size_t i = 0; i < all->rows; i++) {
-        tc_coef coef = tc_coef_of_value(elaborator, general->block, all, i);
-        for (size_t k = 0; k < members; k++) {
-            double before = i > 0 ? column[k] : first;
-            column[k] = i == 0 && !from_first ? tc_coef_at(coef, k) : step(before, tc_coef_at(coef, k));
-        }
-    }
-    tc_value value = tc_value_node(tc_new_column(elaborator, general->block, column, all->secret != NULL));
-    value.secret = all->secret;
-    return value;
-}
-
-static tc_value folded(const call *c, tc_number_function *step, bool from_first) {
-    if (!free_of_states(c))
-        return tc_value_broken();
-    tc_value all = joined(c);
-    return fold(c, &all, step, 0, from_first);
-}
-
-static tc_value call_min(const call *c) { return folded(c, take_min, false); }
-static tc_value call_max(const call *c) { return folded(c, take_max, false); }
-static tc_value call_norm1(const call *c) { return folded(c, take_abs_sum, true); }
-static tc_value call_norminf(const call *c) { return folded(c, take_abs_max, true); }
-
-/* abs, floor and ceil keep the shape of their argument. */
-static tc_value each_constant(const call *c, tc_number_function *step) {
-    tc_value *a = &c->arguments[0];
-    if (!free_of_states(c))
-        return tc_value_broken();
-    tc_value zero = tc_value_number(0);
-    if (a->is_number)
-        return tc_value_elementwise(&c->elaborator->values, a, &zero, step, tc_add, c->tree->span, c->tree->name->text);
-    const tc_scope *general = tc_general_scope(c->scope);
-    if (general == NULL)
-        return tc_value_broken();
-    size_t count = tc_value_count(a), members = c->elaborator->model->families[general->block->number].count;
-    tc_expr *nodes = TC_NEW(c->elaborator->arena, tc_expr, count);
-    for (size_t i = 0; i < count; i++) {
-        tc_coef coef = tc_coef_of_value(c->elaborator, general->block, a, i);
-        double *column = TC_NEW(c->elaborator->arena, double, members);
-        for (size_t k = 0; k < members; k++)
-            column[k] = step(tc_coef_at(coef, k), 0);
-        nodes[i] = tc_new_column(c->elaborator, general->block, column, a->secret != NULL);
-    }
-    tc_value value = a->rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, a->rank, a->rows, a->columns);
-    value.secret = a->secret;
-    return value;
-}
-
-static tc_value call_abs(const call *c) { return each_constant(c, take_abs); }
-static tc_value call_floor(const call *c) { return each_constant(c, take_floor); }
-static tc_value call_ceil(const call *c) { return each_constant(c, take_ceil); }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -442,13 +311,13 @@ static const struct {
     {"quadform", 2, 2, call_quadform},
     {"length", 1, 1, call_length},
     {"transpose", 1, 1, call_transpose},
-    {"min", 1, SIZE_MAX, call_min},
-    {"max", 1, SIZE_MAX, call_max},
-    {"abs", 1, 1, call_abs},
-    {"norm1", 1, 1, call_norm1},
-    {"norminf", 1, 1, call_norminf},
-    {"floor", 1, 1, call_floor},
-    {"ceil", 1, 1, call_ceil},
+    {"min", 1, SIZE_MAX, tc_call_min},
+    {"max", 1, SIZE_MAX, tc_call_max},
+    {"abs", 1, 1, tc_call_abs},
+    {"norm1", 1, 1, tc_call_norm1},
+    {"norminf", 1, 1, tc_call_norminf},
+    {"floor", 1, 1, tc_call_floor},
+    {"ceil", 1, 1, tc_call_ceil},
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
 
@@ -475,8 +344,8 @@ tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, con
         return tc_value_broken();
     }
     tc_value few[2];
-    call c = {elaborator, scope, tree, tree->count <= 2 ? few : TC_NEW(elaborator->arena, tc_value, tree->count),
-              tree->count};
+    tc_call c = {elaborator, scope, tree, tree->count <= 2 ? few : TC_NEW(elaborator->arena, tc_value, tree->count),
+                 tree->count};
     bool broken = false;
     for (size_t i = 0; i < tree->count; i++) {
         c.arguments[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* What messages quote must stay short enough to be read. */
+enum { LONGEST_NAME = 200, LONGEST_STRING = 4000 };
+
 tc_lexer tc_lexer_new(tc_diagnostics *diagnostics) {
     const tc_source *source = diagnostics->source;
     tc_lexer lexer = {.diagnostics = diagnostics, .text = source->text, .length = source->length};
@@ -79,8 +82,9 @@ static tc_token number(tc_lexer *lexer) {
         size_t end = length;
         while (is_letter(byte_at(lexer, lexer->at + end)) || is_digit(byte_at(lexer, lexer->at + end)))
             end++;
-        return bad(lexer, end, next == '_' ? "a number has no underscores"
-                                           : "a number and a name run together; put a space or an operator between");
+        return bad(lexer, end,
+                   next == '_' ? "a number has no underscores"
+                               : "a number and a name run together; put a space or an operator between");
     }
     if (next == '.' && byte_at(lexer, lexer->at + length + 1) != '.') {
         return bad(lexer, length + 1, "a number with a point needs digits after it, as in 5.0");
@@ -96,6 +100,8 @@ static tc_token string(tc_lexer *lexer) {
     for (size_t i = lexer->at + 1; i < lexer->length && lexer->text[i] != '\n'; i++) {
         if (lexer->text[i] == '\0')
             return bad(lexer, i - lexer->at, "a text in quotes contains a NUL byte");
+        if (lexer->text[i] == '"' && i - lexer->at > LONGEST_STRING)
+            return bad(lexer, i + 1 - lexer->at, "a text in quotes has at most 4000 characters");
         if (lexer->text[i] == '"')
             return make(lexer, TC_TOKEN_STRING, i + 1 - lexer->at);
     }
@@ -109,6 +115,8 @@ static tc_token name(tc_lexer *lexer) {
     size_t end = lexer->at;
     while (is_letter(byte_at(lexer, end)) || is_digit(byte_at(lexer, end)))
         end++;
+    if (end - lexer->at > LONGEST_NAME)
+        return bad(lexer, end - lexer->at, "a name has at most 200 characters");
     return make(lexer, TC_TOKEN_NAME, end - lexer->at);
 }
 
@@ -117,8 +125,8 @@ static tc_token foreign(tc_lexer *lexer) {
     static const struct {
         const char *bytes, *instead;
     } known[] = {
-        {"\xe2\x89\xa4", "<="}, {"\xe2\x89\xa5", ">="}, {"\xe2\x88\x92", "-"}, {"\xe2\x80\x93", "-"},
-        {"\xc3\x97", "*"},      {"\xc2\xb7", "*"},      {"\xc2\xb2", "^2"},    {"\xe2\x80\x9c", "\""},
+        {"\xe2\x89\xa4", "<="}, {"\xe2\x89\xa5", ">="}, {"\xe2\x88\x92", "-"},  {"\xe2\x80\x93", "-"},
+        {"\xc3\x97", "*"},      {"\xc2\xb7", "*"},      {"\xc2\xb2", "^2"},     {"\xe2\x80\x9c", "\""},
         {"\xe2\x80\x9d", "\""}, {"\xe2\x88\x88", "in"}, {"\xe2\x80\xa6", ".."},
     };
     const char *text = lexer->text + lexer->at;
@@ -126,17 +134,23 @@ static tc_token foreign(tc_lexer *lexer) {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         size_t length = strlen(known[i].bytes);
         if (left >= length && memcmp(text, known[i].bytes, length) == 0)
-            return bad(lexer, length, tc_arena_format(lexer->diagnostics->arena, "write %s for '%s'", known[i].instead,
-                                                      known[i].bytes));
+            return bad(
+                lexer, length,
+                tc_arena_format(lexer->diagnostics->arena, "write %s for '%s'", known[i].instead, known[i].bytes));
     }
     size_t length = 1;
-    while ((unsigned char)text[0] >= 0xc0 && length < left && length < 4 && ((unsigned char)text[length] & 0xc0) == 0x80)
+    while ((unsigned char)text[0] >= 0xc0 && length < left && length < 4 &&
+           ((unsigned char)text[length] & 0xc0) == 0x80)
         length++;
     unsigned char byte = (unsigned char)text[0];
     if (byte > ' ' && byte < 0x7f)
-        return bad(lexer, 1, tc_arena_format(lexer->diagnostics->arena, "the character '%c' has no meaning here", byte));
-    return bad(lexer, length, tc_arena_format(lexer->diagnostics->arena, "unexpected byte 0x%02x; names, numbers and "
-                                              "operators are written in ASCII", byte));
+        return bad(lexer, 1,
+                   tc_arena_format(lexer->diagnostics->arena, "the character '%c' has no meaning here", byte));
+    return bad(lexer, length,
+               tc_arena_format(lexer->diagnostics->arena,
+                               "unexpected byte 0x%02x; names, numbers and "
+                               "operators are written in ASCII",
+                               byte));
 }
 
 static tc_token relation(tc_lexer *lexer, char c) {
@@ -145,8 +159,9 @@ static tc_token relation(tc_lexer *lexer, char c) {
         return make(lexer, c == '<' ? TC_TOKEN_LESS : c == '>' ? TC_TOKEN_GREATER : TC_TOKEN_EQUAL, 2);
     if (c == '=')
         return make(lexer, TC_TOKEN_ASSIGN, 1);
-    return bad(lexer, 1, c == '<' ? "a strict inequality describes an open set; write <="
-                                  : "a strict inequality describes an open set; write >=");
+    return bad(lexer, 1,
+               c == '<' ? "a strict inequality describes an open set; write <="
+                        : "a strict inequality describes an open set; write >=");
 }
 
 static tc_token punctuation(tc_lexer *lexer) {

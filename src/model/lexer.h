@@ -49,7 +49,7 @@ typedef struct tc_lexer {
     tc_diagnostics *diagnostics;
     const char *text;
     size_t length, at;
-    size_t open;           /* ( and [ not yet closed */
+    size_t open; /* ( and [ not yet closed */
     tc_token_kind previous;
     bool line_started;
 } tc_lexer;

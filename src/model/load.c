@@ -25,9 +25,12 @@ static void close_file(void *what) {
     file->descriptor = -1;
 }
 
-static tc_status cannot_read(tc_buffer *messages, const char *path, const char *why) {
-    tc_buffer_printf(messages, "%s: error: cannot read this file: %s\n", path, why);
-    return TC_CANNOT_READ;
+/* A path that leads to no file is the caller's mistake; a file that cannot be read is the environment's. */
+static tc_status cannot_read(tc_buffer *messages, const char *path, int error) {
+    bool no_file = error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG;
+    tc_buffer_printf(messages, "%s: error: cannot read this file: %s\n", path,
+                     error == EISDIR ? "it is a folder" : strerror(error));
+    return no_file ? TC_BAD_USAGE : TC_CANNOT_READ;
 }
 
 static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *messages, char **text, size_t *length) {
@@ -35,11 +38,11 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
     open_file *file = TC_NEW(arena, open_file, 1);
     file->descriptor = -1;
     tc_arena_on_free(arena, close_file, file);
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (file->descriptor < 0 || fstat(file->descriptor, &facts) != 0)
-        return cannot_read(messages, path, strerror(errno));
+        return cannot_read(messages, path, errno);
     if (S_ISDIR(facts.st_mode))
-        return cannot_read(messages, path, "it is a folder");
+        return cannot_read(messages, path, EISDIR);
     size_t capacity = S_ISREG(facts.st_mode) && facts.st_size > 0 ? (size_t)facts.st_size + 1 : 1 << 16;
     if (capacity > LARGEST_FILE + 1)
         capacity = LARGEST_FILE + 1;
@@ -50,13 +53,13 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return cannot_read(messages, path, strerror(errno));
+            return cannot_read(messages, path, errno);
         *length += (size_t)got;
         if (got == 0)
             break;
         if (*length > LARGEST_FILE) {
-            tc_buffer_printf(messages, "%s: error: a problem file has at most %d bytes; put data into CSV files\n", path,
-                             LARGEST_FILE);
+            tc_buffer_printf(messages, "%s: error: a problem file has at most %d bytes; put data into CSV files\n",
+                             path, LARGEST_FILE);
             return TC_BAD_PROBLEM;
         }
         if (*length == capacity) {
@@ -159,7 +162,7 @@ tc_status tc_model_load(tc_arena *arena, const char *path, const tc_monitor *mon
 
 tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, size_t length, const tc_monitor *monitor,
                          tc_buffer *messages, tc_model **model) {
-    tc_load_request request = {.arena = arena, .path = path, .text = text, .length = length, .monitor = monitor,
-                               .messages = messages};
+    tc_load_request request = {
+        .arena = arena, .path = path, .text = text, .length = length, .monitor = monitor, .messages = messages};
     return tc_model_load_request(&request, model);
 }

@@ -6,7 +6,8 @@
 #include "model/model.h"
 
 /* Reads, parses and elaborates the problem at path (data files are looked up beside it). All errors of the file are
- * written into messages, each with its place, line and caret. TC_BAD_PROBLEM, TC_CANNOT_READ, TC_NO_MEMORY,
+ * written into messages, each with its place, line and caret. TC_BAD_PROBLEM, TC_BAD_USAGE (there is
+ * no such file), TC_CANNOT_READ, TC_NO_MEMORY,
  * TC_TOO_LARGE, TC_INTERRUPTED. The model lives in arena. */
 tc_status tc_model_load(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
                         tc_model **model) TC_MUST_USE;

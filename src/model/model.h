@@ -23,7 +23,7 @@ static inline double tc_coef_at(tc_coef coef, size_t member) {
 }
 
 typedef struct tc_column {
-    const char *name; /* as written, "pref[3]" for a component of a vector column; NULL for a derived one */
+    const char *name;     /* as written, "pref[3]" for a component of a vector column; NULL for a derived one */
     const double *values; /* one per member */
     bool is_private;
 } tc_column;
@@ -60,8 +60,8 @@ typedef struct tc_family {
     size_t count;
     size_t first_agent; /* number of member 0 among all agents */
     size_t first_coord;
-    size_t dim;                       /* n_i */
-    const char *const *member_names;  /* from a text column `name`; NULL: made from the family's */
+    size_t dim;                      /* n_i */
+    const char *const *member_names; /* from a text column `name`; NULL: made from the family's */
     tc_variable *variables;
     size_t variable_count;
     tc_column *columns;
@@ -72,11 +72,11 @@ typedef struct tc_family {
     tc_set_piece *pieces;
     size_t piece_count;
     bool has_gap, has_slater, has_start;
-    tc_coef gap;     /* public F_i >= f_i(xbar_i) - min f_i */
-    tc_coef *slater; /* public xbar_i: dim */
-    tc_coef *start;  /* x_i(1): dim; zero clipped to the box where absent */
-    tc_coef declared_objective;    /* L_i; NAN where not declared */
-    tc_coef declared_jacobian[2];  /* K^i_1, K^i_2 */
+    tc_coef gap;                  /* public F_i >= f_i(xbar_i) - min f_i */
+    tc_coef *slater;              /* public xbar_i: dim */
+    tc_coef *start;               /* x_i(1): dim; zero clipped to the box where absent */
+    tc_coef declared_objective;   /* L_i; NAN where not declared */
+    tc_coef declared_jacobian[2]; /* K^i_1, K^i_2 */
     tc_span span, declared_span;
 } tc_family;
 
@@ -86,14 +86,25 @@ typedef struct tc_inner_sum { /* sum over the members of a family of a body */
 } tc_inner_sum;
 
 typedef struct tc_constraint { /* outer <= 0 */
-    const char *name; /* "feeder[3]" */
+    const char *name;          /* "feeder[3]" */
     tc_expr outer;
     tc_span span;
 } tc_constraint;
 
 typedef enum tc_role { TC_ROLE_WHOLE, TC_ROLE_CLOUD, TC_ROLE_AGENT } tc_role;
-typedef enum tc_mechanism { TC_MECHANISM_UNSET, TC_MECHANISM_NONE, TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN } tc_mechanism;
-typedef enum tc_adjacency { TC_ADJACENCY_UNSET, TC_ADJACENCY_BARE, TC_ADJACENCY_ENSEMBLE, TC_ADJACENCY_ONE, TC_ADJACENCY_AGENT } tc_adjacency;
+typedef enum tc_mechanism {
+    TC_MECHANISM_UNSET,
+    TC_MECHANISM_NONE,
+    TC_MECHANISM_LAPLACE,
+    TC_MECHANISM_GAUSSIAN
+} tc_mechanism;
+typedef enum tc_adjacency {
+    TC_ADJACENCY_UNSET,
+    TC_ADJACENCY_BARE,
+    TC_ADJACENCY_ENSEMBLE,
+    TC_ADJACENCY_ONE,
+    TC_ADJACENCY_AGENT
+} tc_adjacency;
 
 typedef struct tc_privacy { /* numbers are NAN where the file does not set them */
     tc_mechanism mechanism;
@@ -128,12 +139,12 @@ typedef struct tc_model {
     tc_inner_sum *sums;
     size_t sum_count;
     tc_constraint *constraints;
-    size_t constraint_count;      /* m */
+    size_t constraint_count;        /* m */
     double declared_constraints[2]; /* K^g_1, K^g_2; NAN where not declared */
     tc_span declared_span;
-    double dual_radius;             /* public R; NAN where not given */
+    double dual_radius; /* public R; NAN where not given */
     tc_span dual_span;
-    double *start_multipliers;      /* mu(1), m of them */
+    double *start_multipliers; /* mu(1), m of them */
     tc_privacy privacy;
     tc_schedule schedule;
     struct tc_syntax *syntax; /* the parsed file, kept for tc_split */

@@ -31,7 +31,7 @@ void tc_parser_next(tc_parser *parser) {
 tc_token tc_parser_peek(const tc_parser *parser) {
     tc_lexer lexer = parser->lexer;
     /* A peek must not report: look only at what cannot be wrong. */
-    while (lexer.at < lexer.length && (lexer.text[lexer.at] == ' ' || lexer.text[lexer.at] == '\t'))
+    while (lexer.at < lexer.length && strchr(" \t\r\n", lexer.text[lexer.at]) != NULL && lexer.text[lexer.at] != '\0')
         lexer.at++;
     char c = lexer.at < lexer.length ? lexer.text[lexer.at] : '\0';
     bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
@@ -81,7 +81,9 @@ bool tc_parser_close(tc_parser *parser, tc_token_kind kind, tc_span opened) {
         return false;
     tc_parser_expected(parser, tc_token_kind_text(kind));
     tc_note(parser->diagnostics, opened, "%s was opened here",
-            kind == TC_TOKEN_CLOSE ? "'('" : kind == TC_TOKEN_CLOSE_BRACKET ? "'['" : "'{'");
+            kind == TC_TOKEN_CLOSE           ? "'('"
+            : kind == TC_TOKEN_CLOSE_BRACKET ? "'['"
+                                             : "'{'");
     return false;
 }
 
@@ -135,8 +137,8 @@ tc_name *tc_name_of(tc_arena *arena, tc_syntax *syntax, const char *text, size_t
 
 /* ---- statements ------------------------------------------------------------------------------------------------- */
 
-static const char *const file_words[] = {"role", "param",   "private", "data",     "agents", "agent", "constraint",
-                                         "dual", "declare", "privacy", "schedule", "start"};
+static const char *const file_words[] = {"role",       "param", "private", "data",    "agents",   "agent",
+                                         "constraint", "dual",  "declare", "privacy", "schedule", "start"};
 static const char *const block_words[] = {"state", "minimize", "private", "set", "param", "gap", "slater", "start"};
 
 static bool at_one_of(const tc_parser *parser, const char *const *words, size_t count) {

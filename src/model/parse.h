@@ -16,11 +16,11 @@ typedef struct tc_parser {
     tc_arena *arena;
     tc_diagnostics *diagnostics;
     tc_lexer lexer;
-    tc_token token;      /* the one to be read next */
-    tc_span last;        /* the one read before it */
+    tc_token token; /* the one to be read next */
+    tc_span last;   /* the one read before it */
     tc_syntax *syntax;
     unsigned depth;
-    bool failed;         /* in this statement; reported already */
+    bool failed; /* in this statement; reported already */
 } tc_parser;
 
 void tc_parser_next(tc_parser *parser);
@@ -49,8 +49,8 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement);
 /* Appends to a growing array in the arena. */
 #define TC_PUSH(arena, array, count, item)                                                                             \
     do {                                                                                                               \
-        if (((count) & ((count) - 1)) == 0)                                                                            \
-            (array) = tc_arena_grow((arena), (array), (count), (count) == 0 ? 1 : (count) * 2, sizeof *(array));       \
+        if (((count) & ((count)-1)) == 0)                                                                              \
+            (array) = tc_arena_grow((arena), (array), (count), (count) == 0 ? 1 : (count)*2, sizeof *(array));         \
         (array)[(count)++] = (item);                                                                                   \
     } while (0)
 

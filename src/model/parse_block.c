@@ -44,8 +44,9 @@ static bool parse_membership(tc_parser *parser, tc_statement *statement) {
     statement->relation = TC_RELATION_IN;
     if (parser->token.kind == TC_TOKEN_OPEN_BRACKET)
         return parse_box(parser, statement);
-    if (!tc_parser_word(parser, &statement->shape, "a set: [lower, upper], simplex(s), ball(c, r), ball1(c, r) or "
-                                                   "ellipsoid(c, P)"))
+    if (!tc_parser_word(parser, &statement->shape,
+                        "a set: [lower, upper], simplex(s), ball(c, r), ball1(c, r) or "
+                        "ellipsoid(c, P)"))
         return false;
     tc_span opened = parser->token.span;
     if (!tc_parser_expect(parser, TC_TOKEN_OPEN, "'('"))
@@ -117,7 +118,7 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
     if (tc_parser_at_word(parser, "state")) {
         statement->kind = TC_STATEMENT_STATE;
         tc_parser_next(parser);
-        done = must_be_public(parser, statement, keyword, "a state and its box") && parse_state(parser, statement);
+        done = must_be_public(parser, statement, keyword, "a state with its box") && parse_state(parser, statement);
     } else if (tc_parser_at_word(parser, "minimize")) {
         statement->kind = TC_STATEMENT_MINIMIZE;
         tc_parser_next(parser);

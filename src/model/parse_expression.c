@@ -16,9 +16,9 @@ static const struct {
     unsigned char left, right; /* left > right: right associative */
     tc_tree_kind kind;
 } priority[] = {
-    [TC_TOKEN_PLUS] = {1, 1, TC_TREE_ADD},   [TC_TOKEN_MINUS] = {1, 1, TC_TREE_SUBTRACT},
+    [TC_TOKEN_PLUS] = {1, 1, TC_TREE_ADD},      [TC_TOKEN_MINUS] = {1, 1, TC_TREE_SUBTRACT},
     [TC_TOKEN_STAR] = {2, 2, TC_TREE_MULTIPLY}, [TC_TOKEN_SLASH] = {2, 2, TC_TREE_DIVIDE},
-    [TC_TOKEN_CARET] = {5, 4, TC_TREE_POWER}, [TC_TOKEN_GREATER] = {0, 0, TC_TREE_ADD},
+    [TC_TOKEN_CARET] = {5, 4, TC_TREE_POWER},   [TC_TOKEN_GREATER] = {0, 0, TC_TREE_ADD},
 };
 enum { MOST_BINDERS = 8 };
 enum { UNARY_PRIORITY = 3 }; /* -x^2 is -(x^2), -x*y is (-x)*y */
@@ -127,9 +127,8 @@ static bool binder_follows(const tc_parser *parser) {
     if (parser->token.kind != TC_TOKEN_NAME)
         return false;
     tc_token after = tc_parser_peek(parser);
-    return after.kind == TC_TOKEN_COLON ||
-           (after.kind == TC_TOKEN_NAME && after.span.length == 2 &&
-            memcmp(parser->lexer.text + after.span.offset, "in", 2) == 0);
+    return after.kind == TC_TOKEN_COLON || (after.kind == TC_TOKEN_NAME && after.span.length == 2 &&
+                                            memcmp(parser->lexer.text + after.span.offset, "in", 2) == 0);
 }
 
 static tc_tree *parse_call(tc_parser *parser, tc_span name) {
@@ -242,15 +241,15 @@ static void record_spine(tc_parser *parser, tc_tree *tree) {
 static tc_tree *parse_operators(tc_parser *parser, unsigned limit) {
     tc_tree *tree = parse_unary(parser);
     while (tree != NULL && parser->token.kind <= TC_TOKEN_GREATER && priority[parser->token.kind].left > limit) {
-        tc_token operator= parser->token;
+        tc_token operation = parser->token;
         tc_parser_next(parser);
         if (!enter(parser))
             return NULL;
-        tc_tree *right = parse_operators(parser, priority[operator.kind].right);
+        tc_tree *right = parse_operators(parser, priority[operation.kind].right);
         parser->depth--;
         if (right == NULL)
             return NULL;
-        tc_tree *outer = new_tree(parser, priority[operator.kind].kind, tc_span_join(tree->span, right->span), 2);
+        tc_tree *outer = new_tree(parser, priority[operation.kind].kind, tc_span_join(tree->span, right->span), 2);
         outer->items[0] = tree;
         outer->items[1] = right;
         tree = outer;

@@ -22,8 +22,8 @@ static void add_piece(const set_reader *reader, tc_set_piece piece) {
     piece.span = reader->statement->span;
     if (family->piece_count == *reader->capacity) {
         *reader->capacity = *reader->capacity == 0 ? 4 : *reader->capacity * 2;
-        family->pieces = tc_arena_grow(reader->elaborator->arena, family->pieces, family->piece_count, *reader->capacity,
-                                       sizeof *family->pieces);
+        family->pieces = tc_arena_grow(reader->elaborator->arena, family->pieces, family->piece_count,
+                                       *reader->capacity, sizeof *family->pieces);
     }
     family->pieces[family->piece_count++] = piece;
 }
@@ -31,14 +31,16 @@ static void add_piece(const set_reader *reader, tc_set_piece piece) {
 static void not_recognised(const set_reader *reader, tc_span span, const char *why) {
     tc_error(reader->elaborator->diagnostics, span,
              "%s; a set is made of affine relations, norm(x - c) <= r, norm1(x - c) <= r, sumsq(x - c) <= s, "
-             "quadform(x - c, P) <= s, x in [l, u], simplex(s), ball(c, r), ball1(c, r), ellipsoid(c, P)", why);
+             "quadform(x - c, P) <= s, x in [l, u], simplex(s), ball(c, r), ball1(c, r), ellipsoid(c, P)",
+             why);
 }
 
 /* ---- what members may not have ----------------------------------------------------------------------------------- */
 
 static const char *for_member(const set_reader *reader, bool varies, size_t member) {
     return varies ? tc_arena_format(reader->elaborator->arena, " for %s",
-                                    tc_member_text(reader->elaborator, reader->block, member)) : "";
+                                    tc_member_text(reader->elaborator, reader->block, member))
+                  : "";
 }
 
 static bool check_radius(const set_reader *reader, tc_coef radius, tc_span span, const char *what) {
@@ -53,7 +55,8 @@ static bool check_radius(const set_reader *reader, tc_coef radius, tc_span span,
     return true;
 }
 
-static bool check_order(const set_reader *reader, const tc_coef *lower, const tc_coef *upper, size_t count, tc_span span) {
+static bool check_order(const set_reader *reader, const tc_coef *lower, const tc_coef *upper, size_t count,
+                        tc_span span) {
     for (size_t c = 0; c < count; c++) {
         bool varies = lower[c].column != NULL || upper[c].column != NULL;
         size_t members = varies ? reader->family->count : 1;
@@ -61,8 +64,10 @@ static bool check_order(const set_reader *reader, const tc_coef *lower, const tc
             double low = tc_coef_at(lower[c], k), high = tc_coef_at(upper[c], k);
             if (low <= high)
                 continue;
-            tc_error(reader->elaborator->diagnostics, span, "this set is empty%s: the lower bound %.17g is above the upper "
-                     "bound %.17g", for_member(reader, varies, k), low, high);
+            tc_error(reader->elaborator->diagnostics, span,
+                     "this set is empty%s: the lower bound %.17g is above the upper "
+                     "bound %.17g",
+                     for_member(reader, varies, k), low, high);
             return false;
         }
     }
@@ -88,19 +93,23 @@ static bool check_matrix(const set_reader *reader, const tc_coef *matrix, size_t
     bool varies = false;
     for (size_t i = 0; i < n * n; i++)
         varies = varies || matrix[i].column != NULL;
-    double *work = TC_NEW(reader->elaborator->arena, double, n * n);
+    double *work = TC_NEW(reader->elaborator->arena, double, n *n);
     size_t members = varies ? reader->family->count : 1;
     for (size_t k = 0; k < members; k++) {
         for (size_t i = 0; i < n * n; i++) {
             if (tc_coef_at(matrix[i], k) == tc_coef_at(matrix[i % n * n + i / n], k))
                 continue;
-            tc_error(reader->elaborator->diagnostics, span, "the matrix of an ellipsoid is symmetric, but entries [%zu, %zu] "
-                     "and [%zu, %zu] differ%s", i / n + 1, i % n + 1, i % n + 1, i / n + 1, for_member(reader, varies, k));
+            tc_error(reader->elaborator->diagnostics, span,
+                     "the matrix of an ellipsoid is symmetric, but entries [%zu, %zu] "
+                     "and [%zu, %zu] differ%s",
+                     i / n + 1, i % n + 1, i % n + 1, i / n + 1, for_member(reader, varies, k));
             return false;
         }
         if (!is_positive_definite(matrix, n, k, work)) {
-            tc_error(reader->elaborator->diagnostics, span, "the matrix of an ellipsoid is positive definite, but this one "
-                     "is not%s", for_member(reader, varies, k));
+            tc_error(reader->elaborator->diagnostics, span,
+                     "the matrix of an ellipsoid is positive definite, but this one "
+                     "is not%s",
+                     for_member(reader, varies, k));
             return false;
         }
     }
@@ -123,9 +132,12 @@ static tc_coef *matrix_coefs(const set_reader *reader, const tc_tree *tree, size
     tc_value value = evaluate(reader, tree);
     if (value.broken)
         return NULL;
-    if (value.rank != 2 || value.rows != n || value.columns != n || tc_value_has_state(&reader->elaborator->values, &value)) {
-        tc_error(reader->elaborator->diagnostics, tree->span, "the matrix of an ellipsoid is a constant %zu x %zu matrix, "
-                 "but this is %s", n, n, tc_shape_text(reader->elaborator->arena, &value));
+    if (value.rank != 2 || value.rows != n || value.columns != n ||
+        tc_value_has_state(&reader->elaborator->values, &value)) {
+        tc_error(reader->elaborator->diagnostics, tree->span,
+                 "the matrix of an ellipsoid is a constant %zu x %zu matrix, "
+                 "but this is %s",
+                 n, n, tc_shape_text(reader->elaborator->arena, &value));
         return NULL;
     }
     tc_coef *coefs = TC_NEW(reader->elaborator->arena, tc_coef, n * n);
@@ -169,7 +181,8 @@ static bool shifted_range(const set_reader *reader, const tc_tree *tree, tc_set_
         if (good && i == 0)
             piece->first = affine.components[0];
         if (!(plus || minus) || affine.components[0] != piece->first + i) {
-            not_recognised(reader, tree->span, "this is not of the form x - c, with x a state or a range p[a..b] of one");
+            not_recognised(reader, tree->span,
+                           "this is not of the form x - c, with x a state or a range p[a..b] of one");
             return false;
         }
         tc_expr center = plus ? tc_neg(elaborator->dag, affine.constant) : affine.constant;
@@ -184,8 +197,10 @@ static void read_box(const set_reader *reader, size_t first, size_t count) {
     const tc_statement *s = reader->statement;
     tc_value lower = evaluate(reader, s->lower), upper = evaluate(reader, s->upper);
     tc_set_piece piece = {.kind = TC_SET_BOX, .first = first, .count = count};
-    piece.center = tc_elaborate_coefs(reader->elaborator, reader->block, &lower, count, s->lower->span, "a lower bound");
-    piece.upper = tc_elaborate_coefs(reader->elaborator, reader->block, &upper, count, s->upper->span, "an upper bound");
+    piece.center =
+        tc_elaborate_coefs(reader->elaborator, reader->block, &lower, count, s->lower->span, "a lower bound");
+    piece.upper =
+        tc_elaborate_coefs(reader->elaborator, reader->block, &upper, count, s->upper->span, "an upper bound");
     if (piece.center == NULL || piece.upper == NULL ||
         !check_order(reader, piece.center, piece.upper, count, tc_span_join(s->lower->span, s->upper->span)))
         return;
@@ -260,8 +275,8 @@ static bool is_curved(const tc_tree *tree) {
     if (tree->kind != TC_TREE_CALL)
         return false;
     const char *name = tree->name->text;
-    return (tree->count == 1 && (strcmp(name, "norm") == 0 || strcmp(name, "norm2") == 0 || strcmp(name, "norm1") == 0 ||
-                                 strcmp(name, "sumsq") == 0)) ||
+    return (tree->count == 1 && (strcmp(name, "norm") == 0 || strcmp(name, "norm2") == 0 ||
+                                 strcmp(name, "norm1") == 0 || strcmp(name, "sumsq") == 0)) ||
            (tree->count == 2 && strcmp(name, "quadform") == 0);
 }
 
@@ -310,8 +325,8 @@ static bool read_halfspace(const set_reader *reader, const tc_affine *affine) {
         for (size_t c = 0; c < piece.count; c++)
             all_zero = all_zero && tc_coef_at(piece.center[c], k) == 0;
         if (all_zero) {
-            tc_error(elaborator->diagnostics, reader->statement->span, "all coefficients of this relation are zero for %s",
-                     tc_member_text(elaborator, reader->block, k));
+            tc_error(elaborator->diagnostics, reader->statement->span,
+                     "all coefficients of this relation are zero for %s", tc_member_text(elaborator, reader->block, k));
             return false;
         }
     }
@@ -378,8 +393,9 @@ static void read_affine(const set_reader *reader) {
 }
 
 void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement, size_t *capacity) {
-    set_reader reader = {elaborator, block, &elaborator->model->families[block->number], statement, capacity,
-                         {.block = block, .member = SIZE_MAX}};
+    set_reader reader = {elaborator, block,    &elaborator->model->families[block->number],
+                         statement,  capacity, {.block = block, .member = SIZE_MAX}};
+    size_t before = reader.family->piece_count;
     elaborator->no_states = NULL;
     if (statement->relation == TC_RELATION_IN)
         read_membership(&reader);
@@ -389,4 +405,6 @@ void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_state
         read_curved(&reader, statement->other, statement->value);
     else
         read_affine(&reader);
+    if (reader.family->piece_count == before)
+        elaborator->dropped = true;
 }

@@ -71,8 +71,8 @@ static tc_status make_directory(const tc_split_job *job, const char *path) {
     close_directory(directory);
     if (empty || job->force)
         return TC_OK;
-    tc_buffer_printf(job->messages, "%s: error: this folder is not empty; choose another, or allow files to be overwritten\n",
-                     path);
+    tc_buffer_printf(job->messages,
+                     "%s: error: this folder is not empty; choose another, or allow files to be overwritten\n", path);
     return TC_BAD_USAGE;
 }
 
@@ -90,9 +90,12 @@ static tc_status check_dual_radius(const tc_split_job *job) {
     }
     if (!isnan(model->dual_radius) || (without_gap == NULL && without_slater == NULL) || model->constraint_count == 0)
         return TC_OK;
-    tc_buffer_printf(job->messages, "%s: error: the cloud needs a public dual radius, and must not learn it from private "
-                     "objectives\n", model->source.path);
-    tc_buffer_printf(job->messages, "  either add a line 'dual radius R' to the file,\n  or give every agent the public lines "
+    tc_buffer_printf(job->messages,
+                     "%s: error: the cloud needs a public dual radius, and must not learn it from private "
+                     "objectives\n",
+                     model->source.path);
+    tc_buffer_printf(job->messages,
+                     "  either add a line 'dual radius R' to the file,\n  or give every agent the public lines "
                      "'gap F' and 'slater x = ...'");
     if (without_gap != NULL)
         tc_buffer_printf(job->messages, "; 'gap' is missing for '%s'%s", without_gap->name,
@@ -105,18 +108,18 @@ static tc_status check_dual_radius(const tc_split_job *job) {
 }
 
 static tc_status split(tc_split_job *job) {
-    for (const tc_statement *s = job->model->syntax->first; s != NULL; s = s->next) {
-        if (s->name != NULL && s->name->global != NULL)
-            s->name->global->mark = 0;
-    }
+    tc_uses_forget(job->model->syntax);
     if (job->model->role != TC_ROLE_WHOLE) {
-        tc_buffer_printf(job->messages, "%s: error: this file is one party's already; only a whole problem can be split\n",
+        tc_buffer_printf(job->messages,
+                         "%s: error: this file is one party's already; only a whole problem can be split\n",
                          job->model->source.path);
         return TC_BAD_PROBLEM;
     }
     tc_status status = check_dual_radius(job);
     if (status == TC_OK)
-        status = tc_split_check(job);
+        status = tc_split_check_cloud(job);
+    if (status == TC_OK)
+        status = tc_split_check_agents(job);
     if (status == TC_OK)
         status = make_directory(job, job->directory);
     if (status == TC_OK)
@@ -153,8 +156,8 @@ static tc_status tell(tc_buffer *messages, const tc_split_job *job, tc_status ou
 tc_status tc_split(tc_arena *arena, const tc_model *model, const char *directory, bool force, const tc_monitor *monitor,
                    tc_buffer *messages, size_t *files) {
     tc_buffer own = tc_buffer_new(arena, 1 << 22);
-    tc_split_job job = {.arena = arena, .model = model, .monitor = monitor, .messages = &own, .directory = directory,
-                        .force = force};
+    tc_split_job job = {
+        .arena = arena, .model = model, .monitor = monitor, .messages = &own, .directory = directory, .force = force};
     tc_status status = split_safely(&job);
     tc_status told = tell(messages, &job, status);
     *files = job.files;

@@ -35,7 +35,8 @@ static const char *file_name(tc_split_job *job, const tc_family *family, size_t 
     tc_buffer path = tc_buffer_new(job->arena, 1 << 16);
     tc_buffer_printf(&path, "%s/agents/", job->directory);
     for (const char *c = name; *c != '\0'; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';
+        bool plain =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';
         if (plain)
             tc_buffer_add(&path, c, 1);
         else
@@ -66,18 +67,40 @@ static tc_status check_uses(tc_split_job *job, const tc_uses *uses, const tc_fam
     double copied = 0;
     for (size_t i = 0; i < uses->param_count; i++)
         copied += (double)tc_value_count(&uses->params[i]->value) * (double)family->count;
-    if (uses->leak != NULL) {
-        tc_error(&diagnostics, uses->leak->span, "'%s' is private and holds a part for each member of '%s': split would show "
-                 "every member the parts of the others; put these numbers into columns of the family's data",
-                 uses->leaked->text, family->name);
-        return TC_BAD_PROBLEM;
+    if (uses->foreign.length > 0)
+        tc_error(&diagnostics, uses->foreign,
+                 "the file of '%s' knows no other agent; define what it needs as a parameter outside of the blocks",
+                 family->name);
+    if (uses->mixed.length > 0 && family->count > 1)
+        tc_error(&diagnostics, uses->mixed,
+                 "this selects by member among private numbers that stand in the block of '%s', and the block goes to "
+                 "every member; put the numbers into a column of the family's data, or into a public 'param'",
+                 family->name);
+    if (family->is_family && copied > MOST_COPIES)
+        tc_error(&diagnostics, family->span,
+                 "the parameters used by '%s' would be copied into %zu files; put what differs "
+                 "between members into columns of the family's data",
+                 family->name, family->count);
+    return diagnostics.errors > 0 ? TC_BAD_PROBLEM : TC_OK;
+}
+
+/* Parts of one parameter for several agents. */
+static tc_status check_picks(tc_split_job *job) {
+    tc_diagnostics diagnostics = {job->arena, &job->model->source, job->messages, 0};
+    for (const tc_statement *s = job->model->syntax->first; s != NULL; s = s->next) {
+        const tc_definition *param = s->kind == TC_STATEMENT_PARAM ? s->name->global : NULL;
+        if (param == NULL || param->picked.length == 0 || param->users < 2)
+            continue;
+        tc_error(&diagnostics, param->picked,
+                 "this takes a part out of the private '%s', which %zu agents use: each would be shown all of it; "
+                 "move each agent's part into its own block, or into a column of its family's data",
+                 param->name->text, param->users);
+        tc_note(&diagnostics, s->name_span,
+                "used whole, a private parameter is a secret that the agents share; its length alone may be given to "
+                "all by 'param n = length(%s)'",
+                param->name->text);
     }
-    if (family->is_family && copied > MOST_COPIES) {
-        tc_error(&diagnostics, family->span, "the parameters used by '%s' would be copied into %zu files; put what differs "
-                 "between members into columns of the family's data", family->name, family->count);
-        return TC_BAD_PROBLEM;
-    }
-    return TC_OK;
+    return diagnostics.errors > 0 ? TC_BAD_PROBLEM : TC_OK;
 }
 
 static const tc_statement *find_schedule(const tc_model *model) {
@@ -133,20 +156,26 @@ static tc_status split_family(tc_split_job *job, const tc_statement *statement) 
         status = write_agent(job, &uses, family, k, texts[0], texts[1], texts[2]);
         if (status == TC_OK)
             tc_arena_rewind(job->arena, mark);
-        tc_progress(job->monitor, "writing agents", (double)(family->first_agent + k + 1) / (double)job->model->agent_count);
+        tc_progress(job->monitor, "writing agents",
+                    (double)(family->first_agent + k + 1) / (double)job->model->agent_count);
     }
     return status;
 }
 
-tc_status tc_split_check(tc_split_job *job) {
+tc_status tc_split_check_agents(tc_split_job *job) {
     tc_status status = TC_OK;
-    for (const tc_statement *s = job->model->syntax->first; s != NULL && status == TC_OK; s = s->next) {
+    for (const tc_statement *s = job->model->syntax->first; s != NULL; s = s->next) {
         if (s->kind != TC_STATEMENT_AGENTS)
             continue;
+        const tc_family *family = &job->model->families[s->name->global->block->number];
         tc_uses uses = uses_of(job, s);
-        status = check_uses(job, &uses, &job->model->families[s->name->global->block->number]);
+        for (size_t i = 0; i < uses.param_count; i++)
+            uses.params[i]->users += family->count;
+        tc_status found = check_uses(job, &uses, family);
+        status = status != TC_OK ? status : found;
     }
-    return status;
+    tc_status found = check_picks(job);
+    return status != TC_OK ? status : found;
 }
 
 tc_status tc_split_agents(tc_split_job *job) {

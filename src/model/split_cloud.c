@@ -146,13 +146,25 @@ static void find_uses(const tc_model *model, tc_uses *uses) {
         if (s->kind != TC_STATEMENT_AGENTS)
             continue;
         uses->family = s->name->global;
-        const tc_definition *data = uses->family->block->data;
-        uses->columns = TC_NEW(uses->arena, bool, data != NULL ? data->table->column_count : 0);
         for (const tc_statement *line = s->block; line != NULL; line = line->next) {
             if (is_public_line(line))
                 tc_uses_add(uses, line);
         }
     }
+}
+
+/* Labels keep private values out of public lines, but the length of one is public. */
+tc_status tc_split_check_cloud(tc_split_job *job) {
+    tc_uses uses = {.arena = job->arena, .mark = ++job->mark};
+    tc_diagnostics diagnostics = {job->arena, &job->model->source, job->messages, 0};
+    find_uses(job->model, &uses);
+    if (uses.hidden.length == 0)
+        return TC_OK;
+    tc_error(&diagnostics, uses.hidden,
+             "the cloud's file cannot ask for the length of '%s', which is private; name the length by a public "
+             "'param' of its own",
+             uses.hidden_name->text);
+    return TC_BAD_PROBLEM;
 }
 
 tc_status tc_split_cloud(tc_split_job *job) {
@@ -162,10 +174,8 @@ tc_status tc_split_cloud(tc_split_job *job) {
     tc_status status = TC_OK;
     find_uses(job->model, &uses);
     tc_buffer_puts(&out, "role cloud\n");
-    for (size_t i = 0; i < uses.param_count && status == TC_OK; i++) {
-        if (uses.params[i]->value.secret == NULL)
-            status = write_param(job, &out, uses.params[i]);
-    }
+    for (size_t i = 0; i < uses.param_count && status == TC_OK; i++)
+        status = write_param(job, &out, uses.params[i]);
     for (const tc_statement *s = syntax->first; s != NULL && status == TC_OK; s = s->next) {
         if (s->kind == TC_STATEMENT_DATA)
             status = write_data(job, &out, s);

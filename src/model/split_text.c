@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "model/split_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 bool tc_is_identifier(const char *text) {

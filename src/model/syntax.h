@@ -66,9 +66,9 @@ typedef struct tc_word {
 
 typedef struct tc_setting { /* one line of a privacy, schedule or declare block */
     tc_word key;
-    tc_word word;     /* a word given as value; name NULL for none */
-    tc_tree *value;   /* NULL for none */
-    tc_tree *decay;   /* c in `0.1 k^-c` */
+    tc_word word;   /* a word given as value; name NULL for none */
+    tc_tree *value; /* NULL for none */
+    tc_tree *decay; /* c in `0.1 k^-c` */
     tc_span span;
 } tc_setting;
 
@@ -95,24 +95,24 @@ typedef struct tc_statement {
     tc_span span;    /* all of it */
     tc_span keyword; /* its first word */
     bool is_private;
-    bool is_family;    /* agents, not agent */
-    tc_name *name;     /* what it defines or speaks of; NULL for none */
+    bool is_family; /* agents, not agent */
+    tc_name *name;  /* what it defines or speaks of; NULL for none */
     tc_span name_span;
-    tc_tree *value;    /* right of `=`, an objective, a gap, the left side of a relation */
-    tc_tree *other;    /* the right side of a relation */
+    tc_tree *value; /* right of `=`, an objective, a gap, the left side of a relation */
+    tc_tree *other; /* the right side of a relation */
     tc_relation relation;
-    tc_tree *length;          /* state: p[length]; start: constraint[length] */
-    tc_tree *lower, *upper;   /* state and `in [lower, upper]` */
-    tc_word shape;            /* `in shape(arguments)` */
+    tc_tree *length;        /* state: p[length]; start: constraint[length] */
+    tc_tree *lower, *upper; /* state and `in [lower, upper]` */
+    tc_word shape;          /* `in shape(arguments)` */
     tc_tree **arguments;
     size_t argument_count;
     const char *path; /* csv */
     tc_span path_span;
     tc_binder *binders; /* constraint indices, the members of a family without data */
     size_t binder_count;
-    tc_word over;     /* agents: the data */
-    tc_word index;    /* agents home[index] */
-    tc_word *words;   /* data: public columns; declare: agents */
+    tc_word over;   /* agents: the data */
+    tc_word index;  /* agents home[index] */
+    tc_word *words; /* data: public columns; declare: agents */
     size_t word_count;
     tc_setting *settings;
     size_t setting_count;

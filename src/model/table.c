@@ -24,7 +24,8 @@ static bool is_identifier(const char *text, size_t length) {
     return length > 0;
 }
 
-/* ---- a set of texts, by open addressing --------------------------------------------------------------------------- */
+/* ---- a set of texts, by open addressing ---------------------------------------------------------------------------
+ */
 
 typedef struct text_set {
     const char *const *texts;
@@ -67,8 +68,8 @@ static bool read_header(tc_csv *csv, header *head) {
                          length == 0 ? "a column needs a name"
                          : memchr(text, ';', length) != NULL
                              ? "columns are separated by commas, not semicolons"
-                                     : "a column's name is made of letters, digits and underscores, and does not begin "
-                                       "with a digit (the first line of a data file names the columns)");
+                             : "a column's name is made of letters, digits and underscores, and does not begin "
+                               "with a digit (the first line of a data file names the columns)");
             return false;
         }
         if (head->count == MOST_COLUMNS) {
@@ -114,7 +115,9 @@ static const char *keep(tc_arena *arena, text_pool *pool, const char *text, size
 
 /* A name is shown in messages and becomes part of a file's name: printable, short, no quotes, no brackets. */
 static bool good_name(tc_csv *csv, const char *text, size_t length) {
-    const char *problem = length == 0 ? "an agent's name is missing" : length > LONGEST_NAME ? "this name is too long" : NULL;
+    const char *problem = length == 0             ? "an agent's name is missing"
+                          : length > LONGEST_NAME ? "this name is too long"
+                                                  : NULL;
     for (size_t i = 0; i < length && problem == NULL; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c < 0x20 || c == 0x7f || strchr("\"\\[]", c) != NULL)
@@ -224,8 +227,8 @@ static bool check_groups(tc_diagnostics *diagnostics, const tc_csv_source *sourc
 }
 
 /* Sorts physical columns into named ones: table->values is reordered so that a vector's components are neighbours. */
-static bool name_columns(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source,
-                         const header *head, tc_table *table) {
+static bool name_columns(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, const header *head,
+                         tc_table *table) {
     column_group *groups = TC_NEW(arena, column_group, head->count + 1);
     text_set set = new_set(arena, TC_NEW(arena, const char *, head->count + 1), head->count + 1);
     column_group **of_column = TC_NEW(arena, column_group *, head->count);

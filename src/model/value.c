@@ -2,7 +2,9 @@
 
 #include <math.h>
 
-tc_value tc_value_number(double number) { return (tc_value){.is_number = true, .rows = 1, .columns = 1, .number = number}; }
+tc_value tc_value_number(double number) {
+    return (tc_value){.is_number = true, .rows = 1, .columns = 1, .number = number};
+}
 tc_value tc_value_node(tc_expr node) { return (tc_value){.rows = 1, .columns = 1, .node = node}; }
 tc_value tc_value_broken(void) { return (tc_value){.broken = true, .is_number = true, .rows = 1, .columns = 1}; }
 
@@ -52,7 +54,9 @@ const char *tc_shape_text(tc_arena *arena, const tc_value *value) {
     return tc_arena_format(arena, "a %zu x %zu matrix", value->rows, value->columns);
 }
 
-static const tc_secret *either(const tc_value *a, const tc_value *b) { return a->secret != NULL ? a->secret : b->secret; }
+static const tc_secret *either(const tc_value *a, const tc_value *b) {
+    return a->secret != NULL ? a->secret : b->secret;
+}
 
 tc_value tc_value_checked(const tc_values *values, tc_value value, tc_span span) {
     for (size_t i = 0; value.is_number && !value.broken && i < tc_value_count(&value); i++) {
@@ -76,8 +80,9 @@ static tc_value shaped(const tc_value *like, bool is_number, const double *numbe
     return value;
 }
 
-tc_value tc_value_elementwise(const tc_values *values, const tc_value *a, const tc_value *b, tc_number_function *on_numbers,
-                              tc_node_function *on_nodes, tc_span span, const char *what) {
+tc_value tc_value_elementwise(const tc_values *values, const tc_value *a, const tc_value *b,
+                              tc_number_function *on_numbers, tc_node_function *on_nodes, tc_span span,
+                              const char *what) {
     if (a->broken || b->broken)
         return tc_value_broken();
     bool fits = a->rank == 0 || b->rank == 0 || (a->rank == b->rank && a->rows == b->rows && a->columns == b->columns);

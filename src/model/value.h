@@ -42,7 +42,9 @@ tc_value tc_value_broken(void);
 tc_value tc_value_numbers(const double *numbers, unsigned char rank, size_t rows, size_t columns);
 tc_value tc_value_nodes(const tc_expr *nodes, unsigned char rank, size_t rows, size_t columns);
 
-static inline size_t tc_value_count(const tc_value *value) { return value->rank == 0 ? 1 : value->rows * value->columns; }
+static inline size_t tc_value_count(const tc_value *value) {
+    return value->rank == 0 ? 1 : value->rows * value->columns;
+}
 static inline double tc_value_number_at(const tc_value *value, size_t i) {
     return value->rank == 0 ? value->number : value->numbers[i];
 }
@@ -57,8 +59,9 @@ const char *tc_shape_text(tc_arena *arena, const tc_value *value);
 typedef double tc_number_function(double a, double b);
 typedef tc_expr tc_node_function(tc_dag *dag, tc_expr a, tc_expr b);
 /* Element by element, a scalar with every element; what: the operator, for messages. */
-tc_value tc_value_elementwise(const tc_values *values, const tc_value *a, const tc_value *b, tc_number_function *on_numbers,
-                              tc_node_function *on_nodes, tc_span span, const char *what);
+tc_value tc_value_elementwise(const tc_values *values, const tc_value *a, const tc_value *b,
+                              tc_number_function *on_numbers, tc_node_function *on_nodes, tc_span span,
+                              const char *what);
 tc_value tc_value_product(const tc_values *values, const tc_value *a, const tc_value *b, tc_span span);
 tc_value tc_value_add(const tc_values *values, const tc_value *a, const tc_value *b, tc_span span);
 tc_value tc_value_subtract(const tc_values *values, const tc_value *a, const tc_value *b, tc_span span);

@@ -50,7 +50,8 @@ static void init_family(tc_arena *arena, tc_ensemble *ensemble, size_t f, sizes 
     enlarge(&need->states, family->dim);
     enlarge(&need->columns, family->column_count);
     size_t input = ensemble->model->sum_count, end = family->first_coord + family->count * family->dim;
-    while (input < ensemble->derivatives->input_count && ensemble->derivatives->inputs[input].index < family->first_coord)
+    while (input < ensemble->derivatives->input_count &&
+           ensemble->derivatives->inputs[input].index < family->first_coord)
         input++;
     own->first_input = input;
     while (input < ensemble->derivatives->input_count && ensemble->derivatives->inputs[input].index < end)
@@ -58,7 +59,16 @@ static void init_family(tc_arena *arena, tc_ensemble *ensemble, size_t f, sizes 
     own->last_input = input;
 }
 
-tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
+static void init_fast(tc_arena *arena, tc_ensemble *ensemble, const sizes *need) {
+    ensemble->fast_work = TC_NEW(arena, double, need->work + 1);
+    ensemble->fast_state_at = TC_NEW(arena, const double *, need->states);
+    ensemble->fast_output_at = TC_NEW(arena, double *, need->outputs);
+    double *outputs = TC_NEW(arena, double, need->outputs *TC_LANES);
+    for (size_t r = 0; r < need->outputs; r++)
+        ensemble->fast_output_at[r] = outputs + r * TC_LANES;
+}
+
+tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, bool is_fast) {
     tc_ensemble *ensemble = TC_NEW(arena, tc_ensemble, 1);
     sizes need = {0};
     ensemble->model = model;
@@ -80,8 +90,8 @@ tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_de
     if (derivatives->input_count > model->sum_count)
         ensemble->coords = TC_NEW(arena, tc_real, model->state_count);
     ensemble->work = TC_NEW(arena, tc_real, need.work);
-    ensemble->states = TC_NEW(arena, tc_real, need.states *TC_LANES);
-    ensemble->outputs = TC_NEW(arena, tc_real, need.outputs *TC_LANES);
+    ensemble->states = TC_NEW(arena, tc_real, need.states * TC_LANES);
+    ensemble->outputs = TC_NEW(arena, tc_real, need.outputs * TC_LANES);
     ensemble->state_at = TC_NEW(arena, const tc_real *, need.states);
     ensemble->data_at = TC_NEW(arena, const double *, need.columns);
     ensemble->output_at = TC_NEW(arena, tc_real *, need.outputs);
@@ -89,16 +99,34 @@ tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_de
         ensemble->state_at[c] = ensemble->states + c * TC_LANES;
     for (size_t r = 0; r < need.outputs; r++)
         ensemble->output_at[r] = ensemble->outputs + r * TC_LANES;
+    if (is_fast)
+        init_fast(arena, ensemble, &need);
     return ensemble;
+}
+
+/* In double, reading the states where they are. */
+static void evaluate_fast(tc_ensemble *ensemble, const tc_tape *tape, const tc_family *family, size_t first,
+                          size_t lanes, const double *x) {
+    for (size_t c = 0; c < family->dim; c++)
+        ensemble->fast_state_at[c] = x + tc_coord_of(family, first, c);
+    tc_inputs inputs = {.state = ensemble->fast_state_at, .data = ensemble->data_at};
+    tc_tape_eval(tape, &inputs, lanes, ensemble->fast_work, ensemble->fast_output_at);
+    for (size_t r = 0; r < tc_tape_root_count(tape); r++)
+        for (size_t lane = 0; lane < lanes; lane++)
+            ensemble->output_at[r][lane] = ensemble->fast_output_at[r][lane];
 }
 
 static void evaluate(tc_ensemble *ensemble, const tc_tape *tape, const tc_family *family, size_t first, size_t lanes,
                      const double *x) {
+    for (size_t d = 0; d < family->column_count; d++)
+        ensemble->data_at[d] = family->columns[d].values + first;
+    if (ensemble->fast_work != NULL) {
+        evaluate_fast(ensemble, tape, family, first, lanes, x);
+        return;
+    }
     for (size_t c = 0; c < family->dim; c++)
         for (size_t lane = 0; lane < lanes; lane++)
             ensemble->states[c * TC_LANES + lane] = x[tc_coord_of(family, first + lane, c)];
-    for (size_t d = 0; d < family->column_count; d++)
-        ensemble->data_at[d] = family->columns[d].values + first;
     tc_long_inputs inputs = {.state = ensemble->state_at, .data = ensemble->data_at};
     tc_tape_eval_long(tape, &inputs, lanes, ensemble->work, ensemble->output_at);
 }
@@ -162,8 +190,7 @@ void tc_ensemble_gradient(tc_ensemble *ensemble, size_t f, size_t first, size_t 
     }
     for (size_t i = 0; with_objective && i < d->objective_first_count; i++)
         for (size_t lane = 0; lane < lanes; lane++)
-            out[d->objective_first[i].column * TC_LANES + lane] +=
-                ensemble->output_at[d->body_first_count + i][lane];
+            out[d->objective_first[i].column * TC_LANES + lane] += ensemble->output_at[d->body_first_count + i][lane];
     for (size_t r = own->first_input; r < own->last_input; r++) {
         size_t offset = (size_t)ensemble->derivatives->inputs[r].index - family->first_coord;
         size_t member = offset % family->count;

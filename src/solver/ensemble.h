@@ -1,5 +1,6 @@
-/* f, g and their gradients at one point of the whole ensemble, in long double, members streamed in blocks: the memory
- * does not depend on the number of agents. Independent of the interior-point method, so it can judge its results. */
+/* f, g and their gradients at one point of the whole ensemble, members streamed in blocks: the memory does not depend
+ * on the number of agents. In long double; or, where speed counts more, agents in double and only sums in long double.
+ * Independent of the interior-point method, so it can judge its results. */
 #ifndef TC_SOLVER_ENSEMBLE_H
 #define TC_SOLVER_ENSEMBLE_H
 
@@ -19,9 +20,12 @@ typedef struct tc_ensemble {
     const tc_real **state_at;
     const double **data_at;
     tc_real **output_at;
+    double *fast_work; /* NULL: long double */
+    const double **fast_state_at;
+    double **fast_output_at;
 } tc_ensemble;
 
-tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
+tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, bool is_fast);
 
 /* objective and g at x (by coordinate). False where something is not finite. */
 bool tc_ensemble_values(tc_ensemble *ensemble, const double *x);

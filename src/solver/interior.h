@@ -18,11 +18,11 @@
 typedef struct tc_interior tc_interior;
 
 typedef struct tc_interior_options {
-    tc_real gap;          /* complementarity to reach, relative to the scale of the objective */
-    tc_real residual;     /* of the optimality conditions, relative */
+    tc_real gap;      /* complementarity to reach, relative to the scale of the objective */
+    tc_real residual; /* of the optimality conditions, relative */
     size_t iterations;
     const tc_monitor *monitor;
-    const char *what;     /* for progress; NULL: silent */
+    const char *what; /* for progress; NULL: silent */
 } tc_interior_options;
 
 typedef struct tc_interior_result {
@@ -31,8 +31,12 @@ typedef struct tc_interior_result {
     size_t iterations;
 } tc_interior_result;
 
-/* The whole problem; without constraints where coupled is false. regularization is relative: 1 would be as strong as
- * the objective itself. */
+/* Unknowns of the dense system that couples the agents: its cost grows with their cube. Problems where it is beyond
+ * TC_COUPLING_LIMIT are refused with TC_TOO_LARGE. */
+size_t tc_coupling_size(const tc_model *model, const tc_derivatives *derivatives);
+enum { TC_COUPLING_LIMIT = 8000 };
+
+/* The whole problem. regularization is relative: 1 would be as strong as the objective itself. */
 tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                tc_real regularization);
 /* Minimise t subject to g(x) <= t. */
@@ -45,9 +49,12 @@ void tc_interior_member(tc_interior *solver, size_t member);
 tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set);
 bool tc_interior_project(tc_interior *solver, const double *v, double *x);
 
-/* From the middle of the boxes; or, after a solve, on from where it ended, with its solution as center and the
- * regularisation multiplied by factor. */
+/* From the middle of the boxes. */
 tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options);
+/* After a solve, on from where it ended: where the multipliers have turned out small against the constraints' scale,
+ * with a regularisation of them that is stronger in proportion. Does nothing where they have not. */
+tc_interior_result tc_interior_strengthen(tc_interior *solver, const tc_interior_options *options);
+/* After a solve, on from where it ended, with its solution as center and the regularisation multiplied by factor. */
 tc_interior_result tc_interior_proximal(tc_interior *solver, const tc_interior_options *options, tc_real factor);
 
 /* Read the iterate: states by coordinate, multipliers in the problem's units. */

@@ -62,7 +62,8 @@ static void init_tapes(tc_interior *solver, tc_coupling *coupling) {
 static void init_coordinates(tc_interior *solver, tc_group *group) {
     const tc_coupling *coupling = solver->coupling;
     const tc_derivatives *d = coupling->derivatives;
-    size_t count = 0, first = group->family == NULL ? 0 : group->family->first_coord, size = group->count * group->states;
+    size_t count = 0, first = group->family == NULL ? 0 : group->family->first_coord,
+           size = group->count * group->states;
     for (size_t r = coupling->model->sum_count; group->family != NULL && r < d->input_count; r++)
         count += d->inputs[r].index >= first && d->inputs[r].index < first + size;
     if (group->family == NULL)
@@ -97,7 +98,13 @@ static void init_coordinates(tc_interior *solver, tc_group *group) {
 
 static tc_real *reals(tc_interior *solver, size_t count) { return TC_NEW(solver->arena, tc_real, count); }
 
+size_t tc_coupling_size(const tc_model *model, const tc_derivatives *derivatives) {
+    return model->constraint_count + (derivatives->outer_second_count > 0 ? derivatives->input_count : 0);
+}
+
 void tc_coupling_init(tc_interior *solver, const tc_model *model, const tc_derivatives *derivatives) {
+    if (tc_coupling_size(model, derivatives) > TC_COUPLING_LIMIT)
+        tc_raise(solver->arena, TC_TOO_LARGE);
     bool has_shift = solver->goal == TC_GOAL_MARGIN;
     tc_coupling *coupling = solver->coupling = TC_NEW(solver->arena, tc_coupling, 1);
     size_t m = model->constraint_count, q = derivatives->input_count + has_shift;
@@ -107,10 +114,9 @@ void tc_coupling_init(tc_interior *solver, const tc_model *model, const tc_deriv
     init_tapes(solver, coupling);
     for (size_t g = 0; g < solver->group_count; g++)
         init_coordinates(solver, &solver->groups[g]);
-    tc_real **by_constraint[] = {&coupling->row_scale, &coupling->weight,      &coupling->center,
-                                 &coupling->g,         &coupling->mu,          &coupling->slack,
-                                 &coupling->trial_mu,  &coupling->trial_slack, &coupling->residual,
-                                 &coupling->miss,      &coupling->right,       &coupling->step_mu,
+    tc_real **by_constraint[] = {&coupling->row_scale, &coupling->weight, &coupling->center,   &coupling->g,
+                                 &coupling->mu,        &coupling->slack,  &coupling->trial_mu, &coupling->trial_slack,
+                                 &coupling->residual,  &coupling->miss,   &coupling->right,    &coupling->step_mu,
                                  &coupling->step_slack};
     for (size_t a = 0; a < sizeof by_constraint / sizeof *by_constraint; a++)
         *by_constraint[a] = reals(solver, m);
@@ -171,16 +177,6 @@ bool tc_coupling_evaluate(tc_interior *solver) {
 void tc_coupling_begin(tc_coupling *coupling) {
     size_t size = coupling->is_curved ? coupling->q : coupling->m;
     memset(coupling->schur, 0, size * size * sizeof(tc_real));
-}
-
-void tc_coupling_add(tc_coupling *coupling, uint32_t row, uint32_t column, tc_real value) {
-    size_t size = coupling->is_curved ? coupling->q : coupling->m;
-    if (row < column) {
-        uint32_t other = row;
-        row = column;
-        column = other;
-    }
-    coupling->schur[row * size + column] += value;
 }
 
 static tc_real price_diagonal(const tc_coupling *coupling, size_t j) {

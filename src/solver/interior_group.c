@@ -31,7 +31,8 @@ static void init_tapes(tc_interior *solver, tc_group *group, const tc_dag *dag) 
     size_t bodies = group->is_coupled ? d->body_count : 0;
     size_t body_firsts = group->is_coupled ? d->body_first_count : 0;
     size_t body_seconds = group->is_coupled ? d->body_second_count : 0;
-    size_t most = larger(bodies, larger(tapes->objective_firsts + body_firsts, tapes->objective_seconds + body_seconds));
+    size_t most =
+        larger(bodies, larger(tapes->objective_firsts + body_firsts, tapes->objective_seconds + body_seconds));
     tc_expr *roots = TC_NEW(arena, tc_expr, most + 1);
     tapes->values = tape_of(arena, dag, d->bodies, bodies);
     size_t count = gather_firsts(roots, 0, d->objective_first, tapes->objective_firsts);
@@ -45,8 +46,8 @@ static void init_tapes(tc_interior *solver, tc_group *group, const tc_dag *dag) 
         if (all[t] != NULL)
             work = larger(work, tc_tape_work(all[t]));
     tapes->work = TC_NEW(arena, tc_real, work);
-    tapes->states = TC_NEW(arena, tc_real, group->states *TC_LANES);
-    tapes->outputs = TC_NEW(arena, tc_real, most *TC_LANES);
+    tapes->states = TC_NEW(arena, tc_real, group->states * TC_LANES);
+    tapes->outputs = TC_NEW(arena, tc_real, most * TC_LANES);
     tapes->state_at = TC_NEW(arena, const tc_real *, group->states);
     tapes->output_at = TC_NEW(arena, tc_real *, most);
     tapes->data_at = TC_NEW(arena, const double *, group->family->column_count);
@@ -54,7 +55,7 @@ static void init_tapes(tc_interior *solver, tc_group *group, const tc_dag *dag) 
         tapes->state_at[c] = tapes->states + c * TC_LANES;
     for (size_t r = 0; r < most; r++)
         tapes->output_at[r] = tapes->outputs + r * TC_LANES;
-    group->gradients = TC_NEW(arena, tc_real, group->count *body_firsts);
+    group->gradients = TC_NEW(arena, tc_real, group->count * body_firsts);
 }
 
 static tc_iterate new_iterate(tc_arena *arena, size_t variables, size_t rows) {
@@ -71,6 +72,7 @@ static void init_blocks(tc_interior *solver, tc_group *group) {
     tc_arena *arena = solver->arena;
     size_t variables = group->count * group->dim, rows = group->count * group->rows;
     group->row_count = TC_NEW(arena, size_t, group->count);
+    group->is_diagonal = TC_NEW(arena, bool, group->count);
     group->is_equality = TC_NEW(arena, bool, rows);
     group->row_scale = TC_NEW(arena, double, rows);
     group->lower = TC_NEW(arena, tc_real, variables);
@@ -86,11 +88,11 @@ static void init_blocks(tc_interior *solver, tc_group *group) {
     group->miss_row = TC_NEW(arena, tc_real, rows);
     group->right_x = TC_NEW(arena, tc_real, variables);
     group->right_y = TC_NEW(arena, tc_real, rows);
-    group->hessian = TC_NEW(arena, tc_real, variables *group->dim);
+    group->hessian = TC_NEW(arena, tc_real, variables * group->dim);
     group->hessian_diagonal = TC_NEW(arena, tc_real, variables);
-    group->row_gradients = TC_NEW(arena, tc_real, rows *group->dim);
-    group->row_solved = TC_NEW(arena, tc_real, rows *group->dim);
-    group->row_factor = TC_NEW(arena, tc_real, rows *group->rows);
+    group->row_gradients = TC_NEW(arena, tc_real, rows * group->dim);
+    group->row_solved = TC_NEW(arena, tc_real, rows * group->dim);
+    group->row_factor = TC_NEW(arena, tc_real, rows * group->rows);
 }
 
 void tc_group_init(tc_interior *solver, tc_group *group, const tc_family *family, size_t count, const tc_dag *dag,

@@ -36,7 +36,7 @@ static bool advance(tc_interior *solver, tc_real longest) {
     for (int shorter = 0; shorter < 40; shorter++, length /= 2) {
         tc_move(solver, length);
         bool defined = tc_evaluate(solver);
-        if (defined && (solver->residual <= fmaxl(1.5L * residual, 10 * gap) || shorter >= 20)) {
+        if (defined && (solver->residual <= fmaxl(5 * residual, 10 * gap) || shorter >= 20)) {
             tc_accept(solver);
             return true;
         }
@@ -88,6 +88,19 @@ static tc_interior_result iterate(tc_interior *solver, const tc_interior_options
 tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options) {
     if (!tc_start(solver))
         return (tc_interior_result){.gap = INFINITY, .residual = INFINITY};
+    return iterate(solver, options);
+}
+
+tc_interior_result tc_interior_strengthen(tc_interior *solver, const tc_interior_options *options) {
+    tc_coupling *coupling = solver->coupling;
+    tc_real largest = 0;
+    for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
+        largest = fmaxl(largest, coupling->mu[j]);
+    if (largest > 1e-6L && largest < 0.1L) /* below, they are what the regularisation of x makes of zero */
+        for (size_t j = 0; j < coupling->m; j++)
+            coupling->weight[j] /= largest;
+    tc_move(solver, 0);
+    (void)tc_evaluate(solver);
     return iterate(solver, options);
 }
 

@@ -34,20 +34,21 @@ typedef struct tc_group {
     bool is_coupled;
     tc_set *set;
     tc_group_tapes tapes;
-    size_t *row_count;              /* by member: rows in use */
-    bool *is_equality;              /* by row */
-    double *row_scale;              /* by row */
-    tc_real *lower, *width;         /* by variable */
-    tc_real *center;                /* by variable: of the regularisation */
+    size_t *row_count;      /* by member: rows in use */
+    bool *is_diagonal;      /* by member: the Hessian is diagonal, and so is its factor */
+    bool *is_equality;      /* by row */
+    double *row_scale;      /* by row */
+    tc_real *lower, *width; /* by variable */
+    tc_real *center;        /* by variable: of the regularisation */
     tc_iterate at, trial, step;
     tc_real *dual_residual, *row_residual;
     tc_real *miss_below, *miss_above, *miss_row; /* what complementarity misses, to be corrected by the step */
-    tc_real *right_x, *right_y;     /* right-hand sides of the Newton system */
-    tc_real *gradients;             /* of the bodies: body_first_count by member */
-    tc_real *hessian;               /* dim * dim by member: Cholesky factor below, the matrix itself above ... */
-    tc_real *hessian_diagonal;      /* ... and its diagonal */
+    tc_real *right_x, *right_y;                  /* right-hand sides of the Newton system */
+    tc_real *gradients;                          /* of the bodies: body_first_count by member */
+    tc_real *hessian;          /* dim * dim by member: Cholesky factor below, the matrix itself above ... */
+    tc_real *hessian_diagonal; /* ... and its diagonal */
     tc_real *row_gradients, *row_solved, *row_factor; /* E, L^-1 E' (by row), factor of E H^-1 E' + D */
-    size_t *coord_start;            /* by member, where outer inputs are single coordinates; NULL else */
+    size_t *coord_start; /* by member, where outer inputs are single coordinates; NULL else */
     uint32_t *coord_input, *coord_component;
 } tc_group;
 
@@ -55,15 +56,15 @@ typedef struct tc_group {
 typedef struct tc_coupling {
     const tc_model *model;
     const tc_derivatives *derivatives;
-    size_t m, q;              /* constraints, inputs (one more for t) */
-    bool is_curved;           /* second outer derivatives exist: the system is in (w, mu), else in mu alone */
+    size_t m, q;    /* constraints, inputs (one more for t) */
+    bool is_curved; /* second outer derivatives exist: the system is in (w, mu), else in mu alone */
     tc_tape *values, *firsts, *seconds;
     tc_real *work, *coords, *outputs;
     tc_real **output_at;
-    tc_real *inputs;          /* u */
-    tc_real *first;           /* values of derivatives->outer_first, scaled; then -row_scale for t */
+    tc_real *inputs; /* u */
+    tc_real *first;  /* values of derivatives->outer_first, scaled; then -row_scale for t */
     tc_real *second;
-    uint32_t *column_start;   /* outer_first by input: places in `first` */
+    uint32_t *column_start; /* outer_first by input: places in `first` */
     uint32_t *column_entry;
     uint32_t *entry_row, *entry_column;
     size_t entry_count;
@@ -85,33 +86,34 @@ struct tc_interior {
     tc_goal goal;
     tc_group *groups;
     size_t group_count;
-    tc_coupling *coupling;    /* NULL: none */
-    tc_real objective_scale;  /* f is multiplied by it */
-    tc_real weight;           /* of |x - center|^2 / 2, scaled */
+    tc_coupling *coupling;   /* NULL: none */
+    tc_real objective_scale; /* f is multiplied by it */
+    tc_real weight;          /* of |x - center|^2 / 2, scaled */
     tc_real regularization;
-    bool is_least_norm;       /* the regularisation is centred at zero; else in the middle of the boxes */
+    bool is_least_norm; /* the regularisation is centred at zero; else in the middle of the boxes */
     tc_real shift_reach, shift_weight, shift_bound; /* of the variable t: its unit, curvature lent to it, its limit */
-    tc_real lift_weight;      /* curvature lent to lifting variables, which have none */
-    const double *target;     /* TC_GOAL_NEAREST */
-    tc_real length;           /* a typical width of a variable */
-    tc_real steepest;         /* the largest |dual residual| times width at the last evaluation */
-    tc_real residual, gap;    /* at the last evaluation */
+    tc_real lift_weight;                            /* curvature lent to lifting variables, which have none */
+    const double *target;                           /* TC_GOAL_NEAREST */
+    tc_real length;                                 /* a typical width of a variable */
+    tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
+    tc_real residual, gap;                          /* at the last evaluation */
     size_t pairs;
     /* scratch of one block */
     tc_real *block_x, *block_y;
-    tc_real *couple, *couple_rows; /* vectors that couple one block, by slot; the same seen by its rows */
-    uint32_t *couple_name;         /* constraint or input, by slot */
-    uint32_t *couple_slot;         /* and back; UINT32_MAX: none */
+    tc_real *couple, *couple_rows;     /* vectors that couple one block, by slot; the same seen by its rows */
+    uint32_t *couple_name;             /* constraint or input, by slot */
+    uint32_t *couple_slot;             /* and back; UINT32_MAX: none */
+    size_t *couple_first, *couple_end; /* where the entries of a vector are that are not zero, by slot */
     size_t couple_count;
 };
 
 /* interior_group.c */
-void tc_group_init(tc_interior *solver, tc_group *group, const tc_family *family, size_t count,
-                   const tc_dag *dag, const tc_family_derivatives *derivatives, bool is_coupled);
+void tc_group_init(tc_interior *solver, tc_group *group, const tc_family *family, size_t count, const tc_dag *dag,
+                   const tc_family_derivatives *derivatives, bool is_coupled);
 void tc_group_init_shift(tc_interior *solver, tc_group *group);
 /* The trial x at a fraction of the boxes, all multipliers zero. */
 void tc_group_place(tc_interior *solver, tc_group *group, tc_real where);
-void tc_group_load(const tc_group *group, size_t member);                 /* its set */
+void tc_group_load(const tc_group *group, size_t member); /* its set */
 
 /* interior_rows.c: the parts of the loaded set as rows h(x) <= 0 or == 0. Returns how many. */
 size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower, tc_real *lift_upper);
@@ -128,7 +130,7 @@ void tc_adopt_slack(tc_real *slack, tc_real value, tc_real unit);
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes);
 
 /* interior_block.c */
-void tc_block_factor(tc_interior *solver, tc_group *group, size_t member);
+void tc_block_factor(tc_group *group, size_t member);
 /* [H E'; E -D] (x, y) = (x, y) */
 void tc_block_solve(const tc_group *group, size_t member, tc_real *x, tc_real *y);
 void tc_block_couple(tc_interior *solver, const tc_group *group, size_t member);
@@ -140,7 +142,6 @@ void tc_block_from_inputs(const tc_group *group, size_t member, const tc_real *p
 void tc_coupling_init(tc_interior *solver, const tc_model *model, const tc_derivatives *derivatives);
 bool tc_coupling_evaluate(tc_interior *solver); /* g, A, C and prices at the trial inputs and multipliers */
 void tc_coupling_begin(tc_coupling *coupling);
-void tc_coupling_add(tc_coupling *coupling, uint32_t row, uint32_t column, tc_real value);
 void tc_coupling_factor(tc_coupling *coupling);
 /* With w0 in moved and b_g in right: adds to step_mu, and leaves v in response. */
 void tc_coupling_solve(tc_coupling *coupling);

@@ -30,8 +30,10 @@ static void new_scratch(tc_interior *solver) {
     if (!solver->coupling->is_curved)
         local = solver->coupling->m;
     names = solver->coupling->q > solver->coupling->m ? solver->coupling->q : solver->coupling->m;
-    solver->couple = TC_NEW(solver->arena, tc_real, local *dim);
-    solver->couple_rows = TC_NEW(solver->arena, tc_real, local *rows);
+    solver->couple = TC_NEW(solver->arena, tc_real, local * dim);
+    solver->couple_rows = TC_NEW(solver->arena, tc_real, local * rows);
+    solver->couple_first = TC_NEW(solver->arena, size_t, local);
+    solver->couple_end = TC_NEW(solver->arena, size_t, local);
     solver->couple_name = TC_NEW(solver->arena, uint32_t, local);
     solver->couple_slot = TC_NEW(solver->arena, uint32_t, names);
     memset(solver->couple_slot, 0xff, names * sizeof(uint32_t));

@@ -4,9 +4,7 @@
 
 #include <math.h>
 
-static size_t rows_of_part(const tc_set_part *part) {
-    return part->kind == TC_SET_BALL1 ? 2 * part->count + 1 : 1;
-}
+static size_t rows_of_part(const tc_set_part *part) { return part->kind == TC_SET_BALL1 ? 2 * part->count + 1 : 1; }
 
 static tc_real scale_of_part(const tc_set_part *part) {
     tc_real size = 0;

@@ -13,7 +13,7 @@ void tc_factor(tc_interior *solver) {
             size_t lanes = group->count - first < TC_LANES ? group->count - first : TC_LANES;
             tc_evaluate_hessians(solver, group, first, lanes);
             for (size_t k = first; k < first + lanes; k++) {
-                tc_block_factor(solver, group, k);
+                tc_block_factor(group, k);
                 if (group->is_coupled)
                     tc_block_couple(solver, group, k);
             }
@@ -38,17 +38,18 @@ static void set_misses(tc_interior *solver, tc_aim aim, tc_real target) {
     }
     tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        coupling->miss[j] = coupling->slack[j] * coupling->mu[j] - target +
-                            order * coupling->step_slack[j] * coupling->step_mu[j];
+        coupling->miss[j] =
+            coupling->slack[j] * coupling->mu[j] - target + order * coupling->step_slack[j] * coupling->step_mu[j];
 }
 
 static void right_of_member(const tc_group *group, size_t k) {
     size_t dim = group->dim;
     for (size_t c = 0; c < dim; c++) {
         size_t v = k * dim + c;
-        group->right_x[v] = group->width[v] == 0 ? 0
-                                                 : -group->dual_residual[v] - group->miss_below[v] / group->at.below[v] +
-                                                       group->miss_above[v] / group->at.above[v];
+        group->right_x[v] = group->width[v] == 0
+                                ? 0
+                                : -group->dual_residual[v] - group->miss_below[v] / group->at.below[v] +
+                                      group->miss_above[v] / group->at.above[v];
     }
     for (size_t r = k * group->rows; r < k * group->rows + group->row_count[k]; r++) {
         group->right_y[r] = -group->row_residual[r];
@@ -172,9 +173,8 @@ static void complete_step(tc_interior *solver) {
         }
         for (size_t k = 0; k < group->count; k++)
             for (size_t r = k * group->rows; r < k * group->rows + group->row_count[k]; r++)
-                step->slack[r] = group->is_equality[r]
-                                     ? 0
-                                     : (-group->miss_row[r] - at->slack[r] * step->y[r]) / at->y[r];
+                step->slack[r] =
+                    group->is_equality[r] ? 0 : (-group->miss_row[r] - at->slack[r] * step->y[r]) / at->y[r];
     }
     tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
@@ -244,8 +244,8 @@ tc_real tc_gap_after(const tc_interior *solver, tc_real length) {
     }
     const tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        sum += (coupling->slack[j] + length * coupling->step_slack[j]) *
-               (coupling->mu[j] + length * coupling->step_mu[j]);
+        sum +=
+            (coupling->slack[j] + length * coupling->step_slack[j]) * (coupling->mu[j] + length * coupling->step_mu[j]);
     return solver->pairs > 0 ? sum / (tc_real)solver->pairs : 0;
 }
 
@@ -262,6 +262,8 @@ static void move_variable(tc_group *group, size_t v, tc_real length) {
         below = width - above;
         trial->x[v] = group->lower[v] + below;
     }
+    if (group->family == NULL) /* t: its bounds are far away and mean nothing */
+        trial->x[v] = at->x[v] + length * step->x[v];
     trial->below[v] = below;
     trial->above[v] = above;
     trial->z_below[v] = at->z_below[v] + length * step->z_below[v];

@@ -5,18 +5,6 @@
 
 static const tc_real HUGE_PIVOT = 1e150L;
 
-tc_real tc_dot(size_t count, const tc_real *a, const tc_real *b) {
-    tc_real sum = 0, other = 0;
-    size_t i = 0;
-    for (; i + 1 < count; i += 2) {
-        sum += a[i] * b[i];
-        other += a[i + 1] * b[i + 1];
-    }
-    if (i < count)
-        sum += a[i] * b[i];
-    return sum + other;
-}
-
 size_t tc_cholesky(size_t n, tc_real *a) {
     size_t replaced = 0;
     for (size_t i = 0; i < n; i++) {

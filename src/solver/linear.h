@@ -7,7 +7,17 @@
 
 typedef long double tc_real;
 
-tc_real tc_dot(size_t count, const tc_real *a, const tc_real *b);
+static inline tc_real tc_dot(size_t count, const tc_real *a, const tc_real *b) {
+    tc_real sum = 0, other = 0;
+    size_t i = 0;
+    for (; i + 1 < count; i += 2) {
+        sum += a[i] * b[i];
+        other += a[i + 1] * b[i + 1];
+    }
+    if (i < count)
+        sum += a[i] * b[i];
+    return sum + other;
+}
 
 /* a = L L' in the lower triangle (the upper one is left alone). A pivot that is not positive beyond rounding is
  * replaced by a huge one, which holds that component at zero: right for rows that repeat others, and for directions

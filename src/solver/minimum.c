@@ -53,7 +53,7 @@ static lanes_of *new_lanes(tc_arena *arena, const tc_model *model, const tc_deri
     l->output_at = TC_NEW(arena, double *, roots);
     for (size_t r = 0; r < roots; r++)
         l->output_at[r] = l->outputs + r * TC_LANES;
-    l->matrix = TC_NEW(arena, tc_real, dim *dim);
+    l->matrix = TC_NEW(arena, tc_real, dim * dim);
     l->vector = TC_NEW(arena, tc_real, dim);
     l->free_component = TC_NEW(arena, size_t, dim);
     l->set = tc_set_new(arena, family);

@@ -230,7 +230,7 @@ tc_set_work *tc_set_work_new(tc_arena *arena, tc_set *set) {
             largest_ellipsoid = family->pieces[p].count;
     }
     if (largest_ellipsoid > 0)
-        work->reals = TC_NEW(arena, tc_real, largest_ellipsoid *(largest_ellipsoid + 3));
+        work->reals = TC_NEW(arena, tc_real, largest_ellipsoid * (largest_ellipsoid + 3));
     if (parts > 0)
         work->point = TC_NEW(arena, double, set->dim);
     if (parts > 1 || largest_ellipsoid > 0)

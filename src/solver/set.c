@@ -37,7 +37,7 @@ tc_set *tc_set_new(tc_arena *arena, const tc_family *family) {
         if (piece->kind != TC_SET_BOX)
             set->centers[p] = TC_NEW(arena, double, piece->count);
         if (piece->kind == TC_SET_ELLIPSOID)
-            set->matrices[p] = TC_NEW(arena, double, piece->count *piece->count);
+            set->matrices[p] = TC_NEW(arena, double, piece->count * piece->count);
     }
     set->work = tc_set_work_new(arena, set);
     return set;
@@ -160,6 +160,18 @@ static void check_bounds(tc_set *set) {
     }
 }
 
+/* A part that no point of the box meets: the conflict is with whoever gave the bounds. */
+static void declare_missed(tc_set *set, const tc_set_part *part) {
+    size_t other = TC_NO_PIECE;
+    for (size_t c = part->first; c < part->first + part->count; c++) {
+        const size_t givers[] = {set->lower_piece[c], set->upper_piece[c]};
+        for (size_t g = 0; g < 2; g++)
+            if (givers[g] != part->piece && other == TC_NO_PIECE)
+                other = givers[g];
+    }
+    declare_empty(set, part->piece, other, SIZE_MAX);
+}
+
 static void fix_component(tc_set *set, size_t c, double value, size_t piece) {
     raise_lower(set, c, value, piece);
     drop_upper(set, c, value, piece);
@@ -180,7 +192,7 @@ static effect simplify_linear(tc_set *set, const tc_set_part *part) {
     double rounding = 2 * DBL_EPSILON * (double)(part->count + 2) * size;
     bool equality = part->kind == TC_SET_HYPERPLANE;
     if (least > part->radius + rounding || (equality && most < part->radius - rounding)) {
-        declare_empty(set, part->piece, TC_NO_PIECE, SIZE_MAX);
+        declare_missed(set, part);
         return KEPT;
     }
     bool at_least = least >= part->radius - rounding, at_most = equality && most <= part->radius + rounding;
@@ -212,7 +224,7 @@ static effect simplify_ball(tc_set *set, const tc_set_part *part) {
     }
     double rounding = 4 * DBL_EPSILON * (double)(part->count + 2) * (nearest + part->radius);
     if (nearest > part->radius + rounding) {
-        declare_empty(set, part->piece, TC_NO_PIECE, SIZE_MAX);
+        declare_missed(set, part);
         return KEPT;
     }
     if (nearest >= part->radius - rounding && squared) {

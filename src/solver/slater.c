@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { EXACT_COUPLING = 600 }; /* a larger system takes longer than a person likes to wait */
+
 typedef struct search {
     const tc_model *model;
     const tc_derivatives *derivatives;
@@ -50,7 +52,7 @@ static bool place(search *s, candidate which) {
                 found = tc_set_examine(set, s->moved, &conflict);
             } else {
                 for (size_t c = 0; c < family->dim; c++)
-                    s->member[c] = which == NEAR_ZERO      ? 0
+                    s->member[c] = which == NEAR_ZERO   ? 0
                                    : family->has_slater ? tc_coef_at(family->slater[c], k)
                                                         : set->lower[c] + (set->upper[c] - set->lower[c]) / 2;
                 (void)tc_project(set, s->member, s->moved);
@@ -77,11 +79,11 @@ static void smooth_weights(search *s, double temperature) {
         s->mu[j] = (double)(expl((s->ensemble->g[j] - most) / (tc_real)temperature) / sum);
 }
 
-/* trial = projection of (best - length * gradient), the gradient taken at the best point; returns the largest entry of
- * the gradient. */
+/* trial = projection of (best - length * gradient), the gradient taken at the best point; returns the gradient's
+ * squared norm. */
 static double step_from_best(search *s, double length) {
     const double *best = s->result->point;
-    double steepest = 0;
+    double squares = 0;
     for (size_t f = 0; f < s->model->family_count; f++) {
         const tc_family *family = &s->model->families[f];
         for (size_t first = 0; first < family->count; first += TC_LANES) {
@@ -90,7 +92,7 @@ static double step_from_best(search *s, double length) {
             for (size_t k = first; k < first + lanes; k++) {
                 for (size_t c = 0; c < family->dim; c++) {
                     double slope = (double)s->gradient[c * TC_LANES + k - first];
-                    steepest = fmax(steepest, fabs(slope));
+                    squares += slope * slope;
                     s->member[c] = best[tc_coord_of(family, k, c)] - length * slope;
                 }
                 tc_set_load(s->sets[f], k);
@@ -100,30 +102,32 @@ static double step_from_best(search *s, double length) {
             }
         }
     }
-    return steepest;
+    return squares;
 }
 
 /* Projected gradient steps on the smoothed maximum, until a positive margin hardly grows any more. */
 static void descend(search *s, int steps) {
     double length = 0, spread = fabs(s->result->margin) + 1e-6;
     int idle = 0;
+    bool current = false; /* the ensemble's values are those of the best point */
     for (int step = 0; step < steps && !tc_interrupted(s->monitor); step++) {
         tc_progress(s->monitor, "searching a Slater point", (double)step / steps);
-        if (!tc_ensemble_values(s->ensemble, s->result->point))
+        if (!current && !tc_ensemble_values(s->ensemble, s->result->point))
             return;
         smooth_weights(s, spread / (1 + step));
         tc_ensemble_prices(s->ensemble, s->mu);
         if (length == 0) {
-            double steepest = step_from_best(s, 0);
-            if (!(steepest > 0))
+            double squares = step_from_best(s, 0);
+            if (!(squares > 0))
                 return;
-            length = spread / (steepest * steepest);
+            length = 2 * spread / squares; /* to first order, twice the way to zero */
         }
         double before = s->result->margin;
         (void)step_from_best(s, length);
-        length = consider(s) ? 2 * length : length / 4;
-        idle = s->result->margin < 1.05 * before ? idle + 1 : 0;
-        if (s->result->margin > 0 && idle >= 3)
+        current = consider(s);
+        length = current ? 4 * length : length / 4;
+        idle = s->result->margin < 1.1 * before ? idle + 1 : 0;
+        if (s->result->margin > 0 && idle >= 2)
             return;
     }
 }
@@ -131,8 +135,11 @@ static void descend(search *s, int steps) {
 /* Minimises t subject to g <= t exactly. */
 static void find_largest(search *s, tc_arena *arena) {
     tc_interior *solver = tc_interior_margin(arena, s->model, s->derivatives);
-    tc_interior_options options = {
-        .gap = 1e-14L, .residual = 1e-12L, .iterations = 200, .monitor = s->monitor, .what = "searching a Slater point"};
+    tc_interior_options options = {.gap = 1e-14L,
+                                   .residual = 1e-12L,
+                                   .iterations = 200,
+                                   .monitor = s->monitor,
+                                   .what = "searching a Slater point"};
     tc_interior_result found = tc_interior_solve(solver, &options);
     tc_interior_states(solver, s->trial);
     for (size_t f = 0; f < s->model->family_count; f++) {
@@ -171,11 +178,12 @@ static void run(search *s, tc_arena *arena, size_t exact_limit) {
     if (s->model->constraint_count > 0) {
         if (place(s, NEAR_ZERO))
             (void)consider(s);
-        bool exact = s->model->state_count <= exact_limit;
+        bool exact =
+            s->model->state_count <= exact_limit && tc_coupling_size(s->model, s->derivatives) <= EXACT_COUPLING;
         if (exact)
             find_largest(s, arena);
         if (!exact || !s->result->is_largest)
-            descend(s, 40);
+            descend(s, s->result->margin > 0 ? 8 : 40);
         (void)tc_ensemble_values(s->ensemble, s->result->point);
     }
     if (tc_interrupted(s->monitor))
@@ -194,7 +202,7 @@ tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_der
     tc_mark mark = tc_arena_mark(arena);
     size_t dim = 1;
     search s = {.model = model, .derivatives = derivatives, .result = result, .monitor = monitor};
-    s.ensemble = tc_ensemble_new(arena, model, derivatives);
+    s.ensemble = tc_ensemble_new(arena, model, derivatives, true);
     s.sets = TC_NEW(arena, tc_set *, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
         s.sets[f] = tc_set_new(arena, &model->families[f]);
@@ -204,7 +212,7 @@ tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_der
     s.mu = TC_NEW(arena, double, model->constraint_count);
     s.member = TC_NEW(arena, double, dim);
     s.moved = TC_NEW(arena, double, dim);
-    s.gradient = TC_NEW(arena, tc_real, dim *TC_LANES);
+    s.gradient = TC_NEW(arena, tc_real, dim * TC_LANES);
     run(&s, arena, exact_limit);
     if (result->outcome == TC_SLATER_EMPTY_SET)
         result->point = NULL;

@@ -1,4 +1,5 @@
-/* A Slater point: xbar in X with g_j(xbar) < 0 for all j, with as large a margin min_j -g_j(xbar) as the search finds. */
+/* A Slater point: xbar in X with g_j(xbar) < 0 for all j, with as large a margin min_j -g_j(xbar) as the search finds.
+ */
 #ifndef TC_SOLVER_SLATER_H
 #define TC_SOLVER_SLATER_H
 
@@ -20,13 +21,13 @@ typedef enum tc_slater_outcome {
 
 typedef struct tc_slater {
     tc_slater_outcome outcome;
-    double *point;         /* state_count, by coordinate, in X; NULL for an empty set */
-    double margin;         /* min_j -g_j(point); INFINITY without constraints */
-    size_t worst;          /* the constraint that decides it */
-    double objective;      /* f(point); 0 where files have no objectives */
-    bool is_declared;      /* it is the problem's own `slater` point */
-    bool is_largest;       /* the margin is the largest there is, to rounding */
-    size_t empty_agent;    /* number of the agent whose set is empty */
+    double *point;      /* state_count, by coordinate, in X; NULL for an empty set */
+    double margin;      /* min_j -g_j(point); INFINITY without constraints */
+    size_t worst;       /* the constraint that decides it */
+    double objective;   /* f(point); 0 where files have no objectives */
+    bool is_declared;   /* it is the problem's own `slater` point */
+    bool is_largest;    /* the margin is the largest there is, to rounding */
+    size_t empty_agent; /* number of the agent whose set is empty */
 } tc_slater;
 
 /* Cheap candidates and gradient steps for any size; the exact largest margin where there are at most `exact_limit`

@@ -5,9 +5,10 @@
 
 static void an_empty_set_is_named_with_its_conflict(void **state) {
     (void)state;
-    study s = study_text("agents a[i in 1..3] {\n state x[2] in [0, 1]\n private set sum(x) >= i\n private minimize sum(x)\n}\n"
-                         "constraint c: sum(a: x[1]) <= 3\n",
-                         NULL);
+    study s = study_text(
+        "agents a[i in 1..3] {\n state x[2] in [0, 1]\n private set sum(x) >= i\n private minimize sum(x)\n}\n"
+        "constraint c: sum(a: x[1]) <= 3\n",
+        NULL);
     assert_int_equal(s.analysis->sets.verdict, TC_FAILS);
     assert_int_equal(s.analysis->sets.finding_count, 1);
     assert_non_null(strstr(s.analysis->sets.findings[0].text, "a[3]"));
@@ -77,7 +78,8 @@ static void a_declared_slater_point_must_lie_in_its_set_and_satisfy_g(void **sta
 
 static void the_clouds_file_leaves_objectives_and_sets_to_the_agents(void **state) {
     (void)state;
-    study s = study_text("role cloud\nagent a {\n state x in [-1, 1]\n gap 2\n slater x = 0\n}\nconstraint c: a.x <= 0.5\n", NULL);
+    study s = study_text(
+        "role cloud\nagent a {\n state x in [-1, 1]\n gap 2\n slater x = 0\n}\nconstraint c: a.x <= 0.5\n", NULL);
     const tc_analysis *a = s.analysis;
     assert_int_equal(a->objectives.verdict, TC_ELSEWHERE);
     assert_int_equal(a->sets.verdict, TC_ELSEWHERE);
@@ -90,8 +92,10 @@ static void the_clouds_file_leaves_objectives_and_sets_to_the_agents(void **stat
 
 static void an_agents_file_has_no_constraints(void **state) {
     (void)state;
-    study s = study_text("role agent\nagent a {\n state x in [-1, 1]\n private minimize x^2\n}\n", NULL);
+    study s = study_text(
+        "role agent\nagent a {\n state x in [-1, 1]\n private minimize x^2\n gap 4\n slater x = 1\n}\n", NULL);
     assert_int_equal(s.analysis->constraints.verdict, TC_ELSEWHERE);
+    assert_int_equal(s.analysis->dual_radius.origin, TC_RADIUS_NONE);
     assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
     assert_true(s.analysis->agents[0].objective.upper == 2);
     assert_true(tc_analysis_holds(s.analysis));
@@ -105,7 +109,8 @@ static void declared_constants_are_compared_with_the_bracket(void **state) {
                          "declare lipschitz objective a 11\n",
                          NULL);
     const tc_analysis *a = s.analysis;
-    assert_true(tc_declared_too_small(&a->g[0]) && !tc_declared_too_small(&a->g[1]) && !tc_declared_uncertified(&a->g[1]));
+    assert_true(tc_declared_too_small(&a->g[0]) && !tc_declared_too_small(&a->g[1]) &&
+                !tc_declared_uncertified(&a->g[1]));
     assert_true(!tc_declared_too_small(&a->agents[0].jacobian[0]) && tc_declared_too_small(&a->agents[0].jacobian[1]));
     assert_true(tc_declared_too_small(&a->agents[0].objective));
     assert_int_equal(a->warning_count, 3);
@@ -149,19 +154,38 @@ static const char *print(study *s, bool json, unsigned width) {
     return text;
 }
 
-static const char *const printed = "agents home[i in 1..5] {\n state p[2] in [0, 7]\n private minimize sumsq(p - i) + exp(p[1]*p[2])\n}\n"
-                                   "agent depot {\n state q in [-3, 3]\n private minimize q\n}\n"
-                                   "constraint feeder: sum(home: p[1]^2) + depot.q <= 200\n"
-                                   "declare lipschitz constraints { l1 1; l2 1 }\n";
+static const char *const printed =
+    "agents home[i in 1..5] {\n state p[2] in [0, 7]\n private minimize sumsq(p - i) + exp(p[1]*p[2])\n}\n"
+    "agent depot {\n state q in [-3, 3]\n private minimize q\n}\n"
+    "constraint feeder: sum(home: p[1]^2) + depot.q <= 200\n"
+    "declare lipschitz constraints { l1 1; l2 1 }\n";
 
 static void the_json_has_the_keys_that_scripts_rely_on(void **state) {
     (void)state;
     study s = study_text(printed, NULL);
     const char *text = print(&s, true, 0);
-    static const char *const keys[] = {"\"agents\": 6", "\"states\": 11", "\"constraints\": 1", "\"assumptions\"", "\"objectives\"",
-                                       "\"sets\"", "\"slater\"", "\"holds\"", "\"lipschitz\"", "\"g\"", "\"l1\"", "\"l2\"",
-                                       "\"jacobian\"", "\"agent\": \"home[1]\"", "\"agent\": \"depot\"", "\"lower\"", "\"upper\"",
-                                       "\"declared\": 1", "\"declared_too_small\": true", "\"dual_radius\"", "\"margin\"", "\"point\""};
+    static const char *const keys[] = {"\"agents\": 6",
+                                       "\"states\": 11",
+                                       "\"constraints\": 1",
+                                       "\"assumptions\"",
+                                       "\"objectives\"",
+                                       "\"sets\"",
+                                       "\"slater\"",
+                                       "\"holds\"",
+                                       "\"lipschitz\"",
+                                       "\"g\"",
+                                       "\"l1\"",
+                                       "\"l2\"",
+                                       "\"jacobian\"",
+                                       "\"agent\": \"home[1]\"",
+                                       "\"agent\": \"depot\"",
+                                       "\"lower\"",
+                                       "\"upper\"",
+                                       "\"declared\": 1",
+                                       "\"declared_too_small\": true",
+                                       "\"dual_radius\"",
+                                       "\"margin\"",
+                                       "\"point\""};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strstr(text, keys[i]) == NULL)
             fail_msg("no %s in\n%s", keys[i], text);
@@ -184,6 +208,34 @@ static void the_text_fits_its_width(void **state) {
     study_end(&s);
 }
 
+static tc_status analyse_within(size_t limit) {
+    tc_arena *arena = tc_arena_new(limit);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        tc_model *model = NULL;
+        tc_buffer messages = tc_buffer_new(arena, 1 << 20);
+        status = tc_model_parse(arena, "study.tacit", printed, strlen(printed), NULL, &messages, &model);
+        if (status == TC_OK)
+            (void)tc_analysis_run(arena, model, tc_derive(arena, model), NULL, NULL);
+    }
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return status;
+}
+
+/* The arena refuses at every size up to what the analysis needs: each time the escape is reached, and nothing leaks. */
+static void running_out_of_memory_ends_cleanly(void **state) {
+    (void)state;
+    size_t refused = 0;
+    tc_status status = TC_TOO_LARGE;
+    for (size_t limit = 20000; status != TC_OK; limit += limit / 12, refused++) {
+        status = analyse_within(limit);
+        assert_true(status == TC_OK || status == TC_TOO_LARGE);
+    }
+    assert_true(refused > 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_set_is_named_with_its_conflict),
@@ -197,6 +249,7 @@ int main(void) {
         cmocka_unit_test(an_interrupt_leaves_nothing_claimed),
         cmocka_unit_test(the_json_has_the_keys_that_scripts_rely_on),
         cmocka_unit_test(the_text_fits_its_width),
+        cmocka_unit_test(running_out_of_memory_ends_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

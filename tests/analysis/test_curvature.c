@@ -1,5 +1,10 @@
 /* Convexity is proved where it holds and refuted, or at least not proved, where it does not. */
+#include "analysis/random_expression.h"
 #include "analysis/study.h"
+
+#include "calculus/tape.h"
+
+#include <math.h>
 
 typedef struct sample {
     const char *expression;
@@ -14,8 +19,8 @@ static tc_assumption judge(study *s, const sample *x, bool as_constraint) {
                        "constraint c: sum(a: %s) <= 1000000\n",
                        x->box, x->box, x->expression);
     else
-        (void)snprintf(text, sizeof text, "agent a {\n state x in %s\n state y in %s\n private minimize %s\n}\n", x->box,
-                       x->box, x->expression);
+        (void)snprintf(text, sizeof text, "agent a {\n state x in %s\n state y in %s\n private minimize %s\n}\n",
+                       x->box, x->box, x->expression);
     tc_analysis_options options = {.skip_private = true};
     *s = study_text(text, &options);
     return as_constraint ? s->analysis->constraints : s->analysis->objectives;
@@ -28,8 +33,8 @@ static const sample convex[] = {
     {"(x - 2*y + 1)^4", "[-3, 5]"},
     {"x^3", "[0, 2]"},
     {"x^2 + x*y + y^2", "[-1, 1]"},
-    {"x^2 + 2*x*y + y^2", "[-1, 1]"},          /* singular */
-    {"0.5*x^2 - x*y + 0.5*y^2", "[-5, 5]"},    /* a Laplacian */
+    {"x^2 + 2*x*y + y^2", "[-1, 1]"},       /* singular */
+    {"0.5*x^2 - x*y + 0.5*y^2", "[-5, 5]"}, /* a Laplacian */
     {"0.1*x^2 - 0.2*x*y + 0.1*y^2", "[-5, 5]"},
     {"exp(x + y)", "[-2, 2]"},
     {"exp(x^2)", "[-1, 1]"},
@@ -53,7 +58,7 @@ static const sample convex[] = {
     {"x*log(x) + y*log(y) - x*y/10", "[0.5, 2]"},
     {"(x^2 + y^2)^2", "[-2, 2]"},
     {"(x^2 + y^2)^3 + x", "[-2, 2]"},
-    {"x^4 - x^2", "[1, 2]"},                   /* needs the interval Hessian */
+    {"x^4 - x^2", "[1, 2]"}, /* needs the interval Hessian */
     {"x^4 - 6*x^2 + 12*x^2", "[-1, 1]"},
     {"x^4 + 0.5*x^3 + x^2", "[-1, 1]"},
     {"exp(x) + exp(-y) - x*y/100", "[-1, 1]"},
@@ -146,7 +151,8 @@ static void the_smallest_expression_at_fault_is_named(void **state) {
 static void a_concave_side_of_a_constraint_gives_a_clear_counterexample(void **state) {
     (void)state;
     tc_analysis_options options = {.skip_private = true};
-    study s = study_text("agent a {\n state x in [-2, 2]\n private minimize x\n}\nconstraint far: -a.x^2 <= -1\n", &options);
+    study s =
+        study_text("agent a {\n state x in [-2, 2]\n private minimize x\n}\nconstraint far: -a.x^2 <= -1\n", &options);
     assert_int_equal(s.analysis->constraints.verdict, TC_FAILS);
     assert_non_null(strstr(s.analysis->constraints.findings[0].text, "is -2"));
     study_end(&s);
@@ -170,7 +176,8 @@ static void outer_functions_of_sums_are_judged_by_composition(void **state) {
     tc_analysis_options options = {.skip_private = true};
     for (size_t i = 0; i < 8; i++) {
         char text[512];
-        (void)snprintf(text, sizeof text, "agents a[i in 1..4] {\n state x in [-2, 2]\n private minimize 0\n}\nconstraint c: %s <= 900\n",
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..4] {\n state x in [-2, 2]\n private minimize 0\n}\nconstraint c: %s <= 900\n",
                        i < 5 ? yes[i] : no[i - 5]);
         study s = study_text(text, &options);
         if ((s.analysis->constraints.verdict == TC_HOLDS) != (i < 5))
@@ -213,9 +220,48 @@ static void a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy(void **sta
 static void an_objective_is_judged_on_its_own_set_where_the_box_is_too_large(void **state) {
     (void)state;
     tc_analysis_options options = {.skip_private = true};
-    study s = study_text("agent a {\n state x in [-1, 4]\n private set x >= 0.5\n private minimize -log(x) + x^3\n}\n", &options);
+    study s = study_text("agent a {\n state x in [-1, 4]\n private set x >= 0.5\n private minimize -log(x) + x^3\n}\n",
+                         &options);
     assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
     study_end(&s);
+}
+
+/* ---- random expressions ----------------------------------------------------------------------------------------- */
+
+static double value_at(study *s, const tc_tape *tape, double *work, double x, double y) {
+    (void)s;
+    const double *state[] = {&x, &y};
+    double result, *out = &result;
+    tc_inputs inputs = {.state = state};
+    tc_tape_eval(tape, &inputs, 1, work, &out);
+    return result;
+}
+
+static void nothing_random_is_called_convex_that_is_not(void **state) {
+    (void)state;
+    uint64_t seed = 77;
+    size_t held = 0, failed = 0;
+    for (int t = 0; t < 600; t++) {
+        char expression[512];
+        grow(expression, sizeof expression, 1 + t % 3, &seed);
+        study s;
+        sample x = {expression, "[-1, 2]"};
+        tc_assumption a = judge(&s, &x, false);
+        held += a.verdict == TC_HOLDS;
+        failed += a.verdict == TC_FAILS;
+        const tc_tape *tape = tc_tape_new(s.arena, s.model->dag, &s.model->families[0].objective, 1);
+        double *work = TC_NEW(s.arena, double, tc_tape_work(tape));
+        for (int k = 0; a.verdict == TC_HOLDS && k < 200; k++) {
+            double x1 = 3 * study_random(&seed) - 1, y1 = 3 * study_random(&seed) - 1;
+            double x2 = 3 * study_random(&seed) - 1, y2 = 3 * study_random(&seed) - 1;
+            double f1 = value_at(&s, tape, work, x1, y1), f2 = value_at(&s, tape, work, x2, y2);
+            double middle = value_at(&s, tape, work, x1 / 2 + x2 / 2, y1 / 2 + y2 / 2);
+            if (!(middle <= (f1 + f2) / 2 + 1e-9 * (1 + fabs(f1) + fabs(f2))))
+                fail_msg("%s is not convex between (%g, %g) and (%g, %g)", expression, x1, y1, x2, y2);
+        }
+        study_end(&s);
+    }
+    assert_true(held > 100 && failed > 100); /* both happen often */
 }
 
 int main(void) {
@@ -229,6 +275,7 @@ int main(void) {
         cmocka_unit_test(sums_over_one_family_are_judged_together),
         cmocka_unit_test(outer_functions_of_sums_are_judged_by_composition),
         cmocka_unit_test(a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy),
+        cmocka_unit_test(nothing_random_is_called_convex_that_is_not),
         cmocka_unit_test(an_objective_is_judged_on_its_own_set_where_the_box_is_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Brackets of Lipschitz constants: nothing sampled exceeds an upper bound, and where entries are largest at one vertex
  * the bracket closes. */
+#include "analysis/random_expression.h"
 #include "analysis/study.h"
 
 #include "calculus/tape.h"
@@ -51,7 +52,7 @@ static plain plain_new(study *s) {
     p.out = TC_NEW(s->arena, double, 512);
     p.phi = TC_NEW(s->arena, double, 512);
     p.sums = TC_NEW(s->arena, double, m->sum_count + 1);
-    p.jacobian = TC_NEW(s->arena, double, m->constraint_count *m->state_count);
+    p.jacobian = TC_NEW(s->arena, double, m->constraint_count * m->state_count);
     return p;
 }
 
@@ -161,7 +162,8 @@ static void attack(study *s, size_t tries) {
                         image[count++] = first[j * n + at] - second[j * n + at];
                     }
                 }
-                assert_true(length(image, count, q) <= row->jacobian[q - 1].upper * length(step, n, q) * (1 + 1e-9) + 1e-12);
+                assert_true(length(image, count, q) <=
+                            row->jacobian[q - 1].upper * length(step, n, q) * (1 + 1e-9) + 1e-12);
             }
         }
     }
@@ -181,15 +183,18 @@ static bool closed(const tc_bracket *b, double width) { return b->lower >= b->up
 static const tc_analysis_options only_constants = {.skip_private = true};
 
 #define THREE "agents a[i in 1..3] {\n state x in [-1, 2]\n state y in [0.5, 3]\n private minimize 0\n}\n"
-#define TWO "agent b {\n state u[2] in [0, 4]\n private minimize 0\n}\nagent c {\n state w in [-2, -1]\n private minimize 0\n}\n"
+#define TWO                                                                                                            \
+    "agent b {\n state u[2] in [0, 4]\n private minimize 0\n}\nagent c {\n state w in [-2, -1]\n private minimize "    \
+    "0\n}\n"
 
 static const char *const problems[] = {
     THREE "constraint c1: sum(a: x^2 + y^2) <= 9\nconstraint c2: sum(a: x - 2*y) <= 3\n",
     THREE "constraint c1: sum(a: exp(x) + i*y^3) <= 9\nconstraint c2: (sum(a: x))^2 + sum(a: y) <= 30\n",
     THREE TWO "constraint c1: sum(a: x^2) + b.u[1]^2 - c.w <= 90\nconstraint c2: (b.u[1] - 2*b.u[2] + c.w)^2 <= 40\n"
               "constraint c3: a[2].x^2 + a[2].y - b.u[2] <= 3\n",
-    THREE TWO "constraint c1: logsumexp([sum(a: x), b.u[1], c.w]) <= 90\nconstraint c2: exp(sum(a: x^2)/10 + b.u[2]) <= 400\n"
-              "constraint c3: sum(a: -log(x + y + 1) + x*log(y + 1)/9 + y^2) <= 30\n",
+    THREE TWO
+    "constraint c1: logsumexp([sum(a: x), b.u[1], c.w]) <= 90\nconstraint c2: exp(sum(a: x^2)/10 + b.u[2]) <= 400\n"
+    "constraint c3: sum(a: -log(x + y + 1) + x*log(y + 1)/9 + y^2) <= 30\n",
     THREE TWO "constraint c1: (sum(a: x^2 - y) + b.u[1])^2 + sum(a: huber(x - y, 1)) <= 90\n"
               "constraint c2: sqrt(sumsq(b.u) + c.w^2 + 1) <= 9\nconstraint c3: 1/(b.u[1] + 1) + b.u[2]^4/50 <= 9\n",
 };
@@ -202,6 +207,35 @@ static void no_sample_exceeds_an_upper_bound(void **state) {
         attack(&s, 40000); /* x 5 problems x points, directions and agents: above a million inequalities */
         study_end(&s);
     }
+}
+
+static void no_sample_of_random_problems_exceeds_an_upper_bound(void **state) {
+    (void)state;
+    static const char *const outers[] = {"(sum(a: %s) + b.z)^2", "logsumexp([sum(a: %s)/9, b.z])",
+                                         "exp(b.z/3) * sum(a: %s)", "sum(a: %s)/(b.z + 4) + a[2].x*b.z"};
+    uint64_t seed = 5;
+    size_t finite = 0;
+    for (size_t t = 0; t < 200; t++) {
+        char one[512], two[512], outer[700], text[2048];
+        grow(one, sizeof one, 2, &seed);
+        grow(two, sizeof two, 1 + (int)(t % 2), &seed);
+        const char *form = outers[t % 4], *hole = strstr(form, "%s");
+        (void)snprintf(outer, sizeof outer, "%.*s%s%s", (int)(hole - form), form, two, hole + 2);
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..3] {\n state x in [-1, 2]\n state y in [0, 1]\n private minimize 0\n}\n"
+                       "agent b {\n state z in [-1, 1]\n private minimize 0\n}\n"
+                       "constraint c1: sum(a: i*(%s)) <= 1e9\nconstraint c2: %s <= 1e9\n",
+                       one, outer);
+        study s = study_text(text, &only_constants);
+        bool is_finite = isfinite(s.analysis->g[0].upper) && isfinite(s.analysis->g[1].upper);
+        finite += is_finite;
+        if (is_finite) {
+            check_order(&s);
+            attack(&s, 300);
+        }
+        study_end(&s);
+    }
+    assert_true(finite > 180);
 }
 
 /* The largest norm over all vertices and many points, by brute force. */
@@ -299,6 +333,32 @@ static void a_box_of_one_point_closes(void **state) {
     study_end(&s);
 }
 
+static void entries_whose_squares_underflow_are_not_lost(void **state) {
+    (void)state;
+    study s = study_text("agent a { state x[2] in [0, 1]; private minimize 1e-170*sumsq(x) }\n"
+                         "constraint c: 1e-200*a.x[1] + 1e-170*sumsq(a.x) <= 1\n"
+                         "constraint d: 1e-200*a.x[2] <= 1\n",
+                         NULL);
+    assert_true(s.analysis->g[1].upper >= 2e-170);
+    assert_true(s.analysis->agents[0].jacobian[1].upper >= 2e-170);
+    assert_true(s.analysis->agents[0].objective.upper >= 2e-170);
+    study_end(&s);
+}
+
+static void an_objectives_lower_bound_is_attained_inside_the_set(void **state) {
+    (void)state;
+    /* x[1] is at most 5 in X_i, where the second derivative is 300; the box around X_i does not know that */
+    study s = study_text("agent a {\n state x[2] in [0, 10]\n private minimize x[1]^4\n"
+                         " private set x[1] + x[2] <= 10\n private set x[1] - x[2] <= 0\n}\n"
+                         "constraint c: a.x[1] <= 11\ndeclare lipschitz objective a 301\n",
+                         NULL);
+    const tc_bracket *bracket = &s.analysis->agents[0].objective;
+    assert_true(bracket->lower <= 300 * (1 + 1e-9));
+    assert_true(bracket->upper >= 300);
+    assert_false(tc_declared_too_small(bracket));
+    study_end(&s);
+}
+
 static void a_wide_box_keeps_the_order(void **state) {
     (void)state;
     study s = study_text("agent a {\n state x[2] in [-1e150, 1e150]\n private minimize 0\n}\n"
@@ -311,9 +371,10 @@ static void a_wide_box_keeps_the_order(void **state) {
 
 static void a_family_has_the_constants_of_the_same_agents_written_singly(void **state) {
     (void)state;
-    study family = study_text("agents a[i in 1..4] {\n state x[2] in [-1, 3]\n private minimize sumsq(x)*i\n}\n"
-                              "constraint c1: sum(a: i*x[1]^2 + x[2]) <= 9\nconstraint c2: (sum(a: x[1] - x[2]))^2 + a[2].x[1] <= 9\n",
-                              NULL);
+    study family = study_text(
+        "agents a[i in 1..4] {\n state x[2] in [-1, 3]\n private minimize sumsq(x)*i\n}\n"
+        "constraint c1: sum(a: i*x[1]^2 + x[2]) <= 9\nconstraint c2: (sum(a: x[1] - x[2]))^2 + a[2].x[1] <= 9\n",
+        NULL);
     char text[4096], one[512] = "0", two[512] = "0";
     int at = 0;
     for (int i = 1; i <= 4; i++) {
@@ -322,7 +383,8 @@ static void a_family_has_the_constants_of_the_same_agents_written_singly(void **
         (void)snprintf(one + strlen(one), sizeof one - strlen(one), " + %d*a%d.x[1]^2 + a%d.x[2]", i, i, i);
         (void)snprintf(two + strlen(two), sizeof two - strlen(two), " + a%d.x[1] - a%d.x[2]", i, i);
     }
-    (void)snprintf(text + at, sizeof text - (size_t)at, "constraint c1: %s <= 9\nconstraint c2: (%s)^2 + a2.x[1] <= 9\n", one, two);
+    (void)snprintf(text + at, sizeof text - (size_t)at,
+                   "constraint c1: %s <= 9\nconstraint c2: (%s)^2 + a2.x[1] <= 9\n", one, two);
     study single = study_text(text, NULL);
     for (int p = 0; p < 2; p++) {
         const tc_bracket *x = &family.analysis->g[p], *y = &single.analysis->g[p];
@@ -357,16 +419,44 @@ static void rows_by_family_hold_for_every_member(void **state) {
     study_end(&by_agent);
 }
 
+/* g = (sum of w_i x_i)^2: the block of agent i has the derivative 2 w_i w', listed or, for many agents, bounded. */
+static void coupled_members_are_bounded_closely_however_many(void **state) {
+    (void)state;
+    for (size_t n = 50; n <= 5000; n *= 100) {
+        char text[512];
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..%zu] {\n state x in [-1, 1]\n private minimize 0\n}\n"
+                       "constraint c: (sum(a: i*x))^2/1000000 <= 1\n",
+                       n);
+        tc_analysis_options options = {.rows_limit = 10, .skip_private = true};
+        study s = study_text(text, &options);
+        double length = sqrt((double)n * ((double)n + 1) * (2 * (double)n + 1) / 6);
+        double one = 2e-6 * (double)n * (double)n, two = 2e-6 * (double)n * length;
+        const tc_bracket *k = s.analysis->agents[0].jacobian;
+        assert_true(k[0].upper >= one * (1 - 1e-12) && k[0].upper <= one * (1 + 1e-9));
+        assert_true(k[1].upper >= two * (1 - 1e-12) && k[1].upper <= two * (1 + 1e-9));
+        assert_true(n > 50 || closed(&k[1], 1e-9));
+        /* |J| = 2 |sum w x| |w|, largest at a vertex */
+        double g = 2e-6 * ((double)n * ((double)n + 1) / 2) * length;
+        assert_true(fabs(s.analysis->g[1].upper - g) <= 1e-9 * g && closed(&s.analysis->g[1], 1e-9));
+        study_end(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_sample_exceeds_an_upper_bound),
+        cmocka_unit_test(no_sample_of_random_problems_exceeds_an_upper_bound),
         cmocka_unit_test(lower_bounds_are_at_least_what_vertices_give),
         cmocka_unit_test(the_papers_constants_come_out_exactly),
         cmocka_unit_test(affine_constraints_with_mixed_signs_close),
         cmocka_unit_test(a_box_of_one_point_closes),
+        cmocka_unit_test(entries_whose_squares_underflow_are_not_lost),
+        cmocka_unit_test(an_objectives_lower_bound_is_attained_inside_the_set),
         cmocka_unit_test(a_wide_box_keeps_the_order),
         cmocka_unit_test(a_family_has_the_constants_of_the_same_agents_written_singly),
         cmocka_unit_test(rows_by_family_hold_for_every_member),
+        cmocka_unit_test(coupled_members_are_bounded_closely_however_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

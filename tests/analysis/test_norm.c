@@ -39,8 +39,8 @@ static void known_matrix(double *a, size_t m, size_t n, const double *singular, 
 
 static tc_sparse dense_as_sparse(tc_arena *arena, const double *a, size_t m, size_t n, double radius) {
     size_t *start = TC_NEW(arena, size_t, n + 1);
-    uint32_t *row = TC_NEW(arena, uint32_t, m *n);
-    tc_interval *value = TC_NEW(arena, tc_interval, m *n);
+    uint32_t *row = TC_NEW(arena, uint32_t, m * n);
+    tc_interval *value = TC_NEW(arena, tc_interval, m * n);
     for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < m; i++) {
             row[j * m + i] = (uint32_t)i;
@@ -91,7 +91,11 @@ static void every_matrix_within_the_bounds_is_covered(void **state) {
         double upper = tc_sparse_upper(arena, &matrix), lower = tc_sparse_lower(arena, &matrix);
         for (int k = 0; k < 50; k++) {
             for (size_t i = 0; i < m * n; i++)
-                b[i] = a[i] + radius * (k % 2 == 0 ? random_number(&seed) : random_number(&seed) > 0 ? 1 : -1) * (1 - 1e-15);
+                b[i] = a[i] + radius *
+                                  (k % 2 == 0                 ? random_number(&seed)
+                                   : random_number(&seed) > 0 ? 1
+                                                              : -1) *
+                                  (1 - 1e-15);
             tc_sparse inside = dense_as_sparse(arena, b, m, n, 0);
             assert_true(tc_sparse_lower(arena, &inside) <= upper * (1 + 1e-13));
             assert_true(tc_sparse_upper(arena, &inside) >= lower * (1 - 1e-13));
@@ -111,6 +115,26 @@ static void weights_count_as_repeated_columns(void **state) {
     grouped.weight = weight;
     assert_true(fabs(tc_sparse_upper(arena, &all) - tc_sparse_upper(arena, &grouped)) < 1e-12);
     assert_true(fabs(tc_sparse_lower(arena, &all) - tc_sparse_lower(arena, &grouped)) < 1e-12);
+    tc_arena_free(arena);
+}
+
+/* Products of interval columns with every pattern of signs. */
+static void intervals_of_all_signs_are_covered(void **state) {
+    (void)state;
+    tc_escape escape;
+    tc_arena *arena = open_arena(&escape);
+    static const tc_interval kinds[] = {{1, 2}, {-2, -1}, {-1, 2}, {0, 1}, {-1, 0}, {0, 0}};
+    for (size_t i = 0; i < 6; i++) {
+        for (size_t j = 0; j < 6; j++) {
+            tc_grams *grams = tc_grams_new(arena, 2);
+            uint32_t rows[] = {0, 1};
+            tc_interval column[] = {kinds[i], kinds[j]};
+            tc_grams_add(grams, 1, 2, rows, column);
+            double exact = hypot(tc_magnitude(kinds[i]), tc_magnitude(kinds[j]));
+            double upper = tc_grams_upper(arena, grams);
+            assert_true(upper >= exact * (1 - 1e-15) && upper <= exact * (1 + 1e-12));
+        }
+    }
     tc_arena_free(arena);
 }
 
@@ -244,6 +268,7 @@ int main(void) {
         cmocka_unit_test(norms_of_known_matrices_are_bracketed_closely),
         cmocka_unit_test(every_matrix_within_the_bounds_is_covered),
         cmocka_unit_test(weights_count_as_repeated_columns),
+        cmocka_unit_test(intervals_of_all_signs_are_covered),
         cmocka_unit_test(many_columns_cost_no_accuracy),
         cmocka_unit_test(whole_numbers_give_exact_norms),
         cmocka_unit_test(large_sparse_matrices_are_bracketed),

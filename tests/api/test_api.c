@@ -49,7 +49,7 @@ static void a_broken_text_gives_a_message_and_no_problem(void **state) {
     assert_non_null(strstr(message, "broken.tacit:3:"));
     tacit_text_free(message);
     assert_int_equal(tacit_problem_parse("broken.tacit", text, strlen(text), &problem, NULL), TACIT_BAD_PROBLEM);
-    assert_int_equal(tacit_problem_load("/nowhere.tacit", &problem, NULL), TACIT_CANNOT_READ);
+    assert_int_equal(tacit_problem_load("/nowhere.tacit", &problem, NULL), TACIT_BAD_USAGE);
 }
 
 static void checking_gives_a_verdict_and_texts(void **state) {

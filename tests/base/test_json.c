@@ -92,6 +92,19 @@ static void every_double_reads_back_the_same(void **state) {
     }
 }
 
+static void whole_numbers_are_written_plainly(void **state) {
+    (void)state;
+    const struct {
+        double value;
+        const char *text;
+    } cases[] = {{30, "30"}, {-1200, "-1200"}, {1e15, "1000000000000000"}, {1e16, "1e+16"}, {0.001, "0.001"}, {0, "0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[32];
+        tc_shortest_number(text, cases[i].value);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 static void nesting_beyond_the_limit_escapes(void **state) {
     (void)state;
     tc_json json = tc_json_new(&out);
@@ -129,6 +142,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(bytes_that_are_not_utf8_are_replaced, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_a_number_becomes_null, begin, end),
         cmocka_unit_test_setup_teardown(every_double_reads_back_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(whole_numbers_are_written_plainly, begin, end),
         cmocka_unit_test_setup_teardown(nesting_beyond_the_limit_escapes, begin, end),
         cmocka_unit_test_setup_teardown(a_buffer_grows_to_its_limit_and_escapes_beyond, begin, end),
     };

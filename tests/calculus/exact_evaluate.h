@@ -45,17 +45,28 @@ static inline void exact_clamp(mpfr_t r, mpfr_srcptr a, mpfr_srcptr b) {
     }
 }
 
+/* exp(u_i - largest), in e->one */
+static inline void exact_term(exact *e, mpfr_srcptr u, mpfr_srcptr largest) {
+    (void)mpfr_sub(e->one, u, largest, MPFR_RNDN);
+    (void)mpfr_exp(e->one, e->one, MPFR_RNDN);
+}
+
 static inline void exact_nary(exact *e, const tc_dag *dag, const tc_node *n, mpfr_t r) {
+    const tc_expr *arguments = dag->arguments + n->a;
+    mpfr_srcptr largest = e->values[arguments[0]];
+    for (size_t i = 1; i < n->b; i++)
+        largest = mpfr_greater_p(e->values[arguments[i]], largest) ? e->values[arguments[i]] : largest;
     (void)mpfr_set_zero(e->two, 1);
     for (size_t i = 0; i < n->b; i++) {
-        (void)mpfr_exp(e->one, e->values[dag->arguments[n->a + i]], MPFR_RNDN);
+        exact_term(e, e->values[arguments[i]], largest);
         (void)mpfr_add(e->two, e->two, e->one, MPFR_RNDN);
     }
     if (n->op == TC_LSE) {
         (void)mpfr_log(r, e->two, MPFR_RNDN);
+        (void)mpfr_add(r, r, largest, MPFR_RNDN);
         return;
     }
-    (void)mpfr_exp(e->one, e->values[dag->arguments[n->a + n->u.index]], MPFR_RNDN);
+    exact_term(e, e->values[arguments[n->u.index]], largest);
     (void)mpfr_div(r, e->one, e->two, MPFR_RNDN);
 }
 

@@ -44,8 +44,9 @@ static inline tc_expr random_power(tc_dag *dag, uint64_t *seed, unsigned depth, 
 }
 
 static inline tc_expr random_huber(tc_dag *dag, uint64_t *seed, tc_expr u) {
-    tc_expr threshold = random_below(seed, 2) ? tc_const(dag, 0.75)
-                                              : tc_add(dag, tc_const(dag, 0.5), tc_pow(dag, tc_data(dag, 0, 0, false), 2));
+    tc_expr threshold = random_below(seed, 2)
+                            ? tc_const(dag, 0.75)
+                            : tc_add(dag, tc_const(dag, 0.5), tc_pow(dag, tc_data(dag, 0, 0, false), 2));
     return tc_huber(dag, u, threshold);
 }
 
@@ -96,9 +97,9 @@ static inline tc_expr random_expression(tc_dag *dag, uint64_t *seed, unsigned de
 
 /* For messages: the expression as text, on stderr. */
 static inline void show_expression(const tc_dag *dag, tc_expr e) {
-    static const char *const names[] = {"const", "data", "state", "coord", "sum",  "+",     "-",     "*",      "/",
-                                        "neg",   "powi", "powr",  "exp",   "log",  "sqrt",  "huber", "clamp",  "inside",
-                                        "lse",   "softmax"};
+    static const char *const names[] = {"const", "data",  "state", "coord",  "sum",  "+",      "-",
+                                        "*",     "/",     "neg",   "powi",   "powr", "exp",    "log",
+                                        "sqrt",  "huber", "clamp", "inside", "lse",  "softmax"};
     const tc_node *n = &dag->nodes[e];
     if (n->op == TC_CONST)
         (void)fprintf(stderr, "%.17g", n->u.value);

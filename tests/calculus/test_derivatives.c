@@ -120,8 +120,7 @@ static void the_gradient_of_logsumexp_is_the_softmax(void **state) {
         arguments[i] = x(i);
         point[i] = (double)(i % 7);
     }
-    const tc_family_derivatives *d =
-        &tc_derive(arena, model_of(tc_lse(dag, arguments, N)))->families[0];
+    const tc_family_derivatives *d = &tc_derive(arena, model_of(tc_lse(dag, arguments, N)))->families[0];
     assert_int_equal(d->objective_first_count, N);
     assert_int_equal(d->objective_second_count, N * (N + 1) / 2);
     double sum = 0, row = 0;

@@ -365,8 +365,7 @@ static void central_difference(problem *p, const double *x, size_t root, size_t 
     (void)mpfr_mul_2si(out, out, STEP - 1, MPFR_RNDN);
 }
 
-static bool derivative_agrees(problem *p, const double *x, size_t root, size_t j, size_t derivative,
-                              mpfr_prec_t bits) {
+static bool derivative_agrees(problem *p, const double *x, size_t root, size_t j, size_t derivative, mpfr_prec_t bits) {
     mpfr_t found, scale;
     mpfr_inits2(bits, found, scale, (mpfr_ptr)0);
     central_difference(p, x, root, j, found);

@@ -441,8 +441,9 @@ static void an_enclosure_over_a_part_lies_in_that_over_the_whole(void **state) {
                 continue; /* by zero alone: the whole line, although the enclosure around may be a half line */
             if (k == WHOLE_POWER && n < 0 && tc_magnitude(part[0]) == 0)
                 continue;
-            REQUIRE(!empty_or_nan && within(results[k][0], results[k][1], slack[k]), "operation %zu on [%a, %a], [%a, %a], n %lld, p %a\n", k, wide[0].lo,
-                    wide[0].hi, wide[1].lo, wide[1].hi, (long long)n, p);
+            REQUIRE(!empty_or_nan && within(results[k][0], results[k][1], slack[k]),
+                    "operation %zu on [%a, %a], [%a, %a], n %lld, p %a\n", k, wide[0].lo, wide[0].hi, wide[1].lo,
+                    wide[1].hi, (long long)n, p);
         }
     }
 }

@@ -88,7 +88,7 @@ class Mistakes(unittest.TestCase):
         self.refused(2, "--output DIR is needed", "split", PAPER)
 
     def test_a_file_that_cannot_be_read_is_named(self):
-        self.refused(3, "nowhere.tacit", "check", "/nowhere.tacit")
+        self.refused(2, "nowhere.tacit", "check", "/nowhere.tacit")
 
     def test_a_broken_problem_says_where(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -135,6 +135,15 @@ class Answers(unittest.TestCase):
         self.assertEqual(len(solution["x"]), json.loads(tacit("check", PAPER, "--json").stdout)["agents"])
         self.assertTrue(all(m >= 0 for m in solution["mu"]))
         self.assertIsInstance(solution["objective"], float)
+
+    def test_solve_warns_of_a_dual_radius_that_excludes_the_solution(self):
+        problem = "agent a { state x in [0, 4]; private minimize (x - 3)^2 }\nconstraint c: a.x <= 1\ndual radius %s\n"
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/p.tacit"  # mu = 4 at the solution
+            for radius, outside in (("3.9", True), ("4.1", False)):
+                pathlib.Path(path).write_text(problem % radius)
+                self.assertEqual(json.loads(tacit("solve", path, "--json").stdout)["outside_dual_radius"], outside)
+                self.assertEqual("dual radius of 3.9" in tacit("solve", path).stdout, outside)
 
     def test_text_for_people_fits_eighty_columns(self):
         for command in ("check", "solve"):

@@ -173,9 +173,9 @@ static void contradictions_are_suspected(void **state) {
                                 "constraint d: sum(a: x) >= 1\n",
                                 &violation),
                      TC_INFEASIBLE_SUSPECTED);
-    assert_int_equal(outcome_of("agent a { state x[2] in [0, 10]; private set sum(x) <= -1; private minimize x[1] }\n",
-                                &violation),
-                     TC_INFEASIBLE_SUSPECTED);
+    assert_int_equal(
+        outcome_of("agent a { state x[2] in [0, 10]; private set sum(x) <= -1; private minimize x[1] }\n", &violation),
+        TC_INFEASIBLE_SUSPECTED);
     assert_int_equal(outcome_of("agent a { state x[2] in [-9, 9]; private set norm(x) <= 1\n"
                                 " private set norm(x - [3, 0]) <= 1; private minimize x[1] }\n",
                                 &violation),
@@ -199,6 +199,45 @@ static void interruption_gives_the_best_point_so_far(void **state) {
             assert_true(found->x[i] >= 0 && found->x[i] <= 10);
         problem_free(&p);
     }
+}
+
+static const char *const ROOMY = "agents a[i in 1..40] { state x[2] in [0, 10]; private set norm(x - [1, 2]) <= 3\n"
+                                 " private set sum(x) >= 1; private minimize sumsq(x - [i, 1]) }\n"
+                                 "constraint c: sum(a: x[1]) <= 50\n"
+                                 "constraint d: sum(a: sumsq(x))^2 <= 1e6\n";
+
+static void solve_roomy(tc_arena *arena, bool *solved) {
+    tc_model *model;
+    tc_buffer messages = tc_buffer_new(arena, 1 << 12);
+    tc_status status = tc_model_parse(arena, "test.tacit", ROOMY, strlen(ROOMY), NULL, &messages, &model);
+    if (status != TC_OK)
+        tc_raise(arena, status);
+    *solved = tc_reference_solve(arena, model, tc_derive(arena, model), TOLERANCE, NULL)->outcome == TC_SOLVED;
+}
+
+static tc_status solve_within(size_t limit, bool *solved) {
+    tc_arena *arena = tc_arena_new(limit);
+    assert_non_null(arena);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        solve_roomy(arena, solved);
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return status;
+}
+
+/* Every limit of memory below what is needed ends in the escape, whatever was being built. */
+static void running_out_of_memory_escapes(void **state) {
+    (void)state;
+    bool solved = false;
+    size_t escaped = 0;
+    for (size_t limit = 40000; !solved; limit += 20011) {
+        tc_status status = solve_within(limit, &solved);
+        escaped += status == TC_TOO_LARGE;
+        assert_true(solved || status == TC_TOO_LARGE);
+    }
+    assert_true(escaped > 5);
 }
 
 static void the_certificate_sees_points_that_are_not_solutions(void **state) {
@@ -232,6 +271,7 @@ int main(void) {
         cmocka_unit_test(fixed_components_stay_fixed),
         cmocka_unit_test(contradictions_are_suspected),
         cmocka_unit_test(interruption_gives_the_best_point_so_far),
+        cmocka_unit_test(running_out_of_memory_escapes),
         cmocka_unit_test(the_certificate_sees_points_that_are_not_solutions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

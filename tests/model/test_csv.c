@@ -46,7 +46,8 @@ static void columns_are_named_by_the_header(void **state) {
 
 static void line_ends_spaces_and_a_byte_order_mark_do_not_matter(void **state) {
     (void)state;
-    reading r = read_table("\xef\xbb\xbf" "need , cap\r\n 1,\t2 \r\n3,4\r\n\r\n\n");
+    reading r = read_table("\xef\xbb\xbf"
+                           "need , cap\r\n 1,\t2 \r\n3,4\r\n\r\n\n");
     assert_non_null(r.table);
     assert_int_equal(r.table->rows, 2);
     assert_string_equal(r.table->columns[0].name, "need");
@@ -68,7 +69,8 @@ static void quotes_follow_rfc_4180(void **state) {
     bench_free(&r.b);
     expect_table_error("a,b\n1,\"2\n3,4\n",
                        "t.csv:2:3: error: the quote opened here is not closed\n    1,\"2\n      ^\n");
-    expect_table_error("a,b\n1,\"2\"3\n", "t.csv:2:6: error: expected a comma after the closing quote\n    1,\"2\"3\n         ^\n");
+    expect_table_error("a,b\n1,\"2\"3\n",
+                       "t.csv:2:6: error: expected a comma after the closing quote\n    1,\"2\"3\n         ^\n");
 }
 
 static void numbered_columns_form_a_vector(void **state) {
@@ -84,19 +86,25 @@ static void numbered_columns_form_a_vector(void **state) {
     assert_string_equal(r.table->columns[2].name, "year_2020");
     assert_true(r.table->values[r.table->columns[2].first][0] == 5);
     bench_free(&r.b);
-    expect_table_error("p_1,p_3\n1,2\n", "t.csv:1: error: columns p_1 to p_3 form a vector, but only 2 of them are there\n");
+    expect_table_error("p_1,p_3\n1,2\n",
+                       "t.csv:1: error: columns p_1 to p_3 form a vector, but only 2 of them are there\n");
     expect_table_error("p,p_1,p_2\n1,2,3\n", "t.csv:1: error: there is a column 'p' beside the vector p_1 .. p_2\n");
 }
 
 static void wrong_cells_are_shown(void **state) {
     (void)state;
-    expect_table_error("need,cap\n1,2\n3,abc\n", "t.csv:3:3: error: column 'cap': this is not a number\n    3,abc\n      ^~~\n");
-    expect_table_error("need,cap\n1,nan\n", "t.csv:2:3: error: column 'cap': data must be finite\n    1,nan\n      ^~~\n");
-    expect_table_error("need,cap\n-Inf,1\n", "t.csv:2:1: error: column 'need': data must be finite\n    -Inf,1\n    ^~~~\n");
-    expect_table_error("need,cap\n1,1e999\n",
-                       "t.csv:2:3: error: column 'cap': this number is too large for a double\n    1,1e999\n      ^~~~~\n");
+    expect_table_error("need,cap\n1,2\n3,abc\n",
+                       "t.csv:3:3: error: column 'cap': this is not a number\n    3,abc\n      ^~~\n");
+    expect_table_error("need,cap\n1,nan\n",
+                       "t.csv:2:3: error: column 'cap': data must be finite\n    1,nan\n      ^~~\n");
+    expect_table_error("need,cap\n-Inf,1\n",
+                       "t.csv:2:1: error: column 'need': data must be finite\n    -Inf,1\n    ^~~~\n");
+    expect_table_error(
+        "need,cap\n1,1e999\n",
+        "t.csv:2:3: error: column 'cap': this number is too large for a double\n    1,1e999\n      ^~~~~\n");
     expect_table_error("need,cap\n1,\n", "t.csv:2:3: error: column 'cap': a number is missing\n    1,\n      ^\n");
-    expect_table_error("need,cap\n1,2 3\n", "t.csv:2:3: error: column 'cap': this is not a number\n    1,2 3\n      ^~~\n");
+    expect_table_error("need,cap\n1,2 3\n",
+                       "t.csv:2:3: error: column 'cap': this is not a number\n    1,2 3\n      ^~~\n");
 }
 
 static void ragged_lines_are_shown(void **state) {
@@ -110,8 +118,10 @@ static void ragged_lines_are_shown(void **state) {
 
 static void headers_must_make_sense(void **state) {
     (void)state;
-    expect_table_error("need,need\n1,2\n", "t.csv:1:1: error: two columns are called 'need'\n    need,need\n    ^~~~~~~~~\n");
-    expect_table_error("a;b\n1;2\n", "t.csv:1:1: error: columns are separated by commas, not semicolons\n    a;b\n    ^~~\n");
+    expect_table_error("need,need\n1,2\n",
+                       "t.csv:1:1: error: two columns are called 'need'\n    need,need\n    ^~~~~~~~~\n");
+    expect_table_error("a;b\n1;2\n",
+                       "t.csv:1:1: error: columns are separated by commas, not semicolons\n    a;b\n    ^~~\n");
     expect_table_error("a,,b\n1,2,3\n", "t.csv:1:3: error: a column needs a name\n    a,,b\n      ^\n");
     reading r = read_table("1,2\n3,4\n");
     assert_null(r.table);
@@ -129,7 +139,8 @@ static void empty_tables_are_errors(void **state) {
 
 static void names_are_unique_and_printable(void **state) {
     (void)state;
-    expect_table_error("name,a\nx,1\ny,1\nx,2\n", "t.csv:4: error: the name 'x' is given to two agents, in rows 1 and 3\n");
+    expect_table_error("name,a\nx,1\ny,1\nx,2\n",
+                       "t.csv:4: error: the name 'x' is given to two agents, in rows 1 and 3\n");
     expect_table_error("name,a\n,1\n", "t.csv:2:1: error: an agent's name is missing\n    ,1\n    ^\n");
     reading r = read_table("name,a\nx[1],1\n");
     assert_null(r.table);
@@ -147,7 +158,8 @@ static void missing_files_and_folders_are_errors(void **state) {
                     "p.tacit:1:14: error: '.' is a folder, not a file\n"
                     "    data d = csv \".\"\n"
                     "                 ^~~\n");
-    expect_error("data d = csv \"/dev/zero\"\nagents x over d { state y in [0, 1]; private minimize y }", "is something else, not a file");
+    expect_error("data d = csv \"/dev/zero\"\nagents x over d { state y in [0, 1]; private minimize y }",
+                 "is something else, not a file");
 }
 
 static void matrices_have_no_header(void **state) {
@@ -163,7 +175,8 @@ static void matrices_have_no_header(void **state) {
     assert_int_equal(columns, 3);
     for (size_t i = 0; i < 6; i++)
         assert_true(numbers[i] == (double)i + 1);
-    static const char *const wrong[] = {"1,2\n3\n", "1,2\n3,4,5\n", "a,b\n1,2\n", "", "\n", "1,2\n\n3,4\n", "1,\"2\"\n"};
+    static const char *const wrong[] = {"1,2\n3\n", "1,2\n3,4,5\n", "a,b\n1,2\n", "",
+                                        "\n",       "1,2\n\n3,4\n", "1,\"2\"\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         put_file("m.csv", wrong[i]);
         size_t before = diagnostics.errors;

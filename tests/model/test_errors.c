@@ -73,18 +73,22 @@ static void names_near_a_known_one_are_suggested(void **state) {
     put_file("homes.csv", "need,cap,pref_1,pref_2\n1,2,3,4\n5,6,7,8\n");
     expect_error("data homes = csv \"homes.csv\"\nagents home over hoomes { state p in [0, 1]; private minimize p }",
                  "there is no data called 'hoomes'; did you mean 'homes'?");
-    expect_error("data homes = csv \"homes.csv\" public capp\nagents home over homes { state p in [0, 1]; private minimize p }",
-                 "'homes.csv' has no column 'capp'; did you mean 'cap'?");
-    expect_error("data homes = csv \"homes.csv\"\nagents home over homes { state p in [0, 1]; private minimize p * nead }",
-                 "there is no 'nead' here; did you mean 'need'?");
+    expect_error(
+        "data homes = csv \"homes.csv\" public capp\nagents home over homes { state p in [0, 1]; private minimize p }",
+        "'homes.csv' has no column 'capp'; did you mean 'cap'?");
+    expect_error(
+        "data homes = csv \"homes.csv\"\nagents home over homes { state p in [0, 1]; private minimize p * nead }",
+        "there is no 'nead' here; did you mean 'need'?");
     expect_error("agent depot { state y in [0, 1]; private minimize y }\nconstraint c: depto.y <= 1",
                  "there is no agent or family called 'depto'; did you mean 'depot'?");
     expect_error(AGENT "constraint c: sumsqq(x.y) <= 1", "there is no function 'sumsqq'; did you mean 'sumsq'?");
     expect_error("parm a = 3\n" AGENT, "no statement begins with 'parm'; did you mean 'param'?");
-    expect_error("agent x { stat y in [0, 1] }", "no statement in an agent's block begins with 'stat'; did you mean 'state'?");
+    expect_error("agent x { stat y in [0, 1] }",
+                 "no statement in an agent's block begins with 'stat'; did you mean 'state'?");
     expect_error(AGENT "privacy { epsilom 3 }", "privacy has no 'epsilom'; did you mean 'epsilon'?");
     expect_error(AGENT "privacy { mechanism laplac }", "did you mean 'laplace'?");
-    expect_error(AGENT "constraint feeder: x.y <= 1\nstart feedre = 1", "there is no constraint 'feedre'; did you mean 'feeder'?");
+    expect_error(AGENT "constraint feeder: x.y <= 1\nstart feedre = 1",
+                 "there is no constraint 'feedre'; did you mean 'feeder'?");
     expect_error("agent x { state y[2] in [0, 1]; private minimize sum(y); private set y in bal(0, 1) }",
                  "there is no set 'bal'; did you mean 'ball'?");
 }
@@ -97,7 +101,8 @@ static void a_name_of_a_block_is_explained_outside_of_it(void **state) {
     expect_error("agents f[i in 1..3] { state y in [0, 1]; private minimize y }\nconstraint c: f.y <= 1",
                  "'f' is a family: write f[1].y for one member, or sum(f: y)");
     expect_error(AGENT "constraint c: x[1].y <= 1", "'x' is one agent: write x.y");
-    expect_error(AGENT "constraint c: x <= 1", "'x' is an agent, not a number or vector; name a state of it, as in x.x");
+    expect_error(AGENT "constraint c: x <= 1",
+                 "'x' is an agent, not a number or vector; name a state of it, as in x.x");
 }
 
 static void all_errors_of_a_file_are_reported(void **state) {
@@ -137,13 +142,12 @@ static void what_is_not_closed_is_shown_where_it_was_opened(void **state) {
                     "p.tacit:1:9: note: '{' was opened here\n"
                     "    agent x {\n"
                     "            ^\n");
-    expect_messages("param a = (1 + 2\nparam b = 3\n" AGENT,
-                    "p.tacit:2:1: error: expected ')', found 'param'\n"
-                    "    param b = 3\n"
-                    "    ^~~~~\n"
-                    "p.tacit:1:11: note: '(' was opened here\n"
-                    "    param a = (1 + 2\n"
-                    "              ^\n");
+    expect_messages("param a = (1 + 2\nparam b = 3\n" AGENT, "p.tacit:2:1: error: expected ')', found 'param'\n"
+                                                             "    param b = 3\n"
+                                                             "    ^~~~~\n"
+                                                             "p.tacit:1:11: note: '(' was opened here\n"
+                                                             "    param a = (1 + 2\n"
+                                                             "              ^\n");
     expect_error("agent x {\n  state y in [0, 1]\nconstraint c: x.y <= 1\n",
                  "expected '}' before a statement that stands outside of blocks");
     expect_error("privacy { epsilon 1\n", "'{' was opened here");
@@ -205,13 +209,12 @@ static void cycles_are_named(void **state) {
 
 static void names_are_defined_once(void **state) {
     (void)state;
-    expect_messages("param a = 1\nparam a = 2\n" AGENT,
-                    "p.tacit:2:7: error: 'a' is defined twice\n"
-                    "    param a = 2\n"
-                    "          ^\n"
-                    "p.tacit:1:7: note: 'a' was first defined here\n"
-                    "    param a = 1\n"
-                    "          ^\n");
+    expect_messages("param a = 1\nparam a = 2\n" AGENT, "p.tacit:2:7: error: 'a' is defined twice\n"
+                                                        "    param a = 2\n"
+                                                        "          ^\n"
+                                                        "p.tacit:1:7: note: 'a' was first defined here\n"
+                                                        "    param a = 1\n"
+                                                        "          ^\n");
     expect_error(AGENT AGENT, "'x' is defined twice");
     expect_error("agent x { state y in [0, 1]; param y = 3; private minimize y }", "'y' is defined twice");
 }
@@ -232,31 +235,39 @@ static void numbers_must_be_well_formed_and_finite(void **state) {
 
 static void ranges_are_limited(void **state) {
     (void)state;
-    expect_error("param a = sum(i in 1..1000000000: i)\n" AGENT, "this range has 1000000000 elements; at most 10000000 are allowed");
-    expect_error("agents f[i in 1..1000000000] { state y in [0, 1]; private minimize y }", "this range has 1000000000 elements");
+    expect_error("param a = sum(i in 1..1000000000: i)\n" AGENT,
+                 "this range has 1000000000 elements; at most 10000000 are allowed");
+    expect_error("agents f[i in 1..1000000000] { state y in [0, 1]; private minimize y }",
+                 "this range has 1000000000 elements");
     expect_error("param a = sum(i in 1..10000, j in 1..10000: 1)\n" AGENT, "more than 10000000 terms");
-    expect_error("param a = sum(i in 1..1.5: i)\n" AGENT, "the last value of a range is a whole number, but this is 1.5");
-    expect_error("agents f[i in 0..3] { state y in [0, 1]; private minimize y }", "the members of a family are numbered from 1");
-    expect_error("agents f[i in 1..0] { state y in [0, 1]; private minimize y }", "the members of a family are numbered from 1");
+    expect_error("param a = sum(i in 1..1.5: i)\n" AGENT,
+                 "the last value of a range is a whole number, but this is 1.5");
+    expect_error("agents f[i in 0..3] { state y in [0, 1]; private minimize y }",
+                 "the members of a family are numbered from 1");
+    expect_error("agents f[i in 1..0] { state y in [0, 1]; private minimize y }",
+                 "the members of a family are numbered from 1");
 }
 
 static void shapes_must_fit(void **state) {
     (void)state;
-    expect_messages("param a = [1, 2] + [1, 2, 3]\n" AGENT,
-                    "p.tacit:1:11: error: + needs equal shapes: the left side is a vector of 2, the right side a vector of 3\n"
-                    "    param a = [1, 2] + [1, 2, 3]\n"
-                    "              ^~~~~~~~~~~~~~~~~~\n");
+    expect_messages(
+        "param a = [1, 2] + [1, 2, 3]\n" AGENT,
+        "p.tacit:1:11: error: + needs equal shapes: the left side is a vector of 2, the right side a vector of 3\n"
+        "    param a = [1, 2] + [1, 2, 3]\n"
+        "              ^~~~~~~~~~~~~~~~~~\n");
     expect_error("param a = [[1, 2], [3, 4]] * [1, 2, 3]\n" AGENT, "a 2 x 2 matrix times a vector of 3");
     expect_error("param a = [1, 2] * [[1, 2], [3, 4]]\n" AGENT, "write transpose(M) * v");
     expect_error("param a = [[1, 2], [3]]\n" AGENT, "the first entry is a vector of 2, this one a vector of 1");
-    expect_error("param a = dot([1, 2], 3)\n" AGENT, "dot needs two vectors of equal length: these are a vector of 2 and a number");
+    expect_error("param a = dot([1, 2], 3)\n" AGENT,
+                 "dot needs two vectors of equal length: these are a vector of 2 and a number");
     expect_error("param a = [1, 2][3]\n" AGENT, "the index 3 is outside of 1..2");
     expect_error("param a = [1, 2][1, 1]\n" AGENT, "2 indices are given, but this is a vector of 2");
     expect_error("param a = 3[1]\n" AGENT, "1 index is given, but this is a number");
     expect_error("param a = sum(1, 2)\n" AGENT, "sum takes 1 argument, not 2");
     expect_error("agent x { state y[2] in [0, [1, 2, 3]]; private minimize 0 }",
                  "the upper bound of a state is a number or a vector of 2, but this is a vector of 3");
-    expect_error("agent x { state y[2] in [0, 1]; private minimize y }", "an objective is a number, but this is a vector of 2");
+    expect_error("agent x { state y[2] in [0, 1]; private minimize y }",
+                 "an objective is a number, but this is a vector of 2");
     expect_error("agent x { state y[2] in [0, 1]; private minimize 0 }\nconstraint c: x.y <= [1, 2, 3]",
                  "a relation needs equal shapes");
     expect_error("param a = quadform([1, 2], [[1, 2, 3], [1, 2, 3]])\n" AGENT, "quadform needs a 2 x 2 matrix second");
@@ -265,15 +276,20 @@ static void shapes_must_fit(void **state) {
 static void boxes_must_be_finite_and_in_order(void **state) {
     (void)state;
     put_file("box.csv", "low,high\n1,2\n5,4\n");
-    expect_messages("data d = csv \"box.csv\" public low, high\nagents f over d { state y in [low, high]; private minimize y }",
-                    "p.tacit:2:31: error: the box of 'y' for f[2] is empty: the lower bound 5 is above the upper bound 4\n"
-                    "    agents f over d { state y in [low, high]; private minimize y }\n"
-                    "                                  ^~~~~~~~~\n");
-    expect_error("agent x { state y in [3, 2]; private minimize y }", "the box of 'y' is empty: the lower bound 3 is above the upper bound 2");
+    expect_messages(
+        "data d = csv \"box.csv\" public low, high\nagents f over d { state y in [low, high]; private minimize y }",
+        "p.tacit:2:31: error: the box of 'y' for f[2] is empty: the lower bound 5 is above the upper bound 4\n"
+        "    agents f over d { state y in [low, high]; private minimize y }\n"
+        "                                  ^~~~~~~~~\n");
+    expect_error("agent x { state y in [3, 2]; private minimize y }",
+                 "the box of 'y' is empty: the lower bound 3 is above the upper bound 2");
     expect_error("agent x { state y; private minimize y }", "expected 'in' and the public box of the state");
-    expect_error("agent x { state y in [0, 1]; private minimize y; slater y = 2 }", "a Slater point leaves the box: 2 is outside of [0, 1]");
-    expect_error("agent x { state y in [0, 1]; private minimize y; start y = -1 }", "a start leaves the box: -1 is outside of [0, 1]");
-    expect_error("agent x { state y[1e9] in [0, 1]; private minimize 0 }", "the length of a state is between 1 and 1000000");
+    expect_error("agent x { state y in [0, 1]; private minimize y; slater y = 2 }",
+                 "a Slater point leaves the box: 2 is outside of [0, 1]");
+    expect_error("agent x { state y in [0, 1]; private minimize y; start y = -1 }",
+                 "a start leaves the box: -1 is outside of [0, 1]");
+    expect_error("agent x { state y[1e9] in [0, 1]; private minimize 0 }",
+                 "the length of a state is between 1 and 1000000");
 }
 
 static void private_data_stays_out_of_public_lines(void **state) {
@@ -281,12 +297,14 @@ static void private_data_stays_out_of_public_lines(void **state) {
     put_file("homes.csv", "need,cap\n1,2\n5,6\n");
     const char *head = "data homes = csv \"homes.csv\" public cap\nprivate param w = 3\n";
     char text[2000];
-    (void)snprintf(text, sizeof text, "%sagents home over homes {\n  state p in [0, need]\n  private minimize p\n}\n", head);
+    (void)snprintf(text, sizeof text, "%sagents home over homes {\n  state p in [0, need]\n  private minimize p\n}\n",
+                   head);
     expect_messages(text,
                     "p.tacit:4:18: error: the upper bound of a state is public, but this uses the private 'need'\n"
                     "      state p in [0, need]\n"
                     "                     ^~~~\n"
-                    "p.tacit:1:1: note: 'need' is private because all columns of 'homes' are, but those listed; add 'public need' to "
+                    "p.tacit:1:1: note: 'need' is private because all columns of 'homes' are, but those listed; add "
+                    "'public need' to "
                     "this line to make it public\n"
                     "    data homes = csv \"homes.csv\" public cap\n"
                     "    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
@@ -296,16 +314,20 @@ static void private_data_stays_out_of_public_lines(void **state) {
         {"gap need", "", "a gap is public, but this uses the private 'need'"},
         {"gap w", "", "a gap is public, but this uses the private 'w'"},
         {"slater p = need / 100", "", "a Slater point is public, but this uses the private 'need'"},
-        {"param twice = 2 * need", "", "a 'param' without 'private' before it is public, but this uses the private 'need'"},
+        {"param twice = 2 * need", "",
+         "a 'param' without 'private' before it is public, but this uses the private 'need'"},
         {"private param u = 2 * cap; gap u", "", "a gap is public, but this uses the private 'u'"},
         {"", "constraint c: sum(home: need * p) <= 1", "a constraint is public, but this uses the private 'need'"},
-        {"", "constraint c: sum(home: p) <= sum(home: need)", "a constraint is public, but this uses the private 'need'"},
+        {"", "constraint c: sum(home: p) <= sum(home: need)",
+         "a constraint is public, but this uses the private 'need'"},
         {"", "constraint c: home[2].p <= home[1].need", "a constraint is public, but this uses the private 'need'"},
         {"", "constraint c: sum(home: p) <= w", "a constraint is public, but this uses the private 'w'"},
-        {"", "constraint c[i in 1..w]: sum(home: p) <= 1", "the last value of a range is public, but this uses the private 'w'"},
+        {"", "constraint c[i in 1..w]: sum(home: p) <= 1",
+         "the last value of a range is public, but this uses the private 'w'"},
         {"", "param v = w + 1", "a 'param' without 'private' before it is public, but this uses the private 'w'"},
         {"", "dual radius w", "the dual radius is public, but this uses the private 'w'"},
-        {"", "declare lipschitz jacobian home { l1 need }", "a declared constant is public, but this uses the private 'need'"},
+        {"", "declare lipschitz jacobian home { l1 need }",
+         "a declared constant is public, but this uses the private 'need'"},
         {"", "privacy { epsilon w }", "epsilon is public, but this uses the private 'w'"},
         {"", "schedule { gamma w k^-0.5 }", "gamma is public, but this uses the private 'w'"},
         {"", "start multipliers w", "a multiplier is public, but this uses the private 'w'"},
@@ -313,7 +335,8 @@ static void private_data_stays_out_of_public_lines(void **state) {
         {"state q[w] in [0, 1]", "", "the length of a state is public, but this uses the private 'w'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        (void)snprintf(text, sizeof text, "%sagents home over homes {\n  state p in [0, 1]\n  private minimize p\n  %s\n}\n%s\n", head,
+        (void)snprintf(text, sizeof text,
+                       "%sagents home over homes {\n  state p in [0, 1]\n  private minimize p\n  %s\n}\n%s\n", head,
                        cases[i].block, cases[i].outside);
         expect_error(text, cases[i].what);
     }
@@ -321,20 +344,25 @@ static void private_data_stays_out_of_public_lines(void **state) {
 
 static void privacy_is_written_out(void **state) {
     (void)state;
-    expect_error("agent x { state y in [0, 1]; minimize y }", "an objective is private to its agent; write 'private minimize'");
-    expect_error("agent x { state y in [0, 1]; private minimize y; set y <= 1 }", "a set is private to its agent; write 'private set'");
-    expect_error("agent x { private state y in [0, 1]; private minimize y }", "a state and its box is public");
+    expect_error("agent x { state y in [0, 1]; minimize y }",
+                 "an objective is private to its agent; write 'private minimize'");
+    expect_error("agent x { state y in [0, 1]; private minimize y; set y <= 1 }",
+                 "a set is private to its agent; write 'private set'");
+    expect_error("agent x { private state y in [0, 1]; private minimize y }", "a state with its box is public");
     expect_error("private constraint c: 1 <= 2", "only 'param' can be private outside of an agent's block");
 }
 
 static void kinks_are_refused_with_their_assumption_and_an_alternative(void **state) {
     (void)state;
-    expect_messages("agent x { state y in [-1, 1]; private minimize abs(y) }",
-                    "p.tacit:1:48: error: abs of a state is not continuously differentiable, as Assumption 1 asks of objectives; "
-                    "huber(u, d) or sqrt(u^2 + d^2) is smooth\n"
-                    "    agent x { state y in [-1, 1]; private minimize abs(y) }\n"
-                    "                                                   ^~~~~~\n");
-    expect_error(AGENT "constraint c: max(x.y, 0) <= 1", "max of a state is not continuously differentiable, as Assumption 3 asks of constraints; logsumexp is smooth");
+    expect_messages(
+        "agent x { state y in [-1, 1]; private minimize abs(y) }",
+        "p.tacit:1:48: error: abs of a state is not continuously differentiable, as Assumption 1 asks of objectives; "
+        "huber(u, d) or sqrt(u^2 + d^2) is smooth\n"
+        "    agent x { state y in [-1, 1]; private minimize abs(y) }\n"
+        "                                                   ^~~~~~\n");
+    expect_error(
+        AGENT "constraint c: max(x.y, 0) <= 1",
+        "max of a state is not continuously differentiable, as Assumption 3 asks of constraints; logsumexp is smooth");
     expect_error(AGENT "constraint c: -min(x.y, 0) <= 1", "Assumption 3");
     expect_error("agent x { state y[2] in [-1, 1]; private minimize norm1(y) }", "Assumption 1");
     expect_error("agent x { state y[2] in [-1, 1]; private minimize norminf(y) }", "Assumption 1");
@@ -368,9 +396,12 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error(AGENT "constraint c: x.y == 1", "a shared constraint cannot be an equality");
     expect_error(AGENT "constraint c: x.y < 1", "a strict inequality describes an open set; write <=");
     expect_error(AGENT "constraint c: x.y^x.y <= 1", "an exponent must be a constant");
-    expect_error("agent x { state y in [0, 1]; private minimize huber(y, 0) }", "the threshold of huber must be positive");
-    expect_error("agent x { state y in [0, 1]; private minimize huber(1, y) }", "the threshold of huber must not depend on states");
-    expect_error("agent x { state y[2] in [0, 1]; private minimize y[y[1]] }", "an index is a whole number that does not depend on states");
+    expect_error("agent x { state y in [0, 1]; private minimize huber(y, 0) }",
+                 "the threshold of huber must be positive");
+    expect_error("agent x { state y in [0, 1]; private minimize huber(1, y) }",
+                 "the threshold of huber must not depend on states");
+    expect_error("agent x { state y[2] in [0, 1]; private minimize y[y[1]] }",
+                 "an index is a whole number that does not depend on states");
     expect_error("state y in [0, 1]", "this statement stands inside an agent's block");
     expect_error(AGENT "dual radius 1\ndual radius 2", "this is said twice");
     expect_error(AGENT "dual radius 0", "the dual radius is positive, but this is 0");
@@ -379,22 +410,43 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error(AGENT "privacy { adjacency agent 3 }", "adjacency agent has no bound");
     expect_error(AGENT "schedule { gamma 1 k^0.5 }", "expected '-': steps shrink");
     expect_error(AGENT "schedule { rounds 2.5 }", "the number of rounds is a whole number");
-    expect_error("role cloud\nagent x { state y in [0, 1]; private minimize y }", "a cloud's file holds nothing private");
+    expect_error("role cloud\nagent x { state y in [0, 1]; private minimize y }",
+                 "a cloud's file holds nothing private");
     expect_error("role agent\n" AGENT "constraint c: x.y <= 1", "an agent's file holds no constraints");
-    expect_error("role agent\n" AGENT "agent z { state y in [0, 1]; private minimize y }", "an agent's file describes one agent");
+    expect_error("role agent\n" AGENT "agent z { state y in [0, 1]; private minimize y }",
+                 "an agent's file describes one agent");
     expect_error("role boss\n" AGENT, "a role is 'cloud' or 'agent'");
     expect_error("param a \xe2\x89\xa4 3", "write <= for");
     expect_error("param a = 2 ** 3", "write ^ for a power");
 }
 
+static void names_and_texts_have_a_length_limit(void **state) {
+    (void)state;
+    char *text = calloc(1, 3000000);
+    assert_non_null(text);
+    strcpy(text, "param ");
+    memset(text + 6, 'a', 2500000);
+    strcat(text, " = 1\n");
+    expect_error(text, "a name has at most 200 characters");
+    strcpy(text, "param a = csv \"");
+    memset(text + 15, 'a', 2500000);
+    strcat(text, "\"\n");
+    expect_error(text, "a text in quotes has at most 4000 characters");
+    memset(text, 0, 3000000);
+    strcpy(text, "param a = ");
+    memset(text + 10, '7', 2500000);
+    expect_error(text, "this number is too large for a double");
+    free(text);
+}
+
 static void unreadable_files_are_reported(void **state) {
     (void)state;
     bench b = load_path("missing.tacit");
-    assert_int_equal(b.status, TC_CANNOT_READ);
+    assert_int_equal(b.status, TC_BAD_USAGE);
     assert_string_equal(messages_of(&b), "missing.tacit: error: cannot read this file: No such file or directory\n");
     bench_free(&b);
     b = load_path("/tmp");
-    assert_int_equal(b.status, TC_CANNOT_READ);
+    assert_int_equal(b.status, TC_BAD_USAGE);
     assert_string_equal(messages_of(&b), "/tmp: error: cannot read this file: it is a folder\n");
     bench_free(&b);
 }
@@ -445,6 +497,7 @@ int main(void) {
         cmocka_unit_test(kinks_are_refused_with_their_assumption_and_an_alternative),
         cmocka_unit_test(expressions_keep_to_their_agent),
         cmocka_unit_test(other_things_that_make_no_sense),
+        cmocka_unit_test(names_and_texts_have_a_length_limit),
         cmocka_unit_test(unreadable_files_are_reported),
         cmocka_unit_test(memory_that_runs_out_is_a_status),
     };

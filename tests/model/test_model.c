@@ -5,7 +5,8 @@
 /* The value of a constant expression, by way of a start value. */
 static double constant(const char *expression) {
     char text[1000];
-    (void)snprintf(text, sizeof text, "param value = %s\nagent x { state y in [-1e300, 1e300]; private minimize y; start y = value }\n",
+    (void)snprintf(text, sizeof text,
+                   "param value = %s\nagent x { state y in [-1e300, 1e300]; private minimize y; start y = value }\n",
                    expression);
     bench b = load_good(text);
     double value = tc_coef_at(b.model->families[0].start[0], 0);
@@ -74,10 +75,20 @@ static void constants_follow_the_usual_rules(void **state) {
     }
 }
 
+static void a_node_that_is_a_constant_counts_as_one(void **state) {
+    (void)state;
+    bench b = load_good("agent a { state x in [0, 1]; private minimize x }\n"
+                        "constraint c: a.x * max(a.x - a.x + 0.5, 0.25) <= abs(a.x - a.x - 2)\n");
+    double x[] = {6};
+    assert_true(constraint_at(b.model, 0, x) == 1);
+    bench_free(&b);
+}
+
 static void definitions_stand_in_any_order(void **state) {
     (void)state;
-    bench b = load_good("agent x { state y[n] in [low, 1]; private minimize sum(y) * c; private param c = d; private param d = n }\n"
-                        "param low = -n\nparam n = m + 1\nparam m = 2\n");
+    bench b = load_good(
+        "agent x { state y[n] in [low, 1]; private minimize sum(y) * c; private param c = d; private param d = n }\n"
+        "param low = -n\nparam n = m + 1\nparam m = 2\n");
     assert_int_equal(b.model->families[0].dim, 3);
     assert_true(b.model->families[0].lower[2].value == -3);
     double x[] = {1, 2, 3};
@@ -99,12 +110,9 @@ static void the_papers_problem_has_its_numbers(void **state) {
     double squares[11];
     for (size_t i = 1; i <= 10; i++)
         squares[i] = x[2 * i - 2] * x[2 * i - 2] + x[2 * i - 1] * x[2 * i - 1];
-    double g[] = {squares[1] + squares[2] + squares[3] - 10,
-                  squares[4] + squares[5] + squares[6] - 50,
-                  squares[7] + squares[8] + squares[9] - 50,
-                  x[0] * x[0] + x[8] + x[18] * x[18] - 50,
-                  x[7] * x[7] + x[12] + x[17] - 20,
-                  squares[8] + squares[6] - 30};
+    double g[] = {squares[1] + squares[2] + squares[3] - 10, squares[4] + squares[5] + squares[6] - 50,
+                  squares[7] + squares[8] + squares[9] - 50, x[0] * x[0] + x[8] + x[18] * x[18] - 50,
+                  x[7] * x[7] + x[12] + x[17] - 20,          squares[8] + squares[6] - 30};
     for (size_t j = 0; j < 6; j++)
         assert_true(fabs(constraint_at(m, j, x) - g[j]) < 1e-12);
     assert_true(fabs(objective_at(m, 0, 0, x) - (x[0] - 5 + x[1] + 5)) < 1e-12);
@@ -124,10 +132,11 @@ static void the_papers_problem_has_its_numbers(void **state) {
 static void a_family_is_stored_once(void **state) {
     (void)state;
     put_file("d.csv", "need,cap,pref_1,pref_2\n1,2,3,4\n5,6,7,8\n9,10,11,12\n");
-    bench b = load_good("data d = csv \"d.csv\" public cap\n"
-                        "agents home over d { state p[2] in [0, cap]; private minimize sumsq(p - pref) * need; slater p = cap / 4 }\n"
-                        "constraint c[t in 1..2]: sum(home: cap * p[t]) <= 5\n"
-                        "constraint again: sum(home: cap * p[1]) + home[2].p[2] >= 7\n");
+    bench b = load_good(
+        "data d = csv \"d.csv\" public cap\n"
+        "agents home over d { state p[2] in [0, cap]; private minimize sumsq(p - pref) * need; slater p = cap / 4 }\n"
+        "constraint c[t in 1..2]: sum(home: cap * p[t]) <= 5\n"
+        "constraint again: sum(home: cap * p[1]) + home[2].p[2] >= 7\n");
     const tc_model *m = b.model;
     assert_int_equal(m->family_count, 1);
     assert_int_equal(m->agent_count, 3);
@@ -204,7 +213,8 @@ static void starts_default_to_zero_clipped_to_the_box(void **state) {
     (void)state;
     put_file("d.csv", "low\n-1\n2\n");
     bench b = load_good("data d = csv \"d.csv\" public low\n"
-                        "agents f over d { state x in [low, 5]; state y in [1, 2]; state z in [-3, -2]; private minimize x; start y = 1.5 }\n"
+                        "agents f over d { state x in [low, 5]; state y in [1, 2]; state z in [-3, -2]; private "
+                        "minimize x; start y = 1.5 }\n"
                         "constraint c[i in 1..3]: sum(f: x) <= i\nstart multipliers 0.5\nstart c[2] = 2\n");
     const tc_family *f = &b.model->families[0];
     assert_true(tc_coef_at(f->start[0], 0) == 0 && tc_coef_at(f->start[0], 1) == 2);
@@ -224,12 +234,14 @@ static void names_from_data_are_the_agents_names(void **state) {
     bench_free(&b);
     put_file("d.csv", "name,w\nanna,1\ng,2\n");
     expect_error("data d = csv \"d.csv\"\nagents f over d { state x in [0, 1]; private minimize x * w }\n"
-                 "agent g { state x in [0, 1]; private minimize x }", "like another agent");
+                 "agent g { state x in [0, 1]; private minimize x }",
+                 "like another agent");
 }
 
 static void private_constants_may_flow_into_private_lines(void **state) {
     (void)state;
-    bench b = load_good("private param w = [1, 2]\nagent a { state x[2] in [0, 1]; private param v = 2 * w; private minimize dot(v, x); "
+    bench b = load_good("private param w = [1, 2]\nagent a { state x[2] in [0, 1]; private param v = 2 * w; private "
+                        "minimize dot(v, x); "
                         "private set x <= w; private start x = w / 4 }\n");
     double x[] = {1, 1};
     assert_true(objective_at(b.model, 0, 0, x) == 6);
@@ -239,10 +251,12 @@ static void private_constants_may_flow_into_private_lines(void **state) {
 
 static void settings_that_are_absent_are_unset(void **state) {
     (void)state;
-    bench b = load_good("agent a { state x in [0, 1]; private minimize x }\nprivacy { adjacency agent }\nschedule { gamma 0.5; rounds 7 }\n");
+    bench b = load_good("agent a { state x in [0, 1]; private minimize x }\nprivacy { adjacency agent }\nschedule { "
+                        "gamma 0.5; rounds 7 }\n");
     assert_int_equal(b.model->privacy.mechanism, TC_MECHANISM_UNSET);
     assert_int_equal(b.model->privacy.adjacency, TC_ADJACENCY_AGENT);
-    assert_true(isnan(b.model->privacy.epsilon) && isnan(b.model->schedule.regularization) && isnan(b.model->dual_radius));
+    assert_true(isnan(b.model->privacy.epsilon) && isnan(b.model->schedule.regularization) &&
+                isnan(b.model->dual_radius));
     assert_true(b.model->schedule.step == 0.5 && b.model->schedule.step_decay == 0 && b.model->schedule.rounds == 7);
     assert_true(isnan(b.model->families[0].declared_objective.value));
     bench_free(&b);
@@ -277,6 +291,7 @@ static void every_example_loads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_follow_the_usual_rules),
+        cmocka_unit_test(a_node_that_is_a_constant_counts_as_one),
         cmocka_unit_test(definitions_stand_in_any_order),
         cmocka_unit_test(the_papers_problem_has_its_numbers),
         cmocka_unit_test(a_family_is_stored_once),

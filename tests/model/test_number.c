@@ -45,8 +45,8 @@ static void ordinary_decimals_are_the_nearest_double(void **state) {
         char text[64];
         int digits = (int)(next(&seed) % 19) + 1;
         uint64_t whole = next(&seed) % (uint64_t)pow(10, digits);
-        (void)snprintf(text, sizeof text, "%s%llu.%0*llu", i % 2 ? "-" : "", (unsigned long long)(whole % 100000), digits,
-                       (unsigned long long)whole);
+        (void)snprintf(text, sizeof text, "%s%llu.%0*llu", i % 2 ? "-" : "", (unsigned long long)(whole % 100000),
+                       digits, (unsigned long long)whole);
         agrees(text);
         (void)snprintf(text, sizeof text, "%llue%d", (unsigned long long)whole, (int)(next(&seed) % 60) - 30);
         agrees(text);

@@ -4,9 +4,11 @@
 static bench load_set(const char *line) {
     char text[1000];
     put_file("d.csv", "need,c_1,c_2,r\n1,2,3,4\n5,6,7,8\n");
-    (void)snprintf(text, sizeof text,
-                   "data d = csv \"d.csv\"\nparam P = [[2, 1], [1, 2]]\n"
-                   "agents f over d {\n  state s in [-9, 9]\n  state p[2] in [-10, 10]\n  private minimize s\n  %s\n}\n", line);
+    (void)snprintf(
+        text, sizeof text,
+        "data d = csv \"d.csv\"\nparam P = [[2, 1], [1, 2]]\n"
+        "agents f over d {\n  state s in [-9, 9]\n  state p[2] in [-10, 10]\n  private minimize s\n  %s\n}\n",
+        line);
     return load_bytes(text, strlen(text));
 }
 
@@ -104,7 +106,8 @@ static void curved_sets_are_recognised_however_written(void **state) {
 
 static void pieces_are_kept_in_order(void **state) {
     (void)state;
-    bench b = load_set("private set p in [0, 9]; private set sum(p) == 3; private set norm(p) <= 8; private set s <= 1; private set s >= 0");
+    bench b = load_set("private set p in [0, 9]; private set sum(p) == 3; private set norm(p) <= 8; private set s <= "
+                       "1; private set s >= 0");
     static const tc_set_kind kinds[] = {TC_SET_BOX, TC_SET_HYPERPLANE, TC_SET_BALL, TC_SET_BOX, TC_SET_BOX};
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(piece_of(&b, i).kind, kinds[i]);
@@ -126,7 +129,8 @@ static void what_is_not_a_set_is_refused(void **state) {
         {"private set p in [need, 3]", "this set is empty for f[2]: the lower bound 5 is above the upper bound 3"},
         {"private set norm(p) <= -1", "a radius is not negative, but this is -1"},
         {"private set norm(p) <= 2 - need", "a radius is not negative, but this is -3 for f[2]"},
-        {"private set p in ellipsoid(0, [[1, 2], [2, 1]])", "the matrix of an ellipsoid is positive definite, but this one is not"},
+        {"private set p in ellipsoid(0, [[1, 2], [2, 1]])",
+         "the matrix of an ellipsoid is positive definite, but this one is not"},
         {"private set p in ellipsoid(0, [[1, 2], [0, 1]])", "entries [1, 2] and [2, 1] differ"},
         {"private set p in ellipsoid(0, 3)", "is a constant 2 x 2 matrix, but this is a number"},
         {"private set p in ball(0)", "ball takes 2 arguments, not 1"},

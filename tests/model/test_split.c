@@ -39,7 +39,8 @@ static const char problem[] =
 
 static void put_data(void) {
     put_file("A.csv", "1,2,3\n4,5,6\n");
-    put_file("homes.csv", "need,cap,bus,pref_1,pref_2\n10007,5,1,20011,20021\n10009,6,2,20023,20029\n10037,7,1,20047,20051\n");
+    put_file("homes.csv",
+             "need,cap,bus,pref_1,pref_2\n10007,5,1,20011,20021\n10009,6,2,20023,20029\n10037,7,1,20047,20051\n");
 }
 
 static char *read_text(const char *path) {
@@ -89,7 +90,8 @@ static void both_kinds_of_files_load_again(void **state) {
         assert_true(tc_coef_at(whole->families[0].upper[1], k) == tc_coef_at(c->families[0].upper[1], k));
         assert_true(tc_coef_at(whole->families[0].gap, k) == tc_coef_at(c->families[0].gap, k));
         assert_true(tc_coef_at(whole->families[0].slater[0], k) == tc_coef_at(c->families[0].slater[0], k));
-        assert_true(tc_coef_at(whole->families[0].declared_jacobian[0], k) == tc_coef_at(c->families[0].declared_jacobian[0], k));
+        assert_true(tc_coef_at(whole->families[0].declared_jacobian[0], k) ==
+                    tc_coef_at(c->families[0].declared_jacobian[0], k));
     }
     assert_true(c->declared_constraints[1] == 4 && c->privacy.delta == 1e-5 && c->schedule.rounds == 2000);
     assert_true(c->start_multipliers[1] == 0.1 && c->start_multipliers[2] == 0);
@@ -128,11 +130,12 @@ static void nobody_learns_what_is_not_theirs(void **state) {
     bench_free(&b);
     static const struct {
         const char *secret, *owner; /* the file that may hold it */
-    } secrets[] = {{"10007", "home.1"}, {"20011", "home.1"}, {"20021", "home.1"}, {"10009", "home.2"}, {"20023", "home.2"},
-                   {"20029", "home.2"}, {"10037", "home.3"}, {"20047", "home.3"}, {"20051", "home.3"}, {"81281", "depot"},
-                   {"61613", "depot"},  {"71131", "home"},   {"91357", ""},       {"55501", ""},       {"private", "agents"},
-                   {"minimize", "agents"}, {"#", ""}, {"feeder", "cloud"}, {"limit", "cloud"}, {"100.25", "cloud"}};
-    static const char *const paths[] = {"out/cloud.tacit", "out/cloud.homes.csv", "out/agents/home.1.tacit",
+    } secrets[] = {{"10007", "home.1"}, {"20011", "home.1"}, {"20021", "home.1"},   {"10009", "home.2"},
+                   {"20023", "home.2"}, {"20029", "home.2"}, {"10037", "home.3"},   {"20047", "home.3"},
+                   {"20051", "home.3"}, {"81281", "depot"},  {"61613", "depot"},    {"71131", "home"},
+                   {"91357", ""},       {"55501", ""},       {"private", "agents"}, {"minimize", "agents"},
+                   {"#", ""},           {"feeder", "cloud"}, {"limit", "cloud"},    {"100.25", "cloud"}};
+    static const char *const paths[] = {"out/cloud.tacit",         "out/cloud.homes.csv",     "out/agents/home.1.tacit",
                                         "out/agents/home.2.tacit", "out/agents/home.3.tacit", "out/agents/depot.tacit"};
     for (size_t p = 0; p < sizeof paths / sizeof paths[0]; p++) {
         const char *text = read_text(paths[p]);
@@ -180,8 +183,10 @@ static void names_from_data_become_file_names(void **state) {
     put_file("homes.csv", "name,need\nanna,1\n\"b/../c, d\",2\n");
     remove_all("named");
     size_t files;
-    bench b = split_into("data homes = csv \"homes.csv\"\nagents home over homes { state p in [0, 1]; private minimize p * need }\n"
-                         "constraint c: sum(home: p) <= 1\ndual radius 1\n", "named", false, &files);
+    bench b = split_into(
+        "data homes = csv \"homes.csv\"\nagents home over homes { state p in [0, 1]; private minimize p * need }\n"
+        "constraint c: sum(home: p) <= 1\ndual radius 1\n",
+        "named", false, &files);
     assert_int_equal(b.status, TC_OK);
     bench_free(&b);
     bench anna = load_path("named/agents/anna.tacit"), other = load_path("named/agents/b%2F%2E%2E%2Fc%2C%20d.tacit");
@@ -233,12 +238,16 @@ static void expect_refusal(const char *text, const char *folder, tc_status statu
 static void a_public_dual_radius_is_asked_for(void **state) {
     (void)state;
     remove_all("none");
-    expect_refusal("agent a { state x in [0, 1]; private minimize x; gap 1 }\nagent b { state x in [0, 1]; private minimize x; slater x = 0 }\n"
-                   "constraint c: a.x + b.x <= 1\n", "none", TC_BAD_PROBLEM,
-                   "p.tacit: error: the cloud needs a public dual radius, and must not learn it from private objectives\n"
-                   "  either add a line 'dual radius R' to the file,\n"
-                   "  or give every agent the public lines 'gap F' and 'slater x = ...'; 'gap' is missing for 'b'; 'slater' is missing "
-                   "for 'a'\n");
+    expect_refusal(
+        "agent a { state x in [0, 1]; private minimize x; gap 1 }\nagent b { state x in [0, 1]; private minimize x; "
+        "slater x = 0 }\n"
+        "constraint c: a.x + b.x <= 1\n",
+        "none", TC_BAD_PROBLEM,
+        "p.tacit: error: the cloud needs a public dual radius, and must not learn it from private objectives\n"
+        "  either add a line 'dual radius R' to the file,\n"
+        "  or give every agent the public lines 'gap F' and 'slater x = ...'; 'gap' is missing for 'b'; 'slater' is "
+        "missing "
+        "for 'a'\n");
     assert_int_not_equal(access("none", F_OK), 0);
 }
 
@@ -261,12 +270,109 @@ static void a_folder_with_files_is_left_alone_unless_forced(void **state) {
     bench_free(&b);
 }
 
-static void private_numbers_of_all_members_in_one_parameter_are_refused(void **state) {
+#define TWO_AGENTS(common, of_a, of_b)                                                                                 \
+    common "\nagent a { state x in [0, 9]; " of_a " }\nagent b { state x in [0, 9]; " of_b                             \
+           " }\nconstraint c: a.x + b.x <= 1\ndual radius 1\n"
+#define FAMILY(common, lines)                                                                                          \
+    common "\nagents f[i in 1..3] { state x in [0, 9]; " lines " }\nconstraint c: sum(f: x) <= 1\ndual radius 1\n"
+
+static void parts_of_a_private_parameter_for_several_agents_are_refused(void **state) {
+    (void)state;
+    put_file("w.csv", "111,222\n");
+    static const char *const texts[] = {
+        TWO_AGENTS("private param w = [111, 222]", "private minimize w[1] * x", "private minimize w[2] * x"),
+        TWO_AGENTS("private param w = csv \"w.csv\"", "private minimize w[1] * x", "private minimize w[2] * x"),
+        TWO_AGENTS("private param v = [111, 222]\nprivate param w = 2 * v", "private minimize w[1] * x",
+                   "private minimize sum(w) * x"),
+        TWO_AGENTS("private param w = [[111, 1], [222, 2]]", "private minimize dot(w[1], [x, x])",
+                   "private minimize sum(w[2, 1..2]) * x"),
+        TWO_AGENTS("private param w = [[111, 1], [222, 2]]", "private minimize transpose(w)[1][1] * x",
+                   "private minimize sum((w * [1, x])[2]) * x"),
+        TWO_AGENTS("private param w = [111, 222]",
+                   "private param g = 3 * w; private param h = g; private set x <= h[1]; "
+                   "private minimize x",
+                   "private minimize sum(w) * x"),
+        TWO_AGENTS("private param w = 111\nprivate param v = 222", "private minimize [w, v][1] * x",
+                   "private minimize [w, v][2] * x"),
+        TWO_AGENTS("private param w = [111, 222]", "private minimize x; private start x = w[1] / 100",
+                   "private minimize sum(w) * x"),
+        TWO_AGENTS("private param w = [111, 222]", "private minimize x / length(w)", "private minimize sum(w) * x"),
+        FAMILY("private param w = [111, 222, 333]", "private param g = w; private minimize (x - g[i])^2"),
+        FAMILY("private param w = [111, 222, 333]",
+               "private minimize sum(k in 1..3: w[k] * max(0, 1 - abs(k - i))) * x"),
+        FAMILY("private param w = [111, 222, 333]",
+               "private param mine = sum(k in 1..3: w[k] * max(0, 1 - abs(k - i))); private minimize mine * x"),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        remove_all("leak");
+        expect_refusal(texts[i], "leak", TC_BAD_PROBLEM, "this takes a part out of the private 'w'");
+        assert_int_not_equal(access("leak", F_OK), 0);
+    }
+    expect_refusal(texts[0], "leak", TC_BAD_PROBLEM,
+                   "p.tacit:2:47: error: this takes a part out of the private 'w', which 2 agents use: each would be "
+                   "shown all of it; move each agent's part into its own block, or into a column of its family's "
+                   "data\n");
+}
+
+static void what_else_would_show_an_agent_too_much_or_too_little_is_refused(void **state) {
     (void)state;
     remove_all("leak");
-    expect_refusal("private param goals = [1, 2, 3]\nagents f[i in 1..3] { state x in [0, 9]; private param g = goals; private minimize (x - g[i])^2 }\n"
-                   "constraint c: sum(f: x) <= 1\ndual radius 1\n", "leak", TC_BAD_PROBLEM,
-                   "'goals' is private and holds a part for each member of 'f'");
+    expect_refusal(FAMILY("", "private minimize (x - [111, 222, 333][i])^2"), "leak", TC_BAD_PROBLEM,
+                   "private numbers that stand in the block of 'f'");
+    expect_refusal(
+        FAMILY("", "private param g = [111, 222, 333]; private param k = 4 - i; private minimize (x - g[k])^2"), "leak",
+        TC_BAD_PROBLEM, "private numbers that stand in the block of 'f'");
+    expect_refusal(TWO_AGENTS("", "private param need = 111; private minimize x", "private minimize a.need * x"),
+                   "leak", TC_BAD_PROBLEM, "the file of 'b' knows no other agent");
+    expect_refusal("private param w = [1, 2]\nagent a { state x[length(w)] in [0, 1]; private minimize sum(x) }\n"
+                   "constraint c: a.x <= 1\ndual radius 1\n",
+                   "leak", TC_BAD_PROBLEM, "the cloud's file cannot ask for the length of 'w'");
+}
+
+static void expect_shared(const char *text, size_t count, const char *const *paths, const char *secret,
+                          const char *owners) {
+    size_t files;
+    remove_all("shared");
+    bench b = split_into(text, "shared", false, &files);
+    assert_string_equal(messages_of(&b), "");
+    assert_int_equal(b.status, TC_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(strstr(read_text(paths[i]), secret) != NULL, owners[i] == '1');
+        bench part = load_path(paths[i]);
+        assert_string_equal(messages_of(&part), "");
+        bench_free(&part);
+    }
+    bench_free(&b);
+}
+
+static void a_private_parameter_goes_to_those_who_use_it(void **state) {
+    (void)state;
+    put_file("w.csv", "111,222\n");
+    static const char *const two[] = {"shared/cloud.tacit", "shared/agents/a.tacit", "shared/agents/b.tacit"};
+    static const char *const three[] = {"shared/cloud.tacit", "shared/agents/f.1.tacit", "shared/agents/f.3.tacit"};
+    expect_shared(TWO_AGENTS("private param w = csv \"w.csv\"", "private minimize w[1] * x", "private minimize x"), 3,
+                  two, "222", "010");
+    expect_shared(
+        TWO_AGENTS("private param w = [111, 222]", "private minimize sum(w) * x", "private minimize dot(w, [x, x])"), 3,
+        two, "222", "011");
+    expect_shared(TWO_AGENTS("private param s = 222", "private minimize s * x", "private minimize s * x"), 3, two,
+                  "222", "011");
+    /* What is made of secrets is written as its value. */
+    static const char *const made =
+        TWO_AGENTS("private param w = [111, 222]\nprivate param total = sum(w)\n"
+                   "private param first = w[1]\nprivate param second = w[2]",
+                   "private minimize (first + total) * x", "private minimize (second + total) * x");
+    expect_shared(made, 3, two, "111", "010");
+    expect_shared(made, 3, two, "222", "001");
+    expect_shared(made, 3, two, "333", "011");
+    expect_shared(made, 3, two, "sum", "000");
+    expect_shared(FAMILY("private param w = [111, 222]", "private minimize sum(w) * x"), 3, three, "222", "011");
+    expect_shared(FAMILY("param w = [111, 222, 333]", "private minimize w[i] * x"), 3, three, "222", "011");
+    expect_shared(FAMILY("private param w = [111, 222]\nparam n = length(w)", "private minimize n * x"), 3, three,
+                  "222", "000");
+    expect_shared("private param w = [111, 222]\nagents f[i in 1..1] { state x in [0, 1]; private minimize w[i] * x }\n"
+                  "constraint c: sum(f: x) <= 1\ndual radius 1\n",
+                  2, three, "222", "01");
 }
 
 static void only_whole_problems_are_split(void **state) {
@@ -284,7 +390,9 @@ int main(void) {
         cmocka_unit_test(every_example_splits_and_loads),
         cmocka_unit_test(a_public_dual_radius_is_asked_for),
         cmocka_unit_test(a_folder_with_files_is_left_alone_unless_forced),
-        cmocka_unit_test(private_numbers_of_all_members_in_one_parameter_are_refused),
+        cmocka_unit_test(parts_of_a_private_parameter_for_several_agents_are_refused),
+        cmocka_unit_test(what_else_would_show_an_agent_too_much_or_too_little_is_refused),
+        cmocka_unit_test(a_private_parameter_goes_to_those_who_use_it),
         cmocka_unit_test(only_whole_problems_are_split),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

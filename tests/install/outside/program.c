@@ -34,7 +34,7 @@ int main(void) {
     tacit_problem_free(problem);
 
     problem = NULL;
-    if (tacit_problem_load("/nonexistent/file.tacit", &problem, &message) != TACIT_CANNOT_READ || problem != NULL ||
+    if (tacit_problem_load("/nonexistent/file.tacit", &problem, &message) != TACIT_BAD_USAGE || problem != NULL ||
         message == NULL)
         right = 0;
     tacit_text_free(message);
