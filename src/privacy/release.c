@@ -73,10 +73,8 @@ static const char *prepare_to_release(tc_arena *arena, tc_release *release) {
     if ((wrong = list_segments(arena, release)) != NULL || (wrong = tc_release_check_cover(arena, release)) != NULL ||
         (wrong = tc_release_check_range(arena, release)) != NULL)
         return wrong;
-    release->scales = TC_NEW(arena, tc_noise_scale, plan->channel_count);
-    for (size_t i = 0; has_noise(release) && i < plan->channel_count; i++)
-        if (!tc_noise_scale_from(plan->channels[i].lattice_scale, &release->scales[i]))
-            return "a scale is out of the sampler's range";
+    if (!tc_release_plan_noise(arena, release))
+        return "a scale is out of the sampler's range";
     make_room(arena, release);
     return NULL;
 }
@@ -139,12 +137,8 @@ tc_status tc_release_prepare(tc_release *release, uint64_t round) {
     tc_status status = tc_random_open_round(release->random, round); /* refuses a forked child, noise at hand or not */
     if (status == TC_OK && release->prepared == round)
         return TC_OK;
-    tc_noise_law law = plan->mechanism == TC_MECHANISM_GAUSSIAN ? TC_GAUSSIAN : TC_LAPLACE;
-    for (size_t i = 0; status == TC_OK && has_noise(release) && i < plan->channel_count; i++) {
-        const tc_channel *channel = &plan->channels[i];
-        status = tc_noise_fill(release->worker, law, &release->scales[i], channel->first_entry,
-                               (size_t)channel->entries, release->noise + channel->first_entry);
-    }
+    if (status == TC_OK)
+        status = tc_release_draw(release);
     if (status == TC_OK)
         release->prepared = round;
     else
