@@ -102,6 +102,8 @@ static void make_shared(tc_arena *arena, const tc_model *model, const tc_derivat
     list_shared(arena, model, &model->families[family], found, entries);
     for (size_t i = 0; i < entries->term_count; i++) {
         tc_shared_entry *entry = find_shared(entries, found[i].row, found[i].component);
+        if (entry == NULL) /* list_shared made one for every term */
+            tc_raise(arena, TC_INTERNAL);
         const tc_entry_term *term = &found[i].term;
         entries->terms[i] = *term;
         if (entry->term_count++ == 0)
