@@ -1,7 +1,6 @@
 /* What each observer pays over the whole run, jointly over all it sees; and what the plan charges for other distances. */
-#include "privacy/plan_parts.h"
-#if __has_include("privacy/calibrate.h")
 #include "privacy/calibrate.h"
+#include "privacy/plan_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,4 +163,3 @@ void tc_account_observers(tc_planner *p) {
     tc_viewer constraints = {.any_of = UINT32_MAX}; /* mu is made from g-hat alone */
     observe(p, TC_OBSERVER_STATUS, "status page", anyone, &constraints);
 }
-#endif

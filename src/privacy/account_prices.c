@@ -1,7 +1,6 @@
 /* The translation table: what the same noise charges for hiding other things than the unit it was planned for. */
-#include "privacy/plan_parts.h"
-#if __has_include("privacy/calibrate.h")
 #include "privacy/calibrate.h"
+#include "privacy/plan_parts.h"
 
 static void add_price(tc_planner *p, const char *what, double distance, double amount) {
     tc_plan *plan = p->plan;
@@ -114,4 +113,3 @@ void tc_account_prices(tc_planner *p) {
         add_price(p, what, tc_mul_up(times, reach), tc_mul_up(times, agent));
     }
 }
-#endif

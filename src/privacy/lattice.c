@@ -1,5 +1,4 @@
 #include "privacy/lattice.h"
-#if __has_include("privacy/calibrate.h")
 
 #include "calculus/rounding.h"
 #include "privacy/sampler.h"
@@ -280,4 +279,3 @@ const char *tc_lattice_check_states(const tc_model *model, int state_exponent) {
     }
     return NULL;
 }
-#endif

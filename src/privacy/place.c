@@ -1,5 +1,4 @@
 #include "privacy/place.h"
-#if __has_include("privacy/calibrate.h")
 
 #include "privacy/scales.h"
 
@@ -236,4 +235,3 @@ void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const doub
         channels[i].scale = inverse > 0 ? 1 / inverse : 1;
     }
 }
-#endif

@@ -96,7 +96,9 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     tc_progress(monitor, "plan", 0);
     p.streams = tc_streams_new(arena, model, derivatives, monitor);
     p.sensitivity = tc_sensitivity_new(arena, p.streams);
-    if (plan->mechanism == TC_MECHANISM_NONE)
+    if (!tc_sensitivity_sees_all(p.sensitivity))
+        tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
+    else if (plan->mechanism == TC_MECHANISM_NONE)
         place_nothing(&p);
     else if (plan->calibration == TC_PUBLISHED)
         place_published(&p);

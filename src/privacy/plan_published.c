@@ -1,8 +1,7 @@
 /* The published scheme to the letter: b = K_1 B / epsilon, sigma = kappa(delta, epsilon) K_2 B, for g and for the block
  * of every agent by itself. K grows by what the lattice adds (docs/proofs/lattice.md, section 4). */
-#include "privacy/plan_parts.h"
-#if __has_include("privacy/calibrate.h")
 #include "privacy/calibrate.h"
+#include "privacy/plan_parts.h"
 #include "privacy/sampler.h"
 
 #define SHARE 1e-6 /* small beside the digits that were published */
@@ -203,4 +202,3 @@ void tc_scale_published(tc_planner *p, tc_layout *layout) {
             return;
     }
 }
-#endif

@@ -1,11 +1,13 @@
 /* What is asked for: the file, overridden by options. */
-#include "privacy/plan_parts.h"
-#if __has_include("privacy/calibrate.h")
 #include "privacy/calibrate.h"
+#include "privacy/plan_parts.h"
 #include "privacy/random.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+static const char *format_text(tc_arena *arena, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 static const char *format_text(tc_arena *arena, const char *format, va_list arguments) {
     char text[1024];
@@ -195,4 +197,3 @@ bool tc_plan_resolve(tc_planner *p) {
         tc_plan_void(p, "the noise comes from a seed: whoever knows the seed knows the noise");
     return true;
 }
-#endif

@@ -1,8 +1,7 @@
 /* Final scales: relative ones from place.h, enlarged together until the eavesdropper's certified price is what was
  * promised, with the lattice as fine as can be afforded. */
-#include "privacy/plan_parts.h"
-#if __has_include("privacy/calibrate.h")
 #include "privacy/calibrate.h"
+#include "privacy/plan_parts.h"
 #include "privacy/sampler.h"
 
 #include <string.h>
@@ -180,4 +179,3 @@ void tc_scale_states(tc_planner *p, tc_layout *layout) {
             return;
     }
 }
-#endif

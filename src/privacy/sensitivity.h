@@ -22,8 +22,6 @@ typedef struct tc_lattice {
     double *channel_extra; /* by channel: the same for Jacobian entries */
 } tc_lattice;
 
-enum { TC_NO_CHANNEL = -1 };
-
 typedef struct tc_channel_map { /* which channel an entry belongs to */
     const tc_channel *channels;
     uint32_t *of_row;     /* by constraint; UINT32_MAX: not released with noise */
@@ -81,6 +79,8 @@ typedef struct tc_sensitivity {
 } tc_sensitivity;
 
 tc_sensitivity *tc_sensitivity_new(tc_arena *arena, tc_streams *streams);
+/* Whether every state that an expression reads has a derivative there: sensitivity_structure.c. */
+bool tc_sensitivity_sees_all(tc_sensitivity *sensitivity);
 /* Call after any change of lattice: outer derivatives over the box that rounded sums can reach. */
 void tc_sensitivity_prepare(tc_sensitivity *sensitivity);
 

@@ -287,6 +287,29 @@ static void a_function_without_a_bound_is_an_outcome_not_a_usage_error(void **st
     planned_end(&p);
 }
 
+static void a_state_that_cancels_is_refused(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "agent a {\n state x in [0, 1]\n private minimize x\n}\nconstraint c: (a.x + 1) - a.x <= 3\n",
+        "agents a[i in 1..3] {\n state x in [0, 1]\n private minimize x\n}\nconstraint c: sum(a: x * ((x + 1) - x)) <= 3\n",
+        "agents a[i in 1..3] {\n state x in [0, 1]\n private minimize x\n}\nconstraint c: sum(a: x) * 2 - (3 + sum(a: x)) <= 3\n",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        planned p = planned_problem("cancels.tacit", texts[i]);
+        tc_plan_options options = planned_options();
+        options.epsilon = 1;
+        options.adjacency = TC_ADJACENCY_ONE;
+        options.adjacency_bound = 1;
+        options.placement = TC_PLACEMENT_OUTPUTS;
+        const tc_plan *plan = planned_plan(&p, &options);
+        if (i < 2)
+            assert_non_null(plan->problem);
+        else
+            assert_null(plan->problem);
+        planned_end(&p);
+    }
+}
+
 static void a_seed_and_no_mechanism_are_not_private(void **state) {
     (void)state;
     planned p = planned_problem(PAPER, NULL);
@@ -427,6 +450,7 @@ int main(void) {
         cmocka_unit_test(a_coalition_pays_for_its_blocks),
         cmocka_unit_test(what_makes_no_sense_is_refused_with_a_reason),
         cmocka_unit_test(a_function_without_a_bound_is_an_outcome_not_a_usage_error),
+        cmocka_unit_test(a_state_that_cancels_is_refused),
         cmocka_unit_test(a_seed_and_no_mechanism_are_not_private),
         cmocka_unit_test(holding_a_message_costs_as_if_it_were_sent_again),
         cmocka_unit_test(the_cloud_s_file_gives_the_same_plan_byte_for_byte),
