@@ -9,7 +9,7 @@ typedef struct hand {
     tc_placement placement;
     tc_mechanism mechanism;
     int state_exponent, step_exponent, sum_exponent;
-    double scale; /* of every channel, in units of its step */
+    double scale; /* of the first channel, in units of its step; others have other multiples */
     double rounds;
     bool every_entry;
     bool split; /* a channel for each constraint, and for each member */
@@ -17,8 +17,8 @@ typedef struct hand {
 
 static inline void add_channel(tc_plan *plan, const hand *by, tc_channel channel) {
     channel.step_exponent = by->placement == TC_PLACEMENT_STATES ? by->state_exponent : by->step_exponent;
-    channel.lattice_scale = by->scale;
-    channel.scale = ldexp(by->scale, channel.step_exponent);
+    channel.lattice_scale = by->scale * (double)(1 + plan->channel_count % 5);
+    channel.scale = ldexp(channel.lattice_scale, channel.step_exponent);
     channel.variance = (by->mechanism == TC_MECHANISM_LAPLACE ? 2 : 1) * channel.scale * channel.scale;
     channel.every_entry = by->every_entry;
     plan->channels[plan->channel_count++] = channel;

@@ -380,6 +380,10 @@ static void a_plan_that_leaves_something_open_is_refused(void **state) {
     plan->channel_count--; /* forgets the slopes of boss */
     refuse(&p, plan, "the slope of c for boss would be released without noise");
     plan = plan_by_hand(&p, &USUAL);
+    plan->channels[1] = plan->channels[2]; /* forgets those of home */
+    plan->channel_count--;
+    refuse(&p, plan, "the slope of a for home would be released without noise");
+    plan = plan_by_hand(&p, &USUAL);
     plan->channels[0].row_count = 3;
     plan->channels[0].entries = 3;
     refuse(&p, plan, "constraint d would be released without noise");
