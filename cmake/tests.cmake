@@ -3,6 +3,29 @@
 tacit_script_test(layering/includes ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/layering/check_includes.py)
 tacit_script_test(script/bootstrap ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/script/bootstrap.py)
 
+# Faults in the noise, planted by linking another object in its place: the audit must refute each, for the reason given.
+function(tacit_fault_test fault reason samples)
+  set(target audit_${fault})
+  if(NOT TARGET ${target})
+    add_executable(${target} tests/audit/refute.c tests/audit/faults/${fault}.c)
+    tacit_compile(${target})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${target} PRIVATE tc_audit)
+  endif()
+  if(TARGET tacit_command AND NOT TARGET tacit_with_${fault}) # for tests/audit/test_faulty_commands.py
+    add_executable(tacit_with_${fault} src/cli/main.c tests/audit/faults/${fault}.c)
+    tacit_compile(tacit_with_${fault})
+    target_link_libraries(tacit_with_${fault} PRIVATE tc_cli)
+  endif()
+  add_test(NAME audit/${fault}/${reason} COMMAND ${target} ${reason} ${samples})
+  set_tests_properties(audit/${fault}/${reason} PROPERTIES TIMEOUT 120)
+endfunction()
+tacit_fault_test(noise_halved epsilon 8000)
+tacit_fault_test(noise_halved noise 2000)
+tacit_fault_test(noise_forgotten support 2000)
+tacit_fault_test(noise_reused reuse 2000)
+tacit_fault_test(noise_in_floating_point lattice 2000)
+
 if(TARGET tacit_command)
   # Fails the n-th allocation of check and solve, for every n.
   add_executable(failing_allocator tests/torture/failing_allocator.c)

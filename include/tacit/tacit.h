@@ -39,6 +39,7 @@ typedef enum tacit_status {
     TACIT_CANNOT_WRITE, /* a file */
     TACIT_INTERRUPTED,  /* while loading */
     TACIT_INTERNAL,     /* a defect of this library: please report it */
+    TACIT_NO_RANDOM,    /* the random source failed, or refused a use that would not be safe */
 } tacit_status;
 
 /* One line in English. Static. */

@@ -16,7 +16,7 @@ _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO
                    (int)TACIT_TOO_LARGE == (int)TC_TOO_LARGE && (int)TACIT_BAD_PROBLEM == (int)TC_BAD_PROBLEM &&
                    (int)TACIT_BAD_USAGE == (int)TC_BAD_USAGE && (int)TACIT_CANNOT_READ == (int)TC_CANNOT_READ &&
                    (int)TACIT_CANNOT_WRITE == (int)TC_CANNOT_WRITE && (int)TACIT_INTERRUPTED == (int)TC_INTERRUPTED &&
-                   (int)TACIT_INTERNAL == (int)TC_INTERNAL,
+                   (int)TACIT_INTERNAL == (int)TC_INTERNAL && (int)TACIT_NO_RANDOM == (int)TC_NO_RANDOM,
                "the public list of errors is the internal one");
 _Static_assert((int)TACIT_SOLVED == (int)TC_SOLVED && (int)TACIT_INACCURATE == (int)TC_INACCURATE &&
                    (int)TACIT_INFEASIBLE == (int)TC_INFEASIBLE_SUSPECTED &&

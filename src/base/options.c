@@ -95,6 +95,11 @@ static void set(parser *p, const tc_option *option, const char *text) {
     if (!read_value(option, text, value))
         bad_value(p, option, text);
     value->given = true;
+    if (!option->repeats)
+        return;
+    if (value->texts == NULL) /* each takes a word at least */
+        value->texts = TC_NEW(p->arena, const char *, (size_t)p->argc);
+    value->texts[value->text_count++] = text;
 }
 
 /* The argument of an option that needs one: what is attached to it, or the next word. */

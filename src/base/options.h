@@ -28,6 +28,7 @@ typedef struct tc_option {
     const char *name; /* without dashes */
     char letter;      /* -o; 0 for none */
     bool required;
+    bool repeats; /* strings: may be given several times */
     tc_option_type type;
     const char *argument;       /* its name in --help; NULL for flags */
     double least, most;         /* of numbers, both allowed; most may be INFINITY */
@@ -60,6 +61,8 @@ typedef struct tc_option_value {
     double real;
     const char *text; /* as typed, or the standard value; NULL for neither */
     size_t choice;
+    const char **texts; /* of an option that repeats: all it was given, in order */
+    size_t text_count;
 } tc_option_value;
 
 typedef struct tc_arguments {

@@ -46,6 +46,8 @@ static void full_text(tc_buffer *out, const tc_option *option) {
         tc_option_range(option, out);
         tc_buffer_puts(out, ".");
     }
+    if (option->repeats)
+        tc_buffer_puts(out, " May be given several times.");
     if (option->standard != NULL)
         tc_buffer_printf(out, " Default: %s.", option->standard);
 }

@@ -15,7 +15,8 @@
     X(TC_CANNOT_READ, 3, "a file cannot be read")                                                                      \
     X(TC_CANNOT_WRITE, 3, "a file cannot be written")                                                                  \
     X(TC_INTERRUPTED, 3, "interrupted")                                                                                \
-    X(TC_INTERNAL, 3, "internal error: please report it")
+    X(TC_INTERNAL, 3, "internal error: please report it")                                                              \
+    X(TC_NO_RANDOM, 3, "the random source failed, or refused a use that would not be safe")
 
 typedef enum tc_status {
 #define X(code, exit_code, text) code,

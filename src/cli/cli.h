@@ -19,7 +19,8 @@ typedef struct tc_command {
     tc_status (*run)(tc_cli *cli, const tc_arguments *arguments, bool *answer);
 } tc_command;
 
-extern const tc_command tc_command_check, tc_command_solve, tc_command_split, tc_command_help;
+extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_audit, tc_command_split,
+    tc_command_help;
 extern const tc_command *const tc_commands[];
 extern const size_t tc_command_count;
 

@@ -94,6 +94,25 @@ static void every_way_of_writing_an_option_is_read(void **state) {
     }
 }
 
+static void an_option_that_repeats_keeps_all_it_was_given(void **state) {
+    (void)state;
+    const tc_option repeating[] = {
+        {.name = "with", .letter = 'w', .repeats = true, .type = TC_OPTION_STRING, .argument = "A", .text = "With A."}};
+    tc_usage several = usage;
+    several.options = repeating;
+    several.option_count = 1;
+    trial t = parse(&several, "file --with a -wb --with=c -w d");
+    assert_int_equal(t.status, TC_OK);
+    assert_int_equal(t.arguments.values[0].text_count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(t.arguments.values[0].texts[i][0], "abcd"[i]);
+    assert_string_equal(t.arguments.values[0].text, "d");
+    tc_buffer out = tc_buffer_new(t.arena, 100000);
+    tc_options_help(&several, &out);
+    assert_non_null(strstr(tc_buffer_text(&out), "May be given several"));
+    tc_arena_free(t.arena);
+}
+
 static void after_two_dashes_everything_is_an_operand(void **state) {
     (void)state;
     trial t = parse(&usage, "-- --json -");
@@ -181,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_hold_where_nothing_is_given),
         cmocka_unit_test(every_way_of_writing_an_option_is_read),
+        cmocka_unit_test(an_option_that_repeats_keeps_all_it_was_given),
         cmocka_unit_test(after_two_dashes_everything_is_an_operand),
         cmocka_unit_test(an_unknown_option_suggests_the_near_one),
         cmocka_unit_test(a_bad_value_says_the_range),

@@ -27,7 +27,7 @@ def commands():
 
 class Help(unittest.TestCase):
     def test_the_program_lists_its_commands(self):
-        for command in ("check", "solve", "split", "help"):
+        for command in ("check", "solve", "plan", "split", "help"):
             self.assertIn(command, commands())
 
     def test_every_command_has_help_that_fits_eighty_columns(self):

@@ -105,6 +105,8 @@ int main(void) {
         {"solve", TACIT_SOURCE_DIR "/examples/paper.tacit"},
         {"check", TACIT_SOURCE_DIR "/examples/num.tacit"},
         {"solve", TACIT_SOURCE_DIR "/examples/num.tacit", "--json"},
+        {"plan", TACIT_SOURCE_DIR "/examples/num.tacit", "--ledger=" TACIT_SOURCE_DIR "/tests/cli/ledger", "--json"},
+        {"plan", TACIT_SOURCE_DIR "/examples/paper.tacit", "--placement=outputs"},
     };
     /* The test's own words go to the real standard output; the command's go away, its messages to a file. */
     int saved = dup(STDOUT_FILENO);

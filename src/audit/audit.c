@@ -1,0 +1,167 @@
+#include "audit/audit.h"
+
+#include "audit/judge.h"
+
+enum { MOST_SYSTEMS = 12, MOST_SECONDS_OF_SEARCH = 20, MOST_NOTES = 40 };
+
+typedef struct course {
+    tc_arena *arena;
+    const tc_plan *plan;
+    const tc_analysis *analysis;
+    const tc_monitor *monitor;
+    tc_audit_options options;
+    tc_audit *audit;
+    tc_audit_view *view;
+    tc_sampler *sampler;
+    size_t *first, *end; /* by system: entries of the view */
+    double started;
+} course;
+
+static void note(course *c, const char *text) {
+    if (c->audit->note_count < MOST_NOTES)
+        c->audit->notes[c->audit->note_count++] = text;
+}
+
+static void add_system(course *c, const char *name, double epsilon, double delta, size_t first, size_t end) {
+    size_t at = c->audit->system_count++;
+    c->audit->systems[at] =
+        (tc_audit_system){.name = name, .claimed_epsilon = epsilon, .claimed_delta = delta > 0 ? delta : 0};
+    c->first[at] = first;
+    c->end[at] = end;
+}
+
+/* Published plans claim epsilon for each channel; every plan claims a price for whoever sees everything. */
+static void list_systems(course *c) {
+    const tc_plan *plan = c->plan;
+    size_t channels = plan->calibration == TC_PUBLISHED ? plan->channel_count : 0;
+    size_t step = channels / MOST_SYSTEMS + 1;
+    c->audit->systems = TC_NEW(c->arena, tc_audit_system, MOST_SYSTEMS + 2);
+    c->first = TC_NEW(c->arena, size_t, MOST_SYSTEMS + 2);
+    c->end = TC_NEW(c->arena, size_t, MOST_SYSTEMS + 2);
+    for (size_t i = 0; i < channels; i += step)
+        if (c->view->start[i + 1] > c->view->start[i])
+            add_system(c, plan->channels[i].name, plan->epsilon,
+                       plan->mechanism == TC_MECHANISM_GAUSSIAN ? plan->delta : 0, c->view->start[i],
+                       c->view->start[i + 1]);
+    if (step > 1)
+        note(c, tc_arena_format(c->arena, "of %zu systems, %zu were sampled by themselves", channels,
+                                c->audit->system_count));
+    for (size_t i = 0; i < plan->observer_count; i++)
+        if (plan->observers[i].kind == TC_OBSERVER_EAVESDROPPER) {
+            add_system(c, "everything", plan->observers[i].epsilon, plan->observers[i].delta, 0, c->view->count);
+            break;
+        }
+}
+
+static const char *describe(tc_arena *arena, const tc_model *model, const tc_pair *pair) {
+    tc_buffer text = tc_buffer_new(arena, 1 << 12);
+    tc_coord_name(&text, model, pair->coord);
+    tc_buffer_printf(&text, " at %.6g or %.6g", pair->x[0][pair->coord], pair->x[1][pair->coord]);
+    if (pair->moved > 1)
+        tc_buffer_printf(&text, ", and %zu more states", pair->moved - 1);
+    return tc_buffer_text(&text);
+}
+
+/* When a system's share of the time ends. */
+static double end_of_share(const course *c, size_t at) {
+    double now = tc_audit_clock(), left = (double)(c->audit->system_count - at);
+    return c->options.seconds > 0 ? now + fmax(0.1, c->started + c->options.seconds - now) / left : HUGE_VAL;
+}
+
+static void note_samples(course *c, const tc_audit_system *system) {
+    uint64_t samples = system->samples[0] + system->samples[1];
+    if (samples == 0)
+        note(c, tc_arena_format(c->arena, "%s: no sample was taken, so nothing is said about it", system->name));
+    else if (samples < 2 * c->options.samples)
+        note(c,
+             tc_arena_format(c->arena, "%s: time ended after %llu samples", system->name, (unsigned long long)samples));
+}
+
+static tc_status sample_system(course *c, size_t at, double level_each) {
+    tc_audit_system *system = &c->audit->systems[at];
+    double count = (double)c->audit->system_count, begin = (double)at / count;
+    double until = end_of_share(c, at), now = tc_audit_clock();
+    tc_progress(c->monitor, "looking for the worst inputs", begin);
+    tc_pair *pair = tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at],
+                                  now + fmin(MOST_SECONDS_OF_SEARCH, (until - now) / 4), c->monitor);
+    if (pair == NULL) {
+        note(c, tc_arena_format(c->arena, "%s: no two adjacent inputs were found that differ in it", system->name));
+        return TC_OK;
+    }
+    tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count};
+    tc_pair_counts *counts;
+    tc_status status =
+        tc_sample_pair(c->arena, c->sampler, pair, c->first[at], c->end[at], &limits, c->monitor, &counts);
+    if (status != TC_OK)
+        return status;
+    system->expected = pair->loss;
+    system->pair = describe(c->arena, c->plan->model, pair);
+    tc_judge_epsilon(c->arena, c->plan, counts, level_each, system);
+    c->audit->refuted = c->audit->refuted || system->refuted;
+    note_samples(c, system);
+    return TC_OK;
+}
+
+static tc_status run_all(course *c) {
+    double level = 1 - c->options.confidence;
+    double tests = (double)c->audit->system_count * (double)tc_tests_of_epsilon(c->plan);
+    tc_status status = TC_OK;
+    for (size_t i = 0; status == TC_OK && i < c->audit->system_count && !tc_interrupted(c->monitor); i++)
+        status = sample_system(c, i, level / 2 / tests);
+    if (status == TC_OK)
+        tc_judge_whole(c->arena, c->view, &c->sampler->whole, level / 2, c->audit);
+    if (c->plan->adjacency == TC_ADJACENCY_AGENT)
+        note(c,
+             "the unit `agent` spreads its price over all rounds; one round shows hardly any of it, so that only the "
+             "lattice, the support, reuse and the size of the noise are tested to some effect");
+    if (c->plan->constants == TC_DECLARED && !c->plan->is_private)
+        note(c, "the plan itself says that it is not private, since it rests on declared constants that nobody vouches "
+                "for");
+    c->audit->interrupted = tc_interrupted(c->monitor);
+    c->audit->seconds = tc_audit_clock() - c->started;
+    return status;
+}
+
+static tc_status open_release(course *c, const tc_model *model, const tc_derivatives *derivatives, tc_release **release,
+                              const char **why) {
+    tc_random *random = NULL;
+    tc_run_identity run = {.run_id = "audit", .run_id_length = 5};
+    /* The same release for as many rounds as there are samples. */
+    tc_plan *longer = TC_NEW(c->arena, tc_plan, 1);
+    *longer = *c->plan;
+    longer->rounds = (double)TC_MOST_ROUND;
+    tc_status status = c->options.seeded ? tc_random_new_simulation(c->arena, &run, c->options.seed, &random)
+                                         : tc_random_new(c->arena, &run, &random);
+    if (status != TC_OK)
+        return status;
+    c->plan = longer;
+    return tc_release_new(c->arena, longer, model, derivatives, random, NULL, release, why);
+}
+
+tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                       const tc_analysis *analysis, const tc_audit_options *options, const tc_monitor *monitor,
+                       tc_audit **audit, const char **why) {
+    course c = {.arena = arena, .plan = plan, .analysis = analysis, .monitor = monitor, .options = *options};
+    c.started = tc_audit_clock();
+    c.options.samples = options->samples == 0 ? 20000 : options->samples;
+    c.options.confidence = options->confidence > 0 ? options->confidence : 0.999999;
+    *audit = NULL;
+    *why = plan->mechanism == TC_MECHANISM_NONE ? "a plan without noise promises nothing" : NULL;
+    tc_release *release = NULL;
+    tc_status status = *why != NULL ? TC_BAD_USAGE : open_release(&c, model, derivatives, &release, why);
+    if (status != TC_OK)
+        return status;
+    c.audit = TC_NEW(arena, tc_audit, 1);
+    *c.audit = (tc_audit){.arena = arena, .plan = plan, .confidence = c.options.confidence};
+    c.audit->notes = TC_NEW(arena, const char *, MOST_NOTES);
+    c.view = tc_audit_view_new(arena, c.plan, release);
+    c.sampler = tc_sampler_new(arena, c.view, 2 * c.options.samples);
+    list_systems(&c);
+    if (c.sampler == NULL || c.view->count == 0 || c.audit->system_count == 0) {
+        *why = c.sampler == NULL ? "the lattice of the states does not fit the box"
+                                 : "the plan releases nothing with noise";
+        return TC_BAD_USAGE;
+    }
+    *audit = c.audit;
+    return run_all(&c);
+}

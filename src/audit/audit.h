@@ -1,0 +1,59 @@
+/* An audit: samples of the release as it is shipped, on adjacent inputs, against what the plan claims.
+ *
+ * It can only refute. All its tests together raise a false alarm with a probability of at most 1 - confidence, and each
+ * lower bound on epsilon holds with that confidence, all of them at once. docs/proofs/audit.md. */
+#ifndef TC_AUDIT_AUDIT_H
+#define TC_AUDIT_AUDIT_H
+
+#include "privacy/release.h"
+
+typedef struct tc_audit_options {
+    uint64_t samples;  /* releases of each of the two worlds, for each system; 0: 20,000 */
+    double seconds;    /* stop sampling about then; 0: never */
+    double confidence; /* 0: 0.999999 */
+    bool seeded;       /* repeatable noise */
+    uint64_t seed;
+} tc_audit_options;
+
+typedef struct tc_audit_system {
+    const char *name; /* a channel's, or "everything" */
+    double claimed_epsilon, claimed_delta;
+    double lower_bound; /* on epsilon at that delta; 0 where nothing is shown */
+    bool refuted;       /* lower_bound > claimed_epsilon */
+    double expected;    /* the pair's own price if the noise is as the plan says: epsilon, or mu for Gaussian noise */
+    const char *pair;   /* the two inputs, in words */
+    const char *event;  /* what told them apart best; NULL for nothing */
+    uint64_t samples[2];
+} tc_audit_system;
+
+typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon */
+    const char *kind;           /* "lattice", "support", "reuse", "noise" */
+    const char *text;
+} tc_audit_fault;
+
+typedef struct tc_audit {
+    tc_arena *arena;
+    const tc_plan *plan;
+    tc_audit_system *systems;
+    size_t system_count;
+    tc_audit_fault *faults;
+    size_t fault_count;
+    bool refuted;
+    double confidence;
+    double seconds;
+    const char **notes; /* what was left out, what cannot be seen */
+    size_t note_count;
+    bool interrupted;
+} tc_audit;
+
+/* TC_BAD_USAGE, and a sentence in *why, where there is nothing to audit. analysis may be NULL: then witnesses are
+ * missing. Raises on its arena. */
+tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                       const tc_analysis *analysis, const tc_audit_options *options, const tc_monitor *monitor,
+                       tc_audit **audit, const char **why) TC_MUST_USE;
+
+/* The members of one JSON object; the caller opens and closes it. */
+void tc_audit_json(const tc_audit *audit, tc_json *json);
+void tc_audit_text(const tc_audit *audit, tc_buffer *out);
+
+#endif

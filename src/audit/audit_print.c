@@ -1,0 +1,75 @@
+#include "audit/audit.h"
+#include "base/options.h"
+
+static const char *const limits_of_an_audit =
+    "An audit can refute a guarantee, never prove it. It looks at one round and two inputs for each system; a constant "
+    "that is too small by a few per cent, or noise that fails elsewhere, can pass. Certified constants and the proofs "
+    "are "
+    "what the guarantee rests on.";
+
+void tc_audit_json(const tc_audit *audit, tc_json *json) {
+    tc_json_bool(json, "refuted", audit->refuted);
+    tc_json_number(json, "confidence", audit->confidence);
+    tc_json_open_array(json, "systems");
+    for (size_t i = 0; i < audit->system_count; i++) {
+        const tc_audit_system *s = &audit->systems[i];
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "name", s->name);
+        tc_json_number(json, "claimed_epsilon", s->claimed_epsilon);
+        tc_json_number(json, "claimed_delta", s->claimed_delta);
+        tc_json_bool(json, "refuted", s->refuted);
+        tc_json_number(json, "lower_bound", s->lower_bound);
+        tc_json_number(json, audit->plan->mechanism == TC_MECHANISM_LAPLACE ? "expected_epsilon" : "expected_mu",
+                       s->expected);
+        tc_json_string(json, "inputs", s->pair);
+        tc_json_string(json, "event", s->event);
+        tc_json_count(json, "samples", s->samples[0] + s->samples[1]);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+    tc_json_open_array(json, "faults");
+    for (size_t i = 0; i < audit->fault_count; i++) {
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "kind", audit->faults[i].kind);
+        tc_json_string(json, "text", audit->faults[i].text);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+    tc_json_open_array(json, "notes");
+    for (size_t i = 0; i < audit->note_count; i++)
+        tc_json_string(json, NULL, audit->notes[i]);
+    tc_json_close_array(json);
+    tc_json_string(json, "limits", limits_of_an_audit);
+    tc_json_number(json, "seconds", audit->seconds);
+}
+
+static void paragraph(const tc_audit *audit, tc_buffer *out, const char *what, const char *text) {
+    tc_buffer_puts(out, "\n");
+    tc_options_wrap(out, tc_arena_format(audit->arena, "%s: %s", what, text), 0);
+}
+
+void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
+    tc_buffer_printf(out, "%s\n\n",
+                     audit->refuted ? "REFUTED: the release does not keep what the plan claims."
+                                    : "Not refuted: no sample contradicts the plan.");
+    tc_buffer_printf(out, "%-16s %9s %11s %10s\n", "system", "claimed", "at least", "samples");
+    for (size_t i = 0; i < audit->system_count; i++) {
+        const tc_audit_system *s = &audit->systems[i];
+        tc_buffer_printf(out, "%-16s %9.4f %11.4f %10llu%s\n", s->name, s->claimed_epsilon, s->lower_bound,
+                         (unsigned long long)(s->samples[0] + s->samples[1]), s->refuted ? "  refuted" : "");
+        if (s->claimed_delta > 0)
+            tc_buffer_printf(out, "  at delta %.3g\n", s->claimed_delta);
+        if (s->pair != NULL)
+            tc_buffer_printf(out, "  inputs: %s\n", s->pair);
+        if (s->refuted && s->event != NULL)
+            tc_buffer_printf(out, "  told apart by: %s\n", s->event);
+    }
+    for (size_t i = 0; i < audit->fault_count; i++)
+        paragraph(audit, out, audit->faults[i].kind, audit->faults[i].text);
+    for (size_t i = 0; i < audit->note_count; i++)
+        paragraph(audit, out, "note", audit->notes[i]);
+    tc_buffer_printf(out,
+                     "\nAll bounds hold together, and an honest release is not refuted, with\nprobability %.10g.\n\n",
+                     audit->confidence);
+    tc_options_wrap(out, limits_of_an_audit, 0);
+}

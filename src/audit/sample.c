@@ -1,0 +1,203 @@
+#include "audit/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FIRST_ROOM = 1 << 12 }; /* a power of two */
+
+double tc_audit_clock(void) {
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static size_t marked_channels(const tc_plan *plan) {
+    return plan->channel_count < TC_REUSE_CHANNELS ? plan->channel_count : TC_REUSE_CHANNELS;
+}
+
+tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples) {
+    tc_sampler *s = TC_NEW(arena, tc_sampler, 1);
+    size_t channels = view->plan->channel_count;
+    *s = (tc_sampler){.view = view, .released = tc_released_new(arena, view->release), .worlds = 1};
+    s->values = TC_NEW(arena, double, view->count);
+    for (size_t w = 0; w < 2; w++) {
+        s->states[w] = tc_states_new(arena, view->model, view->plan->state_exponent);
+        s->previous[w] = TC_NEW(arena, double, view->count);
+        if (s->states[w] == NULL)
+            return NULL;
+    }
+    s->whole.off_lattice = TC_NEW(arena, uint64_t, channels);
+    s->whole.moved = TC_NEW(arena, bool, view->count);
+    s->whole.law_hits = TC_NEW(arena, uint64_t, channels);
+    s->whole.law_trials = TC_NEW(arena, uint64_t, channels);
+    s->whole.marks = TC_NEW(arena, uint64_t *, channels);
+    for (size_t i = 0; i < marked_channels(view->plan); i++)
+        s->whole.marks[i] = TC_NEW(arena, uint64_t, most_samples < TC_REUSE_SAMPLES ? most_samples : TC_REUSE_SAMPLES);
+    return s;
+}
+
+double tc_stated_median(const tc_plan *plan, const tc_channel *channel) {
+    return channel->scale * (plan->mechanism == TC_MECHANISM_LAPLACE ? 0.69314718055994531 : 0.67448975019608174);
+}
+
+/* ---- what is counted of every release ---- */
+
+static void check_entries(tc_sampler *s, size_t world, bool compare) {
+    const tc_plan *plan = s->view->plan;
+    for (size_t i = 0; i < plan->channel_count; i++) {
+        double per_unit = ldexp(1, -plan->channels[i].step_exponent);
+        for (size_t e = s->view->start[i]; e < s->view->start[i + 1]; e++) {
+            double units = s->values[e] * per_unit;
+            s->whole.off_lattice[i] += units != rint(units);
+            s->whole.moved[e] = s->whole.moved[e] || (compare && s->values[e] != s->previous[world][e]);
+        }
+    }
+    s->whole.comparisons += compare;
+    memcpy(s->previous[world], s->values, s->view->count * sizeof *s->values);
+}
+
+static void check_law(tc_sampler *s, const double *truth) {
+    const tc_plan *plan = s->view->plan;
+    for (size_t i = 0; i < plan->channel_count; i++) {
+        size_t count = s->view->start[i + 1] - s->view->start[i], step = count / TC_LAW_ENTRIES + 1;
+        double median = tc_stated_median(plan, &plan->channels[i]);
+        for (size_t e = s->view->start[i]; e < s->view->start[i + 1]; e += step) {
+            s->whole.law_hits[i] += fabs(s->values[e] - truth[e]) <= median;
+            s->whole.law_trials[i]++;
+        }
+    }
+}
+
+static uint64_t mix(uint64_t a, uint64_t b) { /* splitmix64's finaliser */
+    a ^= b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2);
+    a = (a ^ (a >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    a = (a ^ (a >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return a ^ (a >> 31);
+}
+
+static void mark_channels(tc_sampler *s, size_t world) {
+    for (size_t i = 0; i < marked_channels(s->view->plan); i++) {
+        uint64_t mark = world;
+        size_t end = s->view->start[i + 1];
+        for (size_t e = s->view->start[i]; e < end && e < s->view->start[i] + TC_REUSE_ENTRIES; e++) {
+            uint64_t bits;
+            memcpy(&bits, &s->values[e], sizeof bits);
+            mark = mix(mark, bits);
+        }
+        s->whole.marks[i][s->whole.mark_count] = mark;
+    }
+    s->whole.mark_count++;
+}
+
+/* ---- what is counted for one pair ---- */
+
+typedef struct changed {
+    size_t entry;
+    double scale;    /* of its noise */
+    double distance; /* (F(x0) - F(x1)) / scale */
+} changed;
+
+static int compare_changed(const void *x, const void *y) {
+    double a = fabs(((const changed *)x)->distance), b = fabs(((const changed *)y)->distance);
+    return a > b ? -1 : a < b;
+}
+
+/* The entries that differ, the most changed first. */
+static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const tc_pair *pair, size_t first, size_t end,
+                             size_t *count) {
+    changed *list = TC_NEW(arena, changed, end - first);
+    *count = 0;
+    for (size_t e = first; e < end; e++) {
+        double scale = view->plan->channels[view->entries[e].channel].scale;
+        double distance = (pair->truth[0][e] - pair->truth[1][e]) / scale;
+        if (distance != 0)
+            list[(*count)++] = (changed){e, scale, distance};
+    }
+    qsort(list, *count, sizeof *list, compare_changed);
+    return list;
+}
+
+static void count_corners(const tc_sampler *s, const tc_pair *pair, const changed *list, size_t count, size_t world,
+                          tc_pair_counts *counts) {
+    for (size_t d = 0; d < 2; d++)
+        for (size_t m = 0; m < TC_CORNERS && m < count; m++) {
+            double away = d == 0 ? list[m].distance : -list[m].distance;
+            double beyond = s->values[list[m].entry] - pair->truth[d][list[m].entry];
+            if (!(away > 0 ? beyond >= 0 : beyond <= 0))
+                break;
+            counts->corner[d][world][m]++;
+        }
+}
+
+/* log of the density at F(x0) over that at F(x1), were the noise as stated. */
+static double ratio_of(const tc_sampler *s, const tc_pair *pair, const changed *list, size_t count) {
+    bool laplace = s->view->plan->mechanism == TC_MECHANISM_LAPLACE;
+    double ratio = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t e = list[i].entry;
+        double from0 = (s->values[e] - pair->truth[0][e]) / list[i].scale;
+        double from1 = (s->values[e] - pair->truth[1][e]) / list[i].scale;
+        ratio += laplace ? fabs(from1) - fabs(from0) : (from1 - from0) * (from1 + from0) / 2;
+    }
+    return ratio;
+}
+
+/* Room grows with what is there: time may end an audit long before its samples do. */
+static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world, double value) {
+    size_t count = (size_t)counts->samples[world]++;
+    if (count == 0)
+        counts->statistic[world] = TC_NEW(arena, double, FIRST_ROOM);
+    else if (count >= FIRST_ROOM && (count & (count - 1)) == 0)
+        counts->statistic[world] = tc_arena_grow(arena, counts->statistic[world], count, 2 * count, sizeof(double));
+    counts->statistic[world][count] = value;
+}
+
+static void set_states(tc_arena *arena, tc_sampler *s, const tc_pair *pair) {
+    const tc_model *model = s->view->model;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        double *x = TC_NEW(arena, double, family->dim);
+        for (size_t w = 0; w < 2; w++)
+            for (size_t k = 0; k < family->count; k++) {
+                for (size_t c = 0; c < family->dim; c++)
+                    x[c] = pair->x[w][tc_coord_of(family, k, c)];
+                tc_taken taken = tc_states_from_doubles(s->states[w], f, k, x);
+                (void)taken; /* points of the lattice in the box */
+            }
+    }
+}
+
+tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_pair *pair, size_t first, size_t end,
+                         const tc_sample_limits *limits, const tc_monitor *monitor, tc_pair_counts **counts) {
+    bool is_first = s->round == 0;
+    tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);
+    size_t changed_count;
+    changed *list = list_changed(arena, s->view, pair, first, end, &changed_count);
+    set_states(arena, s, pair);
+    *counts = made;
+    for (uint64_t i = 0; i < 2 * limits->samples; i++) {
+        if (i % 64 == 0) {
+            tc_progress(monitor, "sampling",
+                        limits->begin + (limits->end - limits->begin) * (double)i / (2 * (double)limits->samples));
+            if (tc_interrupted(monitor) || tc_audit_clock() > limits->until)
+                break;
+        }
+        /* A shuffled order of worlds, so that noise used again after any number of rounds meets the same input. */
+        s->worlds = mix(s->worlds, i);
+        size_t world = s->worlds & 1;
+        if (made->samples[world] == limits->samples)
+            world = 1 - world;
+        tc_status status = tc_release_round(s->view->release, ++s->round, s->states[world], s->released);
+        if (status != TC_OK)
+            return status;
+        tc_audit_read(s->view, s->released, s->values);
+        check_entries(s, world, made->samples[world] > 0);
+        check_law(s, pair->truth[world]);
+        if (is_first && s->whole.mark_count < TC_REUSE_SAMPLES)
+            mark_channels(s, world);
+        count_corners(s, pair, list, changed_count, world, made);
+        keep_statistic(arena, made, world, ratio_of(s, pair, list, changed_count));
+    }
+    return TC_OK;
+}

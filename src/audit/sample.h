@@ -1,0 +1,51 @@
+/* Many releases on two inputs, and what is counted while they pass. */
+#ifndef TC_AUDIT_SAMPLE_H
+#define TC_AUDIT_SAMPLE_H
+
+#include "audit/worst.h"
+
+enum { TC_CORNERS = 4, TC_LAW_ENTRIES = 16, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANNELS = 32, TC_REUSE_SAMPLES = 1 << 17 };
+
+/* Of one pair. World w is the input x[w]; direction d asks for what is likelier in world d. */
+typedef struct tc_pair_counts {
+    uint64_t samples[2];
+    uint64_t corner[2][2][TC_CORNERS]; /* [direction][world][m]: the m + 1 most changed entries beyond F(x[d]) */
+    double *statistic[2];              /* by world: the log-likelihood ratio of each sample, in the order drawn */
+} tc_pair_counts;
+
+/* Of everything that is released, over all pairs. */
+typedef struct tc_whole_counts {
+    uint64_t *off_lattice;           /* by channel: values that are no multiples of the step */
+    bool *moved;                     /* by entry: two releases of the same input differed */
+    uint64_t comparisons;            /* how often each entry was compared */
+    uint64_t *law_hits, *law_trials; /* by channel: noise within its stated median */
+    uint64_t **marks; /* by channel: a fingerprint of each of the first samples of the first pair, input included */
+    uint64_t mark_count;
+} tc_whole_counts;
+
+typedef struct tc_sampler {
+    tc_audit_view *view;
+    tc_private_states *states[2];
+    tc_released *released;
+    double *values, *previous[2];
+    tc_whole_counts whole;
+    uint64_t round;
+    uint64_t worlds; /* state of the sequence that chooses the input: public, so any will do */
+} tc_sampler;
+
+typedef struct tc_sample_limits {
+    uint64_t samples;  /* of each world */
+    double until;      /* tc_audit_clock; HUGE_VAL for never */
+    double begin, end; /* of the whole work, for progress */
+} tc_sample_limits;
+
+tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples);
+
+/* The size of noise below which half of the draws should lie. */
+double tc_stated_median(const tc_plan *plan, const tc_channel *channel);
+
+tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_pair *pair, size_t first, size_t end,
+                         const tc_sample_limits *limits, const tc_monitor *monitor,
+                         tc_pair_counts **counts) TC_MUST_USE;
+
+#endif

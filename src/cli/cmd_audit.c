@@ -1,0 +1,109 @@
+#include "audit/audit.h"
+#include "cli/cli.h"
+#include "cli/privacy_options.h"
+
+enum { JSON = TC_PRIVACY_OPTION_COUNT, SAMPLES, SECONDS, CONFIDENCE };
+
+static const tc_option options[] = {
+    TC_PRIVACY_OPTIONS,
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [SAMPLES] = {.name = "samples",
+                 .type = TC_OPTION_INT,
+                 .argument = "N",
+                 .least = 10,
+                 .most = 1e9,
+                 .standard = "20000",
+                 .text = "Releases of each of the two inputs, for each system. A constant at half its value takes some "
+                         "3,000 (Laplace) to 8,000 (Gaussian); one that is 5 % too small takes millions."},
+    [SECONDS] = {.name = "seconds",
+                 .type = TC_OPTION_REAL,
+                 .argument = "S",
+                 .least = 0.1,
+                 .most = 1e7,
+                 .text = "Stop sampling after about S seconds, and judge what there is."},
+    [CONFIDENCE] = {.name = "confidence",
+                    .type = TC_OPTION_REAL,
+                    .argument = "C",
+                    .least = 0.5,
+                    .most = 1 - 1e-12,
+                    .standard = "0.999999",
+                    .text = "The probability with which all bounds hold together, and an honest release passes."},
+};
+
+static const tc_example examples[] = {
+    {"tacit audit paper.tacit", "Tries to refute the plan that tacit plan paper.tacit shows."},
+    {"tacit audit paper.tacit --calibration published --constants declared --samples 200000",
+     "The paper's scheme with the constants that the file declares."},
+};
+
+static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_privacy_wishes *wishes, tc_model *model,
+                           bool *answer) {
+    tc_progress(&cli->monitor, "differentiating", 0);
+    tc_derivatives *derivatives = tc_derive(cli->arena, model);
+    tc_analysis_options facts = {.skip_private = true};
+    tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &facts, &cli->monitor);
+    tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes->plan, &cli->monitor);
+    if (plan->problem != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit audit: %s\n", plan->problem);
+        *answer = false;
+        return plan->refusal_is_usage ? TC_BAD_USAGE : TC_OK;
+    }
+    tc_audit_options how = {.samples = (uint64_t)arguments->values[SAMPLES].integer,
+                            .seconds = arguments->values[SECONDS].given ? arguments->values[SECONDS].real : 0,
+                            .confidence = arguments->values[CONFIDENCE].real,
+                            .seeded = wishes->seeded,
+                            .seed = wishes->seed};
+    tc_audit *audit = NULL;
+    const char *why = NULL;
+    tc_status status = tc_audit_run(cli->arena, plan, model, derivatives, analysis, &how, &cli->monitor, &audit, &why);
+    if (why != NULL)
+        tc_buffer_printf(&cli->messages, "tacit audit: %s\n", why);
+    if (status != TC_OK)
+        return status;
+    if (arguments->values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_json_open_object(&json, NULL);
+        tc_audit_json(audit, &json);
+        tc_json_close_object(&json);
+    } else {
+        tc_audit_text(audit, &cli->output);
+    }
+    *answer = !audit->refuted;
+    return audit->interrupted ? TC_INTERRUPTED : TC_OK;
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
+    tc_privacy_wishes wishes;
+    tc_status status = tc_privacy_options_read(cli, "audit", arguments, &wishes);
+    if (status != TC_OK)
+        return status;
+    tc_model *model = NULL;
+    status = tc_cli_load(cli, arguments->operands[0], &model);
+    if (status != TC_OK)
+        return status;
+    tc_privacy_override(model, &wishes);
+    return run_audit(cli, arguments, &wishes, model, answer);
+}
+
+const tc_command tc_command_audit = {
+    .usage =
+        {.name = "audit",
+         .summary = "try to refute a plan's guarantee from samples of the release",
+         .operands = "FILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Makes the plan that tacit plan would show, chooses two adjacent inputs that should be hardest to hide, "
+             "releases each of them many times by the code that a real run uses, and looks for events that are "
+             "likelier under one of them than the plan allows. From the counts follows a lower bound on epsilon "
+             "that holds with the stated confidence. It also looks for numbers off the plan's lattice, numbers "
+             "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used.\n\n"
+             "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
+             "pass. The proofs are what the guarantee rests on.\n\n"
+             "The exit code is 0 when nothing was refuted and 1 when something was.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

@@ -1,0 +1,132 @@
+#include "analysis/analysis.h"
+#include "cli/privacy_options.h"
+#include "privacy/card.h"
+#include "privacy/ledger.h"
+#include "privacy/plan.h"
+
+enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER };
+
+static const tc_option options[] = {
+    TC_PRIVACY_OPTIONS,
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [LEDGER] = {.name = "ledger",
+                .type = TC_OPTION_STRING,
+                .argument = "FILE",
+                .text = "Show what runs recorded in this ledger have cost, and what this plan would add. A plan spends "
+                        "nothing, and writes nothing."},
+};
+
+static const tc_example examples[] = {
+    {"tacit plan ev.tacit", "The noise that the file asks for, what every observer learns, and the guarantee card."},
+    {"tacit plan ev.tacit --epsilon 'ln(2)' --adjacency one:1",
+     "Another promise for the same problem: hide one agent's messages up to a total change of 1."},
+    {"tacit plan ev.tacit --adjacency agent --rounds 2000 --delta 1e-6",
+     "Hide everything that one agent could do in 2,000 rounds."},
+    {"tacit plan ev.tacit --coalition 'home[1],home[2]' --json", "Also what two agents learn together; for a program."},
+    {"tacit plan paper.tacit --calibration published --constants declared",
+     "The paper's scheme to the letter; exit code 1 where its constants do not keep the promise."},
+    {"tacit plan ev.tacit --ledger spent", "What it would come to, with the runs before it."},
+};
+
+static void print_json(tc_cli *cli, const tc_plan *plan, const tc_card *card, const tc_ledger *ledger,
+                       const tc_ledger_entry *next) {
+    tc_json json = tc_json_new(&cli->output);
+    tc_json_open_object(&json, NULL);
+    if (plan->problem != NULL) {
+        tc_json_bool(&json, "private", false);
+        tc_json_string(&json, "problem", plan->problem);
+    } else {
+        tc_plan_json(plan, &json);
+        tc_card_json(card, "card", &json);
+        if (ledger != NULL)
+            tc_ledger_json(cli->arena, ledger, next, "ledger", &json);
+    }
+    tc_json_close_object(&json);
+}
+
+static void print_text(tc_cli *cli, const tc_plan *plan, const tc_card *card, const tc_ledger *ledger,
+                       const tc_ledger_entry *next) {
+    if (plan->problem != NULL) {
+        tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "No plan can be made: %s", plan->problem), 0);
+        return;
+    }
+    tc_plan_text(plan, &cli->output, 80);
+    tc_buffer_puts(&cli->output, "\n");
+    if (ledger != NULL) {
+        tc_ledger_text(cli->arena, ledger, next, &cli->output);
+        tc_buffer_puts(&cli->output, "\n");
+    }
+    tc_card_text(card, &cli->output);
+}
+
+static tc_status print_plan(tc_cli *cli, const tc_arguments *arguments, const tc_plan *plan, bool seeded) {
+    bool made = plan->problem == NULL;
+    const tc_card *card = made ? tc_card_make(cli->arena, plan, seeded) : NULL;
+    tc_ledger *ledger = NULL;
+    tc_ledger_entry next = {0};
+    if (made && arguments->values[LEDGER].given) {
+        tc_status status = tc_ledger_read(cli->arena, arguments->values[LEDGER].text, &cli->messages, &ledger);
+        if (status != TC_OK)
+            return status;
+        next = tc_ledger_entry_of(cli->arena, plan, "plan");
+    }
+    (arguments->values[JSON].flag ? print_json : print_text)(cli, plan, card, ledger, &next);
+    return TC_OK;
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
+    tc_privacy_wishes wishes;
+    tc_model *model = NULL;
+    tc_status status = tc_privacy_options_read(cli, "plan", arguments, &wishes);
+    if (status == TC_OK)
+        status = tc_cli_load(cli, arguments->operands[0], &model);
+    if (status != TC_OK)
+        return status;
+    tc_privacy_override(model, &wishes);
+    /* Nothing private may change a plan: what the cloud could not compute is not looked at. */
+    tc_analysis_options public_facts = {.skip_private = true};
+    tc_progress(&cli->monitor, "differentiating", 0);
+    tc_derivatives *derivatives = tc_derive(cli->arena, model);
+    tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &public_facts, &cli->monitor);
+    if (analysis->interrupted)
+        return TC_INTERRUPTED;
+    const tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes.plan, &cli->monitor);
+    if (tc_interrupted(&cli->monitor))
+        return TC_INTERRUPTED;
+    if (plan->problem != NULL && plan->refusal_is_usage) {
+        tc_buffer_printf(&cli->messages, "tacit plan: %s\n", plan->problem);
+        return TC_BAD_USAGE;
+    }
+    bool convex = analysis->constraints.verdict == TC_HOLDS;
+    if (!convex)
+        tc_buffer_printf(&cli->messages,
+                         "tacit plan: the constraints are not proved to be convex and smooth: `tacit check %s` says "
+                         "where\n",
+                         arguments->operands[0]);
+    *answer = plan->problem == NULL && plan->is_private && convex;
+    return print_plan(cli, arguments, plan, wishes.seeded);
+}
+
+const tc_command tc_command_plan = {
+    .usage =
+        {.name = "plan",
+         .summary = "say how much noise is needed, and what every observer learns",
+         .operands = "FILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Reads a problem, or the cloud's part of it, and decides which numbers leave the cloud with how much "
+             "noise, so that what anyone can see keeps the promise. Prints the scales, the placements compared, a "
+             "certified upper bound of what each observer learns about the others over the whole run, a table of "
+             "what it costs to hide more, and a card that says in plain words what is promised and what is not.\n\n"
+             "A plan depends on the cloud's part of the problem and on options alone: made from the whole file and "
+             "from the cloud's file it is the same.\n\n"
+             "The exit code is 0 when there is a plan and it is private; 1 when it is not (a seed, no mechanism, a "
+             "declared constant that is too small), when the constraints are not proved to be convex and smooth, "
+             "or when no plan can be made; 2 when options or file do not say what to promise.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

@@ -1,0 +1,139 @@
+/* What plan, run, sweep, bound, audit and serve share: each of these options overrides the problem file.
+ *
+ *     enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER };
+ *     static const tc_option options[] = {
+ *         TC_PRIVACY_OPTIONS,
+ *         [JSON] = ...
+ *     };
+ *     ...
+ *     tc_privacy_wishes wishes;
+ *     tc_status status = tc_privacy_options_read(cli, "plan", arguments, &wishes);      before the file is loaded
+ *     tc_privacy_override(model, &wishes);                                              after
+ *     tc_plan_make(..., &wishes.plan, ...) */
+#ifndef TC_CLI_PRIVACY_OPTIONS_H
+#define TC_CLI_PRIVACY_OPTIONS_H
+
+#include "cli/cli.h"
+#include "privacy/plan.h"
+
+enum {
+    TC_PRIVACY_MECHANISM,
+    TC_PRIVACY_EPSILON,
+    TC_PRIVACY_DELTA,
+    TC_PRIVACY_ROUNDS,
+    TC_PRIVACY_ADJACENCY,
+    TC_PRIVACY_PLACEMENT,
+    TC_PRIVACY_CALIBRATION,
+    TC_PRIVACY_CONSTANTS,
+    TC_PRIVACY_COALITION,
+    TC_PRIVACY_ALPHA_BAR,
+    TC_PRIVACY_GAMMA_BAR,
+    TC_PRIVACY_C1,
+    TC_PRIVACY_C2,
+    TC_PRIVACY_SEED,
+    TC_PRIVACY_OPTION_COUNT,
+};
+
+extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], *const tc_calibration_choices[],
+                                                                                    *const tc_constants_choices[];
+
+#define TC_PRIVACY_OPTIONS                                                                                             \
+    [TC_PRIVACY_MECHANISM] = {.name = "mechanism",                                                                     \
+                              .type = TC_OPTION_CHOICE,                                                                \
+                              .argument = "M",                                                                         \
+                              .choices = tc_mechanism_choices,                                                         \
+                              .text = "The law of the noise, instead of the file's."},                                 \
+    [TC_PRIVACY_EPSILON] = {.name = "epsilon",                                                                         \
+                            .type = TC_OPTION_STRING,                                                                  \
+                            .argument = "E",                                                                           \
+                            .text = "The price that is allowed, a positive number or ln(X), as in ln(2)."},            \
+    [TC_PRIVACY_DELTA] = {.name = "delta",                                                                             \
+                          .type = TC_OPTION_STRING,                                                                    \
+                          .argument = "D",                                                                             \
+                          .text = "The probability with which Gaussian noise may fail to keep epsilon, above 0 and "   \
+                                  "below 1."},                                                                         \
+    [TC_PRIVACY_ROUNDS] = {.name = "rounds",                                                                           \
+                           .type = TC_OPTION_INT,                                                                      \
+                           .argument = "T",                                                                            \
+                           .least = 1,                                                                                 \
+                           .most = 0x1p48 - 1,                                                                         \
+                           .text = "How many rounds there will be."},                                                  \
+    [TC_PRIVACY_ADJACENCY] = {.name = "adjacency",                                                                     \
+                              .type = TC_OPTION_STRING,                                                                \
+                              .argument = "UNIT",                                                                      \
+                              .text =                                                                                  \
+                                  "What is hidden. ensemble:B hides changes of all agents' messages that together "    \
+                                  "amount to B over the whole run; one:B those of one agent; agent whatever one "      \
+                                  "agent may do. A number B alone means one:B, and ensemble:B in published "           \
+                                  "calibration."},                                                                     \
+    [TC_PRIVACY_PLACEMENT] = {.name = "placement",                                                                     \
+                              .type = TC_OPTION_CHOICE,                                                                \
+                              .argument = "P",                                                                         \
+                              .choices = tc_placement_choices,                                                         \
+                              .standard = "auto",                                                                      \
+                              .text =                                                                                  \
+                                  "Where noise is added: to constraints and Jacobian (outputs) or to states; auto "    \
+                                  "takes what disturbs less."},                                                        \
+    [TC_PRIVACY_CALIBRATION] = {.name = "calibration",                                                                 \
+                                .type = TC_OPTION_CHOICE,                                                              \
+                                .argument = "C",                                                                       \
+                                .choices = tc_calibration_choices,                                                     \
+                                .standard = "tight",                                                                   \
+                                .text = "tight: epsilon is the price of everything that anyone can see together. "     \
+                                        "published: the paper's scheme to the letter, epsilon for each released "      \
+                                        "system by itself."},                                                          \
+    [TC_PRIVACY_CONSTANTS] = {.name = "constants",                                                                     \
+                              .type = TC_OPTION_CHOICE,                                                                \
+                              .argument = "K",                                                                         \
+                              .choices = tc_constants_choices,                                                         \
+                              .standard = "certified",                                                                 \
+                              .text = "Which Lipschitz constants scale the noise: certified ones, or those that the "  \
+                                      "file declares; a declared one below the certified one voids the guarantee."},   \
+    [TC_PRIVACY_COALITION] = {.name = "coalition",                                                                     \
+                              .repeats = true,                                                                         \
+                              .type = TC_OPTION_STRING,                                                                \
+                              .argument = "A,B,..",                                                                    \
+                              .text = "Also say what these agents learn together about the others."},                  \
+    [TC_PRIVACY_ALPHA_BAR] = {.name = "alpha-bar",                                                                     \
+                              .type = TC_OPTION_STRING,                                                                \
+                              .argument = "A",                                                                         \
+                              .text = "Regularization A k^-c1 in round k, A positive."},                               \
+    [TC_PRIVACY_GAMMA_BAR] = {.name = "gamma-bar",                                                                     \
+                              .type = TC_OPTION_STRING,                                                                \
+                              .argument = "G",                                                                         \
+                              .text = "Step G k^-c2 in round k, G positive."},                                         \
+    [TC_PRIVACY_C1] = {.name = "c1",                                                                                   \
+                       .type = TC_OPTION_REAL,                                                                         \
+                       .argument = "C",                                                                                \
+                       .least = 0,                                                                                     \
+                       .most = 10,                                                                                     \
+                       .text = "How fast the regularization decays."},                                                 \
+    [TC_PRIVACY_C2] = {.name = "c2",                                                                                   \
+                       .type = TC_OPTION_REAL,                                                                         \
+                       .argument = "C",                                                                                \
+                       .least = 0,                                                                                     \
+                       .most = 10,                                                                                     \
+                       .text = "How fast the step decays."},                                                           \
+    [TC_PRIVACY_SEED] = {                                                                                              \
+        .name = "seed",                                                                                                \
+        .type = TC_OPTION_INT,                                                                                         \
+        .argument = "S",                                                                                               \
+        .least = 0,                                                                                                    \
+        .most = 0x1p53,                                                                                                \
+        .text = "Draw the noise from a seed, so that it can be repeated: for simulation only. NOT PRIVATE."}
+
+typedef struct tc_privacy_wishes {
+    tc_plan_options plan;
+    tc_schedule schedule; /* numbers are NAN where not given */
+    bool seeded;
+    uint64_t seed;
+} tc_privacy_wishes;
+
+/* TC_BAD_USAGE with a message for a value that makes no sense by itself. command: for messages. */
+tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arguments *arguments,
+                                  tc_privacy_wishes *wishes) TC_MUST_USE;
+
+/* What was given about the schedule takes the place of the file's. */
+void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
+
+#endif

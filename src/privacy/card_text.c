@@ -1,0 +1,63 @@
+/* The card for people. */
+#include "privacy/card.h"
+#include "privacy/words.h"
+
+#include <string.h>
+
+enum { WIDTH = 80, TEXT_AT = 16 };
+
+/* Characters on the screen: the bytes that do not continue one in UTF-8. */
+static size_t columns(const char *text, size_t length) {
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static void wrap(tc_buffer *out, const char *text, size_t indent) {
+    size_t at = indent;
+    while (*text != '\0') {
+        size_t length = strcspn(text, " "), wide = columns(text, length);
+        if (at > indent && at + 1 + wide > WIDTH) {
+            tc_buffer_printf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            tc_buffer_puts(out, " ");
+            at++;
+        }
+        tc_buffer_add(out, text, length);
+        at += wide;
+        text += length;
+        text += strspn(text, " ");
+    }
+    tc_buffer_puts(out, "\n");
+}
+
+static void rule(tc_buffer *out) {
+    for (size_t i = 0; i < WIDTH; i++)
+        tc_buffer_puts(out, "-");
+    tc_buffer_puts(out, "\n");
+}
+
+static void print_item(tc_buffer *out, const tc_card_item *item) {
+    for (size_t i = 0; i < item->count; i++) {
+        bool bullets = item->is_list && item->count > 1;
+        tc_buffer_printf(out, "%-*s", TEXT_AT, i == 0 ? item->title : "");
+        if (bullets)
+            tc_buffer_puts(out, "- ");
+        wrap(out, item->texts[i], (size_t)TEXT_AT + (bullets ? 2 : 0));
+    }
+}
+
+void tc_card_text(const tc_card *card, tc_buffer *out) {
+    rule(out);
+    tc_buffer_printf(out, "GUARANTEE: %s", card->is_private ? "private" : "NOT PRIVATE");
+    if (card->is_private)
+        tc_buffer_printf(out, ", unit %s, %s", card->unit,
+                         tc_price_up(out->arena, card->plan->epsilon, card->plan->delta));
+    tc_buffer_puts(out, "\n");
+    rule(out);
+    for (size_t i = 0; i < card->item_count; i++)
+        print_item(out, &card->items[i]);
+    rule(out);
+}

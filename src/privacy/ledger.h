@@ -1,0 +1,65 @@
+/* A ledger: what the same agents' data have cost over several runs.
+ *
+ * A file of lines, one for each run, that is only ever appended to. Each line is a JSON object with a check over itself
+ * and all lines before, so that a line that is lost, cut or changed by accident is found. (Not a signature: whoever may
+ * write the file can write a new one.) What is added up is the price of the observer who sees the most; what the sums
+ * mean, and why they hold, is in docs/privacy.md. */
+#ifndef TC_PRIVACY_LEDGER_H
+#define TC_PRIVACY_LEDGER_H
+
+#include "privacy/plan.h"
+
+typedef struct tc_ledger_entry {
+    const char *run;     /* its id: 1 to 256 bytes */
+    const char *time;    /* "2026-01-31T12:00:00Z"; NULL: now */
+    const char *problem; /* its file's name, without folders */
+    const char *plan;    /* the plan's hash, 64 hexadecimal digits */
+    tc_adjacency unit;   /* ENSEMBLE, ONE or AGENT */
+    double bound;        /* B; NAN for AGENT */
+    tc_mechanism mechanism;
+    double epsilon, delta; /* infinite where the run was not private */
+    double mu;             /* Gaussian; NAN otherwise */
+    double rounds;
+    bool is_private;
+} tc_ledger_entry;
+
+typedef struct tc_ledger {
+    const char *path;
+    tc_ledger_entry *entries; /* in the order of the file */
+    size_t count;
+} tc_ledger;
+
+/* What the runs with one unit have cost together: never less than the truth. Changes of messages are measured in l1
+ * where runs of both mechanisms are added. */
+typedef struct tc_ledger_total {
+    tc_adjacency unit;
+    double bound;
+    size_t runs, laplace_runs, gaussian_runs;
+    double mu;             /* of the Gaussian ones together; 0 for none */
+    double epsilon, delta; /* delta is the largest of any one run; epsilon infinite where a run was not private */
+    bool is_private;
+} tc_ledger_total;
+
+/* What a run by this plan would be entered as. */
+tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run);
+
+/* A file that does not exist is an empty ledger. TC_CANNOT_READ; TC_BAD_PROBLEM, with the line's number, for one that
+ * is damaged. A message each. */
+tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages, tc_ledger **ledger) TC_MUST_USE;
+
+/* Appends the entry and waits until it is on the disk: to be called before the first answer of a run leaves. Several
+ * processes may do so at once. A run that is there already, with the same plan, is not entered twice (*was_there, which
+ * may be NULL); with another plan it is refused (TC_BAD_USAGE). Nothing is appended to a damaged ledger. */
+tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
+                           bool *was_there) TC_MUST_USE;
+
+/* One for each unit, in the order in which they appear; *count of them. */
+tc_ledger_total *tc_ledger_totals(tc_arena *arena, const tc_ledger_entry *entries, size_t entry_count, size_t *count);
+
+/* What was spent and, where next is not NULL, what it comes to with that run. */
+void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, tc_buffer *out);
+/* As an object under key. */
+void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const char *key,
+                    tc_json *json);
+
+#endif

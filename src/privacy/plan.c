@@ -1,0 +1,120 @@
+#include "privacy/plan.h"
+
+#include "privacy/plan_parts.h"
+
+/* States must be better by this much: outputs need fewer draws, and show readers of the status page less. */
+#define CLEARLY 0.98
+
+/* Both placements are made, for people to compare; auto takes the one with the smaller predicted variance. */
+static void place_tight(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    tc_layout outputs = {0}, states = {0};
+    plan->row_scale = tc_row_scales(p->arena, p->streams);
+    p->box_length = tc_box_length(p->model);
+    plan->facts[0].placement = TC_PLACEMENT_OUTPUTS;
+    plan->facts[1].placement = TC_PLACEMENT_STATES;
+    tc_scale_outputs(p, &outputs);
+    if (outputs.problem == NULL)
+        tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
+                           &plan->facts[0]);
+    tc_scale_states(p, &states);
+    if (states.problem == NULL) {
+        double variance = 0;
+        for (size_t i = 0; i < states.count; i++)
+            variance = fmax(variance, states.channels[i].variance);
+        const tc_lattice *kept = p->sensitivity->lattice;
+        p->sensitivity->lattice = NULL;
+        tc_predict_states(p->sensitivity, variance, plan->row_scale, p->box_length, &plan->facts[1]);
+        p->sensitivity->lattice = kept;
+    }
+    tc_placement asked = p->options->placement;
+    bool take_states = asked == TC_PLACEMENT_STATES ||
+                       (asked == TC_PLACEMENT_AUTO && plan->facts[1].possible &&
+                        (!plan->facts[0].possible || plan->facts[1].total < CLEARLY * plan->facts[0].total));
+    tc_layout *taken = take_states ? &states : &outputs;
+    plan->placement = take_states ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS;
+    plan->channels = taken->channels;
+    plan->channel_count = taken->count;
+    plan->entry_count = taken->entries;
+    plan->state_exponent = taken->state_exponent;
+    plan->sum_exponents = taken->sum_exponents;
+    plan->overhead = taken->overhead;
+    if (taken->problem != NULL)
+        tc_refuse(p, false, "placement %s: %s", tc_placement_name(plan->placement), taken->problem);
+}
+
+static void place_published(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    tc_layout layout = {0};
+    plan->placement = TC_PLACEMENT_OUTPUTS;
+    plan->row_scale = tc_row_scales(p->arena, p->streams);
+    p->box_length = tc_box_length(p->model);
+    plan->facts[0].placement = TC_PLACEMENT_OUTPUTS;
+    plan->facts[1].placement = TC_PLACEMENT_STATES;
+    tc_scale_published(p, &layout);
+    plan->channels = layout.channels;
+    plan->channel_count = layout.count;
+    plan->entry_count = layout.entries;
+    plan->state_exponent = layout.state_exponent;
+    plan->sum_exponents = layout.sum_exponents;
+    plan->overhead = layout.overhead;
+    if (plan->problem == NULL && layout.problem != NULL)
+        tc_refuse(p, false, "%s", layout.problem);
+    if (plan->problem == NULL)
+        tc_predict_outputs(p->arena, p->model, layout.channels, layout.count, plan->row_scale, p->box_length,
+                           &plan->facts[0]);
+}
+
+static void warn(tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    double agents = (double)p->model->agent_count;
+    if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta > 1e-5)
+        tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual", plan->delta);
+    if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * agents >= 1)
+        tc_plan_warn(p, "delta %.3g is no smaller than one over the number of agents", plan->delta);
+    if (plan->epsilon > 10)
+        tc_plan_warn(p, "epsilon %.3g promises next to nothing", plan->epsilon);
+    if (plan->overhead > 1e-3)
+        tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
+}
+
+/* Without noise the lattice is as for a unit of 1. */
+static void place_nothing(tc_planner *p) {
+    p->plan->adjacency = TC_ADJACENCY_AGENT; /* no distance to compare steps with */
+    p->plan->state_exponent = tc_first_state_exponent(p);
+    p->plan->adjacency = TC_ADJACENCY_UNSET;
+}
+
+tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
+                      const tc_plan_options *options, const tc_monitor *monitor) {
+    tc_plan *plan = TC_NEW(arena, tc_plan, 1);
+    *plan = (tc_plan){.model = model, .epsilon = NAN, .delta = NAN, .rounds = NAN, .adjacency_bound = NAN};
+    tc_planner p = {.arena = arena, .model = model, .derivatives = derivatives, .analysis = analysis, .options = options,
+                    .monitor = monitor, .plan = plan, .multiplier = NAN, .target = NAN};
+    if (!tc_plan_resolve(&p))
+        return plan;
+    tc_progress(monitor, "plan", 0);
+    p.streams = tc_streams_new(arena, model, derivatives, monitor);
+    p.sensitivity = tc_sensitivity_new(arena, p.streams);
+    if (!tc_sensitivity_sees_all(p.sensitivity))
+        tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
+    else if (plan->mechanism == TC_MECHANISM_NONE)
+        place_nothing(&p);
+    else if (plan->calibration == TC_PUBLISHED)
+        place_published(&p);
+    else
+        place_tight(&p);
+    if (plan->problem == NULL) {
+        tc_progress(monitor, "plan", 0.5);
+        tc_account_observers(&p);
+    }
+    if (plan->problem == NULL) {
+        tc_account_prices(&p);
+        warn(&p);
+    }
+    if (plan->problem == NULL && tc_interrupted(monitor))
+        tc_refuse(&p, false, "interrupted");
+    tc_plan_hash(arena, plan);
+    tc_progress(monitor, "plan", 1);
+    return plan;
+}

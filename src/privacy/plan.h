@@ -1,0 +1,132 @@
+/* The plan: which numbers leave the cloud, with how much noise, and what that costs every observer.
+ *
+ * A plan is a function of the cloud's part of a problem and of options, never of private data: made from the whole file
+ * and from the cloud's file it is the same, byte for byte.
+ *
+ * F is the vector of everything that is noised each round; its entries come in *channels*, each with one scale. All
+ * else that anyone sees (mu, p_i, averages, the status page) is computed from F + W. */
+#ifndef TC_PRIVACY_PLAN_H
+#define TC_PRIVACY_PLAN_H
+
+#include "analysis/analysis.h"
+
+typedef enum tc_calibration { TC_TIGHT, TC_PUBLISHED } tc_calibration;
+typedef enum tc_constants { TC_CERTIFIED, TC_DECLARED } tc_constants;
+typedef enum tc_placement { TC_PLACEMENT_AUTO, TC_PLACEMENT_OUTPUTS, TC_PLACEMENT_STATES } tc_placement;
+
+/* What the file leaves open or the command line overrides; numbers are NAN where unset. */
+typedef struct tc_plan_options {
+    tc_mechanism mechanism;     /* UNSET: the file's, else laplace */
+    tc_calibration calibration; /* TIGHT is the default */
+    tc_constants constants;
+    tc_placement placement;
+    tc_adjacency adjacency; /* UNSET: the file's; BARE B means ensemble B in published, one B in tight */
+    double adjacency_bound;
+    double epsilon, delta;
+    double rounds;
+    double hold_cap; /* H: a held-over message is used at most 1 + H times; 0 */
+    bool seeded;     /* noise from a seed: simulation, not private */
+    const char *const *coalitions; /* "a1,a2": observers to price besides the usual ones */
+    size_t coalition_count;
+} tc_plan_options;
+
+typedef enum tc_channel_kind {
+    TC_CHANNEL_CONSTRAINTS, /* g_j, j = first_row .. */
+    TC_CHANNEL_JACOBIAN,    /* entries of g_{x_i} for members of one family */
+    TC_CHANNEL_STATES,      /* x_i for members of one family */
+    TC_CHANNEL_SUMS,        /* inner sums (a cut between; not chosen by any placement yet) */
+} tc_channel_kind;
+
+typedef struct tc_channel {
+    tc_channel_kind kind;
+    const char *name;                 /* "g", "g[feeder[3]]", "J[a1]", "x[home]" */
+    uint32_t first_row, row_count;    /* constraints it speaks of (CONSTRAINTS, JACOBIAN) or sums (SUMS) */
+    uint32_t family;                  /* JACOBIAN, STATES; UINT32_MAX otherwise */
+    size_t first_member, member_count;
+    bool every_entry;   /* noise on structural zeros and constants too, as published */
+    uint64_t first_entry; /* addresses of its noise: first_entry .. first_entry + entries - 1 */
+    uint64_t entries;
+    double constant;    /* K: the Lipschitz constant or sensitivity before the lattice, rounded up */
+    double sensitivity; /* K': with what rounding to the lattice can add */
+    double scale;       /* b (Laplace) or sigma (Gaussian), in the entry's own units, rounded up */
+    double variance;    /* of the noise of one entry */
+    int step_exponent;  /* zeta = 2^step_exponent, the lattice of its entries */
+    double lattice_scale; /* scale / zeta: what the sampler is given */
+} tc_channel;
+
+typedef enum tc_observer_kind {
+    TC_OBSERVER_AGENT,        /* agent i: its own p_i, hence g-hat and its own block */
+    TC_OBSERVER_COALITION,
+    TC_OBSERVER_EAVESDROPPER, /* every link */
+    TC_OBSERVER_STATUS,       /* a reader of the status page: mu, hence g-hat */
+} tc_observer_kind;
+
+typedef struct tc_observer {
+    tc_observer_kind kind;
+    const char *who;   /* "a1", "each of home[1] .. home[1000]", "a1 + a2", "eavesdropper", "status page" */
+    const char *about; /* "any other agent", ... */
+    double epsilon, delta; /* certified upper bounds over the whole run, jointly over all it sees */
+    double mu;             /* Gaussian: the trade-off parameter; NAN for Laplace */
+    double delta_at_asked; /* Gaussian: delta at the plan's own epsilon; NAN for Laplace */
+} tc_observer;
+
+typedef struct tc_price { /* a line of the translation table */
+    const char *what; /* "one state of one agent in one round, by 1", "a day of an agent", "everything an agent could do" */
+    double distance;  /* in the norm of the mechanism, over the run */
+    double epsilon, delta;
+} tc_price;
+
+typedef struct tc_placement_facts { /* predicted noise of each placement, for `auto` and for people */
+    tc_placement placement;
+    bool possible;
+    double total;            /* sum over rows of var(g_j)/row_scale_j^2 and the prices' share: what auto compares */
+    double *constraint_variance; /* m: variance of g-hat_j per round */
+    double price_variance;   /* variance of a component of p_i per round, worst agent, at reference multipliers */
+} tc_placement_facts;
+
+/* A row of g that depends on no state, and a Jacobian entry that is constant by structure, are in no channel (tight
+ * calibration): they are public. */
+typedef struct tc_plan {
+    const tc_model *model;
+    tc_mechanism mechanism;
+    tc_calibration calibration;
+    tc_constants constants;
+    tc_placement placement; /* decided */
+    tc_adjacency adjacency; /* ENSEMBLE, ONE or AGENT */
+    double adjacency_bound; /* B; NAN for AGENT */
+    double epsilon, delta;  /* as asked: per system in published, joint in tight */
+    double rounds;
+    double hold_cap;
+    int state_exponent; /* h = 2^state_exponent, the lattice of the states */
+    int *sum_exponents; /* model->sum_count: the terms of inner sum r are rounded to multiples of 2^sum_exponents[r], and
+                         * added as integers (placement OUTPUTS; NULL where there are no sums) */
+    tc_channel *channels;
+    size_t channel_count;
+    uint64_t entry_count;
+    double overhead; /* largest sensitivity / constant - 1 over channels */
+    tc_observer *observers;
+    size_t observer_count;
+    tc_price *prices;
+    size_t price_count;
+    tc_placement_facts facts[2]; /* outputs, states */
+    double *row_scale; /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
+    bool is_private;
+    const char **void_reasons; /* why not, where it is not */
+    size_t void_reason_count;
+    const char **warnings;
+    size_t warning_count;
+    const char *problem; /* NULL, or why no plan can be made (an outcome: exit code 1 or 2 as refusal says) */
+    bool refusal_is_usage;
+    unsigned char hash[32]; /* SHA-256 of the plan's canonical text */
+} tc_plan;
+
+/* Never NULL: where no plan can be made, problem says why. Raises on its arena. Uses no private data. */
+tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
+                      const tc_plan_options *options, const tc_monitor *monitor);
+
+/* The members of one JSON object; the caller opens and closes it. */
+void tc_plan_json(const tc_plan *plan, tc_json *json);
+/* Scales, placements, observers and prices for people; the guarantee card is in card.h. */
+void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width);
+
+#endif

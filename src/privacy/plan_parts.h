@@ -1,0 +1,75 @@
+/* A plan in the making; for plan*.c and account*.c. */
+#ifndef TC_PRIVACY_PLAN_PARTS_H
+#define TC_PRIVACY_PLAN_PARTS_H
+
+#include "privacy/lattice.h"
+#include "privacy/place.h"
+
+typedef struct tc_planner {
+    tc_arena *arena;
+    tc_model *model;
+    const tc_derivatives *derivatives;
+    const tc_analysis *analysis;
+    const tc_plan_options *options;
+    const tc_monitor *monitor;
+    tc_plan *plan;
+    tc_streams *streams;
+    tc_sensitivity *sensitivity;
+    double multiplier; /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
+    double target;     /* epsilon, or the Gaussian mu: what multiplier * price must not exceed */
+    double box_length;
+} tc_planner;
+
+/* One way to place noise, with final scales; problem where it cannot be done. */
+typedef struct tc_layout {
+    tc_channel *channels;
+    size_t count;
+    uint64_t entries;
+    int state_exponent;
+    int *sum_exponents;
+    double overhead;
+    tc_lattice *lattice; /* NULL: placement states, or no noise */
+    tc_channel_map *map;
+    const char *problem;
+} tc_layout;
+
+/* plan_resolve.c: options and file into plan; false when plan->problem says why not. */
+bool tc_plan_resolve(tc_planner *planner);
+const char *tc_refuse(tc_planner *planner, bool is_usage, const char *format, ...) TC_PRINTF(3, 4);
+void tc_plan_warn(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
+void tc_plan_void(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
+
+/* plan_channels.c: which channels there are; scales are not set yet. */
+void tc_tight_channels(tc_planner *planner, const tc_entries *entries, tc_layout *layout);
+void tc_published_channels(tc_planner *planner, tc_layout *layout);
+void tc_state_channels(tc_planner *planner, tc_layout *layout);
+
+/* plan_scales.c */
+void tc_scale_outputs(tc_planner *planner, tc_layout *layout);
+void tc_scale_states(tc_planner *planner, tc_layout *layout);
+/* plan_published.c */
+void tc_scale_published(tc_planner *planner, tc_layout *layout);
+void tc_finish_channel(const tc_planner *planner, tc_channel *channel, double scale);
+int tc_first_state_exponent(const tc_planner *planner);
+enum { TC_LATTICE_TRIES = 16 }; /* to a 16th of B, or of the narrowest side of the box */
+
+/* What one agent of a STATES channel can do in one round, in the norm of the mechanism. */
+double tc_state_reach(const tc_planner *planner, const tc_channel *channel);
+
+/* What a viewer pays for one unit of distance (one round, for the unit agent): account_price.h, or for placement states
+ * the price of all that is released. */
+double tc_plan_price(tc_planner *planner, const tc_viewer *viewer);
+
+/* account.c: observers and the table of prices. */
+void tc_account_observers(tc_planner *planner);
+void tc_account_prices(tc_planner *planner);
+
+/* plan_canonical.c */
+void tc_plan_hash(tc_arena *arena, tc_plan *plan);
+
+const char *tc_mechanism_name(tc_mechanism mechanism);
+const char *tc_adjacency_name(tc_adjacency adjacency);
+const char *tc_placement_name(tc_placement placement);
+const char *tc_calibration_name(tc_calibration calibration);
+
+#endif

@@ -1,0 +1,158 @@
+/* The plan for people. */
+#include "privacy/plan_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FEW_CHANNELS = 24, SHOWN = 8 };
+
+static void put_line(tc_buffer *out, const char *label, const char *format, ...) TC_PRINTF(3, 4);
+
+static void put_line(tc_buffer *out, const char *label, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tc_buffer_printf(out, "  %-12s %s\n", label, text);
+}
+
+/* Words wrapped at the width, later lines indented. */
+static void put_wrapped(tc_buffer *out, const char *text, unsigned width, unsigned indent) {
+    unsigned at = indent;
+    tc_buffer_printf(out, "%*s", (int)indent, "");
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+        if (at > indent && at + length + 1 > width) {
+            tc_buffer_printf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            tc_buffer_puts(out, " ");
+            at++;
+        }
+        tc_buffer_add(out, text, length);
+        at += (unsigned)length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    tc_buffer_puts(out, "\n");
+}
+
+/* A name cut to fit, with dots. */
+static void put_name(tc_buffer *out, const char *name, int width) {
+    if (strlen(name) <= (size_t)width)
+        tc_buffer_printf(out, "%-*s", width, name);
+    else
+        tc_buffer_printf(out, "%.*s..", width - 2, name);
+}
+
+static void put_heading(const tc_plan *plan, tc_buffer *out) {
+    bool none = plan->mechanism == TC_MECHANISM_NONE;
+    put_line(out, "noise", "%s, %s calibration, on %s", tc_mechanism_name(plan->mechanism),
+             tc_calibration_name(plan->calibration), tc_placement_name(plan->placement));
+    if (none)
+        return;
+    if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
+        put_line(out, "promise", "epsilon %.6g, delta %.3g, for %s", plan->epsilon, plan->delta,
+                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "all that leaves the cloud");
+    else
+        put_line(out, "promise", "epsilon %.6g for %s", plan->epsilon,
+                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "all that leaves the cloud");
+    int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
+    if (plan->adjacency == TC_ADJACENCY_AGENT)
+        put_line(out, "hides", "everything one agent does in all %.0f rounds", plan->rounds);
+    else if (plan->adjacency == TC_ADJACENCY_ONE)
+        put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound, norm);
+    else
+        put_line(out, "hides", "changes of all agents' states, %.6g in all (l%d, whole run)", plan->adjacency_bound, norm);
+    put_line(out, "private", "%s", plan->is_private ? "yes" : "NO");
+}
+
+static void put_channel(tc_buffer *out, const tc_channel *channel) {
+    tc_buffer_puts(out, "  ");
+    put_name(out, channel->name, 26);
+    tc_buffer_printf(out, " %10.5g %12.5g %12.5g %10llu\n", channel->sensitivity, channel->scale, channel->variance,
+                     (unsigned long long)channel->entries);
+}
+
+static void put_channels(const tc_plan *plan, tc_buffer *out) {
+    if (plan->channel_count == 0)
+        return;
+    tc_buffer_printf(out, "\n  %-26s %10s %12s %12s %10s\n", "system", "moves by", "scale", "variance", "entries");
+    size_t shown = plan->channel_count <= FEW_CHANNELS ? plan->channel_count : SHOWN;
+    for (size_t i = 0; i < shown; i++)
+        put_channel(out, &plan->channels[i]);
+    if (shown == plan->channel_count)
+        return;
+    double least = INFINITY, most = 0;
+    for (size_t i = shown; i < plan->channel_count; i++) {
+        least = fmin(least, plan->channels[i].scale);
+        most = fmax(most, plan->channels[i].scale);
+    }
+    tc_buffer_printf(out, "  ... and %zu more, scales from %.5g to %.5g\n", plan->channel_count - shown, least, most);
+}
+
+static void put_observers(const tc_plan *plan, tc_buffer *out) {
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    tc_buffer_printf(out, "\n  %-30s %-25s %10s %9s\n", "observer", "about", "epsilon", gaussian ? "delta" : "");
+    for (size_t i = 0; i < plan->observer_count; i++) {
+        const tc_observer *o = &plan->observers[i];
+        tc_buffer_puts(out, "  ");
+        put_name(out, o->who, 30);
+        tc_buffer_puts(out, " ");
+        put_name(out, o->about, 25);
+        if (gaussian)
+            tc_buffer_printf(out, " %10.5g %9.3g\n", o->epsilon, o->delta);
+        else
+            tc_buffer_printf(out, " %10.5g\n", o->epsilon);
+    }
+}
+
+static void put_prices(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    if (plan->price_count == 0)
+        return;
+    tc_buffer_puts(out, "\n  what the same noise charges an eavesdropper for hiding\n");
+    for (size_t i = 0; i < plan->price_count; i++) {
+        char line[400];
+        (void)snprintf(line, sizeof line, "%s: epsilon %.4g", plan->prices[i].what, plan->prices[i].epsilon);
+        put_wrapped(out, line, width, 4);
+    }
+}
+
+static void put_placements(const tc_plan *plan, tc_buffer *out) {
+    if (plan->mechanism == TC_MECHANISM_NONE || plan->calibration == TC_PUBLISHED)
+        return;
+    tc_buffer_puts(out, "\n  predicted variance, all rows scaled alike:");
+    for (size_t i = 0; i < 2; i++) {
+        if (plan->facts[i].possible)
+            tc_buffer_printf(out, "%s %s %.4g", i > 0 ? "," : "", tc_placement_name(plan->facts[i].placement),
+                             plan->facts[i].total);
+        else
+            tc_buffer_printf(out, "%s %s not possible", i > 0 ? "," : "", tc_placement_name(plan->facts[i].placement));
+    }
+    tc_buffer_puts(out, "\n");
+}
+
+void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    width = width == 0 ? 80 : width;
+    tc_buffer_puts(out, "Plan\n");
+    if (plan->problem != NULL) {
+        put_wrapped(out, plan->problem, width, 2);
+        return;
+    }
+    put_heading(plan, out);
+    for (size_t i = 0; i < plan->void_reason_count; i++)
+        put_wrapped(out, plan->void_reasons[i], width, 15);
+    put_channels(plan, out);
+    if (plan->channel_count > 0)
+        tc_buffer_printf(out, "\n  lattice of states 2^%d; rounding adds at most %.2g of a sensitivity\n",
+                         plan->state_exponent, plan->overhead);
+    put_placements(plan, out);
+    put_observers(plan, out);
+    put_prices(plan, out, width);
+    for (size_t i = 0; i < plan->warning_count; i++) {
+        tc_buffer_puts(out, "\n");
+        put_wrapped(out, tc_arena_format(out->arena, "warning: %s", plan->warnings[i]), width, 2);
+    }
+}

@@ -1,0 +1,25 @@
+/* How keys come from keys; docs/proofs/random.md says why this is safe. For random.c and its tests. */
+#ifndef TC_PRIVACY_RANDOM_KEYS_H
+#define TC_PRIVACY_RANDOM_KEYS_H
+
+#include "base/compiler.h"
+
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TC_KEY_BYTES = 32, TC_PLAN_HASH_BYTES = 32 };
+
+/* 32 bytes of the system's random source. */
+bool tc_master_key(unsigned char master[TC_KEY_BYTES]) TC_MUST_USE;
+
+/* HKDF-SHA256 with the run's name as salt, and label and plan hash as info. */
+bool tc_run_key(const unsigned char master[TC_KEY_BYTES], const void *run_id, size_t run_id_length,
+                const unsigned char plan_hash[TC_PLAN_HASH_BYTES], const char *label,
+                unsigned char run_key[TC_KEY_BYTES]) TC_MUST_USE;
+
+/* One step of the ratchet: (next chain key | round key) = AES-256 of four fixed blocks under the chain key, which is
+ * overwritten. The cipher is an AES-256-ECB context for this use alone; it keeps nothing of the chain key. */
+bool tc_ratchet(EVP_CIPHER_CTX *cipher, unsigned char chain_and_round_key[2 * TC_KEY_BYTES]) TC_MUST_USE;
+
+#endif

@@ -1,0 +1,29 @@
+/* madvise and anonymous mappings are not in POSIX. */
+#define _DEFAULT_SOURCE
+#include "privacy/secret.h"
+
+#include <openssl/crypto.h>
+#include <sys/mman.h>
+
+void tc_secret_wipe(void *bytes, size_t size) { OPENSSL_cleanse(bytes, size); }
+
+static void release(void *bytes) {
+    tc_secret_wipe(bytes, TC_SECRET_BYTES);
+    (void)munmap(bytes, TC_SECRET_BYTES);
+}
+
+tc_secret tc_secret_new(tc_arena *arena) {
+    void *bytes = mmap(NULL, TC_SECRET_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        tc_raise(arena, TC_NO_MEMORY);
+    tc_arena_on_free(arena, release, bytes);
+    tc_secret secret = {.bytes = bytes};
+    secret.locked = mlock(bytes, TC_SECRET_BYTES) == 0;
+#ifdef MADV_DONTDUMP
+    (void)madvise(bytes, TC_SECRET_BYTES, MADV_DONTDUMP);
+#endif
+#ifdef MADV_WIPEONFORK
+    secret.wiped_in_child = madvise(bytes, TC_SECRET_BYTES, MADV_WIPEONFORK) == 0;
+#endif
+    return secret;
+}

@@ -1,0 +1,139 @@
+/* Honest plans pass; constants that are too small do not. Seeds are fixed: with others, an honest plan would be refuted
+ * with a probability below 1e-6 (the audit's confidence) each. */
+#include "audit/audited.h"
+#include "support/cmocka.h"
+
+static void honest(tc_mechanism mechanism, tc_placement placement, uint64_t seed) {
+    problem p = problem_of(AUDITED);
+    tc_audit *audit = audit_of(&p, &(audited){mechanism, placement, 1, 20000, seed, false});
+    for (size_t i = 0; i < audit->system_count; i++) {
+        const tc_audit_system *s = &audit->systems[i];
+        assert_false(s->refuted);
+        assert_true(s->lower_bound <= s->claimed_epsilon);
+        assert_int_equal(s->samples[0], 20000);
+        assert_int_equal(s->samples[1], 20000);
+        /* the pair is nearly as bad as the constants allow (B = 1 of a range of 20 costs 5 % by curvature) */
+        double most = mechanism == TC_MECHANISM_LAPLACE ? s->claimed_epsilon : 1 / 2.470531;
+        assert_true(s->expected <= most * (1 + 1e-9) && s->expected >= 0.94 * most);
+    }
+    if (audit->refuted)
+        print_audit(&p, audit);
+    assert_false(audit->refuted);
+    assert_int_equal(audit->fault_count, 0);
+    problem_free(&p);
+}
+
+static void honest_plans_pass(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        honest(TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, seed);
+        honest(TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_OUTPUTS, seed);
+        honest(TC_MECHANISM_LAPLACE, TC_PLACEMENT_STATES, seed);
+        honest(TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_STATES, seed);
+    }
+}
+
+static void noise_on_a_coarse_lattice_repeats_itself_honestly(void **state) {
+    (void)state;
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 2; i++) {
+        problem p = problem_of(AUDITED);
+        tc_audit *audit = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_STATES, 1, 20000, 1, true});
+        assert_false(audit->refuted);
+        problem_free(&p);
+    }
+}
+
+static void a_laplace_bound_comes_near_the_truth(void **state) {
+    (void)state;
+    problem p = problem_of(AUDITED);
+    tc_audit *audit = audit_of(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 50000, 5, false});
+    for (size_t i = 0; i < audit->system_count; i++)
+        assert_true(audit->systems[i].lower_bound > 0.75 * audit->systems[i].claimed_epsilon);
+    problem_free(&p);
+}
+
+static void constants_at_half_their_value_are_refuted(void **state) {
+    (void)state;
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 2; i++) {
+        problem p = problem_of(AUDITED);
+        tc_audit *audit = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_OUTPUTS, 2, 10000, 1, false});
+        for (size_t k = 0; k < audit->system_count; k++)
+            assert_true(audit->systems[k].refuted);
+        assert_true(audit->refuted);
+        assert_int_equal(audit->fault_count, 0); /* the noise is what the plan says: too little */
+        problem_free(&p);
+    }
+}
+
+static void a_constant_too_small_by_half_a_percent_passes_as_it_must(void **state) {
+    (void)state;
+    problem p = problem_of(AUDITED);
+    tc_audit *audit = audit_of(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1.005, 20000, 1, false});
+    assert_false(audit->refuted);
+    problem_free(&p);
+}
+
+/* At confidence 0.8 a fifth of honest audits may be refuted: 26 of 60 or more with a probability below 1e-4. */
+static void false_alarms_are_as_rare_as_stated(void **state) {
+    (void)state;
+    int alarms = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        problem p = problem_of(AUDITED);
+        tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
+        tc_audit_options options = {.samples = 300, .confidence = 0.8, .seeded = true, .seed = seed};
+        tc_audit *audit = NULL;
+        const char *why = NULL;
+        assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit, &why),
+                         TC_OK);
+        alarms += audit->refuted;
+        problem_free(&p);
+    }
+    assert_in_range(alarms, 0, 25);
+}
+
+static void a_plan_without_noise_is_not_audited(void **state) {
+    (void)state;
+    problem p = problem_of(AUDITED);
+    hand by = {.placement = TC_PLACEMENT_OUTPUTS,
+               .mechanism = TC_MECHANISM_NONE,
+               .state_exponent = -20,
+               .step_exponent = -26,
+               .rounds = 10};
+    tc_plan *plan = plan_by_hand(&p, &by);
+    tc_audit *audit = NULL;
+    const char *why = NULL;
+    assert_int_equal(
+        tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &(tc_audit_options){0}, NULL, &audit, &why),
+        TC_BAD_USAGE);
+    assert_non_null(why);
+    problem_free(&p);
+}
+
+static void time_ends_an_audit(void **state) {
+    (void)state;
+    problem p = problem_of(AUDITED);
+    tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
+    tc_audit *audit = NULL;
+    const char *why = NULL;
+    tc_audit_options options = {.samples = 10000000, .seconds = 0.5, .seeded = true, .seed = 1};
+    assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit, &why), TC_OK);
+    assert_false(audit->refuted);
+    assert_true(audit->seconds < 10 && audit->note_count > 0);
+    problem_free(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(honest_plans_pass),
+        cmocka_unit_test(noise_on_a_coarse_lattice_repeats_itself_honestly),
+        cmocka_unit_test(a_laplace_bound_comes_near_the_truth),
+        cmocka_unit_test(constants_at_half_their_value_are_refuted),
+        cmocka_unit_test(a_constant_too_small_by_half_a_percent_passes_as_it_must),
+        cmocka_unit_test(false_alarms_are_as_rare_as_stated),
+        cmocka_unit_test(a_plan_without_noise_is_not_audited),
+        cmocka_unit_test(time_ends_an_audit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

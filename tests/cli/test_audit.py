@@ -1,0 +1,103 @@
+"""tacit audit: exit codes, JSON, and what it finds in problem files. Seeds are fixed; with other seeds an honest plan would
+be refuted with a probability below 1e-6."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+TACIT = os.environ.get("TACIT", "build/dev/tacit")
+EXAMPLES = pathlib.Path(os.environ.get("TACIT_SOURCE_DIR", ".")) / "examples"
+
+# K^g_1 is 20, since one coordinate moves one row by at most 2 * 10
+SQUARES = """agents a[i in 1..3] { state x[2] in [-10, 10]; private minimize x[1] }
+constraint c: sum(a: sumsq(x)) <= 100
+declare lipschitz constraints { l1 %s; l2 50 }
+declare lipschitz jacobian a { l1 2; l2 2 }
+privacy { mechanism laplace; epsilon ln(2); adjacency ensemble 1 }
+schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
+"""
+
+
+def audit(file, *options):
+    done = subprocess.run([TACIT, "audit", str(file), "--seed", "1", *options], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def audit_json(file, *options):
+    code, out, err = audit(file, "--json", *options)
+    assert code in (0, 1), err
+    return code, json.loads(out)
+
+
+def system(answer, name):
+    return next(s for s in answer["systems"] if s["name"] == name)
+
+
+class Audit(unittest.TestCase):
+    def declared(self, constant, *options):
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "squares.tacit"
+            file.write_text(SQUARES % constant)
+            return audit_json(file, "--calibration", "published", "--constants", "declared", *options)
+
+    def test_plans_for_all_examples_pass(self):
+        for name in ("paper", "num", "robots"):
+            for options in ((), ("--placement", "outputs"), ("--mechanism", "laplace"), ("--adjacency", "agent")):
+                code, answer = audit_json(EXAMPLES / f"{name}.tacit", "--samples", "4000", *options)
+                self.assertEqual((code, answer["refuted"], answer["faults"]), (0, False, []), (name, options))
+                for s in answer["systems"]:
+                    self.assertLessEqual(s["lower_bound"], s["claimed_epsilon"])
+                    self.assertEqual(s["samples"], 8000)
+
+    def test_a_large_problem_stops_in_time(self):
+        code, answer = audit_json(EXAMPLES / "ev.tacit", "--seconds", "3", "--samples", "1000000")
+        self.assertEqual((code, answer["refuted"]), (0, False))
+        self.assertLess(answer["seconds"], 20)
+        self.assertTrue(any("time ended" in note for note in answer["notes"]))
+
+    def test_the_published_scheme_with_certified_constants_passes(self):
+        code, answer = audit_json(EXAMPLES / "paper.tacit", "--calibration", "published", "--samples", "5000")
+        self.assertEqual((code, answer["refuted"]), (0, False))
+        self.assertGreater(system(answer, "g")["lower_bound"], 0.2)
+
+    def test_the_published_constant_of_agent_4_is_refuted_and_no_other(self):
+        code, answer = audit_json(EXAMPLES / "paper.tacit", "--calibration", "published", "--constants", "declared",
+                                  "--samples", "8000")
+        self.assertEqual((code, answer["refuted"]), (1, True))
+        self.assertEqual([s["name"] for s in answer["systems"] if s["refuted"]], ["J[a4]"])
+        self.assertEqual(answer["faults"], [])
+
+    def test_a_declared_constant_at_half_its_value_is_refuted(self):
+        code, answer = self.declared("10", "--samples", "5000")
+        self.assertEqual((code, answer["refuted"]), (1, True))
+        found = system(answer, "g")
+        self.assertTrue(found["refuted"])
+        self.assertGreater(found["lower_bound"], found["claimed_epsilon"])
+
+    def test_the_same_constant_at_its_true_value_passes(self):
+        code, answer = self.declared("20", "--samples", "5000")
+        self.assertEqual((code, answer["refuted"]), (0, False))
+
+    def test_text_says_what_an_audit_is_not(self):
+        code, out, _ = audit(EXAMPLES / "paper.tacit", "--samples", "500")
+        self.assertEqual(code, 0)
+        self.assertIn("Not refuted", out)
+        self.assertIn("never prove it", out)
+        self.assertIn("0.999999", out)
+
+    def test_wrong_use(self):
+        code, out, err = audit(EXAMPLES / "paper.tacit", "--mechanism", "none")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("promises nothing", err)
+        self.assertEqual(audit(EXAMPLES / "paper.tacit", "--samples", "3")[0], 2)
+        self.assertEqual(audit("nowhere.tacit")[0], 2)
+
+    def test_a_seed_repeats_an_audit(self):
+        first, second = (audit_json(EXAMPLES / "num.tacit", "--samples", "1000")[1] for _ in range(2))
+        self.assertEqual(first["systems"], second["systems"])
+
+
+if __name__ == "__main__":
+    unittest.main()

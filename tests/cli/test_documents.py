@@ -1,0 +1,90 @@
+"""What the documents say: links lead somewhere, every proof is in the index, figures are what `tacit plan` prints."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+TACIT = os.environ["TACIT"]
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+PRIVACY = re.sub(r"\s+", " ", (SOURCE / "docs/privacy.md").read_text())
+
+
+def plan(example, *arguments):
+    done = subprocess.run([TACIT, "plan", str(SOURCE / f"examples/{example}.tacit"), *arguments, "--json"],
+                          capture_output=True, text=True, timeout=300)
+    return json.loads(done.stdout)
+
+
+def rounded(value, digits=4):
+    """As a person writes it: 48430 as 48,430."""
+    return f"{float(f'{value:.{digits}g}'):,.10g}"
+
+
+class Pages(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        pages = [*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md")]
+        for page in pages:
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+                self.assertTrue((page.parent / target).exists(), f"{page.relative_to(SOURCE)}: {target}")
+
+    def test_every_proof_is_in_the_index(self):
+        folder = SOURCE / "docs/proofs"
+        index = (folder / "README.md").read_text()
+        for page in folder.glob("*.md"):
+            if page.name != "README.md":
+                self.assertIn(f"({page.name})", index)
+
+
+class Figures(unittest.TestCase):
+    def says(self, text):
+        self.assertIn(text, PRIVACY)
+
+    def test_hiding_an_agent_entirely(self):
+        homes = plan("ev")["systems"][0]["scale"]
+        self.says(f"standard deviation {rounded(homes)} kW on each")
+        self.says(f"= {homes / 100000 ** 0.5:.0f} kW, beside a feeder of 3,000 kW")
+        self.says(f"With 1,000 rounds it is {rounded(plan('ev', '--rounds', '1000')['systems'][0]['scale'])} kW")
+        ten = plan("paper", "--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--adjacency", "agent")
+        self.says(f"{rounded(ten['systems'][0]['scale'])} on states that range from -10 to 10")
+        self.says(f"that is {ten['systems'][0]['scale'] / 100000 ** 0.5:.0f}, six times the range")
+
+    def test_the_translation_table(self):
+        facts = plan("ev", "--adjacency", "one:1")
+        self.says(f"standard deviation {facts['systems'][0]['scale']:.2f} kW a round")
+        prices = {p["what"]: p["epsilon"] for p in facts["prices"]}
+        by = {key: value for start in ("one state of one agent in one round, by 1", "one state of one agent in one "
+              "round, by all", "everything one agent could do in one round", "everything one agent could do in the whole")
+              for key, value in [(start, next(v for k, v in prices.items() if k.startswith(start)))]}
+        one, whole, agent, run = by.values()
+        self.says(f"in one round, by 1 kW | {one:.2f} |")
+        self.says(f"7.4 kW | {whole:.1f} |")
+        self.says(f"in one round | {agent:.0f} |")
+        self.says(f"in 100,000 rounds | {run / 1e6:.1f} million: no protection |")
+
+    def test_placements(self):
+        for example in ("paper", "robots", "num", "ev"):
+            figures = []
+            for mechanism in ("laplace", "gaussian"):
+                facts = plan(example, "--mechanism", mechanism, "--epsilon", "1", "--delta", "1e-6", "--adjacency", "one:1")
+                for one in facts["placements"]:
+                    value = one["predicted_variance"]
+                    text = rounded(value, 2 if value < 100 else 3)
+                    figures.append(f"**{text}**" if one["placement"] == facts["placement"] else text)
+            self.assertRegex(PRIVACY, rf"\| {example}, [^|]* \| " + re.escape(" | ".join(figures)))
+
+    def test_the_published_scheme(self):
+        facts = plan("paper", "--calibration", "published")
+        prices = {o["who"]: o["epsilon"] / 0.6931471805599453 for o in facts["observers"]}
+        self.says(f"an agent pays {prices['a1']:.3f} ln 2 and an eavesdropper {prices['eavesdropper']:.3f} ln 2")
+
+    def test_the_lattice_costs_next_to_nothing(self):
+        for example in ("paper", "robots", "num", "ev"):
+            for unit in ("one:1", "agent"):
+                self.assertLessEqual(plan(example, "--placement", "outputs", "--adjacency", unit)["lattice"]["overhead"],
+                                     0.004 / 100, (example, unit))
+
+
+if __name__ == "__main__":
+    unittest.main()

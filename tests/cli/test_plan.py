@@ -1,0 +1,346 @@
+"""`tacit plan` as a person or a script meets it: promises, prices, refusals, and that private data change nothing."""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+TACIT = os.environ["TACIT"]
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+EXAMPLES = sorted((SOURCE / "examples").glob("*.tacit"))
+PAPER = str(SOURCE / "examples/paper.tacit")
+EV = str(SOURCE / "examples/ev.tacit")
+LN2 = math.log(2)
+
+PAIR = """agent left {
+  state x in [0, 4]
+  private minimize (x - 3)^2
+}
+agent right {
+  state x in [0, 4]
+  private minimize (x - 3)^2
+}
+constraint shared: left.x + right.x <= 4
+dual radius 10
+"""
+
+
+def tacit(*arguments, **options):
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300, **options)
+
+
+def plan(*arguments, code=0):
+    done = tacit("plan", *arguments, "--json")
+    if done.returncode != code:
+        raise AssertionError(f"exit code {done.returncode} of {arguments}: {done.stderr}{done.stdout[:500]}")
+    return json.loads(done.stdout)
+
+
+def observer(facts, who):
+    return next(o for o in facts["observers"] if o["who"] == who)
+
+
+class Written(unittest.TestCase):
+    """Problems written for one test."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.here = pathlib.Path(self.folder.name)
+
+    def problem(self, text, name="problem.tacit"):
+        path = self.here / name
+        path.write_text(text)
+        return str(path)
+
+
+class Published(unittest.TestCase):
+    """Figures of the paper's Tables II and III."""
+
+    def systems(self, *arguments):
+        facts = plan(PAPER, "--calibration", "published", "--constants", "declared", *arguments, code=1)
+        return facts, {s["name"]: s for s in facts["systems"]}
+
+    def test_laplace_gives_table_two(self):
+        facts, systems = self.systems("--mechanism", "laplace")
+        self.assertEqual(f"{systems['g']['scale']:.4g}", "57.45")
+        self.assertEqual(f"{systems['g']['variance']:.4g}", f"{6600.6:.4g}")
+        for agent in range(1, 11):
+            expected = "66.6" if agent in (1, 6, 8) else "16.65"
+            self.assertEqual(f"{systems[f'J[a{agent}]']['variance']:.4g}", expected)
+            self.assertEqual(systems[f"J[a{agent}]"]["entries"], 12)
+        self.assertIs(facts["private"], False)
+
+    def test_gaussian_gives_table_three(self):
+        _, systems = self.systems("--mechanism", "gaussian", "--delta", "0.01")
+        self.assertEqual(f"{systems['g']['variance']:.4g}", "4.073e+04")
+        self.assertEqual(f"{systems['J[a1]']['variance']:.4g}", "101.3")
+        self.assertEqual(f"{systems['J[a2]']['variance']:.4g}", "50.66")
+        kappa = systems["g"]["scale"] / 56.71
+        self.assertEqual(f"{kappa:.4g}", "3.559")
+
+    def test_with_certified_constants_an_agent_pays_ln_2_and_an_eavesdropper_twice(self):
+        facts = plan(PAPER, "--calibration", "published", "--mechanism", "laplace")
+        self.assertIs(facts["private"], True)
+        for agent in range(1, 11):
+            price = observer(facts, f"a{agent}")["epsilon"] / LN2
+            self.assertGreaterEqual(price, 0.999)
+            self.assertLessEqual(price, 1.0005)
+        self.assertAlmostEqual(observer(facts, "eavesdropper")["epsilon"] / LN2, 2, 3)
+
+    def test_the_declared_constants_that_are_too_small_are_named(self):
+        done = tacit("plan", PAPER, "--calibration", "published", "--constants", "declared")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("GUARANTEE: NOT PRIVATE", done.stdout)
+        self.assertIn("39.82", done.stdout)
+        self.assertIn("J[a4]", done.stdout)
+
+
+class Promises(unittest.TestCase):
+    def test_the_keys_of_the_contract_are_there(self):
+        for example in EXAMPLES:
+            facts = plan(str(example))
+            for key in ("mechanism", "calibration", "systems", "observers", "unit", "placement", "private", "card"):
+                self.assertIn(key, facts)
+            for system in facts["systems"]:
+                self.assertLessEqual({"name", "sensitivity", "scale", "variance", "entries"}, set(system))
+            for one in facts["observers"]:
+                self.assertLessEqual({"who", "about", "epsilon", "delta"}, set(one))
+            self.assertIs(facts["private"], True)
+            self.assertNotIn("ledger", facts)
+
+    def test_nobody_pays_more_than_the_tight_promise(self):
+        for example in EXAMPLES:
+            for mechanism in ("laplace", "gaussian"):
+                for unit in ("ensemble:0.5", "one:0.5", "agent"):
+                    facts = plan(str(example), "--mechanism", mechanism, "--epsilon", "ln(2)", "--delta", "1e-6",
+                                 "--adjacency", unit, "--rounds", "100")
+                    for one in facts["observers"]:
+                        self.assertLessEqual(one["epsilon"], LN2 * (1 + 1e-9), (example, mechanism, unit, one))
+                        self.assertLessEqual(one["delta"], 0 if mechanism == "laplace" else 1e-6)
+                    self.assertEqual(facts["card"]["unit"], unit)
+                    self.assertEqual(facts["card"]["claim"], "B" if unit == "agent" else "A")
+
+    def test_a_bare_number_is_one_agent_or_in_the_published_scheme_all_of_them(self):
+        self.assertEqual(plan(PAPER, "--adjacency", "2")["card"]["unit"], "one:2")
+        self.assertEqual(plan(PAPER, "--adjacency", "2", "--calibration", "published")["card"]["unit"], "ensemble:2")
+
+    def test_the_card_of_the_plan_agrees_with_the_plan(self):
+        for example in EXAMPLES:
+            facts = plan(str(example))
+            card = facts["card"]
+            for key in ("mechanism", "calibration", "placement", "private", "rounds", "epsilon", "delta", "warnings"):
+                self.assertEqual(card[key], facts[key], key)
+            worst = max(o["epsilon"] for o in facts["observers"])
+            self.assertEqual(max(o["epsilon"] for o in card["observers"]), worst)
+            told = " ".join(card["does_not_hide"])
+            if card["claim"] == "A":
+                self.assertIn("is NOT hidden", told)
+
+    def test_epsilon_may_be_a_logarithm(self):
+        self.assertEqual(plan(PAPER, "--epsilon", "ln(2)")["epsilon"], LN2)
+        self.assertEqual(plan(PAPER, "--epsilon", "ln(2)"), plan(PAPER))
+
+    def test_coalitions_are_priced(self):
+        facts = plan(PAPER, "--placement", "outputs", "--adjacency", "one:1", "--coalition", "a1,a2", "--coalition",
+                     "a3,a4,a5")
+        together = [o for o in facts["observers"] if " + " in o["who"]]
+        self.assertEqual([o["who"] for o in together], ["a1 + a2", "a3 + a4 + a5"])
+        everything = observer(facts, "eavesdropper")["epsilon"]
+        for one in together:
+            self.assertLessEqual(one["epsilon"], everything * (1 + 1e-12))
+        self.assertLessEqual(observer(facts, "a1")["epsilon"], together[0]["epsilon"] * (1 + 1e-12))
+        self.assertEqual([o["who"] for o in facts["card"]["observers"] if " + " in o["who"]], ["a1 + a2", "a3 + a4 + a5"])
+
+    def test_a_seed_and_no_mechanism_are_not_private(self):
+        for arguments in (("--seed", "1"), ("--mechanism", "none")):
+            facts = plan(PAPER, *arguments, code=1)
+            self.assertIs(facts["private"], False)
+            self.assertIs(facts["card"]["private"], False)
+            self.assertTrue(facts["card"]["void_reasons"])
+            done = tacit("plan", PAPER, *arguments)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("GUARANTEE: NOT PRIVATE", done.stdout)
+
+    def test_a_large_delta_is_warned_of(self):
+        facts = plan(EV, "--delta", "0.01")
+        self.assertTrue(any("delta" in w for w in facts["card"]["warnings"]))
+        self.assertGreaterEqual(len(facts["card"]["warnings"]), 2, "large, and not below 1/N")
+        self.assertEqual(plan(EV, "--delta", "1e-7")["card"]["warnings"], [])
+
+    def test_less_is_dearer(self):
+        loose, strict = (plan(PAPER, "--epsilon", e) for e in ("1", "0.5"))
+        self.assertAlmostEqual(strict["systems"][0]["scale"] / loose["systems"][0]["scale"], 2, 6)
+
+    def test_text_fits_eighty_columns(self):
+        for example in EXAMPLES:
+            for arguments in ((), ("--adjacency", "agent", "--rounds", "1000"), ("--placement", "outputs")):
+                done = tacit("plan", str(example), *arguments)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                widest = max(done.stdout.splitlines(), key=len)
+                self.assertLessEqual(len(widest), 80, widest)
+                self.assertIn("GUARANTEE: private", done.stdout)
+                self.assertNotIn("nan", done.stdout)
+
+
+class Refusals(Written):
+    def refused(self, message, *arguments, code=2):
+        done = tacit("plan", *arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(message, done.stderr)
+
+    def test_values_that_make_no_sense(self):
+        for text in ("0", "-1", "nan", "inf", "1e999", "ln(1)", "ln(0)", "ln(-1)", "ln(", "ln()", "0x1", "1 ", "two"):
+            self.refused(f"--epsilon wants a positive number, or ln(X) with X above 1, not '{text}'", PAPER,
+                         f"--epsilon={text}")
+        for text in ("0", "1", "1.5", "nan", "ln(2)", ""):
+            self.refused("--delta wants a number above 0 and below 1", PAPER, f"--delta={text}")
+        for text in ("some:1", "one", "one:", "one:0", "one:-1", "one:nan", "agent:1", "ensemble:inf", "0", "", "one:1x"):
+            self.refused("--adjacency wants ensemble:B, one:B, agent or B", PAPER, f"--adjacency={text}")
+        for option in ("alpha-bar", "gamma-bar"):
+            self.refused(f"--{option} wants a positive number, not '0'", PAPER, f"--{option}=0")
+        self.refused("--c1 wants a number from 0 to", PAPER, "--c1=-1")
+        self.refused("--rounds wants a whole number", PAPER, "--rounds", "0.5")
+        self.refused("--mechanism wants none, laplace or gaussian", PAPER, "--mechanism", "cauchy")
+        self.refused("--placement wants auto, outputs or states", PAPER, "--placement", "nowhere")
+        self.refused("--calibration wants tight or published", PAPER, "--calibration", "loose")
+        self.refused("--constants wants certified or declared", PAPER, "--constants", "guessed")
+        self.refused("--seed wants a whole number", PAPER, "--seed", "x")
+
+    def test_coalitions_that_are_none(self):
+        for text in ("", ",", "a1,", ",a1", "a1,,a2"):
+            self.refused("--coalition wants names of agents", PAPER, f"--coalition={text}")
+        self.refused("'nobody'", PAPER, "--coalition", "a1,nobody")
+
+    def test_what_does_not_go_together(self):
+        self.refused("published", PAPER, "--calibration", "published", "--placement", "states")
+        self.refused("published", PAPER, "--calibration", "published", "--adjacency", "one:1")
+        self.refused("declared", PAPER, "--constants", "declared")
+        self.refused("delta", PAPER, "--mechanism", "gaussian")
+
+    def test_a_file_that_promises_nothing(self):
+        path = self.problem(PAIR)
+        self.refused("no privacy block", path)
+        self.refused("adjacency", path, "--epsilon", "1")
+        self.refused("epsilon", path, "--adjacency", "one:1")
+        self.refused("rounds", path, "--epsilon", "1", "--adjacency", "agent")
+        self.assertIs(plan(path, "--epsilon", "1", "--adjacency", "one:1")["private"], True)
+        self.assertIs(plan(path, "--epsilon", "1", "--adjacency", "agent", "--rounds", "5")["private"], True)
+
+    def test_declared_constants_that_are_not_declared(self):
+        path = self.problem(PAIR)
+        done = tacit("plan", path, "--epsilon", "1", "--adjacency", "1", "--calibration", "published", "--constants",
+                     "declared")
+        self.assertIn(done.returncode, (1, 2), done.stdout)
+        self.assertIn("declare", done.stdout + done.stderr)
+
+    def test_one_agent_s_file(self):
+        parties = self.here / "parties"
+        self.assertEqual(tacit("split", PAPER, "-o", str(parties)).returncode, 0)
+        self.refused("one agent's", str(parties / "agents/a1.tacit"))
+
+    def test_files_that_cannot_be_read_or_are_broken(self):
+        done = tacit("plan", "/nowhere.tacit")
+        self.assertIn(done.returncode, (2, 3))
+        self.assertIn("nowhere.tacit", done.stderr)
+        self.refused("error:", self.problem("agent {\n"))
+
+    def test_constraints_that_are_not_convex_are_answer_one(self):
+        path = self.problem(PAIR.replace("left.x + right.x <= 4", "left.x + right.x - left.x^2 <= 4"))
+        done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tacit check", done.stderr)
+        json.loads(done.stdout)
+
+    def test_a_constant_that_cannot_be_bounded_is_an_outcome(self):
+        path = self.problem(PAIR.replace("left.x + right.x <= 4", "left.x - sqrt(right.x) <= 4"))
+        done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--placement", "outputs", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        facts = json.loads(done.stdout)
+        self.assertIs(facts["private"], False)
+        self.assertTrue(facts["problem"])
+        done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--placement", "outputs")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No plan can be made:", done.stdout)
+
+
+class NothingPrivate(Written):
+    """The whole file and the cloud's file give the same plan, byte for byte."""
+
+    CHOICES = [(), ("--adjacency", "agent", "--rounds", "1000"), ("--adjacency", "one:0.5", "--placement", "outputs"),
+               ("--mechanism", "gaussian", "--delta", "1e-6", "--placement", "states"),
+               ("--mechanism", "laplace", "--calibration", "published", "--adjacency", "1"),
+               ("--mechanism", "gaussian", "--delta", "1e-6", "--calibration", "published", "--adjacency", "1")]
+
+    def test_the_plan_is_the_same_for_all_examples(self):
+        for example in EXAMPLES:
+            parties = self.here / example.stem
+            done = tacit("split", str(example), "-o", str(parties))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for choice in self.CHOICES:
+                for form in (("--json",), ()):
+                    whole = tacit("plan", str(example), *choice, *form)
+                    cloud = tacit("plan", str(parties / "cloud.tacit"), *choice, *form)
+                    self.assertEqual(whole.returncode, 0, whole.stderr)
+                    self.assertEqual((whole.stdout, whole.stderr, whole.returncode),
+                                     (cloud.stdout, cloud.stderr, cloud.returncode), (example.name, choice))
+
+    def test_private_data_change_nothing(self):
+        settings = "privacy { epsilon 1; adjacency one 1 }\nschedule { rounds 100 }\n"
+        plain = PAIR + settings
+        other = plain.replace("(x - 3)^2", "17 * (x - 1)^4 + exp(x)").replace(
+            "private minimize", "private set x >= 0.25; start x = 1; private minimize")
+        first = tacit("plan", self.problem(plain, "a.tacit"), "--json")
+        second = tacit("plan", self.problem(other, "b.tacit"), "--json")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertEqual(first.stdout, second.stdout)
+
+    def test_an_objective_that_is_not_convex_changes_nothing(self):
+        settings = "privacy { epsilon 1; adjacency one 1 }\nschedule { rounds 100 }\n"
+        first = tacit("plan", self.problem(PAIR + settings, "a.tacit"), "--json")
+        second = tacit("plan", self.problem((PAIR + settings).replace("(x - 3)^2", "-(x^2)"), "b.tacit"), "--json")
+        self.assertEqual((first.returncode, first.stdout), (second.returncode, second.stdout))
+
+
+class Ledger(Written):
+    def test_a_ledger_that_is_not_there_yet_is_empty_and_stays_away(self):
+        path = self.here / "ledger"
+        facts = plan(PAPER, "--ledger", str(path))
+        self.assertEqual(facts["ledger"]["runs"], 0)
+        self.assertEqual(facts["ledger"]["spent"], [])
+        self.assertAlmostEqual(facts["ledger"]["adds"]["epsilon"], LN2, 9)
+        self.assertAlmostEqual(facts["ledger"]["would_be"]["epsilon"], LN2, 9)
+        self.assertFalse(path.exists())
+        done = tacit("plan", PAPER, "--ledger", str(path))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Ledger: 0 runs so far", done.stdout)
+
+    def test_what_was_spent_is_added_up_by_unit(self):
+        path = str(SOURCE / "tests/cli/ledger")
+        facts = plan(str(SOURCE / "examples/num.tacit"), "--ledger", path)["ledger"]
+        self.assertEqual(facts["runs"], 3)
+        self.assertEqual({t["unit"]: t["epsilon"] for t in facts["spent"] if t["unit"] != "agent"}, {"one:0.1": 1.5})
+        self.assertAlmostEqual(facts["would_be"]["epsilon"], 2.5, 9)
+        self.assertEqual(facts["would_be"]["runs"], 3)
+        text = tacit("plan", str(SOURCE / "examples/num.tacit"), "--ledger", path).stdout
+        self.assertIn("Ledger: 3 runs so far", text)
+        self.assertIn("Different units are not added up", text)
+
+    def test_a_damaged_ledger_is_refused_with_its_line(self):
+        path = self.here / "ledger"
+        path.write_text('{"tacit_ledger":1,"run":"a"')
+        done = tacit("plan", PAPER, "--ledger", str(path))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn(f"{path}:1: the ledger is damaged", done.stderr)
+
+    def test_what_is_no_file_is_refused(self):
+        done = tacit("plan", PAPER, "--ledger", str(self.here))
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("plain file", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
