@@ -105,6 +105,10 @@ tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivati
         a->sets = (tc_assumption){.verdict = TC_ELSEWHERE};
     else
         tc_judge_sets(arena, model, &a->sets, monitor);
+    if (options->only_assumptions) {
+        a->interrupted = tc_interrupted(monitor);
+        return a;
+    }
     measure(a, arena, derivatives, streams, monitor);
     tc_judge_slater(a, arena, streams, derivatives, options->skip_private, monitor);
     a->gap_warnings = a->warning_count;
