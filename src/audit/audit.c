@@ -53,7 +53,7 @@ static void list_systems(course *c) {
         }
 }
 
-static const char *describe(tc_arena *arena, const tc_model *model, const tc_pair *pair) {
+static const char *describe(tc_arena *arena, const tc_model *model, const tc_worst_case *pair) {
     tc_buffer text = tc_buffer_new(arena, 1 << 12);
     tc_coord_name(&text, model, pair->coord);
     tc_buffer_printf(&text, " at %.6g or %.6g", pair->x[0][pair->coord], pair->x[1][pair->coord]);
@@ -82,7 +82,7 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
     double count = (double)c->audit->system_count, begin = (double)at / count;
     double until = end_of_share(c, at), now = tc_audit_clock();
     tc_progress(c->monitor, "looking for the worst inputs", begin);
-    tc_pair *pair = tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at],
+    tc_worst_case *pair = tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at],
                                   now + fmin(MOST_SECONDS_OF_SEARCH, (until - now) / 4), c->monitor);
     if (pair == NULL) {
         note(c, tc_arena_format(c->arena, "%s: no two adjacent inputs were found that differ in it", system->name));

@@ -104,7 +104,7 @@ static int compare_changed(const void *x, const void *y) {
 }
 
 /* The entries that differ, the most changed first. */
-static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const tc_pair *pair, size_t first, size_t end,
+static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const tc_worst_case *pair, size_t first, size_t end,
                              size_t *count) {
     changed *list = TC_NEW(arena, changed, end - first);
     *count = 0;
@@ -118,7 +118,7 @@ static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const t
     return list;
 }
 
-static void count_corners(const tc_sampler *s, const tc_pair *pair, const changed *list, size_t count, size_t world,
+static void count_corners(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count, size_t world,
                           tc_pair_counts *counts) {
     for (size_t d = 0; d < 2; d++)
         for (size_t m = 0; m < TC_CORNERS && m < count; m++) {
@@ -131,7 +131,7 @@ static void count_corners(const tc_sampler *s, const tc_pair *pair, const change
 }
 
 /* log of the density at F(x0) over that at F(x1), were the noise as stated. */
-static double ratio_of(const tc_sampler *s, const tc_pair *pair, const changed *list, size_t count) {
+static double ratio_of(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count) {
     bool laplace = s->view->plan->mechanism == TC_MECHANISM_LAPLACE;
     double ratio = 0;
     for (size_t i = 0; i < count; i++) {
@@ -153,7 +153,7 @@ static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world
     counts->statistic[world][count] = value;
 }
 
-static void set_states(tc_arena *arena, tc_sampler *s, const tc_pair *pair) {
+static void set_states(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
     const tc_model *model = s->view->model;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
@@ -168,7 +168,7 @@ static void set_states(tc_arena *arena, tc_sampler *s, const tc_pair *pair) {
     }
 }
 
-tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_pair *pair, size_t first, size_t end,
+tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair, size_t first, size_t end,
                          const tc_sample_limits *limits, const tc_monitor *monitor, tc_pair_counts **counts) {
     bool is_first = s->round == 0;
     tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);

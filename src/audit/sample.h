@@ -44,7 +44,7 @@ tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_s
 /* The size of noise below which half of the draws should lie. */
 double tc_stated_median(const tc_plan *plan, const tc_channel *channel);
 
-tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_pair *pair, size_t first, size_t end,
+tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair, size_t first, size_t end,
                          const tc_sample_limits *limits, const tc_monitor *monitor,
                          tc_pair_counts **counts) TC_MUST_USE;
 

@@ -20,7 +20,7 @@ typedef struct search {
     double *x[2], *truth[2]; /* scratch */
     double *columns;         /* [coord][entry]: slopes of F scaled by the noise, Gaussian only */
     double *direction, *image;
-    tc_pair *best;
+    tc_worst_case *best;
 } search;
 
 static bool is_over(const search *s) { return tc_interrupted(s->monitor) || tc_audit_clock() > s->until; }
@@ -276,14 +276,14 @@ static void try_directions(search *s, const double *base) {
     }
 }
 
-tc_pair *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first, size_t end,
+tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first, size_t end,
                        double until, const tc_monitor *monitor) {
     const tc_plan *plan = view->plan;
     size_t n = view->model->state_count;
     search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor, .until = until};
     s.step = ldexp(1, plan->state_exponent);
     s.bound = plan->adjacency_bound;
-    s.best = TC_NEW(arena, tc_pair, 1);
+    s.best = TC_NEW(arena, tc_worst_case, 1);
     for (size_t w = 0; w < 2; w++) {
         s.x[w] = TC_NEW(arena, double, n);
         s.best->x[w] = TC_NEW(arena, double, n);
