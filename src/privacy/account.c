@@ -1,4 +1,5 @@
-/* What each observer pays over the whole run, jointly over all it sees; and what the plan charges for other distances. */
+/* What each observer pays over the whole run, jointly over all it sees; and what the plan charges for other distances.
+ */
 #include "privacy/calibrate.h"
 #include "privacy/plan_parts.h"
 
@@ -11,8 +12,11 @@ enum { FEW_AGENTS = 20 };
 double tc_plan_price(tc_planner *p, const tc_viewer *viewer) {
     const tc_plan *plan = p->plan;
     if (plan->placement == TC_PLACEMENT_OUTPUTS) {
-        tc_pricing pricing = {.sensitivity = p->sensitivity, .mechanism = plan->mechanism, .unit = plan->adjacency,
-                              .channels = plan->channels, .channel_count = plan->channel_count};
+        tc_pricing pricing = {.sensitivity = p->sensitivity,
+                              .mechanism = plan->mechanism,
+                              .unit = plan->adjacency,
+                              .channels = plan->channels,
+                              .channel_count = plan->channel_count};
         return tc_price_view(&pricing, viewer);
     }
     double worst = 0; /* everything anyone sees is made from x-hat: its price bounds theirs */
@@ -21,7 +25,8 @@ double tc_plan_price(tc_planner *p, const tc_viewer *viewer) {
     return worst;
 }
 
-static void price(const tc_planner *p, double amount, double *epsilon, double *delta, double *mu, double *delta_at_asked) {
+static void price(const tc_planner *p, double amount, double *epsilon, double *delta, double *mu,
+                  double *delta_at_asked) {
     const tc_plan *plan = p->plan;
     *mu = *delta_at_asked = NAN;
     if (plan->mechanism == TC_MECHANISM_NONE) {
@@ -43,8 +48,17 @@ static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const
     tc_plan *plan = p->plan;
     tc_observer *made = &plan->observers[plan->observer_count++];
     *made = (tc_observer){.kind = kind, .who = who, .about = about};
-    double amount = plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY
-                                                          : tc_mul_up(p->multiplier, tc_plan_price(p, viewer));
+    double amount =
+        plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY : tc_mul_up(p->multiplier, tc_plan_price(p, viewer));
+    for (size_t i = 0; i + 1 < plan->observer_count; i++) { /* the same view, the same price */
+        if (plan->observers[i].mu == amount) {
+            *made = plan->observers[i];
+            made->kind = kind;
+            made->who = who;
+            made->about = about;
+            return;
+        }
+    }
     price(p, amount, &made->epsilon, &made->delta, &made->mu, &made->delta_at_asked);
 }
 
@@ -77,7 +91,8 @@ static void observe_family(tc_planner *p, uint32_t f, const char *about) {
     observe(p, TC_OBSERVER_AGENT, who, about, &viewer);
 }
 
-/* ---- coalitions ------------------------------------------------------------------------------------------------------ */
+/* ---- coalitions
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool find_member(const tc_family *family, const char *name, size_t *member) {
     for (size_t k = 0; family->member_names != NULL && k < family->count; k++) {

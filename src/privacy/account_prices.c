@@ -17,8 +17,11 @@ static double whole_agent(tc_planner *p) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
     if (plan->placement == TC_PLACEMENT_OUTPUTS) {
-        tc_pricing pricing = {.sensitivity = p->sensitivity, .mechanism = plan->mechanism, .unit = TC_ADJACENCY_AGENT,
-                              .channels = plan->channels, .channel_count = plan->channel_count};
+        tc_pricing pricing = {.sensitivity = p->sensitivity,
+                              .mechanism = plan->mechanism,
+                              .unit = TC_ADJACENCY_AGENT,
+                              .channels = plan->channels,
+                              .channel_count = plan->channel_count};
         return tc_price_view(&pricing, &all);
     }
     double worst = 0;
@@ -36,8 +39,11 @@ static double one_state(tc_planner *p, double distance) {
         tc_lattice coarse = kept != NULL ? *kept : (tc_lattice){0};
         coarse.step = distance;
         p->sensitivity->lattice = kept != NULL ? &coarse : NULL;
-        tc_pricing pricing = {.sensitivity = p->sensitivity, .mechanism = plan->mechanism, .unit = TC_ADJACENCY_ONE,
-                              .channels = plan->channels, .channel_count = plan->channel_count};
+        tc_pricing pricing = {.sensitivity = p->sensitivity,
+                              .mechanism = plan->mechanism,
+                              .unit = TC_ADJACENCY_ONE,
+                              .channels = plan->channels,
+                              .channel_count = plan->channel_count};
         double amount = tc_mul_up(distance, tc_price_view(&pricing, &all));
         p->sensitivity->lattice = kept;
         return amount;
@@ -70,9 +76,7 @@ static double furthest(tc_planner *p) {
     return worst;
 }
 
-static const char *number(tc_planner *p, double value) {
-    return tc_arena_format(p->arena, "%.10g", value);
-}
+static const char *number(tc_planner *p, double value) { return tc_arena_format(p->arena, "%.10g", value); }
 
 static const char *rounds_text(tc_planner *p, double rounds) {
     return rounds == 1 ? "one round" : tc_arena_format(p->arena, "%s rounds", number(p, rounds));
@@ -90,13 +94,16 @@ void tc_account_prices(tc_planner *p) {
         add_price(p, tc_arena_format(p->arena, "one state of one agent in one round, by %s", number(p, unit)), unit,
                   tc_mul_up(hold, one_state(p, unit)));
     if (width > unit)
-        add_price(p, tc_arena_format(p->arena, "one state of one agent in one round, by all its box allows (%s)",
-                                     number(p, width)), width, tc_mul_up(hold, one_state(p, width)));
+        add_price(p,
+                  tc_arena_format(p->arena, "one state of one agent in one round, by all its box allows (%s)",
+                                  number(p, width)),
+                  width, tc_mul_up(hold, one_state(p, width)));
     if (plan->adjacency != TC_ADJACENCY_AGENT) {
         tc_viewer all = tc_eavesdropper();
         double amount = tc_mul_up(p->multiplier, tc_plan_price(p, &all)), more = 10;
-        add_price(p, tc_arena_format(p->arena, "ten times the planned distance, %s in all",
-                                     number(p, more * plan->adjacency_bound)),
+        add_price(p,
+                  tc_arena_format(p->arena, "ten times the planned distance, %s in all",
+                                  number(p, more * plan->adjacency_bound)),
                   tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount));
     }
     double agent = whole_agent(p), reach = furthest(p), part = floor(plan->rounds / 10);
@@ -108,8 +115,8 @@ void tc_account_prices(tc_planner *p) {
         double times = gaussian ? tc_sqrt_up(rounds) : rounds;
         const char *what = i == 2 ? tc_arena_format(p->arena, "everything one agent could do in the whole run (%s)",
                                                     rounds_text(p, rounds))
-                                  : tc_arena_format(p->arena, "everything one agent could do in %s%s", rounds_text(p, rounds),
-                                                    i == 1 ? ", a tenth of the run" : "");
+                                  : tc_arena_format(p->arena, "everything one agent could do in %s%s",
+                                                    rounds_text(p, rounds), i == 1 ? ", a tenth of the run" : "");
         add_price(p, what, tc_mul_up(times, reach), tc_mul_up(times, agent));
     }
 }

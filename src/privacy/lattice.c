@@ -13,7 +13,8 @@ int tc_exponent_below(double x) {
     return exponent - 1;
 }
 
-/* ---- errors that do not depend on the choice ----------------------------------------------------------------------- */
+/* ---- errors that do not depend on the choice -----------------------------------------------------------------------
+ */
 
 /* One lane for all members: hulls of boxes and data, so the bounds hold for each. */
 static void family_errors(tc_lattices *t, size_t family) {
@@ -46,7 +47,8 @@ static void family_errors(tc_lattices *t, size_t family) {
     tc_tape_rounding(f->first_tape, &inputs, 1, scratch, out);
     for (size_t e = 0; e < d->body_first_count; e++) {
         t->slope_error[t->first_slope[family] + e] = result[e].error;
-        t->slope_size[t->first_slope[family] + e] = fmax(tc_magnitude(result[e].computed), tc_magnitude(result[e].exact));
+        t->slope_size[t->first_slope[family] + e] =
+            fmax(tc_magnitude(result[e].computed), tc_magnitude(result[e].exact));
     }
 }
 
@@ -78,7 +80,8 @@ tc_lattices *tc_lattices_new(tc_arena *arena, tc_streams *streams, const tc_entr
     return t;
 }
 
-/* ---- outer functions ----------------------------------------------------------------------------------------------- */
+/* ---- outer functions -----------------------------------------------------------------------------------------------
+ */
 
 /* Their errors where sums come as integers times 2^exponent, turned into doubles. */
 static tc_rounded *outer_errors(tc_lattices *t, const tc_lattice_choice *choice) {
@@ -189,15 +192,16 @@ static void channel_error(const tc_lattices *t, const tc_channel *channel, const
     }
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+/* ---- choosing ------------------------------------------------------------------------------------------------------
+ */
 
 /* For each sum the least of  |Phi_{j,r}| per unit of what row j can bear. */
 static void choose_sums(tc_lattices *t, const tc_lattice_wish *wish, const tc_channel_map *map, double unit,
                         tc_lattice_choice *choice) {
     const tc_model *model = t->streams->model;
     const tc_derivatives *d = t->streams->derivatives;
-    double *room = TC_NEW(t->arena, double, model->sum_count + 1), *in_row = TC_NEW(t->arena, double,
-                                                                                     model->constraint_count + 1);
+    double *room = TC_NEW(t->arena, double, model->sum_count + 1),
+           *in_row = TC_NEW(t->arena, double, model->constraint_count + 1);
     for (size_t r = 0; r < model->sum_count; r++)
         room[r] = INFINITY;
     for (size_t o = 0; o < d->outer_first_count; o++)
@@ -214,7 +218,8 @@ static void choose_sums(tc_lattices *t, const tc_lattice_wish *wish, const tc_ch
     for (size_t r = 0; r < model->sum_count; r++) {
         bool used = isfinite(room[r]) && room[r] > 0;
         choice->sum_exponents[r] = used ? tc_exponent_below(room[r]) : -20;
-        double zeta = ldexp(1, choice->sum_exponents[r]), members = (double)model->families[model->sums[r].family].count;
+        double zeta = ldexp(1, choice->sum_exponents[r]),
+               members = (double)model->families[model->sums[r].family].count;
         choice->lattice.sum_extra[r] = tc_add_up(tc_mul_up(2, t->term_error[r]), zeta);
         choice->lattice.sum_spread[r] = tc_mul_up(members, tc_add_up(t->term_error[r], zeta / 2));
         double units = tc_mul_up(members, tc_add_up(tc_div_up(t->term_size[r], zeta), 1));

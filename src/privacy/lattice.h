@@ -10,10 +10,10 @@
 #define TC_MOST_UNITS 0x1p62         /* integer sums and entries stay below it */
 
 typedef struct tc_lattice_wish {
-    int state_exponent;   /* h = 2^state_exponent */
-    double share;         /* omega: what rounding may add to a sensitivity */
-    double most_moved;    /* entries that one column moves */
-    const double *slope;  /* by channel: the largest movement of one entry, per unit, or (whole_agents) in all */
+    int state_exponent;  /* h = 2^state_exponent */
+    double share;        /* omega: what rounding may add to a sensitivity */
+    double most_moved;   /* entries that one column moves */
+    const double *slope; /* by channel: the largest movement of one entry, per unit, or (whole_agents) in all */
     bool whole_agents;
 } tc_lattice_wish;
 
@@ -27,8 +27,8 @@ typedef struct tc_lattices { /* what does not depend on the choice */
     tc_arena *arena;
     tc_streams *streams;
     const tc_entries *entries;
-    double *term_error, *term_size; /* by sum: of one member's term */
-    tc_interval *sums;              /* exact ranges over the box */
+    double *term_error, *term_size;   /* by sum: of one member's term */
+    tc_interval *sums;                /* exact ranges over the box */
     double *slope_error, *slope_size; /* by family, by body_first (see first_slope) */
     size_t *first_slope;
     tc_tape *outer; /* Phi_j, then outer_first */

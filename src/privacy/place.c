@@ -7,13 +7,14 @@
 enum { MOST_UNITS = 16384 };
 #define QUANTUM 32 /* units whose sensitivities agree to a 32nd of an octave count as one */
 
-/* ---- facts about channels ------------------------------------------------------------------------------------------ */
+/* ---- facts about channels ------------------------------------------------------------------------------------------
+ */
 
 typedef struct gathering {
     const tc_pricing *pricing;
     tc_channel_facts facts;
     bool gaussian;
-    double *sum;      /* by channel: of the open column or block */
+    double *sum;       /* by channel: of the open column or block */
     uint32_t *touched; /* channels of the open column */
     size_t touched_count;
     bool *is_touched;
@@ -80,9 +81,11 @@ static void take_squares(void *context, const tc_block *block) {
 static gathering gather_new(const tc_pricing *pricing) {
     tc_arena *arena = pricing->sensitivity->arena;
     size_t count = pricing->channel_count + 1;
-    return (gathering){.pricing = pricing, .gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN,
+    return (gathering){.pricing = pricing,
+                       .gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN,
                        .facts = {.constant = TC_NEW(arena, double, count), .slope = TC_NEW(arena, double, count)},
-                       .sum = TC_NEW(arena, double, count), .touched = TC_NEW(arena, uint32_t, count),
+                       .sum = TC_NEW(arena, double, count),
+                       .touched = TC_NEW(arena, uint32_t, count),
                        .is_touched = TC_NEW(arena, bool, count)};
 }
 
@@ -111,7 +114,8 @@ tc_channel_facts tc_channel_facts_find(const tc_pricing *pricing) {
     return g.facts;
 }
 
-/* ---- units for the optimisation ------------------------------------------------------------------------------------ */
+/* ---- units for the optimisation ------------------------------------------------------------------------------------
+ */
 
 typedef struct units {
     gathering gather;
@@ -124,7 +128,9 @@ typedef struct units {
     uint64_t *table; /* open addressing: hashes of units that are there */
 } units;
 
-static uint64_t mix(uint64_t hash, uint64_t word) { return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) ^ (hash >> 29); }
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) ^ (hash >> 29);
+}
 
 static bool is_new(units *u, uint64_t hash) {
     hash |= 1;
@@ -226,8 +232,13 @@ void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const doub
         if (channels[i].kind == TC_CHANNEL_JACOBIAN)
             cost[i] *= box_length * box_length * (double)channels[i].entries / (double)m;
     }
-    tc_budget budget = {.groups = count, .units = u->count, .q = u->gather.gaussian ? 1 : 2, .cost = cost,
-                        .start = u->start, .group = u->group, .sensitivity = u->value};
+    tc_budget budget = {.groups = count,
+                        .units = u->count,
+                        .q = u->gather.gaussian ? 1 : 2,
+                        .cost = cost,
+                        .start = u->start,
+                        .group = u->group,
+                        .sensitivity = u->value};
     tc_scales scales;
     tc_scales_find(s->arena, &budget, &scales);
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
-/* Where the noise goes and how it is shared out: public facts about channels, the cheapest scales within one budget, and
- * the predicted variance of each placement (docs/proofs/placement.md). Nothing here carries a guarantee: whatever scales
- * it finds are priced afterwards and enlarged until they keep the promise. */
+/* Where the noise goes and how it is shared out: public facts about channels, the cheapest scales within one budget,
+ * and the predicted variance of each placement (docs/proofs/placement.md). Nothing here carries a guarantee: whatever
+ * scales it finds are priced afterwards and enlarged until they keep the promise. */
 #ifndef TC_PRIVACY_PLACE_H
 #define TC_PRIVACY_PLACE_H
 

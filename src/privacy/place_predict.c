@@ -102,7 +102,8 @@ void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel
     facts->possible = isfinite(facts->total);
 }
 
-/* ---- placement states ---------------------------------------------------------------------------------------------- */
+/* ---- placement states ----------------------------------------------------------------------------------------------
+ */
 
 typedef struct curved {
     const double *row_scale;

@@ -69,7 +69,8 @@ static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
     double agents = (double)p->model->agent_count;
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta > 1e-5)
-        tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual", plan->delta);
+        tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual",
+                     plan->delta);
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * agents >= 1)
         tc_plan_warn(p, "delta %.3g is no smaller than one over the number of agents", plan->delta);
     if (plan->epsilon > 10)
@@ -89,8 +90,15 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
                       const tc_plan_options *options, const tc_monitor *monitor) {
     tc_plan *plan = TC_NEW(arena, tc_plan, 1);
     *plan = (tc_plan){.model = model, .epsilon = NAN, .delta = NAN, .rounds = NAN, .adjacency_bound = NAN};
-    tc_planner p = {.arena = arena, .model = model, .derivatives = derivatives, .analysis = analysis, .options = options,
-                    .monitor = monitor, .plan = plan, .multiplier = NAN, .target = NAN};
+    tc_planner p = {.arena = arena,
+                    .model = model,
+                    .derivatives = derivatives,
+                    .analysis = analysis,
+                    .options = options,
+                    .monitor = monitor,
+                    .plan = plan,
+                    .multiplier = NAN,
+                    .target = NAN};
     if (!tc_plan_resolve(&p))
         return plan;
     tc_progress(monitor, "plan", 0);

@@ -24,8 +24,8 @@ typedef struct tc_plan_options {
     double adjacency_bound;
     double epsilon, delta;
     double rounds;
-    double hold_cap; /* H: a held-over message is used at most 1 + H times; 0 */
-    bool seeded;     /* noise from a seed: simulation, not private */
+    double hold_cap;               /* H: a held-over message is used at most 1 + H times; 0 */
+    bool seeded;                   /* noise from a seed: simulation, not private */
     const char *const *coalitions; /* "a1,a2": observers to price besides the usual ones */
     size_t coalition_count;
 } tc_plan_options;
@@ -39,23 +39,23 @@ typedef enum tc_channel_kind {
 
 typedef struct tc_channel {
     tc_channel_kind kind;
-    const char *name;                 /* "g", "g[feeder[3]]", "J[a1]", "x[home]" */
-    uint32_t first_row, row_count;    /* constraints it speaks of (CONSTRAINTS, JACOBIAN) or sums (SUMS) */
-    uint32_t family;                  /* JACOBIAN, STATES; UINT32_MAX otherwise */
+    const char *name;              /* "g", "g[feeder[3]]", "J[a1]", "x[home]" */
+    uint32_t first_row, row_count; /* constraints it speaks of (CONSTRAINTS, JACOBIAN) or sums (SUMS) */
+    uint32_t family;               /* JACOBIAN, STATES; UINT32_MAX otherwise */
     size_t first_member, member_count;
-    bool every_entry;   /* noise on structural zeros and constants too, as published */
+    bool every_entry;     /* noise on structural zeros and constants too, as published */
     uint64_t first_entry; /* addresses of its noise: first_entry .. first_entry + entries - 1 */
     uint64_t entries;
-    double constant;    /* K: the Lipschitz constant or sensitivity before the lattice, rounded up */
-    double sensitivity; /* K': with what rounding to the lattice can add */
-    double scale;       /* b (Laplace) or sigma (Gaussian), in the entry's own units, rounded up */
-    double variance;    /* of the noise of one entry */
-    int step_exponent;  /* zeta = 2^step_exponent, the lattice of its entries */
+    double constant;      /* K: the Lipschitz constant or sensitivity before the lattice, rounded up */
+    double sensitivity;   /* K': with what rounding to the lattice can add */
+    double scale;         /* b (Laplace) or sigma (Gaussian), in the entry's own units, rounded up */
+    double variance;      /* of the noise of one entry */
+    int step_exponent;    /* zeta = 2^step_exponent, the lattice of its entries */
     double lattice_scale; /* scale / zeta: what the sampler is given */
 } tc_channel;
 
 typedef enum tc_observer_kind {
-    TC_OBSERVER_AGENT,        /* agent i: its own p_i, hence g-hat and its own block */
+    TC_OBSERVER_AGENT, /* agent i: its own p_i, hence g-hat and its own block */
     TC_OBSERVER_COALITION,
     TC_OBSERVER_EAVESDROPPER, /* every link */
     TC_OBSERVER_STATUS,       /* a reader of the status page: mu, hence g-hat */
@@ -63,25 +63,26 @@ typedef enum tc_observer_kind {
 
 typedef struct tc_observer {
     tc_observer_kind kind;
-    const char *who;   /* "a1", "each of home[1] .. home[1000]", "a1 + a2", "eavesdropper", "status page" */
-    const char *about; /* "any other agent", ... */
+    const char *who;       /* "a1", "each of home[1] .. home[1000]", "a1 + a2", "eavesdropper", "status page" */
+    const char *about;     /* "any other agent", ... */
     double epsilon, delta; /* certified upper bounds over the whole run, jointly over all it sees */
     double mu;             /* Gaussian: the trade-off parameter; NAN for Laplace */
     double delta_at_asked; /* Gaussian: delta at the plan's own epsilon; NAN for Laplace */
 } tc_observer;
 
 typedef struct tc_price { /* a line of the translation table */
-    const char *what; /* "one state of one agent in one round, by 1", "a day of an agent", "everything an agent could do" */
-    double distance;  /* in the norm of the mechanism, over the run */
+    const char
+        *what; /* "one state of one agent in one round, by 1", "a day of an agent", "everything an agent could do" */
+    double distance; /* in the norm of the mechanism, over the run */
     double epsilon, delta;
 } tc_price;
 
 typedef struct tc_placement_facts { /* predicted noise of each placement, for `auto` and for people */
     tc_placement placement;
     bool possible;
-    double total;            /* sum over rows of var(g_j)/row_scale_j^2 and the prices' share: what auto compares */
+    double total;                /* sum over rows of var(g_j)/row_scale_j^2 and the prices' share: what auto compares */
     double *constraint_variance; /* m: variance of g-hat_j per round */
-    double price_variance;   /* variance of a component of p_i per round, worst agent, at reference multipliers */
+    double price_variance;       /* variance of a component of p_i per round, worst agent, at reference multipliers */
 } tc_placement_facts;
 
 /* A row of g that depends on no state, and a Jacobian entry that is constant by structure, are in no channel (tight
@@ -98,8 +99,8 @@ typedef struct tc_plan {
     double rounds;
     double hold_cap;
     int state_exponent; /* h = 2^state_exponent, the lattice of the states */
-    int *sum_exponents; /* model->sum_count: the terms of inner sum r are rounded to multiples of 2^sum_exponents[r], and
-                         * added as integers (placement OUTPUTS; NULL where there are no sums) */
+    int *sum_exponents; /* model->sum_count: the terms of inner sum r are rounded to multiples of 2^sum_exponents[r],
+                         * and added as integers (placement OUTPUTS; NULL where there are no sums) */
     tc_channel *channels;
     size_t channel_count;
     uint64_t entry_count;
@@ -109,7 +110,7 @@ typedef struct tc_plan {
     tc_price *prices;
     size_t price_count;
     tc_placement_facts facts[2]; /* outputs, states */
-    double *row_scale; /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
+    double *row_scale;           /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
     bool is_private;
     const char **void_reasons; /* why not, where it is not */
     size_t void_reason_count;

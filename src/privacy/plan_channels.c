@@ -20,7 +20,8 @@ static void set_addresses(tc_layout *layout) {
     }
 }
 
-/* ---- tight: one channel for each row, and one for each row and family whose Jacobian entries vary ------------------- */
+/* ---- tight: one channel for each row, and one for each row and family whose Jacobian entries vary -------------------
+ */
 
 typedef struct varying {
     uint32_t row, family;
@@ -72,21 +73,31 @@ void tc_tight_channels(tc_planner *p, const tc_entries *entries, tc_layout *layo
     layout->channels = TC_NEW(p->arena, tc_channel, model->constraint_count + count + 1);
     for (uint32_t j = 0; j < model->constraint_count; j++) {
         if (depends[j])
-            layout->channels[layout->count++] = (tc_channel){
-                .kind = TC_CHANNEL_CONSTRAINTS, .first_row = j, .row_count = 1, .family = UINT32_MAX, .entries = 1,
-                .name = tc_arena_format(p->arena, "g[%s]", model->constraints[j].name)};
+            layout->channels[layout->count++] =
+                (tc_channel){.kind = TC_CHANNEL_CONSTRAINTS,
+                             .first_row = j,
+                             .row_count = 1,
+                             .family = UINT32_MAX,
+                             .entries = 1,
+                             .name = tc_arena_format(p->arena, "g[%s]", model->constraints[j].name)};
     }
     for (size_t i = 0; i < count; i++) {
         const tc_family *family = &model->families[list[i].family];
-        layout->channels[layout->count++] = (tc_channel){
-            .kind = TC_CHANNEL_JACOBIAN, .first_row = list[i].row, .row_count = 1, .family = list[i].family,
-            .member_count = family->count, .entries = list[i].entries,
-            .name = tc_arena_format(p->arena, "J[%s, %s]", model->constraints[list[i].row].name, family_name(p, family))};
+        layout->channels[layout->count++] =
+            (tc_channel){.kind = TC_CHANNEL_JACOBIAN,
+                         .first_row = list[i].row,
+                         .row_count = 1,
+                         .family = list[i].family,
+                         .member_count = family->count,
+                         .entries = list[i].entries,
+                         .name = tc_arena_format(p->arena, "J[%s, %s]", model->constraints[list[i].row].name,
+                                                 family_name(p, family))};
     }
     set_addresses(layout);
 }
 
-/* ---- published: g, and the block of every agent -------------------------------------------------------------------- */
+/* ---- published: g, and the block of every agent --------------------------------------------------------------------
+ */
 
 void tc_published_channels(tc_planner *p, tc_layout *layout) {
     const tc_model *model = p->model;
@@ -94,10 +105,14 @@ void tc_published_channels(tc_planner *p, tc_layout *layout) {
     int norm = p->plan->mechanism == TC_MECHANISM_GAUSSIAN;
     bool declared = p->plan->constants == TC_DECLARED;
     layout->channels = TC_NEW(p->arena, tc_channel, analysis->agent_rows + 2);
-    layout->channels[layout->count++] = (tc_channel){
-        .kind = TC_CHANNEL_CONSTRAINTS, .row_count = (uint32_t)model->constraint_count, .family = UINT32_MAX,
-        .entries = model->constraint_count, .name = "g", .every_entry = true,
-        .constant = declared ? analysis->g[norm].declared : analysis->g[norm].upper};
+    layout->channels[layout->count++] =
+        (tc_channel){.kind = TC_CHANNEL_CONSTRAINTS,
+                     .row_count = (uint32_t)model->constraint_count,
+                     .family = UINT32_MAX,
+                     .entries = model->constraint_count,
+                     .name = "g",
+                     .every_entry = true,
+                     .constant = declared ? analysis->g[norm].declared : analysis->g[norm].upper};
     for (size_t i = 0; i < analysis->agent_rows; i++) {
         const tc_agent_constants *row = &analysis->agents[i];
         double constant = declared ? row->jacobian[norm].declared : row->jacobian[norm].upper;
@@ -111,16 +126,22 @@ void tc_published_channels(tc_planner *p, tc_layout *layout) {
             tc_agent_name(&name, row->family, row->member);
         tc_buffer_puts(&name, "]");
         size_t members = analysis->by_family ? row->family->count : 1;
-        layout->channels[layout->count++] = (tc_channel){
-            .kind = TC_CHANNEL_JACOBIAN, .row_count = (uint32_t)model->constraint_count,
-            .family = (uint32_t)(row->family - model->families), .first_member = analysis->by_family ? 0 : row->member,
-            .member_count = members, .entries = model->constraint_count * row->family->dim * members,
-            .name = tc_buffer_text(&name), .every_entry = true, .constant = constant};
+        layout->channels[layout->count++] =
+            (tc_channel){.kind = TC_CHANNEL_JACOBIAN,
+                         .row_count = (uint32_t)model->constraint_count,
+                         .family = (uint32_t)(row->family - model->families),
+                         .first_member = analysis->by_family ? 0 : row->member,
+                         .member_count = members,
+                         .entries = model->constraint_count * row->family->dim * members,
+                         .name = tc_buffer_text(&name),
+                         .every_entry = true,
+                         .constant = constant};
     }
     set_addresses(layout);
 }
 
-/* ---- states: runs of members that some constraint depends on -------------------------------------------------------- */
+/* ---- states: runs of members that some constraint depends on --------------------------------------------------------
+ */
 
 void tc_state_channels(tc_planner *p, tc_layout *layout) {
     const tc_model *model = p->model;
@@ -145,9 +166,12 @@ void tc_state_channels(tc_planner *p, tc_layout *layout) {
             const char *name = family_name(p, family);
             name = all ? tc_arena_format(p->arena, "x[%s]", name)
                        : tc_arena_format(p->arena, "x[%s[%zu..%zu]]", name, member + 1, end);
-            layout->channels[layout->count++] = (tc_channel){
-                .kind = TC_CHANNEL_STATES, .family = f, .first_member = member, .member_count = end - member,
-                .entries = (end - member) * family->dim, .name = name};
+            layout->channels[layout->count++] = (tc_channel){.kind = TC_CHANNEL_STATES,
+                                                             .family = f,
+                                                             .first_member = member,
+                                                             .member_count = end - member,
+                                                             .entries = (end - member) * family->dim,
+                                                             .name = name};
             member = end;
         }
     }

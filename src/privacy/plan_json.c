@@ -116,7 +116,8 @@ static void write_unit(const tc_plan *plan, tc_json *json) {
     }
     tc_shortest_number(bound, plan->adjacency_bound);
     (void)snprintf(unit, sizeof unit, "%s%s%s", tc_adjacency_name(plan->adjacency),
-                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : ":", plan->adjacency == TC_ADJACENCY_AGENT ? "" : bound);
+                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : ":",
+                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : bound);
     tc_json_string(json, "unit", unit);
 }
 
@@ -135,7 +136,10 @@ static void write_members(const tc_plan *plan, tc_json *json) {
     tc_json_number(json, "adjacency", plan->adjacency_bound);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
-    tc_json_string(json, "epsilon_is_for", none ? NULL : plan->calibration == TC_PUBLISHED ? "each system" : "everything");
+    tc_json_string(json, "epsilon_is_for",
+                   none                                ? NULL
+                   : plan->calibration == TC_PUBLISHED ? "each system"
+                                                       : "everything");
     tc_json_number(json, "rounds", plan->rounds);
     tc_json_number(json, "hold_cap", plan->hold_cap);
     tc_json_bool(json, "private", plan->is_private);

@@ -27,8 +27,8 @@ static bool check_constants(tc_planner *p, tc_layout *layout) {
         if (!tc_declared(&analysis->agents[i].jacobian[norm])) {
             tc_buffer name = tc_buffer_new(p->arena, 4096);
             tc_agent_name(&name, analysis->agents[i].family, analysis->agents[i].member);
-            tc_refuse(p, true, "--constants declared: the file declares no l%d constant of the Jacobian of '%s'", norm + 1,
-                      tc_buffer_text(&name));
+            tc_refuse(p, true, "--constants declared: the file declares no l%d constant of the Jacobian of '%s'",
+                      norm + 1, tc_buffer_text(&name));
             return false;
         }
         if (analysis->agents[i].jacobian[norm].declared != 0)
@@ -45,7 +45,8 @@ static bool check_constants(tc_planner *p, tc_layout *layout) {
     return true;
 }
 
-/* ---- what the lattice adds to each system --------------------------------------------------------------------------- */
+/* ---- what the lattice adds to each system ---------------------------------------------------------------------------
+ */
 
 typedef struct added {
     tc_planner *planner;
@@ -55,7 +56,7 @@ typedef struct added {
     double *row;         /* by constraint: the row's sum */
     double *family_each; /* by family: what entries that come together add to each member's own, in one column */
     double *family_open;
-    double *touches;     /* by family: entries that one column moves */
+    double *touches; /* by family: entries that one column moves */
 } added;
 
 static void take_added(void *context, const tc_block *block) {
@@ -150,10 +151,14 @@ static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *
     s->lattice = layout->lattice;
     tc_sensitivity_prepare(s);
     size_t m = p->model->constraint_count, families = p->model->family_count;
-    added a = {.planner = p, .layout = layout, .open = TC_NEW(p->arena, double, layout->count + 1),
-               .column = TC_NEW(p->arena, double, layout->count + 1), .row = TC_NEW(p->arena, double, m + 1),
+    added a = {.planner = p,
+               .layout = layout,
+               .open = TC_NEW(p->arena, double, layout->count + 1),
+               .column = TC_NEW(p->arena, double, layout->count + 1),
+               .row = TC_NEW(p->arena, double, m + 1),
                .family_each = TC_NEW(p->arena, double, families + 1),
-               .family_open = TC_NEW(p->arena, double, families + 1), .touches = TC_NEW(p->arena, double, families + 1)};
+               .family_open = TC_NEW(p->arena, double, families + 1),
+               .touches = TC_NEW(p->arena, double, families + 1)};
     s->norm = 1;
     s->extras_only = true;
     (void)tc_sensitivity_blocks(s, tc_view_new(s, true, NULL, 0, UINT32_MAX), take_added, &a);
@@ -166,8 +171,9 @@ static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *
         channel->sensitivity = tc_add_up(channel->constant, added_to(&a, i, gaussian));
         layout->overhead = fmax(layout->overhead, channel->sensitivity / channel->constant - 1);
         double distance = tc_mul_up(plan->adjacency_bound, hold);
-        double scale = gaussian ? tc_mul_up(tc_kappa(plan->delta, plan->epsilon), tc_mul_up(channel->sensitivity, distance))
-                                : tc_laplace_scale(channel->sensitivity, distance, plan->epsilon);
+        double scale = gaussian
+                           ? tc_mul_up(tc_kappa(plan->delta, plan->epsilon), tc_mul_up(channel->sensitivity, distance))
+                           : tc_laplace_scale(channel->sensitivity, distance, plan->epsilon);
         tc_finish_channel(p, channel, scale);
         if (!(channel->lattice_scale <= TC_MOST_LATTICE_SCALE && channel->lattice_scale >= TC_LEAST_NOISE_SCALE))
             problem = "the noise would be more than 2^40 steps of its lattice, or less than one";
@@ -189,12 +195,18 @@ void tc_scale_published(tc_planner *p, tc_layout *layout) {
     p->sensitivity->map = layout->map;
     p->sensitivity->lattice = NULL;
     tc_sensitivity_prepare(p->sensitivity);
-    tc_pricing pricing = {.sensitivity = p->sensitivity, .mechanism = TC_MECHANISM_LAPLACE, .unit = p->plan->adjacency,
-                          .channels = layout->channels, .channel_count = layout->count};
+    tc_pricing pricing = {.sensitivity = p->sensitivity,
+                          .mechanism = TC_MECHANISM_LAPLACE,
+                          .unit = p->plan->adjacency,
+                          .channels = layout->channels,
+                          .channel_count = layout->count};
     tc_channel_facts facts = tc_channel_facts_find(&pricing);
     spread(p, layout, facts.slope, true);
-    tc_lattices *lattices = tc_lattices_new(p->arena, p->streams, tc_entries_new(p->arena, p->model, p->derivatives, every));
-    tc_lattice_wish wish = {.share = SHARE, .most_moved = facts.most_moved, .slope = facts.slope,
+    tc_lattices *lattices =
+        tc_lattices_new(p->arena, p->streams, tc_entries_new(p->arena, p->model, p->derivatives, every));
+    tc_lattice_wish wish = {.share = SHARE,
+                            .most_moved = facts.most_moved,
+                            .slope = facts.slope,
                             .state_exponent = tc_first_state_exponent(p)};
     for (int i = 0; i < TC_LATTICE_TRIES; i++, wish.state_exponent++) {
         layout->problem = try_published(p, layout, lattices, &wish);

@@ -70,8 +70,9 @@ static bool resolve_unit(tc_planner *p) {
     plan->adjacency = overridden ? p->options->adjacency : file->adjacency;
     plan->adjacency_bound = overridden ? p->options->adjacency_bound : file->adjacency_bound;
     if (plan->adjacency == TC_ADJACENCY_UNSET) {
-        tc_refuse(p, true, "the unit of privacy is missing: say what is to be hidden, for example 'adjacency one 1' in the "
-                           "privacy block, or --adjacency one:1");
+        tc_refuse(p, true,
+                  "the unit of privacy is missing: say what is to be hidden, for example 'adjacency one 1' in the "
+                  "privacy block, or --adjacency one:1");
         return false;
     }
     if (plan->adjacency == TC_ADJACENCY_BARE)
@@ -79,8 +80,9 @@ static bool resolve_unit(tc_planner *p) {
     if (plan->adjacency == TC_ADJACENCY_AGENT) {
         plan->adjacency_bound = NAN;
         if (isnan(plan->rounds)) {
-            tc_refuse(p, true, "hiding an agent entirely needs the number of rounds: add 'rounds' to the schedule, or "
-                               "--rounds T");
+            tc_refuse(p, true,
+                      "hiding an agent entirely needs the number of rounds: add 'rounds' to the schedule, or "
+                      "--rounds T");
             return false;
         }
     } else if (!(plan->adjacency_bound > 0 && isfinite(plan->adjacency_bound))) {
@@ -88,8 +90,10 @@ static bool resolve_unit(tc_planner *p) {
         return false;
     }
     if (plan->calibration == TC_PUBLISHED && plan->adjacency != TC_ADJACENCY_ENSEMBLE) {
-        tc_refuse(p, true, "the published calibration is for the adjacency of the whole ensemble: choose --adjacency "
-                           "ensemble:B, or --calibration tight for '%s'", tc_adjacency_name(plan->adjacency));
+        tc_refuse(p, true,
+                  "the published calibration is for the adjacency of the whole ensemble: choose --adjacency "
+                  "ensemble:B, or --calibration tight for '%s'",
+                  tc_adjacency_name(plan->adjacency));
         return false;
     }
     return true;
@@ -140,7 +144,8 @@ static void set_target(tc_planner *p) {
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         p->multiplier = gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds;
     else
-        p->multiplier = tc_mul_up(plan->adjacency_bound, gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap));
+        p->multiplier =
+            tc_mul_up(plan->adjacency_bound, gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap));
 }
 
 static bool resolve_rounds(tc_planner *p) {
@@ -165,8 +170,9 @@ bool tc_plan_resolve(tc_planner *p) {
         return false;
     }
     if (nothing_asked(p)) {
-        tc_refuse(p, true, "the file has no privacy block, and no options say what to promise: give --epsilon and "
-                           "--adjacency, or --mechanism none");
+        tc_refuse(p, true,
+                  "the file has no privacy block, and no options say what to promise: give --epsilon and "
+                  "--adjacency, or --mechanism none");
         return false;
     }
     plan->mechanism = o->mechanism != TC_MECHANISM_UNSET                  ? o->mechanism
@@ -181,13 +187,15 @@ bool tc_plan_resolve(tc_planner *p) {
         return true;
     }
     if (plan->calibration == TC_PUBLISHED && o->placement == TC_PLACEMENT_STATES) {
-        tc_refuse(p, true, "the published calibration puts its noise on outputs: --placement states goes with "
-                           "--calibration tight");
+        tc_refuse(p, true,
+                  "the published calibration puts its noise on outputs: --placement states goes with "
+                  "--calibration tight");
         return false;
     }
     if (plan->calibration == TC_TIGHT && plan->constants == TC_DECLARED) {
-        tc_refuse(p, true, "declared constants go with --calibration published: tight calibration prices every entry by "
-                           "itself, from certified bounds");
+        tc_refuse(p, true,
+                  "declared constants go with --calibration published: tight calibration prices every entry by "
+                  "itself, from certified bounds");
         return false;
     }
     if (!resolve_numbers(p) || !resolve_unit(p))

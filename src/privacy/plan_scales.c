@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define SHARE 1e-4            /* omega: what the lattice may add */
+#define SHARE 1e-4 /* omega: what the lattice may add */
 #define MOST_SHARE 0.05
 #define ENLARGE (1 + 0x1p-44) /* so that roundings in a price computed again stay inside the promise */
 
@@ -48,8 +48,11 @@ int tc_first_state_exponent(const tc_planner *p) {
 }
 
 static tc_pricing pricing_of(tc_planner *p, const tc_layout *layout) {
-    return (tc_pricing){.sensitivity = p->sensitivity, .mechanism = p->plan->mechanism, .unit = p->plan->adjacency,
-                        .channels = layout->channels, .channel_count = layout->count};
+    return (tc_pricing){.sensitivity = p->sensitivity,
+                        .mechanism = p->plan->mechanism,
+                        .unit = p->plan->adjacency,
+                        .channels = layout->channels,
+                        .channel_count = layout->count};
 }
 
 /* One lattice: steps, extras, and all scales enlarged by one factor. */
@@ -126,7 +129,10 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
     bool agent = p->plan->adjacency == TC_ADJACENCY_AGENT;
     tc_viewer all = tc_eavesdropper();
     double least_factor = p->multiplier * tc_price_view(&pricing, &all) / p->target;
-    tc_lattice_wish wish = {.share = SHARE, .most_moved = facts.most_moved, .slope = facts.slope, .whole_agents = agent,
+    tc_lattice_wish wish = {.share = SHARE,
+                            .most_moved = facts.most_moved,
+                            .slope = facts.slope,
+                            .whole_agents = agent,
                             .state_exponent = tc_first_state_exponent(p)};
     for (int i = 0; i < TC_LATTICE_TRIES && wish.share <= MOST_SHARE; i++) {
         layout->problem = try_lattice(p, layout, lattices, &wish, relative, least_factor);
@@ -140,14 +146,15 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
         set_constants(p, layout, &facts);
 }
 
-/* ---- states --------------------------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------------------------------
+ */
 
 double tc_state_reach(const tc_planner *p, const tc_channel *channel) {
     const tc_family *family = &p->model->families[channel->family];
     bool gaussian = p->plan->mechanism == TC_MECHANISM_GAUSSIAN;
     double worst = 0;
-    for (size_t k = channel->first_member; k < channel->first_member + (tc_same_boxes(family) ? 1 : channel->member_count);
-         k++) {
+    for (size_t k = channel->first_member;
+         k < channel->first_member + (tc_same_boxes(family) ? 1 : channel->member_count); k++) {
         double sum = 0;
         for (size_t c = 0; c < family->dim; c++) {
             double width = tc_add_up(tc_coef_at(family->upper[c], k), -tc_coef_at(family->lower[c], k));
@@ -163,7 +170,8 @@ void tc_scale_states(tc_planner *p, tc_layout *layout) {
     layout->state_exponent = tc_first_state_exponent(p);
     for (size_t i = 0; i < layout->count; i++) {
         tc_channel *channel = &layout->channels[i];
-        channel->constant = channel->sensitivity = p->plan->adjacency == TC_ADJACENCY_AGENT ? tc_state_reach(p, channel) : 1;
+        channel->constant = channel->sensitivity =
+            p->plan->adjacency == TC_ADJACENCY_AGENT ? tc_state_reach(p, channel) : 1;
     }
     for (int i = 0; i < TC_LATTICE_TRIES; i++, layout->state_exponent++) {
         layout->problem = tc_lattice_check_states(p->model, layout->state_exponent);

@@ -63,9 +63,11 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         put_line(out, "hides", "everything one agent does in all %.0f rounds", plan->rounds);
     else if (plan->adjacency == TC_ADJACENCY_ONE)
-        put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound, norm);
+        put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
+                 norm);
     else
-        put_line(out, "hides", "changes of all agents' states, %.6g in all (l%d, whole run)", plan->adjacency_bound, norm);
+        put_line(out, "hides", "changes of all agents' states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
+                 norm);
     put_line(out, "private", "%s", plan->is_private ? "yes" : "NO");
 }
 

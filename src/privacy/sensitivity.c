@@ -95,8 +95,9 @@ static void add_lane(tc_sensitivity *s, size_t family, size_t lane, bool largest
         double slope = tc_magnitude(f->first[e * TC_LANES + lane]);
         /* as widened as the other factor: then the bounds of second derivatives are symmetric, as these are */
         if (s->lattice != NULL && !s->whole_agents)
-            slope = tc_add_up(slope, tc_div_up(s->lattice->sum_extra[f->derivatives->sums[f->derivatives->body_first[e].row]],
-                                               s->lattice->step));
+            slope = tc_add_up(slope,
+                              tc_div_up(s->lattice->sum_extra[f->derivatives->sums[f->derivatives->body_first[e].row]],
+                                        s->lattice->step));
         add_share(s, largest, f->batch->weight[lane], slope, &share[e]);
     }
 }
@@ -125,7 +126,8 @@ tc_view *tc_view_new(tc_sensitivity *s, bool everything, const size_t *agents, s
         add_lane(s, f, 0, false, view->share[f]);
     }
     for (size_t f = 0; s->norm == 2 && f < model->family_count; f++) {
-        for (size_t e = 0; (everything || f != any_of) && e < s->streams->derivatives->families[f].body_first_count; e++)
+        for (size_t e = 0; (everything || f != any_of) && e < s->streams->derivatives->families[f].body_first_count;
+             e++)
             view->share[f][e] = tc_sqrt_up(view->share[f][e]);
     }
     return view;
@@ -240,8 +242,12 @@ bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink
                 if (weight <= 0)
                     continue;
                 tc_make_block(s, view, k, l);
-                tc_block block = {.family = f->family, .member = f->batch->members[l], .weight = weight,
-                                  .columns = s->whole_agents ? 1 : f->family->dim, .start = s->start, .moved = s->moved};
+                tc_block block = {.family = f->family,
+                                  .member = f->batch->members[l],
+                                  .weight = weight,
+                                  .columns = s->whole_agents ? 1 : f->family->dim,
+                                  .start = s->start,
+                                  .moved = s->moved};
                 sink(context, &block);
             }
         }

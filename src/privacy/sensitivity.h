@@ -24,8 +24,8 @@ typedef struct tc_lattice {
 
 typedef struct tc_channel_map { /* which channel an entry belongs to */
     const tc_channel *channels;
-    uint32_t *of_row;     /* by constraint; UINT32_MAX: not released with noise */
-    uint32_t *jacobian;   /* channels of Jacobian entries, by family, then first row, then first member */
+    uint32_t *of_row;   /* by constraint; UINT32_MAX: not released with noise */
+    uint32_t *jacobian; /* channels of Jacobian entries, by family, then first row, then first member */
     size_t jacobian_count;
 } tc_channel_map;
 
@@ -35,25 +35,25 @@ uint32_t tc_channel_at(const tc_channel_map *map, uint32_t family, size_t member
 
 /* Who looks: what it sees, and whose states are its own. */
 typedef struct tc_view {
-    bool everything;       /* all entries; otherwise g and the Jacobian blocks of `agents` */
-    const size_t *agents;  /* sorted numbers of agents, whose states are theirs */
+    bool everything;      /* all entries; otherwise g and the Jacobian blocks of `agents` */
+    const size_t *agents; /* sorted numbers of agents, whose states are theirs */
     size_t agent_count;
-    uint32_t any_of;       /* instead: any one member of this family, bounded together; UINT32_MAX for none */
-    double **share;        /* by family, by body_first: norm of the slopes of all members that are seen */
+    uint32_t any_of; /* instead: any one member of this family, bounded together; UINT32_MAX for none */
+    double **share;  /* by family, by body_first: norm of the slopes of all members that are seen */
 } tc_view;
 
 typedef struct tc_moved {
     uint32_t channel, row;
-    uint32_t family;    /* of a Jacobian entry; UINT32_MAX for g_row */
+    uint32_t family; /* of a Jacobian entry; UINT32_MAX for g_row */
     uint32_t component;
-    size_t member;      /* SIZE_MAX: all members, together */
+    size_t member; /* SIZE_MAX: all members, together */
     tc_interval value;
 } tc_moved;
 
 typedef struct tc_block {
     const tc_family *family;
     size_t member;
-    double weight;      /* how many agents like it */
+    double weight; /* how many agents like it */
     size_t columns;
     const size_t *start; /* entries of column c: start[c] .. start[c + 1] - 1; sorted, each once */
     const tc_moved *moved;
@@ -65,16 +65,16 @@ typedef struct tc_sensitivity {
     tc_streams *streams;
     tc_variation *variation; /* for its links */
     const tc_channel_map *map;
-    const tc_lattice *lattice; /* NULL: exact arithmetic */
-    bool whole_agents;         /* the unit `agent` */
-    bool extras_only;          /* what rounding adds, alone */
-    int norm;                  /* 1 or 2 */
+    const tc_lattice *lattice;       /* NULL: exact arithmetic */
+    bool whole_agents;               /* the unit `agent` */
+    bool extras_only;                /* what rounding adds, alone */
+    int norm;                        /* 1 or 2 */
     size_t *slope_start, *slope_end; /* by sum: its body_first entries */
     /* the block being made */
     size_t *start;
     tc_moved *moved;
     size_t count, capacity;
-    tc_interval *first, *second; /* outer derivatives where sums are off by sum_spread ... */
+    tc_interval *first, *second;        /* outer derivatives where sums are off by sum_spread ... */
     double *first_shift, *second_shift; /* ... and how far those can be from the ones over the exact sums' range */
 } tc_sensitivity;
 

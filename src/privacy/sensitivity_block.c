@@ -74,7 +74,11 @@ static void push_jacobian(making *m, uint32_t family, uint32_t row, uint32_t com
     /* A lane that stands for several members: their channels may differ (one each, as published), so the worst. */
     bool several = family == m->family && member == m->member && m->stream->batch->weight[m->lane] > 1;
     uint32_t channel = tc_channel_at(m->s->map, family, several ? SIZE_MAX : member, row);
-    push(m, (tc_moved){.channel = channel, .row = row, .family = family, .component = component, .member = member,
+    push(m, (tc_moved){.channel = channel,
+                       .row = row,
+                       .family = family,
+                       .component = component,
+                       .member = member,
                        .value = value});
 }
 
@@ -103,8 +107,9 @@ static double extra_of(const making *m, const tc_moved *entry) {
     const tc_lattice *lattice = m->s->lattice;
     if (lattice == NULL)
         return 0;
-    double extra = entry->family == UINT32_MAX ? lattice->row_extra[entry->row]
-                   : entry->channel != UINT32_MAX ? lattice->channel_extra[entry->channel] : (double)INFINITY;
+    double extra = entry->family == UINT32_MAX    ? lattice->row_extra[entry->row]
+                   : entry->channel != UINT32_MAX ? lattice->channel_extra[entry->channel]
+                                                  : (double)INFINITY;
     return tc_mul_up(extra, ones(m, entry));
 }
 
@@ -155,7 +160,8 @@ static slope named_slope(void) { return (slope){.exact = tc_point(1)}; }
  * |(w + s)(a + e) - w a| <= |w + s| e + s |a|. */
 static tc_interval times(const making *m, tc_interval weight, double shift, slope by) {
     if (m->s->extras_only)
-        return symmetric(tc_add_up(tc_mul_up(tc_magnitude(weight), by.extra), tc_mul_up(shift, tc_magnitude(by.exact))));
+        return symmetric(
+            tc_add_up(tc_mul_up(tc_magnitude(weight), by.extra), tc_mul_up(shift, tc_magnitude(by.exact))));
     tc_interval wide = by.extra > 0 ? tc_iadd(by.exact, symmetric(by.extra)) : by.exact;
     return weight.lo == 1 && weight.hi == 1 ? wide : tc_imul(weight, wide);
 }
@@ -258,7 +264,8 @@ static double move_of_row(const making *m, uint32_t row, const tc_singled *singl
     }
     for (size_t i = 0; i < named; i++) {
         double move = width(tc_public_range(f->family, m->member, singled[i].component));
-        for (size_t o = s->streams->input_start[singled[i].input]; o < s->streams->input_start[singled[i].input + 1]; o++) {
+        for (size_t o = s->streams->input_start[singled[i].input]; o < s->streams->input_start[singled[i].input + 1];
+             o++) {
             if (d->outer_first[s->streams->by_input[o]].row == row)
                 total = tc_add_up(total, tc_mul_up(tc_magnitude(s->first[s->streams->by_input[o]]), move));
         }
@@ -324,8 +331,8 @@ static void collapse(making *m, const tc_singled *singled, size_t named) {
 
 void tc_make_block(tc_sensitivity *s, const tc_view *view, size_t family, size_t lane) {
     const tc_family_stream *f = &s->streams->families[family];
-    making m = {.s = s, .view = view, .stream = f, .family = (uint32_t)family, .lane = lane,
-                .member = f->batch->members[lane]};
+    making m = {
+        .s = s, .view = view, .stream = f, .family = (uint32_t)family, .lane = lane, .member = f->batch->members[lane]};
     size_t named;
     const tc_singled *singled = tc_singled_of(f, m.member, &named);
     s->count = 0;

@@ -38,7 +38,7 @@ static bool each_leaf(reading *r, tc_expr root, leaf_check found, const void *co
 }
 
 typedef struct wanted {
-    const tc_first *first; /* entries of one row, or NULL */
+    const tc_first *first; /* entries of one row */
     size_t count;
     const tc_link *links; /* second derivatives of one first derivative */
     size_t link_count;
@@ -49,11 +49,11 @@ typedef struct wanted {
 static bool has_derivative(const void *context, const tc_node *leaf, tc_expr number) {
     const wanted *w = context;
     uint32_t variable = w->outer ? w->reading->input_of[number] : (uint32_t)leaf->u.index;
-    for (size_t i = 0; w->first != NULL && i < w->count; i++) {
+    for (size_t i = 0; i < w->count; i++) {
         if (w->first[i].column == variable)
             return true;
     }
-    for (size_t i = 0; w->first == NULL && i < w->link_count; i++) {
+    for (size_t i = 0; i < w->link_count; i++) {
         if (w->links[i].other == variable)
             return true;
     }
@@ -70,7 +70,7 @@ static void find_row(const tc_first *first, size_t count, uint32_t row, wanted *
         else
             high = middle;
     }
-    w->first = first + low;
+    w->first = count > 0 ? first + low : NULL;
     for (w->count = 0; low + w->count < count && first[low + w->count].row == row;)
         w->count++;
 }
@@ -84,7 +84,8 @@ static bool family_reads_well(reading *r, const tc_family_stream *f) {
             return false;
     }
     for (size_t e = 0; e < d->body_first_count; e++) {
-        wanted w = {.reading = r, .links = f->partials.link + f->partials.start[e],
+        wanted w = {.reading = r,
+                    .links = f->partials.link + f->partials.start[e],
                     .link_count = f->partials.start[e + 1] - f->partials.start[e]};
         if (!each_leaf(r, d->body_first[e].value, has_derivative, &w))
             return false;
@@ -98,8 +99,10 @@ bool tc_sensitivity_sees_all(tc_sensitivity *s) {
     const tc_model *model = streams->model;
     size_t nodes = model->dag->count;
     tc_mark mark = tc_arena_mark(s->arena);
-    reading r = {.dag = model->dag, .stamp = TC_NEW(s->arena, uint32_t, nodes + 1),
-                 .stack = TC_NEW(s->arena, tc_expr, nodes + 1), .input_of = TC_NEW(s->arena, uint32_t, nodes + 1)};
+    reading r = {.dag = model->dag,
+                 .stamp = TC_NEW(s->arena, uint32_t, nodes + 1),
+                 .stack = TC_NEW(s->arena, tc_expr, nodes + 1),
+                 .input_of = TC_NEW(s->arena, uint32_t, nodes + 1)};
     for (size_t i = 0; i < d->input_count; i++)
         r.input_of[d->inputs[i].leaf] = (uint32_t)i;
     bool good = true;
@@ -111,7 +114,9 @@ bool tc_sensitivity_sees_all(tc_sensitivity *s) {
         good = each_leaf(&r, model->constraints[j].outer, has_derivative, &w);
     }
     for (size_t o = 0; good && o < d->outer_first_count; o++) {
-        wanted w = {.reading = &r, .outer = true, .links = streams->partials.link + streams->partials.start[o],
+        wanted w = {.reading = &r,
+                    .outer = true,
+                    .links = streams->partials.link + streams->partials.start[o],
                     .link_count = streams->partials.start[o + 1] - streams->partials.start[o]};
         good = each_leaf(&r, d->outer_first[o].value, has_derivative, &w);
     }

@@ -21,9 +21,8 @@ typedef struct planned {
 
 static inline void planned_open(planned *p, const char *path, const char *text) {
     tc_buffer messages = tc_buffer_new(p->arena, 1 << 20);
-    tc_status status = text != NULL
-                           ? tc_model_parse(p->arena, path, text, strlen(text), NULL, &messages, &p->model)
-                           : tc_model_load(p->arena, path, NULL, &messages, &p->model);
+    tc_status status = text != NULL ? tc_model_parse(p->arena, path, text, strlen(text), NULL, &messages, &p->model)
+                                    : tc_model_load(p->arena, path, NULL, &messages, &p->model);
     if (status != TC_OK)
         fail_msg("%s:\n%s\n%s", tc_status_text(status), text != NULL ? text : path, tc_buffer_text(&messages));
     tc_analysis_options options = {.skip_private = true};
@@ -63,7 +62,8 @@ static inline double planned_random(uint64_t *state) {
     return (double)(*state >> 11) * 0x1p-53;
 }
 
-/* ---- F at points --------------------------------------------------------------------------------------------------- */
+/* ---- F at points ---------------------------------------------------------------------------------------------------
+ */
 
 typedef struct shown { /* one released entry */
     double scale, step;
@@ -120,8 +120,10 @@ static inline release_of planned_release(planned *p, const tc_plan *plan) {
             for (size_t e = 0; e < segments[k].count; e++) {
                 size_t position = segments[k].position + e;
                 bool constraint = segments[k].target == TC_TARGET_CONSTRAINTS;
-                r.shown[r.count++] = (shown){.scale = channel->scale, .step = ldexp(1, channel->step_exponent),
-                                             .is_constraint = constraint, .position = position,
+                r.shown[r.count++] = (shown){.scale = channel->scale,
+                                             .step = ldexp(1, channel->step_exponent),
+                                             .is_constraint = constraint,
+                                             .position = position,
                                              .agent = constraint ? SIZE_MAX : planned_agent_at(r.entries, position)};
             }
         }
@@ -165,7 +167,8 @@ static inline void planned_evaluate(const release_of *r, const double *x, double
         if (r->evaluator->derivatives->families[k].body_first_count > 0)
             tc_evaluate_slopes(r->evaluator, k, 0, family->count, state);
         for (size_t e = 0; e < of->shared_count; e++)
-            tc_evaluate_shared(r->evaluator, k, &of->shared[e], family->count, r->jacobian + of->first + e * family->count);
+            tc_evaluate_shared(r->evaluator, k, &of->shared[e], family->count,
+                               r->jacobian + of->first + e * family->count);
         for (size_t i = 0; i < of->single_count; i++) {
             const tc_single_entry *single = &of->singles[i];
             if (single->shared != UINT32_MAX)

@@ -75,7 +75,8 @@ static double budget_of(const tc_plan *plan, const tc_observer *o) {
 static void choose_pair(attack *a, double *x0, double *x1, size_t *agent) {
     const tc_model *model = a->problem->model;
     const tc_plan *plan = a->release->plan;
-    double step = ldexp(1, plan->state_exponent), size = pow(2, (a->release->rounded ? -30 : -12) * planned_random(a->seed));
+    double step = ldexp(1, plan->state_exponent),
+           size = pow(2, (a->release->rounded ? -30 : -12) * planned_random(a->seed));
     bool corners = planned_random(a->seed) < 0.4, one_coordinate = planned_random(a->seed) < 0.5;
     *agent = (size_t)(planned_random(a->seed) * (double)model->agent_count);
     size_t chosen = (size_t)(planned_random(a->seed) * (double)model->state_count);
@@ -124,7 +125,8 @@ static void attack_once(attack *a) {
         const tc_observer *o = &plan->observers[i];
         bool everything = o->kind == TC_OBSERVER_EAVESDROPPER;
         size_t who = o->kind == TC_OBSERVER_AGENT ? observer : SIZE_MAX - 1;
-        if (o->kind == TC_OBSERVER_AGENT) { /* its own states are the same in both worlds; a group stands for its first */
+        if (o->kind ==
+            TC_OBSERVER_AGENT) { /* its own states are the same in both worlds; a group stands for its first */
             bool group = strncmp(o->who, "each of", 7) == 0;
             const tc_family *family = tc_family_of_agent(model, observer);
             observer += group ? family->count : 1;
@@ -139,10 +141,9 @@ static void attack_once(attack *a) {
         a->checks++;
         double found = gain(a->release, p, f0, f1, who, everything), allowed = budget_of(plan, o) * share;
         if (found > allowed * (1 + 1e-12) + slack)
-            fail_msg("%s\n%s gains %.17g where %.17g was certified (%s, distance %g%s)",
-                     a->problem->model->source.text, o->who, found, allowed,
-                     plan->mechanism == TC_MECHANISM_GAUSSIAN ? "gaussian" : "laplace", distance,
-                     a->release->rounded ? ", on the lattice" : "");
+            fail_msg("%s\n%s gains %.17g where %.17g was certified (%s, distance %g%s)", a->problem->model->source.text,
+                     o->who, found, allowed, plan->mechanism == TC_MECHANISM_GAUSSIAN ? "gaussian" : "laplace",
+                     distance, a->release->rounded ? ", on the lattice" : "");
         if (everything)
             a->tightest = fmax(a->tightest, found / allowed);
     }

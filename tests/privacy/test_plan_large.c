@@ -1,0 +1,63 @@
+/* Large problems. With sanitizers, not so large. */
+#include "privacy/planned.h"
+
+#include <time.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+#define MANY "20000"
+#else
+#define MANY "1000000"
+#endif
+
+static void plan_large(const char *text, tc_mechanism mechanism, tc_adjacency unit) {
+    planned p = planned_problem("large.tacit", text);
+    tc_plan_options options = planned_options();
+    options.mechanism = mechanism;
+    options.adjacency = unit;
+    options.adjacency_bound = 1;
+    options.epsilon = 1;
+    options.delta = 1e-9;
+    options.rounds = 1000;
+    struct timespec begin, end;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    const tc_plan *plan = planned_plan(&p, &options);
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    if (plan->problem != NULL)
+        fail_msg("%s\n%s", plan->problem, text);
+    double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    size_t megabytes = tc_arena_bytes(p.arena) >> 20;
+    printf("  %.1f s, %zu MB: %s, %s\n", seconds, megabytes, mechanism == TC_MECHANISM_LAPLACE ? "laplace" : "gaussian",
+           plan->placement == TC_PLACEMENT_STATES ? "states" : "outputs");
+    assert_true(megabytes < 600);
+    planned_end(&p);
+}
+
+static void a_million_agents_are_planned_in_seconds(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "agents a[i in 1.." MANY "] {\n state p[4] in [0, 7.4]\n private minimize sumsq(p)\n}\n"
+        "constraint c[t in 1..4]: sum(a: p[t]) <= 1000\n",
+        "agents a[i in 1.." MANY "] {\n state p in [0, 1]\n private minimize p^2\n}\n"
+        "constraint c: sum(a: (1 + i / " MANY ") * p^2) <= 1000\nconstraint d: sumsq(sum(a: i * p) / " MANY ") <= 9\n",
+    };
+    plan_large(texts[0], TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE);
+    plan_large(texts[0], TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_ENSEMBLE);
+    plan_large(texts[0], TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_AGENT);
+    plan_large(texts[1], TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE);
+    plan_large(texts[1], TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_AGENT);
+    plan_large(texts[1], TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_ENSEMBLE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_million_agents_are_planned_in_seconds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
