@@ -454,8 +454,8 @@ static void a_private_parameter_goes_to_those_who_use_it(void **state) {
     expect_shared(made, 3, two, "sum", "000");
     expect_shared(FAMILY("private param w = [111, 222]", "private minimize sum(w) * x"), 3, three, "222", "011");
     expect_shared(FAMILY("param w = [111, 222, 333]", "private minimize w[i] * x"), 3, three, "222", "011");
-    expect_shared(FAMILY("private param w = [111, 222]\nprivate param n = length(w)", "private minimize n * x"), 3, three,
-                  "222", "000");
+    expect_shared(FAMILY("private param w = [111, 222]\nprivate param n = length(w)", "private minimize n * x"), 3,
+                  three, "222", "000");
     expect_shared("private param w = [111, 222]\nagents f[i in 1..1] { state x in [0, 1]; private minimize w[i] * x }\n"
                   "constraint c: sum(f: x) <= 1\ndual radius 1\n",
                   2, three, "222", "01");
