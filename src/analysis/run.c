@@ -79,8 +79,8 @@ static void summarise(tc_analysis *a) {
     bool lone = a->model->role == TC_ROLE_AGENT;
     a->objectives.summary = summary(&a->objectives, "every f_i is convex and C1",
                                     "some f_i is not proved convex and C1", "held by the agents");
-    a->sets.summary = summary(&a->sets, "every X_i is non-empty, compact and convex", "some X_i is empty or not judged",
-                              "held by the agents");
+    a->sets.summary = summary(&a->sets, "every X_i is non-empty (to 1e-9 of its size), compact and convex",
+                              "some X_i is empty or not judged", "held by the agents");
     a->constraints.summary =
         summary(&a->constraints,
                 a->model->constraint_count == 0 ? "there are no constraints" : "g is convex and C1 on the public box",

@@ -1,12 +1,32 @@
 #include "api/solution.h"
 
-#include <string.h>
+#include <math.h>
 
-enum { WIDTH = 80, SHOWN_AGENTS = 10, SHOWN_CONSTRAINTS = 10, SHOWN_NUMBERS = 6, NAME_WIDTH = 20 };
+tc_solution tc_solution_find(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, double tolerance,
+                             const tc_monitor *monitor) {
+    static const tc_analysis_options wishes = {.only_assumptions = true};
+    const tc_analysis *assumptions = tc_analysis_run(arena, model, derivatives, &wishes, monitor);
+    return (tc_solution){.model = model,
+                         .assumptions = assumptions->interrupted ? NULL : assumptions,
+                         .reference = tc_reference_solve(arena, model, derivatives, tolerance, monitor)};
+}
+
+bool tc_solution_is_convex(const tc_solution *solution) {
+    const tc_analysis *a = solution->assumptions;
+    return a != NULL && a->objectives.verdict == TC_HOLDS && a->constraints.verdict == TC_HOLDS;
+}
+
+bool tc_solution_lacks_points(const tc_solution *solution) {
+    return solution->assumptions != NULL && solution->assumptions->sets.verdict == TC_FAILS;
+}
+
+bool tc_solution_holds(const tc_solution *solution) {
+    return solution->reference->outcome == TC_SOLVED && tc_solution_is_convex(solution);
+}
 
 const char *tc_outcome_name(tc_reference_outcome outcome) {
     switch (outcome) {
-#define X(code, name, text)                                                                                            \
+#define X(code, name)                                                                                                  \
     case code:                                                                                                         \
         return name;
         TC_REFERENCE_OUTCOMES(X)
@@ -15,147 +35,105 @@ const char *tc_outcome_name(tc_reference_outcome outcome) {
     return "unknown";
 }
 
-const char *tc_outcome_text(tc_reference_outcome outcome) {
-    switch (outcome) {
-#define X(code, name, text)                                                                                            \
-    case code:                                                                                                         \
-        return text;
-        TC_REFERENCE_OUTCOMES(X)
-#undef X
-    }
-    return "";
-}
-
-/* A member's state, component after component, into x. */
-static void gather(const tc_family *family, size_t member, const double *all, double *x) {
+void tc_solution_state(const tc_solution *solution, const tc_family *family, size_t member, double *x) {
     for (size_t c = 0; c < family->dim; c++)
-        x[c] = all[tc_coord_of(family, member, c)];
+        x[c] = solution->reference->x[tc_coord_of(family, member, c)];
 }
 
-static size_t largest_dim(const tc_model *model) {
+size_t tc_solution_largest_dim(const tc_solution *solution) {
     size_t largest = 0;
-    for (size_t f = 0; f < model->family_count; f++) {
-        if (model->families[f].dim > largest)
-            largest = model->families[f].dim;
+    for (size_t f = 0; f < solution->model->family_count; f++) {
+        if (solution->model->families[f].dim > largest)
+            largest = solution->model->families[f].dim;
     }
     return largest;
 }
 
-static double sum_of_multipliers(const tc_model *model, const tc_reference *solution) {
+double tc_solution_sum(const tc_solution *solution) {
     double sum = 0;
-    for (size_t j = 0; j < model->constraint_count; j++)
-        sum += solution->mu[j];
+    for (size_t j = 0; j < solution->model->constraint_count; j++)
+        sum += solution->reference->mu[j];
     return sum;
 }
 
-/* The private algorithm keeps mu in M = {mu >= 0, sum mu <= R}: with a smaller R it cannot arrive here. */
-static bool outside_declared_radius(const tc_model *model, const tc_reference *solution) {
-    return sum_of_multipliers(model, solution) > model->dual_radius + solution->residual;
+bool tc_solution_outside_radius(const tc_solution *solution) {
+    return tc_solution_sum(solution) > solution->model->dual_radius + solution->reference->residual;
 }
 
-void tc_solution_json(const tc_model *model, const tc_reference *solution, tc_json *json) {
-    tc_arena *arena = json->out->arena;
-    double *x = TC_NEW(arena, double, largest_dim(model));
-    tc_buffer name = tc_buffer_new(arena, 1 << 20);
-    tc_json_open_object(json, NULL);
-    tc_json_string(json, "status", tc_outcome_name(solution->outcome));
-    tc_json_number(json, "objective", solution->objective);
-    tc_json_number(json, "residual", solution->residual);
-    tc_json_number(json, "max_violation", solution->max_violation);
-    tc_json_number(json, "norm_x", solution->norm_x);
-    tc_json_number(json, "norm_mu", solution->norm_mu);
-    tc_json_number(json, "sum_mu", sum_of_multipliers(model, solution));
-    tc_json_bool(json, "outside_dual_radius", outside_declared_radius(model, solution));
-    tc_json_count(json, "iterations", solution->iterations);
+static void json_findings(const tc_assumption *assumption, tc_json *json) {
+    for (size_t i = 0; assumption->verdict != TC_HOLDS && i < assumption->finding_count; i++) {
+        const tc_finding *finding = &assumption->findings[i];
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "place", finding->place);
+        tc_json_string(json, "expression", finding->expression);
+        tc_json_string(json, "text", finding->text);
+        tc_json_close_object(json);
+    }
+}
+
+static void json_assumptions(const tc_solution *solution, tc_json *json) {
+    const tc_analysis *a = solution->assumptions;
+    if (a == NULL)
+        tc_json_null(json, "assumptions_hold");
+    else
+        tc_json_bool(json, "assumptions_hold", tc_solution_is_convex(solution) && a->sets.verdict == TC_HOLDS);
+    tc_json_open_array(json, "reasons");
+    if (a != NULL) {
+        json_findings(&a->objectives, json);
+        json_findings(&a->sets, json);
+        json_findings(&a->constraints, json);
+    }
+    tc_json_close_array(json);
+}
+
+static void json_values(const tc_solution *solution, tc_json *json) {
+    const tc_model *model = solution->model;
+    const tc_reference *reference = solution->reference;
+    tc_json_number(json, "objective", reference->objective);
+    tc_json_number(json, "residual", reference->residual);
+    tc_json_number(json, "max_violation", reference->max_violation);
+    tc_json_number(json, "norm_x", reference->norm_x);
+    tc_json_number(json, "norm_mu", reference->norm_mu);
+    tc_json_number(json, "least_norm_error", hypot(reference->error_x, reference->error_mu));
+    tc_json_number(json, "sum_mu", tc_solution_sum(solution));
+    tc_json_bool(json, "outside_dual_radius", tc_solution_outside_radius(solution));
+    tc_json_count(json, "iterations", reference->iterations);
+    tc_buffer name = tc_buffer_new(json->out->arena, 1 << 20);
+    double *x = TC_NEW(json->out->arena, double, tc_solution_largest_dim(solution));
     tc_json_open_object(json, "x");
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t k = 0; k < family->count; k++) {
             name.length = 0;
             tc_agent_name(&name, family, k);
-            gather(family, k, solution->x, x);
+            tc_solution_state(solution, family, k, x);
             tc_json_numbers(json, tc_buffer_text(&name), x, family->dim);
         }
     }
     tc_json_close_object(json);
-    tc_json_numbers(json, "mu", solution->mu, model->constraint_count);
-    tc_json_close_object(json);
-}
-
-/* Numbers in columns after a name; further lines are indented to the first column. */
-static void text_numbers(tc_buffer *out, const double *values, size_t count, bool full) {
-    size_t shown = full || count <= SHOWN_NUMBERS ? count : SHOWN_NUMBERS - 1;
-    size_t per_line = (WIDTH - NAME_WIDTH) / 10;
-    for (size_t i = 0; i < shown; i++) {
-        if (i > 0 && i % per_line == 0)
-            tc_buffer_printf(out, "\n%*s", NAME_WIDTH, "");
-        tc_buffer_printf(out, "%10.4g", values[i]);
-    }
-    tc_buffer_puts(out, shown < count ? "  ...\n" : "\n");
-}
-
-static void text_name(tc_buffer *out, const char *name) {
-    tc_buffer_printf(out, "  %-*s", NAME_WIDTH - 2, name);
-    if (strlen(name) > NAME_WIDTH - 2)
-        tc_buffer_printf(out, "\n%*s", NAME_WIDTH, "");
-}
-
-static void text_left_out(tc_buffer *out, size_t left_out) {
-    if (left_out > 0)
-        tc_buffer_printf(out, "  ... and %zu more; --full shows all\n", left_out);
-}
-
-static void text_states(const tc_model *model, const tc_reference *solution, bool full, tc_buffer *out) {
-    double *x = TC_NEW(out->arena, double, largest_dim(model));
-    tc_buffer name = tc_buffer_new(out->arena, 1 << 20);
-    size_t shown = 0;
-    tc_buffer_puts(out, "\nstates\n");
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family *family = &model->families[f];
-        for (size_t k = 0; k < family->count && (full || shown < SHOWN_AGENTS); k++, shown++) {
-            name.length = 0;
-            tc_agent_name(&name, family, k);
-            gather(family, k, solution->x, x);
-            text_name(out, tc_buffer_text(&name));
-            text_numbers(out, x, family->dim, full);
-        }
-    }
-    text_left_out(out, model->agent_count - shown);
-}
-
-/* Multipliers that are zero but for rounding are not worth a line. */
-static void text_multipliers(const tc_model *model, const tc_reference *solution, bool full, tc_buffer *out) {
-    double least = solution->residual > 1e-12 * solution->norm_mu ? solution->residual : 1e-12 * solution->norm_mu;
-    size_t active = 0;
+    tc_json_open_array(json, "constraints");
     for (size_t j = 0; j < model->constraint_count; j++)
-        active += solution->mu[j] > least;
-    tc_buffer_printf(out, "\nmultipliers: %zu of %zu constraints have a price\n", active, model->constraint_count);
-    size_t shown = 0;
-    for (size_t j = 0; j < model->constraint_count && (full || shown < SHOWN_CONSTRAINTS); j++) {
-        if (!(solution->mu[j] > least) && !full)
-            continue;
-        text_name(out, model->constraints[j].name);
-        tc_buffer_printf(out, "%10.4g\n", solution->mu[j]);
-        shown++;
-    }
-    if (!full)
-        text_left_out(out, active - shown);
+        tc_json_string(json, NULL, model->constraints[j].name);
+    tc_json_close_array(json);
+    tc_json_numbers(json, "mu", reference->mu, model->constraint_count);
 }
 
-void tc_solution_text(const tc_model *model, const tc_reference *solution, bool full, tc_buffer *out) {
-    tc_buffer_printf(out, "%s: %s\n\n", tc_outcome_name(solution->outcome), tc_outcome_text(solution->outcome));
-    tc_buffer_printf(out, "  objective           %.10g\n", solution->objective);
-    tc_buffer_printf(out, "  residual            %.1e after %zu iterations\n", solution->residual,
-                     solution->iterations);
-    tc_buffer_printf(out, "  largest violation   %.1e\n", solution->max_violation);
-    tc_buffer_printf(out, "  norm of x           %.6g\n", solution->norm_x);
-    tc_buffer_printf(out, "  norm of mu          %.6g\n", solution->norm_mu);
-    text_states(model, solution, full, out);
-    if (model->constraint_count > 0)
-        text_multipliers(model, solution, full, out);
-    if (outside_declared_radius(model, solution))
-        tc_buffer_printf(out,
-                         "\nWarning: the multipliers sum to %.6g, more than the file's dual radius of %.6g.\n"
-                         "A private run, which keeps them within it, cannot reach this solution.\n",
-                         sum_of_multipliers(model, solution), model->dual_radius);
+/* Where no point exists, members that speak of one are null. */
+static void json_no_values(tc_json *json) {
+    static const char *const names[] = {"objective",        "residual", "max_violation",       "norm_x",     "norm_mu",
+                                        "least_norm_error", "sum_mu",   "outside_dual_radius", "iterations", "x",
+                                        "constraints",      "mu"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        tc_json_null(json, names[i]);
+}
+
+void tc_solution_json(const tc_solution *solution, tc_json *json) {
+    tc_json_open_object(json, NULL);
+    tc_json_string(json, "status", tc_outcome_name(solution->reference->outcome));
+    json_assumptions(solution, json);
+    if (tc_solution_lacks_points(solution))
+        json_no_values(json);
+    else
+        json_values(solution, json);
+    tc_json_close_object(json);
 }

@@ -1,18 +1,42 @@
-/* The reference solution as JSON and as text. */
+/* The reference solution with what may be said of it, as JSON and as text. */
 #ifndef TC_API_SOLUTION_H
 #define TC_API_SOLUTION_H
 
+#include "analysis/analysis.h"
 #include "base/json.h"
 #include "engine/reference.h"
 
-/* "solved", "inaccurate", ... and a sentence about it. */
+typedef struct tc_solution {
+    const tc_model *model;
+    const tc_reference *reference;
+    const tc_analysis *assumptions; /* 1 to 3 only; NULL: interrupted before they were judged */
+} tc_solution;
+
+/* Judges the assumptions and solves, whatever they are. */
+tc_solution tc_solution_find(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, double tolerance,
+                             const tc_monitor *monitor);
+
+/* Functions that are proved convex and smooth: without that a saddle point is no more than a stationary point. */
+bool tc_solution_is_convex(const tc_solution *solution);
+/* Some agent's set is empty: there is no point to show. */
+bool tc_solution_lacks_points(const tc_solution *solution);
+/* Convex, and solved to the tolerance. */
+bool tc_solution_holds(const tc_solution *solution);
+
+/* "solved", "inaccurate", ... */
 const char *tc_outcome_name(tc_reference_outcome outcome);
-const char *tc_outcome_text(tc_reference_outcome outcome);
+
+double tc_solution_sum(const tc_solution *solution); /* of the multipliers */
+/* The private algorithm keeps mu in M = {mu >= 0, sum mu <= R}: with a smaller R it cannot arrive here. */
+bool tc_solution_outside_radius(const tc_solution *solution);
+/* A member's state, component after component, into x. */
+void tc_solution_state(const tc_solution *solution, const tc_family *family, size_t member, double *x);
+size_t tc_solution_largest_dim(const tc_solution *solution);
 
 /* One JSON object. */
-void tc_solution_json(const tc_model *model, const tc_reference *solution, tc_json *json);
+void tc_solution_json(const tc_solution *solution, tc_json *json);
 
 /* For people, 80 columns wide; long lists are cut unless full. */
-void tc_solution_text(const tc_model *model, const tc_reference *solution, bool full, tc_buffer *out);
+void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out);
 
 #endif

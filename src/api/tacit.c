@@ -229,14 +229,13 @@ const char *tacit_report_text(const tacit_report *report) { return report->text;
 static void solve_work(job *j) {
     tacit_problem *problem = j->problem;
     double tolerance = j->options == NULL || j->options->tolerance <= 0 ? 1e-8 : j->options->tolerance;
-    const tc_reference *reference =
-        tc_reference_solve(j->arena, problem->model, problem->derivatives, tolerance, &j->monitor);
+    tc_solution found = tc_solution_find(j->arena, problem->model, problem->derivatives, tolerance, &j->monitor);
     tacit_solution *solution = TC_NEW(j->arena, tacit_solution, 1);
     tc_buffer text = tc_buffer_new(j->arena, text_limit);
     tc_json json = tc_json_new(&text);
-    tc_solution_json(problem->model, reference, &json);
+    tc_solution_json(&found, &json);
     *solution = (tacit_solution){
-        .arena = j->arena, .model = problem->model, .reference = reference, .json = tc_buffer_text(&text)};
+        .arena = j->arena, .model = problem->model, .reference = found.reference, .json = tc_buffer_text(&text)};
     j->result = solution;
 }
 

@@ -114,7 +114,7 @@ static tc_expr softmax_of(tc_dag *dag, const tc_node *n, size_t index) {
  */
 
 /* Nodes TC_BEND of more arguments cost too much off the diagonal: there are n^2 of them. */
-enum { WIDEST_BEND = 32 };
+enum { WIDEST_BEND = 64 };
 
 static tc_expr norm_of(tc_dag *dag, const tc_node *n) { return tc_norm(dag, dag->arguments + n->a, n->b); }
 

@@ -33,33 +33,35 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     }
     tc_progress(&cli->monitor, "differentiating", 0);
     tc_derivatives *derivatives = tc_derive(cli->arena, model);
-    tc_reference *solution =
-        tc_reference_solve(cli->arena, model, derivatives, arguments->values[TOLERANCE].real, &cli->monitor);
+    tc_solution solution =
+        tc_solution_find(cli->arena, model, derivatives, arguments->values[TOLERANCE].real, &cli->monitor);
     if (arguments->values[JSON].flag) {
         tc_json json = tc_json_new(&cli->output);
-        tc_solution_json(model, solution, &json);
+        tc_solution_json(&solution, &json);
     } else {
-        tc_solution_text(model, solution, arguments->values[FULL].flag, &cli->output);
+        tc_solution_text(&solution, arguments->values[FULL].flag, &cli->output);
     }
-    *answer = solution->outcome == TC_SOLVED;
-    return solution->outcome == TC_SOLVE_INTERRUPTED ? TC_INTERRUPTED : TC_OK;
+    *answer = tc_solution_holds(&solution);
+    return solution.reference->outcome == TC_SOLVE_INTERRUPTED ? TC_INTERRUPTED : TC_OK;
 }
 
 const tc_command tc_command_solve = {
-    .usage = {.name = "solve",
-              .summary = "compute the exact solution, without privacy",
-              .operands = "FILE",
-              .least_operands = 1,
-              .most_operands = 1,
-              .description =
-                  "Computes the saddle point of the Lagrangian that has the least norm: the decision that the private "
-                  "algorithm approaches, and the multipliers of the shared constraints. It sees everybody's data and "
-                  "is meant for study, and to measure private runs against.\n\n"
-                  "Ctrl-C prints the best point so far. The exit code is 0 when the tolerance is reached, and 1 when "
-                  "it is not or when the constraints seem to contradict each other.",
-              .options = options,
-              .option_count = sizeof options / sizeof options[0],
-              .examples = examples,
-              .example_count = sizeof examples / sizeof examples[0]},
+    .usage =
+        {.name = "solve",
+         .summary = "compute the exact solution, without privacy",
+         .operands = "FILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Computes the saddle point of the Lagrangian that has the least norm: the decision that the private "
+             "algorithm approaches, and the multipliers of the shared constraints. It sees everybody's data and "
+             "is meant for study, and to measure private runs against.\n\n"
+             "The exit code is 0 when the tolerance is reached, and 1 when it is not, when the constraints seem to "
+             "contradict each other, or when the problem is not proved convex and smooth: then the point is only "
+             "stationary. Ctrl-C prints the best point so far and ends with exit code 3.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
 };

@@ -184,8 +184,9 @@ static void snap(attempt *a) {
     }
 }
 
-static tc_reference_outcome judge_outcome(const tc_reference *best, const tc_model *model, double tolerance) {
-    if (!(best->residual <= tolerance))
+static tc_reference_outcome judge_outcome(tc_reference *best, const tc_model *model, double tolerance) {
+    best->is_solution = best->residual <= tolerance;
+    if (!best->is_solution)
         return TC_INACCURATE;
     /* a few digits are asked for: the estimate is an upper one */
     bool least = best->error_x <= tolerance + 1e-3 * norm(best->x, model->state_count) &&

@@ -7,13 +7,13 @@
 #include "model/model.h"
 
 #define TC_REFERENCE_OUTCOMES(X)                                                                                       \
-    X(TC_SOLVED, "solved", "the saddle point conditions hold within the tolerance")                                    \
-    X(TC_INACCURATE, "inaccurate", "the iteration stopped before the tolerance was reached")                           \
-    X(TC_INFEASIBLE_SUSPECTED, "infeasible_suspected", "no point seems to satisfy all constraints")                    \
-    X(TC_SOLVE_INTERRUPTED, "interrupted", "stopped on request; this is the best so far")
+    X(TC_SOLVED, "solved")                                                                                             \
+    X(TC_INACCURATE, "inaccurate")                     /* the tolerance was not reached, or not the least norm */      \
+    X(TC_INFEASIBLE_SUSPECTED, "infeasible_suspected") /* no point seems to satisfy all constraints */                 \
+    X(TC_SOLVE_INTERRUPTED, "interrupted")             /* on request: the best so far */
 
 typedef enum tc_reference_outcome {
-#define X(code, name, text) code,
+#define X(code, name) code,
     TC_REFERENCE_OUTCOMES(X)
 #undef X
 } tc_reference_outcome;
@@ -26,6 +26,7 @@ typedef struct tc_reference {
     double residual; /* |z - Proj(z - G(z))|_2 on X x {mu >= 0} */
     double max_violation;
     double norm_x, norm_mu;
+    bool is_solution;         /* the residual is within the tolerance, whether of least norm or not */
     double error_x, error_mu; /* estimates: how far x and mu are from those of least norm; INFINITY where unknown */
     size_t iterations;
 } tc_reference;

@@ -145,10 +145,13 @@ static void label(tc_elaborator *elaborator, const tc_statement *statement, tc_v
 
 tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement) {
     const char *before = elaborator->no_states;
+    bool was_private = elaborator->in_private_param;
     elaborator->no_states = "a parameter";
+    elaborator->in_private_param = statement->is_private && scope == NULL;
     tc_value value = statement->value != NULL ? tc_elaborate_tree(elaborator, scope, statement->value)
                                               : load_matrix(elaborator, statement);
     elaborator->no_states = before;
+    elaborator->in_private_param = was_private;
     if (!value.broken)
         label(elaborator, statement, &value);
     return value;

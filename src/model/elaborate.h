@@ -95,6 +95,7 @@ typedef struct tc_elaborator {
     tc_definition *definitions;
     tc_block *blocks;                  /* as families in the model */
     bool in_block;                     /* an objective or set, not a constraint */
+    bool in_private_param;             /* a parameter outside of blocks that some agents will be given */
     const char *no_states;             /* what is elaborated here is this, a constant; NULL: states may be used */
     size_t *sum_table, sum_table_size; /* by body: number of the inner sum plus one */
     size_t constraint_capacity;
@@ -116,6 +117,10 @@ tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, co
 
 /* names.c */
 tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);
+/* What a block keeps private is for its own lines: true (and an error) where value, reached from outside through
+ * block, would carry it into a private parameter or another agent's lines. Public lines are checked by their label. */
+bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_block *block, const tc_value *value,
+                       tc_span span);
 tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found);
 tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span);

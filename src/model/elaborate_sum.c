@@ -54,6 +54,8 @@ static tc_value sum_over_family(tc_elaborator *elaborator, const tc_scope *scope
         return tc_value_broken();
     tc_scope inner = {.outer = scope, .block = block, .member = block->statement->is_family ? SIZE_MAX : 0};
     tc_value body = tc_elaborate_tree(elaborator, &inner, tree->items[0]);
+    if (tc_refuse_foreign(elaborator, scope, block, &body, tree->span))
+        return tc_value_broken();
     if (body.broken || inner.member == 0)
         return body;
     elaborator->dag->origin = tree->span;

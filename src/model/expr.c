@@ -131,11 +131,16 @@ static void inherit(const tc_dag *dag, tc_node *n, tc_expr child) {
     n->has_state |= c->has_state;
     n->has_data |= c->has_data;
     n->is_private |= c->is_private;
+    n->is_partial |= c->is_partial;
     if (c->family != UINT32_MAX)
         n->family = c->family;
 }
 
 static tc_expr intern(tc_dag *dag, tc_node n, const tc_expr *arguments) {
+    if (n.op == TC_DIV)
+        n.is_partial |= dag->nodes[n.b].has_state || dag->nodes[n.b].has_data;
+    else if (n.op == TC_LOG || n.op == TC_SQRT || n.op == TC_POWR || (n.op == TC_POWI && n.u.exponent < 0))
+        n.is_partial |= n.has_state || n.has_data;
     uint64_t hash = hash_node(&n, arguments);
     for (size_t slot = hash & (dag->table_size - 1); dag->table[slot] != TC_NO_EXPR;
          slot = (slot + 1) & (dag->table_size - 1)) {
@@ -254,7 +259,7 @@ tc_expr tc_sub(tc_dag *dag, tc_expr a, tc_expr b) {
     double x, y, sum;
     if (both_const(dag, a, b, &x, &y) && add_is_exact(x, -y, &sum))
         return tc_const(dag, sum);
-    if (a == b)
+    if (a == b && !dag->nodes[a].is_partial)
         return tc_const(dag, 0);
     if (tc_is_const(dag, b, 0))
         return a;
@@ -303,7 +308,7 @@ tc_expr tc_mul(tc_dag *dag, tc_expr a, tc_expr b) {
         a = b;
         b = swap;
     }
-    if (tc_is_const(dag, a, 0))
+    if (tc_is_const(dag, a, 0) && !dag->nodes[b].is_partial)
         return a;
     if (tc_is_const(dag, a, 1))
         return b;
@@ -344,8 +349,8 @@ tc_expr tc_div(tc_dag *dag, tc_expr a, tc_expr b) {
 }
 
 tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
-    if (exponent == 0)
-        return tc_const(dag, 1);
+    if (exponent == 0) /* 1, where a is defined */
+        return tc_add(dag, tc_const(dag, 1), tc_mul(dag, tc_const(dag, 0), a));
     if (exponent == 1)
         return a;
     tc_node n = {.family = UINT32_MAX, .a = a};
@@ -367,7 +372,7 @@ tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
         return tc_pow(dag, base->a, (double)base->u.exponent * exponent);
     if (base->op == TC_NEG && fmod(exponent, 2) == 0)
         return tc_pow(dag, base->a, exponent);
-    if (base->op == TC_SQRT && exponent == 2)
+    if (base->op == TC_SQRT && exponent == 2 && !base->is_partial)
         return base->a;
     if (base->op == TC_NORM && exponent > 0 && fmod(exponent, 2) == 0) /* smooth, where the norm is not */
         return tc_pow(dag, tc_squares_of(dag, a), exponent / 2);

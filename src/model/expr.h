@@ -64,6 +64,7 @@ typedef struct tc_node {
     bool has_state;  /* depends on a state (TC_STATE, TC_COORD, TC_SUM) */
     bool has_data;   /* depends on a data column */
     bool is_private; /* depends on private data */
+    bool is_partial; /* not defined everywhere (log, sqrt, a quotient ...): folding must not make that unseen */
     uint32_t family; /* of TC_STATE and TC_DATA, and of whatever is built from them; UINT32_MAX for none */
     tc_expr a, b;    /* operands; of n-ary nodes a is the first place in dag->arguments, b how many */
     union {

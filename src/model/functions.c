@@ -280,7 +280,9 @@ static tc_value call_quadform(const tc_call *c) {
 static tc_value call_length(const tc_call *c) {
     if (c->arguments[0].rank != 1)
         return refuse(c, 0, "a vector");
-    return tc_value_number((double)c->arguments[0].rows);
+    tc_value length = tc_value_number((double)c->arguments[0].rows);
+    length.secret = c->arguments[0].secret; /* how many there are may be as private as what they are */
+    return length;
 }
 
 static tc_value call_transpose(const tc_call *c) {

@@ -205,6 +205,19 @@ tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span)
     return NULL;
 }
 
+bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_block *block, const tc_value *value,
+                       tc_span span) {
+    const tc_scope *general = tc_general_scope(scope);
+    bool elsewhere = elaborator->in_private_param || (general != NULL && general->block != block);
+    if (value->broken || value->secret == NULL || !elsewhere)
+        return false;
+    const char *owner = block->definition->name->text;
+    tc_error(elaborator->diagnostics, span, "'%s' is private to '%s': no parameter and no other agent may use it",
+             value->secret->name, owner);
+    tc_note(elaborator->diagnostics, value->secret->span, "it is declared private here");
+    return true;
+}
+
 /* agent.name and family[k].name */
 tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
     const tc_tree *base = tree->items[0];
@@ -240,6 +253,8 @@ tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *sco
                  tc_did_you_mean(elaborator->arena, tree->name->text, names, name_count));
         return tc_value_broken();
     }
+    if (tc_refuse_foreign(elaborator, scope, block, &value, tree->span))
+        return tc_value_broken();
     if (!value.broken && tc_general_scope(scope) != NULL && tc_value_has_state(&elaborator->values, &value)) {
         tc_error(elaborator->diagnostics, tree->span,
                  "a state of another agent cannot be used inside a block or inside a sum over agents; move it outside "

@@ -153,17 +153,14 @@ static void find_uses(const tc_model *model, tc_uses *uses) {
     }
 }
 
-/* Labels keep private values out of public lines, but the length of one is public. */
+/* Labels keep private values out of public lines. Should one slip through, nothing is written. */
 tc_status tc_split_check_cloud(tc_split_job *job) {
     tc_uses uses = {.arena = job->arena, .mark = ++job->mark};
     tc_diagnostics diagnostics = {job->arena, &job->model->source, job->messages, 0};
     find_uses(job->model, &uses);
     if (uses.hidden.length == 0)
         return TC_OK;
-    tc_error(&diagnostics, uses.hidden,
-             "the cloud's file cannot ask for the length of '%s', which is private; name the length by a public "
-             "'param' of its own",
-             uses.hidden_name->text);
+    tc_error(&diagnostics, uses.hidden, "the cloud's file would need '%s', which is private", uses.hidden_name->text);
     return TC_BAD_PROBLEM;
 }
 

@@ -274,7 +274,16 @@ static void simple_expressions_have_the_bounds_one_would_write_down(void **state
     tc_expr norm = tc_sqrt(dag, tc_add(dag, tc_pow(dag, x, 2), tc_pow(dag, y, 2)));
     assert_true(isfinite(bound_of(arena, dag, norm, box, box).error));
     tc_interval away = {1, 10};
-    assert_true(bound_of(arena, dag, norm, away, away).error <= 1e-13);
+    assert_true(bound_of(arena, dag, norm, away, away).error <= 3 * 16 * 0x1p-53);
+    /* near 0 no more than its own last places, and its direction at most 2 */
+    tc_interval near = {-0x1p-20, 0x1p-20};
+    assert_true(bound_of(arena, dag, norm, near, near).error <= 3 * 0x1p-72);
+    tc_expr direction = tc_norm_direction(dag, (tc_expr[]){x, y}, 2, 0);
+    assert_true(bound_of(arena, dag, direction, near, near).error <= 2);
+    assert_true(bound_of(arena, dag, direction, away, near).error <= 6 * 0x1p-53);
+    assert_true(isinf(bound_of(arena, dag, tc_norm_bend(dag, (tc_expr[]){x, y}, 2, 0, 1), near, near).error));
+    assert_true(bound_of(arena, dag, tc_norm_bend(dag, (tc_expr[]){x, y}, 2, 0, 1), away, near).error <= 1e-20);
+    assert_true(isinf(bound_of(arena, dag, norm, (tc_interval){0, 1e200}, box).error)); /* the square overflows */
     /* outside the domain, or beyond the largest double, nothing is promised */
     assert_true(isinf(bound_of(arena, dag, tc_log(dag, x), box, box).error));
     assert_true(isinf(bound_of(arena, dag, tc_div(dag, y, x), box, box).error));

@@ -145,6 +145,61 @@ class Answers(unittest.TestCase):
                 self.assertEqual(json.loads(tacit("solve", path, "--json").stdout)["outside_dual_radius"], outside)
                 self.assertEqual("dual radius of 3.9" in tacit("solve", path).stdout, outside)
 
+    def solve_of(self, text, *more):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "p.tacit")
+            path.write_text(text)
+            return tacit("solve", str(path), *more)
+
+    def test_solve_says_when_a_point_is_only_stationary(self):
+        problem = ("agent a { state x in [-1, 2]; private minimize (x^2 - 1)^2 + 0.1 * x }\n"
+                   "constraint c: -a.x^2 <= -0.3\n")
+        done = self.solve_of(problem)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("Warning: the problem is not proved convex"), done.stdout)
+        self.assertNotIn("Solved", done.stdout)
+        done = self.solve_of(problem, "--json")
+        self.assertEqual(done.returncode, 1)
+        answer = json.loads(done.stdout)
+        self.assertIs(answer["assumptions_hold"], False)
+        self.assertEqual([reason["expression"] for reason in answer["reasons"]], ["(x^2 - 1)^2", "a.x^2"])
+
+    def test_solve_names_the_agent_whose_set_is_empty(self):
+        problem = ("agent a { state x[2] in [0, 1]; private minimize sum(x); private set sum(x) >= 3 }\n"
+                   "constraint c: a.x[1] <= 0.5\n")
+        done = self.solve_of(problem)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("The set of a is empty", done.stdout)
+        for word in ("states", "nan", "inf", "residual"):
+            self.assertNotIn(word, done.stdout)
+        answer = json.loads(self.solve_of(problem, "--json").stdout)
+        self.assertEqual((answer["x"], answer["mu"], answer["objective"]), (None, None, None))
+        self.assertIn("The set of a is empty", answer["reasons"][0]["text"])
+
+    def test_solve_shows_no_dust_and_keeps_columns_apart(self):
+        done = self.solve_of("agent a { state x[3] in [-1, 1]\n"
+                             "  private minimize sumsq(x - [1.234e-5, -1.234e-5, 1e-14]) }\n"
+                             "constraint c: sum(a.x) <= 2\n")
+        self.assertIn(" 1.234e-05 -1.234e-05          0\n", done.stdout)
+        self.assertIn("0 of 1 constraint has a price", done.stdout)
+        self.assertIn("norm of mu          0\n", done.stdout)
+
+    def test_solve_speaks_of_one_and_of_many(self):
+        text = "agent a { state x in [0, 4]; private minimize (x - 3)^2 }\nconstraint c: a.x <= 1\n"
+        self.assertIn("1 of 1 constraint has a price", self.solve_of(text).stdout)
+        text += "constraint d: a.x <= 2\n"
+        self.assertIn("1 of 2 constraints has a price", self.solve_of(text).stdout)
+        answer = json.loads(self.solve_of(text, "--json").stdout)
+        self.assertEqual(answer["constraints"], ["c", "d"])
+        self.assertIs(answer["assumptions_hold"], True)
+        self.assertEqual(answer["reasons"], [])
+        self.assertLessEqual(answer["least_norm_error"], 1e-6)
+
+    def test_solve_of_a_contradiction_says_so_in_words(self):
+        done = self.solve_of("agent a { state x in [0, 4]; private minimize x }\nconstraint c: a.x <= -1\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("No solution: no point seems to satisfy all constraints."), done.stdout)
+
     def test_text_for_people_fits_eighty_columns(self):
         for command in ("check", "solve"):
             for example in sorted((SOURCE / "examples").glob("*.tacit")):

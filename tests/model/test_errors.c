@@ -292,6 +292,28 @@ static void boxes_must_be_finite_and_in_order(void **state) {
                  "the length of a state is between 1 and 1000000");
 }
 
+static void what_one_agent_keeps_private_is_not_for_others(void **state) {
+    (void)state;
+    const char *agents =
+        "agent a { state x in [0, 1]; private param w = 7; private minimize w * x }\n"
+        "agents h[i in 1..2] { state p in [0, 1]; private param need = i + 1; private minimize need * p }\n";
+    const char *uses[] = {
+        "private param spy = a.w\nagent b { state y in [0, 1]; private minimize spy * y }\n",
+        "private param spy = 1 + h[2].need\nagent b { state y in [0, 1]; private minimize spy * y }\n",
+        "private param all = sum(h: need)\nagent b { state y in [0, 1]; private minimize all * y }\n",
+        "private param v = [1, a.w]\nagent b { state y in [0, 1]; private minimize sum(v) * y }\n",
+        "agent b { state y in [0, 1]; private minimize a.w * y }\n",
+        "agent b { state y in [0, 1]; private set y <= a.w; private minimize y }\n",
+        "agent b { state y in [0, 1]; private param v = h[1].need; private minimize v * y }\n",
+        "agent b { state y in [0, 1]; start y = a.w; private minimize y }\n",
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text, "%s%s", agents, uses[i]);
+        expect_error(text, "no parameter and no other agent may use it");
+    }
+}
+
 static void private_data_stays_out_of_public_lines(void **state) {
     (void)state;
     put_file("homes.csv", "need,cap\n1,2\n5,6\n");
@@ -324,6 +346,10 @@ static void private_data_stays_out_of_public_lines(void **state) {
         {"", "constraint c: sum(home: p) <= w", "a constraint is public, but this uses the private 'w'"},
         {"", "constraint c[i in 1..w]: sum(home: p) <= 1",
          "the last value of a range is public, but this uses the private 'w'"},
+        {"", "private param s = [1, 2]; param n = length(s)",
+         "a 'param' without 'private' before it is public, but this uses the private 's'"},
+        {"", "private param s = [1, 2]; constraint c: length(s) * home[1].p <= 3",
+         "a constraint is public, but this uses the private 's'"},
         {"", "param v = w + 1", "a 'param' without 'private' before it is public, but this uses the private 'w'"},
         {"", "dual radius w", "the dual radius is public, but this uses the private 'w'"},
         {"", "declare lipschitz jacobian home { l1 need }",
@@ -492,6 +518,7 @@ int main(void) {
         cmocka_unit_test(ranges_are_limited),
         cmocka_unit_test(shapes_must_fit),
         cmocka_unit_test(boxes_must_be_finite_and_in_order),
+        cmocka_unit_test(what_one_agent_keeps_private_is_not_for_others),
         cmocka_unit_test(private_data_stays_out_of_public_lines),
         cmocka_unit_test(privacy_is_written_out),
         cmocka_unit_test(kinks_are_refused_with_their_assumption_and_an_alternative),

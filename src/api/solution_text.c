@@ -1,0 +1,155 @@
+#include "analysis/page.h"
+#include "api/solution.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = 80, SHOWN_AGENTS = 10, SHOWN_CONSTRAINTS = 10, SHOWN_NUMBERS = 5, NAME_WIDTH = 20, CELL_WIDTH = 11 };
+static const double DUST = 1e-12; /* of a number's natural size: not worth printing */
+
+/* What is zero but for rounding has no price. Of a point that is no solution the residual says nothing. */
+static double least_price(const tc_reference *reference) {
+    double dust = DUST * reference->norm_mu;
+    return reference->outcome == TC_SOLVED ? fmax(dust, reference->residual) : dust;
+}
+
+static void text_findings(const tc_assumption *assumption, tc_page *page) {
+    for (size_t i = 0; assumption->verdict != TC_HOLDS && i < assumption->finding_count; i++) {
+        const tc_finding *finding = &assumption->findings[i];
+        if (finding->place != NULL) {
+            tc_buffer_puts(page->out, "  ");
+            tc_page_wrap(page, tc_arena_format(page->out->arena, "%s: %s", finding->place, finding->expression), 6, 2);
+        }
+        tc_page_paragraph(page, finding->place == NULL ? 2 : 4, finding->text);
+    }
+    if (assumption->verdict != TC_HOLDS && assumption->findings_left_out > 0)
+        tc_buffer_printf(page->out, "  ... and %zu more\n", assumption->findings_left_out);
+}
+
+static void text_assumptions(const tc_solution *solution, tc_page *page) {
+    const tc_analysis *a = solution->assumptions;
+    if (a == NULL || tc_solution_is_convex(solution))
+        return;
+    tc_page_paragraph(page, 0,
+                      "Warning: the problem is not proved convex and smooth. This point is only a stationary point; a "
+                      "better one may exist.");
+    text_findings(&a->objectives, page);
+    text_findings(&a->constraints, page);
+    tc_buffer_puts(page->out, "\n");
+}
+
+static const char *heading(const tc_solution *solution) {
+    const tc_reference *reference = solution->reference;
+    switch (reference->outcome) {
+    case TC_SOLVED:
+        return tc_solution_is_convex(solution) ? "Solved: the saddle point conditions hold within the tolerance."
+                                               : "Stationary: the first-order conditions hold within the tolerance.";
+    case TC_INACCURATE:
+        return reference->is_solution ? "Not least norm: this is a solution, but another one may have a smaller norm."
+                                      : "Not accurate: the iteration stopped before the tolerance was reached.";
+    case TC_INFEASIBLE_SUSPECTED:
+        return "No solution: no point seems to satisfy all constraints. This is the best found.";
+    case TC_SOLVE_INTERRUPTED:
+        return "Interrupted: this is the best point so far.";
+    }
+    return "";
+}
+
+/* Numbers in columns after a name; further lines are indented to the first column. */
+static void text_numbers(tc_buffer *out, const double *values, size_t count, bool full) {
+    size_t shown = full || count <= SHOWN_NUMBERS ? count : SHOWN_NUMBERS - 1;
+    size_t per_line = (WIDTH - NAME_WIDTH) / CELL_WIDTH;
+    for (size_t i = 0; i < shown; i++) {
+        if (i > 0 && i % per_line == 0)
+            tc_buffer_printf(out, "\n%*s", NAME_WIDTH, "");
+        tc_buffer_printf(out, " %*.4g", CELL_WIDTH - 1, values[i]);
+    }
+    tc_buffer_puts(out, shown < count ? "  ...\n" : "\n");
+}
+
+static void text_name(tc_buffer *out, const char *name) {
+    tc_buffer_printf(out, "  %-*s", NAME_WIDTH - 2, name);
+    if (strlen(name) > NAME_WIDTH - 2)
+        tc_buffer_printf(out, "\n%*s", NAME_WIDTH, "");
+}
+
+static void text_left_out(tc_buffer *out, size_t left_out) {
+    if (left_out > 0)
+        tc_buffer_printf(out, "  ... and %zu more; --full shows all\n", left_out);
+}
+
+static double without_dust(double value, double size) { return fabs(value) <= DUST * size ? 0 : value; }
+
+static void text_states(const tc_solution *solution, bool full, tc_buffer *out) {
+    const tc_model *model = solution->model;
+    double *x = TC_NEW(out->arena, double, tc_solution_largest_dim(solution));
+    tc_buffer name = tc_buffer_new(out->arena, 1 << 20);
+    size_t shown = 0;
+    tc_buffer_puts(out, "\nstates\n");
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t k = 0; k < family->count && (full || shown < SHOWN_AGENTS); k++, shown++) {
+            name.length = 0;
+            tc_agent_name(&name, family, k);
+            tc_solution_state(solution, family, k, x);
+            for (size_t c = 0; c < family->dim; c++)
+                x[c] = without_dust(x[c],
+                                    fmax(fabs(tc_coef_at(family->lower[c], k)), fabs(tc_coef_at(family->upper[c], k))));
+            text_name(out, tc_buffer_text(&name));
+            text_numbers(out, x, family->dim, full);
+        }
+    }
+    text_left_out(out, model->agent_count - shown);
+}
+
+static void text_multipliers(const tc_solution *solution, bool full, tc_buffer *out) {
+    const tc_model *model = solution->model;
+    const double *mu = solution->reference->mu, least = least_price(solution->reference);
+    size_t active = 0, shown = 0;
+    for (size_t j = 0; j < model->constraint_count; j++)
+        active += mu[j] > least;
+    tc_buffer_printf(out, "\nmultipliers: %zu of %zu constraint%s %s a price\n", active, model->constraint_count,
+                     tc_plural(model->constraint_count), active == 1 || model->constraint_count == 1 ? "has" : "have");
+    for (size_t j = 0; j < model->constraint_count && (full || shown < SHOWN_CONSTRAINTS); j++) {
+        if (!(mu[j] > least) && !full)
+            continue;
+        text_name(out, model->constraints[j].name);
+        text_numbers(out, &(double){mu[j] > least ? mu[j] : 0}, 1, true);
+        shown++;
+    }
+    if (!full)
+        text_left_out(out, active - shown);
+}
+
+static void text_facts(const tc_reference *reference, tc_buffer *out) {
+    tc_buffer_printf(out, "  objective           %.10g\n", reference->objective);
+    tc_buffer_printf(out, "  residual            %.1e after %zu iteration%s\n", reference->residual,
+                     reference->iterations, tc_plural(reference->iterations));
+    tc_buffer_printf(out, "  largest violation   %.1e\n", reference->max_violation);
+    tc_buffer_printf(out, "  norm of x           %.6g\n", reference->norm_x);
+    tc_buffer_printf(out, "  norm of mu          %.6g\n",
+                     reference->norm_mu > least_price(reference) ? reference->norm_mu : 0);
+    if (isfinite(reference->error_x) && isfinite(reference->error_mu))
+        tc_buffer_printf(out, "  off the least norm  by about %.1e in x and %.1e in mu\n", reference->error_x,
+                         reference->error_mu);
+}
+
+void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out) {
+    tc_page page = {.out = out, .width = WIDTH};
+    if (tc_solution_lacks_points(solution)) {
+        tc_buffer_puts(out, "No solution: a private set is empty.\n\n");
+        text_findings(&solution->assumptions->sets, &page);
+        return;
+    }
+    text_assumptions(solution, &page);
+    tc_buffer_printf(out, "%s\n\n", heading(solution));
+    text_facts(solution->reference, out);
+    text_states(solution, full, out);
+    if (solution->model->constraint_count > 0)
+        text_multipliers(solution, full, out);
+    if (tc_solution_outside_radius(solution))
+        tc_buffer_printf(out,
+                         "\nWarning: the multipliers sum to %.6g, more than the file's dual radius of %.6g.\n"
+                         "A private run, which keeps them within it, cannot reach this solution.\n",
+                         tc_solution_sum(solution), solution->model->dual_radius);
+}
