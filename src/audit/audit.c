@@ -117,6 +117,9 @@ static tc_status run_all(course *c) {
     if (c->plan->constants == TC_DECLARED && !c->plan->is_private)
         note(c, "the plan itself says that it is not private, since it rests on declared constants that nobody vouches "
                 "for");
+    if (c->analysis != NULL && c->analysis->constraints.verdict != TC_HOLDS)
+        note(c, "the constraints are not proved to be convex and smooth; what is promised about privacy does not need "
+                "it, what is promised about the solution does");
     c->audit->interrupted = tc_interrupted(c->monitor);
     c->audit->seconds = tc_audit_clock() - c->started;
     return status;
@@ -153,6 +156,8 @@ tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *mod
         return status;
     c.audit = TC_NEW(arena, tc_audit, 1);
     *c.audit = (tc_audit){.arena = arena, .plan = plan, .confidence = c.options.confidence};
+    c.audit->seeded = options->seeded;
+    c.audit->is_private = plan->is_private && !options->seeded;
     c.audit->notes = TC_NEW(arena, const char *, MOST_NOTES);
     c.view = tc_audit_view_new(arena, c.plan, release);
     c.sampler = tc_sampler_new(arena, c.view, 2 * c.options.samples);

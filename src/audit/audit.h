@@ -39,6 +39,8 @@ typedef struct tc_audit {
     tc_audit_fault *faults;
     size_t fault_count;
     bool refuted;
+    bool seeded;     /* noise from a seed: the audit is a simulation */
+    bool is_private; /* the plan calls itself private, and its noise is from no seed */
     double confidence;
     double seconds;
     const char **notes; /* what was left out, what cannot be seen */

@@ -7,8 +7,18 @@ static const char *const limits_of_an_audit =
     "are "
     "what the guarantee rests on.";
 
+static const char *why_not_private(const tc_audit *audit) {
+    if (audit->is_private)
+        return NULL;
+    return audit->seeded ? "the noise is drawn from a seed, and whoever knows the seed can take it away. This audit is "
+                           "a simulation of the release"
+                         : "the plan guarantees nothing; tacit plan says why";
+}
+
 void tc_audit_json(const tc_audit *audit, tc_json *json) {
     tc_json_bool(json, "refuted", audit->refuted);
+    tc_json_bool(json, "private", audit->is_private);
+    tc_json_string(json, "not_private_because", why_not_private(audit));
     tc_json_number(json, "confidence", audit->confidence);
     tc_json_open_array(json, "systems");
     for (size_t i = 0; i < audit->system_count; i++) {
@@ -43,6 +53,11 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
     tc_json_number(json, "seconds", audit->seconds);
 }
 
+/* Two spaces in front. */
+static void detail(const tc_audit *audit, tc_buffer *out, const char *what, const char *text) {
+    tc_options_wrap(out, tc_arena_format(audit->arena, "%s: %s", what, text), 2);
+}
+
 static void paragraph(const tc_audit *audit, tc_buffer *out, const char *what, const char *text) {
     tc_buffer_puts(out, "\n");
     tc_options_wrap(out, tc_arena_format(audit->arena, "%s: %s", what, text), 0);
@@ -52,6 +67,10 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
     tc_buffer_printf(out, "%s\n\n",
                      audit->refuted ? "REFUTED: the release does not keep what the plan claims."
                                     : "Not refuted: no sample contradicts the plan.");
+    if (!audit->is_private) {
+        tc_options_wrap(out, tc_arena_format(audit->arena, "NOT PRIVATE: %s.", why_not_private(audit)), 0);
+        tc_buffer_puts(out, "\n");
+    }
     tc_buffer_printf(out, "%-16s %9s %11s %10s\n", "system", "claimed", "at least", "samples");
     for (size_t i = 0; i < audit->system_count; i++) {
         const tc_audit_system *s = &audit->systems[i];
@@ -60,9 +79,9 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
         if (s->claimed_delta > 0)
             tc_buffer_printf(out, "  at delta %.3g\n", s->claimed_delta);
         if (s->pair != NULL)
-            tc_buffer_printf(out, "  inputs: %s\n", s->pair);
+            detail(audit, out, "inputs", s->pair);
         if (s->refuted && s->event != NULL)
-            tc_buffer_printf(out, "  told apart by: %s\n", s->event);
+            detail(audit, out, "told apart by", s->event);
     }
     for (size_t i = 0; i < audit->fault_count; i++)
         paragraph(audit, out, audit->faults[i].kind, audit->faults[i].text);

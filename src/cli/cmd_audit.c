@@ -32,7 +32,7 @@ static const tc_option options[] = {
 
 static const tc_example examples[] = {
     {"tacit audit paper.tacit", "Tries to refute the plan that tacit plan paper.tacit shows."},
-    {"tacit audit paper.tacit --calibration published --constants declared --samples 200000",
+    {"tacit audit paper.tacit --calibration published --constants declared",
      "The paper's scheme with the constants that the file declares."},
 };
 

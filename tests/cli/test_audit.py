@@ -94,6 +94,43 @@ class Audit(unittest.TestCase):
         self.assertEqual(audit(EXAMPLES / "paper.tacit", "--samples", "3")[0], 2)
         self.assertEqual(audit("nowhere.tacit")[0], 2)
 
+    def written(self, text):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        file = pathlib.Path(directory.name) / "problem.tacit"
+        file.write_text(text)
+        return file
+
+    def test_a_seeded_audit_says_that_it_is_a_simulation(self):
+        _, out, _ = audit(EXAMPLES / "paper.tacit", "--samples", "500")
+        self.assertIn("NOT PRIVATE", out)
+        self.assertIn("simulation", " ".join(out.split()))
+        _, answer = audit_json(EXAMPLES / "paper.tacit", "--samples", "500")
+        self.assertIs(answer["private"], False)
+        self.assertIn("seed", answer["not_private_because"])
+
+    def test_without_a_seed_a_private_plan_stays_private(self):
+        command = [TACIT, "audit", str(EXAMPLES / "paper.tacit"), "--samples", "100"]
+        text = subprocess.run(command, capture_output=True, text=True)
+        answer = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True).stdout)
+        self.assertNotIn("NOT PRIVATE", text.stdout)
+        self.assertEqual((answer["private"], answer["not_private_because"]), (True, None))
+
+    def test_constraints_that_are_not_convex_are_noted_and_do_not_matter(self):
+        file = self.written(SQUARES % 20 + "constraint d: a[1].x[1] * a[2].x[1] <= 3\n")
+        code, answer = audit_json(file, "--samples", "4000")
+        self.assertEqual((code, answer["refuted"]), (0, False))
+        self.assertTrue(any("convex" in note for note in answer["notes"]))
+
+    def test_lines_are_at_most_80_columns_wide(self):
+        long = "an_agent_with_a_name_that_leaves_hardly_any_room_on_a_line"
+        file = self.written(SQUARES.replace("agents a", f"agents {long}").replace("sum(a", f"sum({long}")
+                            .replace("jacobian a", f"jacobian {long}") % 20)
+        for options in (("--mechanism", "gaussian", "--delta", "0.01"), ("--adjacency", "agent")):
+            _, out, _ = audit(file, "--samples", "500", *options)
+            self.assertIn("inputs: " + long, " ".join(out.split()))
+            self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+
     def test_a_seed_repeats_an_audit(self):
         first, second = (audit_json(EXAMPLES / "num.tacit", "--samples", "1000")[1] for _ in range(2))
         self.assertEqual(first["systems"], second["systems"])
