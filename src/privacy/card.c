@@ -225,6 +225,9 @@ void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
     tc_json_string(json, "unit", card->unit);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
+    tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
+    tc_json_number(json, "epsilon_of_everything", tc_epsilon_of_everything(plan));
+    tc_json_bool(json, "in_name_only", card->is_private && tc_in_name_only(plan));
     tc_json_number(json, "rounds", plan->rounds);
     tc_json_string(json, "mechanism", mechanism_names[plan->mechanism]);
     tc_json_string(json, "calibration", calibration_names[plan->calibration]);

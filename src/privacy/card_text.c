@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { WIDTH = 80, TEXT_AT = 16 };
+#define HEADLINE "GUARANTEE: "
 
 /* Characters on the screen: the bytes that do not continue one in UTF-8. */
 static size_t columns(const char *text, size_t length) {
@@ -49,13 +50,19 @@ static void print_item(tc_buffer *out, const tc_card_item *item) {
     }
 }
 
+static const char *headline(tc_arena *arena, const tc_card *card) {
+    if (!card->is_private)
+        return "NOT PRIVATE";
+    const char *promise = tc_promise_text(arena, card->plan);
+    return tc_in_name_only(card->plan)
+               ? tc_arena_format(arena, "private in name only: %s, unit %s", promise, card->unit)
+               : tc_arena_format(arena, "private, unit %s, %s", card->unit, promise);
+}
+
 void tc_card_text(const tc_card *card, tc_buffer *out) {
     rule(out);
-    tc_buffer_printf(out, "GUARANTEE: %s", card->is_private ? "private" : "NOT PRIVATE");
-    if (card->is_private)
-        tc_buffer_printf(out, ", unit %s, %s", card->unit,
-                         tc_price_up(out->arena, card->plan->epsilon, card->plan->delta));
-    tc_buffer_puts(out, "\n");
+    tc_buffer_puts(out, HEADLINE);
+    wrap(out, headline(out->arena, card), sizeof HEADLINE - 1);
     rule(out);
     for (size_t i = 0; i < card->item_count; i++)
         print_item(out, &card->items[i]);

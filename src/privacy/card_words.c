@@ -61,17 +61,37 @@ static const char *who_changes(tc_adjacency unit) {
     return unit == TC_ADJACENCY_ONE ? "the messages of one agent" : "the messages of any agents, all of them together,";
 }
 
+/* What the laws P and P' of the exact statement are laws of. */
 static const char *what_is_seen(const tc_plan *plan) {
-    return plan->calibration == TC_PUBLISHED ? "each released system by itself" : "all that anyone can see";
+    return plan->calibration == TC_PUBLISHED ? "any ONE released system (g, or one agent's part of the Jacobian)"
+                                             : "what is seen";
+}
+
+/* Whoever sees more than one system pays more. */
+static const char *everything(tc_arena *arena, const tc_plan *plan) {
+    double epsilon = tc_epsilon_of_everything(plan);
+    if (plan->calibration != TC_PUBLISHED)
+        return "";
+    if (!isfinite(epsilon))
+        return " For all systems together there is no guarantee.";
+    return tc_arena_format(arena, " For all systems together the same holds with epsilon = %s only.",
+                           tc_text_up(arena, epsilon));
 }
 
 /* The same in plain words: what an answer can do to a guess. */
 static const char *odds(tc_arena *arena, const tc_plan *plan) {
+    double all = tc_epsilon_of_everything(plan);
+    const char *factor = tc_text_up(arena, tc_exp_at(plan->epsilon).hi);
+    const char *rare = is_gaussian(plan) ? ", but for rare answers (delta)" : "";
+    if (plan->calibration == TC_PUBLISHED)
+        return tc_arena_format(arena,
+                               "Any ONE released system changes the odds between the two by a factor of at most "
+                               "e^epsilon = %s; all that the cloud answers, together, by a factor of at most %s%s.",
+                               factor, tc_text_up(arena, tc_exp_at(all).hi), rare);
     return tc_arena_format(arena,
-                           "What the cloud answers (%s) changes the odds between the two by a factor of at most "
-                           "e^epsilon = %s%s.",
-                           what_is_seen(plan), tc_text_up(arena, tc_exp_at(plan->epsilon).hi),
-                           is_gaussian(plan) ? ", but for rare answers (delta)" : "");
+                           "What the cloud answers (all that anyone can see) changes the odds between the two by a "
+                           "factor of at most e^epsilon = %s%s.",
+                           factor, rare);
 }
 
 size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts) {
@@ -96,11 +116,11 @@ size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts
                         odds(arena, plan));
     texts[1] = tc_arena_format(
         arena,
-        "Exactly: let P and P' be the laws of what is seen when %s differ by at most B = %s, measured as %s over all "
-        "states and rounds, however the messages depend on earlier answers. For every event S, %s.",
-        who_changes(plan->adjacency), bound,
+        "Exactly: let P and P' be the laws of %s when %s differ by at most B = %s, measured as %s over all "
+        "states and rounds, however the messages depend on earlier answers. For every event S, %s.%s",
+        what_is_seen(plan), who_changes(plan->adjacency), bound,
         is_gaussian(plan) ? "the square root of the sum of squares" : "the sum of absolute differences",
-        at_most(arena, plan));
+        at_most(arena, plan), everything(arena, plan));
     return 2;
 }
 
@@ -179,9 +199,14 @@ size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **te
         texts[1] = "That an agent takes part, its name and its public box.";
         return 2;
     }
-    const char *rate = is_gaussian(plan)
-                           ? tc_arena_format(arena, "mu D/B, with mu = %s at B", tc_text_up(arena, worst_mu(plan)))
-                           : "epsilon D/B";
+    bool published = plan->calibration == TC_PUBLISHED;
+    const char *rate = "epsilon D/B";
+    if (is_gaussian(plan))
+        rate = tc_arena_format(arena, "mu D/B, with mu = %s at B%s", tc_text_up(arena, worst_mu(plan)),
+                               published ? " for whoever sees all" : "");
+    else if (published)
+        rate = tc_arena_format(arena, "%s D/B for each system, and %s D/B for whoever sees all",
+                               tc_text_up(arena, plan->epsilon), tc_text_up(arena, tc_epsilon_of_everything(plan)));
     texts[0] = tc_arena_format(arena,
                                "A change of an agent's DATA (its objective, its limits, a need) is NOT hidden by this "
                                "claim. Such a change persists: it moves the agent's messages in every later round. Two "

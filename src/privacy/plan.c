@@ -1,6 +1,7 @@
 #include "privacy/plan.h"
 
 #include "privacy/plan_parts.h"
+#include "privacy/words.h"
 
 /* States must be better by this much: outputs need fewer draws, and show readers of the status page less. */
 #define CLEARLY 0.98
@@ -67,14 +68,15 @@ static void place_published(tc_planner *p) {
 
 static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
-    double agents = (double)p->model->agent_count;
+    double everything = tc_epsilon_of_everything(plan);
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta > 1e-5)
         tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual",
                      plan->delta);
-    if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * agents >= 1)
+    if (tc_delta_is_large(plan))
         tc_plan_warn(p, "delta %.3g is no smaller than one over the number of agents", plan->delta);
-    if (plan->epsilon > 10)
-        tc_plan_warn(p, "epsilon %.3g promises next to nothing", plan->epsilon);
+    if (everything >= TC_WEAK_EPSILON)
+        tc_plan_warn(p, "epsilon %s%s promises next to nothing", tc_text_up(p->arena, everything),
+                     plan->calibration == TC_PUBLISHED ? " for whoever sees all" : "");
     if (plan->overhead > 1e-3)
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }

@@ -1,5 +1,6 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
 #include "privacy/plan_parts.h"
+#include "privacy/words.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -122,7 +123,6 @@ static void write_unit(const tc_plan *plan, tc_json *json) {
 }
 
 static void write_members(const tc_plan *plan, tc_json *json) {
-    bool none = plan->mechanism == TC_MECHANISM_NONE;
     if (plan->problem != NULL) {
         tc_json_string(json, "problem", plan->problem);
         tc_json_bool(json, "private", false);
@@ -136,10 +136,7 @@ static void write_members(const tc_plan *plan, tc_json *json) {
     tc_json_number(json, "adjacency", plan->adjacency_bound);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
-    tc_json_string(json, "epsilon_is_for",
-                   none                                ? NULL
-                   : plan->calibration == TC_PUBLISHED ? "each system"
-                                                       : "everything");
+    tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
     tc_json_number(json, "rounds", plan->rounds);
     tc_json_number(json, "hold_cap", plan->hold_cap);
     tc_json_bool(json, "private", plan->is_private);

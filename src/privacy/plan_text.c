@@ -1,5 +1,6 @@
 /* The plan for people. */
 #include "privacy/plan_parts.h"
+#include "privacy/words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,12 +54,8 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
              tc_calibration_name(plan->calibration), tc_placement_name(plan->placement));
     if (none)
         return;
-    if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
-        put_line(out, "promise", "epsilon %.6g, delta %.3g, for %s", plan->epsilon, plan->delta,
-                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "all that leaves the cloud");
-    else
-        put_line(out, "promise", "epsilon %.6g for %s", plan->epsilon,
-                 plan->calibration == TC_PUBLISHED ? "each system by itself" : "all that leaves the cloud");
+    put_line(out, "promise", "%s%s", tc_promise_text(out->arena, plan),
+             plan->calibration == TC_PUBLISHED ? "" : " for all that leaves the cloud");
     int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         put_line(out, "hides", "everything one agent does in all %.0f rounds", plan->rounds);

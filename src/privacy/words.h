@@ -2,8 +2,7 @@
 #ifndef TC_PRIVACY_WORDS_H
 #define TC_PRIVACY_WORDS_H
 
-#include "base/arena.h"
-#include "model/model.h"
+#include "privacy/plan.h"
 
 /* "one:0.5", "agent": as --adjacency takes it. */
 const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound);
@@ -13,5 +12,18 @@ const char *tc_text_up(tc_arena *arena, double value);
 
 /* "epsilon 0.5", "epsilon 1, delta 1e-06", "no guarantee"; rounded up. */
 const char *tc_price_up(tc_arena *arena, double epsilon, double delta);
+
+/* What the plan's epsilon is the price of: "everything", "each system"; NULL without noise. */
+const char *tc_epsilon_is_for(const tc_plan *plan);
+/* Epsilon of all that anyone can see together: in published calibration epsilon is asked for each system by
+ * itself, and whoever sees several pays for each. NAN without noise. */
+double tc_epsilon_of_everything(const tc_plan *plan);
+#define TC_WEAK_EPSILON 10 /* for all that anyone can see: from here on there is a warning */
+/* delta is no smaller than one over the number of agents. */
+bool tc_delta_is_large(const tc_plan *plan);
+/* A promise that is next to none: of larger epsilon, or with a large delta. */
+bool tc_in_name_only(const tc_plan *plan);
+/* "epsilon 1, delta 1e-06", "epsilon 0.6932 for each system; 1.387 for whoever sees all" */
+const char *tc_promise_text(tc_arena *arena, const tc_plan *plan);
 
 #endif

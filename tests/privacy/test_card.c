@@ -154,6 +154,43 @@ static void the_ensemble_and_the_published_scheme_are_named(void **state) {
     assert_in(text, "who sees several pays for each");
 }
 
+static void published_epsilon_is_not_claimed_for_all_that_is_seen(void **state) {
+    trial *t = *state;
+    t->plan.adjacency = TC_ADJACENCY_ENSEMBLE;
+    t->plan.calibration = TC_PUBLISHED;
+    t->plan.mechanism = TC_MECHANISM_LAPLACE;
+    t->plan.epsilon = log(2);
+    t->plan.delta = 0;
+    t->observers[3].epsilon = 2 * log(2);
+    const char *text = text_of(t, false);
+    assert_in(text, "unit ensemble:0.5, epsilon 0.6932 for each system; 1.387 for whoever sees all");
+    assert_in(text, "the laws of any ONE released system (g, or one agent's part of the Jacobian) when");
+    assert_in(text, "For all systems together the same holds with epsilon = 1.387 only.");
+    assert_in(text, "At distance D the price is 0.6932 D/B for each system, and 1.387 D/B for whoever sees all.");
+    assert_not_in(text, "laws of what is seen");
+    t->out.length = 0;
+    tc_json json = tc_json_new(&t->out);
+    tc_card_json(tc_card_make(t->arena, &t->plan, false), NULL, &json);
+    assert_in(tc_buffer_text(&t->out), "\"epsilon_is_for\": \"each system\"");
+    assert_in(tc_buffer_text(&t->out), "\"epsilon_of_everything\": 1.386294361");
+}
+
+static void a_promise_that_is_none_is_private_in_name_only(void **state) {
+    trial *t = *state;
+    t->plan.epsilon = 700;
+    assert_in(text_of(t, false), "GUARANTEE: private in name only: epsilon 700, delta 1e-06, unit one:0.5");
+    t->plan.epsilon = TC_WEAK_EPSILON;
+    assert_in(text_of(t, false), "GUARANTEE: private, unit one:0.5, epsilon 10");
+    t->plan.epsilon = 1;
+    t->plan.delta = 1e-3; /* one over a thousand homes */
+    assert_in(text_of(t, false), "private in name only: epsilon 1, delta 0.001");
+    t->plan.delta = 0.9e-3;
+    assert_not_in(text_of(t, false), "in name only");
+    t->plan.calibration = TC_PUBLISHED; /* what counts is the price of all that can be seen */
+    t->observers[3].epsilon = 10.5;
+    assert_in(text_of(t, false), "private in name only");
+}
+
 static void a_seed_or_a_void_plan_is_not_private_in_capitals(void **state) {
     trial *t = *state;
     const char *reasons[] = {"a declared constant is too small"};
@@ -250,6 +287,8 @@ int main(void) {
         TEST(the_unit_is_said_in_the_problem_s_own_units),
         TEST(claim_b_covers_the_agent_entirely),
         TEST(the_ensemble_and_the_published_scheme_are_named),
+        TEST(published_epsilon_is_not_claimed_for_all_that_is_seen),
+        TEST(a_promise_that_is_none_is_private_in_name_only),
         TEST(a_seed_or_a_void_plan_is_not_private_in_capitals),
         TEST(the_dearest_agent_stands_for_all),
         TEST(the_plan_s_warnings_are_on_the_card),
