@@ -59,25 +59,22 @@ static void print_text(tc_cli *cli, const tc_plan *plan, const tc_card *card, co
     tc_card_text(card, &cli->output);
 }
 
-static tc_status print_plan(tc_cli *cli, const tc_arguments *arguments, const tc_plan *plan, bool seeded) {
+static void print_plan(tc_cli *cli, const tc_plan *plan, bool seeded, const tc_ledger *ledger, bool as_json) {
     bool made = plan->problem == NULL;
     const tc_card *card = made ? tc_card_make(cli->arena, plan, seeded) : NULL;
-    tc_ledger *ledger = NULL;
     tc_ledger_entry next = {0};
-    if (made && arguments->values[LEDGER].given) {
-        tc_status status = tc_ledger_read(cli->arena, arguments->values[LEDGER].text, &cli->messages, &ledger);
-        if (status != TC_OK)
-            return status;
+    if (made && ledger != NULL)
         next = tc_ledger_entry_of(cli->arena, plan, "plan");
-    }
-    (arguments->values[JSON].flag ? print_json : print_text)(cli, plan, card, ledger, &next);
-    return TC_OK;
+    (as_json ? print_json : print_text)(cli, plan, card, ledger, &next);
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_privacy_wishes wishes;
     tc_model *model = NULL;
+    tc_ledger *ledger = NULL;
     tc_status status = tc_privacy_options_read(cli, "plan", arguments, &wishes);
+    if (status == TC_OK && arguments->values[LEDGER].given)
+        status = tc_ledger_read(cli->arena, arguments->values[LEDGER].text, &cli->messages, &ledger);
     if (status == TC_OK)
         status = tc_cli_load(cli, arguments->operands[0], &model);
     if (status != TC_OK)
@@ -104,7 +101,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
                          "where\n",
                          arguments->operands[0]);
     *answer = plan->problem == NULL && plan->is_private && convex;
-    return print_plan(cli, arguments, plan, wishes.seeded);
+    print_plan(cli, plan, wishes.seeded, ledger, arguments->values[JSON].flag);
+    return TC_OK;
 }
 
 const tc_command tc_command_plan = {

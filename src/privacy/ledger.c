@@ -79,7 +79,7 @@ static tc_status read_all(job *j, int file) {
         return cannot(j, "read", TC_CANNOT_READ);
     if (!S_ISREG(facts.st_mode)) {
         tc_buffer_printf(j->messages, "%s: a ledger is a plain file, and this is none\n", j->ledger->path);
-        return TC_CANNOT_READ;
+        return TC_BAD_USAGE;
     }
     char *part = TC_NEW(j->arena, char, PART);
     for (;;) {
@@ -148,12 +148,33 @@ static job *job_new(tc_arena *arena, const char *path, tc_buffer *messages) {
     return j;
 }
 
+static const char *folder_of(tc_arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? "." : slash == path ? "/" : tc_arena_copy(arena, path, (size_t)(slash - path));
+}
+
+/* A name that no file could have must not pass for a ledger in which nothing was spent. */
+static tc_status could_be_new(job *j) {
+    const char *path = j->ledger->path, *folder = folder_of(j->arena, path);
+    struct stat facts;
+    if (base_name(path)[0] == '\0') {
+        tc_buffer_printf(j->messages, "a ledger is a file, and '%s' names none\n", path);
+        return TC_BAD_USAGE;
+    }
+    if (stat(folder, &facts) != 0 || !S_ISDIR(facts.st_mode)) {
+        tc_buffer_printf(j->messages, "%s: there is no folder '%s' for this ledger\n", path, folder);
+        return TC_BAD_USAGE;
+    }
+    j->ledger->is_new = true;
+    return TC_OK;
+}
+
 tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages, tc_ledger **ledger) {
     job *j = job_new(arena, path, messages);
     *ledger = j->ledger;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0 && errno == ENOENT)
-        return TC_OK;
+    if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return could_be_new(j);
     return file < 0 ? cannot(j, "read", TC_CANNOT_READ) : with_file(j, file, read_work);
 }
 
@@ -170,9 +191,7 @@ static const char *now(tc_arena *arena) {
 
 /* A new file is safe on the disk only with the folder that names it. */
 static bool sync_folder(tc_arena *arena, const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *folder = slash == NULL ? "." : slash == path ? "/" : tc_arena_copy(arena, path, (size_t)(slash - path));
-    int file = open(folder, O_RDONLY | O_CLOEXEC);
+    int file = open(folder_of(arena, path), O_RDONLY | O_CLOEXEC);
     bool synced = file >= 0 && fsync(file) == 0;
     if (file >= 0)
         (void)close(file);

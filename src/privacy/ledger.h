@@ -14,8 +14,8 @@ typedef struct tc_ledger_entry {
     const char *time;    /* "2026-01-31T12:00:00Z"; NULL: now */
     const char *problem; /* its file's name, without folders */
     const char *plan;    /* the plan's hash, 64 hexadecimal digits */
-    tc_adjacency unit;   /* ENSEMBLE, ONE or AGENT */
-    double bound;        /* B; NAN for AGENT */
+    tc_adjacency unit;   /* ENSEMBLE, ONE or AGENT; UNSET for a run without noise */
+    double bound;        /* B; NAN for AGENT and UNSET */
     tc_mechanism mechanism;
     double epsilon, delta; /* infinite where the run was not private */
     double mu;             /* Gaussian; NAN otherwise */
@@ -25,11 +25,13 @@ typedef struct tc_ledger_entry {
 
 typedef struct tc_ledger {
     const char *path;
+    bool is_new;              /* there is no such file yet */
     tc_ledger_entry *entries; /* in the order of the file */
     size_t count;
 } tc_ledger;
 
-/* What the runs with one unit have cost together: never less than the truth. Changes of messages are measured in l1
+/* What the runs with one unit have cost together: never less than the truth. A run without a guarantee has shown what
+ * the others hid, whatever their unit: no sum is private then. Changes of messages are measured in l1
  * where runs of both mechanisms are added. */
 typedef struct tc_ledger_total {
     tc_adjacency unit;
@@ -43,8 +45,8 @@ typedef struct tc_ledger_total {
 /* What a run by this plan would be entered as. */
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run);
 
-/* A file that does not exist is an empty ledger. TC_CANNOT_READ; TC_BAD_PROBLEM, with the line's number, for one that
- * is damaged. A message each. */
+/* A file that does not exist, in a folder that does, is an empty ledger (is_new). TC_BAD_USAGE for a name that is no
+ * plain file's; TC_CANNOT_READ; TC_BAD_PROBLEM, with the line's number, for one that is damaged. A message each. */
 tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages, tc_ledger **ledger) TC_MUST_USE;
 
 /* Appends the entry and waits until it is on the disk: to be called before the first answer of a run leaves. Several
@@ -53,7 +55,7 @@ tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages,
 tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
                            bool *was_there) TC_MUST_USE;
 
-/* One for each unit, in the order in which they appear; *count of them. */
+/* One for each unit, in the order in which they appear; *count of them. Runs without noise have the unit UNSET. */
 tc_ledger_total *tc_ledger_totals(tc_arena *arena, const tc_ledger_entry *entries, size_t entry_count, size_t *count);
 
 /* What was spent and, where next is not NULL, what it comes to with that run. */

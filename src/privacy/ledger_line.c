@@ -144,8 +144,8 @@ static const char *read_entry(tc_arena *arena, const char *from, tc_ledger_entry
     entry->plan = entry->problem == NULL ? NULL : read_string(arena, &from, ",\"plan\":");
     if (entry->plan == NULL)
         return NULL;
-    size_t unit = index_of(read_string(arena, &from, ",\"unit\":"), unit_names, TC_ADJACENCY_ENSEMBLE, 5);
-    if (unit == SIZE_MAX || !read_number(arena, &from, "bound", NAN, &entry->bound))
+    size_t unit = index_of(read_string(arena, &from, ",\"unit\":"), unit_names, TC_ADJACENCY_UNSET, 5);
+    if (unit == SIZE_MAX || unit == TC_ADJACENCY_BARE || !read_number(arena, &from, "bound", NAN, &entry->bound))
         return NULL;
     size_t mechanism = index_of(read_string(arena, &from, ",\"mechanism\":"), mechanism_names, TC_MECHANISM_NONE, 4);
     if (mechanism == SIZE_MAX || !read_number(arena, &from, "epsilon", INFINITY, &entry->epsilon) ||
@@ -158,7 +158,7 @@ static const char *read_entry(tc_arena *arena, const char *from, tc_ledger_entry
         const char *text = is ? ",\"private\":true" : ",\"private\":false";
         entry->is_private = is;
         if (strncmp(from, text, strlen(text)) == 0)
-            return from + strlen(text);
+            return is && entry->unit == TC_ADJACENCY_UNSET ? NULL : from + strlen(text);
     }
     return NULL;
 }

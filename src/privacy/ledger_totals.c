@@ -6,7 +6,7 @@
 #include <string.h>
 
 static bool same_unit(const tc_ledger_total *total, const tc_ledger_entry *entry) {
-    return total->unit == entry->unit && (total->unit == TC_ADJACENCY_AGENT || total->bound == entry->bound);
+    return total->unit == entry->unit && (isnan(total->bound) || total->bound == entry->bound);
 }
 
 /* Until finish: epsilon is the sum of the Laplace ones, mu the sum of squares. */
@@ -45,8 +45,13 @@ tc_ledger_total *tc_ledger_totals(tc_arena *arena, const tc_ledger_entry *entrie
                 (tc_ledger_total){.unit = entries[i].unit, .bound = entries[i].bound, .is_private = true};
         add(&totals[at], &entries[i]);
     }
+    bool all_private = true;
     for (size_t i = 0; i < *count; i++)
+        all_private = all_private && totals[i].is_private;
+    for (size_t i = 0; i < *count; i++) {
+        totals[i].is_private = all_private;
         finish(&totals[i]);
+    }
     return totals;
 }
 
@@ -69,24 +74,35 @@ static const char *price_text(tc_arena *arena, bool is_private, double epsilon, 
     return is_private ? tc_price_up(arena, epsilon, delta) : "NOT PRIVATE";
 }
 
+static const char *unit_text(tc_arena *arena, const tc_ledger_total *total) {
+    return total->unit == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(arena, total->unit, total->bound);
+}
+
 static void total_line(tc_arena *arena, tc_buffer *out, const tc_ledger_total *total) {
-    tc_buffer_printf(out, "  %-16s %6zu run%s  %s\n", tc_unit_text(arena, total->unit, total->bound), total->runs,
+    const char *unit = unit_text(arena, total);
+    tc_buffer_printf(out, "  %-16s %6zu run%s  %s\n", unit != NULL ? unit : "without noise", total->runs,
                      total->runs == 1 ? " " : "s", price_text(arena, total->is_private, total->epsilon, total->delta));
 }
 
 void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, tc_buffer *out) {
     size_t count = 0;
     const tc_ledger_total *totals = totals_with(arena, ledger, NULL, &count);
-    tc_buffer_printf(out, "Ledger: %zu run%s so far, for whoever sees everything\n", ledger->count,
-                     ledger->count == 1 ? "" : "s");
+    if (ledger->is_new)
+        tc_buffer_printf(out, "Ledger: there is no such file yet: a first run would start it\n  %s\n", ledger->path);
+    else
+        tc_buffer_printf(out, "Ledger: %zu run%s so far, for whoever sees everything\n", ledger->count,
+                         ledger->count == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++)
         total_line(arena, out, &totals[i]);
     if (next != NULL) {
-        tc_buffer_printf(out, "  this plan would add %s,\n  which then comes to\n",
-                         price_text(arena, next->is_private, next->epsilon, next->delta));
         totals = totals_with(arena, ledger, next, &count);
+        if (next->is_private)
+            tc_buffer_printf(out, "  this plan would add %s,\n  which then comes to\n",
+                             tc_price_up(arena, next->epsilon, next->delta));
+        else
+            tc_buffer_puts(out, "  this plan would add a run without a guarantee: no sum holds after it\n");
         for (size_t i = 0; i < count; i++) {
-            if (same_unit(&totals[i], next))
+            if (!next->is_private || same_unit(&totals[i], next))
                 total_line(arena, out, &totals[i]);
         }
     }
@@ -97,7 +113,7 @@ void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
 
 static void total_json(tc_arena *arena, tc_json *json, const char *key, const tc_ledger_total *total) {
     tc_json_open_object(json, key);
-    tc_json_string(json, "unit", tc_unit_text(arena, total->unit, total->bound));
+    tc_json_string(json, "unit", unit_text(arena, total));
     tc_json_count(json, "runs", total->runs);
     tc_json_bool(json, "private", total->is_private);
     tc_json_number(json, "epsilon", total->epsilon);
@@ -111,6 +127,7 @@ void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
     size_t count = 0;
     const tc_ledger_total *totals = totals_with(arena, ledger, NULL, &count);
     tc_json_open_object(json, key);
+    tc_json_bool(json, "exists", !ledger->is_new);
     tc_json_count(json, "runs", ledger->count);
     tc_json_open_array(json, "spent");
     for (size_t i = 0; i < count; i++)

@@ -170,6 +170,29 @@ class Promises(unittest.TestCase):
         self.assertGreaterEqual(len(facts["card"]["warnings"]), 2, "large, and not below 1/N")
         self.assertEqual(plan(EV, "--delta", "1e-7")["card"]["warnings"], [])
 
+    def test_published_prices_are_told_for_one_system_and_for_all(self):
+        facts = plan(PAPER, "--calibration", "published")
+        everything = observer(facts, "eavesdropper")["epsilon"]
+        self.assertGreater(everything, 1.9 * LN2)
+        self.assertEqual(facts["card"]["epsilon_is_for"], "each system")
+        self.assertEqual(facts["card"]["epsilon_of_everything"], everything)
+        text = " ".join(tacit("plan", PAPER, "--calibration", "published").stdout.split())
+        self.assertIn("epsilon 0.6932 for each system; 1.387 for whoever sees all", text)
+        self.assertIn("any ONE released system", text)
+        card = plan(PAPER)["card"]
+        self.assertEqual((card["epsilon_is_for"], card["epsilon_of_everything"]), ("everything", LN2))
+
+    def test_a_weak_promise_is_private_in_name_only(self):
+        for arguments in (("--epsilon", "700"), ("--mechanism", "gaussian", "--delta", "0.9"),
+                          ("--epsilon", "6", "--calibration", "published")):
+            facts = plan(PAPER, *arguments)
+            self.assertIs(facts["card"]["in_name_only"], True)
+            self.assertTrue(facts["warnings"])
+            self.assertIn("GUARANTEE: private in name only: epsilon", tacit("plan", PAPER, *arguments).stdout)
+        facts = plan(PAPER, "--epsilon", "10")
+        self.assertIs(facts["card"]["in_name_only"], False)
+        self.assertEqual(facts["warnings"], ["epsilon 10 promises next to nothing"])
+
     def test_less_is_dearer(self):
         loose, strict = (plan(PAPER, "--epsilon", e) for e in ("1", "0.5"))
         self.assertAlmostEqual(strict["systems"][0]["scale"] / loose["systems"][0]["scale"], 2, 6)
@@ -219,7 +242,7 @@ class Refusals(Written):
         self.refused("published", PAPER, "--calibration", "published", "--placement", "states")
         self.refused("published", PAPER, "--calibration", "published", "--adjacency", "one:1")
         self.refused("declared", PAPER, "--constants", "declared")
-        self.refused("delta", PAPER, "--mechanism", "gaussian")
+        self.refused("delta", self.problem(PAIR), "--mechanism", "gaussian", "--epsilon", "1", "--adjacency", "one:1")
 
     def test_a_file_that_promises_nothing(self):
         path = self.problem(PAIR)
@@ -316,7 +339,8 @@ class Ledger(Written):
         self.assertFalse(path.exists())
         done = tacit("plan", PAPER, "--ledger", str(path))
         self.assertEqual(done.returncode, 0)
-        self.assertIn("Ledger: 0 runs so far", done.stdout)
+        self.assertIn("Ledger: there is no such file yet: a first run would start it", done.stdout)
+        self.assertIs(facts["ledger"]["exists"], False)
 
     def test_what_was_spent_is_added_up_by_unit(self):
         path = str(SOURCE / "tests/cli/ledger")
@@ -337,9 +361,21 @@ class Ledger(Written):
         self.assertIn(f"{path}:1: the ledger is damaged", done.stderr)
 
     def test_what_is_no_file_is_refused(self):
-        done = tacit("plan", PAPER, "--ledger", str(self.here))
-        self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertIn("plain file", done.stderr)
+        for path, message in ((self.here, "plain file"), ("/dev/null", "plain file"), ("", "names none"),
+                              (self.here / "no/ledger", "there is no folder"), (f"{PAPER}/ledger", "there is no folder")):
+            done = tacit("plan", PAPER, "--ledger", str(path))
+            self.assertEqual((done.returncode, done.stdout), (2, ""), path)
+            self.assertIn(message, done.stderr)
+
+    def test_a_plan_without_a_guarantee_spoils_every_sum(self):
+        path = str(SOURCE / "tests/cli/ledger")
+        for arguments in (("--mechanism", "none"), ("--seed", "1")):
+            facts = plan(PAPER, "--ledger", path, *arguments, code=1)["ledger"]
+            self.assertIs(facts["would_be"]["private"], False)
+            text = tacit("plan", PAPER, "--ledger", path, *arguments).stdout
+            self.assertIn("no sum holds after it", text)
+            self.assertEqual(sum(" run" in line and line.endswith("  NOT PRIVATE") for line in text.splitlines()), 3)
+            self.assertNotIn("comes to", text)
 
 
 if __name__ == "__main__":

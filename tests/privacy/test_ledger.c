@@ -236,6 +236,45 @@ static void a_run_without_a_guarantee_spoils_the_sum(void **state) {
     assert_says(t, "NOT PRIVATE");
 }
 
+static tc_ledger_entry unnoised(const char *run) {
+    tc_ledger_entry entry = laplace(run, INFINITY);
+    entry.delta = INFINITY;
+    entry.unit = TC_ADJACENCY_UNSET;
+    entry.bound = NAN;
+    entry.mechanism = TC_MECHANISM_NONE;
+    entry.is_private = false;
+    return entry;
+}
+
+static void a_run_without_a_guarantee_spoils_the_sums_of_every_unit(void **state) {
+    trial *t = *state;
+    tc_ledger_entry entries[3] = {laplace("a", 1), laplace("b", 1), unnoised("c")};
+    size_t count = 0;
+    entries[1].unit = TC_ADJACENCY_AGENT;
+    entries[1].bound = NAN;
+    const tc_ledger_total *totals = tc_ledger_totals(t->arena, entries, 3, &count);
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < count; i++)
+        assert_true(!totals[i].is_private && isinf(totals[i].epsilon));
+    tc_ledger ledger = {.path = t->path, .entries = entries, .count = 2};
+    tc_ledger_text(t->arena, &ledger, &entries[2], &t->messages);
+    assert_says(t, "a run without a guarantee: no sum holds after it");
+    assert_null(strstr(tc_buffer_text(&t->messages), "which then comes to"));
+    assert_says(t, "without noise");
+    tc_json json = tc_json_new(&t->messages);
+    tc_ledger_json(t->arena, &ledger, &entries[2], NULL, &json);
+    assert_says(t, "\"would_be\": {");
+}
+
+static void a_run_without_noise_is_read_back(void **state) {
+    trial *t = *state;
+    record(t, laplace("a", 1));
+    record(t, unnoised("b"));
+    const tc_ledger *ledger = read_back(t);
+    assert_int_equal(ledger->count, 2);
+    assert_true(ledger->entries[1].unit == TC_ADJACENCY_UNSET && !ledger->entries[1].is_private);
+}
+
 static void a_cut_last_line_is_refused_wherever_it_is_cut(void **state) {
     trial *t = *state;
     size_t length = 0;
@@ -292,15 +331,20 @@ static void what_is_not_a_readable_file_is_refused(void **state) {
     trial *t = *state;
     tc_ledger *ledger = NULL;
     tc_ledger_entry entry = laplace("a", 1);
-    assert_int_equal(tc_ledger_read(t->arena, t->folder, &t->messages, &ledger), TC_CANNOT_READ);
+    assert_int_equal(tc_ledger_read(t->arena, t->folder, &t->messages, &ledger), TC_BAD_USAGE);
     assert_says(t, "a plain file");
     assert_int_equal(tc_ledger_record(t->arena, t->folder, &entry, &t->messages, NULL), TC_CANNOT_WRITE);
-    assert_int_equal(tc_ledger_read(t->arena, "/dev/null", &t->messages, &ledger), TC_CANNOT_READ);
+    assert_int_equal(tc_ledger_read(t->arena, "/dev/null", &t->messages, &ledger), TC_BAD_USAGE);
     const char *nowhere = tc_arena_format(t->arena, "%s/no/ledger", t->folder);
+    assert_int_equal(tc_ledger_read(t->arena, nowhere, &t->messages, &ledger), TC_BAD_USAGE);
+    assert_says(t, "there is no folder");
+    assert_int_equal(tc_ledger_read(t->arena, "", &t->messages, &ledger), TC_BAD_USAGE);
+    assert_says(t, "'' names none");
+    assert_true(read_back(t)->is_new);
     assert_int_equal(tc_ledger_record(t->arena, nowhere, &entry, &t->messages, NULL), TC_CANNOT_WRITE);
     assert_int_equal(mkfifo(t->path, 0600), 0);
-    assert_int_equal(tc_ledger_read(t->arena, t->path, &t->messages, &ledger), TC_CANNOT_READ);
-    assert_int_equal(tc_ledger_record(t->arena, t->path, &entry, &t->messages, NULL), TC_CANNOT_READ);
+    assert_int_equal(tc_ledger_read(t->arena, t->path, &t->messages, &ledger), TC_BAD_USAGE);
+    assert_int_equal(tc_ledger_record(t->arena, t->path, &entry, &t->messages, NULL), TC_BAD_USAGE);
     assert_int_equal(unlink(t->path), 0);
     if (geteuid() == 0)
         return; /* nothing is forbidden to root */
@@ -392,6 +436,8 @@ int main(void) {
         TEST(both_mechanisms_together_pay_both),
         TEST(different_units_stand_apart),
         TEST(a_run_without_a_guarantee_spoils_the_sum),
+        TEST(a_run_without_a_guarantee_spoils_the_sums_of_every_unit),
+        TEST(a_run_without_noise_is_read_back),
         TEST(a_cut_last_line_is_refused_wherever_it_is_cut),
         TEST(every_changed_byte_is_found),
         TEST(a_line_that_is_lost_or_moved_is_found),
