@@ -1,6 +1,6 @@
 #include "audit/audit.h"
 
-#include "audit/judge.h"
+#include "audit/power.h"
 
 enum { MOST_SYSTEMS = 12, MOST_SECONDS_OF_SEARCH = 20, MOST_NOTES = 40 };
 
@@ -68,24 +68,46 @@ static double end_of_share(const course *c, size_t at) {
     return c->options.seconds > 0 ? now + fmax(0.1, c->started + c->options.seconds - now) / left : HUGE_VAL;
 }
 
-static void note_samples(course *c, const tc_audit_system *system) {
+/* How little was seen of a system. */
+static void note_samples(course *c, const tc_pair_counts *counts, double level_each, const tc_audit_system *system) {
     uint64_t samples = system->samples[0] + system->samples[1];
-    if (samples == 0)
-        note(c, tc_arena_format(c->arena, "%s: no sample was taken, so nothing is said about it", system->name));
-    else if (samples < 2 * c->options.samples)
-        note(c,
-             tc_arena_format(c->arena, "%s: time ended after %llu samples", system->name, (unsigned long long)samples));
+    uint64_t each = system->samples[0] < system->samples[1] ? system->samples[0] : system->samples[1];
+    if (samples < 2 * c->options.samples)
+        note(c, tc_arena_format(c->arena, "%s: %s after %llu samples", system->name,
+                                tc_interrupted(c->monitor) ? "interrupted" : "time ended",
+                                (unsigned long long)samples));
+    if (c->plan->adjacency == TC_ADJACENCY_AGENT || tc_price_shows_half(c->plan, counts, level_each, system, each))
+        return;
+    uint64_t needed = tc_samples_for_half(c->plan, counts, level_each, system);
+    if (needed == 0)
+        note(c, tc_arena_format(c->arena,
+                                "%s: no number of samples of these inputs would refute even half the noise by its "
+                                "price; only the lattice, the support, reuse and the size of the noise are tested",
+                                system->name));
+    else
+        note(c, tc_arena_format(c->arena,
+                                "%s: too few samples to refute even half the noise: at least %llu needed of each input",
+                                system->name, (unsigned long long)needed));
+}
+
+static void note_no_pair(course *c, tc_audit_system *system, bool time_ended) {
+    system->left_out = time_ended || tc_interrupted(c->monitor);
+    note(c, tc_arena_format(c->arena,
+                            system->left_out ? "%s: no sample was taken, so nothing is said about it"
+                                             : "%s: no two adjacent inputs were found that differ in it",
+                            system->name));
 }
 
 static tc_status sample_system(course *c, size_t at, double level_each) {
     tc_audit_system *system = &c->audit->systems[at];
     double count = (double)c->audit->system_count, begin = (double)at / count;
     double until = end_of_share(c, at), now = tc_audit_clock();
+    double end_of_search = now + fmin(MOST_SECONDS_OF_SEARCH, (until - now) / 4);
     tc_progress(c->monitor, "looking for the worst inputs", begin);
-    tc_worst_case *pair = tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at],
-                                  now + fmin(MOST_SECONDS_OF_SEARCH, (until - now) / 4), c->monitor);
+    tc_worst_case *pair =
+        tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at], end_of_search, c->monitor);
     if (pair == NULL) {
-        note(c, tc_arena_format(c->arena, "%s: no two adjacent inputs were found that differ in it", system->name));
+        note_no_pair(c, system, tc_audit_clock() > end_of_search);
         return TC_OK;
     }
     tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count};
@@ -98,18 +120,14 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
     system->pair = describe(c->arena, c->plan->model, pair);
     tc_judge_epsilon(c->arena, c->plan, counts, level_each, system);
     c->audit->refuted = c->audit->refuted || system->refuted;
-    note_samples(c, system);
+    if (system->samples[0] + system->samples[1] == 0)
+        note_no_pair(c, system, true);
+    else
+        note_samples(c, counts, level_each, system);
     return TC_OK;
 }
 
-static tc_status run_all(course *c) {
-    double level = 1 - c->options.confidence;
-    double tests = (double)c->audit->system_count * (double)tc_tests_of_epsilon(c->plan);
-    tc_status status = TC_OK;
-    for (size_t i = 0; status == TC_OK && i < c->audit->system_count && !tc_interrupted(c->monitor); i++)
-        status = sample_system(c, i, level / 2 / tests);
-    if (status == TC_OK)
-        tc_judge_whole(c->arena, c->view, &c->sampler->whole, level / 2, c->audit);
+static void note_limits(course *c) {
     if (c->plan->adjacency == TC_ADJACENCY_AGENT)
         note(c,
              "the unit `agent` spreads its price over all rounds; one round shows hardly any of it, so that only the "
@@ -120,9 +138,46 @@ static tc_status run_all(course *c) {
     if (c->analysis != NULL && c->analysis->constraints.verdict != TC_HOLDS)
         note(c, "the constraints are not proved to be convex and smooth; what is promised about privacy does not need "
                 "it, what is promised about the solution does");
+}
+
+/* An audit that was stopped before it could have found noise at half its size has said nothing. */
+static void conclude(course *c, double level) {
+    tc_audit *audit = c->audit;
+    size_t left_out = 0;
+    for (size_t i = 0; i < audit->system_count; i++)
+        left_out += audit->systems[i].left_out;
+    if (audit->interrupted)
+        audit->inconclusive_because = "it was interrupted";
+    else if (left_out > 0)
+        audit->inconclusive_because = tc_arena_format(
+            c->arena, "time ended before the first sample of %zu of %zu systems", left_out, audit->system_count);
+    else if (!tc_size_shows_half(c->view, &c->sampler->whole, level))
+        audit->inconclusive_because = "too few samples were taken to notice even noise at half its size";
+    if (audit->refuted)
+        audit->inconclusive_because = NULL;
+    audit->verdict = audit->refuted                        ? TC_REFUTED
+                     : audit->inconclusive_because != NULL ? TC_INCONCLUSIVE
+                                                           : TC_NOT_REFUTED;
+}
+
+static tc_status run_all(course *c) {
+    double level = 1 - c->options.confidence;
+    double tests = (double)c->audit->system_count * (double)tc_tests_of_epsilon(c->plan);
+    tc_status status = TC_OK;
+    for (size_t i = 0; status == TC_OK && i < c->audit->system_count; i++) {
+        if (tc_interrupted(c->monitor))
+            note_no_pair(c, &c->audit->systems[i], false);
+        else
+            status = sample_system(c, i, level / 2 / tests);
+    }
+    if (status != TC_OK)
+        return status;
     c->audit->interrupted = tc_interrupted(c->monitor);
+    tc_judge_whole(c->arena, c->view, &c->sampler->whole, level / 2, c->audit);
+    note_limits(c);
+    conclude(c, level / 2);
     c->audit->seconds = tc_audit_clock() - c->started;
-    return status;
+    return TC_OK;
 }
 
 static tc_status open_release(course *c, const tc_model *model, const tc_derivatives *derivatives, tc_release **release,

@@ -15,6 +15,12 @@ typedef struct tc_audit_options {
     uint64_t seed;
 } tc_audit_options;
 
+typedef enum tc_audit_verdict {
+    TC_NOT_REFUTED,
+    TC_REFUTED,
+    TC_INCONCLUSIVE, /* stopped too early to say anything */
+} tc_audit_verdict;
+
 typedef struct tc_audit_system {
     const char *name; /* a channel's, or "everything" */
     double claimed_epsilon, claimed_delta;
@@ -24,6 +30,7 @@ typedef struct tc_audit_system {
     const char *pair;   /* the two inputs, in words */
     const char *event;  /* what told them apart best; NULL for nothing */
     uint64_t samples[2];
+    bool left_out; /* time or an interrupt ended the audit before its first sample */
 } tc_audit_system;
 
 typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon */
@@ -39,6 +46,8 @@ typedef struct tc_audit {
     tc_audit_fault *faults;
     size_t fault_count;
     bool refuted;
+    tc_audit_verdict verdict;
+    const char *inconclusive_because; /* NULL for other verdicts */
     bool seeded;     /* noise from a seed: the audit is a simulation */
     bool is_private; /* the plan calls itself private, and its noise is from no seed */
     double confidence;

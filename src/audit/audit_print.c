@@ -15,8 +15,24 @@ static const char *why_not_private(const tc_audit *audit) {
                          : "the plan guarantees nothing; tacit plan says why";
 }
 
+static const char *const verdicts[] = {
+    [TC_NOT_REFUTED] = "not_refuted", [TC_REFUTED] = "refuted", [TC_INCONCLUSIVE] = "inconclusive"};
+
+static const char *headline(const tc_audit *audit) {
+    if (audit->verdict == TC_INCONCLUSIVE)
+        return tc_arena_format(audit->arena, "INCONCLUSIVE: %s. The audit says nothing about the plan.",
+                               audit->inconclusive_because);
+    if (audit->verdict == TC_NOT_REFUTED)
+        return "Not refuted: no sample contradicts the plan.";
+    return audit->interrupted ? "REFUTED before it was interrupted: the release does not keep what the plan claims."
+                              : "REFUTED: the release does not keep what the plan claims.";
+}
+
 void tc_audit_json(const tc_audit *audit, tc_json *json) {
+    tc_json_string(json, "verdict", verdicts[audit->verdict]);
     tc_json_bool(json, "refuted", audit->refuted);
+    tc_json_string(json, "inconclusive_because", audit->inconclusive_because);
+    tc_json_bool(json, "interrupted", audit->interrupted);
     tc_json_bool(json, "private", audit->is_private);
     tc_json_string(json, "not_private_because", why_not_private(audit));
     tc_json_number(json, "confidence", audit->confidence);
@@ -64,9 +80,8 @@ static void paragraph(const tc_audit *audit, tc_buffer *out, const char *what, c
 }
 
 void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
-    tc_buffer_printf(out, "%s\n\n",
-                     audit->refuted ? "REFUTED: the release does not keep what the plan claims."
-                                    : "Not refuted: no sample contradicts the plan.");
+    tc_options_wrap(out, headline(audit), 0);
+    tc_buffer_puts(out, "\n");
     if (!audit->is_private) {
         tc_options_wrap(out, tc_arena_format(audit->arena, "NOT PRIVATE: %s.", why_not_private(audit)), 0);
         tc_buffer_puts(out, "\n");

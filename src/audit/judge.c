@@ -13,8 +13,8 @@ size_t tc_tests_of_epsilon(const tc_plan *plan) {
 
 /* epsilon >= log((p - delta) / q) for every event with probabilities p and q in the two worlds; each bound may fail
  * with half the level. */
-static double bound_epsilon(uint64_t hits, uint64_t trials, uint64_t other_hits, uint64_t other_trials, double delta,
-                            double level) {
+double tc_bound_epsilon(uint64_t hits, uint64_t trials, uint64_t other_hits, uint64_t other_trials, double delta,
+                        double level) {
     double p = tc_binomial_lower(hits, trials, level / 2), q = tc_binomial_upper(other_hits, other_trials, level / 2);
     return p - delta > q ? log((p - delta) / q) : 0;
 }
@@ -50,7 +50,7 @@ static double choose_threshold(tc_arena *arena, const tc_pair_counts *counts, si
     for (size_t i = 0; i < CHOICES && half[d] > 0; i++) {
         double t = sorted[half[d] * i / CHOICES];
         double bound =
-            bound_epsilon(count_above(counts->statistic[d], 0, half[d], t, sign), half[d],
+            tc_bound_epsilon(count_above(counts->statistic[d], 0, half[d], t, sign), half[d],
                           count_above(counts->statistic[1 - d], 0, half[1 - d], t, sign), half[1 - d], delta, level);
         if (bound > best) {
             best = bound;
@@ -66,7 +66,7 @@ static void judge_ratio(tc_arena *arena, const tc_pair_counts *counts, size_t d,
     double sign = d == 0 ? 1 : -1;
     double t = choose_threshold(arena, counts, d, system->claimed_delta, level);
     size_t half[2] = {counts->samples[0] / 2, counts->samples[1] / 2};
-    double bound = bound_epsilon(count_above(counts->statistic[d], half[d], counts->samples[d], t, sign),
+    double bound = tc_bound_epsilon(count_above(counts->statistic[d], half[d], counts->samples[d], t, sign),
                                  counts->samples[d] - half[d],
                                  count_above(counts->statistic[1 - d], half[1 - d], counts->samples[1 - d], t, sign),
                                  counts->samples[1 - d] - half[1 - d], system->claimed_delta, level);
@@ -80,7 +80,7 @@ void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts
     for (size_t d = 0; d < 2; d++) {
         for (size_t m = 0; plan->mechanism == TC_MECHANISM_LAPLACE && m < TC_CORNERS; m++)
             raise_bound(system,
-                        bound_epsilon(counts->corner[d][d][m], counts->samples[d], counts->corner[d][1 - d][m],
+                        tc_bound_epsilon(counts->corner[d][d][m], counts->samples[d], counts->corner[d][1 - d][m],
                                       counts->samples[1 - d], system->claimed_delta, level_each),
                         tc_arena_format(arena, "the %zu most changed number%s beyond what the %s input gives", m + 1,
                                         m == 0 ? "" : "s", d == 0 ? "first" : "second"));

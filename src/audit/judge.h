@@ -12,6 +12,10 @@ size_t tc_tests_of_epsilon(const tc_plan *plan);
 void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts *counts, double level_each,
                       tc_audit_system *system);
 
+/* A lower bound on epsilon from the counts of one event in the two worlds. */
+double tc_bound_epsilon(uint64_t hits, uint64_t trials, uint64_t other_hits, uint64_t other_trials, double delta,
+                        double level);
+
 /* Lattice, support, reuse and size of the noise, at `level` together; adds to audit->faults. */
 void tc_judge_whole(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
                     tc_audit *audit);

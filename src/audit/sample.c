@@ -175,6 +175,8 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pa
     size_t changed_count;
     changed *list = list_changed(arena, s->view, pair, first, end, &changed_count);
     set_states(arena, s, pair);
+    for (size_t m = 0; m < TC_CORNERS && m < changed_count; m++)
+        made->corner_loss[m] = (m == 0 ? 0 : made->corner_loss[m - 1]) + fabs(list[m].distance);
     *counts = made;
     for (uint64_t i = 0; i < 2 * limits->samples; i++) {
         if (i % 64 == 0) {

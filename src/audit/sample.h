@@ -10,6 +10,7 @@ enum { TC_CORNERS = 4, TC_LAW_ENTRIES = 16, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANN
 typedef struct tc_pair_counts {
     uint64_t samples[2];
     uint64_t corner[2][2][TC_CORNERS]; /* [direction][world][m]: the m + 1 most changed entries beyond F(x[d]) */
+    double corner_loss[TC_CORNERS];    /* [m]: what the m + 1 most changed entries cost together; 0 if they are fewer */
     double *statistic[2];              /* by world: the log-likelihood ratio of each sample, in the order drawn */
 } tc_pair_counts;
 

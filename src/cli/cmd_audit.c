@@ -42,7 +42,11 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
     tc_derivatives *derivatives = tc_derive(cli->arena, model);
     tc_analysis_options facts = {.skip_private = true};
     tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &facts, &cli->monitor);
+    if (analysis->interrupted)
+        return TC_INTERRUPTED;
     tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes->plan, &cli->monitor);
+    if (tc_interrupted(&cli->monitor))
+        return TC_INTERRUPTED;
     if (plan->problem != NULL) {
         tc_buffer_printf(&cli->messages, "tacit audit: %s\n", plan->problem);
         *answer = false;
@@ -68,7 +72,9 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
     } else {
         tc_audit_text(audit, &cli->output);
     }
-    *answer = !audit->refuted;
+    if (audit->verdict == TC_INCONCLUSIVE)
+        tc_buffer_printf(&cli->messages, "tacit audit: inconclusive: %s\n", audit->inconclusive_because);
+    *answer = audit->verdict == TC_NOT_REFUTED;
     return audit->interrupted ? TC_INTERRUPTED : TC_OK;
 }
 
@@ -100,7 +106,8 @@ const tc_command tc_command_audit = {
              "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used.\n\n"
              "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
              "pass. The proofs are what the guarantee rests on.\n\n"
-             "The exit code is 0 when nothing was refuted and 1 when something was.",
+             "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to say "
+             "anything; 3 after an interrupt.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

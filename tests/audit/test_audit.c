@@ -121,7 +121,52 @@ static void time_ends_an_audit(void **state) {
     assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit, &why), TC_OK);
     assert_false(audit->refuted);
     assert_true(audit->seconds < 10 && audit->note_count > 0);
+    assert_int_equal(audit->verdict, TC_NOT_REFUTED);
     problem_free(&p);
+}
+
+static bool stop_at_once(void *context) {
+    (void)context;
+    return true;
+}
+
+static void an_interrupted_audit_says_nothing(void **state) {
+    (void)state;
+    problem p = problem_of(AUDITED);
+    tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
+    tc_audit *audit = NULL;
+    const char *why = NULL;
+    tc_audit_options options = {.samples = 1000, .seeded = true, .seed = 1};
+    tc_monitor monitor = {.interrupted = stop_at_once};
+    assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, &monitor, &audit, &why), TC_OK);
+    assert_true(audit->interrupted && !audit->refuted);
+    assert_int_equal(audit->verdict, TC_INCONCLUSIVE);
+    for (size_t i = 0; i < audit->system_count; i++)
+        assert_true(audit->systems[i].left_out);
+    for (size_t i = 0; i < audit->note_count; i++)
+        assert_null(strstr(audit->notes[i], "no two adjacent"));
+    problem_free(&p);
+}
+
+/* Halved Gaussian and Laplace noise is refuted by three times as many samples as are said to be the least. */
+static void the_number_of_samples_that_is_asked_for_is_about_right(void **state) {
+    (void)state;
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 2; i++) {
+        problem p = problem_of(AUDITED);
+        tc_audit *few = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_STATES, 1, 100, 1, false});
+        const char *at = NULL;
+        for (size_t k = 0; k < few->note_count && at == NULL; k++)
+            at = strstr(few->notes[k], "at least ");
+        assert_non_null(at);
+        uint64_t needed = strtoull(at + strlen("at least "), NULL, 10);
+        assert_in_range(needed, 200, 20000);
+        tc_audit *halved = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_STATES, 2, 3 * needed, 1, false});
+        assert_true(halved->systems[0].refuted);
+        tc_audit *fewer = audit_of(&p, &(audited){mechanisms[i], TC_PLACEMENT_STATES, 2, needed / 3, 1, false});
+        assert_false(fewer->systems[0].refuted);
+        problem_free(&p);
+    }
 }
 
 int main(void) {
@@ -134,6 +179,8 @@ int main(void) {
         cmocka_unit_test(false_alarms_are_as_rare_as_stated),
         cmocka_unit_test(a_plan_without_noise_is_not_audited),
         cmocka_unit_test(time_ends_an_audit),
+        cmocka_unit_test(an_interrupted_audit_says_nothing),
+        cmocka_unit_test(the_number_of_samples_that_is_asked_for_is_about_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

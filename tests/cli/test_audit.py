@@ -3,8 +3,10 @@ be refuted with a probability below 1e-6."""
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 TACIT = os.environ.get("TACIT", "build/dev/tacit")
@@ -130,6 +132,61 @@ class Audit(unittest.TestCase):
             _, out, _ = audit(file, "--samples", "500", *options)
             self.assertIn("inputs: " + long, " ".join(out.split()))
             self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+
+    def test_an_audit_without_samples_is_inconclusive(self):
+        file = self.written("""agents home[i in 1..300000] { state p[4] in [0, 7.4]; private minimize sumsq(p) }
+constraint feeder[t in 1..4]: sum(home: p[t]) <= 900000
+privacy { mechanism gaussian; epsilon 1; delta 1e-6; adjacency agent }
+schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
+""")
+        done = subprocess.run([TACIT, "audit", str(file), "--seconds", "0.1", "--json"], capture_output=True, text=True)
+        answer = json.loads(done.stdout)
+        self.assertEqual((done.returncode, answer["verdict"], answer["refuted"]), (1, "inconclusive", False))
+        self.assertIn("inconclusive", done.stderr)
+        self.assertFalse(any("no two adjacent" in note for note in answer["notes"]))
+        self.assertFalse(answer["interrupted"])
+
+    def test_ten_samples_are_inconclusive(self):
+        code, answer = audit_json(EXAMPLES / "paper.tacit", "--samples", "10")
+        self.assertEqual((code, answer["verdict"]), (1, "inconclusive"))
+        self.assertIn("too few samples", answer["inconclusive_because"])
+        code, out, err = audit(EXAMPLES / "paper.tacit", "--samples", "10")
+        self.assertEqual(code, 1)
+        self.assertTrue(out.startswith("INCONCLUSIVE"))
+        self.assertIn("inconclusive", err)
+
+    def test_the_note_on_too_few_samples_says_how_many_refute_half_the_noise(self):
+        _, few = self.declared("20", "--samples", "300")
+        note = next(note for note in few["notes"] if note.startswith("g: too few samples"))
+        needed = int(note.split("at least ")[1].split()[0])
+        self.assertIn(needed, range(500, 3000))
+        _, enough = self.declared("20", "--samples", str(2 * needed))
+        self.assertEqual(enough["verdict"], "not_refuted")
+        self.assertFalse(any(note.startswith("g: too few") for note in enough["notes"]))
+        _, halved = self.declared("10", "--samples", str(2 * needed))
+        self.assertTrue(system(halved, "g")["refuted"])
+
+    def interrupted(self, file, *options):
+        command = [TACIT, "audit", str(file), "--seed", "1", "--samples", "1000000000", *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        return process.returncode, out
+
+    def test_an_interrupted_audit_has_no_verdict(self):
+        code, out = self.interrupted(EXAMPLES / "paper.tacit", "--json")
+        answer = json.loads(out)
+        self.assertEqual((code, answer["interrupted"], answer["verdict"]), (3, True, "inconclusive"))
+        code, out = self.interrupted(EXAMPLES / "paper.tacit")
+        self.assertEqual(code, 3)
+        self.assertTrue(out.startswith("INCONCLUSIVE: it was interrupted"), out)
+
+    def test_an_interrupt_does_not_undo_a_refutation(self):
+        file = self.written(SQUARES % 10)
+        code, out = self.interrupted(file, "--json", "--calibration", "published", "--constants", "declared")
+        answer = json.loads(out)
+        self.assertEqual((code, answer["interrupted"], answer["verdict"]), (3, True, "refuted"))
 
     def test_a_seed_repeats_an_audit(self):
         first, second = (audit_json(EXAMPLES / "num.tacit", "--samples", "1000")[1] for _ in range(2))
