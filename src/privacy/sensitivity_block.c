@@ -290,6 +290,8 @@ static double coupled_extra(const making *m, const tc_moved *entry) {
                 total = tc_add_up(total, size);
                 continue;
             }
+            if (s->variation->input_family[link.other] != entry->family)
+                continue; /* the entry is of a member that this sum does not add up */
             for (size_t e = s->slope_start[other->index]; e < s->slope_end[other->index]; e++)
                 total = tc_add_up(total, tc_mul_up(size, m->view->share[entry->family][e]));
         }
