@@ -176,9 +176,15 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
                                   names, change, range > 0 ? 100 * change / range : 100, range);
     }
     if (!agent && !isnan(plan->rounds)) {
+        /* what counts is the difference of messages, which are whole numbers of steps */
+        double step = ldexp(1, plan->state_exponent);
         double each = plan->adjacency_bound / (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
-        texts[count++] =
-            tc_arena_format(arena, "or a change of one state by %.3g in every one of %.0f rounds", each, plan->rounds);
+        double sent = step * floor(each / step);
+        if (sent > 0)
+            texts[count++] = tc_arena_format(arena,
+                                             "or messages of one state that differ by %.3g in every one of %.0f rounds "
+                                             "(messages are rounded to multiples of %.3g, and it is they that count)",
+                                             sent, plan->rounds, step);
     }
     return count;
 }
