@@ -196,32 +196,56 @@ static tc_status open_release(course *c, const tc_model *model, const tc_derivat
     return tc_release_new(c->arena, longer, model, derivatives, random, NULL, release, why);
 }
 
+/* A declared constant of 0 leaves numbers without noise; the account says so by an infinite price. */
+static bool lacks_noise(const tc_plan *plan) {
+    for (size_t i = 0; i < plan->observer_count; i++)
+        if (plan->observers[i].kind == TC_OBSERVER_EAVESDROPPER)
+            return plan->constants == TC_DECLARED && !isfinite(plan->observers[i].epsilon);
+    return false;
+}
+
+/* Decided without a sample. */
+static tc_status decide(course *c, const char *why) {
+    tc_audit *audit = c->audit;
+    audit->refuted = c->plan->mechanism != TC_MECHANISM_NONE && lacks_noise(c->plan);
+    audit->verdict = audit->refuted ? TC_REFUTED : TC_INCONCLUSIVE;
+    if (audit->refuted) {
+        audit->faults = TC_NEW(c->arena, tc_audit_fault, 1);
+        audit->faults[audit->fault_count++] = (tc_audit_fault){"support", why};
+    } else {
+        audit->inconclusive_because = why;
+    }
+    note_limits(c);
+    audit->seconds = tc_audit_clock() - c->started;
+    return TC_OK;
+}
+
 tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                        const tc_analysis *analysis, const tc_audit_options *options, const tc_monitor *monitor,
-                       tc_audit **audit, const char **why) {
+                       tc_audit **audit) {
     course c = {.arena = arena, .plan = plan, .analysis = analysis, .monitor = monitor, .options = *options};
     c.started = tc_audit_clock();
     c.options.samples = options->samples == 0 ? 20000 : options->samples;
     c.options.confidence = options->confidence > 0 ? options->confidence : 0.999999;
-    *audit = NULL;
-    *why = plan->mechanism == TC_MECHANISM_NONE ? "a plan without noise promises nothing" : NULL;
-    tc_release *release = NULL;
-    tc_status status = *why != NULL ? TC_BAD_USAGE : open_release(&c, model, derivatives, &release, why);
-    if (status != TC_OK)
-        return status;
     c.audit = TC_NEW(arena, tc_audit, 1);
     *c.audit = (tc_audit){.arena = arena, .plan = plan, .confidence = c.options.confidence};
     c.audit->seeded = options->seeded;
     c.audit->is_private = plan->is_private && !options->seeded;
     c.audit->notes = TC_NEW(arena, const char *, MOST_NOTES);
+    *audit = c.audit;
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        return decide(&c, "the plan adds no noise: nothing is promised, and there is nothing to audit");
+    tc_release *release = NULL;
+    const char *why = NULL;
+    tc_status status = open_release(&c, model, derivatives, &release, &why);
+    if (status != TC_OK)
+        return status == TC_BAD_USAGE && why != NULL ? decide(&c, why) : status;
     c.view = tc_audit_view_new(arena, c.plan, release);
     c.sampler = tc_sampler_new(arena, c.view, 2 * c.options.samples);
     list_systems(&c);
-    if (c.sampler == NULL || c.view->count == 0 || c.audit->system_count == 0) {
-        *why = c.sampler == NULL ? "the lattice of the states does not fit the box"
-                                 : "the plan releases nothing with noise";
-        return TC_BAD_USAGE;
-    }
-    *audit = c.audit;
+    if (c.sampler == NULL)
+        return decide(&c, "the lattice of the states does not fit the box");
+    if (c.view->count == 0 || c.audit->system_count == 0)
+        return decide(&c, "the plan releases nothing with noise");
     return run_all(&c);
 }

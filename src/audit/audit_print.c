@@ -81,12 +81,10 @@ static void paragraph(const tc_audit *audit, tc_buffer *out, const char *what, c
 
 void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
     tc_options_wrap(out, headline(audit), 0);
-    tc_buffer_puts(out, "\n");
-    if (!audit->is_private) {
-        tc_options_wrap(out, tc_arena_format(audit->arena, "NOT PRIVATE: %s.", why_not_private(audit)), 0);
-        tc_buffer_puts(out, "\n");
-    }
-    tc_buffer_printf(out, "%-16s %9s %11s %10s\n", "system", "claimed", "at least", "samples");
+    if (!audit->is_private)
+        paragraph(audit, out, "NOT PRIVATE", tc_arena_format(audit->arena, "%s.", why_not_private(audit)));
+    if (audit->system_count > 0)
+        tc_buffer_printf(out, "\n%-16s %9s %11s %10s\n", "system", "claimed", "at least", "samples");
     for (size_t i = 0; i < audit->system_count; i++) {
         const tc_audit_system *s = &audit->systems[i];
         tc_buffer_printf(out, "%-16s %9.4f %11.4f %10llu%s\n", s->name, s->claimed_epsilon, s->lower_bound,
@@ -102,8 +100,10 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
         paragraph(audit, out, audit->faults[i].kind, audit->faults[i].text);
     for (size_t i = 0; i < audit->note_count; i++)
         paragraph(audit, out, "note", audit->notes[i]);
-    tc_buffer_printf(out,
-                     "\nAll bounds hold together, and an honest release is not refuted, with\nprobability %.10g.\n\n",
-                     audit->confidence);
+    if (audit->system_count > 0)
+        tc_buffer_printf(
+            out, "\nAll bounds hold together, and an honest release is not refuted, with\nprobability %.10g.\n",
+            audit->confidence);
+    tc_buffer_puts(out, "\n");
     tc_options_wrap(out, limits_of_an_audit, 0);
 }

@@ -36,6 +36,16 @@ static const tc_example examples[] = {
      "The paper's scheme with the constants that the file declares."},
 };
 
+static void print_problem(tc_cli *cli, const char *problem) {
+    tc_json json = tc_json_new(&cli->output);
+    tc_json_open_object(&json, NULL);
+    tc_json_string(&json, "verdict", "inconclusive");
+    tc_json_bool(&json, "refuted", false);
+    tc_json_bool(&json, "private", false);
+    tc_json_string(&json, "problem", problem);
+    tc_json_close_object(&json);
+}
+
 static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_privacy_wishes *wishes, tc_model *model,
                            bool *answer) {
     tc_progress(&cli->monitor, "differentiating", 0);
@@ -49,6 +59,8 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
         return TC_INTERRUPTED;
     if (plan->problem != NULL) {
         tc_buffer_printf(&cli->messages, "tacit audit: %s\n", plan->problem);
+        if (!plan->refusal_is_usage && arguments->values[JSON].flag)
+            print_problem(cli, plan->problem);
         *answer = false;
         return plan->refusal_is_usage ? TC_BAD_USAGE : TC_OK;
     }
@@ -58,10 +70,7 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
                             .seeded = wishes->seeded,
                             .seed = wishes->seed};
     tc_audit *audit = NULL;
-    const char *why = NULL;
-    tc_status status = tc_audit_run(cli->arena, plan, model, derivatives, analysis, &how, &cli->monitor, &audit, &why);
-    if (why != NULL)
-        tc_buffer_printf(&cli->messages, "tacit audit: %s\n", why);
+    tc_status status = tc_audit_run(cli->arena, plan, model, derivatives, analysis, &how, &cli->monitor, &audit);
     if (status != TC_OK)
         return status;
     if (arguments->values[JSON].flag) {
@@ -83,6 +92,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_status status = tc_privacy_options_read(cli, "audit", arguments, &wishes);
     if (status != TC_OK)
         return status;
+    if (arguments->values[TC_PRIVACY_COALITION].given) {
+        tc_buffer_puts(&cli->messages, "tacit audit: --coalition is for tacit plan; an audit samples everything that "
+                                       "leaves the cloud, which is more than any agents see together\n");
+        return TC_BAD_USAGE;
+    }
     tc_model *model = NULL;
     status = tc_cli_load(cli, arguments->operands[0], &model);
     if (status != TC_OK)
@@ -103,7 +117,8 @@ const tc_command tc_command_audit = {
              "releases each of them many times by the code that a real run uses, and looks for events that are "
              "likelier under one of them than the plan allows. From the counts follows a lower bound on epsilon "
              "that holds with the stated confidence. It also looks for numbers off the plan's lattice, numbers "
-             "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used.\n\n"
+             "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used. There "
+             "is no --coalition here: what is sampled is all that leaves the cloud.\n\n"
              "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
              "pass. The proofs are what the guarantee rests on.\n\n"
              "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to say "

@@ -90,11 +90,11 @@ class Audit(unittest.TestCase):
         self.assertIn("0.999999", out)
 
     def test_wrong_use(self):
-        code, out, err = audit(EXAMPLES / "paper.tacit", "--mechanism", "none")
-        self.assertEqual((code, out), (2, ""))
-        self.assertIn("promises nothing", err)
         self.assertEqual(audit(EXAMPLES / "paper.tacit", "--samples", "3")[0], 2)
         self.assertEqual(audit("nowhere.tacit")[0], 2)
+        code, out, err = audit(EXAMPLES / "paper.tacit", "--coalition", "a1,a2")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("--coalition is for tacit plan", err)
 
     def written(self, text):
         directory = tempfile.TemporaryDirectory()
@@ -187,6 +187,27 @@ schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
         code, out = self.interrupted(file, "--json", "--calibration", "published", "--constants", "declared")
         answer = json.loads(out)
         self.assertEqual((code, answer["interrupted"], answer["verdict"]), (3, True, "refuted"))
+
+    def test_a_plan_without_noise_promises_nothing(self):
+        code, out, err = audit(EXAMPLES / "paper.tacit", "--mechanism", "none")
+        self.assertEqual(code, 1)
+        self.assertIn("nothing is promised", err)
+        self.assertTrue(out.startswith("INCONCLUSIVE"))
+        code, answer = audit_json(EXAMPLES / "paper.tacit", "--mechanism", "none")
+        self.assertEqual((code, answer["verdict"], answer["private"]), (1, "inconclusive", False))
+        self.assertIn("nothing is promised", answer["inconclusive_because"])
+
+    def test_a_declared_constant_of_zero_is_refuted_by_name(self):
+        file = self.written((SQUARES % 20).replace("jacobian a { l1 2; l2 2 }", "jacobian a { l1 0; l2 0 }"))
+        published = ("--calibration", "published", "--constants", "declared")
+        code, answer = audit_json(file, *published)
+        self.assertEqual((code, answer["verdict"]), (1, "refuted"))
+        self.assertEqual([fault["kind"] for fault in answer["faults"]], ["support"])
+        self.assertIn("slope of c for a", answer["faults"][0]["text"])
+        code, out, _ = audit(file, *published)
+        self.assertEqual(code, 1)
+        self.assertTrue(out.startswith("REFUTED"))
+        self.assertIn("slope of c for a would be released without noise", " ".join(out.split()))
 
     def test_a_seed_repeats_an_audit(self):
         first, second = (audit_json(EXAMPLES / "num.tacit", "--samples", "1000")[1] for _ in range(2))
