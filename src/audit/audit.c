@@ -73,12 +73,14 @@ static void note_samples(course *c, const tc_pair_counts *counts, double level_e
     uint64_t samples = system->samples[0] + system->samples[1];
     uint64_t each = system->samples[0] < system->samples[1] ? system->samples[0] : system->samples[1];
     if (samples < 2 * c->options.samples)
-        note(c, tc_arena_format(c->arena, "%s: %s after %llu samples", system->name,
-                                tc_interrupted(c->monitor) ? "interrupted" : "time ended",
-                                (unsigned long long)samples));
-    if (c->plan->adjacency == TC_ADJACENCY_AGENT || tc_price_shows_half(c->plan, counts, level_each, system, each))
+        note(c,
+             tc_arena_format(c->arena, "%s: %s after %llu samples", system->name,
+                             tc_interrupted(c->monitor) ? "interrupted" : "time ended", (unsigned long long)samples));
+    if (tc_price_shows_half(c->plan, counts, level_each, system, each))
         return;
     uint64_t needed = tc_samples_for_half(c->plan, counts, level_each, system);
+    if (needed == 0 && c->plan->adjacency == TC_ADJACENCY_AGENT)
+        return; /* note_limits says so */
     if (needed == 0)
         note(c, tc_arena_format(c->arena,
                                 "%s: no number of samples of these inputs would refute even half the noise by its "

@@ -48,8 +48,8 @@ typedef struct tc_audit {
     bool refuted;
     tc_audit_verdict verdict;
     const char *inconclusive_because; /* NULL for other verdicts */
-    bool seeded;     /* noise from a seed: the audit is a simulation */
-    bool is_private; /* the plan calls itself private, and its noise is from no seed */
+    bool seeded;                      /* noise from a seed: the audit is a simulation */
+    bool is_private;                  /* the plan calls itself private, and its noise is from no seed */
     double confidence;
     double seconds;
     const char **notes; /* what was left out, what cannot be seen */
@@ -57,8 +57,8 @@ typedef struct tc_audit {
     bool interrupted;
 } tc_audit;
 
-/* A plan that promises nothing, or that releases nothing, is inconclusive; one that would let a number out without noise
- * is refuted: neither has systems. analysis may be NULL: then witnesses are missing. Raises on its arena. */
+/* A plan that promises nothing, or that releases nothing, is inconclusive; one that would let a number out without
+ * noise is refuted: neither has systems. analysis may be NULL: then witnesses are missing. Raises on its arena. */
 tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                        const tc_analysis *analysis, const tc_audit_options *options, const tc_monitor *monitor,
                        tc_audit **audit) TC_MUST_USE;

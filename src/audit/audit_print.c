@@ -101,9 +101,9 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
     for (size_t i = 0; i < audit->note_count; i++)
         paragraph(audit, out, "note", audit->notes[i]);
     if (audit->system_count > 0)
-        tc_buffer_printf(
-            out, "\nAll bounds hold together, and an honest release is not refuted, with\nprobability %.10g.\n",
-            audit->confidence);
+        tc_buffer_printf(out,
+                         "\nAll bounds hold together, and an honest release is not refuted, with\nprobability %.10g.\n",
+                         audit->confidence);
     tc_buffer_puts(out, "\n");
     tc_options_wrap(out, limits_of_an_audit, 0);
 }

@@ -51,7 +51,7 @@ static double choose_threshold(tc_arena *arena, const tc_pair_counts *counts, si
         double t = sorted[half[d] * i / CHOICES];
         double bound =
             tc_bound_epsilon(count_above(counts->statistic[d], 0, half[d], t, sign), half[d],
-                          count_above(counts->statistic[1 - d], 0, half[1 - d], t, sign), half[1 - d], delta, level);
+                             count_above(counts->statistic[1 - d], 0, half[1 - d], t, sign), half[1 - d], delta, level);
         if (bound > best) {
             best = bound;
             threshold = t;
@@ -67,9 +67,9 @@ static void judge_ratio(tc_arena *arena, const tc_pair_counts *counts, size_t d,
     double t = choose_threshold(arena, counts, d, system->claimed_delta, level);
     size_t half[2] = {counts->samples[0] / 2, counts->samples[1] / 2};
     double bound = tc_bound_epsilon(count_above(counts->statistic[d], half[d], counts->samples[d], t, sign),
-                                 counts->samples[d] - half[d],
-                                 count_above(counts->statistic[1 - d], half[1 - d], counts->samples[1 - d], t, sign),
-                                 counts->samples[1 - d] - half[1 - d], system->claimed_delta, level);
+                                    counts->samples[d] - half[d],
+                                    count_above(counts->statistic[1 - d], half[1 - d], counts->samples[1 - d], t, sign),
+                                    counts->samples[1 - d] - half[1 - d], system->claimed_delta, level);
     raise_bound(system, bound,
                 tc_arena_format(arena, "a likelihood ratio of at least e^%.4g for the %s input", t,
                                 d == 0 ? "first" : "second"));
@@ -81,7 +81,7 @@ void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts
         for (size_t m = 0; plan->mechanism == TC_MECHANISM_LAPLACE && m < TC_CORNERS; m++)
             raise_bound(system,
                         tc_bound_epsilon(counts->corner[d][d][m], counts->samples[d], counts->corner[d][1 - d][m],
-                                      counts->samples[1 - d], system->claimed_delta, level_each),
+                                         counts->samples[1 - d], system->claimed_delta, level_each),
                         tc_arena_format(arena, "the %zu most changed number%s beyond what the %s input gives", m + 1,
                                         m == 0 ? "" : "s", d == 0 ? "first" : "second"));
         judge_ratio(arena, counts, d, level_each, system);

@@ -104,8 +104,8 @@ static int compare_changed(const void *x, const void *y) {
 }
 
 /* The entries that differ, the most changed first. */
-static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const tc_worst_case *pair, size_t first, size_t end,
-                             size_t *count) {
+static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const tc_worst_case *pair, size_t first,
+                             size_t end, size_t *count) {
     changed *list = TC_NEW(arena, changed, end - first);
     *count = 0;
     for (size_t e = first; e < end; e++) {
@@ -118,8 +118,8 @@ static changed *list_changed(tc_arena *arena, const tc_audit_view *view, const t
     return list;
 }
 
-static void count_corners(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count, size_t world,
-                          tc_pair_counts *counts) {
+static void count_corners(const tc_sampler *s, const tc_worst_case *pair, const changed *list, size_t count,
+                          size_t world, tc_pair_counts *counts) {
     for (size_t d = 0; d < 2; d++)
         for (size_t m = 0; m < TC_CORNERS && m < count; m++) {
             double away = d == 0 ? list[m].distance : -list[m].distance;

@@ -276,8 +276,8 @@ static void try_directions(search *s, const double *base) {
     }
 }
 
-tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first, size_t end,
-                       double until, const tc_monitor *monitor) {
+tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first,
+                             size_t end, double until, const tc_monitor *monitor) {
     const tc_plan *plan = view->plan;
     size_t n = view->model->state_count;
     search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor, .until = until};

@@ -19,7 +19,7 @@ typedef struct tc_worst_case {
 /* The worst pair found for entries first .. end - 1 of the view, adjacent in the plan's unit (for the unit `agent`, in
  * one round). Looks until about that time (tc_audit_clock), and takes what it has. NULL where the lattice allows no
  * pair or an interrupt came. */
-tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first, size_t end,
-                       double until, const tc_monitor *monitor);
+tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first,
+                             size_t end, double until, const tc_monitor *monitor);
 
 #endif

@@ -84,8 +84,7 @@ static void false_alarms_are_as_rare_as_stated(void **state) {
         tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
         tc_audit_options options = {.samples = 300, .confidence = 0.8, .seeded = true, .seed = seed};
         tc_audit *audit = NULL;
-            assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit),
-                         TC_OK);
+        assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit), TC_OK);
         alarms += audit->refuted;
         problem_free(&p);
     }
@@ -102,9 +101,8 @@ static void a_plan_without_noise_is_not_audited(void **state) {
                .rounds = 10};
     tc_plan *plan = plan_by_hand(&p, &by);
     tc_audit *audit = NULL;
-    assert_int_equal(
-        tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &(tc_audit_options){0}, NULL, &audit),
-        TC_OK);
+    assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &(tc_audit_options){0}, NULL, &audit),
+                     TC_OK);
     assert_int_equal(audit->verdict, TC_INCONCLUSIVE);
     assert_true(!audit->refuted && audit->system_count == 0);
     assert_non_null(strstr(audit->inconclusive_because, "nothing is promised"));
