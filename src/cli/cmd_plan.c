@@ -32,11 +32,8 @@ static void print_json(tc_cli *cli, const tc_plan *plan, const tc_card *card, co
                        const tc_ledger_entry *next) {
     tc_json json = tc_json_new(&cli->output);
     tc_json_open_object(&json, NULL);
-    if (plan->problem != NULL) {
-        tc_json_bool(&json, "private", false);
-        tc_json_string(&json, "problem", plan->problem);
-    } else {
-        tc_plan_json(plan, &json);
+    tc_plan_json(plan, &json);
+    if (card != NULL) {
         tc_card_json(card, "card", &json);
         if (ledger != NULL)
             tc_ledger_json(cli->arena, ledger, next, "ledger", &json);

@@ -30,7 +30,7 @@ static void price(const tc_planner *p, double amount, double *epsilon, double *d
     const tc_plan *plan = p->plan;
     *mu = *delta_at_asked = NAN;
     if (plan->mechanism == TC_MECHANISM_NONE) {
-        *epsilon = INFINITY;
+        *epsilon = amount;
         *delta = 0;
         return;
     }
@@ -44,12 +44,15 @@ static void price(const tc_planner *p, double amount, double *epsilon, double *d
     }
 }
 
+/* Without a viewer there is nobody to learn about. */
 static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const char *about, const tc_viewer *viewer) {
     tc_plan *plan = p->plan;
     tc_observer *made = &plan->observers[plan->observer_count++];
     *made = (tc_observer){.kind = kind, .who = who, .about = about};
-    double amount =
-        plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY : tc_mul_up(p->multiplier, tc_plan_price(p, viewer));
+    double amount = viewer == NULL                         ? 0
+                    : plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY
+                                                           : tc_mul_up(p->multiplier, tc_plan_price(p, viewer));
+    amount = amount == 0 ? 0 : amount;                      /* not -0 */
     for (size_t i = 0; i + 1 < plan->observer_count; i++) { /* the same view, the same price */
         if (plan->observers[i].mu == amount) {
             *made = plan->observers[i];
@@ -151,13 +154,18 @@ static void observe_coalition(tc_planner *p, const char *text, const char *about
             tc_refuse(p, true, "no agent is called '%.200s' (coalition '%.200s')", name, text);
             return;
         }
-        count++;
-        tc_buffer_printf(&who, "%s%s", count > 1 ? " + " : "", name);
+        bool again = false;
+        for (size_t i = 0; i < count; i++)
+            again = again || agents[i] == agents[count];
+        if (!again)
+            tc_buffer_printf(&who, "%s%s", count++ > 0 ? " + " : "", name);
         at = comma != NULL ? comma + 1 : NULL;
     }
     qsort(agents, count, sizeof *agents, compare_agents);
     tc_viewer viewer = {.agents = agents, .agent_count = count, .any_of = UINT32_MAX};
-    observe(p, TC_OBSERVER_COALITION, tc_buffer_text(&who), about, &viewer);
+    bool alone = count == p->model->agent_count;
+    observe(p, TC_OBSERVER_COALITION, tc_buffer_text(&who), alone ? "nobody is outside" : about,
+            alone ? NULL : &viewer);
 }
 
 void tc_account_observers(tc_planner *p) {
@@ -169,7 +177,7 @@ void tc_account_observers(tc_planner *p) {
     for (uint32_t f = 0; f < p->model->family_count; f++)
         observe_family(p, f, others);
     for (size_t i = 0; i < p->options->coalition_count && plan->problem == NULL; i++)
-        observe_coalition(p, p->options->coalitions[i], together ? "all agents outside together" : "any agent outside");
+        observe_coalition(p, p->options->coalitions[i], together ? "all outside together" : "any agent outside");
     if (plan->problem != NULL)
         return;
     const char *anyone = together ? "all agents together" : "any agent";

@@ -89,15 +89,15 @@ void tc_account_prices(tc_planner *p) {
     if (plan->mechanism == TC_MECHANISM_NONE || plan->channel_count == 0)
         return;
     double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap), width = widest(p->model);
-    double step = ldexp(1, plan->state_exponent), unit = fmin(1, width);
+    double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p);
     if (unit >= step)
         add_price(p, tc_arena_format(p->arena, "one state of one agent in one round, by %s", number(p, unit)), unit,
-                  tc_mul_up(hold, one_state(p, unit)));
+                  tc_mul_up(hold, fmin(one_state(p, unit), agent)));
     if (width > unit)
         add_price(p,
                   tc_arena_format(p->arena, "one state of one agent in one round, by all its box allows (%s)",
                                   number(p, width)),
-                  width, tc_mul_up(hold, one_state(p, width)));
+                  width, tc_mul_up(hold, fmin(one_state(p, width), agent)));
     if (plan->adjacency != TC_ADJACENCY_AGENT) {
         tc_viewer all = tc_eavesdropper();
         double amount = tc_mul_up(p->multiplier, tc_plan_price(p, &all)), more = 10;
@@ -106,7 +106,7 @@ void tc_account_prices(tc_planner *p) {
                                   number(p, more * plan->adjacency_bound)),
                   tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount));
     }
-    double agent = whole_agent(p), reach = furthest(p), part = floor(plan->rounds / 10);
+    double reach = furthest(p), part = floor(plan->rounds / 10);
     const double spans[] = {1, part, plan->rounds};
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
         double rounds = spans[i];

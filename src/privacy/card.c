@@ -196,6 +196,8 @@ tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded) {
     say(arena, card, "constants_text", "Constants",
         plan->constants == TC_DECLARED ? "those that the file declares, compared with certified ones"
                                        : "certified: upper bounds proved over the public box");
+    if (plan->doubt_count > 0)
+        (void)item(arena, card, "assumptions_not_proved", "Convergence", true, plan->doubts, plan->doubt_count);
     say_hold(arena, card);
     say_assumptions(arena, card);
     say_warnings(arena, card);
@@ -233,6 +235,7 @@ void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
     tc_json_string(json, "calibration", calibration_names[plan->calibration]);
     tc_json_string(json, "placement", placement_names[plan->placement]);
     tc_json_string(json, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
+    tc_json_bool(json, "assumptions_hold", plan->doubt_count == 0);
     tc_json_bool(json, "seeded", card->seeded);
     tc_json_number(json, "hold_cap", plan->hold_cap);
     tc_json_number(json, "state_step", ldexp(1, plan->state_exponent));

@@ -1,37 +1,14 @@
 /* The card for people. */
+#include "analysis/page.h"
 #include "privacy/card.h"
 #include "privacy/words.h"
-
-#include <string.h>
 
 enum { WIDTH = 80, TEXT_AT = 16 };
 #define HEADLINE "GUARANTEE: "
 
-/* Characters on the screen: the bytes that do not continue one in UTF-8. */
-static size_t columns(const char *text, size_t length) {
-    size_t count = 0;
-    for (size_t i = 0; i < length; i++)
-        count += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return count;
-}
-
 static void wrap(tc_buffer *out, const char *text, size_t indent) {
-    size_t at = indent;
-    while (*text != '\0') {
-        size_t length = strcspn(text, " "), wide = columns(text, length);
-        if (at > indent && at + 1 + wide > WIDTH) {
-            tc_buffer_printf(out, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (at > indent) {
-            tc_buffer_puts(out, " ");
-            at++;
-        }
-        tc_buffer_add(out, text, length);
-        at += wide;
-        text += length;
-        text += strspn(text, " ");
-    }
-    tc_buffer_puts(out, "\n");
+    tc_page page = {.out = out, .width = WIDTH};
+    tc_page_wrap(&page, text, indent, indent);
 }
 
 static void rule(tc_buffer *out) {

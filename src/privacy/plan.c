@@ -40,8 +40,12 @@ static void place_tight(tc_planner *p) {
     plan->state_exponent = taken->state_exponent;
     plan->sum_exponents = taken->sum_exponents;
     plan->overhead = taken->overhead;
-    if (taken->problem != NULL)
+    if (taken->problem != NULL && asked == TC_PLACEMENT_AUTO) {
+        plan->placement = TC_PLACEMENT_AUTO;
+        tc_refuse(p, false, "both placements were tried. Outputs: %s. States: %s.", outputs.problem, states.problem);
+    } else if (taken->problem != NULL) {
         tc_refuse(p, false, "placement %s: %s", tc_placement_name(plan->placement), taken->problem);
+    }
 }
 
 static void place_published(tc_planner *p) {
@@ -81,6 +85,16 @@ static void warn(tc_planner *p) {
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }
 
+/* No price, no promise: whatever the reason, an observer whose price has no bound voids the plan. */
+static void void_without_bound(tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    for (size_t i = 0; plan->problem == NULL && plan->is_private && i < plan->observer_count; i++) {
+        if (!isfinite(plan->observers[i].epsilon))
+            tc_plan_void(p, "what '%s' could learn has no bound: some entry that varies carries no noise",
+                         plan->observers[i].who);
+    }
+}
+
 /* Without noise the lattice is as for a unit of 1. */
 static void place_nothing(tc_planner *p) {
     p->plan->adjacency = TC_ADJACENCY_AGENT; /* no distance to compare steps with */
@@ -103,6 +117,8 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
                     .target = NAN};
     if (!tc_plan_resolve(&p))
         return plan;
+    if (analysis->constraints.verdict != TC_HOLDS)
+        tc_plan_doubt(&p, "convexity not proved: the promise holds, but convergence is not promised");
     tc_progress(monitor, "plan", 0);
     p.streams = tc_streams_new(arena, model, derivatives, monitor);
     p.sensitivity = tc_sensitivity_new(arena, p.streams);
@@ -117,6 +133,7 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     if (plan->problem == NULL) {
         tc_progress(monitor, "plan", 0.5);
         tc_account_observers(&p);
+        void_without_bound(&p);
     }
     if (plan->problem == NULL) {
         tc_account_prices(&p);

@@ -114,6 +114,8 @@ typedef struct tc_plan {
     bool is_private;
     const char **void_reasons; /* why not, where it is not */
     size_t void_reason_count;
+    const char **doubts; /* assumptions of the method that are not proved: the promise holds without them */
+    size_t doubt_count;
     const char **warnings;
     size_t warning_count;
     const char *problem; /* NULL, or why no plan can be made (an outcome: exit code 1 or 2 as refusal says) */

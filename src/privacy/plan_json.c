@@ -111,7 +111,7 @@ static void write_lattice(const tc_plan *plan, tc_json *json) {
 /* As on the command line: "one:0.5", "agent". */
 static void write_unit(const tc_plan *plan, tc_json *json) {
     char bound[32], unit[64];
-    if (plan->mechanism == TC_MECHANISM_NONE) {
+    if (plan->mechanism == TC_MECHANISM_NONE || plan->adjacency == TC_ADJACENCY_UNSET) {
         tc_json_null(json, "unit");
         return;
     }
@@ -122,17 +122,24 @@ static void write_unit(const tc_plan *plan, tc_json *json) {
     tc_json_string(json, "unit", unit);
 }
 
+/* null: not decided */
+static void write_choices(const tc_plan *plan, tc_json *json) {
+    bool open = plan->mechanism == TC_MECHANISM_UNSET, anywhere = plan->placement == TC_PLACEMENT_AUTO;
+    tc_json_string(json, "mechanism", open ? NULL : tc_mechanism_name(plan->mechanism));
+    tc_json_string(json, "calibration", tc_calibration_name(plan->calibration));
+    tc_json_string(json, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
+    tc_json_string(json, "placement", anywhere ? NULL : tc_placement_name(plan->placement));
+    write_unit(plan, json);
+}
+
 static void write_members(const tc_plan *plan, tc_json *json) {
     if (plan->problem != NULL) {
         tc_json_string(json, "problem", plan->problem);
         tc_json_bool(json, "private", false);
+        write_choices(plan, json);
         return;
     }
-    tc_json_string(json, "mechanism", tc_mechanism_name(plan->mechanism));
-    tc_json_string(json, "calibration", tc_calibration_name(plan->calibration));
-    tc_json_string(json, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
-    tc_json_string(json, "placement", tc_placement_name(plan->placement));
-    write_unit(plan, json);
+    write_choices(plan, json);
     tc_json_number(json, "adjacency", plan->adjacency_bound);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
@@ -141,6 +148,8 @@ static void write_members(const tc_plan *plan, tc_json *json) {
     tc_json_number(json, "hold_cap", plan->hold_cap);
     tc_json_bool(json, "private", plan->is_private);
     write_strings(json, "void_reasons", plan->void_reasons, plan->void_reason_count);
+    tc_json_bool(json, "assumptions_hold", plan->doubt_count == 0);
+    write_strings(json, "assumptions_not_proved", plan->doubts, plan->doubt_count);
     tc_json_open_array(json, "systems");
     for (size_t i = 0; i < plan->channel_count; i++)
         write_system(json, &plan->channels[i]);

@@ -37,6 +37,7 @@ typedef struct tc_layout {
 bool tc_plan_resolve(tc_planner *planner);
 const char *tc_refuse(tc_planner *planner, bool is_usage, const char *format, ...) TC_PRINTF(3, 4);
 void tc_plan_warn(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
+void tc_plan_doubt(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
 void tc_plan_void(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
 
 /* plan_channels.c: which channels there are; scales are not set yet. */
@@ -47,6 +48,9 @@ void tc_state_channels(tc_planner *planner, tc_layout *layout);
 /* plan_scales.c */
 void tc_scale_outputs(tc_planner *planner, tc_layout *layout);
 void tc_scale_states(tc_planner *planner, tc_layout *layout);
+/* Why a channel cannot be released as it is, and what to do: NULL where all can. */
+const char *tc_no_bound(tc_arena *arena, const tc_channel *channel);
+const char *tc_check_scales(tc_arena *arena, const tc_layout *layout);
 /* plan_published.c */
 void tc_scale_published(tc_planner *planner, tc_layout *layout);
 void tc_finish_channel(const tc_planner *planner, tc_channel *channel, double scale);

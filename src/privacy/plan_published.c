@@ -4,12 +4,23 @@
 #include "privacy/plan_parts.h"
 #include "privacy/sampler.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#define LOOSE 2    /* upper bound over lower bound */
 #define SHARE 1e-6 /* small beside the digits that were published */
 
 static void check_constant(tc_planner *p, const char *name, const tc_bracket *bracket) {
-    if (bracket->declared < bracket->upper)
-        tc_plan_void(p, "the declared constant %.6g of %s is below the certified %.6g", bracket->declared, name,
-                     bracket->upper);
+    char declared[32], certified[32];
+    if (!(bracket->declared < bracket->upper))
+        return;
+    for (int digits = 6; digits <= 17; digits++) { /* as many as tell them apart */
+        (void)snprintf(declared, sizeof declared, "%.*g", digits, bracket->declared);
+        (void)snprintf(certified, sizeof certified, "%.*g", digits, bracket->upper);
+        if (strcmp(declared, certified) != 0)
+            break;
+    }
+    tc_plan_void(p, "the declared constant %s of %s is below the certified %s", declared, name, certified);
 }
 
 static bool check_constants(tc_planner *p, tc_layout *layout) {
@@ -38,11 +49,34 @@ static bool check_constants(tc_planner *p, tc_layout *layout) {
     }
     for (size_t i = 0; i < layout->count; i++) {
         if (!isfinite(layout->channels[i].constant)) {
-            tc_refuse(p, false, "no Lipschitz constant of %s is proved", layout->channels[i].name);
+            tc_refuse(p, false, "%s", tc_no_bound(p->arena, &layout->channels[i]));
             return false;
         }
     }
     return true;
+}
+
+/* Of certified constants, the one that is known least well. */
+static void warn_of_loose_bounds(tc_planner *p, const tc_layout *layout) {
+    int norm = p->plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    const tc_bracket *bracket = &p->analysis->g[norm];
+    double worst = bracket->upper / bracket->lower;
+    const char *name = "g";
+    size_t next = 1;
+    for (size_t i = 0; i < p->analysis->agent_rows; i++) {
+        bracket = &p->analysis->agents[i].jacobian[norm];
+        if (bracket->upper == 0)
+            continue; /* not released with noise */
+        const char *system = layout->channels[next++].name;
+        if (bracket->upper / bracket->lower > worst) {
+            worst = bracket->upper / bracket->lower;
+            name = system;
+        }
+    }
+    if (isinf(worst))
+        tc_plan_warn(p, "the noise may be far more than is needed: the bound of %s is not tight", name);
+    else if (worst > LOOSE)
+        tc_plan_warn(p, "the noise may be %.3g times what is needed: the bound of %s is not tight", worst, name);
 }
 
 /* ---- what the lattice adds to each system ---------------------------------------------------------------------------
@@ -175,16 +209,16 @@ static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *
                            ? tc_mul_up(tc_kappa(plan->delta, plan->epsilon), tc_mul_up(channel->sensitivity, distance))
                            : tc_laplace_scale(channel->sensitivity, distance, plan->epsilon);
         tc_finish_channel(p, channel, scale);
-        if (!(channel->lattice_scale <= TC_MOST_LATTICE_SCALE && channel->lattice_scale >= TC_LEAST_NOISE_SCALE))
-            problem = "the noise would be more than 2^40 steps of its lattice, or less than one";
     }
-    return problem;
+    return tc_check_scales(p->arena, layout);
 }
 
 void tc_scale_published(tc_planner *p, tc_layout *layout) {
     tc_published_channels(p, layout);
     if (!check_constants(p, layout))
         return;
+    if (p->plan->constants == TC_CERTIFIED)
+        warn_of_loose_bounds(p, layout);
     bool *every = TC_NEW(p->arena, bool, p->model->family_count + 1);
     for (size_t i = 0; i < layout->count; i++) {
         if (layout->channels[i].kind == TC_CHANNEL_JACOBIAN)

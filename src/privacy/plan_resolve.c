@@ -37,6 +37,13 @@ void tc_plan_warn(tc_planner *p, const char *format, ...) {
     va_end(arguments);
 }
 
+void tc_plan_doubt(tc_planner *p, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    append(p->arena, &p->plan->doubts, &p->plan->doubt_count, format_text(p->arena, format, arguments));
+    va_end(arguments);
+}
+
 void tc_plan_void(tc_planner *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

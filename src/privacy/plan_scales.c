@@ -17,15 +17,29 @@ void tc_finish_channel(const tc_planner *p, tc_channel *channel, double scale) {
     channel->lattice_scale = ldexp(scale, -channel->step_exponent);
 }
 
-static const char *check_scales(const tc_layout *layout) {
+const char *tc_no_bound(tc_arena *arena, const tc_channel *channel) {
+    return tc_arena_format(
+        arena,
+        "no bound is proved on how far %s can move over the public box: narrow the box, or write the "
+        "constraint in another way (`tacit check` says where)",
+        channel->name);
+}
+
+const char *tc_check_scales(tc_arena *arena, const tc_layout *layout) {
     for (size_t i = 0; i < layout->count; i++) {
-        double s = layout->channels[i].lattice_scale;
-        if (!isfinite(layout->channels[i].scale))
-            return "some entry that must be released can move without a proved bound";
-        if (s > TC_MOST_LATTICE_SCALE)
-            return "the noise would be more than 2^40 steps of its lattice";
-        if (s < TC_LEAST_NOISE_SCALE)
-            return "the noise would be finer than its lattice";
+        const tc_channel *channel = &layout->channels[i];
+        if (!isfinite(channel->scale))
+            return tc_no_bound(arena, channel);
+        if (!(channel->lattice_scale <= TC_MOST_LATTICE_SCALE))
+            return tc_arena_format(arena,
+                                   "the noise of %s would be more than 2^40 steps of its lattice: ask for a larger "
+                                   "epsilon, a smaller distance or fewer rounds",
+                                   channel->name);
+        if (channel->lattice_scale < TC_LEAST_NOISE_SCALE)
+            return tc_arena_format(arena,
+                                   "the noise of %s would be finer than its lattice: ask for a smaller epsilon, or a "
+                                   "larger distance",
+                                   channel->name);
     }
     return NULL;
 }
@@ -69,7 +83,7 @@ static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *la
         return choice.problem;
     for (size_t i = 0; i < layout->count; i++)
         tc_finish_channel(p, &layout->channels[i], relative[i] * least_factor);
-    problem = check_scales(layout); /* rounding only adds: no need to price what is too fine already */
+    problem = tc_check_scales(p->arena, layout); /* rounding only adds: no need to price what is too fine already */
     if (problem != NULL)
         return problem;
     *layout->lattice = choice.lattice;
@@ -85,7 +99,7 @@ static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *la
     double factor = tc_mul_up(tc_div_up(price, p->target), ENLARGE);
     for (size_t i = 0; i < layout->count; i++)
         tc_finish_channel(p, &layout->channels[i], tc_mul_up(relative[i], factor));
-    return check_scales(layout);
+    return tc_check_scales(p->arena, layout);
 }
 
 static void set_constants(tc_planner *p, tc_layout *layout, const tc_channel_facts *exact) {
@@ -114,8 +128,7 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
     tc_channel_facts facts = tc_channel_facts_find(&pricing);
     for (size_t i = 0; i < layout->count; i++) {
         if (!isfinite(facts.constant[i])) {
-            layout->problem = tc_arena_format(p->arena, "no bound is proved on how far %s can move over the public box",
-                                              layout->channels[i].name);
+            layout->problem = tc_no_bound(p->arena, &layout->channels[i]);
             return;
         }
     }
@@ -182,7 +195,7 @@ void tc_scale_states(tc_planner *p, tc_layout *layout) {
             tc_finish_channel(p, channel, tc_mul_up(scale, ENLARGE));
         }
         if (layout->problem == NULL)
-            layout->problem = check_scales(layout);
+            layout->problem = tc_check_scales(p->arena, layout);
         if (layout->problem == NULL)
             return;
     }

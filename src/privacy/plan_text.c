@@ -1,4 +1,5 @@
 /* The plan for people. */
+#include "analysis/page.h"
 #include "privacy/plan_parts.h"
 #include "privacy/words.h"
 
@@ -19,41 +20,34 @@ static void put_line(tc_buffer *out, const char *label, const char *format, ...)
     tc_buffer_printf(out, "  %-12s %s\n", label, text);
 }
 
-/* Words wrapped at the width, later lines indented. */
 static void put_wrapped(tc_buffer *out, const char *text, unsigned width, unsigned indent) {
-    unsigned at = indent;
-    tc_buffer_printf(out, "%*s", (int)indent, "");
-    while (*text != '\0') {
-        size_t length = strcspn(text, " ");
-        if (at > indent && at + length + 1 > width) {
-            tc_buffer_printf(out, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (at > indent) {
-            tc_buffer_puts(out, " ");
-            at++;
-        }
-        tc_buffer_add(out, text, length);
-        at += (unsigned)length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    tc_buffer_puts(out, "\n");
+    tc_page page = {.out = out, .width = width};
+    tc_page_paragraph(&page, indent, text);
 }
 
 /* A name cut to fit, with dots. */
-static void put_name(tc_buffer *out, const char *name, int width) {
-    if (strlen(name) <= (size_t)width)
-        tc_buffer_printf(out, "%-*s", width, name);
-    else
-        tc_buffer_printf(out, "%.*s..", width - 2, name);
+static void put_name(tc_buffer *out, const char *name, size_t width) {
+    size_t length = strlen(name), wide = tc_text_width(name, length);
+    if (wide <= width) {
+        tc_buffer_printf(out, "%s%*s", name, (int)(width - wide), "");
+        return;
+    }
+    while (tc_text_width(name, length) > width - 2)
+        length--;
+    while (((unsigned char)name[length] & 0xc0) == 0x80) /* whole characters */
+        length++;
+    tc_buffer_add(out, name, length);
+    tc_buffer_puts(out, "..");
 }
 
 static void put_heading(const tc_plan *plan, tc_buffer *out) {
     bool none = plan->mechanism == TC_MECHANISM_NONE;
     put_line(out, "noise", "%s, %s calibration, on %s", tc_mechanism_name(plan->mechanism),
              tc_calibration_name(plan->calibration), tc_placement_name(plan->placement));
-    if (none)
+    if (none) {
+        put_line(out, "private", "NO");
         return;
+    }
     put_line(out, "promise", "%s%s", tc_promise_text(out->arena, plan),
              plan->calibration == TC_PUBLISHED ? "" : " for all that leaves the cloud");
     int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
@@ -94,17 +88,17 @@ static void put_channels(const tc_plan *plan, tc_buffer *out) {
 
 static void put_observers(const tc_plan *plan, tc_buffer *out) {
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
-    tc_buffer_printf(out, "\n  %-30s %-25s %10s %9s\n", "observer", "about", "epsilon", gaussian ? "delta" : "");
+    tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon", gaussian ? "     delta" : "");
     for (size_t i = 0; i < plan->observer_count; i++) {
         const tc_observer *o = &plan->observers[i];
         tc_buffer_puts(out, "  ");
         put_name(out, o->who, 30);
         tc_buffer_puts(out, " ");
         put_name(out, o->about, 25);
+        tc_buffer_printf(out, " %10s", tc_text_up(out->arena, o->epsilon));
         if (gaussian)
-            tc_buffer_printf(out, " %10.5g %9.3g\n", o->epsilon, o->delta);
-        else
-            tc_buffer_printf(out, " %10.5g\n", o->epsilon);
+            tc_buffer_printf(out, " %9s", tc_text_up(out->arena, o->delta));
+        tc_buffer_puts(out, "\n");
     }
 }
 
@@ -113,9 +107,8 @@ static void put_prices(const tc_plan *plan, tc_buffer *out, unsigned width) {
         return;
     tc_buffer_puts(out, "\n  what the same noise charges an eavesdropper for hiding\n");
     for (size_t i = 0; i < plan->price_count; i++) {
-        char line[400];
-        (void)snprintf(line, sizeof line, "%s: epsilon %.4g", plan->prices[i].what, plan->prices[i].epsilon);
-        put_wrapped(out, line, width, 4);
+        const char *epsilon = tc_text_up(out->arena, plan->prices[i].epsilon);
+        put_wrapped(out, tc_arena_format(out->arena, "%s: epsilon %s", plan->prices[i].what, epsilon), width, 4);
     }
 }
 
@@ -143,6 +136,8 @@ void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
     put_heading(plan, out);
     for (size_t i = 0; i < plan->void_reason_count; i++)
         put_wrapped(out, plan->void_reasons[i], width, 15);
+    for (size_t i = 0; i < plan->doubt_count; i++)
+        put_wrapped(out, plan->doubts[i], width, 2);
     put_channels(plan, out);
     if (plan->channel_count > 0)
         tc_buffer_printf(out, "\n  lattice of states 2^%d; rounding adds at most %.2g of a sensitivity\n",

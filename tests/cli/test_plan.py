@@ -3,6 +3,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -98,7 +99,7 @@ class Published(unittest.TestCase):
         self.assertIn("J[a4]", done.stdout)
 
 
-class Promises(unittest.TestCase):
+class Promises(Written):
     def test_the_keys_of_the_contract_are_there(self):
         for example in EXAMPLES:
             facts = plan(str(example))
@@ -193,6 +194,56 @@ class Promises(unittest.TestCase):
         self.assertIs(facts["card"]["in_name_only"], False)
         self.assertEqual(facts["warnings"], ["epsilon 10 promises next to nothing"])
 
+    def test_coalitions_of_all_and_with_duplicates(self):
+        everybody = ",".join(f"a{i}" for i in range(1, 11))
+        for placement in ("outputs", "states"):
+            facts = plan(PAPER, "--placement", placement, "--coalition", everybody, "--coalition", "a1,a2,a1")
+            together = [o for o in facts["observers"] if o["kind"] == "coalition"]
+            self.assertEqual((together[0]["about"], together[0]["epsilon"]), ("nobody is outside", 0))
+            self.assertEqual(together[1]["who"], "a1 + a2")
+            text = tacit("plan", PAPER, "--placement", placement, "--coalition", everybody, "--coalition", "a1,a2").stdout
+            self.assertNotIn(" -0", text)
+            self.assertNotIn("toge..", text)
+
+    def test_tables_are_rounded_up_and_end_without_blanks(self):
+        for example in EXAMPLES:
+            for arguments in ((), ("--mechanism", "gaussian", "--delta", "1e-6"), ("--mechanism", "none")):
+                lines = tacit("plan", str(example), *arguments).stdout.splitlines()
+                self.assertEqual([line for line in lines if line != line.rstrip()], [])
+        shown = re.search(r"^  eavesdropper +.*? ([0-9.]+)$", tacit("plan", PAPER).stdout, re.M).group(1)
+        self.assertGreaterEqual(float(shown), LN2)
+        self.assertIn("  private      NO\n", tacit("plan", PAPER, "--mechanism", "none").stdout)
+
+    def test_one_state_never_costs_more_than_all_of_its_agent(self):
+        for example in EXAMPLES:
+            for placement in ("outputs", "states"):
+                prices = plan(str(example), "--placement", placement)["prices"]
+                one = [p["epsilon"] for p in prices if p["what"].startswith("one state")]
+                whole = next(p["epsilon"] for p in prices if p["what"].endswith("could do in one round"))
+                self.assertLessEqual(max(one), whole)
+
+    def test_names_are_aligned_by_characters(self):
+        (self.here / "people.csv").write_text("name,need\nÅsa,1\nBo,2\n", encoding="utf-8")
+        path = self.problem("data people = csv \"people.csv\"\nagents home over people {\n  state x in [0, 4]\n"
+                            "  private minimize (x - need)^2\n}\nconstraint shared: home[1].x + 2 * home[2].x <= 4\n")
+        done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--coalition", "Åsa")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        at = {line.index(" any ") for line in done.stdout.splitlines() if re.match("  (Åsa|Bo|eaves)", line)}
+        self.assertEqual(len(at), 1, done.stdout)
+
+    def test_constants_that_differ_are_shown_to_differ(self):
+        path = self.problem(PAIR + "declare lipschitz constraints { l1 0.99999999 }\n"
+                            "declare lipschitz jacobian left { l1 0 }\ndeclare lipschitz jacobian right { l1 0 }\n")
+        facts = plan(path, "--epsilon", "1", "--adjacency", "1", "--calibration", "published", "--constants", "declared",
+                     code=1)
+        self.assertEqual(facts["void_reasons"], ["the declared constant 0.99999999 of g is below the certified 1"])
+
+    def test_a_loose_bound_is_warned_of(self):
+        path = self.problem(PAIR.replace("left.x + right.x", "log(1 + exp(left.x)) - sqrt(1 + left.x^2) + right.x"))
+        facts = plan(path, "--epsilon", "1", "--adjacency", "1", "--calibration", "published", code=1)
+        self.assertRegex(facts["warnings"][0], r"the noise may be [0-9]+ times what is needed: the bound of J\[left\] is")
+        self.assertEqual(plan(PAPER, "--calibration", "published")["warnings"], [])
+
     def test_less_is_dearer(self):
         loose, strict = (plan(PAPER, "--epsilon", e) for e in ("1", "0.5"))
         self.assertAlmostEqual(strict["systems"][0]["scale"] / loose["systems"][0]["scale"], 2, 6)
@@ -276,7 +327,15 @@ class Refusals(Written):
         done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--json")
         self.assertEqual(done.returncode, 1)
         self.assertIn("tacit check", done.stderr)
-        json.loads(done.stdout)
+        facts = json.loads(done.stdout)
+        doubt = "convexity not proved: the promise holds, but convergence is not promised"
+        for part in (facts, facts["card"]):
+            self.assertIs(part["private"], True)
+            self.assertIs(part["assumptions_hold"], False)
+            self.assertEqual(part["assumptions_not_proved"], [doubt])
+        text = " ".join(tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1").stdout.split())
+        self.assertEqual(text.count(doubt), 2, "in the plan and on the card")
+        self.assertIs(plan(PAPER)["assumptions_hold"], True)
 
     def test_a_constant_that_cannot_be_bounded_is_an_outcome(self):
         path = self.problem(PAIR.replace("left.x + right.x <= 4", "left.x - sqrt(right.x) <= 4"))
@@ -288,6 +347,17 @@ class Refusals(Written):
         done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--placement", "outputs")
         self.assertEqual(done.returncode, 1)
         self.assertIn("No plan can be made:", done.stdout)
+        self.assertIn("g[shared]", done.stdout)
+        self.assertIn("narrow the box", done.stdout)
+        self.assertEqual([facts[k] for k in ("mechanism", "calibration", "unit", "placement")],
+                         ["laplace", "tight", "one:1", "outputs"])
+
+    def test_where_neither_placement_can_be_made_both_were_tried(self):
+        facts = plan(self.problem(PAIR), "--epsilon", "1e-30", "--adjacency", "one:1", code=1)
+        self.assertIn("both placements were tried", facts["problem"])
+        self.assertIn("x[left]", facts["problem"])
+        self.assertIn("larger epsilon", facts["problem"])
+        self.assertIsNone(facts["placement"])
 
 
 class NothingPrivate(Written):
