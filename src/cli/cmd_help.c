@@ -25,7 +25,8 @@ static const tc_usage program = {
 
 static const char *const exit_codes[][2] = {
     {"0", "Done, and the answer is yes."},
-    {"1", "Done, and the answer is no: an assumption fails, or no solution was found."},
+    {"1", "Done, and the answer is no: an assumption fails, no solution was found, a plan is not private or cannot be "
+          "made, or an audit refutes one."},
     {"2", "The command or a file is wrong; the message says where."},
     {"3", "The environment failed (disk, memory, permission), or the work was interrupted."},
 };
