@@ -30,6 +30,17 @@ class Help(unittest.TestCase):
         for command in ("check", "solve", "plan", "split", "help"):
             self.assertIn(command, commands())
 
+    def test_the_readme_has_every_command(self):
+        readme = (SOURCE / "README.md").read_text()
+        for command in commands():
+            if command != "help":
+                self.assertIn(f"| `tacit {command} FILE", readme)
+
+    def test_exit_code_one_covers_plans_and_audits(self):
+        text = " ".join(tacit("help").stdout.split())
+        self.assertIn("a plan is not private", text)
+        self.assertIn("an audit refutes", text)
+
     def test_every_command_has_help_that_fits_eighty_columns(self):
         for arguments in [("--help",)] + [(c, "--help") for c in commands()]:
             done = tacit(*arguments)

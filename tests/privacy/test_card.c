@@ -234,6 +234,16 @@ static void the_plan_s_warnings_are_on_the_card(void **state) {
     assert_in(text_of(t, false), "Warnings delta is large");
 }
 
+static void an_assumption_that_is_not_proved_is_on_the_card(void **state) {
+    trial *t = *state;
+    const char *doubts[] = {"convexity not proved: the promise holds, but convergence is not promised"};
+    assert_not_in(text_of(t, false), "Convergence");
+    t->plan.doubts = doubts;
+    t->plan.doubt_count = 1;
+    assert_in(text_of(t, false), "Convergence convexity not proved: the promise holds");
+    assert_in(text_of(t, false), "GUARANTEE: private, unit");
+}
+
 static void holds_lattice_and_exclusions_are_told(void **state) {
     trial *t = *state;
     const char *text = text_of(t, false);
@@ -293,6 +303,7 @@ int main(void) {
         TEST(a_seed_or_a_void_plan_is_not_private_in_capitals),
         TEST(the_dearest_agent_stands_for_all),
         TEST(the_plan_s_warnings_are_on_the_card),
+        TEST(an_assumption_that_is_not_proved_is_on_the_card),
         TEST(holds_lattice_and_exclusions_are_told),
         TEST(json_has_the_same_sentences),
         TEST(shown_prices_are_never_below_the_truth),
