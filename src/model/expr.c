@@ -398,10 +398,10 @@ tc_expr tc_huber(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag,
 tc_expr tc_clamp(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_CLAMP, a, threshold); }
 tc_expr tc_inside(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_INSIDE, a, threshold); }
 
-static tc_expr nary(tc_dag *dag, tc_op op, const tc_expr *arguments, size_t count, size_t index) {
+static tc_expr nary(tc_dag *dag, tc_op op, const tc_expr *arguments, size_t count, uint64_t index) {
     tc_node n = {.op = (uint8_t)op, .family = UINT32_MAX, .b = (tc_expr)count};
     n.u.index = index;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < n.b; i++)
         inherit(dag, &n, arguments[i]);
     return intern(dag, n, arguments);
 }
@@ -427,7 +427,8 @@ tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, s
 }
 
 tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k) {
-    return nary(dag, TC_BEND, arguments, count, i > k ? i << 32 | k : k << 32 | i);
+    uint64_t large = i > k ? i : k, small = i > k ? k : i;
+    return nary(dag, TC_BEND, arguments, count, large << 32 | small);
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
