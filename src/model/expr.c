@@ -14,6 +14,8 @@ tc_dag *tc_dag_new(tc_arena *arena, size_t node_limit) {
     dag->capacity = FIRST_NODES;
     dag->nodes = TC_NEW(arena, tc_node, FIRST_NODES);
     dag->spans = TC_NEW(arena, tc_span, FIRST_NODES);
+    dag->arguments = TC_NEW(arena, tc_expr, FIRST_NODES);
+    dag->argument_capacity = FIRST_NODES;
     dag->table_size = FIRST_TABLE;
     dag->table = TC_NEW(arena, tc_expr, FIRST_TABLE);
     memset(dag->table, 0xff, FIRST_TABLE * sizeof *dag->table);
@@ -112,7 +114,7 @@ static void grow_table(tc_dag *dag) {
  * shared: the n^2 second derivatives of a function of n arguments must not take n^3 places. */
 static tc_expr keep_arguments(tc_dag *dag, const tc_expr *arguments, size_t count) {
     uintptr_t place = (uintptr_t)arguments - (uintptr_t)dag->arguments;
-    if (dag->arguments != NULL && place < dag->argument_count * sizeof *arguments)
+    if (place < dag->argument_count * sizeof *arguments)
         return (tc_expr)(place / sizeof *arguments);
     if (dag->argument_capacity - dag->argument_count < count) {
         size_t capacity = (dag->argument_count + count) * 2;
