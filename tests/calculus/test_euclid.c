@@ -288,12 +288,21 @@ static void powers_of_a_norm_are_differentiated_through_zero(void **state) {
     tc_arena_free(arena);
 }
 
+static void directions_of_huge_vectors_are_not_lost(void **state) {
+    (void)state;
+    tc_interval v[] = {{0x1p600, 0x1p700}, {0x1p400, 0x1p450}};
+    tc_arguments arguments = {.first = v, .stride = sizeof v[0]};
+    tc_interval u = tc_idirection(arguments, 2, 0);
+    assert_true(u.lo > 1 - 1e-12 && u.lo <= 1 && u.hi == 1);
+}
+
 int main(void) {
     (void)mpfr_set_emin(mpfr_get_emin_min());
     (void)mpfr_set_emax(mpfr_get_emax_max());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sampled_values_lie_in_the_enclosure_and_reach_its_ends),
         cmocka_unit_test(numbers_of_any_size_are_enclosed),
+        cmocka_unit_test(directions_of_huge_vectors_are_not_lost),
         cmocka_unit_test(at_a_point_enclosures_are_a_few_units_wide),
         cmocka_unit_test(kinks_and_infinite_ends_are_bounded_as_far_as_they_can),
         cmocka_unit_test(products_of_shares_have_their_exact_range),
