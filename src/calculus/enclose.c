@@ -46,7 +46,7 @@ static tc_interval enclose_leaf(const tc_node *n, const tc_interval_inputs *inpu
 static tc_interval enclose_nary(const tc_dag *dag, const tc_node *n, const tc_interval *enclosures) {
     const tc_expr *chosen = dag->arguments + n->a;
     tc_arguments arguments = {enclosures, sizeof *enclosures, chosen};
-    size_t count = n->b, index = (size_t)n->u.index;
+    size_t count = n->b, index = (size_t)(n->u.index & UINT32_MAX);
     if (n->op == TC_LSE)
         return tc_ilse_among(enclosures, chosen, count);
     if (n->op == TC_SOFTMAX)
@@ -55,7 +55,7 @@ static tc_interval enclose_nary(const tc_dag *dag, const tc_node *n, const tc_in
         return tc_inorm(arguments, count);
     if (n->op == TC_DIRECTION)
         return tc_idirection(arguments, count, index);
-    return tc_ibend(arguments, count, index >> 32, index & UINT32_MAX);
+    return tc_ibend(arguments, count, (size_t)(n->u.index >> 32), index);
 }
 
 static tc_interval enclose_node(const tc_dag *dag, tc_expr e, const tc_interval_inputs *inputs,

@@ -32,6 +32,8 @@ static double unit_up(double a, double q) { /* a >= 0 */
 static double unit_down(double a, double q) { /* a >= 0 */
     if (a == 0)
         return 0;
+    if (a > 0x1p500) /* 1 / sqrt(1 + q / a^2), without squaring a */
+        return tc_div_down(1, tc_sqrt_up(tc_add_up(1, tc_div_up(tc_div_up(q, a), a))));
     return fmin(1, fmax(0, tc_div_down(a, tc_sqrt_up(tc_add_up(tc_mul_up(a, a), q)))));
 }
 

@@ -121,7 +121,7 @@ static void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *
 }
 
 static NUMBER apply_nary(const tc_instruction *instruction, const NUMBER *arguments) {
-    size_t count = instruction->b.index, index = (size_t)instruction->u.index;
+    size_t count = instruction->b.index, index = (size_t)(instruction->u.index & UINT32_MAX);
     if (instruction->op == TC_LSE)
         return LSE(arguments, count);
     if (instruction->op == TC_SOFTMAX)
@@ -130,7 +130,7 @@ static NUMBER apply_nary(const tc_instruction *instruction, const NUMBER *argume
         return NORM(arguments, count);
     if (instruction->op == TC_DIRECTION)
         return DIRECTION(arguments, count, index);
-    return BEND(arguments, count, index >> 32, index & UINT32_MAX);
+    return BEND(arguments, count, (size_t)(instruction->u.index >> 32), index);
 }
 
 static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,

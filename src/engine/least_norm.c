@@ -78,11 +78,14 @@ static void judge_side(const tc_least_norm *search, tc_side *side, bool felt) {
     side->is_settled = felt && all_within(side->change, side->size, search->component_count, 1e-7);
 }
 
+/* Near enough to the end, whether or not the last digits came. */
+static bool is_usable(tc_interior_result result) { return result.gap <= 1e-22L && result.residual <= 1e-13L; }
+
 enum { MOST_WEAKENINGS = 3 };
 
 void tc_least_norm_approach(tc_least_norm *search) {
     tc_interior_result result = tc_interior_solve(search->solver, search->options);
-    bool converged = result.converged, felt_x, felt_mu;
+    bool usable = is_usable(result), felt_x, felt_mu;
     search->iterations += result.iterations;
     search->interrupted = result.interrupted;
     tc_interior_units(search->solver, search->x.unit, search->mu.unit);
@@ -95,11 +98,11 @@ void tc_least_norm_approach(tc_least_norm *search) {
         search->interrupted = result.interrupted;
         read_side(search, &search->x, tc_interior_states);
         read_side(search, &search->mu, tc_interior_multipliers);
-        converged = converged && result.converged;
-        tc_interior_felt(search->solver, search->options->gap, &felt_x, &felt_mu);
-        judge_side(search, &search->x, converged && felt_x);
-        judge_side(search, &search->mu, converged && felt_mu);
-        if (!converged || (search->x.is_settled && search->mu.is_settled))
+        usable = usable && is_usable(result);
+        tc_interior_felt(search->solver, fmaxl(result.gap, search->options->gap), &felt_x, &felt_mu);
+        judge_side(search, &search->x, usable && felt_x);
+        judge_side(search, &search->mu, usable && felt_mu);
+        if (!usable || (search->x.is_settled && search->mu.is_settled))
             break;
     }
 }
@@ -119,15 +122,19 @@ typedef tc_interior_result puller(tc_interior *solver, const tc_interior_options
 
 static void search_side(tc_least_norm *search, tc_side *side, puller *pull, reader *read) {
     const tc_real strongest = 1e-3L, weakest = 1e-15L;
+    bool has_before = false;
     for (size_t p = 0; p < search->component_count; p++)
         side->least_change[p] = INFINITY;
     for (tc_real strength = strongest; strength > 0.5L * weakest && !search->interrupted; strength *= 1e-2L) {
         tc_interior_result result = pull(search->solver, search->options, strength);
         search->iterations += result.iterations;
         search->interrupted = result.interrupted;
+        if (!is_usable(result))
+            continue;
         read_side(search, side, read);
-        if (strength < 0.5L * strongest && take_steadier(side, search->component_count))
+        if (has_before && take_steadier(side, search->component_count))
             break;
+        has_before = true;
     }
     side->error = whole(side->least_change, search->component_count);
 }

@@ -141,17 +141,15 @@ static bool refine(tc_arena *arena, attempt *a, tc_least_norm *search) {
     base.x = memcpy(TC_NEW(arena, double, n), a->best->x, n * sizeof(double));
     base.mu = memcpy(TC_NEW(arena, double, m), a->best->mu, m * sizeof(double));
     bool completed = search_sides(a, search);
-    a->best->error_x = search->x.error;
-    a->best->error_mu = search->mu.error;
     if (a->best->residual > a->tolerance && base.residual < a->best->residual) {
-        a->best->error_x = fmax(search->x.error, distance(base.x, search->x.taken, n));
-        a->best->error_mu = fmax(search->mu.error, distance(base.mu, search->mu.taken, m));
         memcpy(a->best->x, base.x, n * sizeof(double));
         memcpy(a->best->mu, base.mu, m * sizeof(double));
         a->best->objective = base.objective;
         a->best->max_violation = base.max_violation;
         a->best->residual = base.residual;
     }
+    a->best->error_x = fmax(search->x.error, distance(a->best->x, search->x.taken, n));
+    a->best->error_mu = fmax(search->mu.error, distance(a->best->mu, search->mu.taken, m));
     return completed;
 }
 

@@ -14,6 +14,8 @@ tc_dag *tc_dag_new(tc_arena *arena, size_t node_limit) {
     dag->capacity = FIRST_NODES;
     dag->nodes = TC_NEW(arena, tc_node, FIRST_NODES);
     dag->spans = TC_NEW(arena, tc_span, FIRST_NODES);
+    dag->arguments = TC_NEW(arena, tc_expr, FIRST_NODES);
+    dag->argument_capacity = FIRST_NODES;
     dag->table_size = FIRST_TABLE;
     dag->table = TC_NEW(arena, tc_expr, FIRST_TABLE);
     memset(dag->table, 0xff, FIRST_TABLE * sizeof *dag->table);
@@ -112,7 +114,7 @@ static void grow_table(tc_dag *dag) {
  * shared: the n^2 second derivatives of a function of n arguments must not take n^3 places. */
 static tc_expr keep_arguments(tc_dag *dag, const tc_expr *arguments, size_t count) {
     uintptr_t place = (uintptr_t)arguments - (uintptr_t)dag->arguments;
-    if (dag->arguments != NULL && place < dag->argument_count * sizeof *arguments)
+    if (place < dag->argument_count * sizeof *arguments)
         return (tc_expr)(place / sizeof *arguments);
     if (dag->argument_capacity - dag->argument_count < count) {
         size_t capacity = (dag->argument_count + count) * 2;
@@ -398,10 +400,10 @@ tc_expr tc_huber(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag,
 tc_expr tc_clamp(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_CLAMP, a, threshold); }
 tc_expr tc_inside(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_INSIDE, a, threshold); }
 
-static tc_expr nary(tc_dag *dag, tc_op op, const tc_expr *arguments, size_t count, size_t index) {
+static tc_expr nary(tc_dag *dag, tc_op op, const tc_expr *arguments, size_t count, uint64_t index) {
     tc_node n = {.op = (uint8_t)op, .family = UINT32_MAX, .b = (tc_expr)count};
     n.u.index = index;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < n.b; i++)
         inherit(dag, &n, arguments[i]);
     return intern(dag, n, arguments);
 }
@@ -427,7 +429,8 @@ tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, s
 }
 
 tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k) {
-    return nary(dag, TC_BEND, arguments, count, i > k ? i << 32 | k : k << 32 | i);
+    uint64_t large = i > k ? i : k, small = i > k ? k : i;
+    return nary(dag, TC_BEND, arguments, count, large << 32 | small);
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */

@@ -39,7 +39,7 @@ static bool take(walk *w, pending item) {
     const tc_node n = w->dag->nodes[item.node]; /* a copy: the pool may move */
     bool build = w->arguments != NULL;
     if (n.op == TC_POWI && n.u.exponent >= 2 && n.u.exponent % 2 == 0) {
-        add_argument(w, build ? tc_pow(w->dag, n.a, (double)(n.u.exponent / 2)) : item.node, item.factor);
+        add_argument(w, build ? tc_pow(w->dag, n.a, (double)n.u.exponent / 2) : item.node, item.factor);
         return true;
     }
     if (is_positive(w->dag, item.node)) {

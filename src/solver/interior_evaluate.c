@@ -125,7 +125,8 @@ static void evaluate_member(tc_interior *solver, tc_group *group, size_t k, size
         tc_block_from_inputs(group, k, solver->coupling->prices, residual);
         for (size_t c = 0; c < dim; c++)
             residual[c] = -residual[c];
-        measure_inputs(solver->coupling, group, k);
+        if (solver->is_measuring)
+            measure_inputs(solver->coupling, group, k);
     }
     evaluate_rows(solver, group, k, residual);
     for (size_t c = 0; c < dim; c++) {

@@ -8,18 +8,23 @@
 static tc_real capped(tc_real length) { return fminl(1, length); }
 
 /* A Newton direction from the accepted point: Mehrotra's predictor and corrector while complementarity must fall,
- * plain centering once it is there. */
-static tc_real choose_direction(tc_interior *solver, tc_real goal) {
+ * plain centering once it is there. The corrector can go round in circles; a plain step now and then, when nothing
+ * improves, breaks them. */
+static tc_real choose_direction(tc_interior *solver, tc_real goal, size_t stalled) {
     tc_real gap = solver->gap, residual = solver->residual;
     if (gap <= 2 * goal) {
         tc_direction(solver, TC_AIM_CENTER, goal);
+        return tc_longest_step(solver);
+    }
+    if (stalled >= 4 && stalled % 4 == 0) {
+        tc_direction(solver, TC_AIM_CENTER, fmaxl(goal, 0.1L * gap));
         return tc_longest_step(solver);
     }
     tc_direction(solver, TC_AIM_AFFINE, 0);
     tc_real ratio = fmaxl(0, tc_gap_after(solver, capped(tc_longest_step(solver)))) / gap;
     tc_real target = fmaxl(goal, fminl(1, ratio * ratio * ratio) * gap);
     if (residual > 1e-10L) /* complementarity must not run ahead of feasibility */
-        target = fmaxl(target, fminl(0.5L * gap, 1e-3L * residual));
+        target = fmaxl(target, fminl(0.5L * gap, 1e-5L * residual));
     tc_direction(solver, TC_AIM_CORRECT, target);
     tc_real longest = tc_longest_step(solver);
     if (longest < 0.1L) {
@@ -36,7 +41,7 @@ static bool advance(tc_interior *solver, tc_real longest) {
     for (int shorter = 0; shorter < 40; shorter++, length /= 2) {
         tc_move(solver, length);
         bool defined = tc_evaluate(solver);
-        if (defined && (solver->residual <= fmaxl(5 * residual, 10 * gap) || shorter >= 20)) {
+        if (defined && (solver->residual <= fmaxl(5 * residual, 1e3L * gap) || shorter >= 20)) {
             tc_accept(solver);
             return true;
         }
@@ -76,7 +81,7 @@ static tc_interior_result iterate(tc_interior *solver, const tc_interior_options
         report(options, solver->gap, options->gap);
         result.iterations++;
         tc_factor(solver);
-        tc_real longest = choose_direction(solver, options->gap);
+        tc_real longest = choose_direction(solver, options->gap, since_best);
         if (!(longest > 1e-18L) || !advance(solver, longest))
             break;
     }

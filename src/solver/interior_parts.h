@@ -84,7 +84,7 @@ typedef struct tc_coupling {
     tc_real *g, *mu, *slack, *trial_mu, *trial_slack;
     tc_real *residual, *miss, *right;
     tc_real *step_mu, *step_slack;
-    tc_real *input_size;       /* the largest derivative of each input times the width of its variable */
+    tc_real *input_size;       /* while scales are found: each input's largest derivative times its variable's width */
     tc_real *prices;           /* A' mu, by input */
     tc_real *response, *moved; /* v = C w + A' dmu and w = U dx, by input */
     tc_real *matrix;           /* the dense system, factored */
@@ -106,6 +106,7 @@ struct tc_interior {
     tc_real shift_reach, shift_weight, shift_bound; /* of the variable t: its unit, curvature lent to it, its limit */
     const double *target;                           /* TC_GOAL_NEAREST */
     tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
+    bool is_measuring;                              /* scales are being found */
     tc_real residual, gap;                          /* at the last evaluation */
     size_t pairs;
     /* scratch of one block */

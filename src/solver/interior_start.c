@@ -97,6 +97,7 @@ bool tc_find_scales(tc_interior *solver) {
     if (sizes != NULL)
         memset(sizes, 0, coupling->m * sizeof *sizes);
     reset_scales(solver);
+    solver->is_measuring = true;
     for (int place = 0; place < 2; place++) {
         place_all(solver, place == 0 ? 0.75L : 0.5L);
         defined = tc_evaluate(solver);
@@ -106,6 +107,7 @@ bool tc_find_scales(tc_interior *solver) {
         if (coupling != NULL)
             measure_constraints(coupling, sizes);
     }
+    solver->is_measuring = false;
     measure_widths(solver);
     for (size_t p = 0; p < solver->component_count; p++)
         solver->components[p].objective_scale = steepest[p] > 0 ? 1 / steepest[p] : 1;

@@ -186,7 +186,7 @@ void tc_direction(tc_interior *solver, tc_aim aim, tc_real target) {
     set_rights(solver);
     clear_step(solver);
     solve_system(solver);
-    for (int refinement = 0; aim != TC_AIM_AFFINE && refinement < 1; refinement++) {
+    if (aim != TC_AIM_AFFINE && solver->gap < 1e-6L) { /* refined where accuracy begins to count */
         set_leftover(solver);
         solve_system(solver);
     }

@@ -79,7 +79,8 @@ static void hold_small_multipliers(tc_interior *solver, tc_real strength) {
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
         most[coupling->component[j]] = fmaxl(most[coupling->component[j]], coupling->kept[j]);
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        coupling->weight[j] /= fminl(1, fmaxl(most[coupling->component[j]], 1e-8L));
+        coupling->weight[j] *=
+            fmaxl(1, ratio_of(solver, j) * ratio_of(solver, j)) / fminl(1, fmaxl(most[coupling->component[j]], 1e-8L));
     tc_arena_rewind(solver->arena, mark);
 }
 

@@ -9,7 +9,7 @@
 
 #include <mpfr.h>
 
-enum { MOST = 4, BITS = 200 };
+enum { MOST = 4, BITS = 200, MANY_BITS = 6000 };
 
 typedef enum kind { NORM, DIRECTION, BEND } kind;
 
@@ -54,7 +54,7 @@ static target random_target(uint64_t *seed, bool off_centre) {
 }
 
 /* Ends, zero or the middle, and a point in between: all combinations are looked at. */
-enum { CHOICES = 4 };
+enum { CHOICES = 4, COMBINATIONS = 256 }; /* CHOICES to the power MOST */
 static long double chosen(tc_interval a, size_t choice, uint64_t *seed) {
     long double lo = (long double)a.lo, hi = (long double)a.hi;
     if (choice < 2)
@@ -67,7 +67,8 @@ static long double chosen(tc_interval a, size_t choice, uint64_t *seed) {
 /* Steps that shrink, along one or two arguments at a time: enough for functions with one peak. */
 static long double climb(const target *t, long double *a, int sign, uint64_t *seed) {
     long double best = value_at(t, a) * sign, step = 1;
-    for (int n = 0; n < 1500; n++, step *= 0.99L) {
+    for (int n = 0; n < 1500; n++) {
+        step *= 0.99L;
         long double trial[MOST];
         for (size_t j = 0; j < t->count; j++) {
             long double lo = (long double)t->box[j].lo, hi = (long double)t->box[j].hi;
@@ -86,7 +87,7 @@ static long double climb(const target *t, long double *a, int sign, uint64_t *se
 /* The best of all combinations, for each pair of signs of the two arguments that matter, and what lies above it. */
 static long double search_end(const target *t, int sign, uint64_t *seed) {
     long double best[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, at[4][MOST] = {{0}}, end = -INFINITY;
-    for (size_t s = 0; s < CHOICES * CHOICES * CHOICES * CHOICES; s++) {
+    for (size_t s = 0; s < COMBINATIONS; s++) {
         long double a[MOST] = {0};
         size_t code = s;
         for (size_t j = 0; j < t->count; j++, code /= CHOICES)
@@ -121,7 +122,7 @@ static void sampled_values_lie_in_the_enclosure_and_reach_its_ends(void **state)
 /* The same formulas in multiple precision, for arguments of any size. */
 static void exact_value(mpfr_t r, const target *t, const double *a) {
     mpfr_t square, all, rest;
-    mpfr_inits2(BITS * 30, square, all, rest, (mpfr_ptr)0);
+    mpfr_inits2(MANY_BITS, square, all, rest, (mpfr_ptr)0);
     mpfr_set_zero(all, 1);
     mpfr_set_zero(rest, 1);
     for (size_t j = 0; j < t->count; j++) {
@@ -155,7 +156,7 @@ static void numbers_of_any_size_are_enclosed(void **state) {
     mpfr_init2(value, BITS);
     for (size_t n = 0; n < CASES(100000); n++) {
         target t = random_target(&seed, false);
-        double a[MOST];
+        double a[MOST] = {0};
         double size = ldexp(1, (int)random_below(&seed, 2000) - 1000);
         for (size_t j = 0; j < t.count; j++) {
             double x = n % 2 ? nasty(&seed) : uniform(&seed, -1, 1) * size, y = n % 4 < 2 ? x : nasty(&seed);
@@ -287,12 +288,21 @@ static void powers_of_a_norm_are_differentiated_through_zero(void **state) {
     tc_arena_free(arena);
 }
 
+static void directions_of_huge_vectors_are_not_lost(void **state) {
+    (void)state;
+    tc_interval v[] = {{0x1p600, 0x1p700}, {0x1p400, 0x1p450}};
+    tc_arguments arguments = {.first = v, .stride = sizeof v[0]};
+    tc_interval u = tc_idirection(arguments, 2, 0);
+    assert_true(u.lo > 1 - 1e-12 && u.lo <= 1 && u.hi == 1);
+}
+
 int main(void) {
     (void)mpfr_set_emin(mpfr_get_emin_min());
     (void)mpfr_set_emax(mpfr_get_emax_max());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sampled_values_lie_in_the_enclosure_and_reach_its_ends),
         cmocka_unit_test(numbers_of_any_size_are_enclosed),
+        cmocka_unit_test(directions_of_huge_vectors_are_not_lost),
         cmocka_unit_test(at_a_point_enclosures_are_a_few_units_wide),
         cmocka_unit_test(kinks_and_infinite_ends_are_bounded_as_far_as_they_can),
         cmocka_unit_test(products_of_shares_have_their_exact_range),
