@@ -1,4 +1,5 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
+#include "privacy/calibrate.h"
 #include "privacy/plan_parts.h"
 #include "privacy/words.h"
 
@@ -143,6 +144,8 @@ static void write_members(const tc_plan *plan, tc_json *json) {
     tc_json_number(json, "adjacency", plan->adjacency_bound);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
+    if (plan->calibration == TC_PUBLISHED && plan->mechanism == TC_MECHANISM_GAUSSIAN)
+        tc_json_number(json, "kappa", tc_kappa(plan->delta, plan->epsilon)); /* sigma = kappa K_2 B */
     tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
     tc_json_number(json, "rounds", plan->rounds);
     tc_json_number(json, "hold_cap", plan->hold_cap);

@@ -75,7 +75,8 @@ class Published(unittest.TestCase):
         self.assertIs(facts["private"], False)
 
     def test_gaussian_gives_table_three(self):
-        _, systems = self.systems("--mechanism", "gaussian", "--delta", "0.01")
+        plan, systems = self.systems("--mechanism", "gaussian")  # the delta of the file
+        self.assertAlmostEqual(plan["kappa"], 3.559, places=3)
         self.assertEqual(f"{systems['g']['variance']:.4g}", "4.073e+04")
         self.assertEqual(f"{systems['J[a1]']['variance']:.4g}", "101.3")
         self.assertEqual(f"{systems['J[a2]']['variance']:.4g}", "50.66")
