@@ -4,7 +4,7 @@
 #include "privacy/ledger.h"
 #include "privacy/plan.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, ROUNDS_PER_DAY };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -14,6 +14,12 @@ static const tc_option options[] = {
                 .argument = "FILE",
                 .text = "Show what runs recorded in this ledger have cost, and what this plan would add. A plan spends "
                         "nothing, and writes nothing."},
+    [ROUNDS_PER_DAY] = {.name = "rounds-per-day",
+                        .type = TC_OPTION_INT,
+                        .argument = "N",
+                        .least = 1,
+                        .most = 0x1p48 - 1,
+                        .text = "How many rounds a day has, for the price of hiding a day."},
 };
 
 static const tc_example examples[] = {
@@ -77,6 +83,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     if (status != TC_OK)
         return status;
     tc_privacy_override(model, &wishes);
+    if (arguments->values[ROUNDS_PER_DAY].given)
+        wishes.plan.rounds_per_day = (double)arguments->values[ROUNDS_PER_DAY].integer;
     /* Nothing private may change a plan: what the cloud could not compute is not looked at. */
     tc_analysis_options public_facts = {.skip_private = true};
     tc_progress(&cli->monitor, "differentiating", 0);

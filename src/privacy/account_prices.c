@@ -106,17 +106,19 @@ void tc_account_prices(tc_planner *p) {
                                   number(p, more * plan->adjacency_bound)),
                   tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount));
     }
-    double reach = furthest(p), part = floor(plan->rounds / 10);
+    bool knows_days = p->options->rounds_per_day >= 1;
+    double reach = furthest(p), part = knows_days ? p->options->rounds_per_day : floor(plan->rounds / 10);
+    const char *part_text = knows_days ? ", a day" : ", a tenth of the run";
     const double spans[] = {1, part, plan->rounds};
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
         double rounds = spans[i];
-        if (!(rounds >= 1) || (i > 0 && rounds == spans[i - 1]))
+        if (!(rounds >= 1) || rounds > plan->rounds || (i > 0 && rounds == spans[i - 1]))
             continue;
         double times = gaussian ? tc_sqrt_up(rounds) : rounds;
         const char *what = i == 2 ? tc_arena_format(p->arena, "everything one agent could do in the whole run (%s)",
                                                     rounds_text(p, rounds))
                                   : tc_arena_format(p->arena, "everything one agent could do in %s%s",
-                                                    rounds_text(p, rounds), i == 1 ? ", a tenth of the run" : "");
+                                                    rounds_text(p, rounds), i == 1 ? part_text : "");
         add_price(p, what, tc_mul_up(times, reach), tc_mul_up(times, agent));
     }
 }

@@ -24,6 +24,7 @@ typedef struct tc_plan_options {
     double adjacency_bound;
     double epsilon, delta;
     double rounds;
+    double rounds_per_day;         /* for the translation table; 0 where nobody said */
     double hold_cap;               /* H: a held-over message is used at most 1 + H times; 0 */
     bool seeded;                   /* noise from a seed: simulation, not private */
     const char *const *coalitions; /* "a1,a2": observers to price besides the usual ones */

@@ -74,6 +74,14 @@ class Published(unittest.TestCase):
             self.assertEqual(systems[f"J[a{agent}]"]["entries"], 12)
         self.assertIs(facts["private"], False)
 
+    def test_a_day_is_priced_where_its_rounds_are_known(self):
+        whole = plan(PAPER)["prices"]
+        day = plan(PAPER, "--rounds-per-day", "1440")["prices"]
+        self.assertFalse([p for p in whole if p["what"].endswith("a day")])
+        (priced,) = [p for p in day if p["what"].endswith("a day")]
+        (run,) = [p for p in day if "the whole run" in p["what"]]
+        self.assertAlmostEqual(priced["epsilon"] / run["epsilon"], 1440 / 100000, places=9)
+
     def test_gaussian_gives_table_three(self):
         plan, systems = self.systems("--mechanism", "gaussian")  # the delta of the file
         self.assertAlmostEqual(plan["kappa"], 3.559, places=3)
