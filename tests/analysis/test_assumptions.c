@@ -201,6 +201,15 @@ static bool interrupt_at_once(void *context) {
     return true;
 }
 
+static void a_curvature_beyond_all_numbers_ends(void **state) {
+    (void)state; /* exp(6000) is infinite even in long double: lifting such a Hessian never ended */
+    study s = study_text("agent a {\n state x[2] in [0, 10]\n private minimize x[1]\n}\n"
+                         "constraint g: logsumexp(a.x[1] * a.x[2], 6000) <= 100\n",
+                         NULL);
+    assert_false(tc_analysis_holds(s.analysis));
+    study_end(&s);
+}
+
 static void an_interrupt_leaves_nothing_claimed(void **state) {
     (void)state;
     study s = study_text("agent a {\n state x in [-1, 1]\n private minimize x^2\n}\nconstraint c: a.x <= 0.5\n", NULL);
@@ -360,6 +369,7 @@ int main(void) {
         cmocka_unit_test(the_clouds_file_leaves_objectives_and_sets_to_the_agents),
         cmocka_unit_test(an_agents_file_has_no_constraints),
         cmocka_unit_test(declared_constants_are_compared_with_the_bracket),
+        cmocka_unit_test(a_curvature_beyond_all_numbers_ends),
         cmocka_unit_test(an_interrupt_leaves_nothing_claimed),
         cmocka_unit_test(the_json_has_the_keys_that_scripts_rely_on),
         cmocka_unit_test(the_text_fits_its_width),
