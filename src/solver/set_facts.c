@@ -72,11 +72,23 @@ static void tighten_ellipsoid(const tc_set *set, const tc_set_part *part, double
     }
 }
 
+/* Whether a bound is the number that a piece states, and not one computed from it: x >= b, but not 3 x >= b. */
+static bool is_stated(const tc_set *set, size_t piece, size_t c) {
+    if (piece == TC_NO_PIECE)
+        return true;
+    const tc_set_piece *p = &set->family->pieces[piece];
+    if (p->kind != TC_SET_HALFSPACE && p->kind != TC_SET_HYPERPLANE)
+        return p->kind == TC_SET_BOX;
+    size_t others = 0;
+    for (size_t d = 0; d < p->count; d++)
+        others += d + p->first != c && set->centers[piece][d] != 0;
+    return others == 0 && fabs(set->centers[piece][c - p->first]) == 1;
+}
+
 void tc_set_bounds(const tc_set *set, double *lower, double *upper) {
     for (size_t c = 0; c < set->dim; c++) {
-        bool own_lower = set->lower_piece[c] != TC_NO_PIECE, own_upper = set->upper_piece[c] != TC_NO_PIECE;
-        lower[c] = own_lower ? outward_down(set->lower[c]) : set->lower[c];
-        upper[c] = own_upper ? outward_up(set->upper[c]) : set->upper[c];
+        lower[c] = is_stated(set, set->lower_piece[c], c) ? set->lower[c] : outward_down(set->lower[c]);
+        upper[c] = is_stated(set, set->upper_piece[c], c) ? set->upper[c] : outward_up(set->upper[c]);
     }
     for (size_t p = 0; p < set->part_count; p++) {
         const tc_set_part *part = &set->parts[p];

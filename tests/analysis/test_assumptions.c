@@ -201,6 +201,21 @@ static bool interrupt_at_once(void *context) {
     return true;
 }
 
+static void a_private_bound_is_the_number_that_is_stated(void **state) {
+    (void)state; /* x^3 is convex from 0 on, and not a hair before */
+    const char *sets[] = {"x >= 0", "-x <= 0", "x in [0, 1]"};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "agent a {\n state x in [-1, 1]\n private minimize x^3\n private set %s\n}\n"
+                       "constraint c: a.x <= 2\n",
+                       sets[i]);
+        study s = study_text(text, NULL);
+        assert_int_equal(s.analysis->objectives.verdict, TC_HOLDS);
+        study_end(&s);
+    }
+}
+
 static void a_curvature_beyond_all_numbers_ends(void **state) {
     (void)state; /* exp(6000) is infinite even in long double: lifting such a Hessian never ended */
     study s = study_text("agent a {\n state x[2] in [0, 10]\n private minimize x[1]\n}\n"
@@ -369,6 +384,7 @@ int main(void) {
         cmocka_unit_test(the_clouds_file_leaves_objectives_and_sets_to_the_agents),
         cmocka_unit_test(an_agents_file_has_no_constraints),
         cmocka_unit_test(declared_constants_are_compared_with_the_bracket),
+        cmocka_unit_test(a_private_bound_is_the_number_that_is_stated),
         cmocka_unit_test(a_curvature_beyond_all_numbers_ends),
         cmocka_unit_test(an_interrupt_leaves_nothing_claimed),
         cmocka_unit_test(the_json_has_the_keys_that_scripts_rely_on),
