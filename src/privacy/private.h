@@ -25,7 +25,9 @@ tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exp
 
 /* Takes an agent's state x (family->dim numbers): the nearest lattice point, clamped to the public box. */
 tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) TC_MUST_USE;
-/* The same from a message, which carries multiples of h; never refused. */
+/* All agents at once, x by coordinate. REFUSED: nothing is taken. */
+tc_taken tc_states_take(tc_private_states *states, const double *x) TC_MUST_USE;
+/* The same as the first from a message, which carries multiples of h; never refused. */
 tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_t member,
                                  const int64_t *units) TC_MUST_USE;
 

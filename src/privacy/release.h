@@ -49,6 +49,50 @@ tc_status tc_release_prepare(tc_release *release, uint64_t round) TC_MUST_USE;
 tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
                            tc_released *released) TC_MUST_USE;
 
+/* ---- A round in parts ----
+ *
+ * For ensembles too large for one thread or for the cache. tc_release_round is made of these, so its bits are theirs,
+ * whoever does which part. A worker serves one thread at a time. Block b of a family is its members from
+ * b TC_RELEASE_BLOCK on, TC_RELEASE_BLOCK of them or what is left. Private numbers stay inside the worker: what a block
+ * leaves behind is released, and only once: summing or releasing a block a second time in a round is TC_BAD_USAGE,
+ * since other data under the same noise would unmask both.
+ *
+ *   open                                        the round's key; never twice
+ *   OUTPUTS: for every block: take, sum         terms on their lattices into the worker's own integer sums
+ *            close_sums                         adds up all workers' sums, Phi, g-hat into released->constraints
+ *            for every block: take, entries     the block's J-hat
+ *   STATES:  for every block: take, states      the block's x-hat
+ *   close                                       wipes what is left */
+enum { TC_RELEASE_BLOCK = 2048 };
+
+typedef struct tc_release_worker tc_release_worker;
+
+/* Makes room for this many workers, once, before the first round; tc_release_new makes one. */
+tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
+tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
+
+/* TC_BAD_USAGE as tc_release_round. Noise that tc_release_prepare drew is used; otherwise every block draws its own. */
+tc_status tc_release_open(tc_release *release, uint64_t round) TC_MUST_USE;
+
+/* The block's states: the agents' own numbers x[component][k] (the nearest lattice points, clamped to the public box; a
+ * number that is not finite is TC_BAD_USAGE, and nothing is taken), or those of a cloud that keeps all states. */
+tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t block, const double *const *x) TC_MUST_USE;
+tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_t block,
+                                 const tc_private_states *states) TC_MUST_USE;
+
+tc_status tc_release_sum(tc_release_worker *worker) TC_MUST_USE;
+tc_status tc_release_close_sums(tc_release *release, tc_released *released) TC_MUST_USE;
+
+/* The block's entries: shared entry e of the block's k-th member at jacobian[e][k], rows for every shared entry of the
+ * family (constants as they are, singles folded in where they have no entry of their own). Single entries of their own
+ * are written by tc_release_close_sums. */
+tc_status tc_release_entries(tc_release_worker *worker, double *const *jacobian) TC_MUST_USE;
+
+/* The block's x-hat: states[component][k]; NAN where a coordinate is not released. */
+tc_status tc_release_states(tc_release_worker *worker, double *const *states) TC_MUST_USE;
+
+void tc_release_close(tc_release *release);
+
 /* g and its Jacobian at a point x (n numbers) that anybody may know, into released. For placement STATES, x is made
  * from x-hat: post-processing, at no price. Whether that is x-hat itself or x-hat moved into the box is the caller's
  * choice; outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last

@@ -1,0 +1,37 @@
+/* The agents' half of a round, for all members of a family at a time:
+ *
+ *     x_i <- Proj_{X_i}[ x_i - gamma (grad f_i(x_i) + p_i + alpha x_i) ]
+ *
+ * A function of the agent's own data and of its answer (p_i, step, regularization) alone. The bits of a member do not
+ * depend on who is computed with it, so an agent alone on its device gets the same ones. */
+#ifndef TC_ENGINE_AGENTS_H
+#define TC_ENGINE_AGENTS_H
+
+#include "calculus/derivatives.h"
+#include "model/model.h"
+
+typedef struct tc_agents tc_agents;
+
+typedef struct tc_answer_scalars { /* the same for every agent */
+    double step;                   /* gamma_k */
+    double regularization;         /* alpha_k */
+} tc_answer_scalars;
+
+/* workers: how many threads may step at once, each with a number of its own. */
+tc_agents *tc_agents_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t workers);
+
+/* x_i(1): the model's start, projected onto X_i. x by coordinate. */
+void tc_agents_start(tc_agents *agents, double *x);
+
+#define TC_ALL_FINITE SIZE_MAX
+
+/* Members first .. first + count - 1: x[component][k] in place, p[component][k]. Returns TC_ALL_FINITE, or a member
+ * whose state would cease to be finite; the block's x is then as it was. */
+size_t tc_agents_step(tc_agents *agents, size_t worker, size_t family, size_t first, size_t count,
+                      const double *const *p, tc_answer_scalars scalars, double *const *x);
+
+/* All families of one member at once, x and p by coordinate: the same bits as one by one. Returns TC_ALL_FINITE or the
+ * number of a family. Families with more members are not touched. */
+size_t tc_agents_step_singles(tc_agents *agents, size_t worker, const double *p, tc_answer_scalars scalars, double *x);
+
+#endif

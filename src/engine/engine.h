@@ -1,0 +1,52 @@
+/* The algorithm: agents and cloud step together, round after round, all parties in one process.
+ *
+ *     x_i(k+1) = Proj_{X_i}[ x_i(k) - gamma_k (grad f_i(x_i(k)) + p_i(k) + alpha_k x_i(k)) ]
+ *     mu(k+1)  = Proj_M    [ mu(k)  + gamma_k (g-hat(k) - alpha_k mu(k)) ],     p_i(k) = J-hat_i(k)' mu(k)
+ *
+ * g-hat and J-hat come out of the release and nothing else does: the cloud's half sees the agents' x only through it.
+ * No clock, no files, no randomness of its own; the same bits on any number of threads. */
+#ifndef TC_ENGINE_ENGINE_H
+#define TC_ENGINE_ENGINE_H
+
+#include "base/monitor.h"
+#include "base/team.h"
+#include "privacy/release.h"
+
+typedef struct tc_engine tc_engine;
+
+#define TC_ENGINE_OUTCOMES(X)                                                                                          \
+    X(TC_ENGINE_DONE, "done")                                                                                          \
+    X(TC_ENGINE_INTERRUPTED, "interrupted") /* on request: the state after the last whole round */                     \
+    X(TC_ENGINE_DIVERGED, "diverged")       /* a number ceased to be finite: the state before that */
+
+typedef enum tc_engine_outcome {
+#define X(code, name) code,
+    TC_ENGINE_OUTCOMES(X)
+#undef X
+} tc_engine_outcome;
+const char *tc_engine_outcome_name(tc_engine_outcome outcome);
+
+typedef struct tc_engine_settings {
+    double dual_radius; /* R, public; INFINITY for none */
+    tc_team *team;      /* NULL: the caller's thread alone */
+} tc_engine_settings;
+
+/* For whole problems (TC_ROLE_WHOLE). x(1) and mu(1) are the model's. TC_BAD_USAGE and a sentence in *why where the
+ * plan cannot be released by. Raises on its arena. The schedule is the model's. */
+tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                        tc_random *random, const tc_engine_settings *settings, tc_engine **engine,
+                        const char **why) TC_MUST_USE;
+
+/* Goes on until `rounds` rounds have been done in all. TC_BAD_USAGE beyond the plan's horizon, and then nothing is
+ * done; TC_NO_RANDOM. Asks the monitor now and then whether to stop; reports no progress. */
+tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor *monitor,
+                            tc_engine_outcome *outcome) TC_MUST_USE;
+
+uint64_t tc_engine_rounds(const tc_engine *engine);           /* done so far: the state is x(rounds + 1) */
+const double *tc_engine_states(const tc_engine *engine);      /* by coordinate. Simulation: not released */
+const double *tc_engine_multipliers(const tc_engine *engine); /* m. Released */
+/* Where it diverged: "the state of a3 in round 17"; NULL otherwise. */
+const char *tc_engine_reason(const tc_engine *engine);
+bool tc_engine_is_private(const tc_engine *engine);
+
+#endif

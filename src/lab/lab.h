@@ -1,0 +1,65 @@
+/* Experiments: private runs, one or many on all processors, measured against the reference solution.
+ *
+ * Everything here looks at true states and true errors: it is for whoever holds the whole problem, and none of it is
+ * released. */
+#ifndef TC_LAB_LAB_H
+#define TC_LAB_LAB_H
+
+#include "engine/engine.h"
+#include "engine/reference.h"
+
+/* One line of a trace: what is true after k rounds (0: at the start). */
+typedef struct tc_row {
+    uint64_t k;
+    double x_error, mu_error; /* |x - x_0|_2, |mu - mu_0|_2; NAN where there is no reference */
+    double objective;         /* f(x) */
+    double max_violation;     /* max(0, max_j g_j(x)) */
+    double *constraints;      /* g_j(x), m of them */
+    double *multipliers;      /* mu_j, m of them */
+} tc_row;
+
+typedef struct tc_record { /* one run */
+    bool seeded;
+    uint64_t seed;
+    tc_engine_outcome outcome;
+    const char *reason;
+    uint64_t rounds; /* done */
+    double seconds;  /* of the rounds alone */
+    tc_row *rows;    /* by k */
+    size_t row_count;
+    double *x, *mu; /* the last state */
+} tc_record;
+
+/* Rounds at which rows are kept: 0, T/2, T, and about per_decade for each power of ten; all of 0 .. T where per_decade
+ * is 0. Increasing; *count of them. */
+uint64_t *tc_grid(tc_arena *arena, uint64_t rounds, unsigned per_decade, size_t *count);
+
+typedef struct tc_experiment {
+    const tc_plan *plan;
+    const tc_model *model;
+    const tc_derivatives *derivatives;
+    const tc_reference *reference; /* NULL: no errors */
+    double dual_radius;
+    uint64_t rounds;
+    const uint64_t *grid;
+    size_t grid_count;
+    size_t threads;                                                            /* 0: all */
+    void (*on_row)(void *context, const tc_record *record, const tc_row *row); /* NULL; for a single run, as it goes */
+    void *context;
+} tc_experiment;
+
+/* One run, on all threads: with fresh noise where seed is NULL, else simulated from the seed. */
+tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed, const tc_monitor *monitor,
+                     tc_record **record, const char **why) TC_MUST_USE;
+/* count runs from seeds first, first + 1, ..., each on one thread, as many at a time as there are threads. After an
+ * interrupt, the records of runs that were not begun have rounds 0 and outcome INTERRUPTED. */
+tc_status tc_lab_run_many(tc_arena *arena, const tc_experiment *experiment, uint64_t first, size_t count,
+                          const tc_monitor *monitor, tc_record **records, const char **why) TC_MUST_USE;
+
+typedef struct tc_quantiles {
+    double min, q10, median, q90, max;
+} tc_quantiles;
+/* values is sorted in place; linear interpolation between order statistics. NANs are left out. */
+tc_quantiles tc_quantiles_of(double *values, size_t count);
+
+#endif
