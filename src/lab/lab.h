@@ -27,7 +27,8 @@ typedef struct tc_record { /* one run */
     double seconds;  /* of the rounds alone */
     tc_row *rows;    /* by k */
     size_t row_count;
-    double *x, *mu; /* the last state */
+    double *x, *mu;           /* the last state; x is NULL where states are not kept */
+    double moved_x, moved_mu; /* squared distances of the last state from the experiment's origin; NAN where none */
 } tc_record;
 
 /* Rounds at which rows are kept: 0, T/2, T, and about per_decade for each power of ten; all of 0 .. T where per_decade
@@ -40,6 +41,9 @@ typedef struct tc_experiment {
     const tc_derivatives *derivatives;
     const tc_reference *reference; /* NULL: no errors */
     double dual_radius;
+    const char *run_id;                 /* of a run with fresh noise: new for each, 1 to 256 bytes; NULL: one is made */
+    const double *origin_x, *origin_mu; /* another run's last state, to measure how far a run ends from it; NULL */
+    bool keep_states;                   /* of each of many runs; a single run always keeps its states */
     uint64_t rounds;
     const uint64_t *grid;
     size_t grid_count;
@@ -47,6 +51,15 @@ typedef struct tc_experiment {
     void (*on_row)(void *context, const tc_record *record, const tc_row *row); /* NULL; for a single run, as it goes */
     void *context;
 } tc_experiment;
+
+/* "run-20260131T120000Z-4711-123456789": never the same twice on one machine. */
+const char *tc_lab_run_id(tc_arena *arena);
+/* Seconds of a clock that only goes forward. */
+double tc_lab_seconds(void);
+
+/* The row after k rounds, NULL where there is none; k of the row nearest to half-way is rounds / 2. */
+const tc_row *tc_record_row(const tc_record *record, uint64_t k);
+const tc_row *tc_record_last(const tc_record *record);
 
 /* One run, on all threads: with fresh noise where seed is NULL, else simulated from the seed. */
 tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed, const tc_monitor *monitor,
@@ -61,5 +74,13 @@ typedef struct tc_quantiles {
 } tc_quantiles;
 /* values is sorted in place; linear interpolation between order statistics. NANs are left out. */
 tc_quantiles tc_quantiles_of(double *values, size_t count);
+
+/* Over the runs that came to row k: of each number of a row. */
+typedef struct tc_row_quantiles {
+    uint64_t k;
+    size_t runs;
+    tc_quantiles x_error, mu_error, objective, max_violation;
+} tc_row_quantiles;
+tc_row_quantiles tc_rows_summarise(tc_arena *arena, const tc_record *records, size_t count, uint64_t k);
 
 #endif

@@ -1,0 +1,71 @@
+/* The trade-off between privacy and convergence: the same problem for many epsilons, many seeds each.
+ *
+ * The penalty at an epsilon is how far noise has moved the run by its last round,
+ *
+ *     penalty = mean over seeds of |z(T+1) - z_free(T+1)|^2,      z = (x, mu),
+ *
+ * where z_free is the run without noise, with the same steps. It is positive, it is zero without noise, and where the
+ * sets do not bind it is quadratic in the scale of the noise to first order, that is, proportional to epsilon^-2, which
+ * is the claim to be tested. The squared distance to the solution has more in it: what the noise-free run has still to
+ * go, and twice the product of that with the bias; `excess` shows it. */
+#ifndef TC_LAB_SWEEP_H
+#define TC_LAB_SWEEP_H
+
+#include "lab/fit.h"
+#include "lab/lab.h"
+
+typedef struct tc_sweep_point {
+    double epsilon;
+    const tc_plan *plan;
+    tc_record *records;           /* one for each seed */
+    size_t runs;                  /* of them that came to the end; all else here is over these */
+    size_t diverged;              /* of the rest: those that did */
+    tc_row_quantiles at_end;      /* after T rounds */
+    double penalty;               /* NAN without a run */
+    double penalty_error;         /* standard error of that mean; NAN for fewer than two runs */
+    double penalty_x, penalty_mu; /* its two parts */
+    tc_quantiles moved;           /* of |z - z_free|^2 over seeds */
+    double excess;                /* mean |z - z_0|^2 - |z_free - z_0|^2; NAN without a reference */
+    double share_of_box;          /* penalty_x / squared diameter of the public box: 1 is all there is room for */
+} tc_sweep_point;
+
+/* Between two neighbouring epsilons, with an interval that holds for all pairs together. */
+typedef enum tc_bend {
+    TC_BEND_NONE,    /* slope -2 is within the interval */
+    TC_BEND_FLATTER, /* the penalty falls more slowly with epsilon */
+    TC_BEND_STEEPER, /* faster */
+    TC_BEND_UNKNOWN, /* no interval: too few runs */
+} tc_bend;
+
+typedef struct tc_local_slope {
+    tc_slope slope;
+    tc_bend bend;
+} tc_local_slope;
+
+typedef struct tc_sweep {
+    const tc_model *model;
+    size_t seeds;
+    uint64_t first_seed;
+    uint64_t rounds;
+    const tc_record *without_noise;
+    tc_sweep_point *points; /* by increasing epsilon */
+    size_t point_count;
+    tc_slope slope;        /* of all points, 95 % */
+    tc_local_slope *local; /* point_count - 1 */
+    const char **verdict;  /* sentences */
+    size_t verdict_count;
+    bool interrupted;
+} tc_sweep;
+
+enum { TC_SWEEP_RESAMPLES = 2000 };
+#define TC_SWEEP_CONFIDENCE 0.95
+
+/* base: all but the plan, which is plans[e] for epsilons[e] (increasing) and noise_free for the run without noise. */
+tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
+                       const tc_plan *const *plans, const double *epsilons, size_t epsilon_count, uint64_t first_seed,
+                       size_t seeds, const tc_monitor *monitor, tc_sweep **sweep, const char **why) TC_MUST_USE;
+
+/* From the records, which are in place: penalties, slopes and the verdict. */
+void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep);
+
+#endif
