@@ -11,6 +11,7 @@ typedef struct tc_cli {
     tc_buffer output;   /* printed on standard output when the command is done */
     tc_buffer messages; /* printed on standard error then */
     tc_monitor monitor;
+    const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
 } tc_cli;
 
 typedef struct tc_command {

@@ -11,8 +11,8 @@
 
 static const size_t output_limit = (size_t)1 << 36;
 
-const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve, &tc_command_plan,
-                                         &tc_command_audit, &tc_command_split, &tc_command_help};
+const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve,  &tc_command_plan, &tc_command_audit,
+                                         &tc_command_split, &tc_command_report, &tc_command_help};
 const size_t tc_command_count = sizeof tc_commands / sizeof tc_commands[0];
 
 const tc_command *tc_command_find(tc_cli *cli, const char *name) {
@@ -33,6 +33,28 @@ tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) {
     return tc_model_load(cli->arena, path, &cli->monitor, &cli->messages, model);
 }
 
+static void add_shell_word(tc_buffer *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        tc_buffer_puts(out, word);
+        return;
+    }
+    tc_buffer_puts(out, "'");
+    for (; *word != '\0'; word++)
+        tc_buffer_add(out, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    tc_buffer_puts(out, "'");
+}
+
+static const char *shell_command(tc_arena *arena, int argc, char *const *argv) {
+    tc_buffer command = tc_buffer_new(arena, output_limit);
+    tc_buffer_puts(&command, "tacit");
+    for (int i = 1; i < argc; i++) {
+        tc_buffer_puts(&command, " ");
+        add_shell_word(&command, argv[i]);
+    }
+    return command.text;
+}
+
 static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, char *const *argv, bool *answer) {
     tc_arguments arguments;
     tc_status status = tc_options_parse(cli->arena, &command->usage, argc, argv, &cli->messages, &arguments);
@@ -47,6 +69,7 @@ static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, c
 
 static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *answer) {
     const char *first = argc > 1 ? argv[1] : NULL;
+    cli->command = shell_command(cli->arena, argc, argv);
     if (first == NULL) {
         tc_buffer_puts(&cli->messages, "tacit: which command? tacit --help lists them\n");
         return TC_BAD_USAGE;

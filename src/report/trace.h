@@ -1,0 +1,101 @@
+/* Traces: what a run or a sweep measured, as a struct, and as a CSV file that other programs read too.
+ *
+ *     # tacit trace 1
+ *     # kind: run
+ *     # problem: paper.tacit
+ *     # label: laplace, published
+ *     # command: tacit run examples/paper.tacit --seeds 40 --trace laplace.csv
+ *     # fact: epsilon = 0.6931471805599453
+ *     # card: GUARANTEE: ...
+ *     seed,k,x_error,mu_error,objective,max_violation,g[g1],g[g2],mu[g1],mu[g2]
+ *     1,0,13.19,2.169,...
+ *
+ * First come comments, `# key: value`; then a line that names the columns; then numbers, as short as they read back to
+ * the same double, and nothing where there is no number. docs/trace.md says what each key and column means.
+ *
+ * A run's rows stand by seed and by k; seed is empty where noise was fresh. A sweep has a row for each epsilon and
+ * seed:
+ *
+ *     epsilon,seed,x_error,mu_error,objective,max_violation,penalty
+ *
+ * Marks are figures from elsewhere (a paper) that belong beside a run: k and any of the errors, written by hand. */
+#ifndef TC_REPORT_TRACE_H
+#define TC_REPORT_TRACE_H
+
+#include "lab/lab.h"
+
+#define TC_TRACE_KINDS(X)                                                                                              \
+    X(TC_TRACE_RUN, "run")                                                                                             \
+    X(TC_TRACE_SWEEP, "sweep")                                                                                         \
+    X(TC_TRACE_MARKS, "marks")
+
+typedef enum tc_trace_kind {
+#define X(code, name) code,
+    TC_TRACE_KINDS(X)
+#undef X
+} tc_trace_kind;
+
+typedef struct tc_trace_fact { /* shown in a table: "mechanism", "laplace" */
+    const char *name, *value;
+} tc_trace_fact;
+
+typedef struct tc_trace_point { /* one run of a sweep */
+    double epsilon;
+    bool seeded;
+    uint64_t seed;
+    double x_error, mu_error, objective, max_violation;
+    double penalty; /* NAN where there is none */
+} tc_trace_point;
+
+/* log10 penalty = intercept + slope log10 epsilon, fitted over from <= epsilon <= to; slope is NAN without a fit. */
+typedef struct tc_trace_fit {
+    double slope, slope_low, slope_high; /* and the slope's confidence interval */
+    double intercept;
+    double from, to;
+} tc_trace_fit;
+
+typedef struct tc_trace {
+    tc_trace_kind kind;
+    const char *problem; /* the problem file's name; NULL where nobody said (as below) */
+    const char *label;   /* short: tells it from the others on a page, "laplace, published" */
+    const char *command; /* to repeat it */
+    tc_trace_fact *facts;
+    size_t fact_count;
+    const char **card; /* lines of the guarantee card */
+    size_t card_count;
+    const char **notes; /* "seed 7 diverged: the state of a3 in round 17" */
+    size_t note_count;
+    const char **constraints; /* names, m of them */
+    size_t constraint_count;
+    tc_record *records; /* RUN: seeded, seed, rounds and rows of each; the rest is not in a file */
+    size_t record_count;
+    tc_trace_point *points; /* SWEEP */
+    size_t point_count;
+    const char *penalty; /* SWEEP: how the penalty is defined, a sentence; NULL */
+    tc_trace_fit fit;
+    tc_row *marks; /* MARKS: NAN where there is none; constraints and multipliers are NULL */
+    size_t mark_count;
+} tc_trace;
+
+/* A trace without rows of what was done by a plan: facts, card, constraint names and a label ("laplace, tight"). The
+ * caller adds rows: records, or points, penalty and fit. Notes of runs that did not end well come from the records. */
+tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command);
+void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const char *value);
+void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
+/* Takes the records as they are, and notes those that diverged or were interrupted. */
+void tc_trace_set_records(tc_arena *arena, tc_trace *trace, tc_record *records, size_t count);
+
+/* Writes beside path and renames, so that a file is whole or not there. A path that is there and no regular file is
+ * refused. What is wrong goes to messages. */
+tc_status tc_trace_write(tc_arena *arena, const char *path, const tc_trace *trace, tc_buffer *messages) TC_MUST_USE;
+
+/* TC_BAD_PROBLEM and a message with the line's number where the file is no trace. */
+tc_status tc_trace_read(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
+                        tc_trace **trace) TC_MUST_USE;
+/* The same from memory; path is for messages. */
+tc_status tc_trace_parse(tc_arena *arena, const char *path, const char *text, size_t length, const tc_monitor *monitor,
+                         tc_buffer *messages, tc_trace **trace) TC_MUST_USE;
+
+const char *tc_trace_kind_name(tc_trace_kind kind);
+
+#endif
