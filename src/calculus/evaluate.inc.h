@@ -120,18 +120,7 @@ static void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *
     }
 }
 
-static NUMBER apply_nary(const tc_instruction *instruction, const NUMBER *arguments) {
-    size_t count = instruction->b.index, index = (size_t)(instruction->u.index & UINT32_MAX);
-    if (instruction->op == TC_LSE)
-        return LSE(arguments, count);
-    if (instruction->op == TC_SOFTMAX)
-        return SOFTMAX(arguments, count, index);
-    if (instruction->op == TC_NORM)
-        return NORM(arguments, count);
-    if (instruction->op == TC_DIRECTION)
-        return DIRECTION(arguments, count, index);
-    return BEND(arguments, count, (size_t)(instruction->u.index >> 32), index);
-}
+#include "calculus/evaluate_nary.inc.h"
 
 static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
                      const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, NUMBER *restrict gathered) {
@@ -140,7 +129,7 @@ static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruc
     for (size_t lane = 0; lane < lanes; lane++) {
         for (size_t i = 0; i < count; i++)
             gathered[i] = entry_of(tape, inputs, lanes, lane, work, out, arguments[i]);
-        r[lane] = apply_nary(instruction, gathered);
+        r[lane] = apply_nary(instruction->op, gathered, count, instruction->u.index);
     }
 }
 

@@ -96,5 +96,3 @@ static NUMBER bend(const NUMBER *arguments, size_t count, size_t i, size_t k) {
 #define NORM(arguments, count) norm((arguments), (count))
 #define DIRECTION(arguments, count, index) direction((arguments), (count), (index))
 #define BEND(arguments, count, i, k) bend((arguments), (count), (i), (k))
-
-#include "calculus/evaluate.inc.h"

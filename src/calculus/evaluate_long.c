@@ -1,11 +1,14 @@
 #include "calculus/tape_code.h"
 
 #define NUMBER long double
-#define INPUTS tc_long_inputs
-#define EVALUATE tc_tape_eval_long
 #define MATH(function) function##l
 #define EXP(x) expl(x)
 #define LOG(x) logl(x)
 #define REAL_POWER(x, p) powl((x), (p))
 
 #include "calculus/evaluate_float.inc.h"
+
+#define INPUTS tc_long_inputs
+#define EVALUATE tc_tape_eval_long
+
+#include "calculus/evaluate.inc.h"
