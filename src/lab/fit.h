@@ -30,8 +30,8 @@ typedef struct tc_sample_facts {
 void tc_samples_judge(const tc_sample *samples, size_t count, tc_sample_facts *facts);
 
 typedef struct tc_slope {
-    double slope;
-    double low, high; /* bootstrap percentiles; NAN where a sample has fewer than two values */
+    double slope, intercept; /* natural logarithms */
+    double low, high;        /* bootstrap percentiles; NAN where a sample has fewer than two values */
 } tc_slope;
 
 /* The slope of log mean against x by weighted least squares, and its interval: values are drawn again from each sample

@@ -18,14 +18,17 @@ typedef struct tc_row {
     double *multipliers;      /* mu_j, m of them */
 } tc_row;
 
+enum { TC_REASON_SIZE = 256 };
+
 typedef struct tc_record { /* one run */
     bool seeded;
     uint64_t seed;
     tc_engine_outcome outcome;
-    const char *reason;
-    uint64_t rounds; /* done */
-    double seconds;  /* of the rounds alone */
-    tc_row *rows;    /* by k */
+    const char *reason; /* why it ended early; NULL where it did not */
+    char *reason_room;  /* TC_REASON_SIZE bytes for it */
+    uint64_t rounds;    /* done */
+    double seconds;     /* of the rounds alone */
+    tc_row *rows;       /* by k */
     size_t row_count;
     double *x, *mu;           /* the last state; x is NULL where states are not kept */
     double moved_x, moved_mu; /* squared distances of the last state from the experiment's origin; NAN where none */
@@ -72,7 +75,11 @@ tc_status tc_lab_run_many(tc_arena *arena, const tc_experiment *experiment, uint
 typedef struct tc_quantiles {
     double min, q10, median, q90, max;
 } tc_quantiles;
-/* values is sorted in place; linear interpolation between order statistics. NANs are left out. */
+void tc_sort_numbers(double *values, size_t count); /* increasing; no NANs */
+/* Linear interpolation between order statistics, at probability (count - 1) from the least: what NumPy and R (type 7)
+ * do unless told otherwise. */
+double tc_quantile(const double *sorted, size_t count, double probability);
+/* values is sorted in place. NANs are left out. */
 tc_quantiles tc_quantiles_of(double *values, size_t count);
 
 /* Over the runs that came to row k: of each number of a row. */

@@ -1,0 +1,117 @@
+#include "lab/fit.h"
+
+#include "lab/lab.h"
+
+#include <math.h>
+
+tc_line tc_line_fit(const double *x, const double *y, const double *weight, size_t count) {
+    double sum = 0, mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += weight[i];
+        mean_x += weight[i] * x[i];
+        mean_y += weight[i] * y[i];
+    }
+    mean_x /= sum;
+    mean_y /= sum;
+    for (size_t i = 0; i < count; i++) {
+        xx += weight[i] * (x[i] - mean_x) * (x[i] - mean_x);
+        xy += weight[i] * (x[i] - mean_x) * (y[i] - mean_y);
+    }
+    if (!(xx > 0))
+        return (tc_line){NAN, NAN};
+    return (tc_line){.slope = xy / xx, .intercept = mean_y - xy / xx * mean_x};
+}
+
+static double mean_of(const double *values, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+void tc_samples_judge(const tc_sample *samples, size_t count, tc_sample_facts *facts) {
+    bool all_known = true;
+    for (size_t i = 0; i < count; i++) {
+        const tc_sample *sample = &samples[i];
+        double n = (double)sample->count, squares = 0;
+        facts[i] = (tc_sample_facts){.mean = mean_of(sample->values, sample->count), .deviation = NAN, .log_mean = NAN};
+        for (size_t k = 0; k < sample->count; k++)
+            squares += (sample->values[k] - facts[i].mean) * (sample->values[k] - facts[i].mean);
+        if (sample->count > 1)
+            facts[i].deviation = sqrt(squares / (n - 1));
+        if (!(facts[i].mean > 0 && isfinite(facts[i].mean)))
+            continue;
+        facts[i].log_mean = log(facts[i].mean);
+        facts[i].weight = n * (facts[i].mean / facts[i].deviation) * (facts[i].mean / facts[i].deviation);
+        all_known = all_known && isfinite(facts[i].weight) && facts[i].weight > 0;
+    }
+    /* Where one point's spread is not known, nothing is known about how points compare. */
+    for (size_t i = 0; i < count && !all_known; i++)
+        facts[i].weight = isnan(facts[i].log_mean) ? 0 : 1;
+}
+
+/* Sebastiano Vigna's splitmix64, in the public domain: a stream of 64-bit words from a seed. */
+static uint64_t next_word(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static double mean_resampled(const tc_sample *sample, uint64_t *state) {
+    double sum = 0;
+    for (size_t i = 0; i < sample->count; i++)
+        sum += sample->values[((next_word(state) >> 32) * (uint64_t)sample->count) >> 32];
+    return sum / (double)sample->count;
+}
+
+typedef struct kept_points { /* those with a logarithm */
+    const tc_sample **samples;
+    double *x, *y, *weight;
+    size_t count;
+    bool all_spread; /* two values each at least */
+} kept_points;
+
+static kept_points keep(tc_arena *arena, const tc_sample *samples, size_t count) {
+    tc_sample_facts *facts = TC_NEW(arena, tc_sample_facts, count + 1);
+    kept_points kept = {.samples = TC_NEW(arena, const tc_sample *, count + 1),
+                        .x = TC_NEW(arena, double, count + 1),
+                        .y = TC_NEW(arena, double, count + 1),
+                        .weight = TC_NEW(arena, double, count + 1),
+                        .all_spread = true};
+    tc_samples_judge(samples, count, facts);
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(facts[i].log_mean))
+            continue;
+        kept.samples[kept.count] = &samples[i];
+        kept.x[kept.count] = samples[i].x;
+        kept.y[kept.count] = facts[i].log_mean;
+        kept.weight[kept.count++] = facts[i].weight;
+        kept.all_spread = kept.all_spread && samples[i].count > 1;
+    }
+    return kept;
+}
+
+tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, double confidence, size_t resamples) {
+    tc_mark mark = tc_arena_mark(arena);
+    kept_points kept = keep(arena, samples, count);
+    tc_line line = tc_line_fit(kept.x, kept.y, kept.weight, kept.count);
+    tc_slope result = {.slope = line.slope, .intercept = line.intercept, .low = NAN, .high = NAN};
+    double *slopes = TC_NEW(arena, double, resamples + 1);
+    uint64_t state = 1;
+    size_t drawn = 0;
+    for (size_t b = 0; b < resamples && kept.all_spread && !isnan(result.slope); b++) {
+        for (size_t i = 0; i < kept.count; i++)
+            kept.y[i] = log(mean_resampled(kept.samples[i], &state));
+        double slope = tc_line_fit(kept.x, kept.y, kept.weight, kept.count).slope;
+        if (isfinite(slope)) /* a sample may be drawn again as nothing but zeros */
+            slopes[drawn++] = slope;
+    }
+    if (drawn > 0) {
+        tc_sort_numbers(slopes, drawn);
+        result.low = tc_quantile(slopes, drawn, (1 - confidence) / 2);
+        result.high = tc_quantile(slopes, drawn, (1 + confidence) / 2);
+    }
+    tc_arena_rewind(arena, mark);
+    return result;
+}

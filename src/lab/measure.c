@@ -1,0 +1,142 @@
+#include "lab/measure.h"
+
+#include "calculus/tape.h"
+
+#include <math.h>
+
+typedef struct family_functions { /* f_i, where there is one, and the bodies of sums over this family */
+    const tc_family *family;
+    tc_tape *tape; /* NULL: neither */
+    bool has_objective;
+    size_t *sums; /* numbers in the model of the bodies that follow */
+    size_t body_count;
+} family_functions;
+
+struct tc_measure {
+    const tc_model *model;
+    const tc_reference *reference;
+    family_functions *families;
+    tc_tape *outer; /* g; NULL without constraints */
+    double *sums;
+    double *work;
+    double *values; /* TC_LANES for each root of a family */
+    double **out, **outer_out;
+    const double **state, **data;
+};
+
+static family_functions family_compile(tc_arena *arena, const tc_model *model, size_t f) {
+    const tc_family *family = &model->families[f];
+    family_functions functions = {.family = family, .has_objective = family->objective != TC_NO_EXPR};
+    tc_expr *roots = TC_NEW(arena, tc_expr, model->sum_count + 1);
+    size_t count = 0;
+    if (functions.has_objective)
+        roots[count++] = family->objective;
+    functions.sums = TC_NEW(arena, size_t, model->sum_count + 1);
+    for (size_t r = 0; r < model->sum_count; r++) {
+        if (model->sums[r].family != f)
+            continue;
+        functions.sums[functions.body_count++] = r;
+        roots[count++] = model->sums[r].body;
+    }
+    if (count > 0)
+        functions.tape = tc_tape_new(arena, model->dag, roots, count);
+    return functions;
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void make_room(tc_measure *measure, tc_arena *arena) {
+    size_t work = measure->outer == NULL ? 0 : tc_tape_work(measure->outer);
+    size_t roots = 0, dim = 0, columns = 0;
+    for (size_t f = 0; f < measure->model->family_count; f++) {
+        const family_functions *functions = &measure->families[f];
+        dim = larger(dim, functions->family->dim);
+        columns = larger(columns, functions->family->column_count);
+        if (functions->tape == NULL)
+            continue;
+        work = larger(work, tc_tape_work(functions->tape));
+        roots = larger(roots, tc_tape_root_count(functions->tape));
+    }
+    measure->sums = TC_NEW(arena, double, measure->model->sum_count + 1);
+    measure->work = TC_NEW(arena, double, work + 1);
+    measure->values = TC_NEW(arena, double, roots *TC_LANES + 1);
+    measure->out = TC_NEW(arena, double *, roots + 1);
+    for (size_t i = 0; i < roots; i++)
+        measure->out[i] = measure->values + i * TC_LANES;
+    measure->outer_out = TC_NEW(arena, double *, measure->model->constraint_count + 1);
+    measure->state = TC_NEW(arena, const double *, dim + 1);
+    measure->data = TC_NEW(arena, const double *, columns + 1);
+}
+
+tc_measure *tc_measure_new(tc_arena *arena, const tc_model *model, const tc_reference *reference) {
+    tc_measure *measure = TC_NEW(arena, tc_measure, 1);
+    measure->model = model;
+    measure->reference = reference;
+    measure->families = TC_NEW(arena, family_functions, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++)
+        measure->families[f] = family_compile(arena, model, f);
+    if (model->constraint_count > 0) {
+        tc_expr *roots = TC_NEW(arena, tc_expr, model->constraint_count);
+        for (size_t j = 0; j < model->constraint_count; j++)
+            roots[j] = model->constraints[j].outer;
+        measure->outer = tc_tape_new(arena, model->dag, roots, model->constraint_count);
+    }
+    make_room(measure, arena);
+    return measure;
+}
+
+static double lanes_sum(const double *values, size_t lanes) {
+    double sum = 0;
+    for (size_t k = 0; k < lanes; k++)
+        sum += values[k];
+    return sum;
+}
+
+/* Adds the members' objectives to *objective, and their terms to the inner sums. */
+static void add_family(tc_measure *measure, const family_functions *functions, const double *x, double *objective) {
+    const tc_family *family = functions->family;
+    tc_inputs inputs = {.state = measure->state, .data = measure->data};
+    for (size_t first = 0; functions->tape != NULL && first < family->count; first += TC_LANES) {
+        size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
+        for (size_t c = 0; c < family->dim; c++)
+            measure->state[c] = x + tc_coord_of(family, first, c);
+        for (size_t d = 0; d < family->column_count; d++)
+            measure->data[d] = family->columns[d].values == NULL ? NULL : family->columns[d].values + first;
+        tc_tape_eval(functions->tape, &inputs, lanes, measure->work, measure->out);
+        size_t root = 0;
+        if (functions->has_objective)
+            *objective += lanes_sum(measure->out[root++], lanes);
+        for (size_t b = 0; b < functions->body_count; b++)
+            measure->sums[functions->sums[b]] += lanes_sum(measure->out[root++], lanes);
+    }
+}
+
+double tc_squared_distance(const double *a, const double *b, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum;
+}
+
+void tc_measure_row(tc_measure *measure, const double *x, const double *mu, tc_row *row) {
+    const tc_model *model = measure->model;
+    const tc_reference *reference = measure->reference;
+    row->objective = 0;
+    row->max_violation = 0;
+    for (size_t r = 0; r < model->sum_count; r++)
+        measure->sums[r] = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        add_family(measure, &measure->families[f], x, &row->objective);
+    for (size_t j = 0; j < model->constraint_count; j++)
+        measure->outer_out[j] = &row->constraints[j];
+    if (measure->outer != NULL)
+        tc_tape_eval(measure->outer, &(tc_inputs){.coords = x, .sums = measure->sums}, 1, measure->work,
+                     measure->outer_out);
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        row->multipliers[j] = mu[j];
+        if (!(row->constraints[j] <= row->max_violation)) /* a NAN shows */
+            row->max_violation = row->constraints[j];
+    }
+    row->x_error = reference == NULL ? NAN : sqrt(tc_squared_distance(x, reference->x, model->state_count));
+    row->mu_error = reference == NULL ? NAN : sqrt(tc_squared_distance(mu, reference->mu, model->constraint_count));
+}

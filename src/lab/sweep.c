@@ -1,0 +1,131 @@
+#include "lab/sweep.h"
+
+#include "lab/jobs.h"
+#include "lab/one.h"
+
+#include <math.h>
+
+static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *base, const tc_monitor *monitor,
+                         const char **why) {
+    size_t count = sweep->point_count * sweep->seeds;
+    tc_job *jobs = TC_NEW(arena, tc_job, count + 1);
+    tc_experiment *experiments = TC_NEW(arena, tc_experiment, sweep->point_count + 1);
+    for (size_t e = 0; e < sweep->point_count; e++) {
+        experiments[e] = *base;
+        experiments[e].plan = sweep->points[e].plan;
+        experiments[e].origin_x = sweep->without_noise->x;
+        experiments[e].origin_mu = sweep->without_noise->mu;
+        sweep->points[e].records = TC_NEW(arena, tc_record, sweep->seeds + 1);
+    }
+    /* One seed of every epsilon before the next seed: an interrupt leaves fewer seeds, not fewer epsilons. */
+    for (size_t i = 0; i < count; i++) {
+        size_t e = i % sweep->point_count, s = i / sweep->point_count;
+        tc_record *record = &sweep->points[e].records[s];
+        tc_record_init(arena, &experiments[e], base->keep_states, record);
+        jobs[i] = (tc_job){.experiment = &experiments[e], .seed = sweep->first_seed + s, .record = record};
+    }
+    return tc_jobs_run(arena, jobs, count, base->threads, monitor, why);
+}
+
+tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
+                       const tc_plan *const *plans, const double *epsilons, size_t epsilon_count, uint64_t first_seed,
+                       size_t seeds, const tc_monitor *monitor, tc_sweep **result, const char **why) {
+    tc_sweep *sweep = TC_NEW(arena, tc_sweep, 1);
+    tc_record *without_noise = NULL;
+    tc_experiment quiet = *base;
+    *result = sweep;
+    sweep->model = base->model;
+    sweep->seeds = seeds;
+    sweep->first_seed = first_seed;
+    sweep->rounds = base->rounds;
+    sweep->points = TC_NEW(arena, tc_sweep_point, epsilon_count + 1);
+    sweep->point_count = epsilon_count;
+    for (size_t e = 0; e < epsilon_count; e++)
+        sweep->points[e] = (tc_sweep_point){.epsilon = epsilons[e], .plan = plans[e]};
+    quiet.plan = noise_free;
+    quiet.on_row = NULL;
+    tc_status status = tc_lab_run(arena, &quiet, &(uint64_t){0}, monitor, &without_noise, why);
+    if (status != TC_OK)
+        return status;
+    sweep->without_noise = without_noise;
+    /* Without a run to measure from there is nothing to measure; what there is says why. */
+    if (without_noise->outcome == TC_ENGINE_DONE)
+        status = run_all(arena, sweep, base, monitor, why);
+    if (status != TC_OK)
+        return status;
+    sweep->interrupted = tc_interrupted(monitor);
+    tc_sweep_judge(arena, sweep);
+    return TC_OK;
+}
+
+/* ---- What they say ---- */
+
+static double box_diameter_squared(const tc_model *model) {
+    double sum = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++) {
+            for (size_t k = 0; k < family->count; k++) {
+                double width = tc_coef_at(family->upper[c], k) - tc_coef_at(family->lower[c], k);
+                sum += width * width;
+            }
+        }
+    }
+    return sum;
+}
+
+static double squared_error(const tc_row *row) { return row->x_error * row->x_error + row->mu_error * row->mu_error; }
+
+/* The point's figures, and |z - z_free|^2 of its runs as a sample. */
+static tc_sample judge_point(tc_arena *arena, const tc_sweep *sweep, tc_sweep_point *point, double room) {
+    double *moved = TC_NEW(arena, double, sweep->seeds + 1), *sorted = TC_NEW(arena, double, sweep->seeds + 1);
+    double moved_x = 0, moved_mu = 0, errors = 0;
+    const tc_row *quiet = tc_record_last(sweep->without_noise);
+    for (size_t s = 0; point->records != NULL && s < sweep->seeds; s++) {
+        const tc_record *record = &point->records[s];
+        point->diverged += record->outcome == TC_ENGINE_DIVERGED;
+        if (record->outcome != TC_ENGINE_DONE)
+            continue;
+        sorted[point->runs] = moved[point->runs] = record->moved_x + record->moved_mu;
+        point->runs++;
+        moved_x += record->moved_x;
+        moved_mu += record->moved_mu;
+        errors += squared_error(tc_record_last(record));
+    }
+    double n = (double)point->runs;
+    tc_sample sample = {.x = log(point->epsilon), .values = moved, .count = point->runs};
+    tc_sample_facts facts;
+    tc_samples_judge(&sample, 1, &facts);
+    point->at_end = tc_rows_summarise(arena, point->records, point->records == NULL ? 0 : sweep->seeds, sweep->rounds);
+    point->moved = tc_quantiles_of(sorted, point->runs);
+    point->penalty = facts.mean;
+    point->penalty_error = facts.deviation / sqrt(n);
+    point->penalty_x = moved_x / n;
+    point->penalty_mu = moved_mu / n;
+    point->excess = quiet == NULL ? NAN : errors / n - squared_error(quiet);
+    point->share_of_box = point->penalty_x / room;
+    return sample;
+}
+
+static tc_local_slope judge_pair(tc_arena *arena, const tc_sample *pair, size_t pairs) {
+    double confidence = 1 - (1 - TC_SWEEP_CONFIDENCE) / (double)pairs;
+    tc_local_slope local = {.slope = tc_slope_fit(arena, pair, 2, confidence, TC_SWEEP_RESAMPLES)};
+    local.bend = isnan(local.slope.low)  ? TC_BEND_UNKNOWN
+                 : local.slope.low > -2  ? TC_BEND_FLATTER
+                 : local.slope.high < -2 ? TC_BEND_STEEPER
+                                         : TC_BEND_NONE;
+    return local;
+}
+
+void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
+    size_t count = sweep->point_count, pairs = count > 0 ? count - 1 : 0;
+    double room = box_diameter_squared(sweep->model);
+    tc_sample *samples = TC_NEW(arena, tc_sample, count + 1);
+    for (size_t e = 0; e < count; e++)
+        samples[e] = judge_point(arena, sweep, &sweep->points[e], room);
+    sweep->slope = tc_slope_fit(arena, samples, count, TC_SWEEP_CONFIDENCE, TC_SWEEP_RESAMPLES);
+    sweep->local = TC_NEW(arena, tc_local_slope, pairs + 1);
+    for (size_t e = 0; e < pairs; e++)
+        sweep->local[e] = judge_pair(arena, &samples[e], pairs);
+    tc_sweep_say(arena, sweep);
+}

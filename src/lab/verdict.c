@@ -1,0 +1,84 @@
+/* What a sweep says about the claim that the penalty is proportional to epsilon^-2, in sentences. */
+#include "lab/sweep.h"
+
+#include <math.h>
+
+static void say(tc_sweep *sweep, const char *sentence) { sweep->verdict[sweep->verdict_count++] = sentence; }
+
+/* Only what the figures show is stated as fact; what would do such a thing is named as that. */
+static const char *about_stretch(tc_arena *arena, const tc_sweep *sweep, size_t first, size_t last) {
+    const tc_sweep_point *low = &sweep->points[first], *high = &sweep->points[last];
+    const char *where = tc_arena_format(arena, "From epsilon %.4g to %.4g", low->epsilon, high->epsilon);
+    switch (sweep->local[first].bend) {
+    case TC_BEND_NONE:
+        return tc_arena_format(arena, "%s the points agree with epsilon^-2.", where);
+    case TC_BEND_FLATTER:
+        return tc_arena_format(arena,
+                               "%s the penalty falls more slowly than epsilon^-2. At %.4g noise has moved x by %.2g %% "
+                               "of the squared diameter of the public box: projections onto bounded sets, and onto "
+                               "mu >= 0, cut large noise off and bend the law so.",
+                               where, low->epsilon, 100 * low->share_of_box);
+    case TC_BEND_STEEPER:
+        return tc_arena_format(arena,
+                               "%s the penalty falls faster than epsilon^-2. A bias that grows with the variance of "
+                               "the noise does that: its square is proportional to epsilon^-4.",
+                               where);
+    case TC_BEND_UNKNOWN:
+        return tc_arena_format(arena, "%s there are too few runs to say.", where);
+    }
+    return "";
+}
+
+static void about_claim(tc_arena *arena, tc_sweep *sweep) {
+    const tc_slope *slope = &sweep->slope;
+    if (isnan(slope->slope)) {
+        say(sweep, "No slope can be fitted: fewer than two epsilons have runs that noise has moved.");
+        return;
+    }
+    if (isnan(slope->low)) {
+        say(sweep, tc_arena_format(arena,
+                                   "Over all points the penalty goes like epsilon^%.3f. One run for each epsilon says "
+                                   "nothing about how sure that is: ask for more seeds.",
+                                   slope->slope));
+        return;
+    }
+    bool agrees = slope->low <= -2 && slope->high >= -2;
+    say(sweep, tc_arena_format(arena,
+                               "Over all points the penalty goes like epsilon^%.3f, 95 %% interval %.3f to %.3f: %s "
+                               "with the claim of epsilon^-2.",
+                               slope->slope, slope->low, slope->high, agrees ? "in agreement" : "not in agreement"));
+}
+
+static void about_losses(tc_arena *arena, tc_sweep *sweep) {
+    size_t diverged = 0, missing = 0;
+    for (size_t e = 0; e < sweep->point_count; e++) {
+        diverged += sweep->points[e].diverged;
+        missing += sweep->seeds - sweep->points[e].runs - sweep->points[e].diverged;
+    }
+    if (diverged > 0)
+        say(sweep,
+            tc_arena_format(arena, "%zu of %zu runs diverged and are left out: the penalty is larger than shown.",
+                            diverged, sweep->seeds * sweep->point_count));
+    if (missing > 0)
+        say(sweep, tc_arena_format(arena, "%zu of %zu runs were stopped and are left out.", missing,
+                                   sweep->seeds * sweep->point_count));
+}
+
+void tc_sweep_say(tc_arena *arena, tc_sweep *sweep) {
+    size_t pairs = sweep->point_count > 0 ? sweep->point_count - 1 : 0;
+    sweep->verdict = TC_NEW(arena, const char *, pairs + 4);
+    sweep->verdict_count = 0;
+    if (sweep->without_noise->outcome == TC_ENGINE_DIVERGED) {
+        say(sweep, tc_arena_format(arena, "Even without noise the run diverged (%s): smaller steps are needed.",
+                                   sweep->without_noise->reason));
+        return;
+    }
+    about_claim(arena, sweep);
+    for (size_t first = 0, last; first < pairs; first = last) {
+        for (last = first + 1; last < pairs && sweep->local[last].bend == sweep->local[first].bend; last++)
+            continue;
+        if (sweep->local[first].bend != TC_BEND_UNKNOWN || pairs > 1)
+            say(sweep, about_stretch(arena, sweep, first, last));
+    }
+    about_losses(arena, sweep);
+}
