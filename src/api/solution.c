@@ -1,5 +1,7 @@
 #include "api/solution.h"
 
+#include "api/point.h"
+
 #include <math.h>
 
 tc_solution tc_solution_find(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, double tolerance,
@@ -33,20 +35,6 @@ const char *tc_outcome_name(tc_reference_outcome outcome) {
 #undef X
     }
     return "unknown";
-}
-
-void tc_solution_state(const tc_solution *solution, const tc_family *family, size_t member, double *x) {
-    for (size_t c = 0; c < family->dim; c++)
-        x[c] = solution->reference->x[tc_coord_of(family, member, c)];
-}
-
-size_t tc_solution_largest_dim(const tc_solution *solution) {
-    size_t largest = 0;
-    for (size_t f = 0; f < solution->model->family_count; f++) {
-        if (solution->model->families[f].dim > largest)
-            largest = solution->model->families[f].dim;
-    }
-    return largest;
 }
 
 double tc_solution_sum(const tc_solution *solution) {
@@ -98,23 +86,8 @@ static void json_values(const tc_solution *solution, tc_json *json) {
     tc_json_number(json, "sum_mu", tc_solution_sum(solution));
     tc_json_bool(json, "outside_dual_radius", tc_solution_outside_radius(solution));
     tc_json_count(json, "iterations", reference->iterations);
-    tc_buffer name = tc_buffer_new(json->out->arena, 1 << 20);
-    double *x = TC_NEW(json->out->arena, double, tc_solution_largest_dim(solution));
-    tc_json_open_object(json, "x");
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family *family = &model->families[f];
-        for (size_t k = 0; k < family->count; k++) {
-            name.length = 0;
-            tc_agent_name(&name, family, k);
-            tc_solution_state(solution, family, k, x);
-            tc_json_numbers(json, tc_buffer_text(&name), x, family->dim);
-        }
-    }
-    tc_json_close_object(json);
-    tc_json_open_array(json, "constraints");
-    for (size_t j = 0; j < model->constraint_count; j++)
-        tc_json_string(json, NULL, model->constraints[j].name);
-    tc_json_close_array(json);
+    tc_point_json_states(model, reference->x, json);
+    tc_point_json_constraints(model, json);
     tc_json_numbers(json, "mu", reference->mu, model->constraint_count);
 }
 

@@ -29,9 +29,6 @@ const char *tc_outcome_name(tc_reference_outcome outcome);
 double tc_solution_sum(const tc_solution *solution); /* of the multipliers */
 /* The private algorithm keeps mu in M = {mu >= 0, sum mu <= R}: with a smaller R it cannot arrive here. */
 bool tc_solution_outside_radius(const tc_solution *solution);
-/* A member's state, component after component, into x. */
-void tc_solution_state(const tc_solution *solution, const tc_family *family, size_t member, double *x);
-size_t tc_solution_largest_dim(const tc_solution *solution);
 
 /* One JSON object. */
 void tc_solution_json(const tc_solution *solution, tc_json *json);

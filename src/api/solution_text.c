@@ -1,10 +1,10 @@
 #include "analysis/page.h"
+#include "api/point.h"
 #include "api/solution.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { WIDTH = 80, SHOWN_AGENTS = 10, SHOWN_CONSTRAINTS = 10, SHOWN_NUMBERS = 5, NAME_WIDTH = 20, CELL_WIDTH = 11 };
+enum { WIDTH = 80, SHOWN_CONSTRAINTS = 10 };
 static const double DUST = 1e-12; /* of a number's natural size: not worth printing */
 
 /* What is zero but for rounding has no price. Of a point that is no solution the residual says nothing. */
@@ -55,53 +55,6 @@ static const char *heading(const tc_solution *solution) {
     return "";
 }
 
-/* Numbers in columns after a name; further lines are indented to the first column. */
-static void text_numbers(tc_buffer *out, const double *values, size_t count, bool full) {
-    size_t shown = full || count <= SHOWN_NUMBERS ? count : SHOWN_NUMBERS - 1;
-    size_t per_line = (WIDTH - NAME_WIDTH) / CELL_WIDTH;
-    for (size_t i = 0; i < shown; i++) {
-        if (i > 0 && i % per_line == 0)
-            tc_buffer_printf(out, "\n%*s", NAME_WIDTH, "");
-        tc_buffer_printf(out, " %*.4g", CELL_WIDTH - 1, values[i]);
-    }
-    tc_buffer_puts(out, shown < count ? "  ...\n" : "\n");
-}
-
-static void text_name(tc_buffer *out, const char *name) {
-    tc_buffer_printf(out, "  %-*s", NAME_WIDTH - 2, name);
-    if (strlen(name) > NAME_WIDTH - 2)
-        tc_buffer_printf(out, "\n%*s", NAME_WIDTH, "");
-}
-
-static void text_left_out(tc_buffer *out, size_t left_out) {
-    if (left_out > 0)
-        tc_buffer_printf(out, "  ... and %zu more; --full shows all\n", left_out);
-}
-
-static double without_dust(double value, double size) { return fabs(value) <= DUST * size ? 0 : value; }
-
-static void text_states(const tc_solution *solution, bool full, tc_buffer *out) {
-    const tc_model *model = solution->model;
-    double *x = TC_NEW(out->arena, double, tc_solution_largest_dim(solution));
-    tc_buffer name = tc_buffer_new(out->arena, 1 << 20);
-    size_t shown = 0;
-    tc_buffer_puts(out, "\nstates\n");
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family *family = &model->families[f];
-        for (size_t k = 0; k < family->count && (full || shown < SHOWN_AGENTS); k++, shown++) {
-            name.length = 0;
-            tc_agent_name(&name, family, k);
-            tc_solution_state(solution, family, k, x);
-            for (size_t c = 0; c < family->dim; c++)
-                x[c] = without_dust(x[c],
-                                    fmax(fabs(tc_coef_at(family->lower[c], k)), fabs(tc_coef_at(family->upper[c], k))));
-            text_name(out, tc_buffer_text(&name));
-            text_numbers(out, x, family->dim, full);
-        }
-    }
-    text_left_out(out, model->agent_count - shown);
-}
-
 static void text_multipliers(const tc_solution *solution, bool full, tc_buffer *out) {
     const tc_model *model = solution->model;
     const double *mu = solution->reference->mu, least = least_price(solution->reference);
@@ -113,12 +66,12 @@ static void text_multipliers(const tc_solution *solution, bool full, tc_buffer *
     for (size_t j = 0; j < model->constraint_count && (full || shown < SHOWN_CONSTRAINTS); j++) {
         if (!(mu[j] > least) && !full)
             continue;
-        text_name(out, model->constraints[j].name);
-        text_numbers(out, &(double){mu[j] > least ? mu[j] : 0}, 1, true);
+        tc_point_name(out, model->constraints[j].name);
+        tc_point_numbers(out, &(double){mu[j] > least ? mu[j] : 0}, 1, true);
         shown++;
     }
     if (!full)
-        text_left_out(out, active - shown);
+        tc_point_left_out(out, active - shown);
 }
 
 static void text_facts(const tc_reference *reference, tc_buffer *out) {
@@ -144,7 +97,8 @@ void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out) {
     text_assumptions(solution, &page);
     tc_buffer_printf(out, "%s\n\n", heading(solution));
     text_facts(solution->reference, out);
-    text_states(solution, full, out);
+    tc_buffer_puts(out, "\nstates\n");
+    tc_point_states(solution->model, solution->reference->x, full, out);
     if (solution->model->constraint_count > 0)
         text_multipliers(solution, full, out);
     if (tc_solution_outside_radius(solution))
