@@ -22,7 +22,7 @@
 #ifndef TC_REPORT_TRACE_H
 #define TC_REPORT_TRACE_H
 
-#include "lab/lab.h"
+#include "lab/sweep.h"
 
 #define TC_TRACE_KINDS(X)                                                                                              \
     X(TC_TRACE_RUN, "run")                                                                                             \
@@ -73,17 +73,21 @@ typedef struct tc_trace {
     size_t point_count;
     const char *penalty; /* SWEEP: how the penalty is defined, a sentence; NULL */
     tc_trace_fit fit;
-    tc_row *marks; /* MARKS: NAN where there is none; constraints and multipliers are NULL */
+    double free_x_error, free_mu_error; /* SWEEP: of the run without noise; NAN where nobody said */
+    double reference_objective;         /* RUN: f(x_0), that of the solution; NAN where nobody said */
+    tc_row *marks;                      /* MARKS: NAN where there is none; constraints and multipliers are NULL */
     size_t mark_count;
 } tc_trace;
 
-/* A trace without rows of what was done by a plan: facts, card, constraint names and a label ("laplace, tight"). The
- * caller adds rows: records, or points, penalty and fit. Notes of runs that did not end well come from the records. */
+/* A trace without rows of what was done by a plan: facts, card, constraint names and a label ("laplace, tight"). A
+ * sweep has many plans: it takes any of them, and no card, since each epsilon has its own. */
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command);
 void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const char *value);
 void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
 /* Takes the records as they are, and notes those that diverged or were interrupted. */
 void tc_trace_set_records(tc_arena *arena, tc_trace *trace, tc_record *records, size_t count);
+/* Of each run that came to its end a point; the penalty, the fitted slope, and the verdict as notes. */
+void tc_trace_set_sweep(tc_arena *arena, tc_trace *trace, const tc_sweep *sweep);
 
 /* Writes beside path and renames, so that a file is whole or not there. A path that is there and no regular file is
  * refused. What is wrong goes to messages. */

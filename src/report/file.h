@@ -1,0 +1,25 @@
+/* Files that are whole or not there: written beside their place and renamed. */
+#ifndef TC_REPORT_FILE_H
+#define TC_REPORT_FILE_H
+
+#include "base/buffer.h"
+
+#include <stdio.h>
+
+typedef struct tc_file {
+    FILE *stream; /* to write to; errors are found when it is closed */
+    const char *path, *temporary;
+} tc_file;
+
+/* A path that is there must be a regular file (a link is none). What is not closed is removed with the arena. */
+tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, tc_file **file) TC_MUST_USE;
+/* Puts it in its place. */
+tc_status tc_file_close(tc_file *file, tc_buffer *messages) TC_MUST_USE;
+/* As if it had never been opened. */
+void tc_file_abandon(tc_file *file);
+
+/* A whole regular file of at most `limit` bytes, with a zero behind them. */
+tc_status tc_file_read(tc_arena *arena, const char *path, size_t limit, tc_buffer *messages, char **text,
+                       size_t *length) TC_MUST_USE;
+
+#endif
