@@ -7,56 +7,79 @@
  *   DATA_ROWS_ARE_NUMBERS  where data need no conversion
  * The operation is chosen outside the loop over lanes, so that the compiler can vectorise the loop. */
 
+/* Kept out of the loop over instructions, so that the loops over lanes have all registers to themselves. */
+#define APART __attribute__((noinline)) static
+
+/* Coordinates, sums and constants: one number for all lanes. */
+static inline bool is_even(tc_place place) { return place.kind >= TC_IN_COORDS; }
+
+static inline NUMBER even_of(const tc_tape *tape, const INPUTS *inputs, tc_place place) {
+    return place.kind == TC_IN_CONSTANTS ? FROM_DOUBLE(tape->constants[place.index])
+           : place.kind == TC_IN_SUMS    ? inputs->sums[place.index]
+                                         : inputs->coords[place.index];
+}
+
+/* The row of lanes of an operand: where it lives, or made in spare. */
+static inline const NUMBER *row_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, const NUMBER *work,
+                                   NUMBER *const *out, tc_place place, NUMBER spare[TC_LANES]) {
+    if (place.kind == TC_IN_SLOT)
+        return work + (size_t)place.index * lanes;
+    if (place.kind == TC_IN_STATE)
+        return inputs->state[place.index];
+    if (place.kind == TC_IN_OUTPUT)
+        return out[place.index];
+#ifdef DATA_ROWS_ARE_NUMBERS
+    if (place.kind == TC_IN_DATA)
+        return inputs->data[place.index];
+#endif
+    for (size_t lane = 0; lane < lanes; lane++)
+        spare[lane] = is_even(place) ? even_of(tape, inputs, place) : FROM_DATA(inputs->data[place.index][lane]);
+    return spare;
+}
+
 /* The entry of one lane of an operand. */
 static NUMBER entry_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, size_t lane, const NUMBER *work,
                        NUMBER *const *out, tc_place place) {
-    switch ((tc_place_kind)place.kind) {
-    case TC_IN_SLOT:
-        return work[(size_t)place.index * lanes + lane];
-    case TC_IN_OUTPUT:
-        return out[place.index][lane];
-    case TC_IN_STATE:
-        return inputs->state[place.index][lane];
-    case TC_IN_DATA:
+    if (is_even(place))
+        return even_of(tape, inputs, place);
+    if (place.kind == TC_IN_DATA)
         return FROM_DATA(inputs->data[place.index][lane]);
-    case TC_IN_COORDS:
-        return inputs->coords[place.index];
-    case TC_IN_SUMS:
-        return inputs->sums[place.index];
-    case TC_IN_CONSTANTS:
-    default:
-        return FROM_DOUBLE(tape->constants[place.index]);
-    }
+    return row_of(tape, inputs, lanes, work, out, place, NULL)[lane];
 }
 
-/* The row of lanes of an operand: where it lives, or spread into spare. */
-static const NUMBER *row_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, const NUMBER *work,
-                            NUMBER *const *out, tc_place place, NUMBER spare[TC_LANES]) {
-    switch ((tc_place_kind)place.kind) {
-    case TC_IN_SLOT:
-        return work + (size_t)place.index * lanes;
-    case TC_IN_OUTPUT:
-        return out[place.index];
-    case TC_IN_STATE:
-        return inputs->state[place.index];
-    case TC_IN_DATA:
-#ifdef DATA_ROWS_ARE_NUMBERS
-        return inputs->data[place.index];
-#else
-        for (size_t lane = 0; lane < lanes; lane++)
-            spare[lane] = FROM_DATA(inputs->data[place.index][lane]);
-        return spare;
-#endif
-    case TC_IN_COORDS:
-    case TC_IN_SUMS:
-    case TC_IN_CONSTANTS:
-    default:
-        break;
+/* With one number for all lanes on one side there is no row to make: the cases that derivatives and sums consist of.
+ * False for any other operation. */
+#define EACH_LANE_OF(row, name, formula)                                                                               \
+    for (size_t lane = 0; lane < lanes; lane++) {                                                                      \
+        NUMBER name = row[lane];                                                                                       \
+        r[lane] = (formula);                                                                                           \
+    }                                                                                                                  \
+    return true
+
+APART bool run_left(unsigned op, size_t lanes, NUMBER *restrict r, NUMBER x, const NUMBER *restrict b) {
+    if (op == TC_MUL) {
+        EACH_LANE_OF(b, y, MUL(x, y));
     }
-    NUMBER value = entry_of(tape, inputs, lanes, 0, work, out, place);
-    for (size_t lane = 0; lane < lanes; lane++)
-        spare[lane] = value;
-    return spare;
+    if (op == TC_ADD) {
+        EACH_LANE_OF(b, y, ADD(x, y));
+    }
+    if (op == TC_SUB) {
+        EACH_LANE_OF(b, y, SUB(x, y));
+    }
+    return false;
+}
+
+APART bool run_right(unsigned op, size_t lanes, NUMBER *restrict r, const NUMBER *restrict a, NUMBER y) {
+    if (op == TC_MUL) {
+        EACH_LANE_OF(a, x, MUL(x, y));
+    }
+    if (op == TC_ADD) {
+        EACH_LANE_OF(a, x, ADD(x, y));
+    }
+    if (op == TC_SUB) {
+        EACH_LANE_OF(a, x, SUB(x, y));
+    }
+    return false;
 }
 
 #define EACH_LANE(formula)                                                                                             \
@@ -68,8 +91,8 @@ static const NUMBER *row_of(const tc_tape *tape, const INPUTS *inputs, size_t la
     }                                                                                                                  \
     break
 
-static void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *restrict r, const NUMBER *restrict a,
-                       const NUMBER *restrict b) {
+APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *restrict r, const NUMBER *restrict a,
+                      const NUMBER *restrict b) {
     switch ((tc_op)instruction->op) {
     case TC_ADD:
         EACH_LANE(ADD(x, y));
@@ -122,8 +145,8 @@ static void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *
 
 #include "calculus/evaluate_nary.inc.h"
 
-static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
-                     const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, NUMBER *restrict gathered) {
+APART void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
+                    const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, NUMBER *restrict gathered) {
     const tc_place *arguments = tape->arguments + instruction->a.index;
     size_t count = instruction->b.index;
     for (size_t lane = 0; lane < lanes; lane++) {
@@ -135,20 +158,29 @@ static void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruc
 
 void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *work, NUMBER *const *out) {
     NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
-    for (size_t at = 0; at < tape->code_count; at++) {
-        const tc_instruction *instruction = &tape->code[at];
-        tc_place target = instruction->target;
+    const tc_instruction *end = tape->code + tape->code_count;
+    for (const tc_instruction *instruction = tape->code; instruction < end; instruction++) {
+        tc_place target = instruction->target, left = instruction->a, right = instruction->b;
         NUMBER *r = target.kind == TC_IN_SLOT ? work + (size_t)target.index * lanes : out[target.index];
         if (tc_is_nary(instruction->op)) {
             run_nary(tape, inputs, instruction, lanes, work, out, r, work + tape->slot_count * lanes);
             continue;
         }
-        const NUMBER *a = row_of(tape, inputs, lanes, work, out, instruction->a, spare_a);
-        const NUMBER *b = a;
-        if (instruction->b.kind != instruction->a.kind || instruction->b.index != instruction->a.index)
-            b = row_of(tape, inputs, lanes, work, out, instruction->b, spare_b);
+        const NUMBER *a = NULL, *b = NULL;
+        if (!is_even(left))
+            a = row_of(tape, inputs, lanes, work, out, left, spare_a);
+        if (!is_even(right))
+            b = row_of(tape, inputs, lanes, work, out, right, spare_b);
+        if (a == NULL && b != NULL && run_left(instruction->op, lanes, r, even_of(tape, inputs, left), b))
+            continue;
+        if (a != NULL && b == NULL && run_right(instruction->op, lanes, r, a, even_of(tape, inputs, right)))
+            continue;
+        a = a != NULL ? a : row_of(tape, inputs, lanes, work, out, left, spare_a);
+        b = b != NULL ? b : row_of(tape, inputs, lanes, work, out, right, spare_b);
         run_scalar(instruction, lanes, r, a, b);
     }
 }
 
+#undef EACH_LANE_OF
 #undef EACH_LANE
+#undef APART
