@@ -20,8 +20,7 @@ void tc_shortest_number(char text[32], double value) {
         *point = '.';
 }
 
-/* How many bytes the character at text has, 0 where it is not well-formed UTF-8 (Unicode, table 3-7). */
-static size_t utf8_length(const char *text) {
+size_t tc_utf8_length(const char *text) { /* Unicode, table 3-7 */
     const unsigned char *byte = (const unsigned char *)text;
     size_t length = byte[0] < 0x80 ? 1 : byte[0] < 0xc2 ? 0 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
     if (byte[0] > 0xf4)
@@ -39,7 +38,7 @@ static void add_string(tc_buffer *out, const char *text) {
     tc_buffer_puts(out, "\"");
     for (const char *c = text; *c != '\0'; c++) {
         unsigned char byte = (unsigned char)*c;
-        size_t length = utf8_length(c);
+        size_t length = tc_utf8_length(c);
         if (byte == '"' || byte == '\\')
             tc_buffer_printf(out, "\\%c", byte);
         else if (byte == '\n')

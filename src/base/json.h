@@ -31,4 +31,7 @@ void tc_json_numbers(tc_json *json, const char *key, const double *values, size_
 /* The shortest decimal text that reads back as value: at most 24 characters and the NUL. */
 void tc_shortest_number(char text[32], double value);
 
+/* How many bytes the character at text has, 0 where it is not well-formed UTF-8. */
+size_t tc_utf8_length(const char *text);
+
 #endif
