@@ -6,168 +6,9 @@
 #include <float.h>
 #include <string.h>
 
-/* A continuous function that never increases, linear between its kinks: its value, and its slope there. */
-typedef struct sample {
-    double value, slope;
-} sample;
-
-typedef struct cut_box { /* one part in bounds, and the point to project */
-    size_t count;
-    const double *center, *lower, *upper, *v;
-    double radius, sign;
-} cut_box;
-
-typedef sample (*decreasing)(const cut_box *p, double at);
-
-/* The root of a decreasing piecewise linear function in [low, high]: Newton's method, which ends exactly once it is
- * on the right piece, kept inside the bracket by halving. */
-static double root(decreasing function, const cut_box *p, double low, double high) {
-    double at = low;
-    for (int step = 0; step < 2200; step++) {
-        sample here = function(p, at);
-        if (here.value == 0)
-            return at;
-        if (here.value > 0)
-            low = at;
-        else
-            high = at;
-        double next = here.slope < 0 ? at - here.value / here.slope : INFINITY;
-        if (!(next > low && next < high)) {
-            if (here.slope < 0 && fabs(next - at) <= 4 * DBL_EPSILON * fabs(at))
-                return at;
-            next = low + (high - low) / 2;
-            if (!(next > low && next < high))
-                return here.value > 0 ? high : at;
-        }
-        at = next;
-    }
-    return at;
-}
-
 static inline double clip(double x, double lower, double upper) {
     x = x < lower ? lower : x;
     return x > upper ? upper : x;
-}
-
-/* For a . x <= b the point is clip(v - t a), t >= 0 the multiplier; here a . x - b. */
-static sample linear_excess(const cut_box *p, double t) {
-    double sum = 0, slope = 0;
-    for (size_t c = 0; c < p->count; c++) {
-        double a = p->sign * p->center[c], free_x = p->v[c] - t * a, x = clip(free_x, p->lower[c], p->upper[c]);
-        sum += a * x;
-        slope -= x == free_x ? a * a : 0;
-    }
-    return (sample){sum - p->sign * p->radius, slope};
-}
-
-static double largest_linear_multiplier(const cut_box *p) {
-    double most = 0;
-    for (size_t c = 0; c < p->count; c++) {
-        double a = p->sign * p->center[c];
-        if (a != 0)
-            most = fmax(most, (p->v[c] - (a > 0 ? p->lower[c] : p->upper[c])) / a);
-    }
-    return fmin(most * (1 + 4 * DBL_EPSILON), DBL_MAX / 4);
-}
-
-static void linear_once(size_t count, const double *normal, double offset, bool equality, const double *lower,
-                        const double *upper, const double *v, double *x) {
-    cut_box p = {count, normal, lower, upper, v, offset, 1};
-    double t = 0;
-    sample start = linear_excess(&p, 0);
-    if (equality && start.value < 0)
-        p.sign = -1;
-    if (start.value * p.sign > 0)
-        t = root(linear_excess, &p, 0, largest_linear_multiplier(&p));
-    for (size_t c = 0; c < count; c++)
-        x[c] = clip(v[c] - t * (p.sign * normal[c]), lower[c], upper[c]);
-}
-
-static double largest(size_t count, const double *v) {
-    double most = 0;
-    for (size_t c = 0; c < count; c++)
-        most = fmax(most, fabs(v[c]));
-    return most;
-}
-
-/* A point far outside loses digits against the set; projecting the result once more restores them. */
-void tc_project_linear(size_t count, const double *normal, double offset, bool equality, const double *lower,
-                       const double *upper, const double *v, double *x) {
-    double before = largest(count, v);
-    linear_once(count, normal, offset, equality, lower, upper, v, x);
-    if (before > 8 * largest(count, x))
-        linear_once(count, normal, offset, equality, lower, upper, x, x);
-}
-
-/* In a ball the point is clip(c + sqrt(s) (v - c)), 0 < s <= 1; its squared distance from c is piecewise linear and
- * increasing in s. The variable is -s, so that small s keep their digits. */
-static sample ball_excess(const cut_box *p, double minus_s) {
-    double ratio = sqrt(-minus_s), sum = 0, slope = 0;
-    for (size_t c = 0; c < p->count; c++) {
-        double d = p->v[c] - p->center[c], free_y = ratio * d;
-        double y = clip(free_y, p->lower[c] - p->center[c], p->upper[c] - p->center[c]);
-        sum += y * y;
-        slope -= y == free_y ? d * d : 0;
-    }
-    return (sample){sum - p->radius * p->radius, slope};
-}
-
-static void ball_once(const cut_box *p, double *x) {
-    double s = 1;
-    if (ball_excess(p, -1).value > 0)
-        s = -root(ball_excess, p, -1, 0);
-    double ratio = sqrt(s);
-    for (size_t c = 0; c < p->count; c++) {
-        double y = ratio == 1 ? p->v[c] : p->center[c] + ratio * (p->v[c] - p->center[c]);
-        x[c] = clip(y, p->lower[c], p->upper[c]);
-    }
-}
-
-void tc_project_ball(size_t count, const double *center, double radius, const double *lower, const double *upper,
-                     const double *v, double *x) {
-    cut_box p = {count, center, lower, upper, v, radius, 1};
-    double before = largest(count, v);
-    ball_once(&p, x);
-    p.v = x;
-    if (before > 8 * largest(count, x))
-        ball_once(&p, x);
-}
-
-/* |v - c| shrunk by t towards c, in the bounds. */
-static inline double shrunk(const cut_box *p, size_t c, double t, double *free_x) {
-    double d = p->v[c] - p->center[c], rest = fabs(d) - t;
-    *free_x = rest > 0 ? p->center[c] + copysign(rest, d) : p->center[c];
-    return clip(*free_x, p->lower[c], p->upper[c]);
-}
-
-static sample ball1_excess(const cut_box *p, double t) {
-    double sum = 0, slope = 0, free_x;
-    for (size_t c = 0; c < p->count; c++) {
-        double x = shrunk(p, c, t, &free_x);
-        sum += fabs(x - p->center[c]);
-        slope -= x == free_x && fabs(p->v[c] - p->center[c]) > t ? 1 : 0;
-    }
-    return (sample){sum - p->radius, slope};
-}
-
-static void ball1_once(const cut_box *p, double *x) {
-    double most = 0, t = 0, unused;
-    for (size_t c = 0; c < p->count; c++)
-        most = fmax(most, fabs(p->v[c] - p->center[c]));
-    if (ball1_excess(p, 0).value > 0)
-        t = root(ball1_excess, p, 0, most);
-    for (size_t c = 0; c < p->count; c++)
-        x[c] = t == 0 ? clip(p->v[c], p->lower[c], p->upper[c]) : shrunk(p, c, t, &unused);
-}
-
-void tc_project_ball1(size_t count, const double *center, double radius, const double *lower, const double *upper,
-                      const double *v, double *x) {
-    cut_box p = {count, center, lower, upper, v, radius, 1};
-    double before = largest(count, v);
-    ball1_once(&p, x);
-    p.v = x;
-    if (before > 8 * largest(count, x))
-        ball1_once(&p, x);
 }
 
 /* y = (I + t P)^-1 d, and q = y' P y with its derivative in t, for the secular equation q(t) = radius. */
@@ -282,7 +123,8 @@ static bool project_separable(const tc_set *set, const double *v, double *x) {
     clip_to_box(set, v, best);
     for (size_t p = 0; p < set->part_count; p++) {
         const tc_set_part *part = &set->parts[p];
-        if (tc_part_violation(part, best) > 0 && !project_part(set, part, v, best))
+        bool is_cut = part->kind != TC_SET_ELLIPSOID || tc_part_violation(part, best) > 0;
+        if (is_cut && !project_part(set, part, v, best))
             return false;
     }
     memcpy(x, best, set->dim * sizeof *x);
