@@ -1,0 +1,168 @@
+/* bench_large PROBLEM...: agents of two states under ten coupling constraints, noise on the states; the problems in
+ * order of size, the largest last. Three ratios, each within one run:
+ *   a round of the largest on two threads against what no round can do without: drawing its noise, and reading and
+ *   writing its states once, also on two threads, in blocks that fit the cache;
+ *   two threads against one;
+ *   the cost of one agent in one round, one thread, over all sizes.
+ * With --inform first, the ratios are printed and nothing fails. */
+#include "setup.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REPEATS = 9, THREADS = 2, BLOCK = 2048, MOST_PROBLEMS = 8 };
+
+static const double most_of_floor = 1.25, least_speedup = 1.85, most_uneven = 1.35;
+
+/* ---- What a round cannot do without ---- */
+
+typedef struct floor_work {
+    tc_random_worker *workers[THREADS];
+    tc_noise_law law;
+    tc_noise_scale scale;
+    double *x;
+    size_t count; /* states */
+    bool failed[THREADS];
+} floor_work;
+
+static void draw_block(void *context, size_t worker, size_t i) {
+    floor_work *work = context;
+    int64_t noise[BLOCK];
+    size_t first = i * BLOCK, count = work->count - first < BLOCK ? work->count - first : BLOCK;
+    if (tc_noise_fill(work->workers[worker], work->law, &work->scale, first, count, noise) != TC_OK)
+        work->failed[worker] = true;
+    __asm__ volatile("" ::"r"(noise) : "memory");
+}
+
+static void stream_block(void *context, size_t worker, size_t i) {
+    floor_work *work = context;
+    size_t first = i * BLOCK, count = work->count - first < BLOCK ? work->count - first : BLOCK;
+    double *x = work->x + first;
+    (void)worker;
+    for (size_t k = 0; k < count; k++)
+        x[k] = 0.5 - x[k];
+}
+
+typedef struct floor_times {
+    double noise, stream;
+} floor_times;
+
+static floor_times time_floor(floor_work *work, tc_random *random, uint64_t round, tc_team *team) {
+    size_t blocks = (work->count + BLOCK - 1) / BLOCK;
+    double began = bench_seconds();
+    if (tc_random_open_round(random, round) != TC_OK)
+        bench_fail("no random source");
+    tc_team_run(team, blocks, draw_block, work);
+    double drawn = bench_seconds();
+    tc_team_run(team, blocks, stream_block, work);
+    double streamed = bench_seconds();
+    for (size_t i = 0; i < THREADS; i++)
+        if (work->failed[i])
+            bench_fail("no random source");
+    return (floor_times){drawn - began, streamed - drawn};
+}
+
+static void new_floor(const bench_problem *problem, tc_arena *arena, tc_random *random, floor_work *work) {
+    const tc_plan *plan = problem->plan;
+    if (plan->placement != TC_PLACEMENT_STATES || plan->channel_count != 1)
+        bench_fail("the plan does not put its noise on the states of one family");
+    *work = (floor_work){.law = plan->mechanism == TC_MECHANISM_GAUSSIAN ? TC_GAUSSIAN : TC_LAPLACE,
+                         .x = TC_NEW(arena, double, problem->model->state_count),
+                         .count = problem->model->state_count};
+    for (size_t i = 0; i < THREADS; i++)
+        if (tc_random_worker_new(arena, random, &work->workers[i]) != TC_OK)
+            bench_fail("no random source");
+    if (!tc_noise_scale_from(plan->channels[0].lattice_scale, &work->scale))
+        bench_fail("a scale is out of range");
+}
+
+/* ---- The largest problem ---- */
+
+static bool bench_largest(const bench_problem *problem) {
+    tc_arena *arena = bench_arena();
+    tc_team *pair = tc_team_new(arena, THREADS);
+    tc_random *random = bench_random(arena, problem, 2);
+    tc_engine *one = bench_engine(arena, problem, 1, NULL), *two = bench_engine(arena, problem, 1, pair);
+    floor_work work;
+    new_floor(problem, arena, random, &work);
+    double on_one = INFINITY, on_two = INFINITY, noise = INFINITY, stream = INFINITY;
+    for (uint64_t repeat = 0; repeat <= REPEATS; repeat++) { /* in turn, so that all meet the same weather */
+        double round_on_two = bench_advance(two, 1);
+        floor_times times = time_floor(&work, random, 1 + repeat, pair);
+        double round_on_one = bench_advance(one, 1);
+        if (repeat == 0) /* the first touch of the memory */
+            continue;
+        on_two = fmin(on_two, round_on_two);
+        on_one = fmin(on_one, round_on_one);
+        noise = fmin(noise, times.noise);
+        stream = fmin(stream, times.stream);
+    }
+    size_t agents = problem->model->agent_count, bytes = problem->model->state_count * sizeof(double);
+    bool same = memcmp(tc_engine_states(one), tc_engine_states(two), bytes) == 0;
+    double ratio = on_two / (noise + stream), speedup = on_one / on_two;
+    printf("%zu agents, %d threads: a round %.2f ms; its noise %.2f ms and its states once %.2f ms; ratio %.2f (limit "
+           "%.2f)\n",
+           agents, THREADS, on_two * 1e3, noise * 1e3, stream * 1e3, ratio, most_of_floor);
+    printf("%zu agents, one thread: a round %.2f ms; two threads are %.2f times as fast (goal %.2f); the same bits: "
+           "%s\n",
+           agents, on_one * 1e3, speedup, least_speedup, same ? "yes" : "NO");
+    tc_arena_free(arena);
+    return same && ratio <= most_of_floor && speedup >= least_speedup;
+}
+
+/* ---- Cost per agent over sizes ---- */
+
+typedef struct size_run {
+    bench_problem problem;
+    tc_arena *arena;
+    tc_engine *engine;
+    uint64_t rounds; /* in one repeat, for about as many agents in all */
+    double best;     /* seconds for one agent in one round */
+} size_run;
+
+static bool bench_sizes(size_run *runs, size_t count) {
+    size_t largest = runs[count - 1].problem.model->agent_count;
+    for (size_t i = 0; i < count; i++) {
+        size_t agents = runs[i].problem.model->agent_count;
+        uint64_t most = (uint64_t)runs[i].problem.plan->rounds / (REPEATS + 1);
+        runs[i].arena = bench_arena();
+        runs[i].engine = bench_engine(runs[i].arena, &runs[i].problem, 1, NULL);
+        runs[i].rounds = largest / agents < most ? largest / agents : most;
+        runs[i].best = INFINITY;
+        (void)bench_advance(runs[i].engine, runs[i].rounds);
+    }
+    for (int repeat = 0; repeat < REPEATS; repeat++)
+        for (size_t i = 0; i < count; i++) {
+            double work = (double)runs[i].rounds * (double)runs[i].problem.model->agent_count;
+            runs[i].best = fmin(runs[i].best, bench_advance(runs[i].engine, runs[i].rounds) / work);
+        }
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        printf("%7zu agents, one thread: %.1f ns for one agent in one round\n", runs[i].problem.model->agent_count,
+               runs[i].best * 1e9);
+        least = fmin(least, runs[i].best);
+        most = fmax(most, runs[i].best);
+        tc_arena_free(runs[i].arena);
+    }
+    printf("dearest size over cheapest: %.2f (limit %.2f)\n", most / least, most_uneven);
+    return most <= most_uneven * least;
+}
+
+int main(int argc, char **argv) {
+    bool informs = argc > 1 && strcmp(argv[1], "--inform") == 0;
+    int first = informs ? 2 : 1;
+    size_run runs[MOST_PROBLEMS];
+    if (argc <= first || argc - first > MOST_PROBLEMS)
+        return 2;
+    size_t count = (size_t)(argc - first);
+    tc_plan_options options = bench_options();
+    options.seeded = true;
+    for (size_t i = 0; i < count; i++)
+        runs[i].problem = bench_load(argv[(size_t)first + i], &options);
+    bool good = count == 1 || bench_sizes(runs, count);
+    good = bench_largest(&runs[count - 1].problem) && good;
+    for (size_t i = 0; i < count; i++)
+        tc_arena_free(runs[i].problem.arena);
+    return good || informs ? 0 : 1;
+}
