@@ -8,9 +8,10 @@
 
 typedef struct tc_cli {
     tc_arena *arena;    /* of this run; an escape is set */
-    tc_buffer output;   /* printed on standard output when the command is done */
+    tc_buffer output;   /* printed on standard output when the command is done, or by tc_cli_flush */
     tc_buffer messages; /* printed on standard error then */
     tc_monitor monitor;
+    bool cannot_write;   /* standard output failed */
     const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
 } tc_cli;
 
@@ -20,10 +21,13 @@ typedef struct tc_command {
     tc_status (*run)(tc_cli *cli, const tc_arguments *arguments, bool *answer);
 } tc_command;
 
-extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_audit, tc_command_split,
-    tc_command_help;
+extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_run, tc_command_sweep,
+    tc_command_audit, tc_command_split, tc_command_report, tc_command_help;
 extern const tc_command *const tc_commands[];
 extern const size_t tc_command_count;
+
+/* Prints messages and output as they are now, for an answer that grows. Printed is printed: whatever fails later. */
+void tc_cli_flush(tc_cli *cli);
 
 /* The whole program; returns the exit code. */
 int tc_cli_main(int argc, char *const *argv);

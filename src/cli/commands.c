@@ -11,8 +11,8 @@
 
 static const size_t output_limit = (size_t)1 << 36;
 
-const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve, &tc_command_plan,
-                                         &tc_command_audit, &tc_command_split, &tc_command_help};
+const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve,  &tc_command_plan, &tc_command_audit,
+                                         &tc_command_split, &tc_command_report, &tc_command_help};
 const size_t tc_command_count = sizeof tc_commands / sizeof tc_commands[0];
 
 const tc_command *tc_command_find(tc_cli *cli, const char *name) {
@@ -91,13 +91,21 @@ static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *ans
 }
 
 /* Standard error first: what was wrong stands above what was found. */
-static tc_status print_all(tc_cli *cli, tc_status status) {
+void tc_cli_flush(tc_cli *cli) {
+    tc_terminal_clear();
     if (cli->messages.length > 0)
         (void)fputs(cli->messages.text, stderr);
-    else if (status != TC_OK)
-        (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
     size_t written = cli->output.length == 0 ? 0 : fwrite(cli->output.text, 1, cli->output.length, stdout);
-    if (fflush(stdout) == 0 && written == cli->output.length)
+    if (fflush(stdout) != 0 || written != cli->output.length)
+        cli->cannot_write = true;
+    cli->messages.length = cli->output.length = 0;
+}
+
+static tc_status print_all(tc_cli *cli, tc_status status) {
+    if (cli->messages.length == 0 && status != TC_OK)
+        (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
+    tc_cli_flush(cli);
+    if (!cli->cannot_write)
         return status;
     (void)fputs("tacit: standard output cannot be written\n", stderr);
     return TC_CANNOT_WRITE;

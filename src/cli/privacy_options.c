@@ -43,6 +43,10 @@ static bool read_price(tc_arena *arena, const char *text, double *value) {
     return true;
 }
 
+bool tc_privacy_read_price(tc_arena *arena, const char *text, double *value) {
+    return read_price(arena, text, value) && *value > 0;
+}
+
 /* The positive number (below the limit) of a string option; NAN where it is not given. */
 static double positive(reader *r, size_t option, const char *name, double limit, const char *wanted) {
     const tc_option_value *given = &r->arguments->values[option];

@@ -133,6 +133,9 @@ typedef struct tc_privacy_wishes {
 tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arguments *arguments,
                                   tc_privacy_wishes *wishes) TC_MUST_USE;
 
+/* A positive number, or ln(X) with X above 1: what people write for epsilon. */
+bool tc_privacy_read_price(tc_arena *arena, const char *text, double *value);
+
 /* What was given about the schedule takes the place of the file's. */
 void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
 

@@ -1,24 +1,26 @@
 #include "cli/terminal.h"
 
+#include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupt_seen;
+static atomic_int interrupt_seen; /* free of locks, so a handler may write it; read by any thread */
 static struct sigaction before;
 static bool line_shown;
 static double last_shown;
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;
-    interrupt_seen = 1;
+    atomic_store(&interrupt_seen, 1);
 }
 
 static bool interrupted(void *context) {
     (void)context;
-    return interrupt_seen != 0;
+    return atomic_load_explicit(&interrupt_seen, memory_order_relaxed) != 0;
 }
 
 static double seconds_now(void) {
@@ -27,14 +29,30 @@ static double seconds_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+void tc_terminal_line(char line[TC_TERMINAL_LINE], const char *what, double fraction) {
+    enum { CELLS = 20 };
+    char bar[CELLS + 1];
+    double share = fmax(0, fmin(1, fraction)); /* a NAN counts as nothing */
+    if (!(share > 0)) {
+        (void)snprintf(line, TC_TERMINAL_LINE, "%.70s", what);
+        return;
+    }
+    for (size_t i = 0; i < CELLS; i++)
+        bar[i] = (double)(i + 1) <= CELLS * share ? '#' : '-';
+    bar[CELLS] = '\0';
+    (void)snprintf(line, TC_TERMINAL_LINE, "%.46s [%s] %3.0f %%", what, bar, 100 * share);
+}
+
 static void progress(void *context, const char *what, double fraction) {
     (void)context;
     double now = seconds_now();
+    char line[TC_TERMINAL_LINE];
     if (now - last_shown < 0.1)
         return;
     last_shown = now;
     line_shown = true;
-    (void)fprintf(stderr, "\r\033[K%s %3.0f %%", what, 100 * fraction);
+    tc_terminal_line(line, what, fraction);
+    (void)fprintf(stderr, "\r\033[K%s", line);
     (void)fflush(stderr);
 }
 
@@ -43,15 +61,22 @@ void tc_terminal_begin(tc_monitor *monitor) {
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
     action.sa_flags = (int)SA_RESETHAND; /* the second Ctrl-C meets the default */
-    interrupt_seen = 0;
+    atomic_store(&interrupt_seen, 0);
     line_shown = false;
     last_shown = seconds_now(); /* work that is done in a moment shows nothing */
     (void)sigaction(SIGINT, &action, &before);
     *monitor = (tc_monitor){.interrupted = interrupted, .progress = isatty(STDERR_FILENO) ? progress : NULL};
 }
 
+void tc_terminal_clear(void) {
+    if (!line_shown)
+        return;
+    (void)fputs("\r\033[K", stderr);
+    (void)fflush(stderr);
+    line_shown = false;
+}
+
 void tc_terminal_end(void) {
     (void)sigaction(SIGINT, &before, NULL);
-    if (line_shown)
-        (void)fputs("\r\033[K", stderr);
+    tc_terminal_clear();
 }

@@ -4,9 +4,15 @@
 
 #include "base/monitor.h"
 
-/* From now on the first Ctrl-C sets what the monitor reports; the second ends the program as usual. */
+/* From now on the first Ctrl-C sets what the monitor reports (to any thread); the second ends the program as usual. */
 void tc_terminal_begin(tc_monitor *monitor);
+/* Clears the line of progress, so that something else can be printed there. */
+void tc_terminal_clear(void);
 /* Clears the line of progress and gives the signal back. */
 void tc_terminal_end(void);
+
+enum { TC_TERMINAL_LINE = 80 };
+/* What stands on the line: "12,345 rounds/s, 3 s left [########------------]  40 %"; no bar where nothing is done. */
+void tc_terminal_line(char line[TC_TERMINAL_LINE], const char *what, double fraction);
 
 #endif

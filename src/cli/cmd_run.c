@@ -1,0 +1,356 @@
+#include "cli/run_answer.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    JSON = TC_PRIVACY_OPTION_COUNT,
+    SEEDS,
+    THREADS,
+    TRACE,
+    TRACE_ALL,
+    REPORT,
+    LEDGER,
+    BUDGET,
+    TOLERANCE,
+    NO_REFERENCE,
+    FULL
+};
+
+enum { SHOWN_PER_DECADE = 3, TRACED_PER_DECADE = 60 };
+
+static const tc_option options[] = {
+    TC_PRIVACY_OPTIONS,
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [SEEDS] = {.name = "seeds",
+               .type = TC_OPTION_INT,
+               .argument = "N",
+               .least = 1,
+               .most = 1e6,
+               .text =
+                   "Simulate N independent runs, from seeds 1 to N or from --seed on, as many at a time as there are "
+                   "threads, and print quantiles. NOT PRIVATE, as with any seed."},
+    [THREADS] = {.name = "threads",
+                 .type = TC_OPTION_INT,
+                 .argument = "N",
+                 .least = 1,
+                 .most = 1024,
+                 .text = "How many threads may work; all processors where this is not given. No result depends on it."},
+    [TRACE] = {.name = "trace",
+               .type = TC_OPTION_STRING,
+               .argument = "FILE.csv",
+               .text = "Write what is true after each of some 60 rounds in every power of ten: errors, objective, "
+                       "constraints, multipliers. tacit report plots it. Simulation: not released."},
+    [TRACE_ALL] = {.name = "trace-all", .type = TC_OPTION_FLAG, .text = "Trace every round."},
+    [REPORT] = {.name = "report",
+                .type = TC_OPTION_STRING,
+                .argument = "FILE.html",
+                .text = "Write a page with plots, tables, the guarantee card and the command that repeats it."},
+    [LEDGER] = {.name = "ledger",
+                .type = TC_OPTION_STRING,
+                .argument = "FILE",
+                .text = "Enter what this run costs before its first round; what the same agents' data have cost in all "
+                        "is shown. Nothing is entered for simulated runs (--seed, --seeds)."},
+    [BUDGET] = {.name = "budget",
+                .type = TC_OPTION_STRING,
+                .argument = "E",
+                .text =
+                    "Refuse to run where the ledger's epsilon for this unit would come to more than E with this run, "
+                    "a positive number or ln(X). Needs --ledger."},
+    [TOLERANCE] = {.name = "tolerance",
+                   .type = TC_OPTION_REAL,
+                   .argument = "T",
+                   .least = 1e-14,
+                   .most = 1,
+                   .standard = "1e-8",
+                   .text = "How exactly the reference solution is found that errors are measured from."},
+    [NO_REFERENCE] = {.name = "no-reference",
+                      .type = TC_OPTION_FLAG,
+                      .text = "Find no reference solution, where that takes too long: no errors then."},
+    [FULL] = {.name = "full", .type = TC_OPTION_FLAG, .text = "Print every state and constraint, however many."},
+};
+
+static const tc_example examples[] = {
+    {"tacit run ev.tacit", "One private run with fresh noise: checkpoints as it goes, the last state, the card."},
+    {"tacit run paper.tacit --calibration published --constants declared --seeds 40 --report paper.html",
+     "The paper's scheme, 40 simulated runs, and a page of plots."},
+    {"tacit run ev.tacit --mechanism none --rounds 20000 --trace free.csv", "The same algorithm without noise."},
+    {"tacit run ev.tacit --ledger spent --budget 4", "A run that is entered, and refused once 4 is spent."},
+    {"tacit run paper.tacit --seed 7 --json", "A run that can be repeated, for a program. Not private."},
+};
+
+/* ---- options that belong together ------------------------------------------------------------------------------- */
+
+typedef struct wishes {
+    tc_privacy_wishes privacy;
+    const tc_option_value *values;
+    bool simulated; /* noise from seeds */
+    uint64_t first_seed;
+    double budget; /* NAN for none */
+} wishes;
+
+static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
+    const tc_option_value *values = arguments->values;
+    tc_status status = tc_privacy_options_read(cli, "run", arguments, &w->privacy);
+    if (status != TC_OK)
+        return status;
+    w->values = values;
+    w->simulated = w->privacy.seeded || values[SEEDS].given;
+    w->privacy.plan.seeded = w->simulated;
+    w->first_seed = w->privacy.seeded ? w->privacy.seed : 1;
+    w->budget = NAN;
+    const char *wrong = NULL;
+    if (values[BUDGET].given && !tc_privacy_read_price(cli->arena, values[BUDGET].text, &w->budget))
+        wrong = tc_arena_format(cli->arena, "--budget wants a positive number, or ln(X) with X above 1, not '%s'",
+                                values[BUDGET].text);
+    else if (values[BUDGET].given && !values[LEDGER].given)
+        wrong = "--budget wants --ledger FILE, where what was spent is written";
+    else if (values[TRACE_ALL].flag && !values[TRACE].given && !values[REPORT].given)
+        wrong = "--trace-all wants --trace FILE.csv or --report FILE.html";
+    if (wrong == NULL)
+        return TC_OK;
+    tc_buffer_printf(&cli->messages, "tacit run: %s\n", wrong);
+    return TC_BAD_USAGE;
+}
+
+/* ---- the ledger ------------------------------------------------------------------------------------------------- */
+
+/* The reason why the budget does not allow the run, NULL where it does. */
+static const char *over_budget(tc_cli *cli, const wishes *w, const tc_run_answer *answer) {
+    const tc_ledger *ledger = answer->ledger;
+    const tc_ledger_entry *next = answer->entry;
+    size_t count = 0;
+    if (isnan(w->budget) || w->simulated)
+        return NULL;
+    tc_ledger_entry *all = TC_NEW(cli->arena, tc_ledger_entry, ledger->count + 1);
+    if (ledger->count > 0)
+        memcpy(all, ledger->entries, ledger->count * sizeof *all);
+    all[ledger->count] = *next;
+    const tc_ledger_total *totals = tc_ledger_totals(cli->arena, all, ledger->count + 1, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool same = totals[i].unit == next->unit && (isnan(totals[i].bound) || totals[i].bound == next->bound);
+        if (!same || totals[i].epsilon <= w->budget)
+            continue;
+        if (!totals[i].is_private)
+            return "no budget allows it: this run, or one in the ledger, has no guarantee, and no sum holds then";
+        return tc_arena_format(cli->arena,
+                               "the budget of epsilon %.6g is used up: with this run the %zu runs in the ledger would "
+                               "come to %.6g",
+                               w->budget, totals[i].runs, totals[i].epsilon);
+    }
+    return NULL;
+}
+
+static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_answer *answer) {
+    if (answer->ledger == NULL)
+        return TC_OK;
+    if (w->simulated) {
+        tc_buffer_puts(&cli->messages, "tacit run: noise from a seed: nothing is entered in the ledger\n");
+        return TC_OK;
+    }
+    tc_ledger *after = NULL;
+    tc_status status = tc_ledger_record(cli->arena, answer->ledger->path, answer->entry, &cli->messages, NULL);
+    if (status == TC_OK)
+        status = tc_ledger_read(cli->arena, answer->ledger->path, &cli->messages, &after);
+    answer->ledger = after;
+    answer->recorded = status == TC_OK;
+    return status;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+typedef struct listener {
+    tc_cli *cli;
+    const tc_run_answer *answer;
+} listener;
+
+static void on_row(void *context, const tc_record *record, const tc_row *row) {
+    const listener *to = context;
+    const tc_run_answer *answer = to->answer;
+    bool is_shown = record->outcome != TC_ENGINE_DONE; /* where it stopped */
+    for (size_t i = 0; i < answer->checkpoint_count && !is_shown; i++)
+        is_shown = answer->checkpoints[i] == row->k;
+    if (!is_shown)
+        return;
+    tc_run_answer_row(row, &to->cli->output);
+    tc_cli_flush(to->cli);
+}
+
+static tc_experiment experiment_of(tc_cli *cli, const wishes *w, const tc_run_answer *answer) {
+    const tc_study *study = answer->study;
+    bool traced = w->values[TRACE].given || w->values[REPORT].given;
+    tc_experiment experiment = {.plan = answer->plan,
+                                .model = study->model,
+                                .derivatives = study->derivatives,
+                                .reference = study->reference,
+                                .dual_radius = study->dual_radius,
+                                .rounds = study->rounds,
+                                .grid = answer->checkpoints,
+                                .grid_count = answer->checkpoint_count,
+                                .threads = answer->threads};
+    if (traced)
+        experiment.grid = tc_grid(cli->arena, study->rounds, w->values[TRACE_ALL].flag ? 0 : TRACED_PER_DECADE,
+                                  &experiment.grid_count);
+    return experiment;
+}
+
+/* One word for all: what went wrong anywhere, and for what reason. */
+static void sum_up(tc_cli *cli, tc_run_answer *answer) {
+    size_t diverged = 0, stopped = 0;
+    for (size_t i = 0; i < answer->record_count; i++) {
+        diverged += answer->records[i].outcome == TC_ENGINE_DIVERGED;
+        stopped += answer->records[i].outcome == TC_ENGINE_INTERRUPTED;
+    }
+    tc_engine_outcome worst = stopped > 0 ? TC_ENGINE_INTERRUPTED : diverged > 0 ? TC_ENGINE_DIVERGED : TC_ENGINE_DONE;
+    answer->outcome = tc_engine_outcome_name(worst);
+    answer->reason = NULL;
+    if (worst == TC_ENGINE_DONE)
+        return;
+    answer->reason = !answer->many ? answer->records->reason
+                                   : tc_arena_format(cli->arena, "%zu of %zu runs %s", stopped > 0 ? stopped : diverged,
+                                                     answer->record_count, stopped > 0 ? "were stopped" : "diverged");
+}
+
+static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_answer *answer) {
+    tc_experiment experiment = experiment_of(cli, w, answer);
+    listener to = {.cli = cli, .answer = answer};
+    const char *why = NULL;
+    tc_status status;
+    if (!w->values[JSON].flag) {
+        tc_run_answer_begin(answer, &cli->output);
+        tc_cli_flush(cli);
+        experiment.on_row = on_row;
+        experiment.context = &to;
+    }
+    experiment.run_id = answer->entry == NULL ? NULL : answer->entry->run;
+    double began = tc_lab_seconds();
+    if (answer->many) {
+        answer->record_count = (size_t)w->values[SEEDS].integer;
+        status = tc_lab_run_many(cli->arena, &experiment, w->first_seed, answer->record_count, &cli->monitor,
+                                 &answer->records, &why);
+        answer->run_seconds = tc_lab_seconds() - began;
+    } else {
+        answer->record_count = 1;
+        status = tc_lab_run(cli->arena, &experiment, w->simulated ? &w->first_seed : NULL, &cli->monitor,
+                            &answer->records, &why);
+        answer->run_seconds = status == TC_OK ? answer->records->seconds : 0;
+    }
+    if (status != TC_OK && why != NULL)
+        tc_buffer_printf(&cli->messages, "tacit run: %s\n", why);
+    if (status == TC_OK)
+        sum_up(cli, answer);
+    return status;
+}
+
+/* ---- what remains ----------------------------------------------------------------------------------------------- */
+
+static tc_status write_files(tc_cli *cli, const wishes *w, const tc_run_answer *answer) {
+    tc_status status = TC_OK;
+    if (answer->records == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
+        return TC_OK;
+    tc_trace *trace = tc_trace_new(cli->arena, TC_TRACE_RUN, answer->plan, w->simulated, cli->command);
+    tc_trace_set_records(cli->arena, trace, answer->records, answer->record_count);
+    trace->reference_objective = answer->study->reference == NULL ? NAN : answer->study->reference->objective;
+    tc_trace_fact_add(cli->arena, trace, "dual radius",
+                      tc_arena_format(cli->arena, "%.6g (%s)", answer->study->dual_radius,
+                                      tc_radius_origin_name(answer->study->radius_origin)));
+    tc_trace_fact_add(cli->arena, trace, "seconds", tc_arena_format(cli->arena, "%.3g", answer->run_seconds));
+    if (w->values[TRACE].given)
+        status = tc_trace_write(cli->arena, w->values[TRACE].text, trace, &cli->messages);
+    if (status == TC_OK && w->values[REPORT].given)
+        status =
+            tc_report_write(cli->arena, w->values[REPORT].text, NULL, &(const tc_trace *){trace}, 1, &cli->messages);
+    return status;
+}
+
+static void print(tc_cli *cli, const wishes *w, const tc_run_answer *answer) {
+    if (!w->values[JSON].flag) {
+        tc_run_answer_end(answer, w->values[FULL].flag, &cli->output);
+        return;
+    }
+    tc_json json = tc_json_new(&cli->output);
+    tc_run_answer_json(answer, &json);
+}
+
+/* Everything before the first round; answer->reason where there will be none. */
+static tc_status prepare(tc_cli *cli, const wishes *w, tc_study *study, tc_run_answer *answer) {
+    tc_status status = tc_study_plan(cli, study, &w->privacy.plan, &answer->plan);
+    if (status != TC_OK)
+        return status;
+    answer->reason = answer->plan->problem;
+    if (answer->reason != NULL)
+        return TC_OK;
+    answer->card = tc_card_make(cli->arena, answer->plan, w->simulated);
+    if (answer->ledger != NULL) {
+        tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
+        *entry = tc_ledger_entry_of(cli->arena, answer->plan, tc_lab_run_id(cli->arena));
+        answer->entry = entry;
+        answer->reason = over_budget(cli, w, answer);
+    }
+    if (answer->reason != NULL)
+        return TC_OK;
+    if (!w->values[NO_REFERENCE].flag)
+        status = tc_study_solve(cli, study, w->values[TOLERANCE].real);
+    return status == TC_OK ? record_cost(cli, w, answer) : status;
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
+    wishes w;
+    tc_study study;
+    tc_run_answer answer = {.study = &study, .outcome = "refused", .many = arguments->values[SEEDS].given};
+    tc_ledger *ledger = NULL;
+    tc_status status = read_wishes(cli, arguments, &w);
+    if (status == TC_OK && w.values[LEDGER].given)
+        status = tc_ledger_read(cli->arena, w.values[LEDGER].text, &cli->messages, &ledger);
+    if (status == TC_OK)
+        status = tc_study_begin(cli, "run", arguments->operands[0], &w.privacy, &study);
+    if (status != TC_OK)
+        return status;
+    answer.ledger = ledger;
+    answer.threads = w.values[THREADS].given ? (size_t)w.values[THREADS].integer : tc_processors();
+    answer.checkpoints = tc_grid(cli->arena, study.rounds, SHOWN_PER_DECADE, &answer.checkpoint_count);
+    status = prepare(cli, &w, &study, &answer);
+    if (status == TC_OK && answer.reason == NULL)
+        status = run_rounds(cli, &w, &answer);
+    if (status != TC_OK)
+        return status;
+    print(cli, &w, &answer);
+    *yes = strcmp(answer.outcome, "done") == 0 && study.sound;
+    status = write_files(cli, &w, &answer);
+    bool stopped = strcmp(answer.outcome, "interrupted") == 0;
+    if (stopped)
+        tc_buffer_puts(&cli->messages, "tacit run: interrupted: this is how far it came\n");
+    return status == TC_OK && stopped ? TC_INTERRUPTED : status;
+}
+
+const tc_command tc_command_run = {
+    .usage =
+        {.name = "run",
+         .summary = "run the private algorithm, all parties in one process",
+         .operands = "FILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Makes the plan that tacit plan shows, and runs the algorithm by it: each round the agents send their "
+             "states, the cloud releases noisy constraints and slopes and nothing else, and all step. Noise is fresh "
+             "and its key is gone afterwards, unless --seed or --seeds asks for a simulation.\n\n"
+             "While it goes, a table tells at rounds 0, 1, 2, 5, 10, ..., T/2 and T: round, the distance of x from "
+             "that "
+             "of the exact solution (x error), that of the multipliers (mu error), the objective, and the largest "
+             "constraint value where that is above 0 (max violation). Then come the last states and multipliers, the "
+             "times, and the guarantee card. Errors, objective, constraint values and states are true ones, which the "
+             "cloud never shows anyone: they are for whoever holds the whole problem.\n\n"
+             "The plan is made for T rounds, those of the file or of --rounds, and the run has exactly these: no "
+             "further round can be had by the same plan. The multipliers are kept within the dual radius, which must "
+             "be public (in the file, or from gaps and a Slater point); where it is not, it is computed from private "
+             "data, and the run is not private.\n\n"
+             "The exit code is 0 when the run came to its end; 1 when it diverged, was refused (no plan, no budget), "
+             "or convexity is not proved; 2 when options or file do not say what to do; 3 after Ctrl-C, with what "
+             "there is so far.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

@@ -1,0 +1,184 @@
+#include "cli/study.h"
+
+#include "lab/lab.h"
+
+#include <math.h>
+#include <string.h>
+
+static tc_status refuse(tc_cli *cli, const tc_study *study, const char *text) {
+    tc_buffer_printf(&cli->messages, "tacit %s: %s\n", study->command, text);
+    return TC_BAD_USAGE;
+}
+
+static tc_status check_schedule(tc_cli *cli, tc_study *study) {
+    const tc_schedule *schedule = &study->model->schedule;
+    const struct {
+        double value;
+        const char *name, *file, *option;
+    } needed[] = {{schedule->step, "step", "gamma", "gamma-bar"},
+                  {schedule->step_decay, "decay of the step", "gamma", "c2"},
+                  {schedule->regularization, "regularization", "alpha", "alpha-bar"},
+                  {schedule->regularization_decay, "decay of the regularization", "alpha", "c1"},
+                  {schedule->rounds, "number of rounds", "rounds", "rounds"}};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        if (isnan(needed[i].value))
+            return refuse(cli, study,
+                          tc_arena_format(cli->arena,
+                                          "the %s is not known: add '%s' to the schedule in the file, or --%s",
+                                          needed[i].name, needed[i].file, needed[i].option));
+    }
+    study->rounds = (uint64_t)schedule->rounds;
+    return TC_OK;
+}
+
+/* The public radius; where there is none, that of private data: a run is a simulation, and may look. */
+static tc_status find_radius(tc_cli *cli, tc_study *study) {
+    const tc_dual_radius *radius = &study->analysis->dual_radius;
+    study->dual_radius = INFINITY;
+    study->radius_origin = TC_RADIUS_GIVEN;
+    if (study->model->constraint_count == 0)
+        return TC_OK;
+    if (isnan(radius->value)) {
+        tc_progress(&cli->monitor, "looking for a dual radius", 0);
+        const tc_analysis *all = tc_analysis_run(cli->arena, study->model, study->derivatives, NULL, &cli->monitor);
+        if (all->interrupted)
+            return TC_INTERRUPTED;
+        radius = &all->dual_radius;
+    }
+    if (!isfinite(radius->value))
+        return refuse(cli, study,
+                      "there is no dual radius, which keeps the multipliers bounded, and none could be computed: add "
+                      "'dual radius R' to the file, or 'gap' and 'slater' to every agent; tacit check says more");
+    study->dual_radius = radius->value;
+    study->radius_origin = radius->origin;
+    if (radius->origin == TC_RADIUS_PRIVATE)
+        tc_buffer_printf(&cli->messages,
+                         "tacit %s: the dual radius %.6g was computed from private data, which no cloud could do: add "
+                         "'dual radius R' to the file, or 'gap' and 'slater' to every agent\n",
+                         study->command, radius->value);
+    return TC_OK;
+}
+
+static void judge(tc_cli *cli, tc_study *study, const char *path) {
+    bool objectives = study->analysis->objectives.verdict == TC_HOLDS;
+    study->sound = objectives && study->analysis->constraints.verdict == TC_HOLDS;
+    if (!study->sound)
+        tc_buffer_printf(&cli->messages,
+                         "tacit %s: the %s are not proved to be convex and smooth: `tacit check %s` says where\n",
+                         study->command, objectives ? "constraints" : "objectives", path);
+}
+
+static tc_status load(tc_cli *cli, const char *path, const tc_privacy_wishes *wishes, tc_study *study) {
+    double began = tc_lab_seconds();
+    tc_status status = tc_cli_load(cli, path, &study->model);
+    if (status != TC_OK)
+        return status;
+    if (study->model->role != TC_ROLE_WHOLE) {
+        tc_buffer_printf(&cli->messages, "%s: this file holds one party's part; %s wants the whole problem\n", path,
+                         study->command);
+        return TC_BAD_PROBLEM;
+    }
+    tc_privacy_override(study->model, wishes);
+    status = check_schedule(cli, study);
+    study->load_seconds = tc_lab_seconds() - began;
+    return status;
+}
+
+tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
+                         tc_study *study) {
+    *study = (tc_study){.command = command};
+    tc_status status = load(cli, path, wishes, study);
+    if (status != TC_OK)
+        return status;
+    double began = tc_lab_seconds();
+    /* Nothing private may change a plan: what the cloud could not compute is not looked at. */
+    tc_analysis_options public_facts = {.skip_private = true};
+    tc_progress(&cli->monitor, "differentiating", 0);
+    study->derivatives = tc_derive(cli->arena, study->model);
+    study->analysis = tc_analysis_run(cli->arena, study->model, study->derivatives, &public_facts, &cli->monitor);
+    if (study->analysis->interrupted)
+        return TC_INTERRUPTED;
+    judge(cli, study, path);
+    status = find_radius(cli, study);
+    study->analyse_seconds = tc_lab_seconds() - began;
+    return status;
+}
+
+/* M acts on mu, which everybody sees: a radius made of private data shows something of them. */
+static const tc_plan *voided(tc_arena *arena, const tc_plan *plan) {
+    tc_plan *copy = TC_NEW(arena, tc_plan, 1);
+    const char **reasons = TC_NEW(arena, const char *, plan->void_reason_count + 1);
+    *copy = *plan;
+    if (plan->void_reason_count > 0)
+        memcpy(reasons, plan->void_reasons, plan->void_reason_count * sizeof *reasons);
+    reasons[plan->void_reason_count] = "the dual radius was computed from private data: multipliers that stop there "
+                                       "tell of them";
+    copy->void_reasons = reasons;
+    copy->void_reason_count = plan->void_reason_count + 1;
+    copy->is_private = false;
+    return copy;
+}
+
+tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *options, const tc_plan **plan) {
+    double began = tc_lab_seconds();
+    *plan = tc_plan_make(cli->arena, study->model, study->derivatives, study->analysis, options, &cli->monitor);
+    study->analyse_seconds += tc_lab_seconds() - began;
+    if (tc_interrupted(&cli->monitor))
+        return TC_INTERRUPTED;
+    if ((*plan)->problem != NULL)
+        return (*plan)->refusal_is_usage ? refuse(cli, study, (*plan)->problem) : TC_OK;
+    if (study->radius_origin == TC_RADIUS_PRIVATE && (*plan)->mechanism != TC_MECHANISM_NONE)
+        *plan = voided(cli->arena, *plan);
+    return TC_OK;
+}
+
+static void judge_reference(tc_cli *cli, tc_study *study) {
+    const tc_reference *reference = study->reference;
+    double sum = 0;
+    if (reference->outcome == TC_INFEASIBLE_SUSPECTED) {
+        tc_buffer_printf(&cli->messages,
+                         "tacit %s: no point seems to satisfy all constraints: there is no solution to compare with\n",
+                         study->command);
+        study->reference = NULL;
+        study->sound = false;
+        return;
+    }
+    if (reference->outcome == TC_INACCURATE)
+        tc_buffer_printf(&cli->messages,
+                         reference->is_solution
+                             ? "tacit %s: errors are distances to a solution that may not be the one of least norm\n"
+                             : "tacit %s: errors are distances to a point that solves the problem only roughly "
+                               "(tacit solve says how)\n",
+                         study->command);
+    for (size_t j = 0; j < study->model->constraint_count; j++)
+        sum += reference->mu[j];
+    if (sum > study->dual_radius + reference->residual)
+        tc_buffer_printf(&cli->messages,
+                         "tacit %s: the solution's multipliers sum to %.6g, more than the dual radius of %.6g: the run "
+                         "cannot reach it\n",
+                         study->command, sum, study->dual_radius);
+}
+
+tc_status tc_study_solve(tc_cli *cli, tc_study *study, double tolerance) {
+    double began = tc_lab_seconds();
+    study->reference = tc_reference_solve(cli->arena, study->model, study->derivatives, tolerance, &cli->monitor);
+    study->solve_seconds = tc_lab_seconds() - began;
+    if (study->reference->outcome == TC_SOLVE_INTERRUPTED)
+        return TC_INTERRUPTED;
+    judge_reference(cli, study);
+    return TC_OK;
+}
+
+const char *tc_radius_origin_name(tc_radius_origin origin) {
+    switch (origin) {
+    case TC_RADIUS_GIVEN:
+        return "given";
+    case TC_RADIUS_GAPS:
+        return "gaps";
+    case TC_RADIUS_PRIVATE:
+        return "private";
+    case TC_RADIUS_NONE:
+        break;
+    }
+    return "none";
+}

@@ -1,0 +1,37 @@
+/* What run and sweep begin with: the problem, public facts about it, the dual radius, the reference solution. */
+#ifndef TC_CLI_STUDY_H
+#define TC_CLI_STUDY_H
+
+#include "analysis/analysis.h"
+#include "cli/privacy_options.h"
+#include "engine/reference.h"
+
+typedef struct tc_study {
+    const char *command; /* "run", for messages */
+    tc_model *model;
+    tc_derivatives *derivatives;
+    const tc_analysis *analysis; /* public facts */
+    uint64_t rounds;
+    double dual_radius; /* R; INFINITY without constraints */
+    tc_radius_origin radius_origin;
+    const tc_reference *reference; /* NULL: none was asked for, or there is none */
+    bool sound;                    /* the assumptions that were looked at hold */
+    double load_seconds, analyse_seconds, solve_seconds;
+} tc_study;
+
+/* Loads the problem, with what the command line says of its schedule, and analyses it. A party's part, or a schedule
+ * with something missing, is refused with a message. What is not proved is warned of, in messages. */
+tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
+                         tc_study *study) TC_MUST_USE;
+
+/* Makes a plan. Where the dual radius is private the plan is void, and says so. TC_BAD_USAGE, with a message, where
+ * options or file do not say what to promise; where no plan can be made for another reason, its problem says why. */
+tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *options, const tc_plan **plan) TC_MUST_USE;
+
+/* Finds the reference solution. One that is not to be measured against is warned of. */
+tc_status tc_study_solve(tc_cli *cli, tc_study *study, double tolerance) TC_MUST_USE;
+
+/* "given", "gaps", "private" */
+const char *tc_radius_origin_name(tc_radius_origin origin);
+
+#endif

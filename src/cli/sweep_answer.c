@@ -1,0 +1,187 @@
+#include "cli/sweep_answer.h"
+
+#include "analysis/page.h"
+#include "cli/run_answer.h"
+
+#include <math.h>
+
+static const char *const bend_names[] = {"agrees", "flatter", "steeper", "unknown"};
+
+bool tc_sweep_answer_is_whole(const tc_sweep *sweep) {
+    bool whole = sweep->without_noise->outcome == TC_ENGINE_DONE;
+    for (size_t e = 0; e < sweep->point_count; e++)
+        whole = whole && sweep->points[e].runs == sweep->seeds;
+    return whole;
+}
+
+static const char *outcome_of(const tc_sweep *sweep) {
+    return sweep == NULL                     ? "refused"
+           : sweep->interrupted              ? "interrupted"
+           : tc_sweep_answer_is_whole(sweep) ? "done"
+                                             : "diverged";
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------- */
+
+static void json_slope(tc_json *json, const char *slope_key, const char *interval_key, const tc_slope *slope) {
+    tc_json_number(json, slope_key, slope->slope);
+    tc_json_numbers(json, interval_key, (double[]){slope->low, slope->high}, 2);
+}
+
+static void json_runs(tc_json *json, const tc_sweep *sweep, const tc_sweep_point *point) {
+    tc_json_open_array(json, "runs");
+    for (size_t s = 0; point->records != NULL && s < sweep->seeds; s++) {
+        const tc_record *record = &point->records[s];
+        const tc_row *last = tc_record_last(record);
+        tc_json_open_object(json, NULL);
+        tc_json_count(json, "seed", record->seed);
+        tc_json_string(json, "outcome", tc_engine_outcome_name(record->outcome));
+        tc_json_number(json, "x_error", last == NULL ? NAN : last->x_error);
+        tc_json_number(json, "mu_error", last == NULL ? NAN : last->mu_error);
+        tc_json_number(json, "penalty", record->moved_x + record->moved_mu);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
+static void json_point(tc_json *json, const tc_sweep *sweep, const tc_sweep_point *point) {
+    tc_json_open_object(json, NULL);
+    tc_json_number(json, "epsilon", point->epsilon);
+    tc_json_count(json, "completed", point->runs);
+    tc_json_count(json, "diverged", point->diverged);
+    tc_json_number(json, "x_error", point->at_end.x_error.median);
+    tc_json_number(json, "mu_error", point->at_end.mu_error.median);
+    tc_json_number(json, "objective", point->at_end.objective.median);
+    tc_json_number(json, "max_violation", point->at_end.max_violation.median);
+    tc_json_number(json, "penalty", point->penalty);
+    tc_json_number(json, "penalty_error", point->penalty_error);
+    tc_json_number(json, "penalty_x", point->penalty_x);
+    tc_json_number(json, "penalty_mu", point->penalty_mu);
+    tc_json_number(json, "excess", point->excess);
+    tc_json_number(json, "share_of_box", point->share_of_box);
+    tc_json_open_object(json, "quantiles");
+    tc_json_quantiles(json, "x_error", &point->at_end.x_error);
+    tc_json_quantiles(json, "mu_error", &point->at_end.mu_error);
+    tc_json_quantiles(json, "objective", &point->at_end.objective);
+    tc_json_quantiles(json, "max_violation", &point->at_end.max_violation);
+    tc_json_quantiles(json, "penalty", &point->moved);
+    tc_json_close_object(json);
+    json_runs(json, sweep, point);
+    tc_json_close_object(json);
+}
+
+static void json_local(tc_json *json, const tc_sweep *sweep) {
+    tc_json_open_array(json, "local_slopes");
+    for (size_t e = 0; e + 1 < sweep->point_count; e++) {
+        tc_json_open_object(json, NULL);
+        tc_json_number(json, "from", sweep->points[e].epsilon);
+        tc_json_number(json, "to", sweep->points[e + 1].epsilon);
+        json_slope(json, "slope", "interval", &sweep->local[e].slope);
+        tc_json_string(json, "verdict", bend_names[sweep->local[e].bend]);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
+static void json_sweep(tc_json *json, const tc_sweep *sweep) {
+    const tc_row *quiet = tc_record_last(sweep->without_noise);
+    tc_json_count(json, "rounds", sweep->rounds);
+    tc_json_count(json, "seeds", sweep->seeds);
+    tc_json_count(json, "first_seed", sweep->first_seed);
+    tc_json_open_object(json, "without_noise");
+    tc_json_string(json, "outcome", tc_engine_outcome_name(sweep->without_noise->outcome));
+    tc_json_number(json, "x_error", quiet == NULL ? NAN : quiet->x_error);
+    tc_json_number(json, "mu_error", quiet == NULL ? NAN : quiet->mu_error);
+    tc_json_number(json, "objective", quiet == NULL ? NAN : quiet->objective);
+    tc_json_number(json, "max_violation", quiet == NULL ? NAN : quiet->max_violation);
+    tc_json_close_object(json);
+    tc_json_open_array(json, "points");
+    for (size_t e = 0; e < sweep->point_count; e++)
+        json_point(json, sweep, &sweep->points[e]);
+    tc_json_close_array(json);
+    json_slope(json, "slope", "slope_interval", &sweep->slope);
+    tc_json_number(json, "intercept", sweep->slope.intercept);
+    json_local(json, sweep);
+    tc_json_open_array(json, "verdict");
+    for (size_t i = 0; i < sweep->verdict_count; i++)
+        tc_json_string(json, NULL, sweep->verdict[i]);
+    tc_json_close_array(json);
+}
+
+void tc_sweep_answer_json(const tc_sweep_answer *answer, tc_json *json) {
+    tc_json_open_object(json, NULL);
+    tc_json_string(json, "outcome", outcome_of(answer->sweep));
+    tc_json_string(json, "reason", answer->reason);
+    tc_json_bool(json, "private", false);
+    tc_json_string(json, "label", TC_NOT_RELEASED);
+    tc_json_number(json, "seconds", answer->run_seconds);
+    tc_json_open_object(json, "times");
+    tc_json_number(json, "load", answer->study->load_seconds);
+    tc_json_number(json, "analyse", answer->study->analyse_seconds);
+    tc_json_number(json, "solve", answer->study->solve_seconds);
+    tc_json_number(json, "run", answer->run_seconds);
+    tc_json_close_object(json);
+    tc_json_count(json, "threads", answer->threads);
+    if (answer->sweep != NULL)
+        json_sweep(json, answer->sweep);
+    tc_json_close_object(json);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------- */
+
+static const char *shown(char text[32], double value, int digits) {
+    return isnan(value) ? "-" : tc_shown(text, value, 0, digits);
+}
+
+static void text_points(const tc_sweep *sweep, tc_buffer *out) {
+    char text[6][32];
+    const tc_row *quiet = tc_record_last(sweep->without_noise);
+    tc_buffer_printf(out, "%10s %10s %10s %12s %12s %12s %5s\n", "epsilon", "x error", "mu error", "penalty", "+-",
+                     "excess", "runs");
+    for (size_t e = 0; e < sweep->point_count; e++) {
+        const tc_sweep_point *point = &sweep->points[e];
+        tc_buffer_printf(out, "%10s %10s %10s %12s %12s %12s %5zu\n", shown(text[0], point->epsilon, 4),
+                         shown(text[1], point->at_end.x_error.median, 4),
+                         shown(text[2], point->at_end.mu_error.median, 4), shown(text[3], point->penalty, 4),
+                         shown(text[4], point->penalty_error, 2), shown(text[5], point->excess, 4), point->runs);
+    }
+    if (quiet != NULL)
+        tc_buffer_printf(out, "%10s %10s %10s %12s\n", "no noise", shown(text[0], quiet->x_error, 4),
+                         shown(text[1], quiet->mu_error, 4), "0");
+}
+
+static void text_local(const tc_sweep *sweep, tc_buffer *out) {
+    tc_buffer_puts(out, "\nslope of log penalty between neighbours, with intervals for all together\n");
+    for (size_t e = 0; e + 1 < sweep->point_count; e++) {
+        char text[5][32];
+        const tc_slope *slope = &sweep->local[e].slope;
+        tc_buffer_printf(out, "%10s to %-10s %8s   [%s, %s]  %s\n", shown(text[0], sweep->points[e].epsilon, 4),
+                         shown(text[1], sweep->points[e + 1].epsilon, 4), shown(text[2], slope->slope, 4),
+                         shown(text[3], slope->low, 4), shown(text[4], slope->high, 4),
+                         bend_names[sweep->local[e].bend]);
+    }
+}
+
+void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
+    const tc_sweep *sweep = answer->sweep;
+    if (sweep == NULL) {
+        tc_options_wrap(out, tc_arena_format(out->arena, "Refused, and nothing was run: %s", answer->reason), 0);
+        return;
+    }
+    tc_buffer_printf(out, "%zu epsilon%s, %zu seed%s each, %.0f rounds (%s; NOT PRIVATE)\n", sweep->point_count,
+                     tc_plural(sweep->point_count), sweep->seeds, tc_plural(sweep->seeds), (double)sweep->rounds,
+                     TC_NOT_RELEASED);
+    tc_buffer_puts(out,
+                   "errors are medians; penalty is the mean of |z - z without noise|^2, +- its standard error\n\n");
+    text_points(sweep, out);
+    if (sweep->point_count > 1)
+        text_local(sweep, out);
+    tc_buffer_puts(out, "\n");
+    for (size_t i = 0; i < sweep->verdict_count; i++)
+        tc_options_wrap(out, sweep->verdict[i], 0);
+    tc_buffer_printf(out,
+                     "\n%s in %.3g s on %zu thread%s; before that: load %.3g s, analysis and plans %.3g s,\nreference "
+                     "solution %.3g s\n",
+                     outcome_of(sweep), answer->run_seconds, answer->threads, tc_plural(answer->threads),
+                     answer->study->load_seconds, answer->study->analyse_seconds, answer->study->solve_seconds);
+}
