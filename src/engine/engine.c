@@ -1,0 +1,171 @@
+#include "engine/engine.h"
+
+#include "engine/engine_parts.h"
+#include "engine/schedule.h"
+
+#include <string.h>
+
+const char *tc_engine_outcome_name(tc_engine_outcome outcome) {
+    static const char *const names[] = {
+#define X(code, name) name,
+        TC_ENGINE_OUTCOMES(X)
+#undef X
+    };
+    return names[outcome];
+}
+
+/* ---- making one ----------------------------------------------------------------------------------------------------
+ */
+
+enum {
+    FEW_STATES = 8192,  /* they, and what is computed about them, stay in the nearest caches */
+    FEW_MEMBERS = 256,  /* blocks below this cost more to hand out than to do */
+    ASK_AFTER = 1 << 20 /* numbers released or stepped between two questions to the monitor: some milliseconds */
+};
+
+/* Public: by the number of agents and of their states alone. */
+static bool is_large(const tc_model *model) {
+    size_t most = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        most = model->families[f].count > most ? model->families[f].count : most;
+    return model->state_count > FEW_STATES && most > FEW_MEMBERS;
+}
+
+static const char *check(const tc_plan *plan, const tc_model *model, const tc_engine_settings *settings) {
+    if (model->role != TC_ROLE_WHOLE)
+        return "a run in one process needs the whole problem";
+    if (!(settings->dual_radius >= 0))
+        return "the dual radius must not be negative";
+    if (!(isfinite(model->schedule.step) && isfinite(model->schedule.regularization)))
+        return "the problem has no schedule";
+    return plan->problem;
+}
+
+static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, double dual_radius, tc_driver driver,
+                         const char **why) {
+    bool large = driver == TC_DRIVER_AUTO ? is_large(engine->model) : driver == TC_DRIVER_LARGE;
+    engine->workers = large && engine->team != NULL ? tc_team_size(engine->team) : 1;
+    tc_status status = tc_release_hire(engine->arena, engine->release, engine->workers);
+    if (status != TC_OK)
+        return status;
+    engine->released = tc_released_new(engine->arena, engine->release);
+    engine->cloud = tc_cloud_new(engine->arena, engine->model, engine->released, dual_radius);
+    engine->agents = tc_agents_new(engine->arena, engine->model, derivatives, engine->workers);
+    if (engine->plan->placement == TC_PLACEMENT_STATES)
+        engine->response = tc_response_new(engine->arena, engine->model, derivatives, engine->workers);
+    if (large)
+        engine->large = tc_large_new(engine);
+    else
+        engine->small = tc_small_new(engine);
+    if (engine->large == NULL && engine->small == NULL) {
+        *why = "the public box of some agent holds no point of the states' lattice";
+        return TC_BAD_USAGE;
+    }
+    return TC_OK;
+}
+
+static void start(tc_engine *engine) {
+    const tc_model *model = engine->model;
+    engine->x = TC_NEW(engine->arena, double, model->state_count);
+    engine->next_x = TC_NEW(engine->arena, double, model->state_count);
+    engine->mu = TC_NEW(engine->arena, double, model->constraint_count);
+    engine->next_mu = TC_NEW(engine->arena, double, model->constraint_count);
+    tc_agents_start(engine->agents, engine->x);
+    tc_cloud_start(engine->cloud, model->start_multipliers, engine->mu);
+    engine->work = engine->plan->entry_count + model->state_count + 1;
+}
+
+tc_status tc_engine_new_driven(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                               const tc_derivatives *derivatives, tc_random *random, const tc_engine_settings *settings,
+                               tc_driver driver, tc_engine **engine, const char **why) {
+    *engine = NULL;
+    *why = check(plan, model, settings);
+    if (*why != NULL)
+        return TC_BAD_USAGE;
+    tc_engine *made = TC_NEW(arena, tc_engine, 1);
+    *made = (tc_engine){.arena = arena, .plan = plan, .model = model, .team = settings->team};
+    tc_status status = tc_release_new(arena, plan, model, derivatives, random, NULL, &made->release, why);
+    if (status == TC_OK)
+        status = prepare(made, derivatives, settings->dual_radius, driver, why);
+    if (status != TC_OK)
+        return status;
+    start(made);
+    *engine = made;
+    return TC_OK;
+}
+
+tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                        tc_random *random, const tc_engine_settings *settings, tc_engine **engine, const char **why) {
+    return tc_engine_new_driven(arena, plan, model, derivatives, random, settings, TC_DRIVER_AUTO, engine, why);
+}
+
+/* ---- rounds --------------------------------------------------------------------------------------------------------
+ */
+
+static const char *describe(tc_engine *engine, const tc_failure *failure, uint64_t k) {
+    const tc_model *model = engine->model;
+    if (failure->what == TC_FAILED_CONSTRAINT)
+        return tc_arena_format(engine->arena, "the released value of constraint %s in round %llu",
+                               model->constraints[failure->row].name, (unsigned long long)k);
+    tc_buffer name = tc_buffer_new(engine->arena, 4096);
+    tc_agent_name(&name, &model->families[failure->family], failure->member);
+    return tc_arena_format(engine->arena, "the state of %s in round %llu", tc_buffer_text(&name),
+                           (unsigned long long)k);
+}
+
+static void swap(double **a, double **b) {
+    double *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static tc_status run_round(tc_engine *engine) {
+    uint64_t k = engine->done + 1;
+    tc_answer_scalars scalars = tc_schedule_at(&engine->model->schedule, k);
+    tc_failure failure = {0};
+    engine->broken = engine->large != NULL ? tc_large_round(engine, k, scalars, &failure)
+                                           : tc_small_round(engine, k, scalars, &failure);
+    if (engine->broken == TC_OK && failure.what == TC_NOTHING_FAILED) {
+        swap(&engine->x, &engine->next_x);
+        swap(&engine->mu, &engine->next_mu);
+        engine->done = k;
+    } else if (engine->broken == TC_OK) {
+        engine->reason = describe(engine, &failure, k);
+    }
+    return engine->broken;
+}
+
+/* A question may cost more than a round: it is asked after so much work. */
+static bool is_stopped(tc_engine *engine, const tc_monitor *monitor) {
+    engine->unasked += engine->work;
+    if (engine->unasked < ASK_AFTER)
+        return false;
+    engine->unasked = 0;
+    return tc_interrupted(monitor);
+}
+
+tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor *monitor, tc_engine_outcome *outcome) {
+    *outcome = TC_ENGINE_DONE;
+    if ((double)rounds > engine->plan->rounds)
+        return TC_BAD_USAGE;
+    if (engine->broken != TC_OK)
+        return engine->broken;
+    while (engine->reason == NULL && engine->done < rounds) {
+        tc_status status = run_round(engine);
+        if (status != TC_OK)
+            return status;
+        if (engine->reason == NULL && engine->done < rounds && is_stopped(engine, monitor)) {
+            *outcome = TC_ENGINE_INTERRUPTED;
+            return TC_OK;
+        }
+    }
+    if (engine->reason != NULL)
+        *outcome = TC_ENGINE_DIVERGED;
+    return TC_OK;
+}
+
+uint64_t tc_engine_rounds(const tc_engine *engine) { return engine->done; }
+const double *tc_engine_states(const tc_engine *engine) { return engine->x; }
+const double *tc_engine_multipliers(const tc_engine *engine) { return engine->mu; }
+const char *tc_engine_reason(const tc_engine *engine) { return engine->reason; }
+bool tc_engine_is_private(const tc_engine *engine) { return tc_release_is_private(engine->release); }

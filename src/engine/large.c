@@ -1,0 +1,278 @@
+/* The driver for large ensembles: blocks of members are handed to a team, and everything of a block happens while it is
+ * in the cache. No number depends on who does which block: sums of the release are sums of integers, those of the
+ * response are kept by block and added in the order of the blocks, and noise is drawn by address. */
+#include "engine/engine_parts.h"
+
+#include <string.h>
+
+typedef struct block {
+    size_t family, number;
+} block;
+
+typedef struct worker {
+    double **x_hat;   /* [component][k] */
+    double **entries; /* [shared entry][k]; NULL where the family's are constants */
+    double **p;       /* [component][k] */
+    const double **x;
+    double **next_x;
+    size_t failed_block; /* the first block of this worker's where something failed */
+    tc_status status;
+    size_t member;
+} worker;
+
+struct tc_large {
+    block *blocks;
+    size_t *parts; /* part i: blocks parts[i] .. parts[i + 1] - 1 */
+    size_t part_count;
+    worker *workers;
+    bool *answers_late; /* by family: p is not known in the first pass */
+    bool any_late;
+    tc_answer_scalars scalars;
+    bool second; /* the pass */
+};
+
+enum { PART_STATES = 2048 }; /* smaller blocks are handed out together */
+
+static void list_blocks(tc_engine *engine, tc_large *large) {
+    const tc_model *model = engine->model;
+    size_t count = 0, gathered = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        count += (model->families[f].count + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK;
+    large->blocks = TC_NEW(engine->arena, block, count);
+    large->parts = TC_NEW(engine->arena, size_t, count + 1);
+    count = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t first = 0; first < model->families[f].count; first += TC_RELEASE_BLOCK) {
+            size_t left = model->families[f].count - first;
+            large->blocks[count++] = (block){f, first / TC_RELEASE_BLOCK};
+            gathered += (left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK) * model->families[f].dim;
+            if (gathered >= PART_STATES) {
+                large->parts[++large->part_count] = count;
+                gathered = 0;
+            }
+        }
+    if (large->parts[large->part_count] < count)
+        large->parts[++large->part_count] = count;
+}
+
+static double **rows_of(tc_arena *arena, size_t rows) {
+    double **made = TC_NEW(arena, double *, rows), *numbers = TC_NEW(arena, double, rows *TC_RELEASE_BLOCK);
+    for (size_t i = 0; i < rows; i++)
+        made[i] = numbers + i * TC_RELEASE_BLOCK;
+    return made;
+}
+
+static void decide_passes(tc_engine *engine, tc_large *large) {
+    const tc_model *model = engine->model;
+    large->answers_late = TC_NEW(engine->arena, bool, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family_entries *of = &engine->released->layout->families[f];
+        bool late =
+            engine->response != NULL ? !tc_response_is_single_pass(engine->response) : tc_cloud_reads(engine->cloud, f);
+        for (size_t i = 0; engine->response == NULL && i < of->single_count; i++)
+            late = late || of->singles[i].noised;
+        large->answers_late[f] = late;
+        large->any_late = large->any_late || late;
+    }
+}
+
+tc_large *tc_large_new(tc_engine *engine) {
+    const tc_model *model = engine->model;
+    tc_large *made = TC_NEW(engine->arena, tc_large, 1);
+    size_t dim = 0, entries = 0;
+    list_blocks(engine, made);
+    decide_passes(engine, made);
+    for (size_t f = 0; f < model->family_count; f++) {
+        size_t shared = engine->released->layout->families[f].shared_count;
+        dim = model->families[f].dim > dim ? model->families[f].dim : dim;
+        entries = engine->response == NULL && shared > entries ? shared : entries;
+    }
+    made->workers = TC_NEW(engine->arena, worker, engine->workers);
+    for (size_t w = 0; w < engine->workers; w++)
+        made->workers[w] = (worker){.x_hat = rows_of(engine->arena, engine->response != NULL ? dim : 0),
+                                    .entries = rows_of(engine->arena, entries),
+                                    .p = rows_of(engine->arena, dim),
+                                    .x = TC_NEW(engine->arena, const double *, dim),
+                                    .next_x = TC_NEW(engine->arena, double *, dim)};
+    return made;
+}
+
+/* ---- a round -------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct job {
+    tc_engine *engine;
+    size_t worker_number;
+    worker *worker;
+    tc_release_worker *release;
+    size_t family, block, first, count;
+} job;
+
+static void fail(const job *j, size_t number, tc_status status, size_t member) {
+    if (number >= j->worker->failed_block)
+        return;
+    j->worker->failed_block = number;
+    j->worker->status = status;
+    j->worker->member = member;
+}
+
+/* The agents' half, from x to next_x. Returns TC_ALL_FINITE, or a member. */
+static size_t step(const job *j) {
+    const tc_family *family = &j->engine->model->families[j->family];
+    for (size_t c = 0; c < family->dim; c++) {
+        j->worker->next_x[c] = j->engine->next_x + tc_coord_of(family, j->first, c);
+        memcpy(j->worker->next_x[c], j->worker->x[c], j->count * sizeof(double));
+    }
+    return tc_agents_step(j->engine->agents, j->worker_number, j->family, j->first, j->count,
+                          (const double *const *)j->worker->p, j->engine->large->scalars, j->worker->next_x);
+}
+
+static tc_status take(const job *j) { return tc_release_take(j->release, j->family, j->block, j->worker->x); }
+
+/* x-hat into the worker's own rows where this pass is the only one, else to where the second pass finds it. */
+static tc_status first_of_states(const job *j, bool late) {
+    tc_engine *engine = j->engine;
+    worker *w = j->worker;
+    double **x_hat = w->x_hat;
+    if (late) {
+        x_hat = w->next_x; /* not needed otherwise in this pass */
+        for (size_t c = 0; c < engine->model->families[j->family].dim; c++)
+            x_hat[c] = engine->released->states + tc_coord_of(&engine->model->families[j->family], j->first, c);
+    }
+    tc_status status = take(j);
+    if (status == TC_OK)
+        status = tc_release_states(j->release, x_hat);
+    if (status == TC_OK)
+        tc_response_block(engine->response, j->worker_number, j->family, j->block, (const double *const *)x_hat, w->p);
+    return status;
+}
+
+static tc_status first_of_outputs(const job *j, bool late) {
+    tc_engine *engine = j->engine;
+    tc_status status = take(j);
+    if (status == TC_OK)
+        status = tc_release_sum(j->release);
+    if (status == TC_OK && !late)
+        tc_cloud_answer(engine->cloud, engine->released, j->family, j->block, NULL, engine->mu, j->worker->p);
+    return status;
+}
+
+static tc_status second_of_states(const job *j) {
+    tc_engine *engine = j->engine;
+    const tc_family *family = &engine->model->families[j->family];
+    double **x_hat = j->worker->next_x;
+    for (size_t c = 0; c < family->dim; c++)
+        x_hat[c] = engine->released->states + tc_coord_of(family, j->first, c);
+    tc_response_answers(engine->response, j->worker_number, j->family, j->block, (const double *const *)x_hat,
+                        j->worker->p);
+    return TC_OK;
+}
+
+static tc_status second_of_outputs(const job *j) {
+    tc_engine *engine = j->engine;
+    tc_status status = TC_OK;
+    if (tc_cloud_reads(engine->cloud, j->family)) {
+        status = take(j);
+        if (status == TC_OK)
+            status = tc_release_entries(j->release, j->worker->entries);
+    }
+    if (status == TC_OK)
+        tc_cloud_answer(engine->cloud, engine->released, j->family, j->block, (const double *const *)j->worker->entries,
+                        engine->mu, j->worker->p);
+    return status;
+}
+
+static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
+    const tc_large *large = engine->large;
+    const block *b = &large->blocks[number];
+    const tc_family *family = &engine->model->families[b->family];
+    size_t first = b->number * TC_RELEASE_BLOCK, left = family->count - first;
+    job j = {.engine = engine,
+             .worker_number = worker_number,
+             .worker = &large->workers[worker_number],
+             .release = tc_release_worker_at(engine->release, worker_number),
+             .family = b->family,
+             .block = b->number,
+             .first = first,
+             .count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK};
+    bool late = large->answers_late[b->family], states = engine->response != NULL;
+    tc_status status;
+    for (size_t c = 0; c < family->dim; c++)
+        j.worker->x[c] = engine->x + tc_coord_of(family, first, c);
+    if (large->second && !late)
+        return;
+    if (large->second)
+        status = states ? second_of_states(&j) : second_of_outputs(&j);
+    else
+        status = states ? first_of_states(&j, late) : first_of_outputs(&j, late);
+    size_t member = status == TC_OK && (large->second || !late) ? step(&j) : TC_ALL_FINITE;
+    if (status != TC_OK || member != TC_ALL_FINITE)
+        fail(&j, number, status, member);
+}
+
+static void do_part(void *context, size_t worker_number, size_t part) {
+    tc_engine *engine = context;
+    for (size_t i = engine->large->parts[part]; i < engine->large->parts[part + 1]; i++)
+        do_block(engine, worker_number, i);
+}
+
+static void run_pass(tc_engine *engine, bool second) {
+    tc_large *large = engine->large;
+    large->second = second;
+    if (engine->team != NULL)
+        tc_team_run(engine->team, large->part_count, do_part, engine);
+    else
+        for (size_t i = 0; i < large->part_count; i++)
+            do_part(engine, 0, i);
+}
+
+/* The first failure by block, whoever met it: an error of the release, or a state. */
+static tc_status find_failure(const tc_engine *engine, tc_failure *failure) {
+    const worker *first = &engine->large->workers[0];
+    for (size_t w = 1; w < engine->workers; w++)
+        if (engine->large->workers[w].failed_block < first->failed_block)
+            first = &engine->large->workers[w];
+    if (first->failed_block == SIZE_MAX || first->status != TC_OK)
+        return first->status;
+    *failure = (tc_failure){
+        .what = TC_FAILED_STATE, .family = engine->large->blocks[first->failed_block].family, .member = first->member};
+    return TC_OK;
+}
+
+static tc_status run_round(tc_engine *engine, tc_failure *failure) {
+    tc_large *large = engine->large;
+    tc_failure late = {0};
+    run_pass(engine, false);
+    tc_status status = find_failure(engine, &late);
+    if (status == TC_OK && engine->response == NULL)
+        status = tc_release_close_sums(engine->release, engine->released);
+    if (status != TC_OK)
+        return status;
+    if (engine->response != NULL)
+        tc_response_close(engine->response, engine->mu, engine->released->constraints);
+    size_t row = tc_cloud_step(engine->cloud, engine->released, large->scalars, engine->mu, engine->next_mu);
+    if (row != TC_ALL_FINITE) {
+        *failure = (tc_failure){.what = TC_FAILED_CONSTRAINT, .row = row};
+        return TC_OK;
+    }
+    if (large->any_late)
+        run_pass(engine, true);
+    return find_failure(engine, failure);
+}
+
+tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalars, tc_failure *failure) {
+    tc_large *large = engine->large;
+    large->scalars = scalars;
+    for (size_t w = 0; w < engine->workers; w++) {
+        large->workers[w].failed_block = SIZE_MAX;
+        large->workers[w].status = TC_OK;
+    }
+    if (engine->response != NULL)
+        tc_response_open(engine->response, engine->mu);
+    tc_status status = tc_release_open(engine->release, k);
+    if (status != TC_OK)
+        return status;
+    status = run_round(engine, failure);
+    tc_release_close(engine->release);
+    return status;
+}

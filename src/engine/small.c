@@ -1,0 +1,82 @@
+/* The driver for small ensembles: whole arrays, one thread, nothing per family that is not needed. */
+#include "engine/engine_parts.h"
+
+#include <string.h>
+
+struct tc_small {
+    tc_private_states *states;
+    tc_flat *flat;  /* placement OUTPUTS */
+    double *p;      /* by coordinate */
+    size_t *crowds; /* families of more than one member, increasing */
+    size_t crowd_count;
+    bool has_singles;
+    double **x_rows; /* of the crowds, one after another */
+    const double **p_rows;
+};
+
+tc_small *tc_small_new(tc_engine *engine) {
+    const tc_model *model = engine->model;
+    tc_small *made = TC_NEW(engine->arena, tc_small, 1);
+    size_t rows = 0;
+    made->states = tc_states_new(engine->arena, model, engine->plan->state_exponent);
+    if (made->states == NULL)
+        return NULL;
+    made->p = TC_NEW(engine->arena, double, model->state_count);
+    if (engine->response == NULL)
+        made->flat = tc_flat_new(engine->arena, model, engine->released->layout);
+    made->crowds = TC_NEW(engine->arena, size_t, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        rows = model->families[f].dim > rows ? model->families[f].dim : rows;
+        if (model->families[f].count > 1)
+            made->crowds[made->crowd_count++] = f;
+    }
+    made->has_singles = made->crowd_count < model->family_count;
+    made->x_rows = TC_NEW(engine->arena, double *, rows);
+    made->p_rows = TC_NEW(engine->arena, const double *, rows);
+    return made;
+}
+
+static size_t step_crowd(tc_engine *engine, size_t f, tc_answer_scalars scalars) {
+    const tc_small *small = engine->small;
+    const tc_family *family = &engine->model->families[f];
+    for (size_t c = 0; c < family->dim; c++) {
+        small->x_rows[c] = engine->next_x + tc_coord_of(family, 0, c);
+        small->p_rows[c] = small->p + tc_coord_of(family, 0, c);
+    }
+    return tc_agents_step(engine->agents, 0, f, 0, family->count, small->p_rows, scalars, small->x_rows);
+}
+
+/* The first failure, in the order of the families, is the one that is reported. */
+static void step_agents(tc_engine *engine, tc_answer_scalars scalars, tc_failure *failure) {
+    const tc_small *small = engine->small;
+    size_t alone = TC_ALL_FINITE, member = TC_ALL_FINITE;
+    memcpy(engine->next_x, engine->x, engine->model->state_count * sizeof *engine->x);
+    if (small->has_singles)
+        alone = tc_agents_step_singles(engine->agents, 0, small->p, scalars, engine->next_x);
+    for (size_t i = 0; member == TC_ALL_FINITE && i < small->crowd_count && small->crowds[i] < alone; i++) {
+        member = step_crowd(engine, small->crowds[i], scalars);
+        if (member != TC_ALL_FINITE)
+            *failure = (tc_failure){.what = TC_FAILED_STATE, .family = small->crowds[i], .member = member};
+    }
+    if (member == TC_ALL_FINITE && alone != TC_ALL_FINITE)
+        *failure = (tc_failure){.what = TC_FAILED_STATE, .family = alone};
+}
+
+tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalars, tc_failure *failure) {
+    tc_small *small = engine->small;
+    if (tc_states_take(small->states, engine->x) == TC_STATE_REFUSED)
+        return TC_INTERNAL; /* states are finite after every round */
+    tc_status status = tc_release_round(engine->release, k, small->states, engine->released);
+    if (status != TC_OK)
+        return status;
+    if (engine->response != NULL)
+        tc_response_whole(engine->response, engine->released, engine->mu, small->p);
+    else
+        tc_flat_answer(small->flat, engine->released, engine->mu, small->p);
+    size_t row = tc_cloud_step(engine->cloud, engine->released, scalars, engine->mu, engine->next_mu);
+    if (row != TC_ALL_FINITE)
+        *failure = (tc_failure){.what = TC_FAILED_CONSTRAINT, .row = row};
+    else
+        step_agents(engine, scalars, failure);
+    return TC_OK;
+}
