@@ -1,0 +1,62 @@
+/* tacit report TRACE... -o FILE.html */
+#include "cli/cli.h"
+#include "report/report.h"
+
+#include <stdint.h>
+
+enum { OUTPUT, TITLE };
+static const tc_option options[] = {
+    [OUTPUT] = {.name = "output",
+                .letter = 'o',
+                .required = true,
+                .type = TC_OPTION_STRING,
+                .argument = "FILE",
+                .text = "The page to write. A file that is there is written over."},
+    [TITLE] = {.name = "title",
+               .type = TC_OPTION_STRING,
+               .argument = "TEXT",
+               .text = "The page's title, instead of the problem's name."},
+};
+
+static const tc_example examples[] = {
+    {"tacit report laplace.csv gaussian.csv -o report.html", "Compares two runs that were traced."},
+    {"tacit report run.csv published.csv sweep.csv -o report.html",
+     "A run with figures from a paper beside it, and a sweep."},
+};
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
+    size_t count = arguments->operand_count;
+    const tc_trace **traces = TC_NEW(cli->arena, const tc_trace *, count);
+    (void)answer; /* a report is no question */
+    for (size_t i = 0; i < count; i++) {
+        tc_progress(&cli->monitor, "reading", (double)i / (double)count);
+        tc_trace *trace = NULL;
+        tc_status status = tc_trace_read(cli->arena, arguments->operands[i], &cli->monitor, &cli->messages, &trace);
+        if (status != TC_OK)
+            return status;
+        traces[i] = trace;
+    }
+    return tc_report_write(cli->arena, arguments->values[OUTPUT].text, arguments->values[TITLE].text, traces, count,
+                           &cli->messages);
+}
+
+const tc_command tc_command_report = {
+    .usage = {.name = "report",
+              .summary = "plots and tables of runs, one self-contained page",
+              .operands = "TRACE...",
+              .least_operands = 1,
+              .most_operands = SIZE_MAX,
+              .description =
+                  "Writes one HTML page about traces of run and sweep (--trace): errors over rounds on linear and log "
+                  "axes with bands over seeds, constraint values, multipliers and the objective, what privacy costs, "
+                  "tables, the guarantee card and the command that repeats each. Several traces are also drawn "
+                  "side by side. The page needs no network and no script, follows light and dark, and prints.\n\n"
+                  "A trace of kind marks holds figures from elsewhere, such as a paper's. It belongs to the run before "
+                  "it on the command line, and its figures stand beside that run's in plots and tables. It is "
+                  "written by hand; docs/trace.md says how.",
+              .options = options,
+              .option_count = sizeof options / sizeof options[0],
+              .examples = examples,
+              .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

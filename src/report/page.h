@@ -1,0 +1,54 @@
+/* Between the parts of a report: one page of sections, figures and tables. */
+#ifndef TC_REPORT_PAGE_H
+#define TC_REPORT_PAGE_H
+
+#include "report/curve.h"
+#include "report/plot.h"
+
+typedef struct tc_section { /* of a run or a sweep */
+    const tc_trace *trace;
+    const char *id;    /* "run-1" */
+    const char *label; /* different for each section of the page */
+    size_t style;      /* of its lines, the same everywhere */
+    const tc_trace **marks;
+    size_t mark_count;
+} tc_section;
+
+typedef struct tc_report {
+    tc_arena *arena;
+    tc_buffer *out;
+    size_t figures; /* so far */
+} tc_report;
+
+/* "Error of x", "|x(k) - x_0|" with its signs, whether it is never below zero. */
+typedef struct tc_quantity_words {
+    const char *name, *sign;
+    bool from_zero;
+} tc_quantity_words;
+tc_quantity_words tc_quantity_words_of(tc_quantity quantity);
+
+/* A figure: a title, a sentence, and the plot, whose id and description are filled in here. */
+void tc_put_figure(tc_report *report, const char *title, const char *text, tc_plot plot);
+
+/* The series of a section's quantity over rounds (medians and bands), and of its marks; how many, at most
+ * TC_SECTION_SERIES. With extremes: thin lines of the smallest and largest. label: NULL for none in the legend. */
+enum { TC_SECTION_SERIES = 5 };
+size_t tc_section_series(tc_report *report, const tc_section *section, tc_quantity quantity, const char *label,
+                         bool extremes, tc_series *series);
+
+/* "a, b": facts, promise, notes and command of a section. */
+void tc_put_section_head(tc_report *report, const tc_section *section, const char *what);
+void tc_put_card(tc_report *report, const tc_section *section);
+void tc_put_command(tc_report *report, const tc_section *section);
+
+/* "<td>0.2706</td>" */
+void tc_put_cell(tc_buffer *out, double value);
+
+void tc_put_run(tc_report *report, const tc_section *section);
+void tc_put_run_tables(tc_report *report, const tc_section *section);
+void tc_put_constraint_table(tc_report *report, const tc_section *section);
+void tc_put_sweep(tc_report *report, const tc_section *section);
+void tc_put_run_comparison(tc_report *report, const tc_section *const *sections, size_t count);
+void tc_put_sweep_comparison(tc_report *report, const tc_section *const *sections, size_t count);
+
+#endif

@@ -1,0 +1,86 @@
+/* Runs side by side. */
+#include "report/html.h"
+#include "report/page.h"
+
+#include <math.h>
+
+static void put_overlay(tc_report *report, const tc_section *const *sections, size_t count, tc_quantity quantity,
+                        bool y_log) {
+    tc_series *series = TC_NEW(report->arena, tc_series, count * TC_SECTION_SERIES);
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        used += tc_section_series(report, sections[i], quantity, sections[i]->label, false, &series[used]);
+    if (used == 0)
+        return;
+    tc_quantity_words words = tc_quantity_words_of(quantity);
+    tc_plot plot = {.x_title = "round k (log scale)",
+                    .y_title = words.sign,
+                    .x_log = true,
+                    .y_log = y_log,
+                    .from_zero = words.from_zero,
+                    .level = NAN,
+                    .series = series,
+                    .series_count = used};
+    tc_put_figure(report, words.name, "Lines: medians; bands: 10 to 90 %.", plot);
+}
+
+static void put_range(tc_report *report, const tc_section *section, tc_quantity quantity, uint64_t k) {
+    double *values;
+    size_t count;
+    tc_quantiles q = tc_quantity_at(report->arena, section->trace, quantity, 0, k, &values, &count);
+    tc_buffer *out = report->out;
+    tc_buffer_puts(out, "<td>");
+    tc_put_number(out, q.median, 4);
+    if (count > 1) {
+        tc_buffer_puts(out, " (");
+        tc_put_number(out, q.q10, 3);
+        tc_buffer_puts(out, " to ");
+        tc_put_number(out, q.q90, 3);
+        tc_buffer_puts(out, ")");
+    }
+    tc_buffer_puts(out, "</td>");
+}
+
+static void put_table(tc_report *report, const tc_section *const *sections, size_t count) {
+    tc_buffer *out = report->out;
+    tc_buffer_puts(out,
+                   "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Medians, and 10 to 90 % in "
+                   "brackets.</strong></caption>\n<thead><tr><th scope=\"col\">Run</th><th scope=\"col\">runs</th><th "
+                   "scope=\"col\">rounds</th><th scope=\"col\">error of x half-way</th><th scope=\"col\">at the "
+                   "end</th><th scope=\"col\">error of μ half-way</th><th scope=\"col\">at the end</th><th "
+                   "scope=\"col\">largest violation at the end</th><th scope=\"col\">objective at the end</th></tr>"
+                   "</thead>\n<tbody>\n");
+    for (size_t i = 0; i < count; i++) {
+        const tc_section *section = sections[i];
+        uint64_t end = tc_trace_rounds(section->trace);
+        tc_buffer_printf(out, "<tr><th scope=\"row\"><a href=\"#%s\">", section->id);
+        tc_put_text(out, section->label);
+        tc_buffer_printf(out, "</a></th><td>%zu</td><td>", section->trace->record_count);
+        tc_put_number(out, (double)end, 16);
+        tc_buffer_puts(out, "</td>");
+        put_range(report, section, TC_QUANTITY_X_ERROR, end / 2);
+        put_range(report, section, TC_QUANTITY_X_ERROR, end);
+        put_range(report, section, TC_QUANTITY_MU_ERROR, end / 2);
+        put_range(report, section, TC_QUANTITY_MU_ERROR, end);
+        put_range(report, section, TC_QUANTITY_VIOLATION, end);
+        put_range(report, section, TC_QUANTITY_OBJECTIVE, end);
+        tc_buffer_puts(out, "</tr>\n");
+    }
+    tc_buffer_puts(out, "</tbody></table></div>\n");
+}
+
+void tc_put_run_comparison(tc_report *report, const tc_section *const *sections, size_t count) {
+    size_t shown = count < TC_PLOT_STYLES ? count : TC_PLOT_STYLES;
+    tc_buffer_puts(report->out,
+                   "<section id=\"runs\">\n<h2>Runs side by side</h2>\n<p class=\"note\"><strong>Simulation: "
+                   "not released.</strong> All of this is computed from true states.</p>\n");
+    put_table(report, sections, count);
+    if (shown < count)
+        tc_buffer_printf(report->out, "<p>The plots show the first %zu of %zu runs.</p>\n", shown, count);
+    tc_buffer_puts(report->out, "<div class=\"figures\">\n");
+    put_overlay(report, sections, shown, TC_QUANTITY_X_ERROR, true);
+    put_overlay(report, sections, shown, TC_QUANTITY_MU_ERROR, true);
+    put_overlay(report, sections, shown, TC_QUANTITY_VIOLATION, false);
+    put_overlay(report, sections, shown, TC_QUANTITY_OBJECTIVE, false);
+    tc_buffer_puts(report->out, "</div>\n</section>\n");
+}
