@@ -2,21 +2,6 @@
 #include "privacy/release_parts.h"
 #include "privacy/secret.h"
 
-enum { USUAL_BLOCK = 4096 };
-
-static bool has_noise(const tc_release *release) { return release->plan->mechanism != TC_MECHANISM_NONE; }
-
-static void wipe_noise(tc_release *release) {
-    tc_secret_wipe(release->noise, (size_t)release->plan->entry_count * sizeof *release->noise);
-    release->prepared = 0;
-}
-
-static void wipe_all(void *what) {
-    tc_release *release = what;
-    wipe_noise(release);
-    tc_secret_wipe(release->values->units, release->values->count * sizeof *release->values->units);
-}
-
 /* Whose Jacobian gets noise on every entry; channels of one family must agree. */
 static const char *list_every_entry(tc_arena *arena, const tc_plan *plan, bool *every) {
     bool *seen = TC_NEW(arena, bool, plan->model->family_count);
@@ -49,17 +34,65 @@ static const char *list_segments(tc_arena *arena, tc_release *release) {
     return NULL;
 }
 
+static void list_channels(tc_arena *arena, tc_release *release) {
+    const tc_plan *plan = release->plan;
+    release->channels = TC_NEW(arena, tc_release_channel, plan->channel_count);
+    for (size_t i = 0; i < plan->channel_count; i++) {
+        const tc_channel *channel = &plan->channels[i];
+        release->channels[i] = (tc_release_channel){
+            .about = channel, .step = ldexp(1, channel->step_exponent), .per_unit = ldexp(1, -channel->step_exponent)};
+    }
+    if (!tc_release_has_noise(release) || plan->placement != TC_PLACEMENT_OUTPUTS)
+        return;
+    release->sum_lattices = TC_NEW(arena, tc_sum_lattice, release->model->sum_count);
+    for (size_t r = 0; r < release->model->sum_count; r++)
+        release->sum_lattices[r] =
+            (tc_sum_lattice){.step = ldexp(1, plan->sum_exponents[r]), .per_unit = ldexp(1, -plan->sum_exponents[r])};
+}
+
+/* The published scheme may leave out agents whose whole block is constant. */
+static bool leaves_out(const tc_release *release) {
+    uint64_t covered = 0, all = 0;
+    if (release->plan->placement != TC_PLACEMENT_OUTPUTS || !tc_release_has_noise(release))
+        return false;
+    for (size_t i = 0; i < release->segment_count; i++)
+        covered += release->segments[i].target == TC_TARGET_JACOBIAN ? release->segments[i].count : 0;
+    for (size_t f = 0; f < release->model->family_count; f++) {
+        const tc_family_entries *entries = &release->entries->families[f];
+        for (size_t e = 0; e < entries->shared_count; e++)
+            all += entries->shared[e].noised ? release->model->families[f].count : 0;
+        for (size_t i = 0; i < entries->single_count; i++)
+            all += entries->singles[i].noised;
+    }
+    return covered < all;
+}
+
 static void make_room(tc_arena *arena, tc_release *release) {
     const tc_model *model = release->model;
-    size_t entries = (size_t)release->plan->entry_count;
-    release->noise = TC_NEW(arena, int64_t, entries);
-    release->values = TC_NEW(arena, tc_private_values, 1);
-    *release->values = (tc_private_values){TC_NEW(arena, int64_t, entries), entries};
-    release->sums = TC_NEW(arena, int64_t, model->sum_count);
-    release->partial = TC_NEW(arena, int64_t, model->sum_count);
+    double *constants = NULL;
     release->sum_values = TC_NEW(arena, double, model->sum_count);
+    release->block_sums = TC_NEW(arena, double, model->sum_count);
     release->coords = TC_NEW(arena, double, model->state_count);
-    tc_arena_on_free(arena, wipe_all, release);
+    if (leaves_out(release)) {
+        constants = TC_NEW(arena, double, release->entries->position_count);
+        tc_release_constants(arena, release, constants);
+    }
+    release->blocks = tc_block_plan_new(arena, release->plan, release->derivatives, release->entries, release->segments,
+                                        release->segment_count, release->block, constants);
+    release->noise = TC_NEW(arena, int64_t, (size_t)release->plan->entry_count);
+    size_t outer = release->blocks->outer_count;
+    release->outer_units = TC_NEW(arena, tc_private_values, 1);
+    *release->outer_units = (tc_private_values){TC_NEW(arena, int64_t, outer), outer};
+    release->outer_out = TC_NEW(arena, double, outer);
+    size_t rows = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        size_t shared = release->entries->families[f].shared_count;
+        rows = shared > rows ? shared : rows;
+        rows = model->families[f].dim > rows ? model->families[f].dim : rows;
+    }
+    release->targets = TC_NEW(arena, double *, rows);
+    if (!tc_release_has_noise(release))
+        release->plain_sums = TC_NEW(arena, double, release->blocks->plain_count);
 }
 
 static const char *prepare_to_release(tc_arena *arena, tc_release *release) {
@@ -68,8 +101,12 @@ static const char *prepare_to_release(tc_arena *arena, tc_release *release) {
     const char *wrong = list_every_entry(arena, plan, every);
     if (wrong != NULL)
         return wrong;
+    release->boxes = tc_lattice_boxes(arena, release->model, plan->state_exponent);
+    if (release->boxes == NULL)
+        return "the public box of some agent has no point on the plan's lattice, or too many";
     release->entries = tc_entries_new(arena, release->model, release->derivatives, every);
     release->evaluator = tc_evaluator_new(arena, release->model, release->derivatives, release->entries);
+    list_channels(arena, release);
     if ((wrong = list_segments(arena, release)) != NULL || (wrong = tc_release_check_cover(arena, release)) != NULL ||
         (wrong = tc_release_check_range(arena, release)) != NULL)
         return wrong;
@@ -93,7 +130,9 @@ tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *m
                          .model = model,
                          .derivatives = derivatives,
                          .random = random,
-                         .block = settings->block == 0 ? USUAL_BLOCK : settings->block,
+                         .block = settings->block == 0 ? TC_RELEASE_BLOCK : settings->block,
+                         .state_step = ldexp(1, plan->state_exponent),
+                         .states_per_unit = ldexp(1, -plan->state_exponent),
                          .next_round = settings->first_round == 0 ? 1 : settings->first_round};
     *why = prepare_to_release(arena, made);
     if (*why != NULL)
@@ -102,14 +141,14 @@ tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *m
         *why = "the random source serves another release already: their noise would be the same";
         return TC_BAD_USAGE;
     }
-    tc_status status = tc_random_worker_new(arena, random, &made->worker);
+    tc_status status = tc_release_make_workers(arena, made, 1);
     if (status == TC_OK)
         *release = made;
     return status;
 }
 
 bool tc_release_is_private(const tc_release *release) {
-    return release->plan->is_private && has_noise(release) && tc_random_is_private(release->random);
+    return release->plan->is_private && tc_release_has_noise(release) && tc_random_is_private(release->random);
 }
 
 uint64_t tc_release_next_round(const tc_release *release) { return release->next_round; }
@@ -130,15 +169,23 @@ tc_released *tc_released_new(tc_arena *arena, tc_release *release) {
     return made;
 }
 
-tc_status tc_release_prepare(tc_release *release, uint64_t round) {
-    const tc_plan *plan = release->plan;
-    if (round != release->next_round || (double)round > plan->rounds)
+/* Asks the random source every time, noise at hand or not: it refuses a forked child. */
+static tc_status open_keys(tc_release *release, uint64_t round) {
+    if (release->phase != TC_ROUND_CLOSED || round != release->next_round || (double)round > release->plan->rounds)
         return TC_BAD_USAGE;
-    tc_status status = tc_random_open_round(release->random, round); /* refuses a forked child, noise at hand or not */
-    if (status == TC_OK && release->prepared == round)
-        return TC_OK;
-    if (status == TC_OK)
-        status = tc_release_draw(release);
+    return tc_random_open_round(release->random, round);
+}
+
+static void wipe_noise(tc_release *release) {
+    tc_secret_wipe(release->noise, (size_t)release->plan->entry_count * sizeof *release->noise);
+    release->prepared = 0;
+}
+
+tc_status tc_release_prepare(tc_release *release, uint64_t round) {
+    tc_status status = open_keys(release, round);
+    if (status != TC_OK || release->prepared == round)
+        return status;
+    status = tc_release_draw(release);
     if (status == TC_OK)
         release->prepared = round;
     else
@@ -146,18 +193,24 @@ tc_status tc_release_prepare(tc_release *release, uint64_t round) {
     return status;
 }
 
-/* The door itself. An integer c plus round(y) is round(c + y): docs/proofs/release.md. */
-static void publish(const tc_release *release, const tc_private_values *values, tc_released *released) {
-    for (size_t i = 0; i < release->segment_count; i++) {
-        const tc_segment *segment = &release->segments[i];
-        double step = ldexp(1, segment->channel->step_exponent);
-        double *out = segment->target == TC_TARGET_CONSTRAINTS ? released->constraints
-                      : segment->target == TC_TARGET_JACOBIAN  ? released->jacobian
-                                                               : released->states;
-        for (size_t k = 0; k < segment->count; k++)
-            out[segment->position + k] = step * (double)tc_saturating_add(values->units[segment->address + k],
-                                                                          release->noise[segment->address + k]);
-    }
+tc_status tc_release_open(tc_release *release, uint64_t round) {
+    tc_status status = open_keys(release, round);
+    if (status != TC_OK)
+        return status;
+    release->next_round++; /* before anything is written: never twice */
+    release->round = round;
+    release->phase = TC_ROUND_OPEN;
+    atomic_store(&release->summed_blocks, 0);
+    return TC_OK;
+}
+
+void tc_release_close(tc_release *release) {
+    if (release->phase == TC_ROUND_CLOSED)
+        return;
+    release->phase = TC_ROUND_CLOSED;
+    if (release->prepared != 0)
+        wipe_noise(release);
+    tc_release_wipe(release);
 }
 
 /* Mechanism none: a simulation that says so. */
@@ -169,23 +222,55 @@ static void publish_plainly(tc_release *release, const tc_private_states *states
         released->states[i] = release->coords[i];
 }
 
+static double *const *rows_at(tc_release *release, double *first, size_t rows, size_t stride) {
+    for (size_t i = 0; i < rows; i++)
+        release->targets[i] = first + i * stride;
+    return release->targets;
+}
+
+static tc_status release_block(tc_release *release, const tc_block *block, const tc_private_states *states,
+                               tc_released *released, bool sums) {
+    tc_release_worker *worker = &release->workers[0];
+    const tc_family *family = &release->model->families[block->family];
+    const tc_family_entries *entries = &release->entries->families[block->family];
+    tc_status status = tc_release_take_stored(worker, block->family, block->first / release->block, states);
+    if (status != TC_OK)
+        return status;
+    if (sums)
+        return tc_release_sum(worker);
+    if (released->states != NULL)
+        return tc_release_states(worker, rows_at(release, released->states + tc_coord_of(family, block->first, 0),
+                                                 family->dim, family->count));
+    return tc_release_entries(worker, rows_at(release, released->jacobian + entries->first + block->first,
+                                              entries->shared_count, family->count));
+}
+
+static tc_status release_blocks(tc_release *release, const tc_private_states *states, tc_released *released) {
+    const tc_block_plan *plan = release->blocks;
+    tc_status status = TC_OK;
+    bool outputs = released->states == NULL;
+    for (size_t i = 0; outputs && status == TC_OK && i < plan->block_count; i++)
+        status = release_block(release, &plan->blocks[i], states, released, true);
+    if (outputs && status == TC_OK)
+        status = tc_release_close_sums(release, released);
+    for (size_t i = 0; status == TC_OK && i < plan->block_count; i++)
+        status = release_block(release, &plan->blocks[i], states, released, false);
+    return status;
+}
+
 tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
                            tc_released *released) {
     if (states->model != release->model || states->exponent != release->plan->state_exponent ||
         released->layout != release->entries)
         return TC_BAD_USAGE;
-    tc_status status = tc_release_prepare(release, round);
+    tc_status status = tc_release_open(release, round);
     if (status != TC_OK)
         return status;
-    release->next_round++; /* before anything is written: never twice */
-    if (has_noise(release)) {
-        tc_release_values(release, states);
-        publish(release, release->values, released);
-        tc_secret_wipe(release->values->units, release->values->count * sizeof *release->values->units);
-    } else {
+    if (tc_release_has_noise(release))
+        status = release_blocks(release, states, released);
+    else
         publish_plainly(release, states, released);
-    }
-    wipe_noise(release);
+    tc_release_close(release);
     released->round = round;
-    return TC_OK;
+    return status;
 }

@@ -26,7 +26,8 @@ typedef struct tc_released {
 
 typedef struct tc_release_settings {
     uint64_t first_round; /* 0: 1. After a restart: the round after the last one that anybody can have seen */
-    size_t block;         /* members evaluated together, 0 for the usual; no result depends on it */
+    size_t block;         /* members of a block, 0 for TC_RELEASE_BLOCK; for tests: no result depends on it but sums
+                           * in floating point, which belong to mechanism none and tc_released_evaluate */
 } tc_release_settings;
 
 /* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by, or the random source has served
@@ -55,11 +56,13 @@ tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private
  * whoever does which part. A worker serves one thread at a time. Block b of a family is its members from
  * b TC_RELEASE_BLOCK on, TC_RELEASE_BLOCK of them or what is left. Private numbers stay inside the worker: what a block
  * leaves behind is released, and only once: summing or releasing a block a second time in a round is TC_BAD_USAGE,
- * since other data under the same noise would unmask both.
+ * since other data under the same noise would unmask both. What fails half-way is not done again: the block is spent,
+ * and so is the round.
  *
  *   open                                        the round's key; never twice
  *   OUTPUTS: for every block: take, sum         terms on their lattices into the worker's own integer sums
- *            close_sums                         adds up all workers' sums, Phi, g-hat into released->constraints
+ *            close_sums                         adds up all workers' sums, Phi, g-hat into released->constraints;
+ *                                               TC_BAD_USAGE while a block is missing
  *            for every block: take, entries     the block's J-hat
  *   STATES:  for every block: take, states      the block's x-hat
  *   close                                       wipes what is left */
@@ -67,7 +70,8 @@ enum { TC_RELEASE_BLOCK = 2048 };
 
 typedef struct tc_release_worker tc_release_worker;
 
-/* Makes room for this many workers, once, before the first round; tc_release_new makes one. */
+/* Makes room for this many workers, between rounds; tc_release_new makes one. Pointers to workers from before are no
+ * longer good. */
 tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
 tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
 
@@ -83,9 +87,10 @@ tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_
 tc_status tc_release_sum(tc_release_worker *worker) TC_MUST_USE;
 tc_status tc_release_close_sums(tc_release *release, tc_released *released) TC_MUST_USE;
 
-/* The block's entries: shared entry e of the block's k-th member at jacobian[e][k], rows for every shared entry of the
- * family (constants as they are, singles folded in where they have no entry of their own). Single entries of their own
- * are written by tc_release_close_sums. */
+/* The block's entries: shared entry e of the block's k-th member at jacobian[e][k], for every shared entry that gets
+ * noise, with single parts folded in where they have no entry of their own. Rows of constants are left alone (see
+ * tc_released_new) and may be NULL. Single entries of their own are written by tc_release_close_sums. The states must
+ * be those that were summed: TC_BAD_USAGE otherwise. */
 tc_status tc_release_entries(tc_release_worker *worker, double *const *jacobian) TC_MUST_USE;
 
 /* The block's x-hat: states[component][k]; NAN where a coordinate is not released. */

@@ -1,35 +1,52 @@
 #include "privacy/release_evaluate.h"
 
-static double **rows_of(tc_arena *arena, size_t rows, size_t lanes) {
+static double **rows_of(tc_arena *arena, size_t rows) {
     double **made = TC_NEW(arena, double *, rows);
-    double *values = TC_NEW(arena, double, rows *lanes);
+    double *values = TC_NEW(arena, double, rows *TC_LANES);
     for (size_t i = 0; i < rows; i++)
-        made[i] = values + i * lanes;
+        made[i] = values + i * TC_LANES;
     return made;
 }
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static size_t new_family(tc_arena *arena, const tc_model *model, const tc_family_derivatives *d,
-                         const tc_family *family, tc_family_evaluator *made) {
-    size_t work = 0;
-    made->state = TC_NEW(arena, const double *, family->dim);
-    made->data = TC_NEW(arena, const double *, family->column_count);
-    made->state_rows = rows_of(arena, family->dim, TC_LANES);
-    if (d->body_count > 0) {
+static void compile_family(tc_arena *arena, const tc_model *model, const tc_family_derivatives *d,
+                           tc_family_evaluator *made) {
+    if (d->body_count > 0)
         made->bodies = tc_tape_new(arena, model->dag, d->bodies, d->body_count);
-        made->terms = rows_of(arena, d->body_count, TC_LANES);
-        work = tc_tape_work(made->bodies);
+    if (d->body_first_count == 0)
+        return;
+    tc_expr *roots = TC_NEW(arena, tc_expr, d->body_first_count);
+    for (size_t i = 0; i < d->body_first_count; i++)
+        roots[i] = d->body_first[i].value;
+    made->slopes = tc_tape_new(arena, model->dag, roots, d->body_first_count);
+}
+
+/* Families are evaluated one after another, so they share their scratch. */
+static void make_scratch(tc_arena *arena, tc_evaluator *made) {
+    const tc_model *model = made->model;
+    size_t dim = 0, columns = 0, bodies = 0, slopes = 0, work = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family_evaluator *of = &made->families[f];
+        dim = larger(dim, model->families[f].dim);
+        columns = larger(columns, model->families[f].column_count);
+        bodies = larger(bodies, made->derivatives->families[f].body_count);
+        slopes = larger(slopes, made->derivatives->families[f].body_first_count);
+        work = larger(work, of->bodies == NULL ? 0 : tc_tape_work(of->bodies));
+        work = larger(work, of->slopes == NULL ? 0 : tc_tape_work(of->slopes));
     }
-    if (d->body_first_count > 0) {
-        tc_expr *roots = TC_NEW(arena, tc_expr, d->body_first_count);
-        for (size_t i = 0; i < d->body_first_count; i++)
-            roots[i] = d->body_first[i].value;
-        made->slopes = tc_tape_new(arena, model->dag, roots, d->body_first_count);
-        made->slope_rows = rows_of(arena, d->body_first_count, TC_LANES);
-        work = larger(work, tc_tape_work(made->slopes));
+    const double **state = TC_NEW(arena, const double *, dim), **data = TC_NEW(arena, const double *, columns);
+    double **terms = rows_of(arena, bodies), **slope_rows = rows_of(arena, slopes);
+    for (size_t f = 0; f < model->family_count; f++) {
+        made->families[f].state = state;
+        made->families[f].data = data;
+        made->families[f].terms = terms;
+        made->families[f].slope_rows = slope_rows;
     }
-    return work;
+    made->work = TC_NEW(arena, double, work);
+    made->outer_work = TC_NEW(arena, double, tc_program_work(made->outer_program));
+    tc_program_prepare(made->outer_program, made->outer_work);
+    made->outer_values = TC_NEW(arena, double, tc_tape_root_count(made->outer));
 }
 
 tc_evaluator *tc_evaluator_new(tc_arena *arena, const tc_model *model, const tc_derivatives *d,
@@ -37,9 +54,8 @@ tc_evaluator *tc_evaluator_new(tc_arena *arena, const tc_model *model, const tc_
     tc_evaluator *made = TC_NEW(arena, tc_evaluator, 1);
     *made = (tc_evaluator){.model = model, .derivatives = d, .entries = entries};
     made->families = TC_NEW(arena, tc_family_evaluator, model->family_count);
-    size_t work = 0;
     for (size_t f = 0; f < model->family_count; f++)
-        work = larger(work, new_family(arena, model, &d->families[f], &model->families[f], &made->families[f]));
+        compile_family(arena, model, &d->families[f], &made->families[f]);
     size_t count = model->constraint_count + d->outer_first_count;
     tc_expr *roots = TC_NEW(arena, tc_expr, count);
     for (size_t j = 0; j < model->constraint_count; j++)
@@ -47,11 +63,17 @@ tc_evaluator *tc_evaluator_new(tc_arena *arena, const tc_model *model, const tc_
     for (size_t i = 0; i < d->outer_first_count; i++)
         roots[model->constraint_count + i] = d->outer_first[i].value;
     made->outer = tc_tape_new(arena, model->dag, roots, count);
-    made->outer_values = TC_NEW(arena, double, count);
-    made->outer_out = TC_NEW(arena, double *, count);
-    for (size_t i = 0; i < count; i++)
-        made->outer_out[i] = made->outer_values + i;
-    made->work = TC_NEW(arena, double, larger(work, tc_tape_work(made->outer)));
+    made->outer_program = tc_program_new(arena, model, roots, count);
+    make_scratch(arena, made);
+    return made;
+}
+
+tc_evaluator *tc_evaluator_share(tc_arena *arena, const tc_evaluator *evaluator) {
+    tc_evaluator *made = TC_NEW(arena, tc_evaluator, 1);
+    *made = *evaluator;
+    made->families = tc_arena_grow(arena, evaluator->families, made->model->family_count, made->model->family_count,
+                                   sizeof *made->families);
+    make_scratch(arena, made);
     return made;
 }
 
@@ -77,13 +99,11 @@ void tc_evaluate_slopes(tc_evaluator *evaluator, size_t family, size_t first, si
 }
 
 void tc_evaluate_outer(tc_evaluator *evaluator, const double *sums, const double *coords) {
-    tc_inputs inputs = {.coords = coords, .sums = sums};
-    tc_tape_eval(evaluator->outer, &inputs, 1, evaluator->work, evaluator->outer_out);
+    tc_program_eval(evaluator->outer_program, coords, sums, evaluator->outer_work, evaluator->outer_values);
 }
 
-void tc_evaluate_shared(const tc_evaluator *evaluator, size_t family, const tc_shared_entry *entry, size_t lanes,
-                        double *out) {
-    const double *outer = tc_outer_slopes(evaluator);
+void tc_evaluate_shared_at(const tc_evaluator *evaluator, const double *outer, size_t family,
+                           const tc_shared_entry *entry, size_t lanes, double *out) {
     const tc_entry_term *terms = evaluator->entries->families[family].terms + entry->first_term;
     for (size_t lane = 0; lane < lanes; lane++)
         out[lane] = 0;

@@ -2,8 +2,11 @@
 #ifndef TC_PRIVACY_RELEASE_LATTICE_H
 #define TC_PRIVACY_RELEASE_LATTICE_H
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The nearest whole number of units, ties to even, at most 2^62 in size; 0 for NaN. Where a plan is obeyed, neither
  * limit is reached (release_range.c). */
@@ -13,6 +16,23 @@ static inline int64_t tc_lattice_round(double value, double units_per_one) {
     if (!(units > -most))
         return units <= -most ? -((int64_t)1 << 62) : 0;
     return units < most ? (int64_t)units : (int64_t)1 << 62;
+}
+
+/* Up to here the next function is exact; its users know beforehand that it is enough, so no branch looks at data. */
+#define TC_SMALL_UNITS 0x1p50
+
+/* The same for what is known to be at most TC_SMALL_UNITS in size: 1.5 2^52 more, the last bit of a double is one. */
+static inline int64_t tc_lattice_round_small(double value, double units_per_one) {
+#if FLT_EVAL_METHOD == 0
+    const double shift = 0x1.8p52;
+    double moved = value * units_per_one + shift;
+    int64_t bits, base;
+    memcpy(&bits, &moved, sizeof bits);
+    memcpy(&base, &shift, sizeof base);
+    return (int64_t)((uint64_t)bits - (uint64_t)base);
+#else
+    return tc_lattice_round(value, units_per_one);
+#endif
 }
 
 /* A function of value + noise alone, so it costs nothing. */

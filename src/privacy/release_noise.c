@@ -35,7 +35,9 @@ bool tc_release_plan_noise(tc_arena *arena, tc_release *release) {
     tc_noise_scale *scales = TC_NEW(arena, tc_noise_scale, plan->channel_count);
     release->runs = TC_NEW(arena, tc_noise_run, plan->channel_count);
     for (size_t i = 0; i < plan->channel_count; i++)
-        if (!tc_noise_scale_from(plan->channels[i].lattice_scale, &scales[i]))
+        if (tc_noise_scale_from(plan->channels[i].lattice_scale, &scales[i]))
+            release->channels[i].scale = scales[i];
+        else
             return false;
     for (size_t i = 0; i < plan->channel_count;) {
         size_t end = end_of_run(plan, i);
@@ -45,14 +47,68 @@ bool tc_release_plan_noise(tc_arena *arena, tc_release *release) {
     return true;
 }
 
+static tc_noise_law law_of(const tc_release *release) {
+    return release->plan->mechanism == TC_MECHANISM_GAUSSIAN ? TC_GAUSSIAN : TC_LAPLACE;
+}
+
 tc_status tc_release_draw(tc_release *release) {
-    tc_noise_law law = release->plan->mechanism == TC_MECHANISM_GAUSSIAN ? TC_GAUSSIAN : TC_LAPLACE;
+    tc_random_worker *random = release->workers[0].random;
     tc_status status = TC_OK;
     for (size_t i = 0; status == TC_OK && i < release->run_count; i++) {
         const tc_noise_run *run = &release->runs[i];
         int64_t *noise = release->noise + run->first;
-        status = run->each ? tc_noise_fill_each(release->worker, law, run->scales, run->first, run->count, noise)
-                           : tc_noise_fill(release->worker, law, run->scales, run->first, run->count, noise);
+        status = run->each ? tc_noise_fill_each(random, law_of(release), run->scales, run->first, run->count, noise)
+                           : tc_noise_fill(random, law_of(release), run->scales, run->first, run->count, noise);
     }
     return status;
+}
+
+/* Pieces from the first on that are drawn together: the first beyond them, and how many entries they have. */
+static size_t end_of_group(const tc_piece *pieces, size_t i, size_t count, size_t *entries) {
+    size_t end = i + 1;
+    *entries = pieces[i].count;
+    while (end < count && pieces[end].address == pieces[i].address + *entries &&
+           (pieces[end].channel == pieces[i].channel || (pieces[end].count <= SMALL && pieces[i].count <= SMALL)) &&
+           *entries + pieces[end].count <= TC_NOISE_ROOM)
+        *entries += pieces[end++].count;
+    return end;
+}
+
+/* Drawn ahead, or now. */
+static tc_status noise_of_group(tc_release_worker *worker, const tc_piece *pieces, size_t count, size_t entries,
+                                const int64_t **noise) {
+    tc_release *release = worker->release;
+    uint64_t first = pieces[0].address;
+    if (release->prepared == release->round) {
+        *noise = release->noise + first;
+        return TC_OK;
+    }
+    const tc_noise_scale *scales = &release->channels[pieces[0].channel].scale;
+    bool each = false;
+    for (size_t i = 1; i < count; i++)
+        each = each || pieces[i].channel != pieces[0].channel;
+    if (each)
+        for (size_t i = 0, at = 0; i < count; i++)
+            for (size_t k = 0; k < pieces[i].count; k++)
+                worker->scales[at++] = release->channels[pieces[i].channel].scale;
+    *noise = worker->noise;
+    worker->has_drawn = true;
+    return each ? tc_noise_fill_each(worker->random, law_of(release), worker->scales, first, entries, worker->noise)
+                : tc_noise_fill(worker->random, law_of(release), scales, first, entries, worker->noise);
+}
+
+tc_status tc_release_publish_pieces(tc_release_worker *worker, const tc_piece *pieces, size_t count,
+                                    const int64_t *units, size_t stride, double *const *out) {
+    for (size_t i = 0; i < count;) {
+        size_t entries = 0, end = end_of_group(pieces, i, count, &entries);
+        const int64_t *noise = NULL;
+        tc_status status = noise_of_group(worker, pieces + i, end - i, entries, &noise);
+        if (status != TC_OK)
+            return status;
+        for (; i < end; noise += pieces[i].count, i++)
+            tc_release_publish(&worker->release->channels[pieces[i].channel],
+                               units + pieces[i].row * stride + pieces[i].offset, noise, pieces[i].count,
+                               out[pieces[i].row] + pieces[i].offset);
+    }
+    return TC_OK;
 }

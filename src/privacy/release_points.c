@@ -50,31 +50,37 @@ void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian
 }
 
 /* Where the plan has lattices for sums, terms are rounded to them, as in a release. */
-static double term_of(const tc_plan *plan, size_t sum, double value) {
-    if (plan->placement != TC_PLACEMENT_OUTPUTS || plan->mechanism == TC_MECHANISM_NONE)
+static double term_of(const tc_release *release, size_t sum, double value) {
+    if (release->sum_lattices == NULL)
         return value;
-    int exponent = plan->sum_exponents[sum];
-    return ldexp((double)tc_lattice_round(value, ldexp(1, -exponent)), exponent);
+    const tc_sum_lattice *lattice = &release->sum_lattices[sum];
+    return (double)tc_lattice_round(value, lattice->per_unit) * lattice->step;
 }
 
-/* In blocks of TC_LANES from member 0 on: always the same order. */
-static void add_sums(tc_release *release, const double *x) {
-    const tc_model *model = release->model;
-    memset(release->sum_values, 0, model->sum_count * sizeof *release->sum_values);
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family_derivatives *d = &release->derivatives->families[f];
-        const tc_family *family = &model->families[f];
-        tc_family_evaluator *of = &release->evaluator->families[f];
-        for (size_t k = 0; d->body_count > 0 && k < family->count; k += TC_LANES) {
-            size_t lanes = family->count - k < TC_LANES ? family->count - k : TC_LANES;
-            for (size_t c = 0; c < family->dim; c++)
-                of->state[c] = x + tc_coord_of(family, k, c);
-            tc_evaluate_terms(release->evaluator, f, k, lanes, of->state);
-            for (size_t b = 0; b < d->body_count; b++)
-                for (size_t lane = 0; lane < lanes; lane++)
-                    release->sum_values[d->sums[b]] += term_of(release->plan, d->sums[b], of->terms[b][lane]);
-        }
+/* Member by member in a block, then block by block: always the same order. */
+static void add_block(tc_release *release, const tc_block *block, const double *x) {
+    const tc_family_derivatives *d = &release->derivatives->families[block->family];
+    const tc_family *family = &release->model->families[block->family];
+    tc_family_evaluator *of = &release->evaluator->families[block->family];
+    memset(release->block_sums, 0, d->body_count * sizeof *release->block_sums);
+    for (size_t k = block->first; k < block->first + block->count; k += TC_LANES) {
+        size_t rest = block->first + block->count - k, lanes = rest < TC_LANES ? rest : TC_LANES;
+        for (size_t c = 0; c < family->dim; c++)
+            of->state[c] = x + tc_coord_of(family, k, c);
+        tc_evaluate_terms(release->evaluator, block->family, k, lanes, of->state);
+        for (size_t b = 0; b < d->body_count; b++)
+            for (size_t lane = 0; lane < lanes; lane++)
+                release->block_sums[b] += term_of(release, d->sums[b], of->terms[b][lane]);
     }
+    for (size_t b = 0; b < d->body_count; b++)
+        release->sum_values[d->sums[b]] += release->block_sums[b];
+}
+
+static void add_sums(tc_release *release, const double *x) {
+    memset(release->sum_values, 0, release->model->sum_count * sizeof *release->sum_values);
+    for (size_t i = 0; i < release->blocks->block_count; i++)
+        if (release->derivatives->families[release->blocks->blocks[i].family].body_count > 0)
+            add_block(release, &release->blocks->blocks[i], x);
 }
 
 void tc_released_evaluate(tc_release *release, const double *x, tc_released *released) {

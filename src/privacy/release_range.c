@@ -104,7 +104,7 @@ static double segment_size(const sizes *s, const tc_segment *segment) {
     return tc_add_up(largest, single_size(s, entries, shared));
 }
 
-const char *tc_release_check_range(tc_arena *arena, const tc_release *release) {
+const char *tc_release_check_range(tc_arena *arena, tc_release *release) {
     const tc_model *model = release->model;
     if (release->plan->mechanism == TC_MECHANISM_NONE || release->plan->placement == TC_PLACEMENT_STATES)
         return NULL; /* states are at most 2^53 steps */

@@ -1,25 +1,79 @@
 /* States as integers: docs/proofs/release.md, "The protected trajectory". */
 #include "privacy/release_private.h"
+#include "privacy/release_lattice.h"
 #include "privacy/secret.h"
 
-typedef struct lattice_range {
-    int64_t least, most;
-} lattice_range;
-
-/* The lattice points of the public box. Scaling by a power of two is exact where the result is normal; tc_states_new
- * has excluded ends beyond 2^53 steps. */
-static lattice_range range_of(const tc_private_states *states, const tc_family *family, size_t member,
-                              size_t component) {
-    double lower = ldexp(tc_coef_at(family->lower[component], member), -states->exponent);
-    double upper = ldexp(tc_coef_at(family->upper[component], member), -states->exponent);
-    return (lattice_range){(int64_t)ceil(lower), (int64_t)floor(upper)};
+/* The lattice points of one member's box. Scaling by a power of two is exact where the result is normal. */
+static bool bounds_of(const tc_family *family, size_t member, size_t component, int exponent, double *least,
+                      double *most) {
+    double lower = ldexp(tc_coef_at(family->lower[component], member), -exponent);
+    double upper = ldexp(tc_coef_at(family->upper[component], member), -exponent);
+    *least = ceil(lower);
+    *most = floor(upper);
+    return lower >= -(double)TC_MOST_EXACT && upper <= (double)TC_MOST_EXACT && *least <= *most;
 }
 
-static bool is_box_good(const tc_private_states *states, const tc_family *family, size_t member, size_t component) {
-    const double most = (double)TC_MOST_EXACT;
-    double lower = ldexp(tc_coef_at(family->lower[component], member), -states->exponent);
-    double upper = ldexp(tc_coef_at(family->upper[component], member), -states->exponent);
-    return lower >= -most && upper <= most && ceil(lower) <= floor(upper);
+static bool make_box(tc_arena *arena, const tc_family *family, size_t component, int exponent, tc_lattice_box *box) {
+    bool same = family->lower[component].column == NULL && family->upper[component].column == NULL;
+    double *leasts = same ? NULL : TC_NEW(arena, double, family->count);
+    double *mosts = same ? NULL : TC_NEW(arena, double, family->count);
+    *box = (tc_lattice_box){.leasts = leasts, .mosts = mosts, .is_small = true};
+    for (size_t k = 0; k < (same ? 1 : family->count); k++) {
+        if (!bounds_of(family, k, component, exponent, &box->least, &box->most))
+            return false;
+        if (leasts != NULL && mosts != NULL) {
+            leasts[k] = box->least;
+            mosts[k] = box->most;
+        }
+        box->is_small = box->is_small && box->least >= -TC_SMALL_UNITS && box->most <= TC_SMALL_UNITS;
+    }
+    return true;
+}
+
+tc_lattice_box **tc_lattice_boxes(tc_arena *arena, const tc_model *model, int exponent) {
+    tc_lattice_box **boxes = TC_NEW(arena, tc_lattice_box *, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        boxes[f] = TC_NEW(arena, tc_lattice_box, model->families[f].dim);
+        for (size_t c = 0; c < model->families[f].dim; c++)
+            if (!make_box(arena, &model->families[f], c, exponent, &boxes[f][c]))
+                return NULL;
+    }
+    return boxes;
+}
+
+static double least_of(const tc_lattice_box *box, size_t member) {
+    return box->leasts == NULL ? box->least : box->leasts[member];
+}
+
+static double most_of(const tc_lattice_box *box, size_t member) {
+    return box->mosts == NULL ? box->most : box->mosts[member];
+}
+
+bool tc_all_finite(const double *x, size_t count) {
+    bool good = true;
+    for (size_t k = 0; k < count; k++)
+        good &= fabs(x[k]) <= DBL_MAX;
+    return good;
+}
+
+/* Bounds are whole numbers, so it is the same to round first and to clamp first. */
+static inline double clamped(double units, double least, double most) {
+    units = units < least ? least : units;
+    return units > most ? most : units;
+}
+
+void tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
+                     int64_t *units) {
+    if (!box->is_small)
+        for (size_t k = 0; k < count; k++)
+            units[k] = (int64_t)clamped(rint(x[k] * per_unit), least_of(box, first + k), most_of(box, first + k));
+    else if (box->leasts == NULL)
+        for (size_t k = 0; k < count; k++)
+            units[k] = tc_lattice_round_small(clamped(x[k] * per_unit, box->least, box->most), 1);
+    else
+        for (size_t k = 0; k < count; k++)
+            units[k] =
+                tc_lattice_round_small(clamped(x[k] * per_unit, box->leasts[first + k], box->mosts[first + k]), 1);
 }
 
 static void wipe_states(void *what) {
@@ -28,20 +82,23 @@ static void wipe_states(void *what) {
 }
 
 tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exponent) {
+    tc_lattice_box **boxes = tc_lattice_boxes(arena, model, exponent);
+    if (boxes == NULL)
+        return NULL;
     tc_private_states *states = TC_NEW(arena, tc_private_states, 1);
-    *states = (tc_private_states){model, exponent, ldexp(1, exponent), TC_NEW(arena, int64_t, model->state_count)};
+    *states = (tc_private_states){.model = model,
+                                  .exponent = exponent,
+                                  .step = ldexp(1, exponent),
+                                  .per_unit = ldexp(1, -exponent),
+                                  .boxes = boxes,
+                                  .units = TC_NEW(arena, int64_t, model->state_count)};
     tc_arena_on_free(arena, wipe_states, states);
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < family->count; k++) {
-                if (!is_box_good(states, family, k, c))
-                    return NULL;
-                lattice_range range = range_of(states, family, k, c);
-                states->units[tc_coord_of(family, k, c)] = range.least > 0  ? range.least
-                                                           : range.most < 0 ? range.most
-                                                                            : 0;
-            }
+            for (size_t k = 0; k < family->count; k++)
+                states->units[tc_coord_of(family, k, c)] =
+                    (int64_t)clamped(0, least_of(&boxes[f][c], k), most_of(&boxes[f][c], k));
     }
     return states;
 }
@@ -49,28 +106,52 @@ tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exp
 tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) {
     const tc_family *of = &states->model->families[family];
     tc_taken taken = TC_STATE_TAKEN;
-    for (size_t c = 0; c < of->dim; c++)
-        if (!isfinite(x[c]))
-            return TC_STATE_REFUSED;
+    if (!tc_all_finite(x, of->dim))
+        return TC_STATE_REFUSED;
     for (size_t c = 0; c < of->dim; c++) {
-        lattice_range range = range_of(states, of, member, c);
-        double nearest = rint(ldexp(x[c], -states->exponent));
-        int64_t units = nearest <= (double)range.least  ? range.least
-                        : nearest >= (double)range.most ? range.most
-                                                        : (int64_t)nearest;
-        states->units[tc_coord_of(of, member, c)] = units;
+        tc_lattice_take(&states->boxes[family][c], states->per_unit, member, 1, &x[c],
+                        &states->units[tc_coord_of(of, member, c)]);
         if (x[c] < tc_coef_at(of->lower[c], member) || x[c] > tc_coef_at(of->upper[c], member))
             taken = TC_STATE_CLAMPED;
     }
     return taken;
 }
 
+/* Outside the public box, members first .. of a component. */
+static bool is_any_outside(tc_coef lower, tc_coef upper, size_t count, const double *x) {
+    bool outside = false;
+    if (lower.column == NULL && upper.column == NULL)
+        for (size_t k = 0; k < count; k++)
+            outside |= (x[k] < lower.value) | (x[k] > upper.value);
+    else
+        for (size_t k = 0; k < count; k++)
+            outside |= (x[k] < tc_coef_at(lower, k)) | (x[k] > tc_coef_at(upper, k));
+    return outside;
+}
+
+tc_taken tc_states_take(tc_private_states *states, const double *x) {
+    const tc_model *model = states->model;
+    bool outside = false;
+    if (!tc_all_finite(x, model->state_count))
+        return TC_STATE_REFUSED;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *of = &model->families[f];
+        for (size_t c = 0; c < of->dim; c++) {
+            size_t at = tc_coord_of(of, 0, c);
+            tc_lattice_take(&states->boxes[f][c], states->per_unit, 0, of->count, x + at, states->units + at);
+            outside |= is_any_outside(of->lower[c], of->upper[c], of->count, x + at);
+        }
+    }
+    return outside ? TC_STATE_CLAMPED : TC_STATE_TAKEN;
+}
+
 tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_t member, const int64_t *units) {
     const tc_family *of = &states->model->families[family];
     tc_taken taken = TC_STATE_TAKEN;
     for (size_t c = 0; c < of->dim; c++) {
-        lattice_range range = range_of(states, of, member, c);
-        int64_t inside = units[c] < range.least ? range.least : units[c] > range.most ? range.most : units[c];
+        const tc_lattice_box *box = &states->boxes[family][c];
+        int64_t least = (int64_t)least_of(box, member), most = (int64_t)most_of(box, member);
+        int64_t inside = units[c] < least ? least : units[c] > most ? most : units[c];
         states->units[tc_coord_of(of, member, c)] = inside;
         if (inside != units[c])
             taken = TC_STATE_CLAMPED;
