@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const double log_smallest = 1e-300, log_largest = 1e300, largest = 1e300, smallest = 1e-290;
-enum { MOST_DECIMALS = 9, MOST_PLAIN_EXPONENT = 6 };
+enum { MOST_DECIMALS = 9 };
 
 double tc_axis_at(const tc_axis *axis, double value) {
     double part = axis->is_log ? (log10(value) - log10(axis->low)) / (log10(axis->high) - log10(axis->low))
@@ -63,28 +63,39 @@ static double multiple_of(double multiple, int exponent) {
     return exponent >= 0 ? multiple * power_of_ten(exponent) : multiple / power_of_ten(-exponent);
 }
 
-static void linear_ticks(tc_ticks *ticks, const tc_axis *axis, size_t wanted) {
-    static const double steps[] = {1, 2, 5, 10};
-    double rough = (axis->high - axis->low) / (double)wanted;
-    int exponent = (int)floor(log10(rough));
-    double step = steps[3];
-    for (size_t i = 4; i-- > 0;) {
-        if (multiple_of(steps[i], exponent) >= rough * (1 - 1e-9))
-            step = steps[i];
-    }
+typedef struct steps { /* ticks are first .. last times step * 10^exponent */
+    double step;
+    int exponent;
+    double first, last;
+} steps;
+
+static steps steps_of(const tc_axis *axis, double step, int exponent) {
     double unit = multiple_of(step, exponent);
-    double first = ceil(axis->low / unit - 1e-9), last = floor(axis->high / unit + 1e-9);
-    if (last - first < 1) { /* one is not enough to read a scale by */
-        step = step > 1 ? step / 2 : 0.5;
-        unit = multiple_of(step, exponent);
-        first = ceil(axis->low / unit - 1e-9);
-        last = floor(axis->high / unit + 1e-9);
+    return (steps){step, exponent, ceil(axis->low / unit - 1e-9), floor(axis->high / unit + 1e-9)};
+}
+
+/* Of 1, 2 and 5 times powers of ten, the one that gives the number of ticks nearest to what is wanted. */
+static steps choose_steps(const tc_axis *axis, size_t wanted) {
+    static const double candidates[] = {5, 2, 1};
+    int exponent = (int)floor(log10((axis->high - axis->low) / (double)wanted));
+    steps best = {0, 0, 0, -1};
+    for (int e = exponent + 1; e >= exponent - 1; e--) {
+        for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+            steps s = steps_of(axis, candidates[i], e);
+            double off = fabs(s.last - s.first + 1 - (double)wanted);
+            if (best.step == 0 || off < fabs(best.last - best.first + 1 - (double)wanted))
+                best = s;
+        }
     }
+    return best;
+}
+
+static void linear_ticks(tc_ticks *ticks, const tc_axis *axis, size_t wanted) {
+    steps s = choose_steps(axis, wanted);
     ticks->count = 0;
-    for (double i = first; i <= last && ticks->count < TC_MOST_TICKS; i++)
-        add(ticks, axis, multiple_of(i * step, exponent) + 0.0);
-    int whole = step >= 10 ? exponent + 1 : step == floor(step) ? exponent : exponent - 1;
-    ticks->decimals = whole < 0 ? -whole : 0;
+    for (double i = s.first; i <= s.last && ticks->count < TC_MOST_TICKS; i++)
+        add(ticks, axis, multiple_of(i * s.step, s.exponent) + 0.0);
+    ticks->decimals = s.exponent < 0 ? -s.exponent : 0;
     double far = fmax(fabs(axis->low), fabs(axis->high));
     ticks->powers = ticks->decimals > MOST_DECIMALS || far >= 1e9 || far < 1e-4;
 }
@@ -107,12 +118,12 @@ static void decade_ticks(tc_ticks *ticks, const tc_axis *axis, size_t wanted) {
 
 /* 1, 2, 5 times powers of ten. */
 static void within_decade_ticks(tc_ticks *ticks, const tc_axis *axis) {
-    static const double steps[] = {1, 2, 5};
+    static const double parts[] = {1, 2, 5};
     int first = (int)floor(log10(axis->low)), last = (int)floor(log10(axis->high));
     ticks->count = 0;
     for (int exponent = first; exponent <= last; exponent++) {
-        for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-            add(ticks, axis, multiple_of(steps[i], exponent));
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+            add(ticks, axis, multiple_of(parts[i], exponent));
     }
     ticks->powers = axis->low < 1e-4 || axis->high > 1e7;
     ticks->decimals = -1;
@@ -163,6 +174,7 @@ size_t tc_tick_label(tc_buffer *out, const tc_ticks *ticks, double value) {
     int decimals = ticks->decimals >= 0 ? ticks->decimals : own_decimals(value);
     char text[64];
     (void)snprintf(text, sizeof text, "%.*f", decimals, value);
+    size_t before = out->length;
     tc_put_grouped(out, text);
-    return strlen(text);
+    return tc_text_characters(out->text + before);
 }

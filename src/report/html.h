@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #define TC_MINUS "\xe2\x88\x92" /* U+2212 */
+#define TC_PERCENT "\xc2\xa0%%" /* with a space that does not break; for printf */
 #define TC_DASH "\xe2\x80\x93"  /* U+2013, for ranges */
 
 /* Escaped, so that it is text in an element and in a quoted attribute. What no XML may contain (bytes that are not

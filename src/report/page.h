@@ -43,6 +43,8 @@ void tc_put_command(tc_report *report, const tc_section *section);
 
 /* "<td>0.2706</td>" */
 void tc_put_cell(tc_buffer *out, double value);
+/* "0.21 to 0.35" in a second line of a cell. */
+void tc_put_span(tc_buffer *out, double low, double high);
 
 void tc_put_run(tc_report *report, const tc_section *section);
 void tc_put_run_tables(tc_report *report, const tc_section *section);

@@ -21,7 +21,7 @@ static void put_overlay(tc_report *report, const tc_section *const *sections, si
                     .level = NAN,
                     .series = series,
                     .series_count = used};
-    tc_put_figure(report, words.name, "Lines: medians; bands: 10 to 90 %.", plot);
+    tc_put_figure(report, words.name, "Lines: medians; bands: 10 to 90\xc2\xa0%.", plot);
 }
 
 static void put_range(tc_report *report, const tc_section *section, tc_quantity quantity, uint64_t k) {
@@ -32,24 +32,20 @@ static void put_range(tc_report *report, const tc_section *section, tc_quantity 
     tc_buffer_puts(out, "<td>");
     tc_put_number(out, q.median, 4);
     if (count > 1) {
-        tc_buffer_puts(out, " (");
-        tc_put_number(out, q.q10, 3);
-        tc_buffer_puts(out, " to ");
-        tc_put_number(out, q.q90, 3);
-        tc_buffer_puts(out, ")");
+        tc_put_span(out, q.q10, q.q90);
     }
     tc_buffer_puts(out, "</td>");
 }
 
 static void put_table(tc_report *report, const tc_section *const *sections, size_t count) {
     tc_buffer *out = report->out;
-    tc_buffer_puts(out,
-                   "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Medians, and 10 to 90 % in "
-                   "brackets.</strong></caption>\n<thead><tr><th scope=\"col\">Run</th><th scope=\"col\">runs</th><th "
-                   "scope=\"col\">rounds</th><th scope=\"col\">error of x half-way</th><th scope=\"col\">at the "
-                   "end</th><th scope=\"col\">error of μ half-way</th><th scope=\"col\">at the end</th><th "
-                   "scope=\"col\">largest violation at the end</th><th scope=\"col\">objective at the end</th></tr>"
-                   "</thead>\n<tbody>\n");
+    tc_buffer_puts(
+        out, "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Medians; below them 10 to 90\xc2\xa0%."
+             "</strong></caption>\n<thead><tr><th scope=\"col\">Run</th><th scope=\"col\">runs</th><th "
+             "scope=\"col\">rounds</th><th scope=\"col\">error of x half-way</th><th scope=\"col\">at the "
+             "end</th><th scope=\"col\">error of μ half-way</th><th scope=\"col\">at the end</th><th "
+             "scope=\"col\">largest violation at the end</th><th scope=\"col\">objective at the end</th></tr>"
+             "</thead>\n<tbody>\n");
     for (size_t i = 0; i < count; i++) {
         const tc_section *section = sections[i];
         uint64_t end = tc_trace_rounds(section->trace);

@@ -115,6 +115,14 @@ void tc_put_cell(tc_buffer *out, double value) {
     tc_buffer_puts(out, "</td>");
 }
 
+void tc_put_span(tc_buffer *out, double low, double high) {
+    tc_buffer_puts(out, "<br><small>");
+    tc_put_number(out, low, 3);
+    tc_buffer_puts(out, " to ");
+    tc_put_number(out, high, 3);
+    tc_buffer_puts(out, "</small>");
+}
+
 /* The card's headline: the lines from "GUARANTEE: " to the rule below. */
 static const char *promise_of(tc_arena *arena, const tc_trace *trace) {
     static const char head[] = "GUARANTEE: ";

@@ -10,14 +10,6 @@ static const char not_released[] =
     "computed from true states, which only whoever holds the whole problem can do. They are no part of what the "
     "guarantee covers.</p>\n";
 
-/* "Median of 40 seeds; band: 10 to 90 %; thin lines: smallest and largest." */
-static const char *legend_text(tc_report *report, const tc_trace *trace, bool extremes) {
-    if (trace->record_count == 1)
-        return "";
-    return tc_arena_format(report->arena, "Line: median of %zu runs; band: 10 to 90 %%%s.", trace->record_count,
-                           extremes ? "; thin lines: smallest and largest" : "");
-}
-
 static void put_error(tc_report *report, const tc_section *section, tc_quantity quantity, bool logs) {
     tc_series series[TC_SECTION_SERIES];
     size_t count = tc_section_series(report, section, quantity, NULL, true, series);
@@ -30,8 +22,7 @@ static void put_error(tc_report *report, const tc_section *section, tc_quantity 
                     .level = NAN,
                     .series = series,
                     .series_count = count};
-    tc_put_figure(report, tc_arena_format(report->arena, "%s, %s axes", words.name, logs ? "log" : "linear"),
-                  legend_text(report, section->trace, true), plot);
+    tc_put_figure(report, tc_arena_format(report->arena, "%s, %s axes", words.name, logs ? "log" : "linear"), "", plot);
 }
 
 static void put_errors(tc_report *report, const tc_section *section) {
@@ -136,8 +127,7 @@ static void put_quantity(tc_report *report, const tc_section *section, tc_quanti
                     .level_label = isfinite(solution) ? "f(x₀), at the solution" : NULL,
                     .series = series,
                     .series_count = count};
-    tc_put_figure(report, words.name,
-                  tc_arena_format(report->arena, "%s%s", text, legend_text(report, section->trace, true)), plot);
+    tc_put_figure(report, words.name, text, plot);
 }
 
 static void put_constraints(tc_report *report, const tc_section *section) {
@@ -148,9 +138,9 @@ static void put_constraints(tc_report *report, const tc_section *section) {
     if (has_constraints) {
         put_by_constraint(report, section, TC_QUANTITY_CONSTRAINT, "At or below zero they hold.");
         put_by_constraint(report, section, TC_QUANTITY_MULTIPLIER, "The prices that the cloud works with.");
-        put_quantity(report, section, TC_QUANTITY_VIOLATION, "Zero where all constraints hold. ");
+        put_quantity(report, section, TC_QUANTITY_VIOLATION, "Zero where all constraints hold.");
     }
-    put_quantity(report, section, TC_QUANTITY_OBJECTIVE, "The sum of all agents' objectives. ");
+    put_quantity(report, section, TC_QUANTITY_OBJECTIVE, "The sum of all agents' objectives.");
     tc_buffer_puts(report->out, "</div>\n");
     tc_put_constraint_table(report, section);
 }
@@ -158,6 +148,12 @@ static void put_constraints(tc_report *report, const tc_section *section) {
 void tc_put_run(tc_report *report, const tc_section *section) {
     tc_buffer_printf(report->out, "<section id=\"%s\">\n", section->id);
     tc_put_section_head(report, section, "Run: ");
+    if (section->trace->record_count > 1)
+        tc_buffer_printf(report->out,
+                         "<p>%zu runs, each with its own noise. In the plots a line is the median of the runs, a band "
+                         "holds them from 10 to 90" TC_PERCENT ", and thin lines are the smallest and the "
+                         "largest.</p>\n",
+                         section->trace->record_count);
     put_errors(report, section);
     put_constraints(report, section);
     tc_put_card(report, section);

@@ -134,8 +134,9 @@ static void put_penalty(tc_report *report, const tc_section *section) {
     const char *what = trace->penalty != NULL ? tc_arena_format(report->arena, "Penalty: %s. ", trace->penalty) : "";
     tc_put_figure(report, "What privacy costs",
                   tc_arena_format(report->arena,
-                                  "%sBand: 10 to 90 %% of the runs; thin lines: smallest and largest. The interval of "
-                                  "the slope is of 95 %%.",
+                                  "%sBand: 10 to 90" TC_PERCENT
+                                  " of the runs; thin lines: smallest and largest. The interval of "
+                                  "the slope is of 95" TC_PERCENT ".",
                                   what),
                   plot);
 }
@@ -158,14 +159,14 @@ static void put_error(tc_report *report, const tc_section *section, column what,
                     .series = &series,
                     .series_count = 1};
     tc_put_figure(report, is_x ? "Error of x against epsilon" : "Error of μ against epsilon",
-                  "Line: median; band: 10 to 90 %; thin lines: smallest and largest.", plot);
+                  "Line: median; band: 10 to 90\xc2\xa0%; thin lines: smallest and largest.", plot);
 }
 
 static void put_table(tc_report *report, const tc_trace *trace) {
     tc_buffer *out = report->out;
     tc_buffer_puts(out,
                    "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>By epsilon.</strong> After the last "
-                   "round; medians, and 10 to 90 % in brackets.</caption>\n<thead><tr><th "
+                   "round; medians, and below them 10 to 90\xc2\xa0%.</caption>\n<thead><tr><th "
                    "scope=\"col\">epsilon</th><th scope=\"col\">runs</th><th scope=\"col\">penalty, mean</th><th "
                    "scope=\"col\">penalty, median</th><th scope=\"col\">error of x</th><th scope=\"col\">error of μ"
                    "</th><th scope=\"col\">largest violation</th></tr></thead>\n<tbody>\n");
@@ -176,20 +177,15 @@ static void put_table(tc_report *report, const tc_trace *trace) {
         tallies[c] = tally_up(report->arena, trace, columns[c], &count);
     for (size_t i = 0; i < count; i++) {
         tc_buffer_puts(out, "<tr><th scope=\"row\">");
-        tc_put_number(out, tallies[0][i].epsilon, 4);
+        tc_put_grouped(out, tc_arena_format(report->arena, "%.4g", tallies[0][i].epsilon));
         tc_buffer_printf(out, "</th><td>%zu</td>", tallies[0][i].runs);
         tc_put_cell(out, tallies[0][i].mean);
         for (size_t c = 0; c < 4; c++) {
             const tc_quantiles *q = &tallies[c][i].quantiles;
             tc_buffer_puts(out, "<td>");
             tc_put_number(out, q->median, 4);
-            if (isfinite(q->q10)) {
-                tc_buffer_puts(out, " (");
-                tc_put_number(out, q->q10, 3);
-                tc_buffer_puts(out, " to ");
-                tc_put_number(out, q->q90, 3);
-                tc_buffer_puts(out, ")");
-            }
+            if (isfinite(q->q10) && tallies[c][i].runs > 1)
+                tc_put_span(out, q->q10, q->q90);
             tc_buffer_puts(out, "</td>");
         }
         tc_buffer_puts(out, "</tr>\n");
@@ -205,9 +201,8 @@ void tc_put_sweep(tc_report *report, const tc_section *section) {
         report->out,
         "<p class=\"note\"><strong>Simulation: not released.</strong> Penalties and errors are computed from "
         "true states. Each epsilon has a guarantee of its own: <code>tacit plan --epsilon</code> prints "
-        "it.</p>\n<div class=\"figures wide\">\n");
+        "it.</p>\n<div class=\"figures\">\n");
     put_penalty(report, section);
-    tc_buffer_puts(report->out, "</div>\n<div class=\"figures\">\n");
     put_error(report, section, X_ERROR, trace->free_x_error);
     put_error(report, section, MU_ERROR, trace->free_mu_error);
     tc_buffer_puts(report->out, "</div>\n");
@@ -231,8 +226,7 @@ void tc_put_sweep_comparison(tc_report *report, const tc_section *const *section
                     .level = NAN,
                     .series = series,
                     .series_count = shown};
-    tc_buffer_puts(report->out,
-                   "<section id=\"sweeps\">\n<h2>Sweeps side by side</h2>\n<div class=\"figures wide\">\n");
-    tc_put_figure(report, "What privacy costs", "Means; bands: 10 to 90 % of the runs.", plot);
+    tc_buffer_puts(report->out, "<section id=\"sweeps\">\n<h2>Sweeps side by side</h2>\n<div class=\"figures\">\n");
+    tc_put_figure(report, "What privacy costs", "Means; bands: 10 to 90\xc2\xa0% of the runs.", plot);
     tc_buffer_puts(report->out, "</div>\n</section>\n");
 }

@@ -62,17 +62,22 @@ static void put_mark(tc_report *report, const tc_trace *marks, tc_quantity quant
     tc_buffer_puts(out, "</td>");
 }
 
-static void put_error_row(tc_report *report, const tc_section *section, tc_quantity quantity, uint64_t k, bool first) {
+/* group: how many rows the quantity has, in its first; 0 in the others. */
+static void put_error_row(tc_report *report, const tc_section *section, tc_quantity quantity, uint64_t k,
+                          size_t group) {
     tc_buffer *out = report->out;
     double *values;
     size_t count;
     tc_quantiles q = tc_quantity_at(report->arena, section->trace, quantity, 0, k, &values, &count);
-    tc_buffer_puts(out, first ? "<tr class=\"first\"><th scope=\"row\" class=\"group\">" : "<tr><th scope=\"row\">");
-    if (first)
+    tc_buffer_puts(out, group > 0 ? "<tr class=\"first\">" : "<tr>");
+    if (group > 0) {
+        tc_buffer_printf(out, "<th scope=\"rowgroup\" rowspan=\"%zu\" class=\"group\">", group);
         tc_put_text(out, tc_quantity_words_of(quantity).name);
-    tc_buffer_puts(out, "</th><td>");
+        tc_buffer_puts(out, "</th>");
+    }
+    tc_buffer_puts(out, "<th scope=\"row\" class=\"number\">");
     tc_put_number(out, (double)k, 16);
-    tc_buffer_puts(out, "</td>");
+    tc_buffer_puts(out, "</th>");
     if (section->trace->record_count > 1) {
         tc_put_cell(out, q.min);
         tc_put_cell(out, q.q10);
@@ -104,8 +109,6 @@ void tc_put_run_tables(tc_report *report, const tc_section *section) {
     bool several = section->trace->record_count > 1;
     tc_buffer_puts(out, "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>At the start, half-way and at "
                         "the end.</strong>");
-    if (several)
-        tc_buffer_printf(out, " Over %zu runs, each with its own noise.", section->trace->record_count);
     tc_buffer_puts(out, "</caption>\n<thead><tr>");
     put_heads(out, several ? many : one, several ? sizeof many / sizeof many[0] : sizeof one / sizeof one[0]);
     for (size_t i = 0; i < section->mark_count; i++) {
@@ -114,14 +117,16 @@ void tc_put_run_tables(tc_report *report, const tc_section *section) {
         tc_put_text(out, label != NULL ? label : "published");
         tc_buffer_puts(out, "</th><th scope=\"col\" class=\"text\">among the runs</th>");
     }
-    tc_buffer_puts(out, "</tr></thead>\n<tbody>\n");
+    tc_buffer_puts(out, "</tr></thead>\n");
     uint64_t rounds[MOST_ROUNDS];
     size_t count = choose_rounds(section, rounds);
     for (size_t q = 0; q < sizeof quantities / sizeof quantities[0]; q++) {
+        tc_buffer_puts(out, "<tbody>\n");
         for (size_t i = 0; i < count; i++)
-            put_error_row(report, section, quantities[q], rounds[i], i == 0);
+            put_error_row(report, section, quantities[q], rounds[i], i == 0 ? count : 0);
+        tc_buffer_puts(out, "</tbody>\n");
     }
-    tc_buffer_puts(out, "</tbody></table></div>\n");
+    tc_buffer_puts(out, "</table></div>\n");
 }
 
 /* ---- constraints at the end -------------------------------------------------------------------------------------- */

@@ -19,8 +19,9 @@ enum {
     LONGEST_LABEL = 40,
     SHORT_LABEL = 7, /* fits beside its line */
     LABEL_HEIGHT = 13,
+    LEVEL_ROOM = 20,
 };
-static const double character_width = 6.6;
+static const double character_width = 6.4, digit_width = 7.6; /* of a wide font */
 
 typedef struct canvas {
     const tc_plot *plot;
@@ -159,7 +160,18 @@ static double widest_label(tc_arena *arena, const tc_ticks *ticks) {
         size_t width = tc_tick_label(&scratch, ticks, ticks->values[i]);
         widest = width > widest ? width : widest;
     }
-    return character_width * (double)widest;
+    return digit_width * (double)widest;
+}
+
+/* The level's label stands above its line. */
+static void make_room_above_level(canvas *c) {
+    double level = c->plot->level, share = 1 - LEVEL_ROOM / (double)FRAME_HEIGHT;
+    if (c->plot->level_label == NULL || !tc_axis_shows(&c->y, level) || tc_axis_at(&c->y, level) >= c->top + LEVEL_ROOM)
+        return;
+    if (c->y.is_log)
+        c->y.high = c->y.low * pow(level / c->y.low, 1 / share);
+    else
+        c->y.high = c->y.low + (level - c->y.low) / share;
 }
 
 static canvas lay_out(const tc_plot *plot, tc_buffer *out) {
@@ -173,6 +185,7 @@ static canvas lay_out(const tc_plot *plot, tc_buffer *out) {
     c.height = c.bottom + BOTTOM;
     c.right = WIDTH - RIGHT - (c.direct ? character_width * SHORT_LABEL : 0);
     c.y = tc_axis_around(plot->y_log, y.low, y.high, c.bottom, c.top);
+    make_room_above_level(&c);
     c.y_ticks = tc_ticks_of(&c.y, 5);
     c.left = fmax(30, widest_label(out->arena, &c.y_ticks) + 12);
     c.x = tc_axis_around(plot->x_log, x.low, x.high, c.left, c.right);
@@ -227,8 +240,7 @@ static void put_level(const canvas *c) {
     tc_buffer_printf(c->out, "<path class=\"level\" d=\"M%.4g %.4gH%.4g\"/>", c->left, y, c->right);
     if (c->plot->level_label == NULL)
         return;
-    bool below = y < c->top + 16;
-    tc_buffer_printf(c->out, "<text class=\"level\" x=\"%.4g\" y=\"%.4g\">", c->left + 6, below ? y + 13 : y - 5);
+    tc_buffer_printf(c->out, "<text class=\"level\" x=\"%.4g\" y=\"%.4g\">", c->left + 6, y - 5);
     tc_put_text(c->out, c->plot->level_label);
     tc_buffer_puts(c->out, "</text>\n");
 }

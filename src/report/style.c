@@ -36,7 +36,8 @@ const char *const tc_report_style[] = {
     ".promise strong{letter-spacing:.02em}\n",
     ".note{color:var(--muted);font-size:15px}\n",
     ".note strong{color:var(--warn)}\n",
-    ".facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(240px,1fr));gap:4px 28px;margin:18px 0;"
+    ".facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,300px),1fr));gap:4px 28px;margin:18px "
+    "0;"
     "font-size:15px}\n",
     ".facts div{display:flex;justify-content:space-between;gap:12px;border-bottom:1px solid var(--rule);"
     "padding:3px 0}\n",
@@ -44,20 +45,20 @@ const char *const tc_report_style[] = {
     ".facts dd{margin:0;text-align:right;overflow-wrap:anywhere}\n",
     ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:28px 40px;"
     "margin:20px 0}\n",
-    "figure{margin:0;min-width:0;break-inside:avoid;display:flex;flex-direction:column}\n",
+    "figure{margin:0;min-width:0;max-width:640px;break-inside:avoid;display:flex;flex-direction:column}\n",
     "figcaption{margin-bottom:6px;font-size:15px;line-height:1.4;color:var(--muted)}\n",
     "figcaption strong{color:var(--ink)}\n",
-    ".wide figure{max-width:760px}\n",
     ".scroll{overflow-x:auto;margin:14px 0}\n",
     "table{border-collapse:collapse;font-size:15px;font-variant-numeric:tabular-nums lining-nums}\n",
     "caption{text-align:left;font-size:15px;color:var(--muted);padding-bottom:6px}\n",
     "caption strong{color:var(--ink)}\n",
     "th,td{padding:5px 14px 5px 0;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}\n",
     "th:first-child,td:first-child,th.text,td.text{text-align:left}\n",
-    "thead th{border-bottom:1.5px solid var(--ink);font-weight:600;vertical-align:bottom}\n",
+    "thead th{white-space:normal;border-bottom:1.5px solid var(--ink);font-weight:600;vertical-align:bottom}\n",
     "tbody th{font-weight:400}\n",
-    "tbody th.group{font-weight:600}\n",
+    "tbody th.group{font-weight:600;vertical-align:top}tbody th.number{text-align:right}\n",
     "tbody tr.first>*{border-top:1px solid var(--muted)}\n",
+    "td small{color:var(--muted);font-size:13px}\n",
     "td.key{font-weight:600}\n",
     "td.out{color:var(--warn);font-weight:600}\n",
     "pre{overflow-x:auto;background:var(--panel);padding:12px 14px;margin:12px 0;font:13px/1.45 ui-monospace,"
@@ -82,7 +83,7 @@ const char *const tc_report_style[] = {
     ".ref{fill:none;stroke:var(--ink);stroke-width:1.2}\n",
     ".r0{stroke-dasharray:7 3}.r1{stroke-dasharray:1.5 3}\n",
     "path.level{stroke:var(--ink);stroke-width:1.1;stroke-dasharray:3 3;fill:none}\n",
-    ".plot text.level{font-size:11.5px}\n",
+    ".plot text.level{font-size:11.5px;paint-order:stroke;stroke:var(--paper);stroke-width:3px}\n",
     ".s0{color:var(--c0)}.s1{color:var(--c1)}.s2{color:var(--c2)}.s3{color:var(--c3)}.s4{color:var(--c4)}"
     ".s5{color:var(--c5)}\n",
     ".line.s1{stroke-dasharray:9 3}.line.s2{stroke-dasharray:3 2.5}.line.s3{stroke-dasharray:11 3 2.5 3}"
@@ -94,7 +95,7 @@ const char *const tc_report_style[] = {
     "@media print{body{font-size:10pt}header,main,footer{max-width:none;padding:0}header{padding-top:0}"
     "nav{display:none}h1{font-size:20pt}h2{font-size:15pt;margin-top:24pt;break-after:avoid}"
     "h3{font-size:12pt;margin-top:16pt;break-after:avoid}.figures{grid-template-columns:1fr 1fr;gap:14pt 18pt}"
-    "figcaption,caption,table,.facts,.note{font-size:9pt}th,td{padding:2pt 8pt 2pt 0}tr{break-inside:avoid}"
+    "figcaption,caption,table,.facts,.note{font-size:9pt}th,td{padding:2pt 8pt 2pt 0}tr,.scroll{break-inside:avoid}"
     ".scroll,pre{overflow:visible}pre{font-size:7.5pt;padding:6pt 8pt;white-space:pre-wrap}.promise,pre,.band,.mark,"
     ".star{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n",
     NULL,
