@@ -3,7 +3,17 @@
 #include "calculus/evaluate_double.inc.h"
 
 #define INPUTS tc_inputs
-#define EVALUATE tc_tape_eval
+#define EVALUATE tc_tape_eval_plain
 #define DATA_ROWS_ARE_NUMBERS
 
 #include "calculus/evaluate.inc.h"
+
+void tc_tape_eval(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out) {
+#ifdef TC_HAS_WIDE
+    if (__builtin_cpu_supports("avx2")) {
+        tc_tape_eval_wide(tape, inputs, lanes, work, out);
+        return;
+    }
+#endif
+    tc_tape_eval_plain(tape, inputs, lanes, work, out);
+}

@@ -44,4 +44,11 @@ struct tc_tape {
     size_t widest; /* arguments of the widest n-ary instruction: they are gathered behind the slots */
 };
 
+/* tc_tape_eval is one of these, as the processor allows; the bits are the same. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define TC_HAS_WIDE
+void tc_tape_eval_wide(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);
+#endif
+void tc_tape_eval_plain(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);
+
 #endif

@@ -1,5 +1,5 @@
 #include "calculus/proved.h"
-#include "calculus/tape.h"
+#include "calculus/tape_code.h"
 #include "random_expression.h"
 #include "support/cmocka.h"
 
@@ -175,7 +175,9 @@ static rows *random_rows(uint64_t *seed) {
     return r;
 }
 
-static void check_lanes(const tc_expr *roots, const tc_tape *tape, rows *r, size_t lanes) {
+typedef void evaluator(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);
+
+static void check_lanes_by(evaluator *evaluate, const tc_expr *roots, const tc_tape *tape, rows *r, size_t lanes) {
     size_t size = tc_tape_work(tape);
     double *work = TC_NEW(arena, double, size + 1);
     for (size_t i = 0; i <= size; i++)
@@ -183,7 +185,7 @@ static void check_lanes(const tc_expr *roots, const tc_tape *tape, rows *r, size
     work[size] = 12345;
     for (size_t i = 0; i < ROOTS; i++)
         r->out[i][lanes] = 54321;
-    tc_tape_eval(tape, &(tc_inputs){.state = r->state_rows, .data = r->data_rows}, lanes, work, r->out_rows);
+    evaluate(tape, &(tc_inputs){.state = r->state_rows, .data = r->data_rows}, lanes, work, r->out_rows);
     assert_true(work[size] == 12345);
     for (size_t i = 0; i < ROOTS; i++) {
         assert_true(r->out[i][lanes] == 54321);
@@ -193,6 +195,16 @@ static void check_lanes(const tc_expr *roots, const tc_tape *tape, rows *r, size
             assert_true(same(r->out[i][lane], recurse(roots[i], &in)));
         }
     }
+}
+
+/* Whatever the processor: the same bits. */
+static void check_lanes(const tc_expr *roots, const tc_tape *tape, rows *r, size_t lanes) {
+    check_lanes_by(tc_tape_eval, roots, tape, r, lanes);
+    check_lanes_by(tc_tape_eval_plain, roots, tape, r, lanes);
+#ifdef TC_HAS_WIDE
+    if (__builtin_cpu_supports("avx2"))
+        check_lanes_by(tc_tape_eval_wide, roots, tape, r, lanes);
+#endif
 }
 
 static void a_tape_computes_what_recursion_computes_for_any_number_of_lanes(void **state) {
