@@ -220,7 +220,7 @@ static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_answer *answer)
     if (!w->values[JSON].flag) {
         tc_run_answer_begin(answer, &cli->output);
         tc_cli_flush(cli);
-        experiment.on_row = on_row;
+        experiment.on_row = on_row; /* for a single run */
         experiment.context = &to;
     }
     experiment.run_id = answer->entry == NULL ? NULL : answer->entry->run;
@@ -335,7 +335,8 @@ const tc_command tc_command_run = {
              "Makes the plan that tacit plan shows, and runs the algorithm by it: each round the agents send their "
              "states, the cloud releases noisy constraints and slopes and nothing else, and all step. Noise is fresh "
              "and its key is gone afterwards, unless --seed or --seeds asks for a simulation.\n\n"
-             "While it goes, a table tells at rounds 0, 1, 2, 5, 10, ..., T/2 and T: round, the distance of x from "
+             "While it goes, a table tells at rounds 0, 1, 2, 5, 10, 20, 50, ..., T/2 and T: round, the distance of x "
+             "from "
              "that "
              "of the exact solution (x error), that of the multipliers (mu error), the objective, and the largest "
              "constraint value where that is above 0 (max violation). Then come the last states and multipliers, the "

@@ -81,7 +81,7 @@ static void text_single(const tc_run_answer *answer, bool full, tc_buffer *out) 
 
 static void text_quantiles(const char *name, const tc_quantiles *q, tc_buffer *out) {
     char text[5][32];
-    tc_buffer_printf(out, "  %-14s %12s %12s %12s %12s %12s\n", name, shown(text[0], q->min, 4),
+    tc_buffer_printf(out, "  %-14s %11s %11s %11s %11s %11s\n", name, shown(text[0], q->min, 4),
                      shown(text[1], q->q10, 4), shown(text[2], q->median, 4), shown(text[3], q->q90, 4),
                      shown(text[4], q->max, 4));
 }
@@ -89,7 +89,7 @@ static void text_quantiles(const char *name, const tc_quantiles *q, tc_buffer *o
 static void text_summary(const tc_row_quantiles *summary, tc_buffer *out) {
     tc_buffer_printf(out, "\nafter %.0f rounds, over %zu run%s (%s)\n", (double)summary->k, summary->runs,
                      tc_plural(summary->runs), TC_NOT_RELEASED);
-    tc_buffer_printf(out, "  %-14s %12s %12s %12s %12s %12s\n", "", "least", "10 %", "median", "90 %", "largest");
+    tc_buffer_printf(out, "  %-14s %11s %11s %11s %11s %11s\n", "", "least", "10 %", "median", "90 %", "largest");
     text_quantiles("x error", &summary->x_error, out);
     text_quantiles("mu error", &summary->mu_error, out);
     text_quantiles("objective", &summary->objective, out);
@@ -139,7 +139,7 @@ static void text_times(const tc_run_answer *answer, tc_buffer *out) {
     tc_buffer_printf(out, "\n%s: %.0f round%s in %.3g s, %.3g rounds/s on %zu thread%s\n", answer->outcome, rounds,
                      rounds == 1 ? "" : "s", answer->run_seconds, rounds / answer->run_seconds, answer->threads,
                      tc_plural(answer->threads));
-    tc_buffer_printf(out, "before that: load %.3g s, analysis and plan %.3g s, reference solution %.3g s\n",
+    tc_buffer_printf(out, "before that: load %.3g s, analysis and plan %.3g s, reference %.3g s\n",
                      answer->study->load_seconds, answer->study->analyse_seconds, answer->study->solve_seconds);
 }
 

@@ -57,6 +57,8 @@ static void json_point(tc_json *json, const tc_sweep *sweep, const tc_sweep_poin
     tc_json_number(json, "penalty_error", point->penalty_error);
     tc_json_number(json, "penalty_x", point->penalty_x);
     tc_json_number(json, "penalty_mu", point->penalty_mu);
+    tc_json_number(json, "bias", point->bias);
+    tc_json_number(json, "spread", point->spread);
     tc_json_number(json, "excess", point->excess);
     tc_json_number(json, "share_of_box", point->share_of_box);
     tc_json_open_object(json, "quantiles");
@@ -102,6 +104,15 @@ static void json_sweep(tc_json *json, const tc_sweep *sweep) {
     json_slope(json, "slope", "slope_interval", &sweep->slope);
     tc_json_number(json, "intercept", sweep->slope.intercept);
     json_local(json, sweep);
+    if (sweep->agreeing_last > sweep->agreeing_first) {
+        tc_json_open_object(json, "agreement");
+        tc_json_number(json, "from", sweep->points[sweep->agreeing_first].epsilon);
+        tc_json_number(json, "to", sweep->points[sweep->agreeing_last].epsilon);
+        json_slope(json, "slope", "interval", &sweep->agreeing);
+        tc_json_close_object(json);
+    } else {
+        tc_json_null(json, "agreement");
+    }
     tc_json_open_array(json, "verdict");
     for (size_t i = 0; i < sweep->verdict_count; i++)
         tc_json_string(json, NULL, sweep->verdict[i]);
@@ -134,19 +145,20 @@ static const char *shown(char text[32], double value, int digits) {
 }
 
 static void text_points(const tc_sweep *sweep, tc_buffer *out) {
-    char text[6][32];
+    char text[7][32];
     const tc_row *quiet = tc_record_last(sweep->without_noise);
-    tc_buffer_printf(out, "%10s %10s %10s %12s %12s %12s %5s\n", "epsilon", "x error", "mu error", "penalty", "+-",
-                     "excess", "runs");
+    tc_buffer_printf(out, "%10s %10s %10s %11s %9s %11s %11s\n", "epsilon", "x error", "mu error", "penalty", "+-",
+                     "of it bias", "excess");
     for (size_t e = 0; e < sweep->point_count; e++) {
         const tc_sweep_point *point = &sweep->points[e];
-        tc_buffer_printf(out, "%10s %10s %10s %12s %12s %12s %5zu\n", shown(text[0], point->epsilon, 4),
+        tc_buffer_printf(out, "%10s %10s %10s %11s %9s %11s %11s\n", shown(text[0], point->epsilon, 4),
                          shown(text[1], point->at_end.x_error.median, 4),
                          shown(text[2], point->at_end.mu_error.median, 4), shown(text[3], point->penalty, 4),
-                         shown(text[4], point->penalty_error, 2), shown(text[5], point->excess, 4), point->runs);
+                         shown(text[4], point->penalty_error, 2), shown(text[5], point->bias < 0 ? 0 : point->bias, 4),
+                         shown(text[6], point->excess, 4));
     }
     if (quiet != NULL)
-        tc_buffer_printf(out, "%10s %10s %10s %12s\n", "no noise", shown(text[0], quiet->x_error, 4),
+        tc_buffer_printf(out, "%10s %10s %10s %11s\n", "no noise", shown(text[0], quiet->x_error, 4),
                          shown(text[1], quiet->mu_error, 4), "0");
 }
 
@@ -171,8 +183,7 @@ void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
     tc_buffer_printf(out, "%zu epsilon%s, %zu seed%s each, %.0f rounds (%s; NOT PRIVATE)\n", sweep->point_count,
                      tc_plural(sweep->point_count), sweep->seeds, tc_plural(sweep->seeds), (double)sweep->rounds,
                      TC_NOT_RELEASED);
-    tc_buffer_puts(out,
-                   "errors are medians; penalty is the mean of |z - z without noise|^2, +- its standard error\n\n");
+    tc_buffer_puts(out, "errors are medians; penalty: mean |z - z without noise|^2, +- its standard error\n\n");
     text_points(sweep, out);
     if (sweep->point_count > 1)
         text_local(sweep, out);
@@ -180,8 +191,8 @@ void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
     for (size_t i = 0; i < sweep->verdict_count; i++)
         tc_options_wrap(out, sweep->verdict[i], 0);
     tc_buffer_printf(out,
-                     "\n%s in %.3g s on %zu thread%s; before that: load %.3g s, analysis and plans %.3g s,\nreference "
-                     "solution %.3g s\n",
+                     "\n%s in %.3g s on %zu thread%s\nbefore that: load %.3g s, analysis and plans %.3g s, "
+                     "reference %.3g s\n",
                      outcome_of(sweep), answer->run_seconds, answer->threads, tc_plural(answer->threads),
                      answer->study->load_seconds, answer->study->analyse_seconds, answer->study->solve_seconds);
 }

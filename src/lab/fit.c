@@ -65,11 +65,31 @@ static double mean_resampled(const tc_sample *sample, uint64_t *state) {
     return sum / (double)sample->count;
 }
 
+/* z with P(Z > z) = tail, tail below one half. */
+static double normal_quantile(double tail) {
+    double low = 0, high = 40;
+    for (int i = 0; i < 100; i++) {
+        double middle = (low + high) / 2;
+        *(0.5 * erfc(middle / sqrt(2)) > tail ? &low : &high) = middle;
+    }
+    return low;
+}
+
+double tc_expanded_tail(double tail, size_t n) {
+    if (n < 2)
+        return tail;
+    double z = normal_quantile(tail), nu = (double)(n - 1), z2 = z * z;
+    /* Student's quantile by the first terms of its expansion in 1 / nu (Abramowitz and Stegun, 26.7.5). */
+    double t = z + z * (z2 + 1) / (4 * nu) + z * (5 * z2 * z2 + 16 * z2 + 3) / (96 * nu * nu) +
+               z * (3 * z2 * z2 * z2 + 19 * z2 * z2 + 17 * z2 - 15) / (384 * nu * nu * nu);
+    return 0.5 * erfc(t * sqrt((double)n / nu) / sqrt(2));
+}
+
 typedef struct kept_points { /* those with a logarithm */
     const tc_sample **samples;
     double *x, *y, *weight;
     size_t count;
-    bool all_spread; /* two values each at least */
+    size_t fewest; /* values of a point */
 } kept_points;
 
 static kept_points keep(tc_arena *arena, const tc_sample *samples, size_t count) {
@@ -78,7 +98,7 @@ static kept_points keep(tc_arena *arena, const tc_sample *samples, size_t count)
                         .x = TC_NEW(arena, double, count + 1),
                         .y = TC_NEW(arena, double, count + 1),
                         .weight = TC_NEW(arena, double, count + 1),
-                        .all_spread = true};
+                        .fewest = SIZE_MAX};
     tc_samples_judge(samples, count, facts);
     for (size_t i = 0; i < count; i++) {
         if (isnan(facts[i].log_mean))
@@ -87,7 +107,7 @@ static kept_points keep(tc_arena *arena, const tc_sample *samples, size_t count)
         kept.x[kept.count] = samples[i].x;
         kept.y[kept.count] = facts[i].log_mean;
         kept.weight[kept.count++] = facts[i].weight;
-        kept.all_spread = kept.all_spread && samples[i].count > 1;
+        kept.fewest = samples[i].count < kept.fewest ? samples[i].count : kept.fewest;
     }
     return kept;
 }
@@ -100,7 +120,7 @@ tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, d
     double *slopes = TC_NEW(arena, double, resamples + 1);
     uint64_t state = 1;
     size_t drawn = 0;
-    for (size_t b = 0; b < resamples && kept.all_spread && !isnan(result.slope); b++) {
+    for (size_t b = 0; b < resamples && kept.fewest > 1 && !isnan(result.slope); b++) {
         for (size_t i = 0; i < kept.count; i++)
             kept.y[i] = log(mean_resampled(kept.samples[i], &state));
         double slope = tc_line_fit(kept.x, kept.y, kept.weight, kept.count).slope;
@@ -109,8 +129,9 @@ tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, d
     }
     if (drawn > 0) {
         tc_sort_numbers(slopes, drawn);
-        result.low = tc_quantile(slopes, drawn, (1 - confidence) / 2);
-        result.high = tc_quantile(slopes, drawn, (1 + confidence) / 2);
+        double tail = tc_expanded_tail((1 - confidence) / 2, kept.fewest);
+        result.low = tc_quantile(slopes, drawn, tail);
+        result.high = tc_quantile(slopes, drawn, 1 - tail);
     }
     tc_arena_rewind(arena, mark);
     return result;

@@ -34,6 +34,10 @@ typedef struct tc_slope {
     double low, high;        /* bootstrap percentiles; NAN where a sample has fewer than two values */
 } tc_slope;
 
+/* The tail probability at which a bootstrap percentile of a mean of n values is to be read, so that it is no narrower
+ * than Student's interval (Hesterberg's expanded percentile interval): tail itself for large n, less for small n. */
+double tc_expanded_tail(double tail, size_t n);
+
 /* The slope of log mean against x by weighted least squares, and its interval: values are drawn again from each sample
  * with replacement, resamples times, from a fixed seed; weights stay as they are. confidence: 0.95. */
 tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, double confidence, size_t resamples);

@@ -34,8 +34,8 @@ typedef struct tc_record { /* one run */
     double moved_x, moved_mu; /* squared distances of the last state from the experiment's origin; NAN where none */
 } tc_record;
 
-/* Rounds at which rows are kept: 0, T/2, T, and about per_decade for each power of ten; all of 0 .. T where per_decade
- * is 0. Increasing; *count of them. */
+/* Rounds at which rows are kept: 0, T/2, T, 1, 2, 5, 10, 20, 50, ..., and about per_decade in all for each power of
+ * ten; all of 0 .. T where per_decade is 0. Increasing; *count of them. */
 uint64_t *tc_grid(tc_arena *arena, uint64_t rounds, unsigned per_decade, size_t *count);
 
 typedef struct tc_experiment {

@@ -28,7 +28,7 @@ static void add_row(const tc_one *one, const tc_engine *engine, tc_measure *meas
     tc_row *row = &record->rows[record->row_count++];
     row->k = tc_engine_rounds(engine);
     tc_measure_row(measure, tc_engine_states(engine), tc_engine_multipliers(engine), row);
-    if (one->reports && one->experiment->on_row != NULL)
+    if (one->tells_rows && one->experiment->on_row != NULL)
         one->experiment->on_row(one->experiment->context, record, row);
 }
 

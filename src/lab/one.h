@@ -15,7 +15,8 @@ typedef struct tc_one {
     tc_team *team; /* NULL: this thread alone */
     const tc_monitor *monitor;
     tc_pace *pace;
-    bool reports; /* this thread tells the monitor how far things are, and calls on_row */
+    bool reports;    /* this thread tells the monitor how far things are */
+    bool tells_rows; /* and calls on_row: of a single run */
 } tc_one;
 
 /* arena: for what the run needs while it goes; the record's numbers are in place. */

@@ -38,7 +38,12 @@ tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uin
     tc_record_init(arena, experiment, true, *record);
     (*record)->seeded = seed != NULL;
     (*record)->seed = seed == NULL ? 0 : *seed;
-    tc_one one = {.experiment = experiment, .record = *record, .monitor = monitor, .pace = &pace, .reports = true};
+    tc_one one = {.experiment = experiment,
+                  .record = *record,
+                  .monitor = monitor,
+                  .pace = &pace,
+                  .reports = true,
+                  .tells_rows = true};
     tc_status status = random_source(arena, experiment, seed, &one.random);
     if (status != TC_OK)
         return status;

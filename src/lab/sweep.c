@@ -8,6 +8,7 @@
 static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *base, const tc_monitor *monitor,
                          const char **why) {
     size_t count = sweep->point_count * sweep->seeds;
+    bool keep = base->keep_states || count <= TC_SWEEP_KEPT / (sweep->model->state_count + 1);
     tc_job *jobs = TC_NEW(arena, tc_job, count + 1);
     tc_experiment *experiments = TC_NEW(arena, tc_experiment, sweep->point_count + 1);
     for (size_t e = 0; e < sweep->point_count; e++) {
@@ -21,7 +22,7 @@ static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *
     for (size_t i = 0; i < count; i++) {
         size_t e = i % sweep->point_count, s = i / sweep->point_count;
         tc_record *record = &sweep->points[e].records[s];
-        tc_record_init(arena, &experiments[e], base->keep_states, record);
+        tc_record_init(arena, &experiments[e], keep, record);
         jobs[i] = (tc_job){.experiment = &experiments[e], .seed = sweep->first_seed + s, .record = record};
     }
     return tc_jobs_run(arena, jobs, count, base->threads, monitor, why);
@@ -76,6 +77,41 @@ static double box_diameter_squared(const tc_model *model) {
 
 static double squared_error(const tc_row *row) { return row->x_error * row->x_error + row->mu_error * row->mu_error; }
 
+/* |sum over the runs of z - z_free|^2, of one part of z; NAN where states were not kept. */
+static double summed_deviation(tc_arena *arena, const tc_sweep *sweep, const tc_sweep_point *point, bool of_x) {
+    size_t count = of_x ? sweep->model->state_count : sweep->model->constraint_count;
+    const double *origin = of_x ? sweep->without_noise->x : sweep->without_noise->mu;
+    double *sum = TC_NEW(arena, double, count + 1), squares = 0;
+    for (size_t s = 0; s < sweep->seeds; s++) {
+        const tc_record *record = &point->records[s];
+        const double *z = of_x ? record->x : record->mu;
+        if (record->outcome != TC_ENGINE_DONE)
+            continue;
+        if (z == NULL)
+            return NAN;
+        for (size_t i = 0; i < count; i++)
+            sum[i] += z[i] - origin[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        squares += sum[i] * sum[i];
+    return squares;
+}
+
+/* penalty = |mean deviation|^2 + (n - 1)/n S^2 with S^2 the sample variance, and |mean deviation|^2 is too large by
+ * S^2/n on average. */
+static void part_penalty(tc_arena *arena, const tc_sweep *sweep, tc_sweep_point *point) {
+    double n = (double)point->runs;
+    point->bias = point->spread = NAN;
+    if (point->runs < 2)
+        return;
+    tc_mark mark = tc_arena_mark(arena);
+    double mean_squared =
+        (summed_deviation(arena, sweep, point, true) + summed_deviation(arena, sweep, point, false)) / (n * n);
+    tc_arena_rewind(arena, mark);
+    point->spread = (point->penalty - mean_squared) * n / (n - 1);
+    point->bias = point->penalty - point->spread;
+}
+
 /* The point's figures, and |z - z_free|^2 of its runs as a sample. */
 static tc_sample judge_point(tc_arena *arena, const tc_sweep *sweep, tc_sweep_point *point, double room) {
     double *moved = TC_NEW(arena, double, sweep->seeds + 1), *sorted = TC_NEW(arena, double, sweep->seeds + 1);
@@ -104,6 +140,7 @@ static tc_sample judge_point(tc_arena *arena, const tc_sweep *sweep, tc_sweep_po
     point->penalty_mu = moved_mu / n;
     point->excess = quiet == NULL ? NAN : errors / n - squared_error(quiet);
     point->share_of_box = point->penalty_x / room;
+    part_penalty(arena, sweep, point);
     return sample;
 }
 
@@ -117,6 +154,21 @@ static tc_local_slope judge_pair(tc_arena *arena, const tc_sample *pair, size_t 
     return local;
 }
 
+static void find_agreement(tc_arena *arena, tc_sweep *sweep, const tc_sample *samples) {
+    sweep->agreeing_first = sweep->agreeing_last = 0;
+    for (size_t first = 0, last; first + 1 < sweep->point_count; first = last + 1) {
+        for (last = first; last + 1 < sweep->point_count && sweep->local[last].bend == TC_BEND_NONE;)
+            last++;
+        if (last - first > sweep->agreeing_last - sweep->agreeing_first) {
+            sweep->agreeing_first = first;
+            sweep->agreeing_last = last;
+        }
+    }
+    sweep->agreeing =
+        tc_slope_fit(arena, samples + sweep->agreeing_first, sweep->agreeing_last - sweep->agreeing_first + 1,
+                     TC_SWEEP_CONFIDENCE, TC_SWEEP_RESAMPLES);
+}
+
 void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     size_t count = sweep->point_count, pairs = count > 0 ? count - 1 : 0;
     double room = box_diameter_squared(sweep->model);
@@ -127,5 +179,6 @@ void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     sweep->local = TC_NEW(arena, tc_local_slope, pairs + 1);
     for (size_t e = 0; e < pairs; e++)
         sweep->local[e] = judge_pair(arena, &samples[e], pairs);
+    find_agreement(arena, sweep, samples);
     tc_sweep_say(arena, sweep);
 }

@@ -24,9 +24,13 @@ typedef struct tc_sweep_point {
     double penalty;               /* NAN without a run */
     double penalty_error;         /* standard error of that mean; NAN for fewer than two runs */
     double penalty_x, penalty_mu; /* its two parts */
-    tc_quantiles moved;           /* of |z - z_free|^2 over seeds */
-    double excess;                /* mean |z - z_0|^2 - |z_free - z_0|^2; NAN without a reference */
-    double share_of_box;          /* penalty_x / squared diameter of the public box: 1 is all there is room for */
+    /* The penalty is the sum of two parts: how far the mean of the runs is off, squared (an unbiased estimate, which
+     * may come out below zero), and their variance around it. NAN for fewer than two runs, or states that are not kept.
+     */
+    double bias, spread;
+    tc_quantiles moved;  /* of |z - z_free|^2 over seeds */
+    double excess;       /* mean |z - z_0|^2 - |z_free - z_0|^2; NAN without a reference */
+    double share_of_box; /* penalty_x / squared diameter of the public box: 1 is all there is room for */
 } tc_sweep_point;
 
 /* Between two neighbouring epsilons, with an interval that holds for all pairs together. */
@@ -52,13 +56,20 @@ typedef struct tc_sweep {
     size_t point_count;
     tc_slope slope;        /* of all points, 95 % */
     tc_local_slope *local; /* point_count - 1 */
-    const char **verdict;  /* sentences */
+    /* The longest stretch of points in which no pair of neighbours contradicts -2, and the slope of these alone; the
+     * same point twice where there is none. */
+    size_t agreeing_first, agreeing_last;
+    tc_slope agreeing;
+    const char **verdict; /* sentences */
     size_t verdict_count;
     bool interrupted;
 } tc_sweep;
 
-enum { TC_SWEEP_RESAMPLES = 2000 };
+enum { TC_SWEEP_RESAMPLES = 10000 };
 #define TC_SWEEP_CONFIDENCE 0.95
+
+/* States of this many numbers at most are kept, for the bias. */
+#define TC_SWEEP_KEPT ((size_t)1 << 25)
 
 /* base: all but the plan, which is plans[e] for epsilons[e] (increasing) and noise_free for the run without noise. */
 tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,

@@ -5,24 +5,50 @@
 
 static void say(tc_sweep *sweep, const char *sentence) { sweep->verdict[sweep->verdict_count++] = sentence; }
 
-/* Only what the figures show is stated as fact; what would do such a thing is named as that. */
+static double percent_bias(const tc_sweep_point *point) { return 100 * fmax(0, point->bias) / point->penalty; }
+
+static const char *why_flatter(tc_arena *arena, const tc_sweep_point *low) {
+    double percent = 100 * low->share_of_box;
+    if (percent >= 1)
+        return tc_arena_format(arena,
+                               "At %.4g noise has moved x by %.2g %% of the squared diameter of the public box, which "
+                               "is bounded: projections cut large noise off.",
+                               low->epsilon, percent);
+    return tc_arena_format(arena,
+                           "At %.4g noise has moved x by no more than %.2g %% of the squared diameter of the public "
+                           "box, so it is not the box's size that bounds it; the projection onto mu >= 0, or sets "
+                           "smaller than the box, can.",
+                           low->epsilon, percent);
+}
+
+static const char *why_steeper(tc_arena *arena, const tc_sweep_point *low, const tc_sweep_point *high) {
+    const char *law = "A bias that grows with the variance of the noise does that: its square is proportional to "
+                      "epsilon^-4.";
+    if (isnan(low->bias) || isnan(high->bias))
+        return law;
+    return tc_arena_format(arena,
+                           "The mean of the runs is off, by %.0f %% of the penalty at %.4g and %.0f %% at %.4g. %s",
+                           percent_bias(low), low->epsilon, percent_bias(high), high->epsilon, law);
+}
+
+/* Only what the figures show is stated as fact; what can do such a thing is named as that. */
 static const char *about_stretch(tc_arena *arena, const tc_sweep *sweep, size_t first, size_t last) {
     const tc_sweep_point *low = &sweep->points[first], *high = &sweep->points[last];
     const char *where = tc_arena_format(arena, "From epsilon %.4g to %.4g", low->epsilon, high->epsilon);
     switch (sweep->local[first].bend) {
     case TC_BEND_NONE:
+        if (first == sweep->agreeing_first && last == sweep->agreeing_last)
+            return tc_arena_format(arena,
+                                   "%s the points agree with epsilon^-2: by themselves they go like epsilon^%.3f, "
+                                   "interval %.3f to %.3f.",
+                                   where, sweep->agreeing.slope, sweep->agreeing.low, sweep->agreeing.high);
         return tc_arena_format(arena, "%s the points agree with epsilon^-2.", where);
     case TC_BEND_FLATTER:
-        return tc_arena_format(arena,
-                               "%s the penalty falls more slowly than epsilon^-2. At %.4g noise has moved x by %.2g %% "
-                               "of the squared diameter of the public box: projections onto bounded sets, and onto "
-                               "mu >= 0, cut large noise off and bend the law so.",
-                               where, low->epsilon, 100 * low->share_of_box);
+        return tc_arena_format(arena, "%s the penalty falls more slowly than epsilon^-2. %s", where,
+                               why_flatter(arena, low));
     case TC_BEND_STEEPER:
-        return tc_arena_format(arena,
-                               "%s the penalty falls faster than epsilon^-2. A bias that grows with the variance of "
-                               "the noise does that: its square is proportional to epsilon^-4.",
-                               where);
+        return tc_arena_format(arena, "%s the penalty falls faster than epsilon^-2. %s", where,
+                               why_steeper(arena, low, high));
     case TC_BEND_UNKNOWN:
         return tc_arena_format(arena, "%s there are too few runs to say.", where);
     }
