@@ -1,0 +1,81 @@
+#include "cli/study.h"
+#include "engine/bound.h"
+
+enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST };
+
+static const tc_option options[] = {
+    TC_PRIVACY_OPTIONS,
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [SUGGEST] = {.name = "suggest",
+                 .type = TC_OPTION_FLAG,
+                 .text = "Search for a schedule with the least bound for this number of rounds, and for the number of "
+                         "rounds from which any schedule has a bound that says something."},
+};
+
+static const tc_example examples[] = {
+    {"tacit bound ev.tacit", "What is proved about a run before it is made: often, that nothing is."},
+    {"tacit bound ev.tacit --suggest", "A schedule with a better bound, to paste into run or into the file."},
+    {"tacit bound ev.tacit --rounds 1000000000 --mechanism none --json",
+     "What longer runs without noise could promise; for a program."},
+};
+
+static void print(tc_cli *cli, const tc_bound *bound, bool as_json) {
+    if (!as_json) {
+        tc_bound_text(bound, &cli->output, 80);
+        return;
+    }
+    tc_json json = tc_json_new(&cli->output);
+    tc_json_open_object(&json, NULL);
+    tc_bound_json(bound, &json);
+    tc_json_close_object(&json);
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
+    tc_privacy_wishes wishes;
+    tc_study study;
+    const tc_plan *plan = NULL;
+    tc_status status = tc_privacy_options_read(cli, "bound", arguments, &wishes);
+    if (status == TC_OK)
+        status = tc_study_begin(cli, "bound", arguments->operands[0], &wishes, &study);
+    if (status == TC_OK)
+        status = tc_study_plan(cli, &study, &wishes.plan, &plan);
+    if (status != TC_OK)
+        return status;
+    if (plan->problem != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit bound: no plan can be made: %s\n", plan->problem);
+        *answer = false;
+        return TC_OK;
+    }
+    const tc_bound *bound = tc_bound_make(cli->arena, study.model, study.derivatives, study.analysis, plan,
+                                          study.dual_radius, arguments->values[SUGGEST].flag, &cli->monitor);
+    if (tc_interrupted(&cli->monitor))
+        return TC_INTERRUPTED;
+    *answer = tc_bound_says_something(bound);
+    print(cli, bound, arguments->values[JSON].flag);
+    return TC_OK;
+}
+
+const tc_command tc_command_bound = {
+    .usage =
+        {.name = "bound",
+         .summary = "say what is proved about the error of a run before it is made",
+         .operands = "FILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Checks the four conditions under which the private algorithm converges, and bounds its mean squared "
+             "error "
+             "after T rounds from certified constants of the problem and the variances of the plan: twice, once with "
+             "the published recursion and once with a tighter one. Says from which round on the bound is valid, and "
+             "the word \"vacuous\" where it says nothing: where it is not below 99 % of the square of the diameter "
+             "of all possible states and multipliers, which is always true. For most problems that is so; runs do far "
+             "better than what can be proved beforehand.\n\n"
+             "The error is the distance to the solution of the problem as it is regularised in round T.\n\n"
+             "The exit code is 0 when every condition holds and the (tight) bound says something, and 1 when a "
+             "condition fails, the theorem does not apply, or the bound is vacuous.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};
