@@ -200,24 +200,23 @@ TC_INLINE void advance(search *s, size_t packs, const samples *here) {
     }
 }
 
-/* The noise of a . x - b, from the sizes of its terms at the start; the sums of balls have no terms of both signs. */
+/* What rounding leaves of a sum of count terms, from their sizes: those of a . x - b at the start; those of a ball's,
+ * which all have one sign, at the end. */
 TC_INLINE lanes noise_of(const cut_box *p, size_t packs, const lanes *target) {
-    lanes size = spread(0, packs);
+    const tc_pack unit = tc_pack_both(DBL_EPSILON / 4 * (double)(p->count + 4));
+    lanes size;
     for (size_t k = 0; k < packs; k++)
         size.of[k] = tc_pack_abs(target->of[k]);
-    if (p->kind == TC_SET_BALL || p->kind == TC_SET_BALL1) {
-        for (size_t k = 0; k < packs; k++)
-            size.of[k] *= tc_pack_both(DBL_EPSILON);
-        return size;
-    }
-    for (size_t c = 0; c < p->count; c++) {
+    for (size_t c = 0; c < p->count && p->kind != TC_SET_BALL; c++) {
         lanes a = load(p->center, c, p->member, packs), v = load_row(p->v + c * p->stride, packs);
         lanes lower = load(p->lower, c, p->member, packs), upper = load(p->upper, c, p->member, packs);
-        for (size_t k = 0; k < packs; k++)
-            size.of[k] += tc_pack_abs(a.of[k] * tc_pack_clip(v.of[k], lower.of[k], upper.of[k]));
+        for (size_t k = 0; k < packs; k++) {
+            tc_pack x = tc_pack_clip(v.of[k], lower.of[k], upper.of[k]);
+            size.of[k] += tc_pack_abs(p->kind == TC_SET_BALL1 ? a.of[k] : a.of[k] * x);
+        }
     }
     for (size_t k = 0; k < packs; k++)
-        size.of[k] *= tc_pack_both(DBL_EPSILON / 2);
+        size.of[k] *= unit;
     return size;
 }
 

@@ -47,8 +47,7 @@ static const char *const OBJECTIVES[] = {
     "logsumexp(x[1] - a, x[2] * (1 + b), -x[3], d) + 0.05 * sumsq(x)",
     "norm([x[1] - 3, x[2] + 4 * a + 3, x[3]]) + pow(4 + x[4], 1.5 + 1)",
     "1 / (5 + a + x[1]) + (x[2] + b) / (7 + d) + x[3]^3 / 9 + x[4]^20 / 1e9",
-    "sqrt(sumsq(x - [a, b, d, w]) + 0.1 + w^2) + quadform(x, [[2, 1, 0, 0], [1, 3, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, "
-    "2]])",
+    "sqrt(sumsq(x - [a, b, d, w]) + 0.1 + w^2) + quadform(x[1..2], [[2, 1], [1, 3]])",
     "(w - 0.5) * x[1] + x[3]", /* derivatives that are constant, and two that are zero by structure */
     "0.7 * (1.3 + a) * sum(k in 1..4: (x[k] - b * k)^2) + dot([a, b, d, w], x)",
 };
