@@ -1,5 +1,6 @@
 #include "privacy/release.h"
 #include "privacy/release_parts.h"
+#include "privacy/release_whole.h"
 #include "privacy/secret.h"
 
 /* Whose Jacobian gets noise on every entry; channels of one family must agree. */
@@ -91,6 +92,7 @@ static void make_room(tc_arena *arena, tc_release *release) {
         rows = model->families[f].dim > rows ? model->families[f].dim : rows;
     }
     release->targets = TC_NEW(arena, double *, rows);
+    release->whole = tc_whole_new(arena, release);
     if (!tc_release_has_noise(release))
         release->plain_sums = TC_NEW(arena, double, release->blocks->plain_count);
 }
@@ -228,16 +230,20 @@ static double *const *rows_at(tc_release *release, double *first, size_t rows, s
     return release->targets;
 }
 
-static tc_status release_block(tc_release *release, const tc_block *block, const tc_private_states *states,
-                               tc_released *released, bool sums) {
+tc_status tc_release_block_sums(tc_release *release, const tc_block *block, const tc_private_states *states) {
+    tc_release_worker *worker = &release->workers[0];
+    tc_status status = tc_release_take_stored(worker, block->family, block->first / release->block, states);
+    return status == TC_OK ? tc_release_sum(worker) : status;
+}
+
+tc_status tc_release_block_rows(tc_release *release, const tc_block *block, const tc_private_states *states,
+                                tc_released *released) {
     tc_release_worker *worker = &release->workers[0];
     const tc_family *family = &release->model->families[block->family];
     const tc_family_entries *entries = &release->entries->families[block->family];
     tc_status status = tc_release_take_stored(worker, block->family, block->first / release->block, states);
     if (status != TC_OK)
         return status;
-    if (sums)
-        return tc_release_sum(worker);
     if (released->states != NULL)
         return tc_release_states(worker, rows_at(release, released->states + tc_coord_of(family, block->first, 0),
                                                  family->dim, family->count));
@@ -250,11 +256,11 @@ static tc_status release_blocks(tc_release *release, const tc_private_states *st
     tc_status status = TC_OK;
     bool outputs = released->states == NULL;
     for (size_t i = 0; outputs && status == TC_OK && i < plan->block_count; i++)
-        status = release_block(release, &plan->blocks[i], states, released, true);
+        status = tc_release_block_sums(release, &plan->blocks[i], states);
     if (outputs && status == TC_OK)
         status = tc_release_close_sums(release, released);
     for (size_t i = 0; status == TC_OK && i < plan->block_count; i++)
-        status = release_block(release, &plan->blocks[i], states, released, false);
+        status = tc_release_block_rows(release, &plan->blocks[i], states, released);
     return status;
 }
 
@@ -263,10 +269,14 @@ tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private
     if (states->model != release->model || states->exponent != release->plan->state_exponent ||
         released->layout != release->entries)
         return TC_BAD_USAGE;
-    tc_status status = tc_release_open(release, round);
+    tc_status status = release->whole == NULL ? TC_OK : tc_release_prepare(release, round);
+    if (status == TC_OK)
+        status = tc_release_open(release, round);
     if (status != TC_OK)
         return status;
-    if (tc_release_has_noise(release))
+    if (release->whole != NULL)
+        status = tc_whole_release(release, states, released);
+    else if (tc_release_has_noise(release))
         status = release_blocks(release, states, released);
     else
         publish_plainly(release, states, released);

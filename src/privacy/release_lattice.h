@@ -35,6 +35,10 @@ static inline int64_t tc_lattice_round_small(double value, double units_per_one)
 #endif
 }
 
+static inline int64_t tc_lattice_units(bool is_small, double value, double units_per_one) {
+    return is_small ? tc_lattice_round_small(value, units_per_one) : tc_lattice_round(value, units_per_one);
+}
+
 /* A function of value + noise alone, so it costs nothing. */
 static inline int64_t tc_saturating_add(int64_t value, int64_t noise) {
     int64_t sum;

@@ -38,6 +38,8 @@ struct tc_release_worker {
     bool has_drawn, has_taken; /* in this round: there is something to wipe */
 };
 
+typedef struct tc_whole tc_whole;
+
 struct tc_release {
     const tc_plan *plan;
     const tc_model *model;
@@ -46,6 +48,7 @@ struct tc_release {
     tc_segment *segments;
     size_t segment_count;
     tc_block_plan *blocks;
+    tc_whole *whole;                    /* NULL: a round of tc_release_round goes block by block */
     tc_release_channel *channels;       /* as in the plan */
     tc_sum_lattice *sum_lattices;       /* by sum; OUTPUTS with noise */
     tc_lattice_box **boxes;             /* [family][component] */
@@ -97,6 +100,14 @@ tc_status tc_release_publish_pieces(tc_release_worker *worker, const tc_piece *p
  * is round(c + y): docs/proofs/release.md. */
 void tc_release_publish(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
                         double *out);
+
+/* All workers' sums, and Phi and its derivatives into the first worker's evaluator. */
+void tc_release_evaluate_outer(tc_release *release);
+/* A block by the first worker, of tc_release_round. */
+tc_status tc_release_block_sums(tc_release *release, const tc_block *block,
+                                const tc_private_states *states) TC_MUST_USE;
+tc_status tc_release_block_rows(tc_release *release, const tc_block *block, const tc_private_states *states,
+                                tc_released *released) TC_MUST_USE;
 
 /* Whether a worker holds the states that its block was summed with. */
 bool tc_release_is_marked(const tc_release_worker *worker);

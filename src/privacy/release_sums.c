@@ -85,6 +85,12 @@ static void add_up(tc_release *release) {
     }
 }
 
+void tc_release_evaluate_outer(tc_release *release) {
+    release->phase = TC_ROUND_SUMMED;
+    add_up(release);
+    tc_evaluate_outer(release->workers[0].evaluator, release->sum_values, release->coords);
+}
+
 static void scatter(const tc_release *release, const double *values, tc_released *released) {
     for (size_t i = 0; i < release->blocks->outer_count; i++) {
         const tc_outer_entry *entry = &release->blocks->outer[i];
@@ -126,9 +132,7 @@ tc_status tc_release_close_sums(tc_release *release, tc_released *released) {
     if (release->phase != TC_ROUND_OPEN || release->plan->placement != TC_PLACEMENT_OUTPUTS ||
         released->layout != release->entries || atomic_load(&release->summed_blocks) != release->blocks->block_count)
         return TC_BAD_USAGE;
-    release->phase = TC_ROUND_SUMMED;
-    add_up(release);
-    tc_evaluate_outer(release->workers[0].evaluator, release->sum_values, release->coords);
+    tc_release_evaluate_outer(release);
     released->round = release->round;
     if (tc_release_has_noise(release))
         return publish_outer(release, released);

@@ -1,5 +1,6 @@
 /* Workers: what one thread needs for its blocks. */
 #include "privacy/release_parts.h"
+#include "privacy/release_whole.h"
 #include "privacy/secret.h"
 
 static double **rows_of(tc_arena *arena, size_t rows, size_t length) {
@@ -62,6 +63,8 @@ void tc_release_wipe(tc_release *release) {
     size_t members = most_members(release);
     for (size_t w = 0; w < release->worker_count; w++)
         wipe_worker(&release->workers[w], members);
+    if (release->whole != NULL)
+        tc_whole_wipe(release);
     tc_secret_wipe(release->outer_units->units, release->outer_units->count * sizeof *release->outer_units->units);
 }
 
