@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 16 };
 #define ALIVE UINT64_C(0x7461636974206f6b)
 #define NO_ROUND UINT64_MAX
 
@@ -23,17 +22,18 @@ struct tc_random {
     bool is_wiped_in_child;
     bool is_claimed;
     pid_t owner;
-    uint64_t round;      /* whose key is in secrets, or NO_ROUND */
-    uint64_t next_round; /* whose key the chain makes next */
-    EVP_CIPHER_CTX *ratchet;
+    uint64_t round;         /* whose key is in secrets, or NO_ROUND */
+    uint64_t next_round;    /* whose key the chain makes next */
+    EVP_CIPHER_CTX *cipher; /* left with the open round's key, so that a worker may draw with it */
+    bool is_lent;
 };
 
+/* Blocks are encrypted one by one: setting a counter costs as much as OpenSSL's setting of a key, some fifty draws. */
 struct tc_random_worker {
     const tc_random *random;
-    EVP_CIPHER_CTX *bulk;
-    EVP_CIPHER_CTX *refine; /* apart, so that a refinement does not disturb a bulk stream */
-    uint64_t bulk_round;    /* whose key the contexts hold */
-    uint64_t refine_round;
+    EVP_CIPHER_CTX *cipher;
+    bool is_own;    /* not lent by the source */
+    uint64_t round; /* whose key it holds */
 };
 
 /* A child has the parent's noise ahead of it: if both went on, two releases would share it. */
@@ -43,16 +43,14 @@ static bool is_usable(const tc_random *random) {
 
 static void free_cipher(void *cipher) { EVP_CIPHER_CTX_free(cipher); }
 
-static EVP_CIPHER_CTX *new_cipher(tc_arena *arena, const EVP_CIPHER *algorithm) {
+/* Padding concerns the end of a message, and there is none: only whole blocks go in. */
+static EVP_CIPHER_CTX *new_cipher(tc_arena *arena) {
     static const unsigned char nothing[TC_KEY_BYTES];
     EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
     if (cipher == NULL)
         tc_raise(arena, TC_NO_MEMORY);
     tc_arena_on_free(arena, free_cipher, cipher);
-    if (EVP_EncryptInit_ex(cipher, algorithm, NULL, nothing, nothing) != 1 ||
-        EVP_CIPHER_CTX_set_padding(cipher, 0) != 1)
-        return NULL;
-    return cipher;
+    return EVP_EncryptInit_ex(cipher, EVP_aes_256_ecb(), NULL, nothing, NULL) == 1 ? cipher : NULL;
 }
 
 static tc_random *new_source(tc_arena *arena) {
@@ -64,14 +62,14 @@ static tc_random *new_source(tc_arena *arena) {
     random->is_wiped_in_child = page.wiped_in_child;
     random->owner = getpid();
     random->round = NO_ROUND;
-    random->ratchet = new_cipher(arena, EVP_aes_256_ecb());
+    random->cipher = new_cipher(arena);
     return random;
 }
 
 /* Turns the master key, which it wipes, into the first chain key. */
 static tc_status start(tc_random *random, const tc_run_identity *run, const char *label) {
     secrets *keys = random->secrets;
-    bool good = random->ratchet != NULL &&
+    bool good = random->cipher != NULL &&
                 tc_run_key(keys->master_key, run->run_id, run->run_id_length, run->plan_hash, label, keys->chain_key);
     tc_secret_wipe(keys->master_key, TC_KEY_BYTES);
     if (good)
@@ -116,7 +114,7 @@ tc_status tc_random_open_round(tc_random *random, uint64_t round) {
     unsigned char *keys = (unsigned char *)random->secrets + offsetof(secrets, chain_key);
     for (; random->next_round <= round; random->next_round++) {
         random->round = NO_ROUND;
-        if (!tc_ratchet(random->ratchet, keys)) {
+        if (!tc_ratchet(random->cipher, keys)) {
             random->secrets->alive = 0; /* the chain may be half moved: never again */
             return TC_NO_RANDOM;
         }
@@ -125,46 +123,39 @@ tc_status tc_random_open_round(tc_random *random, uint64_t round) {
     return TC_OK;
 }
 
-tc_status tc_random_worker_new(tc_arena *arena, const tc_random *random, tc_random_worker **worker) {
+/* The first worker draws with the source's own cipher, which has the key already. */
+tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_worker **worker) {
     tc_random_worker *made = TC_NEW(arena, tc_random_worker, 1);
     made->random = random;
-    made->bulk_round = made->refine_round = NO_ROUND;
-    made->bulk = new_cipher(arena, EVP_aes_256_ctr());
-    made->refine = new_cipher(arena, EVP_aes_256_ctr());
+    made->is_own = random->is_lent;
+    made->cipher = made->is_own ? new_cipher(arena) : random->cipher;
+    made->round = NO_ROUND;
+    random->is_lent = true;
     *worker = made;
-    return made->bulk != NULL && made->refine != NULL ? TC_OK : TC_NO_RANDOM;
+    return made->cipher != NULL ? TC_OK : TC_NO_RANDOM;
 }
 
-/* round | attempt | index, each with its most significant byte first, as counter mode counts. */
-static void write_address(unsigned char block[BLOCK_BYTES], uint64_t round, unsigned attempt, uint64_t index) {
-    uint64_t high = round << 16 | attempt;
-    for (unsigned i = 0; i < 8; i++) {
-        block[i] = (unsigned char)(high >> (56 - 8 * i));
-        block[8 + i] = (unsigned char)(index >> (56 - 8 * i));
-    }
-}
-
-/* Points a context at an address of the open round, with that round's key. */
-static bool seek(const tc_random *random, EVP_CIPHER_CTX *cipher, uint64_t *round_held, unsigned attempt,
-                 uint64_t index) {
+/* The open round's key in the worker's cipher. */
+static bool has_key(tc_random_worker *worker) {
+    const tc_random *random = worker->random;
     if (random->round == NO_ROUND || !is_usable(random))
         return false;
-    const unsigned char *key = *round_held == random->round ? NULL : random->secrets->round_key;
-    unsigned char address[BLOCK_BYTES];
-    write_address(address, random->round, attempt, index);
-    *round_held = NO_ROUND;
-    if (EVP_EncryptInit_ex(cipher, NULL, NULL, key, address) != 1)
+    if (!worker->is_own || worker->round == random->round)
+        return true;
+    worker->round = NO_ROUND;
+    if (EVP_EncryptInit_ex(worker->cipher, NULL, NULL, random->secrets->round_key, NULL) != 1)
         return false;
-    *round_held = random->round;
+    worker->round = random->round;
     return true;
 }
 
-static bool keystream(EVP_CIPHER_CTX *cipher, unsigned char *bytes, size_t size) {
-    enum { STEP = 1 << 30 }; /* lengths are int in OpenSSL */
-    memset(bytes, 0, size);
-    while (size > 0) {
+/* The words of these addresses, encrypted in place. */
+static bool encrypt(tc_random_worker *worker, uint64_t *words, size_t count) {
+    enum { STEP = 1 << 20 }; /* lengths are int in OpenSSL */
+    unsigned char *bytes = (unsigned char *)words;
+    for (size_t size = count * sizeof *words; size > 0;) {
         int step = size < STEP ? (int)size : STEP, length = 0;
-        if (EVP_EncryptUpdate(cipher, bytes, &length, bytes, step) != 1 || length != step)
+        if (EVP_EncryptUpdate(worker->cipher, bytes, &length, bytes, step) != 1 || length != step)
             return false;
         bytes += step;
         size -= (size_t)step;
@@ -172,7 +163,24 @@ static bool keystream(EVP_CIPHER_CTX *cipher, unsigned char *bytes, size_t size)
     return true;
 }
 
-/* Words are little-endian in the keystream, on every machine. */
+static uint64_t high_byte_first(uint64_t number) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap64(number);
+#else
+    return number;
+#endif
+}
+
+/* Blocks round | attempt | index, index + 1, ..., each number with its most significant byte first. */
+static void write_addresses(uint64_t *words, size_t blocks, uint64_t round, unsigned attempt, uint64_t index) {
+    uint64_t high = high_byte_first(round << 16 | attempt);
+    for (size_t i = 0; i < blocks; i++) {
+        words[2 * i] = high;
+        words[2 * i + 1] = high_byte_first(index + i);
+    }
+}
+
+/* Words are little-endian in the blocks, on every machine. */
 static void to_native(uint64_t *words, size_t count) {
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
     for (size_t i = 0; i < count; i++)
@@ -183,36 +191,52 @@ static void to_native(uint64_t *words, size_t count) {
 #endif
 }
 
-static tc_status draw_bulk(tc_random_worker *worker, uint64_t first, size_t count, uint64_t *words) {
-    if (!seek(worker->random, worker->bulk, &worker->bulk_round, 0, first / 2))
-        return TC_NO_RANDOM;
-    if (first % 2 != 0) { /* the second half of a block */
-        uint64_t skipped = 0;
-        if (!keystream(worker->bulk, (unsigned char *)&skipped, sizeof skipped))
-            return TC_NO_RANDOM;
-        tc_secret_wipe(&skipped, sizeof skipped);
+/* Half of a block. */
+static bool draw_one(tc_random_worker *worker, unsigned attempt, uint64_t index, unsigned half, uint64_t *word) {
+    uint64_t block[2];
+    write_addresses(block, 1, worker->random->round, attempt, index);
+    bool good = encrypt(worker, block, 2);
+    *word = block[half];
+    tc_secret_wipe(block, sizeof block);
+    return good;
+}
+
+static bool draw_bulk(tc_random_worker *worker, uint64_t first, size_t count, uint64_t *words) {
+    if (!has_key(worker))
+        return false;
+    uint64_t *next = words;
+    size_t left = count;
+    if (first % 2 != 0 && left > 0) {
+        if (!draw_one(worker, 0, first / 2, 1, next))
+            return false;
+        next++;
+        left--;
+        first++;
     }
-    if (!keystream(worker->bulk, (unsigned char *)words, count * sizeof *words))
-        return TC_NO_RANDOM;
+    write_addresses(next, left / 2, worker->random->round, 0, first / 2);
+    if (!encrypt(worker, next, left - left % 2) ||
+        (left % 2 != 0 && !draw_one(worker, 0, first / 2 + left / 2, 0, next + left - 1)))
+        return false;
     to_native(words, count);
-    return TC_OK;
+    return true;
 }
 
 tc_status tc_random_bulk(tc_random_worker *worker, uint64_t first, size_t count, uint64_t *words) {
     if (first > TC_MOST_ENTRY || count > TC_MOST_ENTRY - first)
         return TC_NO_RANDOM;
-    tc_status status = draw_bulk(worker, first, count, words);
-    if (status != TC_OK) /* whatever is there must not be taken for noise */
-        tc_secret_wipe(words, count * sizeof *words);
-    return status;
+    if (draw_bulk(worker, first, count, words))
+        return TC_OK;
+    tc_secret_wipe(words, count * sizeof *words); /* whatever is there must not be taken for noise */
+    return TC_NO_RANDOM;
 }
 
 tc_status tc_random_refine(tc_random_worker *worker, uint64_t entry, unsigned attempt, uint64_t *word) {
     *word = 0;
-    if (entry > TC_MOST_ENTRY || attempt < 1 || attempt > UINT16_MAX ||
-        !seek(worker->random, worker->refine, &worker->refine_round, attempt, entry) ||
-        !keystream(worker->refine, (unsigned char *)word, sizeof *word))
+    if (entry > TC_MOST_ENTRY || attempt < 1 || attempt > UINT16_MAX || !has_key(worker) ||
+        !draw_one(worker, attempt, entry, 0, word)) {
+        *word = 0;
         return TC_NO_RANDOM;
+    }
     to_native(word, 1);
     return TC_OK;
 }

@@ -43,7 +43,7 @@ bool tc_random_claim(tc_random *random) TC_MUST_USE;
 tc_status tc_random_open_round(tc_random *random, uint64_t round) TC_MUST_USE;
 
 /* One for each thread, made by the thread that owns the arena. */
-tc_status tc_random_worker_new(tc_arena *arena, const tc_random *random, tc_random_worker **worker) TC_MUST_USE;
+tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_worker **worker) TC_MUST_USE;
 
 /* The words of entries first .. first + count - 1 in the open round: attempt 0, two entries to a block. */
 tc_status tc_random_bulk(tc_random_worker *worker, uint64_t first, size_t count, uint64_t *words) TC_MUST_USE;

@@ -55,11 +55,10 @@ bool tc_run_key(const unsigned char master[TC_KEY_BYTES], const void *run_id, si
 bool tc_ratchet(EVP_CIPHER_CTX *cipher, unsigned char chain_and_round_key[2 * TC_KEY_BYTES]) {
     static const unsigned char blocks[2 * TC_KEY_BYTES] =
         "tacit: chain  0\0tacit: chain  1\0tacit: round  0\0tacit: round  1";
-    static const unsigned char nothing[TC_KEY_BYTES];
     int length = 0;
     bool good = EVP_EncryptInit_ex(cipher, NULL, NULL, chain_and_round_key, NULL) == 1 &&
                 EVP_EncryptUpdate(cipher, chain_and_round_key, &length, blocks, sizeof blocks) == 1 &&
                 length == (int)sizeof blocks;
-    /* The expanded chain key must not stay in OpenSSL's own memory, which is not locked. */
-    return EVP_EncryptInit_ex(cipher, NULL, NULL, nothing, NULL) == 1 && good;
+    /* Another key at once: the expanded chain key must not stay in OpenSSL's own memory, which is not locked. */
+    return EVP_EncryptInit_ex(cipher, NULL, NULL, chain_and_round_key + TC_KEY_BYTES, NULL) == 1 && good;
 }

@@ -19,7 +19,8 @@ bool tc_run_key(const unsigned char master[TC_KEY_BYTES], const void *run_id, si
                 unsigned char run_key[TC_KEY_BYTES]) TC_MUST_USE;
 
 /* One step of the ratchet: (next chain key | round key) = AES-256 of four fixed blocks under the chain key, which is
- * overwritten. The cipher is an AES-256-ECB context for this use alone; it keeps nothing of the chain key. */
+ * overwritten. The cipher is an AES-256-ECB context; it is left with the round key, and keeps nothing of the chain
+ * key. */
 bool tc_ratchet(EVP_CIPHER_CTX *cipher, unsigned char chain_and_round_key[2 * TC_KEY_BYTES]) TC_MUST_USE;
 
 #endif
