@@ -3,8 +3,6 @@
  * response are kept by block and added in the order of the blocks, and noise is drawn by address. */
 #include "engine/engine_parts.h"
 
-#include <string.h>
-
 typedef struct block {
     size_t family, number;
 } block;
@@ -119,12 +117,11 @@ static void fail(const job *j, size_t number, tc_status status, size_t member) {
 /* The agents' half, from x to next_x. Returns TC_ALL_FINITE, or a member. */
 static size_t step(const job *j) {
     const tc_family *family = &j->engine->model->families[j->family];
-    for (size_t c = 0; c < family->dim; c++) {
+    for (size_t c = 0; c < family->dim; c++)
         j->worker->next_x[c] = j->engine->next_x + tc_coord_of(family, j->first, c);
-        memcpy(j->worker->next_x[c], j->worker->x[c], j->count * sizeof(double));
-    }
-    return tc_agents_step(j->engine->agents, j->worker_number, j->family, j->first, j->count,
-                          (const double *const *)j->worker->p, j->engine->large->scalars, j->worker->next_x);
+    return tc_agents_next(j->engine->agents, j->worker_number, j->family, j->first, j->count,
+                          (const double *const *)j->worker->p, j->engine->large->scalars, j->worker->x,
+                          j->worker->next_x);
 }
 
 static tc_status take(const job *j) { return tc_release_take(j->release, j->family, j->block, j->worker->x); }

@@ -1,8 +1,6 @@
 /* The driver for small ensembles: whole arrays, one thread, nothing per family that is not needed. */
 #include "engine/engine_parts.h"
 
-#include <string.h>
-
 struct tc_small {
     tc_private_states *states;
     tc_flat *flat;  /* placement OUTPUTS */
@@ -10,7 +8,8 @@ struct tc_small {
     size_t *crowds; /* families of more than one member, increasing */
     size_t crowd_count;
     bool has_singles;
-    double **x_rows; /* of the crowds, one after another */
+    const double **x_rows; /* of the crowds, one after another */
+    double **next_rows;
     const double **p_rows;
 };
 
@@ -31,7 +30,8 @@ tc_small *tc_small_new(tc_engine *engine) {
             made->crowds[made->crowd_count++] = f;
     }
     made->has_singles = made->crowd_count < model->family_count;
-    made->x_rows = TC_NEW(engine->arena, double *, rows);
+    made->x_rows = TC_NEW(engine->arena, const double *, rows);
+    made->next_rows = TC_NEW(engine->arena, double *, rows);
     made->p_rows = TC_NEW(engine->arena, const double *, rows);
     return made;
 }
@@ -40,19 +40,20 @@ static size_t step_crowd(tc_engine *engine, size_t f, tc_answer_scalars scalars)
     const tc_small *small = engine->small;
     const tc_family *family = &engine->model->families[f];
     for (size_t c = 0; c < family->dim; c++) {
-        small->x_rows[c] = engine->next_x + tc_coord_of(family, 0, c);
+        small->x_rows[c] = engine->x + tc_coord_of(family, 0, c);
+        small->next_rows[c] = engine->next_x + tc_coord_of(family, 0, c);
         small->p_rows[c] = small->p + tc_coord_of(family, 0, c);
     }
-    return tc_agents_step(engine->agents, 0, f, 0, family->count, small->p_rows, scalars, small->x_rows);
+    return tc_agents_next(engine->agents, 0, f, 0, family->count, small->p_rows, scalars, small->x_rows,
+                          small->next_rows);
 }
 
 /* The first failure, in the order of the families, is the one that is reported. */
 static void step_agents(tc_engine *engine, tc_answer_scalars scalars, tc_failure *failure) {
     const tc_small *small = engine->small;
     size_t alone = TC_ALL_FINITE, member = TC_ALL_FINITE;
-    memcpy(engine->next_x, engine->x, engine->model->state_count * sizeof *engine->x);
     if (small->has_singles)
-        alone = tc_agents_step_singles(engine->agents, 0, small->p, scalars, engine->next_x);
+        alone = tc_agents_next_singles(engine->agents, 0, small->p, scalars, engine->x, engine->next_x);
     for (size_t i = 0; member == TC_ALL_FINITE && i < small->crowd_count && small->crowds[i] < alone; i++) {
         member = step_crowd(engine, small->crowds[i], scalars);
         if (member != TC_ALL_FINITE)
