@@ -1,7 +1,7 @@
 #include "cli/study.h"
 #include "engine/bound.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST, WITHIN };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -10,6 +10,13 @@ static const tc_option options[] = {
                  .type = TC_OPTION_FLAG,
                  .text = "Search for a schedule with the least bound for this number of rounds, and for the number of "
                          "rounds from which any schedule has a bound that says something."},
+    [WITHIN] = {.name = "within",
+                .type = TC_OPTION_REAL,
+                .argument = "D",
+                .least = 0,
+                .most = INFINITY,
+                .text = "Say with what probability the error is at most D, after T rounds and for ever after; a tenth "
+                        "of the diameter where this is not given."},
 };
 
 static const tc_example examples[] = {
@@ -46,8 +53,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
         *answer = false;
         return TC_OK;
     }
+    const tc_option_value *within = &arguments->values[WITHIN];
+    tc_bound_wishes asked = {.suggest = arguments->values[SUGGEST].flag,
+                             .within = within->given ? within->real : (double)NAN};
     const tc_bound *bound = tc_bound_make(cli->arena, study.model, study.derivatives, study.analysis, plan,
-                                          study.dual_radius, arguments->values[SUGGEST].flag, &cli->monitor);
+                                          study.dual_radius, &asked, &cli->monitor);
     if (tc_interrupted(&cli->monitor))
         return TC_INTERRUPTED;
     *answer = tc_bound_says_something(bound);

@@ -7,6 +7,10 @@ static double radius_of(double expected) {
     return tc_sqrt_up(tc_div_up(expected, tc_add_down(1, -TC_BOUND_CONFIDENCE)));
 }
 
+static double probability_of(double expected, double within) {
+    return fmax(0, tc_add_down(1, -tc_div_up(expected, tc_mul_down(within, within))));
+}
+
 static const char *shown_round(tc_arena *arena, double k) {
     if (k < 1e9)
         return tc_arena_format(arena, "%.0f", k);
@@ -32,12 +36,13 @@ static const char *reason(tc_arena *arena, const tc_bound_setting *setting, cons
                            shown_round(arena, rounds), shown_round(arena, e->informative_from));
 }
 
-tc_bound_estimate tc_bound_estimate_at(tc_arena *arena, const tc_bound_setting *setting, double rounds,
+tc_bound_estimate tc_bound_estimate_at(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
                                        const tc_plan *plan) {
     double trivial = tc_mul_up(setting->constants.diameter, setting->constants.diameter);
     tc_bound_estimate e = {.valid_from = HUGE_VAL,
                            .informative_from = HUGE_VAL,
                            .error = trivial,
+                           .within = isnan(within) ? setting->constants.diameter / 10 : within,
                            .tail = HUGE_VAL,
                            .radius_forever = HUGE_VAL};
     if (setting->constants.problem == NULL) {
@@ -52,8 +57,13 @@ tc_bound_estimate tc_bound_estimate_at(tc_arena *arena, const tc_bound_setting *
     }
     e.vacuous = !(e.error <= tc_mul_down(TC_BOUND_WORTH, trivial));
     e.radius = fmin(setting->constants.diameter, radius_of(e.error));
-    if (!e.vacuous && isfinite(e.tail))
+    e.probability = e.within >= setting->constants.diameter ? 1 : probability_of(e.error, e.within);
+    if (!e.vacuous && isfinite(e.tail)) {
         e.radius_forever = radius_of(tc_add_up(e.error, e.tail));
+        e.probability_forever = probability_of(tc_add_up(e.error, e.tail), e.within);
+    }
+    if (e.within >= setting->constants.diameter)
+        e.probability_forever = 1;
     e.because = e.vacuous ? reason(arena, setting, &e, rounds) : NULL;
     return e;
 }
@@ -64,8 +74,8 @@ static double gap_of(double regularization, double reach) {
 }
 
 tc_bound *tc_bound_make(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                        const tc_analysis *analysis, const tc_plan *plan, double dual_radius, bool suggest,
-                        const tc_monitor *monitor) {
+                        const tc_analysis *analysis, const tc_plan *plan, double dual_radius,
+                        const tc_bound_wishes *wishes, const tc_monitor *monitor) {
     tc_bound *bound = TC_NEW(arena, tc_bound, 1);
     *bound = (tc_bound){.model = model, .plan = plan, .rounds = plan->rounds, .schedule = model->schedule};
     bound->conditions_hold = tc_bound_conditions(&bound->schedule, bound->conditions);
@@ -74,16 +84,16 @@ tc_bound *tc_bound_make(tc_arena *arena, const tc_model *model, const tc_derivat
     bound->constants = tc_bound_measure(arena, model, derivatives, analysis, plan, dual_radius, monitor);
     tc_progress(monitor, "recursion", 0);
     tc_bound_setting setting = {bound->constants, bound->schedule, TC_BOUND_TIGHT};
-    bound->tight = tc_bound_estimate_at(arena, &setting, bound->rounds, plan);
+    bound->tight = tc_bound_estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
     setting.form = TC_BOUND_PUBLISHED;
-    bound->published = tc_bound_estimate_at(arena, &setting, bound->rounds, plan);
+    bound->published = tc_bound_estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
     tc_interval power = tc_ipowr(tc_point(bound->rounds), -bound->schedule.regularization_decay);
     bound->regularization = tc_mul_up(bound->schedule.regularization, power.hi);
     bound->gap = gap_of(bound->regularization, bound->constants.reach);
-    bound->suggested = suggest;
+    bound->suggested = wishes->suggest;
     setting.form = TC_BOUND_TIGHT;
-    if (suggest)
-        bound->suggestion = tc_bound_suggest(arena, &setting, bound->rounds, plan, monitor);
+    if (wishes->suggest)
+        bound->suggestion = tc_bound_suggest(arena, &setting, bound->rounds, wishes->within, plan, monitor);
     return bound;
 }
 

@@ -86,11 +86,14 @@ double tc_bound_tail(const tc_bound_setting *setting, double first);
 
 typedef struct tc_bound_estimate {
     double valid_from;
-    double informative_from; /* NAN where it is beyond T and the noise would be another one */
-    double error;            /* of E|z(T+1) - xi_T|^2 */
-    double tail;             /* sum of sigma_k beyond T */
-    double radius;           /* |z(T+1) - xi_T| is at most this with probability TC_BOUND_CONFIDENCE ... */
-    double radius_forever;   /* ... and so for all rounds from T on; INFINITY for none */
+    double informative_from;    /* NAN where it is beyond T and the noise would be another one */
+    double error;               /* of E|z(T+1) - xi_T|^2 */
+    double tail;                /* sum of sigma_k beyond T */
+    double radius;              /* |z(T+1) - xi_T| is at most this with probability TC_BOUND_CONFIDENCE ... */
+    double radius_forever;      /* ... and so for all rounds from T on; INFINITY for none */
+    double within;              /* a distance; ... */
+    double probability;         /* ... |z(T+1) - xi_T| is at most that with at least this probability ... */
+    double probability_forever; /* ... and so for all rounds from T on */
     bool vacuous;
     const char *because; /* why, where it is vacuous */
 } tc_bound_estimate;
@@ -121,10 +124,15 @@ typedef struct tc_bound {
     tc_bound_suggestion suggestion;
 } tc_bound;
 
+typedef struct tc_bound_wishes {
+    bool suggest;
+    double within; /* NAN: a tenth of D_z */
+} tc_bound_wishes;
+
 /* The schedule is the model's, the horizon the plan's. Raises on its arena. */
 tc_bound *tc_bound_make(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                        const tc_analysis *analysis, const tc_plan *plan, double dual_radius, bool suggest,
-                        const tc_monitor *monitor);
+                        const tc_analysis *analysis, const tc_plan *plan, double dual_radius,
+                        const tc_bound_wishes *wishes, const tc_monitor *monitor);
 
 /* Whether it says something: all conditions hold, the theorem applies, and the bound is below the trivial one by a
  * hundredth or more. */
@@ -132,9 +140,9 @@ bool tc_bound_says_something(const tc_bound *bound);
 
 /* A deterministic search for the schedule with the least tight bound that satisfies the conditions, is summable, and
  * regularises round T no more than the given schedule does. */
-tc_bound_suggestion tc_bound_suggest(tc_arena *arena, const tc_bound_setting *setting, double rounds,
+tc_bound_suggestion tc_bound_suggest(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
                                      const tc_plan *plan, const tc_monitor *monitor);
-tc_bound_estimate tc_bound_estimate_at(tc_arena *arena, const tc_bound_setting *setting, double rounds,
+tc_bound_estimate tc_bound_estimate_at(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
                                        const tc_plan *plan);
 
 /* The members of one JSON object; the caller opens and closes it. */

@@ -8,6 +8,9 @@ static void put_estimate(tc_json *json, const char *key, const tc_bound_estimate
     tc_json_number(json, "confidence", TC_BOUND_CONFIDENCE);
     tc_json_number(json, "radius", e->radius);
     tc_json_number(json, "radius_forever", e->radius_forever);
+    tc_json_number(json, "within", e->within);
+    tc_json_number(json, "probability", e->probability);
+    tc_json_number(json, "probability_forever", e->probability_forever);
     tc_json_close_object(json);
 }
 

@@ -138,7 +138,7 @@ static double rounded(double value, int digits, bool down) {
     return strtod(text, NULL);
 }
 
-tc_bound_suggestion tc_bound_suggest(tc_arena *arena, const tc_bound_setting *setting, double rounds,
+tc_bound_suggestion tc_bound_suggest(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
                                      const tc_plan *plan, const tc_monitor *monitor) {
     tc_bound_suggestion suggestion = {.possible_from = HUGE_VAL, .useful_from = HUGE_VAL};
     if (setting->constants.problem != NULL || !isfinite(setting->constants.noise) || !(rounds >= 2))
@@ -159,7 +159,7 @@ tc_bound_suggestion tc_bound_suggest(tc_arena *arena, const tc_bound_setting *se
     chosen.schedule = schedule;
     suggestion.made = true;
     suggestion.schedule = schedule;
-    suggestion.estimate = tc_bound_estimate_at(arena, &chosen, rounds, plan);
+    suggestion.estimate = tc_bound_estimate_at(arena, &chosen, rounds, within, plan);
     tc_progress(monitor, "searching for a horizon", 0.5);
     suggestion.possible_from = horizon(setting, plan, rounds, TC_BOUND_WORTH, monitor);
     suggestion.useful_from = horizon(setting, plan, rounds, 0.01, monitor);

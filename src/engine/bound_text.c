@@ -74,6 +74,11 @@ static void put_row(tc_page *page, const char *what, const char *tight, const ch
     tc_buffer_printf(page->out, "  %-49s %13s %13s\n", what, tight, published);
 }
 
+/* Four digits, rounded down. */
+static const char *share(tc_arena *arena, double probability) {
+    return tc_arena_format(arena, "%.4f", floor(probability * 1e4) / 1e4);
+}
+
 static void put_estimates(const tc_bound *b, tc_page *page) {
     tc_arena *arena = page->out->arena;
     const tc_bound_estimate *t = &b->tight, *p = &b->published;
@@ -87,6 +92,10 @@ static void put_estimates(const tc_bound *b, tc_page *page) {
     put_row(page, "... and for all later rounds at once",
             isinf(t->radius_forever) ? "-" : number(arena, t->radius_forever),
             isinf(p->radius_forever) ? "-" : number(arena, p->radius_forever));
+    put_row(page, tc_arena_format(arena, "it is at most %.4g with a probability of at least", t->within),
+            share(arena, t->probability), share(arena, p->probability));
+    put_row(page, "... and for all later rounds at once", share(arena, t->probability_forever),
+            share(arena, p->probability_forever));
 }
 
 static void put_notes(const tc_bound *b, tc_page *page) {
