@@ -1,0 +1,398 @@
+"""`tacit run` as a person or a script meets it: what is printed and when, outcomes, files, and that runs repeat."""
+import json
+import math
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import numpy
+
+TACIT = os.environ["TACIT"]
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+EXAMPLES = sorted((SOURCE / "examples").glob("*.tacit"))
+PAPER = str(SOURCE / "examples/paper.tacit")
+EV = str(SOURCE / "examples/ev.tacit")
+
+PAIR = """agent left {
+  state x in [0, 4]
+  private minimize (x - 3)^2
+}
+agent right {
+  state x in [0, 4]
+  private minimize (x - 3)^2
+}
+constraint shared: left.x + right.x <= 4
+"""
+RADIUS = "dual radius 10\n"
+PRIVACY = "privacy { mechanism laplace; epsilon 1; adjacency one 1 }\n"
+SCHEDULE = "schedule { alpha 0.001; gamma 0.05 k^-0.51; rounds 400 }\n"
+WHOLE = PAIR + RADIUS + PRIVACY + SCHEDULE
+
+
+def tacit(*arguments, **options):
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300, **options)
+
+
+def run(*arguments, code=0):
+    done = tacit("run", *arguments, "--json")
+    if done.returncode != code:
+        raise AssertionError(f"exit code {done.returncode} of {arguments}: {done.stderr}{done.stdout[:500]}")
+    return json.loads(done.stdout)
+
+
+def without_times(answer):
+    """All that must not depend on the clock, on threads, or on how the command was typed."""
+    if isinstance(answer, dict):
+        return {k: without_times(v) for k, v in answer.items() if k not in ("seconds", "times", "threads")}
+    return [without_times(v) for v in answer] if isinstance(answer, list) else answer
+
+
+class Written(unittest.TestCase):
+    """Problems written for one test."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.here = pathlib.Path(self.folder.name)
+        self.whole = self.problem(WHOLE)
+
+    def problem(self, text, name="problem.tacit"):
+        path = self.here / name
+        path.write_text(text)
+        return str(path)
+
+    def refused(self, code, message, *arguments):
+        done = tacit("run", *arguments)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        self.assertIn(message, " ".join(done.stderr.split()))
+
+
+class Answers(Written):
+    def test_every_example_gives_the_keys_of_the_contract(self):
+        for example in EXAMPLES:
+            answer = run(str(example), "--rounds", "20")
+            self.assertEqual((answer["outcome"], answer["reason"], answer["rounds"]), ("done", None, 20))
+            self.assertIs(answer["private"], True)
+            self.assertEqual(answer["label"], "simulation: not released")
+            for key in ("x_error", "mu_error", "objective", "max_violation"):
+                self.assertIsInstance(answer["final"][key], (int, float))
+            ks = [c["k"] for c in answer["checkpoints"]]
+            self.assertEqual(ks, [0, 1, 2, 5, 10, 20])
+            self.assertEqual(answer["checkpoints"][-1], answer["final"])
+            self.assertEqual(len(answer["mu"]), len(answer["constraints"]))
+            self.assertEqual(answer["plan"]["rounds"], 20)
+            self.assertLessEqual({"systems", "observers", "unit", "placement", "private"}, set(answer["plan"]))
+            self.assertIn("promise", answer["card"])
+            self.assertEqual(set(answer["times"]), {"load", "analyse", "solve", "run"})
+            self.assertEqual(answer["times"]["run"], answer["seconds"])
+
+    def test_errors_are_distances_to_what_solve_finds(self):
+        solution = json.loads(tacit("solve", PAPER, "--json").stdout)
+        answer = run(PAPER, "--rounds", "300", "--seed", "1")
+        x = numpy.concatenate([numpy.subtract(answer["x"][a], solution["x"][a]) for a in solution["x"]])
+        self.assertAlmostEqual(numpy.linalg.norm(x), answer["final"]["x_error"], places=6)
+        mu = numpy.subtract(answer["mu"], solution["mu"])
+        self.assertAlmostEqual(numpy.linalg.norm(mu), answer["final"]["mu_error"], places=6)
+
+    def test_objective_and_violation_are_those_of_the_states(self):
+        for seed in range(1, 6):
+            answer = run(self.whole, "--seed", str(seed), "--epsilon", "0.05")
+            (left,), (right,) = answer["x"]["left"], answer["x"]["right"]
+            self.assertAlmostEqual(answer["final"]["objective"], (left - 3) ** 2 + (right - 3) ** 2, places=9)
+            self.assertAlmostEqual(answer["g"][0], left + right - 4, places=9)
+            self.assertAlmostEqual(answer["final"]["max_violation"], max(0, left + right - 4), places=9)
+
+    def test_without_noise_it_converges(self):
+        answer = run(self.whole, "--mechanism", "none", "--rounds", "20000")
+        self.assertLess(answer["final"]["x_error"], 5e-3)
+        self.assertLess(answer["final"]["mu_error"], 5e-3)
+        self.assertIs(answer["private"], False)
+
+    def test_without_a_reference_there_are_no_errors(self):
+        answer = run(self.whole, "--no-reference")
+        self.assertIsNone(answer["final"]["x_error"])
+        self.assertIsNone(answer["reference"])
+        self.assertEqual(answer["times"]["solve"], 0)
+        self.assertIsInstance(answer["final"]["objective"], float)
+
+    def test_a_problem_without_constraints_runs(self):
+        path = self.problem("agent a { state x in [0, 4]; private minimize (x - 3)^2 }\n" + SCHEDULE)
+        answer = run(path, "--mechanism", "none", "--rounds", "2000")
+        self.assertLess(answer["final"]["x_error"], 1e-2)
+        self.assertEqual(answer["mu"], [])
+
+    def test_text_fits_and_labels_what_is_not_released(self):
+        for arguments in ((PAPER,), (PAPER, "--seeds", "3"), (EV, "--no-reference")):
+            done = tacit("run", *arguments, "--rounds", "60")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+            for heading in re.findall(r"^(?:checkpoints|states|constraints|after).*$", done.stdout, re.MULTILINE):
+                self.assertIn("simulation: not released", heading)
+            self.assertIn("GUARANTEE", done.stdout)
+        self.assertIn("... and 990 more; --full shows all", done.stdout)
+        self.assertNotIn("--full", tacit("run", EV, "--rounds", "5", "--full", "--no-reference").stdout)
+
+    def test_the_table_has_its_documented_columns(self):
+        text = tacit("run", PAPER, "--rounds", "100").stdout
+        lines = text.split("not released)\n")[1].splitlines()
+        self.assertEqual(re.split(r"\s{2,}", lines[0].strip()),
+                         ["round", "x error", "mu error", "objective", "max violation"])
+        rows = [line.split() for line in lines[1:lines.index("")]]
+        self.assertEqual([int(r[0]) for r in rows], [0, 1, 2, 5, 10, 20, 50, 100])
+        self.assertTrue(all(len(r) == 5 for r in rows))
+
+
+class Many(Written):
+    def test_quantiles_are_those_of_numpy(self):
+        answer = run(self.whole, "--seeds", "9", "--seed", "4")
+        self.assertEqual([r["seed"] for r in answer["runs"]], list(range(4, 13)))
+        self.assertIs(answer["private"], False)
+        for key in ("x_error", "mu_error", "objective", "max_violation"):
+            for summary, values in ((answer["summary"], [r["final"][key] for r in answer["runs"]]),
+                                    (answer["summary"]["half"], [next(c[key] for c in r["checkpoints"] if c["k"] == 200)
+                                                                 for r in answer["runs"]])):
+                expected = numpy.quantile(values, [0, 0.1, 0.5, 0.9, 1])
+                found = [summary[key][q] for q in ("min", "q10", "median", "q90", "max")]
+                numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+        self.assertEqual(answer["summary"]["half"]["k"], 200)
+        self.assertEqual(answer["final"]["x_error"], answer["summary"]["x_error"]["median"])
+
+    def test_one_of_many_is_the_run_by_itself(self):
+        many = run(self.whole, "--seeds", "3")
+        for one in many["runs"]:
+            alone = run(self.whole, "--seed", str(one["seed"]))
+            self.assertEqual(one["final"], alone["final"])
+            self.assertEqual(one["checkpoints"], alone["checkpoints"])
+            self.assertEqual(one["mu"], alone["mu"])
+        self.assertNotEqual(many["runs"][0]["final"], many["runs"][1]["final"])
+
+    def test_runs_repeat_on_any_number_of_threads(self):
+        cases = ((self.whole, "--seeds", "5"), (PAPER, "--rounds", "200", "--seeds", "3"),
+                 (EV, "--rounds", "15", "--seed", "2", "--no-reference"),
+                 (EV, "--rounds", "5", "--seed", "2", "--no-reference", "--placement", "outputs"))
+        for arguments in cases:
+            answers = [without_times(run(*arguments, "--threads", n)) for n in ("1", "2", "3")]
+            self.assertEqual(answers[0], answers[1])
+            self.assertEqual(answers[0], answers[2])
+
+    def test_fresh_noise_is_never_the_same(self):
+        self.assertNotEqual(run(self.whole)["mu"], run(self.whole)["mu"])
+
+
+class Refusals(Written):
+    def test_options_that_make_no_sense(self):
+        self.refused(2, "--budget wants --ledger FILE", self.whole, "--budget", "1")
+        self.refused(2, "--budget wants a positive number", self.whole, "--budget", "-1", "--ledger", "x")
+        self.refused(2, "--trace-all wants --trace FILE.csv", self.whole, "--trace-all")
+        self.refused(2, "from 1 to 1000000", self.whole, "--seeds", "0")
+
+    def test_a_schedule_with_something_missing_says_what(self):
+        path = self.problem(PAIR + RADIUS + PRIVACY)
+        self.refused(2, "the step is not known: add 'gamma' to the schedule in the file, or --gamma-bar", path)
+        self.refused(2, "or --c2", path, "--gamma-bar", "0.1")
+        steps = ("--gamma-bar", "0.1", "--c2", "0.5", "--alpha-bar", "0.1", "--c1", "0.2")
+        self.refused(2, "the number of rounds is not known", path, *steps)
+        self.assertEqual(run(path, *steps, "--rounds", "7")["rounds"], 7)
+
+    def test_a_part_of_a_problem_is_no_problem(self):
+        parts = self.here / "parts"
+        self.assertEqual(tacit("split", PAPER, "-o", str(parts)).returncode, 0)
+        self.refused(2, "run wants the whole problem", str(parts / "cloud.tacit"))
+
+    def test_what_to_promise_must_be_said(self):
+        path = self.problem(PAIR + RADIUS + SCHEDULE)
+        done = tacit("run", path)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("tacit run: ", done.stderr)
+        self.assertEqual(done.stderr, tacit("plan", path).stderr.replace("tacit plan", "tacit run"))
+
+    def test_a_private_dual_radius_is_used_but_not_private(self):
+        path = self.problem(PAIR + PRIVACY + SCHEDULE)
+        done = tacit("run", path, "--json")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("computed from private data, which no cloud could do", done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["dual_radius"]["origin"], "private")
+        self.assertIs(answer["private"], False)
+        self.assertTrue(any("dual radius" in r for r in answer["card"]["void_reasons"]))
+
+    def test_without_any_dual_radius_nothing_runs(self):
+        text = "agent a { state x in [0, 4]; private minimize x }\nconstraint c: a.x <= -1\n"
+        self.refused(2, "there is no dual radius", self.problem(text + PRIVACY + SCHEDULE))
+
+    def test_a_dual_radius_that_excludes_the_solution_is_warned_of(self):
+        done = tacit("run", self.problem(PAIR + "dual radius 0.5\n" + PRIVACY + SCHEDULE), "--json")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("sum to 2, more than the dual radius of 0.5", done.stderr)
+
+    def test_a_run_that_diverges_says_where_and_shows_what_there_was(self):
+        done = tacit("run", self.whole, "--gamma-bar", "1e308", "--c2", "0", "--alpha-bar", "1e308", "--json")
+        answer = json.loads(done.stdout)
+        self.assertEqual((done.returncode, answer["outcome"]), (1, "diverged"))
+        self.assertRegex(answer["reason"], r"round \d+")
+        self.assertTrue(all(math.isfinite(v) for x in answer["x"].values() for v in x))
+        self.assertEqual(answer["final"]["k"], answer["rounds"])
+
+
+class Ledgers(Written):
+    def test_a_run_is_entered_and_an_empty_budget_refuses_the_next(self):
+        ledger = str(self.here / "spent")
+        first = run(self.whole, "--ledger", ledger, "--budget", "1.5")
+        self.assertIs(first["recorded"], True)
+        lines = pathlib.Path(ledger).read_text().splitlines()
+        self.assertEqual(len(lines), 1)
+        second = run(self.whole, "--ledger", ledger, "--budget", "1.5", code=1)
+        self.assertEqual((second["outcome"], second["rounds"], second["final"]), ("refused", 0, None))
+        self.assertIn("the budget of epsilon 1.5 is used up", second["reason"])
+        self.assertEqual(pathlib.Path(ledger).read_text().splitlines(), lines)
+        third = tacit("run", self.whole, "--ledger", ledger, "--budget", "ln(20)")
+        self.assertEqual(third.returncode, 0)
+        self.assertEqual(len(pathlib.Path(ledger).read_text().splitlines()), 2)
+        self.assertIn("Ledger: 2 runs so far", third.stdout)
+
+    def test_what_was_refused_is_said_in_words(self):
+        done = tacit("run", self.whole, "--ledger", str(self.here / "spent"), "--budget", "0.1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Refused, and nothing was run: the budget of epsilon 0.1 is used up", done.stdout)
+        self.assertFalse((self.here / "spent").exists())
+
+    def test_a_simulation_costs_nothing(self):
+        ledger = str(self.here / "spent")
+        for seed in (("--seed", "1"), ("--seeds", "2")):
+            done = tacit("run", self.whole, "--ledger", ledger, *seed)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("nothing is entered in the ledger", done.stderr)
+        self.assertFalse(os.path.exists(ledger))
+
+    def test_a_run_without_a_guarantee_fits_no_budget(self):
+        path = self.problem(PAIR + PRIVACY + SCHEDULE)
+        answer = run(path, "--ledger", str(self.here / "spent"), "--budget", "100", code=1)
+        self.assertIn("no budget allows it", answer["reason"])
+
+
+class Files(Written):
+    def rows(self, path):
+        lines = [l for l in pathlib.Path(path).read_text().splitlines() if not l.startswith("#")]
+        names = lines[0].split(",")
+        return [dict(zip(names, line.split(","))) for line in lines[1:]]
+
+    def test_a_trace_has_the_numbers_of_the_run(self):
+        trace = str(self.here / "t.csv")
+        answer = run(self.whole, "--seed", "3", "--trace", trace)
+        rows = {int(r["k"]): r for r in self.rows(trace)}
+        self.assertGreater(len(rows), 2 * len(answer["checkpoints"]))
+        for checkpoint in answer["checkpoints"]:
+            for key in ("x_error", "mu_error", "objective", "max_violation"):
+                self.assertEqual(float(rows[checkpoint["k"]][key]), checkpoint[key])
+        self.assertEqual(float(rows[400]["mu[shared]"]), answer["mu"][0])
+        self.assertEqual(float(rows[400]["g[shared]"]), answer["g"][0])
+
+    def test_a_trace_of_all_has_every_round_and_changes_nothing(self):
+        trace = str(self.here / "t.csv")
+        answer = run(self.whole, "--seeds", "2", "--trace", trace, "--trace-all")
+        rows = self.rows(trace)
+        self.assertEqual([(r["seed"], int(r["k"])) for r in rows],
+                         [(s, k) for s in ("1", "2") for k in range(401)])
+        self.assertEqual(without_times(answer), without_times(run(self.whole, "--seeds", "2")))
+
+    def test_a_report_has_the_command_that_repeats_it(self):
+        page = self.here / "r.html"
+        done = tacit("run", self.whole, "--seeds", "3", "--report", str(page))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"tacit run {self.whole} --seeds 3", page.read_text())
+
+    def test_a_file_that_cannot_be_written_is_an_error_after_the_answer(self):
+        done = tacit("run", self.whole, "--json", "--trace", str(self.here / "none" / "t.csv"))
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(json.loads(done.stdout)["outcome"], "done")
+
+
+class Interrupts(Written):
+    def started(self, *arguments, **options):
+        process = subprocess.Popen([TACIT, "run", self.whole, "--rounds", "1000000000000", *arguments],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_rows_come_as_it_goes_and_an_interrupt_shows_what_there_is(self):
+        process = self.started()
+        seen = ""
+        while not re.search(r"^ +1000 ", seen, re.MULTILINE):
+            seen += process.stdout.readline()
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("tacit run: interrupted: this is how far it came", errors)
+        self.assertIn("states after ", rest)
+        self.assertIn("interrupted: stopped on request", rest)
+        self.assertIn("GUARANTEE", rest)
+
+    def interrupted(self, *arguments):
+        process = self.started("--json", *arguments)
+        time.sleep(1)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3)
+        return json.loads(output)
+
+    def test_an_interrupted_run_is_whole_json(self):
+        answer = self.interrupted()
+        self.assertEqual((answer["outcome"], answer["reason"]), ("interrupted", "stopped on request"))
+        self.assertGreater(answer["rounds"], 100)
+        self.assertEqual(answer["final"]["k"], answer["rounds"])
+        self.assertEqual(set(answer["x"]), {"left", "right"})
+
+    def test_many_runs_stop_together(self):
+        answer = self.interrupted("--seeds", "5", "--threads", "2")
+        self.assertEqual(answer["outcome"], "interrupted")
+        self.assertIn("of 5 runs were stopped", answer["reason"])
+        self.assertTrue(all(r["outcome"] == "interrupted" for r in answer["runs"]))
+        self.assertEqual([r["reason"] for r in answer["runs"]].count("not begun"), 3)
+
+
+class Progress(Written):
+    def on_a_terminal(self, *arguments):
+        """Standard error as a terminal sees it, and standard output."""
+        above, below = pty.openpty()
+        self.addCleanup(os.close, above)
+        process = subprocess.Popen([TACIT, "run", self.whole, "--rounds", "1000000000000", *arguments],
+                                   stdout=subprocess.PIPE, stderr=below, text=True)
+        self.addCleanup(process.kill)
+        os.close(below)
+        shown, until = "", time.monotonic() + 60
+        while "rounds/s" not in shown and time.monotonic() < until:
+            if select.select([above], [], [], 1)[0]:
+                shown += os.read(above, 4096).decode()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        try:
+            while select.select([above], [], [], 0.2)[0]:
+                shown += os.read(above, 4096).decode()
+        except OSError:  # the other end is closed
+            pass
+        return shown, output
+
+    def test_a_terminal_sees_a_bar_with_pace_and_time_left(self):
+        for arguments in ((), ("--seeds", "2", "--json")):
+            shown, output = self.on_a_terminal(*arguments)
+            self.assertRegex(shown, r"\r\x1b\[K[\d,]+ rounds/s, [\w ]+ left \[[#-]{20}\] +\d+ %")
+            self.assertNotIn("rounds/s, ", output)
+            for line in re.split(r"\r\x1b\[K|\r\n", shown):
+                self.assertLessEqual(len(line), 80)
+            self.assertTrue(shown.rstrip().endswith("how far it came"))
+
+    def test_nothing_is_shown_to_a_pipe(self):
+        self.assertEqual(tacit("run", self.whole, "--rounds", "100000").stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
