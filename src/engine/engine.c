@@ -36,8 +36,8 @@ static const char *check(const tc_plan *plan, const tc_model *model, const tc_en
         return "a run in one process needs the whole problem";
     if (!(settings->dual_radius >= 0))
         return "the dual radius must not be negative";
-    if (!(isfinite(model->schedule.step) && isfinite(model->schedule.regularization)))
-        return "the problem has no schedule";
+    if (!(model->schedule.step > 0 && model->schedule.regularization >= 0))
+        return "the problem has no schedule of steps and regularization";
     return plan->problem;
 }
 
