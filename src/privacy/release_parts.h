@@ -26,6 +26,7 @@ typedef enum tc_release_phase {
 struct tc_release_worker {
     tc_release *release;
     tc_random_worker *random;
+    size_t members;            /* of the largest block: the length of rows */
     tc_evaluator *evaluator;   /* scratch of its own */
     tc_block *holds;           /* the block whose states it has; NULL for none */
     double **rows;             /* OUTPUTS: [component][k], h times the integers */
@@ -68,6 +69,7 @@ struct tc_release {
     double *coords;    /* scratch: the coordinates that constraints name, or all of them (mechanism none) */
     double *sum_values, *block_sums;
     tc_private_values *outer_units; /* as blocks->outer */
+    bool has_outer;                 /* in this round */
     double *outer_out;
     double **targets; /* rows of what tc_release_round releases */
     atomic_size_t summed_blocks;

@@ -9,10 +9,12 @@
 struct tc_private_states {
     const tc_model *model;
     int exponent;
-    double step;            /* h */
-    double per_unit;        /* 1 / h */
-    tc_lattice_box **boxes; /* [family][component] */
-    int64_t *units;         /* one per coordinate, in the model's order; |units| <= 2^53, so that h * units is exact */
+    double step;                 /* h */
+    double per_unit;             /* 1 / h */
+    tc_lattice_box **boxes;      /* [family][component] */
+    tc_lattice_box *flat;        /* small ensembles: one box for all coordinates; NULL otherwise */
+    const double *lower, *upper; /* its public bounds, by coordinate */
+    int64_t *units; /* one per coordinate, in the model's order; |units| <= 2^53, so that h * units is exact */
 };
 
 struct tc_private_values {

@@ -7,6 +7,7 @@
 typedef struct sizes {
     const tc_release *release;
     double *terms;       /* by sum: sum over members of the largest |term| */
+    double *term;        /* by sum: the largest |term| of any member */
     tc_interval *sums;   /* by sum */
     tc_interval *coords; /* by coordinate */
     double **slopes;     /* by family, body_first: the largest over members */
@@ -25,7 +26,9 @@ static void measure_batch(const tc_family_derivatives *d, const tc_batch *batch,
                           tc_interval *const *slopes, sizes *s, size_t family) {
     for (size_t b = 0; b < d->body_count; b++)
         for (size_t lane = 0; lane < batch->lanes; lane++) {
-            s->terms[d->sums[b]] = tc_add_up(s->terms[d->sums[b]], tc_magnitude(terms[b][lane]));
+            double size = tc_magnitude(terms[b][lane]);
+            s->terms[d->sums[b]] = tc_add_up(s->terms[d->sums[b]], size);
+            s->term[d->sums[b]] = fmax(s->term[d->sums[b]], size);
             s->sums[d->sums[b]] = tc_iadd(s->sums[d->sums[b]], terms[b][lane]);
         }
     for (size_t i = 0; i < d->body_first_count; i++)
@@ -104,32 +107,50 @@ static double segment_size(const sizes *s, const tc_segment *segment) {
     return tc_add_up(largest, single_size(s, entries, shared));
 }
 
+/* A term is rounded to the nearest unit, and computed with an error that the plan has bounded by one. */
+static bool measure_sums(const sizes *s, tc_release *release) {
+    const tc_model *model = release->model;
+    for (size_t r = 0; r < model->sum_count; r++) {
+        tc_sum_lattice *lattice = &release->sum_lattices[r];
+        double members = (double)model->families[model->sums[r].family].count;
+        if (!(s->terms[r] * lattice->per_unit + 2 * members <= MOST_UNITS))
+            return false;
+        lattice->is_small = s->term[r] * lattice->per_unit + 2 <= TC_SMALL_UNITS;
+    }
+    return true;
+}
+
+static const char *measure_segments(tc_arena *arena, const sizes *s, tc_release *release) {
+    for (size_t i = 0; i < release->plan->channel_count; i++)
+        release->channels[i].is_small = true;
+    for (size_t i = 0; i < release->segment_count; i++) {
+        const tc_channel *about = release->segments[i].channel;
+        tc_release_channel *channel = &release->channels[about - release->plan->channels];
+        double units = segment_size(s, &release->segments[i]) * channel->per_unit;
+        if (!(units <= MOST_UNITS))
+            return tc_arena_format(arena, "entries of %s would not fit 64 bits on the plan's lattice", about->name);
+        channel->is_small = channel->is_small && units + 2 <= TC_SMALL_UNITS;
+    }
+    return NULL;
+}
+
 const char *tc_release_check_range(tc_arena *arena, tc_release *release) {
     const tc_model *model = release->model;
     if (release->plan->mechanism == TC_MECHANISM_NONE || release->plan->placement == TC_PLACEMENT_STATES)
         return NULL; /* states are at most 2^53 steps */
-    sizes s = {release,
-               TC_NEW(arena, double, model->sum_count),
-               TC_NEW(arena, tc_interval, model->sum_count),
-               TC_NEW(arena, tc_interval, model->state_count),
-               TC_NEW(arena, double *, model->family_count),
-               TC_NEW(arena, double, tc_tape_root_count(release->evaluator->outer))};
+    sizes s = {.release = release,
+               .terms = TC_NEW(arena, double, model->sum_count),
+               .term = TC_NEW(arena, double, model->sum_count),
+               .sums = TC_NEW(arena, tc_interval, model->sum_count),
+               .coords = TC_NEW(arena, tc_interval, model->state_count),
+               .slopes = TC_NEW(arena, double *, model->family_count),
+               .outer = TC_NEW(arena, double, tc_tape_root_count(release->evaluator->outer))};
     for (size_t f = 0; f < model->family_count; f++) {
         s.slopes[f] = TC_NEW(arena, double, release->derivatives->families[f].body_first_count);
         measure_family(arena, &s, f);
     }
-    for (size_t r = 0; r < model->sum_count; r++) {
-        /* a term is rounded to the nearest unit, and computed with an error that the plan has bounded by one */
-        double units = ldexp(s.terms[r], -release->plan->sum_exponents[r]) +
-                       2 * (double)model->families[model->sums[r].family].count;
-        if (!(units <= MOST_UNITS))
-            return "a sum over agents would not fit 64 bits on the plan's lattice";
-    }
+    if (!measure_sums(&s, release))
+        return "a sum over agents would not fit 64 bits on the plan's lattice";
     measure_outer(arena, &s);
-    for (size_t i = 0; i < release->segment_count; i++) {
-        const tc_channel *channel = release->segments[i].channel;
-        if (!(ldexp(segment_size(&s, &release->segments[i]), -channel->step_exponent) <= MOST_UNITS))
-            return tc_arena_format(arena, "entries of %s would not fit 64 bits on the plan's lattice", channel->name);
-    }
-    return NULL;
+    return measure_segments(arena, &s, release);
 }

@@ -115,11 +115,12 @@ static tc_status publish_outer(tc_release *release, tc_released *released) {
     const tc_block_plan *plan = release->blocks;
     const double *values = release->workers[0].evaluator->outer_values;
     int64_t *units = release->outer_units->units;
+    release->has_outer = true;
     for (size_t i = 0; i < plan->outer_piece_count; i++) {
         const tc_piece *piece = &plan->outer_pieces[i];
-        double per_unit = release->channels[piece->channel].per_unit;
+        const tc_release_channel *channel = &release->channels[piece->channel];
         for (size_t k = piece->offset; k < piece->offset + piece->count; k++)
-            units[k] = tc_lattice_round(values[plan->outer[k].source], per_unit);
+            units[k] = tc_lattice_units(channel->is_small, values[plan->outer[k].source], channel->per_unit);
     }
     tc_status status = tc_release_publish_pieces(&release->workers[0], plan->outer_pieces, plan->outer_piece_count,
                                                  units, 0, &release->outer_out);

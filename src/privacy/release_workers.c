@@ -31,6 +31,7 @@ static size_t noise_room(size_t members) { return members > TC_NOISE_ROOM ? memb
 static tc_status make_worker(tc_arena *arena, tc_release *release, tc_release_worker *made) {
     size_t rows = release->blocks->most_rows, members = most_members(release);
     *made = (tc_release_worker){.release = release,
+                                .members = members,
                                 .evaluator = tc_evaluator_share(arena, release->evaluator),
                                 .rows = rows_of(arena, most_dim(release->model), members),
                                 .entries = rows_of(arena, rows, members),
@@ -44,8 +45,9 @@ static tc_status make_worker(tc_arena *arena, tc_release *release, tc_release_wo
     return tc_random_worker_new(arena, release->random, &made->random);
 }
 
-static void wipe_worker(tc_release_worker *worker, size_t members) {
+static void wipe_worker(tc_release_worker *worker) {
     const tc_release *release = worker->release;
+    size_t members = worker->members;
     worker->holds = NULL;
     if (worker->has_drawn)
         tc_secret_wipe(worker->noise, noise_room(members) * sizeof *worker->noise);
@@ -60,12 +62,13 @@ static void wipe_worker(tc_release_worker *worker, size_t members) {
 }
 
 void tc_release_wipe(tc_release *release) {
-    size_t members = most_members(release);
     for (size_t w = 0; w < release->worker_count; w++)
-        wipe_worker(&release->workers[w], members);
+        wipe_worker(&release->workers[w]);
     if (release->whole != NULL)
         tc_whole_wipe(release);
-    tc_secret_wipe(release->outer_units->units, release->outer_units->count * sizeof *release->outer_units->units);
+    if (release->has_outer)
+        tc_secret_wipe(release->outer_units->units, release->outer_units->count * sizeof *release->outer_units->units);
+    release->has_outer = false;
 }
 
 static void wipe_all(void *what) {
