@@ -1,0 +1,69 @@
+"""docs/tutorial.md from the first line to the last: its files are written, its commands run in their order, and what it
+shows of their output is what they print.
+
+    ```tacit name=FILE     a file
+    ```sh                  commands, one on each line; `# exit 1` at the end of a line where that is the exit code
+    ```text                lines that the commands before it print, in this order; `...` stands for lines left out,
+                           and ~ for a number that differs from machine to machine
+"""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+TACIT = pathlib.Path(os.environ["TACIT"])
+TEXT = (pathlib.Path(os.environ["TACIT_SOURCE_DIR"]) / "docs/tutorial.md").read_text()
+BLOCKS = re.findall(r"^```(\w*)([^\n]*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def pattern_of(line):
+    """A shown line as an expression: ~ is a number, or a count of time."""
+    return re.compile(r"[\d.,e+-]+".join(re.escape(part) for part in line.rstrip().split("~")) + r"\s*$")
+
+
+class Tutorial(unittest.TestCase):
+    maxDiff = None
+
+    def run_line(self, line, folder):
+        command, _, comment = line.partition("  # exit ")
+        environment = {**os.environ, "PATH": f"{TACIT.parent}:{os.environ['PATH']}"}
+        done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True,
+                              timeout=600)
+        self.assertEqual(done.returncode, int(comment or 0), f"{command}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def compare(self, shown, printed):
+        rest = printed.splitlines()
+        may_skip = True
+        for line in shown.splitlines():
+            if line.strip() == "...":
+                may_skip = True
+                continue
+            pattern = pattern_of(line)
+            at = next((i for i, have in enumerate(rest) if pattern.match(have)), None)
+            self.assertIsNotNone(at, f"not printed, or not in this order: {line}\n--- printed:\n{printed}")
+            self.assertTrue(may_skip or at == 0, f"lines left out without `...` before: {line}\n{rest[:at]}")
+            rest = rest[at + 1:]
+            may_skip = False
+
+    def test_every_command_does_what_is_said(self):
+        commands = 0
+        printed = ""
+        with tempfile.TemporaryDirectory() as folder:
+            for language, rest, body in BLOCKS:
+                name = re.search(r"name=(\S+)", rest)
+                if name:
+                    (pathlib.Path(folder) / name.group(1)).write_text(body)
+                elif language == "sh":
+                    lines = [line for line in body.splitlines() if line.strip()]
+                    printed = "".join(self.run_line(line, folder) for line in lines)
+                    commands += len(lines)
+                elif language == "text":
+                    self.compare(body, printed)
+        self.assertGreater(commands, 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
