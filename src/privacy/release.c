@@ -51,6 +51,17 @@ static void list_channels(tc_arena *arena, tc_release *release) {
             (tc_sum_lattice){.step = ldexp(1, plan->sum_exponents[r]), .per_unit = ldexp(1, -plan->sum_exponents[r])};
 }
 
+/* Placement STATES; for OUTPUTS, tc_release_check_range knows. */
+static void note_small_states(tc_release *release) {
+    const tc_plan *plan = release->plan;
+    for (size_t i = 0; plan->placement == TC_PLACEMENT_STATES && i < plan->channel_count; i++) {
+        size_t family = plan->channels[i].family;
+        release->channels[i].is_small = true;
+        for (size_t c = 0; c < release->model->families[family].dim; c++)
+            release->channels[i].is_small = release->channels[i].is_small && release->boxes[family][c].is_small;
+    }
+}
+
 /* The published scheme may leave out agents whose whole block is constant. */
 static bool leaves_out(const tc_release *release) {
     uint64_t covered = 0, all = 0;
@@ -109,6 +120,7 @@ static const char *prepare_to_release(tc_arena *arena, tc_release *release) {
     release->entries = tc_entries_new(arena, release->model, release->derivatives, every);
     release->evaluator = tc_evaluator_new(arena, release->model, release->derivatives, release->entries);
     list_channels(arena, release);
+    note_small_states(release);
     if ((wrong = list_segments(arena, release)) != NULL || (wrong = tc_release_check_cover(arena, release)) != NULL ||
         (wrong = tc_release_check_range(arena, release)) != NULL)
         return wrong;

@@ -39,6 +39,21 @@ static inline int64_t tc_lattice_units(bool is_small, double value, double units
     return is_small ? tc_lattice_round_small(value, units_per_one) : tc_lattice_round(value, units_per_one);
 }
 
+/* (double)value, in steps that a compiler finds vectors for: the halves as doubles, exactly, and one rounded addition.
+ */
+static inline double tc_lattice_double(int64_t value) {
+#if FLT_EVAL_METHOD == 0
+    uint64_t low_bits = ((uint64_t)value & UINT32_MAX) | UINT64_C(0x4330000000000000); /* 2^52 + low */
+    uint64_t high_bits = ((uint64_t)value >> 32) ^ UINT64_C(0x4530000080000000);       /* 2^84 + 2^63 + 2^32 high */
+    double low, high;
+    memcpy(&low, &low_bits, sizeof low);
+    memcpy(&high, &high_bits, sizeof high);
+    return (high - (0x1p84 + 0x1p63 + 0x1p52)) + low;
+#else
+    return (double)value;
+#endif
+}
+
 /* A function of value + noise alone, so it costs nothing. */
 static inline int64_t tc_saturating_add(int64_t value, int64_t noise) {
     int64_t sum;

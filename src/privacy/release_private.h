@@ -29,7 +29,7 @@ tc_lattice_box **tc_lattice_boxes(tc_arena *arena, const tc_model *model, int ex
 
 /* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. All must be finite. */
 void tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
-                     int64_t *units);
+                     int64_t *restrict units);
 bool tc_all_finite(const double *x, size_t count);
 
 #endif

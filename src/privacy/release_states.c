@@ -49,11 +49,16 @@ static double most_of(const tc_lattice_box *box, size_t member) {
     return box->mosts == NULL ? box->most : box->mosts[member];
 }
 
+/* Zero times a number is a zero of some sign, unless it is infinite or none. */
 bool tc_all_finite(const double *x, size_t count) {
-    bool good = true;
-    for (size_t k = 0; k < count; k++)
-        good &= fabs(x[k]) <= DBL_MAX;
-    return good;
+    uint64_t any = 0;
+    for (size_t k = 0; k < count; k++) {
+        double zero = x[k] * 0.0;
+        uint64_t bits;
+        memcpy(&bits, &zero, sizeof bits);
+        any |= bits;
+    }
+    return any << 1 == 0;
 }
 
 /* Bounds are whole numbers, so it is the same to round first and to clamp first. */
@@ -63,7 +68,7 @@ static inline double clamped(double units, double least, double most) {
 }
 
 void tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
-                     int64_t *units) {
+                     int64_t *restrict units) {
     if (!box->is_small)
         for (size_t k = 0; k < count; k++)
             units[k] = (int64_t)clamped(rint(x[k] * per_unit), least_of(box, first + k), most_of(box, first + k));
@@ -146,9 +151,14 @@ tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t
 }
 
 static bool is_any_outside(const double *lower, const double *upper, size_t count, const double *x) {
-    int64_t outside = 0;
-    for (size_t k = 0; k < count; k++)
-        outside |= -(int64_t)(x[k] < lower[k]) | -(int64_t)(x[k] > upper[k]);
+    uint64_t outside = 0; /* numbers instead of conditions: the compiler finds vectors for them */
+    for (size_t k = 0; k < count; k++) {
+        double below = x[k] < lower[k] ? 1 : 0, above = x[k] > upper[k] ? 1 : 0;
+        uint64_t below_bits, above_bits;
+        memcpy(&below_bits, &below, sizeof below);
+        memcpy(&above_bits, &above, sizeof above);
+        outside |= below_bits | above_bits;
+    }
     return outside != 0;
 }
 

@@ -14,10 +14,10 @@ static bool keeps_integers(const tc_release *release) {
 }
 
 /* h times the integers: exact. */
-static void to_points(const tc_release *release, const int64_t *units, size_t count, double *row) {
+static void to_points(const tc_release *release, const int64_t *units, size_t count, double *restrict row) {
     double step = release->state_step;
     for (size_t k = 0; k < count; k++)
-        row[k] = (double)units[k] * step;
+        row[k] = tc_lattice_double(units[k]) * step;
 }
 
 static void hold(tc_release_worker *worker, tc_block *block) {

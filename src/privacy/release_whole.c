@@ -261,7 +261,7 @@ tc_status tc_whole_release(tc_release *release, const tc_private_states *states,
         return TC_OK;
     }
     for (size_t i = 0; i < whole->coord_count; i++)
-        release->coords[whole->coords[i]] = (double)states->units[whole->coords[i]] * states->step;
+        release->coords[whole->coords[i]] = tc_lattice_double(states->units[whole->coords[i]]) * states->step;
     for (size_t i = 0; status == TC_OK && i < whole->crowd_count; i++)
         status = tc_release_block_sums(release, &release->blocks->blocks[whole->crowds[i]], states);
     if (status != TC_OK)

@@ -2,10 +2,15 @@
 #define _DEFAULT_SOURCE
 #include "privacy/secret.h"
 
-#include <openssl/crypto.h>
+#include <string.h>
 #include <sys/mman.h>
 
-void tc_secret_wipe(void *bytes, size_t size) { OPENSSL_cleanse(bytes, size); }
+/* As fast as memset; the compiler must believe that somebody looks at the zeros. */
+void tc_secret_wipe(void *bytes, size_t size) {
+    if (size > 0)
+        memset(bytes, 0, size);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+}
 
 static void release(void *bytes) {
     tc_secret_wipe(bytes, TC_SECRET_BYTES);
