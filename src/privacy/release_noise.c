@@ -92,7 +92,7 @@ static tc_status noise_of_group(tc_release_worker *worker, const tc_piece *piece
             for (size_t k = 0; k < pieces[i].count; k++)
                 worker->scales[at++] = release->channels[pieces[i].channel].scale;
     *noise = worker->noise;
-    worker->has_drawn = true;
+    worker->drawn = entries > worker->drawn ? entries : worker->drawn;
     return each ? tc_noise_fill_each(worker->random, law_of(release), worker->scales, first, entries, worker->noise)
                 : tc_noise_fill(worker->random, law_of(release), scales, first, entries, worker->noise);
 }

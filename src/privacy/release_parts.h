@@ -35,8 +35,9 @@ struct tc_release_worker {
     int64_t *sums;             /* by sum: terms of the blocks it has summed */
     int64_t *noise;
     tc_noise_scale *scales;
-    double **out;              /* [row]: where the entries of a block go */
-    bool has_drawn, has_taken; /* in this round: there is something to wipe */
+    double **out;   /* [row]: where the entries of a block go */
+    size_t drawn;   /* entries of noise that are there: in this round, at most */
+    bool has_taken; /* in this round */
 };
 
 typedef struct tc_whole tc_whole;

@@ -27,9 +27,9 @@ struct tc_private_values {
 /* NULL where the box of some agent holds no lattice point, or one beyond 2^53 steps. */
 tc_lattice_box **tc_lattice_boxes(tc_arena *arena, const tc_model *model, int exponent);
 
-/* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. All must be finite. */
-void tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
-                     int64_t *restrict units);
-bool tc_all_finite(const double *x, size_t count);
+/* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. False where a number is
+ * not finite; units is then worth nothing. */
+bool tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
+                     int64_t *restrict units) TC_MUST_USE;
 
 #endif

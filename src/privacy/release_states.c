@@ -49,16 +49,22 @@ static double most_of(const tc_lattice_box *box, size_t member) {
     return box->mosts == NULL ? box->most : box->mosts[member];
 }
 
-/* Zero times a number is a zero of some sign, unless it is infinite or none. */
-bool tc_all_finite(const double *x, size_t count) {
-    uint64_t any = 0;
-    for (size_t k = 0; k < count; k++) {
-        double zero = x[k] * 0.0;
-        uint64_t bits;
-        memcpy(&bits, &zero, sizeof bits);
-        any |= bits;
-    }
-    return any << 1 == 0;
+/* Zero times a number is a zero of some sign, unless the number is infinite or none: what is gathered has then more
+ * than a sign. */
+static inline uint64_t trouble(double x) {
+    double zero = x * 0.0;
+    uint64_t bits;
+    memcpy(&bits, &zero, sizeof bits);
+    return bits;
+}
+
+static inline bool is_finite(uint64_t gathered) { return gathered << 1 == 0; }
+
+static bool all_finite(const double *x, size_t count) {
+    uint64_t gathered = 0;
+    for (size_t k = 0; k < count; k++)
+        gathered |= trouble(x[k]);
+    return is_finite(gathered);
 }
 
 /* Bounds are whole numbers, so it is the same to round first and to clamp first. */
@@ -67,18 +73,31 @@ static inline double clamped(double units, double least, double most) {
     return units > most ? most : units;
 }
 
-void tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
+static inline int64_t take_large(double units, double least, double most) {
+    units = clamped(rint(units), least, most);
+    return units >= least ? (int64_t)units : 0; /* no number is none of them */
+}
+
+bool tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
                      int64_t *restrict units) {
+    uint64_t gathered = 0;
     if (!box->is_small)
-        for (size_t k = 0; k < count; k++)
-            units[k] = (int64_t)clamped(rint(x[k] * per_unit), least_of(box, first + k), most_of(box, first + k));
+        for (size_t k = 0; k < count; k++) {
+            gathered |= trouble(x[k]);
+            units[k] = take_large(x[k] * per_unit, least_of(box, first + k), most_of(box, first + k));
+        }
     else if (box->leasts == NULL)
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
+            gathered |= trouble(x[k]);
             units[k] = tc_lattice_round_small(clamped(x[k] * per_unit, box->least, box->most), 1);
+        }
     else
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
+            gathered |= trouble(x[k]);
             units[k] =
                 tc_lattice_round_small(clamped(x[k] * per_unit, box->leasts[first + k], box->mosts[first + k]), 1);
+        }
+    return is_finite(gathered);
 }
 
 static void wipe_states(void *what) {
@@ -139,11 +158,12 @@ tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exp
 tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) {
     const tc_family *of = &states->model->families[family];
     tc_taken taken = TC_STATE_TAKEN;
-    if (!tc_all_finite(x, of->dim))
+    if (!all_finite(x, of->dim))
         return TC_STATE_REFUSED;
     for (size_t c = 0; c < of->dim; c++) {
-        tc_lattice_take(&states->boxes[family][c], states->per_unit, member, 1, &x[c],
-                        &states->units[tc_coord_of(of, member, c)]);
+        bool good = tc_lattice_take(&states->boxes[family][c], states->per_unit, member, 1, &x[c],
+                                    &states->units[tc_coord_of(of, member, c)]);
+        (void)good;
         if (x[c] < tc_coef_at(of->lower[c], member) || x[c] > tc_coef_at(of->upper[c], member))
             taken = TC_STATE_CLAMPED;
     }
@@ -180,7 +200,9 @@ static bool take_families(tc_private_states *states, const double *x) {
         const tc_family *of = &states->model->families[f];
         for (size_t c = 0; c < of->dim; c++) {
             size_t at = tc_coord_of(of, 0, c);
-            tc_lattice_take(&states->boxes[f][c], states->per_unit, 0, of->count, x + at, states->units + at);
+            bool good =
+                tc_lattice_take(&states->boxes[f][c], states->per_unit, 0, of->count, x + at, states->units + at);
+            (void)good;
             outside |= is_any_member_outside(of->lower[c], of->upper[c], of->count, x + at);
         }
     }
@@ -189,11 +211,12 @@ static bool take_families(tc_private_states *states, const double *x) {
 
 tc_taken tc_states_take(tc_private_states *states, const double *x) {
     size_t count = states->model->state_count;
-    if (!tc_all_finite(x, count))
+    if (!all_finite(x, count))
         return TC_STATE_REFUSED;
     bool outside = false;
     if (states->flat != NULL) {
-        tc_lattice_take(states->flat, states->per_unit, 0, count, x, states->units);
+        bool good = tc_lattice_take(states->flat, states->per_unit, 0, count, x, states->units);
+        (void)good;
         outside = is_any_outside(states->lower, states->upper, count, x);
     } else {
         outside = take_families(states, x);

@@ -20,11 +20,6 @@ static void to_points(const tc_release *release, const int64_t *units, size_t co
         row[k] = tc_lattice_double(units[k]) * step;
 }
 
-static void hold(tc_release_worker *worker, tc_block *block) {
-    worker->holds = block;
-    worker->has_taken = true;
-}
-
 tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t number, const double *const *x) {
     tc_release *release = worker->release;
     tc_block *block = block_at(release, family, number);
@@ -32,17 +27,17 @@ tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t numbe
     if (block == NULL)
         return TC_BAD_USAGE;
     size_t dim = release->model->families[family].dim;
-    for (size_t c = 0; c < dim; c++)
-        if (!tc_all_finite(x[c], block->count))
-            return TC_BAD_USAGE;
+    worker->has_taken = true;
     for (size_t c = 0; c < dim; c++) {
         bool integers = keeps_integers(release);
         int64_t *units = worker->values->units + (integers ? c * block->count : 0);
-        tc_lattice_take(&release->boxes[family][c], release->states_per_unit, block->first, block->count, x[c], units);
+        if (!tc_lattice_take(&release->boxes[family][c], release->states_per_unit, block->first, block->count, x[c],
+                             units))
+            return TC_BAD_USAGE;
         if (!integers)
             to_points(release, units, block->count, worker->rows[c]);
     }
-    hold(worker, block);
+    worker->holds = block;
     return TC_OK;
 }
 
@@ -54,6 +49,7 @@ tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_
     if (block == NULL || states->model != release->model || states->exponent != release->plan->state_exponent)
         return TC_BAD_USAGE;
     const tc_family *of = &release->model->families[family];
+    worker->has_taken = true;
     for (size_t c = 0; c < of->dim; c++) {
         const int64_t *units = states->units + tc_coord_of(of, block->first, c);
         if (keeps_integers(release))
@@ -61,6 +57,6 @@ tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_
         else
             to_points(release, units, block->count, worker->rows[c]);
     }
-    hold(worker, block);
+    worker->holds = block;
     return TC_OK;
 }

@@ -49,8 +49,7 @@ static void wipe_worker(tc_release_worker *worker) {
     const tc_release *release = worker->release;
     size_t members = worker->members;
     worker->holds = NULL;
-    if (worker->has_drawn)
-        tc_secret_wipe(worker->noise, noise_room(members) * sizeof *worker->noise);
+    tc_secret_wipe(worker->noise, worker->drawn * sizeof *worker->noise);
     if (worker->has_taken) {
         tc_secret_wipe(worker->rows[0], most_dim(release->model) * members * sizeof *worker->rows[0]);
         tc_secret_wipe(worker->values->units, worker->values->count * sizeof *worker->values->units);
@@ -58,7 +57,8 @@ static void wipe_worker(tc_release_worker *worker) {
             tc_secret_wipe(worker->entries[0], release->blocks->most_rows * members * sizeof *worker->entries[0]);
         tc_secret_wipe(worker->sums, release->model->sum_count * sizeof *worker->sums);
     }
-    worker->has_drawn = worker->has_taken = false;
+    worker->drawn = 0;
+    worker->has_taken = false;
 }
 
 void tc_release_wipe(tc_release *release) {
