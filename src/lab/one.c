@@ -39,37 +39,47 @@ static uint64_t chunk_for(uint64_t chunk, double seconds) {
     return seconds > 0.06 && chunk > 1 ? chunk / 2 : chunk;
 }
 
+/* On to round `target`, and how long that took. */
+static tc_status advance(const tc_one *one, tc_engine *engine, uint64_t target, double *seconds) {
+    uint64_t before = tc_engine_rounds(engine);
+    double began = tc_lab_seconds();
+    tc_status status = tc_engine_advance(engine, target, one->monitor, &one->record->outcome);
+    *seconds = tc_lab_seconds() - began;
+    one->record->seconds += *seconds;
+    one->record->rounds = tc_engine_rounds(engine);
+    tc_pace_add(one->pace, one->record->rounds - before);
+    if (one->reports)
+        tc_pace_report(one->pace);
+    return status;
+}
+
 static tc_status go(const tc_one *one, tc_engine *engine, tc_measure *measure) {
-    const tc_experiment *experiment = one->experiment;
+    const uint64_t rounds = one->experiment->rounds, *next = one->experiment->grid;
+    const uint64_t *const grid_end = next + one->experiment->grid_count;
     tc_record *record = one->record;
-    size_t next = 0;
     uint64_t chunk = 1;
     record->outcome = TC_ENGINE_DONE;
     for (;;) {
-        uint64_t done = tc_engine_rounds(engine);
-        record->rounds = done;
-        while (next < experiment->grid_count && experiment->grid[next] < done)
-            next++;
-        if (next < experiment->grid_count && experiment->grid[next] == done)
+        uint64_t done = record->rounds;
+        if (next < grid_end && *next == done) {
             add_row(one, engine, measure);
-        if (done >= experiment->rounds || record->outcome != TC_ENGINE_DONE)
-            return TC_OK;
-        while (next < experiment->grid_count && experiment->grid[next] <= done)
             next++;
-        uint64_t target = experiment->rounds - done > chunk ? done + chunk : experiment->rounds;
-        if (next < experiment->grid_count && experiment->grid[next] < target)
-            target = experiment->grid[next];
-        double began = tc_lab_seconds();
-        tc_status status = tc_engine_advance(engine, target, one->monitor, &record->outcome);
+        }
+        if (done >= rounds || record->outcome != TC_ENGINE_DONE)
+            return TC_OK;
+        if (tc_interrupted(one->monitor)) { /* the engine asks seldom where rounds are short */
+            record->outcome = TC_ENGINE_INTERRUPTED;
+            return TC_OK;
+        }
+        double seconds = 0;
+        uint64_t target = rounds - done > chunk ? done + chunk : rounds;
+        if (next < grid_end && *next < target)
+            target = *next;
+        tc_status status = advance(one, engine, target, &seconds);
         if (status != TC_OK)
             return status;
-        double seconds = tc_lab_seconds() - began;
-        record->seconds += seconds;
         if (target == done + chunk || seconds > 0.06)
             chunk = chunk_for(chunk, seconds);
-        tc_pace_add(one->pace, tc_engine_rounds(engine) - done);
-        if (one->reports)
-            tc_pace_report(one->pace);
     }
 }
 
