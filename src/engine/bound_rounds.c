@@ -117,7 +117,9 @@ static double tight_advance(const tc_bound_terms *t, double e, double count) {
     double level = tc_div_up(tc_add_up(moved, root), t->loss);
     if (e <= level)
         return fmin(level, grown);
-    double rate = tc_mul_down(tc_mul_down(count, t->loss), 0.5); /* theta^(count/2) <= exp(-count loss / 2) */
+    /* phi'(e)^2 = theta (1 - s / phi(e)^2) there, and grows with e; 1 - x <= exp(-x) */
+    double reached = tc_add_up(e, d), next = tc_add_up(tc_mul_up(theta, tc_mul_up(reached, reached)), s);
+    double rate = tc_mul_down(tc_mul_down(count, 0.5), tc_add_down(t->loss, tc_div_down(s, next)));
     return tc_add_up(level, tc_mul_up(tc_add_up(e, -level), decayed(rate)));
 }
 
