@@ -73,7 +73,7 @@ static const tc_option options[] = {
 
 static const tc_example examples[] = {
     {"tacit run ev.tacit", "One private run with fresh noise: checkpoints as it goes, the last state, the card."},
-    {"tacit run paper.tacit --calibration published --constants declared --seeds 40 --report paper.html",
+    {"tacit run paper.tacit --calibration published --seeds 40 --report page.html",
      "The paper's scheme, 40 simulated runs, and a page of plots."},
     {"tacit run ev.tacit --mechanism none --rounds 20000 --trace free.csv", "The same algorithm without noise."},
     {"tacit run ev.tacit --ledger spent --budget 4", "A run that is entered, and refused once 4 is spent."},
@@ -108,10 +108,12 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
         wrong = "--budget wants --ledger FILE, where what was spent is written";
     else if (values[TRACE_ALL].flag && !values[TRACE].given && !values[REPORT].given)
         wrong = "--trace-all wants --trace FILE.csv or --report FILE.html";
-    if (wrong == NULL)
-        return TC_OK;
-    tc_buffer_printf(&cli->messages, "tacit run: %s\n", wrong);
-    return TC_BAD_USAGE;
+    if (wrong != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit run: %s\n", wrong);
+        return TC_BAD_USAGE;
+    }
+    status = tc_study_can_write(cli, values[TRACE].text);
+    return status == TC_OK ? tc_study_can_write(cli, values[REPORT].text) : status;
 }
 
 /* ---- the ledger ------------------------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ static const tc_option options[] = {
 static const tc_example examples[] = {
     {"tacit sweep paper.tacit", "Seven epsilons around the file's, 20 runs each."},
     {"tacit sweep paper.tacit --epsilons 'ln(2),1,2,4' --seeds 40", "Four epsilons, 40 runs each."},
-    {"tacit sweep ev.tacit --from 0.1 --to 10 --points 5 --rounds 5000 --report tradeoff.html",
+    {"tacit sweep ev.tacit --from 0.1 --to 10 --points 5 --report tradeoff.html",
      "Five epsilons from 0.1 to 10, and a page with the plot."},
 };
 
@@ -248,6 +248,10 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_study study;
     tc_sweep_answer answer = {.study = &study};
     tc_status status = tc_privacy_options_read(cli, "sweep", arguments, &w.privacy);
+    if (status == TC_OK)
+        status = tc_study_can_write(cli, w.values[TRACE].text);
+    if (status == TC_OK)
+        status = tc_study_can_write(cli, w.values[REPORT].text);
     if (status == TC_OK)
         status = tc_study_begin(cli, "sweep", arguments->operands[0], &w.privacy, &study);
     if (status != TC_OK)

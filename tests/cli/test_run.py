@@ -308,10 +308,12 @@ class Files(Written):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"tacit run {self.whole} --seeds 3", page.read_text())
 
-    def test_a_file_that_cannot_be_written_is_an_error_after_the_answer(self):
-        done = tacit("run", self.whole, "--json", "--trace", str(self.here / "none" / "t.csv"))
-        self.assertEqual(done.returncode, 3)
-        self.assertEqual(json.loads(done.stdout)["outcome"], "done")
+    def test_a_file_that_cannot_be_written_is_found_before_anything_is_spent(self):
+        for option, name in (("--trace", "t.csv"), ("--report", "r.html")):
+            done = tacit("run", self.whole, "--ledger", str(self.here / "spent"), option, str(self.here / "none" / name))
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertIn(f"none/{name}: no file can be written there", done.stderr)
+        self.assertFalse((self.here / "spent").exists())
 
 
 class Interrupts(Written):
