@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double log_smallest = 1e-300, log_largest = 1e300, largest = 1e300, smallest = 1e-290;
+static const double log_smallest = 1e-120, log_largest = 1e120, largest = 1e300, smallest = 1e-290;
 enum { MOST_DECIMALS = 9 };
 
 double tc_axis_at(const tc_axis *axis, double value) {
@@ -25,7 +25,7 @@ tc_axis tc_axis_around(bool is_log, double low, double high, double from, double
         axis.low = clamp(low, log_smallest, log_largest);
         axis.high = clamp(high, axis.low, log_largest);
         double room = fmax(0.04 * log10(axis.high / axis.low), axis.high / axis.low < 1.05 ? 0.05 : 0.01);
-        axis.low = fmax(axis.low * pow(10, -room), log_smallest / 10);
+        axis.low = axis.low * pow(10, -room);
         axis.high *= pow(10, room);
         return axis;
     }
@@ -83,7 +83,7 @@ static steps choose_steps(const tc_axis *axis, size_t wanted) {
         for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
             steps s = steps_of(axis, candidates[i], e);
             double off = fabs(s.last - s.first + 1 - (double)wanted);
-            if (best.step == 0 || off < fabs(best.last - best.first + 1 - (double)wanted))
+            if (best.step == 0 || off <= fabs(best.last - best.first + 1 - (double)wanted))
                 best = s;
         }
     }

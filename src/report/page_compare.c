@@ -42,8 +42,8 @@ static void put_table(tc_report *report, const tc_section *const *sections, size
     tc_buffer_puts(
         out, "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Medians; below them 10 to 90\xc2\xa0%."
              "</strong></caption>\n<thead><tr><th scope=\"col\">Run</th><th scope=\"col\">runs</th><th "
-             "scope=\"col\">rounds</th><th scope=\"col\">error of x half-way</th><th scope=\"col\">at the "
-             "end</th><th scope=\"col\">error of μ half-way</th><th scope=\"col\">at the end</th><th "
+             "scope=\"col\">rounds</th><th scope=\"col\">error of x half\xe2\x80\x91way</th><th scope=\"col\">at the "
+             "end</th><th scope=\"col\">error of μ half\xe2\x80\x91way</th><th scope=\"col\">at the end</th><th "
              "scope=\"col\">largest violation at the end</th><th scope=\"col\">objective at the end</th></tr>"
              "</thead>\n<tbody>\n");
     for (size_t i = 0; i < count; i++) {

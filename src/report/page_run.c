@@ -100,7 +100,7 @@ static void put_by_constraint(tc_report *report, const tc_section *section, tc_q
                     .x_log = true,
                     .from_zero = true,
                     .level = is_limit ? 0 : NAN,
-                    .level_label = is_limit ? "limit: above it the constraint is violated" : NULL,
+                    .level_label = is_limit ? "limit" : NULL,
                     .series = series,
                     .series_count = count};
     const char *which =
@@ -124,7 +124,7 @@ static void put_quantity(tc_report *report, const tc_section *section, tc_quanti
                     .x_log = true,
                     .from_zero = words.from_zero,
                     .level = solution,
-                    .level_label = isfinite(solution) ? "f(x₀), at the solution" : NULL,
+                    .level_label = isfinite(solution) ? "f(x₀)" : NULL,
                     .series = series,
                     .series_count = count};
     tc_put_figure(report, words.name, text, plot);
@@ -136,11 +136,14 @@ static void put_constraints(tc_report *report, const tc_section *section) {
                      has_constraints ? "Constraints, multipliers and the objective" : "Objective");
     tc_buffer_puts(report->out, "<div class=\"figures\">\n");
     if (has_constraints) {
-        put_by_constraint(report, section, TC_QUANTITY_CONSTRAINT, "At or below zero they hold.");
+        put_by_constraint(report, section, TC_QUANTITY_CONSTRAINT, "At or below the limit they hold.");
         put_by_constraint(report, section, TC_QUANTITY_MULTIPLIER, "The prices that the cloud works with.");
         put_quantity(report, section, TC_QUANTITY_VIOLATION, "Zero where all constraints hold.");
     }
-    put_quantity(report, section, TC_QUANTITY_OBJECTIVE, "The sum of all agents' objectives.");
+    put_quantity(report, section, TC_QUANTITY_OBJECTIVE,
+                 isfinite(section->trace->reference_objective)
+                     ? "The sum of all agents' objectives; dashed: at the solution."
+                     : "The sum of all agents' objectives.");
     tc_buffer_puts(report->out, "</div>\n");
     tc_put_constraint_table(report, section);
 }

@@ -21,6 +21,7 @@ enum {
     LABEL_HEIGHT = 13,
     LEVEL_ROOM = 20,
 };
+#define FARTHEST 1e301                                        /* beyond any axis */
 static const double character_width = 6.4, digit_width = 7.6; /* of a wide font */
 
 typedef struct canvas {
@@ -46,9 +47,12 @@ static void include(range *r, bool is_log, double value) {
     r->high = isnan(r->high) ? value : fmax(r->high, value);
 }
 
-static void include_all(range *r, bool is_log, const double *values, size_t count) {
-    for (size_t i = 0; values != NULL && i < count; i++)
-        include(r, is_log, values[i]);
+/* Of the points that the x axis can show. */
+static void include_curve(range *r, const tc_plot *plot, const tc_series *s, const double *values) {
+    for (size_t i = 0; values != NULL && i < s->count; i++) {
+        if (isfinite(s->x[i]) && (!plot->x_log || s->x[i] > 0))
+            include(r, plot->y_log, values[i]);
+    }
 }
 
 /* A reference line is drawn where the rest is, and does not stretch the axis. */
@@ -58,10 +62,11 @@ static void measure(const tc_plot *plot, range *x, range *y) {
         const tc_series *s = &plot->series[i];
         if (s->kind == TC_SERIES_REFERENCE)
             continue;
-        include_all(x, plot->x_log, s->x, s->count);
+        for (size_t point = 0; point < s->count; point++)
+            include(x, plot->x_log, s->x[point]);
         const double *const curves[] = {s->y, s->low, s->high, s->least, s->most};
         for (size_t c = 0; c < sizeof curves / sizeof curves[0]; c++)
-            include_all(y, plot->y_log, curves[c], s->count);
+            include_curve(y, plot, s, curves[c]);
     }
     include(y, plot->y_log, plot->level);
     if (plot->from_zero && !plot->y_log)
@@ -93,7 +98,7 @@ static void put_dash_class(tc_buffer *out, const tc_series *s) {
         tc_buffer_printf(out, "line s%zu", s->style % TC_PLOT_STYLES);
 }
 
-/* Circle, square, triangle, diamond, triangle downwards, cross; a star for marks. */
+/* Circle, square, triangle, diamond, triangle downwards, cross; three stars for marks. */
 static void put_marker(tc_buffer *out, const tc_series *s, double x, double y) {
     static const char *const shapes[TC_PLOT_STYLES] = {
         "m-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0-6.8 0z",
@@ -103,8 +108,13 @@ static void put_marker(tc_buffer *out, const tc_series *s, double x, double y) {
         "m0 4l3.9-6.6h-7.8z",
         "m-3 -3l6 6m0-6l-6 6",
     };
-    static const char star[] = "m0 -7l1.7 4.7l5 .15l-3.95 3.05l1.4 4.8l-4.15-2.8l-4.15 2.8l1.4-4.8l-3.95-3.05l5-.15z";
-    tc_buffer_printf(out, "M%.4g %.4g%s", x, y, s->kind == TC_SERIES_MARKS ? star : shapes[s->style % TC_PLOT_STYLES]);
+    static const char *const stars[] = {
+        "m0 -7l1.7 4.7l5 .15l-3.95 3.05l1.4 4.8l-4.15-2.8l-4.15 2.8l1.4-4.8l-3.95-3.05l5-.15z",
+        "m0 -7.5l2 5.5l5.5 2l-5.5 2l-2 5.5l-2-5.5l-5.5-2l5.5-2z",
+        "m0 -7l2 3.5h4l-2 3.5l2 3.5h-4l-2 3.5l-2-3.5h-4l2-3.5l-2-3.5h4z",
+    };
+    tc_buffer_printf(out, "M%.4g %.4g%s", x, y,
+                     s->kind == TC_SERIES_MARKS ? stars[s->style % 3] : shapes[s->style % TC_PLOT_STYLES]);
 }
 
 static void put_marker_class(tc_buffer *out, const tc_series *s) {
@@ -168,10 +178,9 @@ static void make_room_above_level(canvas *c) {
     double level = c->plot->level, share = 1 - LEVEL_ROOM / (double)FRAME_HEIGHT;
     if (c->plot->level_label == NULL || !tc_axis_shows(&c->y, level) || tc_axis_at(&c->y, level) >= c->top + LEVEL_ROOM)
         return;
-    if (c->y.is_log)
-        c->y.high = c->y.low * pow(level / c->y.low, 1 / share);
-    else
-        c->y.high = c->y.low + (level - c->y.low) / share;
+    double high = c->y.is_log ? c->y.low * pow(level / c->y.low, 1 / share) : c->y.low + (level - c->y.low) / share;
+    if (high > c->y.high && high < FARTHEST)
+        c->y.high = high;
 }
 
 static canvas lay_out(const tc_plot *plot, tc_buffer *out) {

@@ -79,7 +79,7 @@ const char *const tc_report_style[] = {
     ".thin{fill:none;stroke:currentColor;stroke-width:.8;opacity:.8}\n",
     ".band{fill:currentColor;opacity:.2}\n",
     ".mark{fill:currentColor;stroke:var(--paper);stroke-width:.9}\n",
-    ".star{fill:var(--ink);stroke:var(--paper);stroke-width:1.1}\n",
+    ".star{fill:currentColor;stroke:var(--ink);stroke-width:1.1;paint-order:stroke}\n",
     ".ref{fill:none;stroke:var(--ink);stroke-width:1.2}\n",
     ".r0{stroke-dasharray:7 3}.r1{stroke-dasharray:1.5 3}\n",
     "path.level{stroke:var(--ink);stroke-width:1.1;stroke-dasharray:3 3;fill:none}\n",
