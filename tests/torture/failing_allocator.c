@@ -100,13 +100,14 @@ static bool torture(FILE *report, int argc, char *const *argv, allocator which) 
 }
 
 int main(void) {
-    static const char *const commands[][4] = {
+    static const char *const commands[][5] = {
         {"check", TACIT_SOURCE_DIR "/examples/paper.tacit", "--json"},
         {"solve", TACIT_SOURCE_DIR "/examples/paper.tacit"},
         {"check", TACIT_SOURCE_DIR "/examples/num.tacit"},
         {"solve", TACIT_SOURCE_DIR "/examples/num.tacit", "--json"},
         {"plan", TACIT_SOURCE_DIR "/examples/num.tacit", "--ledger=" TACIT_SOURCE_DIR "/tests/cli/ledger", "--json"},
         {"plan", TACIT_SOURCE_DIR "/examples/paper.tacit", "--placement=outputs"},
+        {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--seeds=2", "--threads=1"},
     };
     /* The test's own words go to the real standard output; the command's go away, its messages to a file. */
     int saved = dup(STDOUT_FILENO);
@@ -118,11 +119,11 @@ int main(void) {
         return 3;
     int code = 0;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        char *argv[5] = {NULL};
+        char *argv[7] = {NULL};
         int argc = 0;
         char name[] = "tacit";
         argv[argc++] = name;
-        for (size_t k = 0; k < 4 && commands[i][k] != NULL; k++) {
+        for (size_t k = 0; k < 5 && commands[i][k] != NULL; k++) {
             size_t size = strlen(commands[i][k]) + 1;
             argv[argc] = memcpy(__real_malloc(size), commands[i][k], size);
             argc++;
