@@ -280,7 +280,7 @@ static tc_status prepare(tc_cli *cli, const wishes *w, tc_study *study, tc_run_a
     tc_status status = tc_study_plan(cli, study, &w->privacy.plan, &answer->plan);
     if (status != TC_OK)
         return status;
-    answer->reason = answer->plan->problem;
+    answer->reason = study->problem != NULL ? study->problem : answer->plan->problem;
     if (answer->reason != NULL)
         return TC_OK;
     answer->card = tc_card_make(cli->arena, answer->plan, w->simulated);

@@ -218,6 +218,7 @@ static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_study *study, tc_swe
     const tc_plan **plans = TC_NEW(cli->arena, const tc_plan *, w->count + 1), *noise_free = NULL;
     tc_sweep *sweep = NULL;
     const char *why = NULL;
+    answer->reason = study->problem;
     tc_status status = make_plans(cli, w, study, plans, &noise_free, &answer->reason);
     if (status == TC_OK && answer->reason == NULL && !w->values[NO_REFERENCE].flag)
         status = tc_study_solve(cli, study, w->values[TOLERANCE].real);

@@ -62,7 +62,10 @@ static tc_status find_radius(tc_cli *cli, tc_study *study) {
 }
 
 static void judge(tc_cli *cli, tc_study *study, const char *path) {
+    const tc_assumption *sets = &study->analysis->sets;
     bool objectives = study->analysis->objectives.verdict == TC_HOLDS;
+    if (sets->verdict == TC_FAILS)
+        study->problem = sets->finding_count > 0 ? sets->findings[0].text : "some agent's set is empty";
     study->sound = objectives && study->analysis->constraints.verdict == TC_HOLDS;
     if (!study->sound)
         tc_buffer_printf(&cli->messages,
@@ -101,7 +104,8 @@ tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, con
     if (study->analysis->interrupted)
         return TC_INTERRUPTED;
     judge(cli, study, path);
-    status = find_radius(cli, study);
+    if (study->problem == NULL)
+        status = find_radius(cli, study);
     study->analyse_seconds = tc_lab_seconds() - began;
     return status;
 }

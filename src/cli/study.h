@@ -15,6 +15,7 @@ typedef struct tc_study {
     double dual_radius; /* R; INFINITY without constraints */
     tc_radius_origin radius_origin;
     const tc_reference *reference; /* NULL: none was asked for, or there is none */
+    const char *problem;           /* NULL, or why there is nothing to run: an outcome, not an error */
     bool sound;                    /* the assumptions that were looked at hold */
     double load_seconds, analyse_seconds, solve_seconds;
 } tc_study;

@@ -223,6 +223,20 @@ class Refusals(Written):
         self.assertIs(answer["private"], False)
         self.assertTrue(any("dual radius" in r for r in answer["card"]["void_reasons"]))
 
+    def test_an_empty_set_is_an_answer(self):
+        text = "agent a { state x[2] in [0, 1]; private minimize sum(x); private set sum(x) >= 3 }\n"
+        path = self.problem(text + "constraint c: a.x[1] <= 0.5\ndual radius 1\n" + PRIVACY + SCHEDULE)
+        answer = run(path, code=1)
+        self.assertEqual((answer["outcome"], answer["rounds"]), ("refused", 0))
+        self.assertIn("The set of a is empty", answer["reason"])
+        done = tacit("sweep", path, "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["reason"]), (1, answer["reason"]))
+
+    def test_what_is_not_convex_runs_with_a_warning(self):
+        done = tacit("run", self.problem(WHOLE.replace("minimize (x", "minimize -(x")), "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["outcome"]), (1, "done"))
+        self.assertIn("the objectives are not proved to be convex and smooth: `tacit check", done.stderr)
+
     def test_without_any_dual_radius_nothing_runs(self):
         text = "agent a { state x in [0, 4]; private minimize x }\nconstraint c: a.x <= -1\n"
         self.refused(2, "there is no dual radius", self.problem(text + PRIVACY + SCHEDULE))
