@@ -84,6 +84,7 @@ typedef struct tc_trace {
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command);
 void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const char *value);
 void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
+void tc_trace_card_add(tc_arena *arena, tc_trace *trace, const char *line);
 /* Takes the records as they are, and notes those that diverged or were interrupted. */
 void tc_trace_set_records(tc_arena *arena, tc_trace *trace, tc_record *records, size_t count);
 /* Of each run that came to its end a point; the penalty, the fitted slope, and the verdict as notes. */

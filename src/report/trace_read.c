@@ -134,14 +134,6 @@ static bool read_fact(tc_trace_reader *reader, const char *value) {
     return true;
 }
 
-static void add_card_line(tc_trace_reader *reader, const char *value) {
-    tc_trace *trace = reader->trace;
-    if ((trace->card_count & (trace->card_count - 1)) == 0)
-        trace->card = tc_arena_grow(reader->arena, trace->card, trace->card_count, 2 * trace->card_count + 1,
-                                    sizeof *trace->card);
-    trace->card[trace->card_count++] = value;
-}
-
 static bool read_text_key(tc_trace_reader *reader, const char *key, const char *value) {
     tc_trace *trace = reader->trace;
     const struct {
@@ -186,7 +178,7 @@ static bool read_key(tc_trace_reader *reader, const char *key, const char *value
     if (strcmp(key, "note") == 0)
         tc_trace_note_add(reader->arena, trace, value);
     else if (strcmp(key, "card") == 0)
-        add_card_line(reader, value);
+        tc_trace_card_add(reader->arena, trace, value);
     else if (!read_text_key(reader, key, value)) {
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
             if (strcmp(key, numbers[i].key) == 0)
