@@ -25,7 +25,7 @@ typedef struct cut_box {
     const double *v;
 } cut_box;
 
-/* Packs in use: PACKS, or 1 for a member alone. Known when the functions are inlined. */
+/* Packs in use: PACKS, or 1 for a member alone (the others are then 0). Known when the functions are inlined. */
 typedef struct lanes {
     tc_pack of[PACKS];
 } lanes;
@@ -36,14 +36,14 @@ typedef struct samples {
 } samples;
 
 TC_INLINE lanes load_row(const double *row, size_t packs) {
-    lanes out;
+    lanes out = {{{0}}};
     for (size_t k = 0; k < packs; k++)
         out.of[k] = packs == 1 ? tc_pack_both(row[0]) : tc_pack_load(row + 2 * k);
     return out;
 }
 
 TC_INLINE lanes spread(double x, size_t packs) {
-    lanes out;
+    lanes out = {{{0}}};
     for (size_t k = 0; k < packs; k++)
         out.of[k] = tc_pack_both(x);
     return out;
@@ -74,7 +74,7 @@ TC_INLINE samples linear_excess(const cut_box *p, size_t packs, const lanes *t) 
  * increasing in s. The variable is -s, so that small s keep their digits. */
 TC_INLINE samples ball_excess(const cut_box *p, size_t packs, const lanes *minus_s) {
     samples out = {spread(0, packs), spread(0, packs)};
-    lanes ratio;
+    lanes ratio = {{{0}}};
     for (size_t k = 0; k < packs; k++)
         ratio.of[k] = (tc_pack){sqrt(-minus_s->of[k][0]), sqrt(-minus_s->of[k][1])};
     for (size_t c = 0; c < p->count; c++) {
@@ -204,7 +204,7 @@ TC_INLINE void advance(search *s, size_t packs, const samples *here) {
  * which all have one sign, at the end. */
 TC_INLINE lanes noise_of(const cut_box *p, size_t packs, const lanes *target) {
     const tc_pack unit = tc_pack_both(DBL_EPSILON / 4 * (double)(p->count + 4));
-    lanes size;
+    lanes size = {{{0}}};
     for (size_t k = 0; k < packs; k++)
         size.of[k] = tc_pack_abs(target->of[k]);
     for (size_t c = 0; c < p->count && p->kind != TC_SET_BALL; c++) {
@@ -293,8 +293,7 @@ TC_INLINE void place(const cut_box *p, size_t packs, const search *s, double *x,
 
 TC_INLINE void project_packs(const cut_box *p, size_t packs, lanes target, double *x) {
     tc_pack_mask far[PACKS], unused[PACKS];
-    search s;
-    s.target = target;
+    search s = {.target = target};
     find_roots(p, packs, &s);
     place(p, packs, &s, x, far);
     if (!any_of(far, packs))
@@ -304,8 +303,7 @@ TC_INLINE void project_packs(const cut_box *p, size_t packs, lanes target, doubl
             cut_box one = *p;
             one.member += l;
             one.v = x + l;
-            search again;
-            again.target = spread(target.of[l / 2][l % 2], 1);
+            search again = {.target = spread(target.of[l / 2][l % 2], 1)};
             find_roots(&one, 1, &again);
             place(&one, 1, &again, x + l, unused);
         }
