@@ -200,7 +200,7 @@ class Sums(unittest.TestCase):
 
     def test_the_tight_form_is_never_above_the_published_one(self):
         for alpha, gamma, c1, c2 in self.SCHEDULES:
-            for rounds in (10, 1000, 10 ** 6, 10 ** 12):
+            for rounds in (1000, 10 ** 12):
                 facts = self.bound("--alpha-bar", alpha, "--gamma-bar", gamma, "--c1", c1, "--c2", c2, "--rounds",
                                    str(rounds))
                 published = facts["published"]
