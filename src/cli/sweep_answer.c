@@ -109,6 +109,7 @@ static void json_sweep(tc_json *json, const tc_sweep *sweep) {
         tc_json_number(json, "from", sweep->points[sweep->agreeing_first].epsilon);
         tc_json_number(json, "to", sweep->points[sweep->agreeing_last].epsilon);
         json_slope(json, "slope", "interval", &sweep->agreeing);
+        tc_json_bool(json, "holds", tc_slope_allows(&sweep->agreeing, -2));
         tc_json_close_object(json);
     } else {
         tc_json_null(json, "agreement");

@@ -34,6 +34,11 @@ typedef struct tc_slope {
     double low, high;        /* bootstrap percentiles; NAN where a sample has fewer than two values */
 } tc_slope;
 
+/* Whether a slope lies within the interval. */
+static inline bool tc_slope_allows(const tc_slope *slope, double value) {
+    return slope->low <= value && value <= slope->high;
+}
+
 /* The tail probability at which a bootstrap percentile of a mean of n values is to be read, so that it is no narrower
  * than Student's interval (Hesterberg's expanded percentile interval): tail itself for large n, less for small n. */
 double tc_expanded_tail(double tail, size_t n);

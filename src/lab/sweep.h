@@ -56,8 +56,8 @@ typedef struct tc_sweep {
     size_t point_count;
     tc_slope slope;        /* of all points, 95 % */
     tc_local_slope *local; /* point_count - 1 */
-    /* The longest stretch of points in which no pair of neighbours contradicts -2, and the slope of these alone; the
-     * same point twice where there is none. */
+    /* The longest stretch of points in which no pair of neighbours contradicts -2 (the same point twice where there is
+     * none), and the slope of these alone, which may. */
     size_t agreeing_first, agreeing_last;
     tc_slope agreeing;
     const char **verdict; /* sentences */

@@ -22,8 +22,8 @@ static const char *why_flatter(tc_arena *arena, const tc_sweep_point *low) {
 }
 
 static const char *why_steeper(tc_arena *arena, const tc_sweep_point *low, const tc_sweep_point *high) {
-    const char *law = "A bias that grows with the variance of the noise does that: its square is proportional to "
-                      "epsilon^-4.";
+    const char *law = "A bias that grows with the variance of the noise does that, since its square goes like "
+                      "epsilon^-4, and so does noise that multiplies multipliers which noise has made large.";
     if (isnan(low->bias) || isnan(high->bias))
         return law;
     return tc_arena_format(arena,
@@ -37,12 +37,15 @@ static const char *about_stretch(tc_arena *arena, const tc_sweep *sweep, size_t 
     const char *where = tc_arena_format(arena, "From epsilon %.4g to %.4g", low->epsilon, high->epsilon);
     switch (sweep->local[first].bend) {
     case TC_BEND_NONE:
-        if (first == sweep->agreeing_first && last == sweep->agreeing_last)
-            return tc_arena_format(arena,
-                                   "%s the points agree with epsilon^-2: by themselves they go like epsilon^%.3f, "
-                                   "interval %.3f to %.3f.",
-                                   where, sweep->agreeing.slope, sweep->agreeing.low, sweep->agreeing.high);
-        return tc_arena_format(arena, "%s the points agree with epsilon^-2.", where);
+        if (first != sweep->agreeing_first || last != sweep->agreeing_last)
+            return tc_arena_format(arena, "%s the points agree with epsilon^-2.", where);
+        return tc_arena_format(arena,
+                               tc_slope_allows(&sweep->agreeing, -2)
+                                   ? "%s the points agree with epsilon^-2: by themselves they go like epsilon^%.3f, "
+                                     "interval %.3f to %.3f."
+                                   : "%s no two neighbours contradict epsilon^-2, but together the points do: they go "
+                                     "like epsilon^%.3f, interval %.3f to %.3f.",
+                               where, sweep->agreeing.slope, sweep->agreeing.low, sweep->agreeing.high);
     case TC_BEND_FLATTER:
         return tc_arena_format(arena, "%s the penalty falls more slowly than epsilon^-2. %s", where,
                                why_flatter(arena, low));
@@ -68,11 +71,23 @@ static void about_claim(tc_arena *arena, tc_sweep *sweep) {
                                    slope->slope));
         return;
     }
-    bool agrees = slope->low <= -2 && slope->high >= -2;
-    say(sweep, tc_arena_format(arena,
-                               "Over all points the penalty goes like epsilon^%.3f, 95 %% interval %.3f to %.3f: %s "
-                               "with the claim of epsilon^-2.",
-                               slope->slope, slope->low, slope->high, agrees ? "in agreement" : "not in agreement"));
+    bool agrees = tc_slope_allows(slope, -2), bends = false;
+    for (size_t e = 0; e + 1 < sweep->point_count; e++)
+        bends = bends || sweep->local[e].bend == TC_BEND_FLATTER || sweep->local[e].bend == TC_BEND_STEEPER;
+    say(sweep,
+        tc_arena_format(arena, "Over all points the penalty goes like epsilon^%.3f, 95 %% interval %.3f to %.3f: %s.",
+                        slope->slope, slope->low, slope->high,
+                        !agrees ? "not in agreement with the claim of epsilon^-2"
+                        : bends ? "on average in agreement with the claim of epsilon^-2, but not everywhere"
+                                : "in agreement with the claim of epsilon^-2"));
+}
+
+/* A bootstrap of a few values cannot look beyond them. */
+static void about_seeds(tc_arena *arena, tc_sweep *sweep) {
+    enum { FEW = 10 };
+    if (sweep->seeds > 1 && sweep->seeds < FEW)
+        say(sweep,
+            tc_arena_format(arena, "Intervals from %zu seeds are rough: ask for %d or more.", sweep->seeds, FEW));
 }
 
 static void about_losses(tc_arena *arena, tc_sweep *sweep) {
@@ -92,7 +107,7 @@ static void about_losses(tc_arena *arena, tc_sweep *sweep) {
 
 void tc_sweep_say(tc_arena *arena, tc_sweep *sweep) {
     size_t pairs = sweep->point_count > 0 ? sweep->point_count - 1 : 0;
-    sweep->verdict = TC_NEW(arena, const char *, pairs + 4);
+    sweep->verdict = TC_NEW(arena, const char *, pairs + 5);
     sweep->verdict_count = 0;
     if (sweep->without_noise->outcome == TC_ENGINE_DIVERGED) {
         say(sweep, tc_arena_format(arena, "Even without noise the run diverged (%s): smaller steps are needed.",
@@ -106,5 +121,6 @@ void tc_sweep_say(tc_arena *arena, tc_sweep *sweep) {
         if (sweep->local[first].bend != TC_BEND_UNKNOWN || pairs > 1)
             say(sweep, about_stretch(arena, sweep, first, last));
     }
+    about_seeds(arena, sweep);
     about_losses(arena, sweep);
 }

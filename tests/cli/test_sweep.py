@@ -153,6 +153,7 @@ class Verdicts(Written):
         self.assertLess(high - low, 0.5)
         self.assertTrue(all(s["verdict"] == "agrees" for s in answer["local_slopes"]))
         self.assertIn("in agreement with the claim of epsilon^-2", answer["verdict"][0])
+        self.assertIs(answer["agreement"]["holds"], True)
         self.assertEqual((answer["agreement"]["from"], answer["agreement"]["to"]),
                          (answer["points"][0]["epsilon"], answer["points"][-1]["epsilon"]))
 
@@ -175,6 +176,15 @@ class Verdicts(Written):
         self.assertIsInstance(answer["slope"], float)
         self.assertEqual(answer["slope_interval"], [None, None])
         self.assertIn("ask for more seeds", answer["verdict"][0])
+        self.assertTrue(any("ask for 10 or more" in s for s in sweep(self.linear, "--seeds", "3")["verdict"]))
+
+    def test_an_average_that_agrees_is_not_agreement_everywhere(self):
+        answer = sweep(self.linear, "--epsilons", "2e-6,2e-4,2e-2,2", "--seeds", "30")
+        verdicts = [s["verdict"] for s in answer["local_slopes"]]
+        self.assertEqual(verdicts[0], "flatter")
+        self.assertIn("agrees", verdicts)
+        agrees = answer["slope_interval"][0] <= -2 <= answer["slope_interval"][1]
+        self.assertIn("but not everywhere" if agrees else "not in agreement", answer["verdict"][0])
 
 
 class Command(Written):
