@@ -92,7 +92,7 @@ static void put_estimates(const tc_bound *b, tc_page *page) {
     put_row(page, "... and for all later rounds at once",
             isinf(t->radius_forever) ? "-" : number(arena, t->radius_forever),
             isinf(p->radius_forever) ? "-" : number(arena, p->radius_forever));
-    put_row(page, tc_arena_format(arena, "it is at most %.4g with a probability of at least", t->within),
+    put_row(page, tc_arena_format(arena, "|z(T+1) - xi_T| <= %.4g with a probability of", t->within),
             share(arena, t->probability), share(arena, p->probability));
     put_row(page, "... and for all later rounds at once", share(arena, t->probability_forever),
             share(arena, p->probability_forever));

@@ -1,0 +1,155 @@
+"""`tacit bound` as a person or a script meets it: what it says where it is vacuous, exit codes, JSON, suggestions."""
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+TACIT = os.environ["TACIT"]
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+EXAMPLES = sorted((SOURCE / "examples").glob("*.tacit"))
+PAPER = str(SOURCE / "examples/paper.tacit")
+EV = str(SOURCE / "examples/ev.tacit")
+
+TINY = """agent a {
+  state x in [-1, 1]
+  private minimize (x - 0.6)^2
+}
+constraint c: a.x <= 0.5
+dual radius 1
+privacy { mechanism laplace; epsilon 20; adjacency 1 }
+schedule { alpha 0.5 k^-0.1; gamma 0.5 k^-0.6; rounds 2000 }
+"""
+
+
+def tacit(*arguments):
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300)
+
+
+class Bound(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.tiny = self.problem(TINY)
+
+    def problem(self, text, name="tiny.tacit"):
+        path = pathlib.Path(self.folder.name) / name
+        path.write_text(text)
+        return str(path)
+
+    def bound(self, *arguments, code):
+        done = tacit("bound", *arguments, "--json")
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, words, *arguments):
+        done = tacit("bound", *arguments)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(words, done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_the_papers_example_is_vacuous_and_its_first_valid_round_is_astronomical(self):
+        for options in ((), ("--calibration", "published"), ("--mechanism", "gaussian"), ("--mechanism", "none")):
+            facts = self.bound(PAPER, *options, code=1)
+            with self.subTest(options=options):
+                self.assertTrue(facts["vacuous"] and facts["published"]["vacuous"])
+                self.assertTrue(all(c["holds"] for c in facts["conditions"]))
+                self.assertEqual(len(facts["conditions"]), 4)
+                # (0.1 L_G^2)^(1/0.22), and half of it with L_J, up to terms that have died out by then
+                constants = facts["constants"]
+                self.assertAlmostEqual(facts["published"]["valid_from_log10"],
+                                       math.log10(0.1 * constants["L_G"] ** 2) / 0.22, 2)
+                self.assertAlmostEqual(facts["valid_from_log10"],
+                                       math.log10(0.05 * constants["L_J"] ** 2) / 0.22, 2)
+                self.assertEqual(facts["estimate"]["probability"], 0)
+
+    def test_vacuous_is_the_first_word_where_it_is_so_and_absent_where_it_is_not(self):
+        text = tacit("bound", PAPER).stdout
+        self.assertTrue(text.startswith("vacuous: "), text)
+        self.assertIn("10^10.1", text.splitlines()[1])
+        text = tacit("bound", self.tiny).stdout
+        self.assertTrue(text.startswith("After 2000 rounds"), text)
+        self.assertNotIn("vacuous", text)
+
+    def test_a_bound_that_says_something_answers_yes(self):
+        facts = self.bound(self.tiny, code=0)
+        self.assertFalse(facts["vacuous"])
+        self.assertIsNone(facts["because"])
+        self.assertLess(facts["estimate"]["expected_squared_error"], 0.01 * facts["constants"]["D_z"] ** 2)
+
+    def test_a_condition_that_fails_is_named_and_answers_no(self):
+        facts = self.bound(self.tiny, "--c1", "0.5", "--c2", "0.6", code=1)
+        self.assertEqual([c["holds"] for c in facts["conditions"]], [False, True, True, False])
+        self.assertEqual(facts["conditions"][3]["inequality"], "c1 + c2 < 1 or c1 = 0")
+        self.assertIsNone(facts["estimate"]["radius_forever"])
+        text = tacit("bound", self.tiny, "--c1", "0.5", "--c2", "0.6").stdout
+        self.assertEqual(text.count("FAILS"), 3)  # two conditions and the sum
+        facts = self.bound(self.tiny, "--c1", "0", code=1)  # approaches a fixed regularised problem, provably
+        self.assertEqual([c["holds"] for c in facts["conditions"]], [True, True, False, True])
+        self.assertFalse(facts["vacuous"])
+        self.assertIn("But a condition for convergence FAILS", " ".join(tacit("bound", self.tiny, "--c1", "0").stdout.split()))
+        self.assertEqual([c["holds"] for c in self.bound(self.tiny, "--c1", "0.6", "--c2", "0.3", code=1)["conditions"]],
+                         [True, False, True, True])
+
+    def test_noise_that_the_theorem_does_not_cover_is_said(self):
+        curved = self.problem(TINY.replace("a.x <= 0.5", "exp(a.x) <= 2"), "curved.tacit")
+        facts = self.bound(curved, "--placement", "states", code=1)
+        self.assertFalse(facts["applies"])
+        self.assertIn("mean", facts["problem"])
+        self.assertIsNone(facts["constants"]["K_w"])
+        self.assertTrue(self.bound(curved, "--placement", "outputs", code=0)["applies"])
+        text = tacit("bound", curved, "--placement", "states").stdout
+        self.assertIn("The theorem does not apply", " ".join(text.split()))
+
+    def test_noise_on_the_states_of_a_quadratic_problem_is_a_tightened_problem(self):
+        square = self.problem(TINY.replace("a.x <= 0.5", "a.x^2 <= 0.25"), "square.tacit")
+        facts = self.bound(square, "--placement", "states", code=0)
+        self.assertGreater(facts["constants"]["shift"], 0)
+        self.assertIn("tightened", tacit("bound", square, "--placement", "states").stdout)
+
+    def test_the_suggestion_can_be_pasted_and_gives_the_bound_that_it_promised(self):
+        text = tacit("bound", self.tiny, "--suggest").stdout
+        options = re.search(r"^  (--alpha-bar .*)$", text, re.MULTILINE).group(1).split()
+        line = re.search(r"^  (schedule \{.*\})$", text, re.MULTILINE).group(1)
+        promised = self.bound(self.tiny, "--suggest", code=0)["suggestion"]
+        pasted = self.bound(self.tiny, *options, code=0)
+        self.assertEqual(pasted["estimate"], promised["estimate"])
+        self.assertEqual(pasted["schedule"], promised["schedule"])
+        filed = self.problem(re.sub(r"schedule \{.*\}", line, TINY), "pasted.tacit")
+        self.assertEqual(self.bound(filed, code=0)["estimate"], promised["estimate"])
+        given = self.bound(self.tiny, code=0)
+        self.assertLess(promised["estimate"]["expected_squared_error"], given["estimate"]["expected_squared_error"])
+
+    def test_where_even_the_best_schedule_is_vacuous_it_says_so_and_how_many_rounds_it_takes(self):
+        suggestion = self.bound(PAPER, "--suggest", code=1)["suggestion"]
+        self.assertTrue(suggestion["vacuous"])
+        self.assertGreater(suggestion["possible_from"], 1e5)
+        self.assertGreaterEqual(suggestion["useful_from"], suggestion["possible_from"])
+        text = tacit("bound", PAPER, "--suggest").stdout
+        self.assertIn("Even this is vacuous", text)
+        self.assertRegex(text, r"about 10\^\d+ rounds")
+
+    def test_every_example_gets_an_answer_that_fits_eighty_columns(self):
+        for example in EXAMPLES:
+            done = tacit("bound", str(example))
+            with self.subTest(example=example.name):
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                self.assertEqual([l for l in done.stdout.splitlines() if len(l) > 80], [])
+
+    def test_what_hides_a_whole_agent_says_nothing_of_longer_runs(self):
+        self.assertIsNone(self.bound(EV, code=1)["informative_from"])
+
+    def test_wrong_use_is_refused(self):
+        self.refused("wants", self.tiny, "--epsilon", "zero")
+        bare = self.problem(TINY.replace("schedule { alpha 0.5 k^-0.1; gamma 0.5 k^-0.6; rounds 2000 }\n", ""), "bare.tacit")
+        self.refused("not known", bare)
+        tacit("split", self.tiny, "-o", self.folder.name + "/parts")
+        cloud = next(pathlib.Path(self.folder.name, "parts").glob("cloud*"))
+        self.refused("whole problem", str(cloud))
+
+
+if __name__ == "__main__":
+    unittest.main()
