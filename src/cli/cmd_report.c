@@ -1,10 +1,11 @@
 /* tacit report TRACE... -o FILE.html */
+#include "base/json.h"
 #include "cli/cli.h"
 #include "report/report.h"
 
 #include <stdint.h>
 
-enum { OUTPUT, TITLE };
+enum { OUTPUT, TITLE, JSON };
 static const tc_option options[] = {
     [OUTPUT] = {.name = "output",
                 .letter = 'o',
@@ -16,6 +17,7 @@ static const tc_option options[] = {
                .type = TC_OPTION_STRING,
                .argument = "TEXT",
                .text = "The page's title, instead of the problem's name."},
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
 };
 
 static const tc_example examples[] = {
@@ -23,6 +25,19 @@ static const tc_example examples[] = {
     {"tacit report run.csv published.csv sweep.csv -o report.html",
      "A run with figures from a paper beside it, and a sweep."},
 };
+
+static void print_json(tc_cli *cli, const char *path, const tc_trace *const *traces, size_t count) {
+    size_t kinds[] = {[TC_TRACE_RUN] = 0, [TC_TRACE_SWEEP] = 0, [TC_TRACE_MARKS] = 0};
+    for (size_t i = 0; i < count; i++)
+        kinds[traces[i]->kind]++;
+    tc_json json = tc_json_new(&cli->output);
+    tc_json_open_object(&json, NULL);
+    tc_json_string(&json, "file", path);
+    tc_json_count(&json, "runs", kinds[TC_TRACE_RUN]);
+    tc_json_count(&json, "sweeps", kinds[TC_TRACE_SWEEP]);
+    tc_json_count(&json, "marks", kinds[TC_TRACE_MARKS]);
+    tc_json_close_object(&json);
+}
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     size_t count = arguments->operand_count;
@@ -36,8 +51,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
             return status;
         traces[i] = trace;
     }
-    return tc_report_write(cli->arena, arguments->values[OUTPUT].text, arguments->values[TITLE].text, traces, count,
-                           &cli->messages);
+    tc_status status = tc_report_write(cli->arena, arguments->values[OUTPUT].text, arguments->values[TITLE].text,
+                                       traces, count, &cli->messages);
+    if (status == TC_OK && arguments->values[JSON].flag)
+        print_json(cli, arguments->values[OUTPUT].text, traces, count);
+    return status;
 }
 
 const tc_command tc_command_report = {

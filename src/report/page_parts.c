@@ -79,10 +79,11 @@ static bool marks_series(tc_report *report, const tc_section *section, const tc_
         value[i] = tc_quantity_in(&marks->marks[i], quantity, 0);
         any = any || isfinite(value[i]);
     }
-    const char *name = marks->label != NULL ? marks->label : "published";
     *series =
         (tc_series){.kind = TC_SERIES_MARKS, .style = section->style, .count = marks->mark_count, .x = k, .y = value};
-    series->label = label == NULL ? name : tc_arena_format(report->arena, "%s: %s", label, name);
+    series->label = marks->label != NULL ? marks->label
+                    : label != NULL      ? tc_arena_format(report->arena, "%s: published", label)
+                                         : "published";
     return any;
 }
 

@@ -12,7 +12,7 @@ enum {
     FRAME_HEIGHT = 220,
     RIGHT = 14,
     BOTTOM = 42,
-    TITLE_HEIGHT = 22,
+    TITLE_HEIGHT = 26,
     LEGEND_ROW = 19,
     LEGEND_TEXT_AT = 32,
     MARKERS = 7, /* along a line */
@@ -22,7 +22,7 @@ enum {
     LEVEL_ROOM = 20,
 };
 #define FARTHEST 1e301                                        /* beyond any axis */
-static const double character_width = 6.4, digit_width = 7.6; /* of a wide font */
+static const double character_width = 6.8, digit_width = 7.6; /* of a wide font */
 
 typedef struct canvas {
     const tc_plot *plot;
@@ -234,7 +234,7 @@ static void put_ticks(const canvas *c) {
 }
 
 static void put_titles(const canvas *c) {
-    tc_buffer_printf(c->out, "<text class=\"title\" x=\"2\" y=\"%.4g\">", c->top - 10);
+    tc_buffer_printf(c->out, "<text class=\"title\" x=\"2\" y=\"%.4g\">", c->top - 14);
     tc_put_text(c->out, c->plot->y_title);
     tc_buffer_printf(c->out, "</text><text class=\"title x\" x=\"%.4g\" y=\"%.4g\">", (c->left + c->right) / 2,
                      c->bottom + 36);

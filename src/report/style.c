@@ -90,7 +90,7 @@ const char *const tc_report_style[] = {
     ".line.s4{stroke-dasharray:6 2 1.5 2 1.5 2}.line.s5{stroke-dasharray:15 4}\n",
     ".mark.s5{fill:none;stroke:currentColor;stroke-width:2}\n",
     "@media (max-width:560px){header,main,footer{padding-left:14px;padding-right:14px}header{padding-top:24px}"
-    "h1{font-size:26px}h2{font-size:21px;margin-top:44px}.lead{font-size:17px}.plot{font-size:14px}}\n",
+    "h1{font-size:26px}h2{font-size:21px;margin-top:44px}.lead{font-size:17px}.plot{font-size:13.5px}}\n",
     "@page{margin:14mm}\n",
     "@media print{body{font-size:10pt}header,main,footer{max-width:none;padding:0}header{padding-top:0}"
     "nav{display:none}h1{font-size:20pt}h2{font-size:15pt;margin-top:24pt;break-after:avoid}"

@@ -52,7 +52,7 @@ class Bootstrap(unittest.TestCase):
         self.run_script()
         self.assertNotIn("cmocka", self.log.read_text())
         self.run_script("--test")
-        for package in ("libcmocka-dev", "clang", "libmpfr-dev", "python3-scipy"):
+        for package in ("libcmocka-dev", "clang", "libmpfr-dev", "python3-scipy", "chromium"):
             self.assertIn(package, self.log.read_text())
 
     def test_old_package_lists_are_refreshed_once(self):

@@ -1,0 +1,317 @@
+"""`tacit report` as a reader meets it: a page that is well formed, needs nothing else, and can be seen in a browser."""
+import html.parser
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import browser
+import example_traces
+
+TACIT = os.environ["TACIT"]
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects elements, and that each is closed in turn."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.text = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == [], self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.here = pathlib.Path(cls.folder.name)
+
+    def write(self, name, text):
+        (self.here / name).write_text(text)
+        return name
+
+    def report(self, *arguments, code=0):
+        done = subprocess.run([TACIT, "report", *arguments], cwd=self.here, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr
+
+    def page(self, *traces, name="page.html", options=()):
+        self.assertEqual(self.report(*traces, "-o", name, *options), "")
+        return (self.here / name).read_text()
+
+
+class Whole(Case):
+    """A page of everything: two runs with marks, one without, and a sweep."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        this = cls()
+        traces = [this.write("laplace.csv", example_traces.run()), this.write("marks.csv", example_traces.marks()),
+                  this.write("gaussian.csv", example_traces.run(noise=2.4, label="gaussian, published")),
+                  this.write("sweep.csv", example_traces.sweep())]
+        cls.traces = traces
+        cls.text = this.page(*traces)
+        cls.reader = Reader(cls.text)
+        cls.words = re.sub(r"\s+", " ", " ".join(cls.reader.text))
+
+    def test_it_is_well_formed(self):
+        self.assertTrue(self.text.startswith("<!DOCTYPE html>\n<html lang=\"en\">"))
+        ids = [attributes["id"] for _, attributes in self.reader.elements if "id" in attributes]
+        self.assertEqual(len(ids), len(set(ids)))
+        for link in self.reader.all("a"):
+            self.assertIn(link["href"].removeprefix("#"), ids)
+
+    def test_it_needs_nothing_else(self):
+        for tag, attributes in self.reader.elements:
+            for name in ("src", "srcset", "data", "action", "poster", "xlink:href"):
+                self.assertNotIn(name, attributes, tag)
+            self.assertTrue(attributes.get("href", "#").startswith("#"))
+        self.assertEqual(self.reader.all("script") + self.reader.all("link") + self.reader.all("img"), [])
+        rest = self.text.replace('xmlns="http://www.w3.org/2000/svg"', "")
+        self.assertNotRegex(rest, r"(?i)https?:|//[a-z]|@import|javascript:|\son[a-z]+=")
+        self.assertEqual([url for url in re.findall(r"url\(([^)]*)\)", rest) if not url.startswith("#")], [])
+
+    def test_every_plot_is_well_formed_and_can_be_read_aloud(self):
+        plots = re.findall(r"<svg.*?</svg>", self.text, re.S)
+        self.assertEqual(len(plots), 4 + 2 * 8 + 3)
+        for plot in plots:
+            tree = xml.etree.ElementTree.fromstring(plot)
+            self.assertEqual(tree.get("role"), "img")
+            title, description = tree.find(SVG + "title"), tree.find(SVG + "desc")
+            self.assertEqual(tree.get("aria-labelledby"), f"{title.get('id')} {description.get('id')}")
+            self.assertTrue(title.text and description.text)
+            self.assertNotRegex(plot, r"nan|inf\b")
+
+    def test_the_papers_four_figures_are_there(self):
+        titles = re.findall(r"<title id=\"figure[^>]*>([^<]*)", self.text)
+        for title in ("Error of x, linear axes", "Error of x, log axes", "Error of μ, linear axes",
+                      "Error of μ, log axes", "Constraints", "Multipliers", "Largest violation", "Objective"):
+            self.assertEqual(titles.count(title), 2 + (title in ("Largest violation", "Objective")), title)
+        self.assertEqual(titles.count("What privacy costs"), 1)
+
+    def test_bands_marks_limit_and_fit_are_drawn(self):
+        plots = {re.search(r"<title[^>]*>([^<]*)", plot)[1]: plot for plot in
+                 reversed(re.findall(r"<svg.*?</svg>", self.text.split('id="run-1"')[1], re.S))}
+        error = plots["Error of x, log axes"]
+        for part in ("band s0", "thin s0", "line s0", "star s0"):
+            self.assertIn(f'class="{part}"', error)
+        self.assertIn(">limit</text>", plots["Constraints"])
+        cost = plots["What privacy costs"]
+        self.assertIn("fit: slope −1.87 (−1.93 to −1.80)", cost)
+        self.assertIn("proportional to ε⁻²", cost)
+
+    def test_tables_have_headers_and_figures(self):
+        self.assertTrue(all(head.get("scope") in ("col", "row", "rowgroup") for head in self.reader.all("th")))
+        self.assertEqual(len(self.reader.all("caption")), len(self.reader.all("table")))
+        rows = [re.sub(r"<[^>]*>", "|", row) for row in re.findall(r"<tr.*?</tr>", self.text, re.S)]
+        last = next(row for row in rows if "100,000" in row and "0.2706" in row)
+        self.assertRegex(last, r"in the range|below all runs")
+        self.assertTrue(any("0.2842" in row and "100,000" in row for row in rows))
+
+    def test_quantiles_are_those_of_the_trace(self):
+        finals = sorted(float(line.split(",")[2]) for line in (self.here / "laplace.csv").read_text().splitlines()
+                        if re.match(r"\d+,100000,", line))
+        median = (finals[19] + finals[20]) / 2
+        q10 = finals[3] + 0.9 * (finals[4] - finals[3])
+        section = self.text.split('id="run-1"')[1]
+        row = next(row for row in re.findall(r"<tr>.*?</tr>", section, re.S) if ">100,000<" in row)
+        cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
+        for cell, value in zip(cells, (finals[0], q10, median)):
+            self.assertEqual(cell, f"{value:.4g}".ljust(6, "0"))
+
+    def test_it_says_what_is_not_released_and_how_to_repeat_it(self):
+        self.assertEqual(self.words.count("Simulation: not released."), 1 + 2 + 1)
+        self.assertIn("tacit run examples/paper.tacit --calibration published --constants declared --seeds 40", self.words)
+        self.assertEqual(self.words.count("GUARANTEE: NOT PRIVATE"), 2)
+        self.assertIn('class="promise no"', self.text)
+
+    def test_a_program_is_told_what_was_written(self):
+        done = subprocess.run([TACIT, "report", *self.traces, "-o", "json.html", "--json"], cwd=self.here,
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(json.loads(done.stdout), {"file": "json.html", "runs": 2, "sweeps": 1, "marks": 1})
+
+    def test_the_same_traces_give_the_same_page(self):
+        self.assertEqual(self.page(*self.traces, name="again.html"), self.text)
+
+
+class Odd(Case):
+    def test_text_from_files_stays_text(self):
+        evil = "</style><script>alert('x')</script>&<img src=x onerror=y>\""
+        trace = example_traces.run(seeds=2, rounds=100, problem=evil, label=evil, names=(evil, "b"), command=evil,
+                                   facts=(f"{evil} = {evil}",), note=evil, card=f"GUARANTEE: {evil}")
+        marks = example_traces.marks(label=evil)
+        text = self.page(self.write("evil.csv", trace), self.write("marks.csv", marks),
+                         self.write("sweep.csv", example_traces.sweep(seeds=2, label=evil)), options=["--title", evil])
+        reader = Reader(text)
+        self.assertEqual(reader.all("script") + reader.all("img"), [])
+        self.assertEqual(len(reader.all("style")), 1)
+        self.assertIn("alert('x')", "".join(reader.text))
+        for plot in re.findall(r"<svg.*?</svg>", text, re.S):
+            xml.etree.ElementTree.fromstring(plot)
+
+    def test_a_private_run_is_shown_as_private(self):
+        trace = example_traces.single(rounds=100, card="GUARANTEE: private, unit one:1, epsilon 0.5,\n   and more\n---")
+        text = self.page(self.write("one.csv", trace))
+        self.assertIn('<p class="promise"><strong>Guarantee:</strong> private, unit one:1, epsilon 0.5, and more</p>', text)
+        self.assertNotIn("median", text)
+
+    def test_a_run_without_reference_or_constraints(self):
+        trace = example_traces.run(seeds=2, rounds=100, errors=False, names=(), card="", facts=())
+        text = self.page(self.write("bare.csv", trace))
+        self.assertIn("There is no reference solution to compare with.", text)
+        self.assertNotIn("Multipliers", text)
+        Reader(text)
+
+    def test_of_many_constraints_the_largest_are_drawn(self):
+        names = [f"line[{i}]" for i in range(200)]
+        text = self.page(self.write("many.csv", example_traces.run(seeds=2, rounds=100, names=names)))
+        self.assertIn("6 of 200: those largest at the end.", text)
+        self.assertIn("The first 60 of 200; the trace has all.", text)
+
+    def test_a_long_trace_makes_a_small_page(self):
+        trace = self.write("long.csv", example_traces.single(ks=range(100001), names=("g1",)))
+        self.assertLess(len(self.page(trace)), 600_000)
+
+    def test_labels_that_are_alike_are_numbered(self):
+        trace = self.write("a.csv", example_traces.run(seeds=2, rounds=100, label="same"))
+        text = self.page(trace, trace)
+        self.assertIn(">Run: same</h2>", text.replace("Run: same (2)</h2>", "", 1))
+        self.assertIn("Run: same (2)", text)
+
+    def test_runs_that_ended_early_do_not_count_later(self):
+        lines = example_traces.run(seeds=3, rounds=100, names=("g",)).splitlines()
+        lines = [line for line in lines if not re.match(r"3,(1\d|[2-9]\d|100),", line)]
+        text = self.page(self.write("cut.csv", "\n".join(lines)))
+        row = next(row for row in re.findall(r"<tr>.*?</tr>", text, re.S) if ">100<" in row)
+        self.assertIn("<td>2</td>", row)
+
+    def test_the_published_figures_of_the_example_can_be_read(self):
+        trace = self.write("a.csv", example_traces.run(seeds=2))
+        for name in ("laplace", "gaussian"):
+            self.assertIn(f"published, {name.title()}", self.page(trace, str(SOURCE / f"examples/published-{name}.csv")))
+
+
+class Errors(Case):
+    def test_what_is_wrong_is_said_with_its_place(self):
+        good = self.write("good.csv", example_traces.run(seeds=1, rounds=10))
+        marks = self.write("marks.csv", example_traces.marks())
+        self.assertIn("output", self.report(good, code=2))
+        self.assertIn("missing.csv: error: cannot read: No such file", self.report("missing.csv", "-o", "p.html", code=3))
+        self.assertIn(".: error: this is a folder", self.report(".", "-o", "p.html", code=2))
+        bad = self.write("bad.csv", example_traces.run(seeds=1, rounds=10).replace("\n1,2,", "\n1,x,"))
+        self.assertRegex(self.report(bad, "-o", "p.html", code=2), r"^bad.csv:\d+: error: k is not a whole number: 'x'\n$")
+        self.assertIn("belong to the run before them", self.report(marks, good, "-o", "p.html", code=2))
+        self.assertIn("cannot write: No such file", self.report(good, "-o", "no/p.html", code=3))
+        self.assertFalse((self.here / "p.html").exists())
+
+    def test_only_files_are_written_over(self):
+        good = self.write("good.csv", example_traces.run(seeds=1, rounds=10))
+        (self.here / "folder").mkdir(exist_ok=True)
+        self.assertIn("folder: error: this is a folder", self.report(good, "-o", "folder", code=2))
+        os.symlink("/dev/null", self.here / "link")
+        self.assertIn("link: error: this is a link", self.report(good, "-o", "link", code=2))
+        old = self.here / "old.html"
+        old.write_text("old")
+        old.chmod(0o640)
+        self.page(good, name="old.html")
+        self.assertTrue(old.read_text().startswith("<!DOCTYPE"))
+        self.assertEqual(stat.S_IMODE(old.stat().st_mode), 0o640)
+        self.assertEqual([path.name for path in self.here.iterdir() if path.name.startswith("old.html.")], [])
+
+
+@unittest.skipIf(browser.CHROMIUM is None, "there is no Chromium here")
+class Seen(Case):
+    """In Debian's Chromium."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        this = cls()
+        this.page(this.write("a.csv", example_traces.run(seeds=10)), this.write("marks.csv", example_traces.marks()))
+        cls.file = cls.here / "page.html"
+
+    def look(self, width, height, dark):
+        picture, console = browser.screenshot(self.file, width, height, dark)
+        self.assertEqual(console, [])
+        self.assertEqual((picture.width, picture.height), (width, height))
+        colours = picture.colours()
+        paper = max(colours, key=colours.get)
+        self.assertEqual(max(paper) < 64 if dark else min(paper) > 250, True, paper)
+        self.assertGreater(len(colours), 100)
+        return picture, colours
+
+    def has_ink(self, colours, line, more_than):
+        """Pixels of exactly a line's colour, which only plots have so many of."""
+        self.assertGreater(colours.get(bytes.fromhex(line), 0), more_than)
+
+    def test_wide_and_light(self):
+        picture, colours = self.look(1280, 1500, dark=False)
+        self.has_ink(colours, "0072b2", 1500)
+        left, right = picture.colours(60, 550, 620, 1400), picture.colours(660, 550, 1220, 1400)
+        for side in (left, right):  # two plots beside each other
+            self.has_ink(side, "0072b2", 500)
+
+    def test_wide_and_dark(self):
+        _, colours = self.look(1280, 1500, dark=True)
+        self.has_ink(colours, "56b4e9", 1500)
+
+    def test_narrow(self):
+        """400 pixels, in a frame: a browser's own window does not get so narrow."""
+        frame = self.here / "frame.html"
+        frame.write_text('<!DOCTYPE html><title>frame</title><body style="margin:0"><iframe src="page.html" '
+                         'style="border:0;width:400px;height:2000px"></iframe>')
+        for dark, line in ((False, "0072b2"), (True, "56b4e9")):
+            picture, console = browser.screenshot(frame, 600, 2000, dark)
+            self.assertEqual(console, [])
+            self.has_ink(picture.colours(0, 0, 400), line, 1000)
+            edge = picture.colours(388, 0, 400)  # nothing runs out of the page
+            self.assertLess(sum(edge.values()) - max(edge.values()), 200)
+
+    def test_printed(self):
+        paper, console = browser.pdf(self.file)
+        self.assertEqual(console, [])
+        self.assertTrue(paper.startswith(b"%PDF-"))
+        pages = len(re.findall(rb"/Type\s*/Page\b", paper))
+        self.assertTrue(2 <= pages <= 8, pages)
+
+    def test_the_browser_keeps_every_element(self):
+        text, console = browser.dom(self.file)
+        self.assertEqual(console, [])
+        kept, written = Reader(text), Reader(self.file.read_text())
+        for tag in ("svg", "table", "th", "figure", "path", "h2", "h3", "pre"):
+            self.assertEqual(len(kept.all(tag)), len(written.all(tag)), tag)
+
+
+if __name__ == "__main__":
+    unittest.main()
