@@ -166,9 +166,10 @@ class Verdicts(Written):
         self.assertIsNone(answer["agreement"])
 
     def test_curved_constraints_at_noisy_states_are_seen_to_be_biased(self):
-        text = LINEAR.replace("left.x + right.x <= -60", "left.x^2 + right.x^2 <= 4").replace("66", "3")
-        answer = sweep(self.problem(text), "--placement", "states")
-        self.assertLess(answer["slope"], -2.5)
+        text = LINEAR.replace("left.x + right.x <= -60", "exp(left.x / 4) + exp(right.x / 4) <= 2")
+        text = text.replace("100", "20").replace("66", "10")
+        answer = sweep(self.problem(text), "--placement", "states", "--from", "0.2", "--to", "3", "--points", "4")
+        self.assertLess(answer["slope"], -3)
         self.assertTrue(any("The mean of the runs is off" in s for s in answer["verdict"]))
 
     def test_one_seed_gives_a_slope_and_no_interval(self):
