@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-double bench_seconds(void) {
+static double read_clock(clockid_t clock) {
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+
+double bench_seconds(void) { return read_clock(CLOCK_MONOTONIC); }
+double bench_own_seconds(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 void bench_fail(const char *what) {
     (void)fprintf(stderr, "%s\n", what);
@@ -84,12 +87,14 @@ tc_engine *bench_engine(tc_arena *arena, const bench_problem *problem, uint64_t 
     return engine;
 }
 
-double bench_advance(tc_engine *engine, uint64_t rounds) {
+double bench_advance(tc_engine *engine, uint64_t rounds, double (*seconds)(void)) {
     tc_engine_outcome outcome = TC_ENGINE_DONE;
-    double began = bench_seconds();
+    double began = seconds();
     tc_status status = tc_engine_advance(engine, tc_engine_rounds(engine) + rounds, NULL, &outcome);
-    double seconds = bench_seconds() - began;
+    double taken = seconds() - began;
     if (status != TC_OK || outcome != TC_ENGINE_DONE)
-        bench_fail(status != TC_OK ? "the engine failed" : "the engine stopped");
-    return seconds;
+        bench_fail(status != TC_OK                    ? tc_status_text(status)
+                   : tc_engine_reason(engine) != NULL ? tc_engine_reason(engine)
+                                                      : "the engine stopped");
+    return taken;
 }

@@ -12,7 +12,10 @@ typedef struct bench_problem {
     double dual_radius;
 } bench_problem;
 
+/* Of the wall, and of this thread's processor time: what runs on one thread is measured by the second, which other
+ * programs disturb less. */
 double bench_seconds(void);
+double bench_own_seconds(void);
 
 /* All of these end the program with exit code 3 and a sentence where they fail. */
 bench_problem bench_load(const char *path, const tc_plan_options *options);
@@ -20,7 +23,7 @@ tc_plan_options bench_options(void); /* nothing set: what the file says */
 tc_random *bench_random(tc_arena *arena, const bench_problem *problem, uint64_t seed);
 tc_engine *bench_engine(tc_arena *arena, const bench_problem *problem, uint64_t seed, tc_team *team);
 /* The seconds of so many rounds more. */
-double bench_advance(tc_engine *engine, uint64_t rounds);
+double bench_advance(tc_engine *engine, uint64_t rounds, double (*seconds)(void));
 tc_arena *bench_arena(void);
 void bench_fail(const char *what) TC_NORETURN;
 
