@@ -185,12 +185,8 @@ static bool is_any_outside(const double *lower, const double *upper, size_t coun
 /* One component of all members of a family. */
 static bool is_any_member_outside(tc_coef lower, tc_coef upper, size_t count, const double *x) {
     bool outside = false;
-    if (lower.column == NULL && upper.column == NULL)
-        for (size_t k = 0; k < count; k++)
-            outside |= (x[k] < lower.value) | (x[k] > upper.value);
-    else
-        for (size_t k = 0; k < count; k++)
-            outside |= (x[k] < tc_coef_at(lower, k)) | (x[k] > tc_coef_at(upper, k));
+    for (size_t k = 0; k < count; k++)
+        outside = outside || x[k] < tc_coef_at(lower, k) || x[k] > tc_coef_at(upper, k);
     return outside;
 }
 
