@@ -138,7 +138,7 @@ tc_ticks tc_ticks_of(const tc_axis *axis, size_t wanted) {
     decade_ticks(&ticks, axis, wanted);
     if (ticks.count < 3 && log10(axis->high / axis->low) < 4)
         within_decade_ticks(&ticks, axis);
-    if (ticks.count < 2)
+    if (ticks.count < 2 || (ticks.count < 3 && axis->high / axis->low < 8))
         linear_ticks(&ticks, axis, wanted);
     return ticks;
 }

@@ -123,6 +123,7 @@ static void ticks_of_usual_ranges_read_well(void **unused) {
     assert_labels(true, 1, 100000, "1 10 100 1,000 10,000 100,000");
     assert_labels(true, 0.11, 14, "0.2 0.5 1 2 5 10");
     assert_labels(true, 0.3, 0.8, "0.3 0.4 0.5 0.6 0.7 0.8");
+    assert_labels(true, 5.8, 20, "10 15 20");
     assert_labels(true, 1e-9, 1e-6,
                   "10<tspan class=\"sup\" dy=\"-4\">" TC_MINUS "9</tspan> 10<tspan class=\"sup\" dy=\"-4\">" TC_MINUS
                   "8</tspan> 10<tspan class=\"sup\" dy=\"-4\">" TC_MINUS "7</tspan> 10<tspan class=\"sup\" "
