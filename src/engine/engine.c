@@ -52,7 +52,7 @@ static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, d
     engine->cloud = tc_cloud_new(engine->arena, engine->model, engine->released, dual_radius);
     engine->agents = tc_agents_new(engine->arena, engine->model, derivatives, engine->workers);
     if (engine->plan->placement == TC_PLACEMENT_STATES)
-        engine->response = tc_response_new(engine->arena, engine->model, derivatives, engine->workers);
+        engine->response = tc_response_new(engine->arena, engine->plan, engine->model, derivatives, engine->workers);
     if (large)
         engine->large = tc_large_new(engine);
     else

@@ -11,8 +11,10 @@ typedef struct worker {
     double **x_hat;   /* [component][k] */
     double **entries; /* [shared entry][k]; NULL where the family's are constants */
     double **p;       /* [component][k] */
-    const double **x;
+    const double **x; /* the block's */
+    const double **bite_x;
     double **next_x;
+    double **stored;     /* x-hat that waits for the second pass */
     size_t failed_block; /* the first block of this worker's where something failed */
     tc_status status;
     size_t member;
@@ -91,7 +93,9 @@ tc_large *tc_large_new(tc_engine *engine) {
                                     .entries = rows_of(engine->arena, entries),
                                     .p = rows_of(engine->arena, dim),
                                     .x = TC_NEW(engine->arena, const double *, dim),
-                                    .next_x = TC_NEW(engine->arena, double *, dim)};
+                                    .bite_x = TC_NEW(engine->arena, const double *, dim),
+                                    .next_x = TC_NEW(engine->arena, double *, dim),
+                                    .stored = TC_NEW(engine->arena, double *, dim)};
     return made;
 }
 
@@ -103,79 +107,97 @@ typedef struct job {
     size_t worker_number;
     worker *worker;
     tc_release_worker *release;
+    size_t number; /* of the block, among all */
     size_t family, block, first, count;
 } job;
 
-static void fail(const job *j, size_t number, tc_status status, size_t member) {
-    if (number >= j->worker->failed_block)
+static void fail(const job *j, tc_status status, size_t member) {
+    if (j->number >= j->worker->failed_block)
         return;
-    j->worker->failed_block = number;
+    j->worker->failed_block = j->number;
     j->worker->status = status;
     j->worker->member = member;
 }
 
-/* The agents' half, from x to next_x. Returns TC_ALL_FINITE, or a member. */
-static size_t step(const job *j) {
+static tc_status take(const job *j) { return tc_release_take(j->release, j->family, j->block, j->worker->x); }
+
+/* The agents' half for members at .. of the block, from x to next_x. */
+static bool step(const job *j, size_t at, size_t count) {
     const tc_family *family = &j->engine->model->families[j->family];
-    for (size_t c = 0; c < family->dim; c++)
-        j->worker->next_x[c] = j->engine->next_x + tc_coord_of(family, j->first, c);
-    return tc_agents_next(j->engine->agents, j->worker_number, j->family, j->first, j->count,
-                          (const double *const *)j->worker->p, j->engine->large->scalars, j->worker->x,
-                          j->worker->next_x);
+    const double **x = j->worker->bite_x;
+    double **next = j->worker->next_x;
+    for (size_t c = 0; c < family->dim; c++) {
+        x[c] = j->worker->x[c] + at;
+        next[c] = j->engine->next_x + tc_coord_of(family, j->first + at, c);
+    }
+    size_t member = tc_agents_next(j->engine->agents, j->worker_number, j->family, j->first + at, count,
+                                   (const double *const *)j->worker->p, j->engine->large->scalars, x, next);
+    if (member != TC_ALL_FINITE)
+        fail(j, TC_OK, member);
+    return member == TC_ALL_FINITE;
 }
 
-static tc_status take(const job *j) { return tc_release_take(j->release, j->family, j->block, j->worker->x); }
+/* Bite by bite, so that answers go to the agents from the nearest cache. */
+static void respond(const job *j, const double *const *x_hat, bool second, bool steps) {
+    tc_response *response = j->engine->response;
+    tc_response_begin(response, j->worker_number, j->family, j->block, x_hat, second);
+    for (size_t at = 0; at < j->count; at += TC_RESPONSE_BITE) {
+        size_t count = j->count - at < TC_RESPONSE_BITE ? j->count - at : TC_RESPONSE_BITE;
+        tc_response_bite(response, j->worker_number, at, count, j->worker->p);
+        steps = steps && step(j, at, count);
+    }
+    tc_response_end(response, j->worker_number);
+}
+
+static void point_at_states(const job *j) {
+    const tc_family *family = &j->engine->model->families[j->family];
+    for (size_t c = 0; c < family->dim; c++)
+        j->worker->stored[c] = j->engine->released->states + tc_coord_of(family, j->first, c);
+}
 
 /* x-hat into the worker's own rows where this pass is the only one, else to where the second pass finds it. */
 static tc_status first_of_states(const job *j, bool late) {
-    tc_engine *engine = j->engine;
-    worker *w = j->worker;
-    double **x_hat = w->x_hat;
-    if (late) {
-        x_hat = w->next_x; /* not needed otherwise in this pass */
-        for (size_t c = 0; c < engine->model->families[j->family].dim; c++)
-            x_hat[c] = engine->released->states + tc_coord_of(&engine->model->families[j->family], j->first, c);
-    }
+    double **x_hat = late ? j->worker->stored : j->worker->x_hat;
     tc_status status = take(j);
+    if (late)
+        point_at_states(j);
     if (status == TC_OK)
         status = tc_release_states(j->release, x_hat);
     if (status == TC_OK)
-        tc_response_block(engine->response, j->worker_number, j->family, j->block, (const double *const *)x_hat, w->p);
-    return status;
-}
-
-static tc_status first_of_outputs(const job *j, bool late) {
-    tc_engine *engine = j->engine;
-    tc_status status = take(j);
-    if (status == TC_OK)
-        status = tc_release_sum(j->release);
-    if (status == TC_OK && !late)
-        tc_cloud_answer(engine->cloud, engine->released, j->family, j->block, NULL, engine->mu, j->worker->p);
+        respond(j, (const double *const *)x_hat, false, !late);
     return status;
 }
 
 static tc_status second_of_states(const job *j) {
-    tc_engine *engine = j->engine;
-    const tc_family *family = &engine->model->families[j->family];
-    double **x_hat = j->worker->next_x;
-    for (size_t c = 0; c < family->dim; c++)
-        x_hat[c] = engine->released->states + tc_coord_of(family, j->first, c);
-    tc_response_answers(engine->response, j->worker_number, j->family, j->block, (const double *const *)x_hat,
-                        j->worker->p);
+    point_at_states(j);
+    respond(j, (const double *const *)j->worker->stored, true, true);
     return TC_OK;
 }
 
+static void answer(const job *j, double *const *entries) {
+    tc_cloud_answer(j->engine->cloud, j->engine->released, j->family, j->block, (const double *const *)entries,
+                    j->engine->mu, j->worker->p);
+    (void)step(j, 0, j->count);
+}
+
+static tc_status first_of_outputs(const job *j, bool late) {
+    tc_status status = take(j);
+    if (status == TC_OK)
+        status = tc_release_sum(j->release);
+    if (status == TC_OK && !late)
+        answer(j, NULL);
+    return status;
+}
+
 static tc_status second_of_outputs(const job *j) {
-    tc_engine *engine = j->engine;
     tc_status status = TC_OK;
-    if (tc_cloud_reads(engine->cloud, j->family)) {
+    if (tc_cloud_reads(j->engine->cloud, j->family)) {
         status = take(j);
         if (status == TC_OK)
             status = tc_release_entries(j->release, j->worker->entries);
     }
     if (status == TC_OK)
-        tc_cloud_answer(engine->cloud, engine->released, j->family, j->block, (const double *const *)j->worker->entries,
-                        engine->mu, j->worker->p);
+        answer(j, j->worker->entries);
     return status;
 }
 
@@ -188,6 +210,7 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
              .worker_number = worker_number,
              .worker = &large->workers[worker_number],
              .release = tc_release_worker_at(engine->release, worker_number),
+             .number = number,
              .family = b->family,
              .block = b->number,
              .first = first,
@@ -202,9 +225,8 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
         status = states ? second_of_states(&j) : second_of_outputs(&j);
     else
         status = states ? first_of_states(&j, late) : first_of_outputs(&j, late);
-    size_t member = status == TC_OK && (large->second || !late) ? step(&j) : TC_ALL_FINITE;
-    if (status != TC_OK || member != TC_ALL_FINITE)
-        fail(&j, number, status, member);
+    if (status != TC_OK)
+        fail(&j, status, TC_ALL_FINITE);
 }
 
 static void do_part(void *context, size_t worker_number, size_t part) {

@@ -43,66 +43,68 @@ void tc_response_open(tc_response *response, const double *mu) {
 /* ---- one block -----------------------------------------------------------------------------------------------------
  */
 
-typedef struct block {
-    tc_response *response;
-    tc_response_worker *worker;
-    tc_response_family *of;
-    size_t number; /* among all blocks */
-    size_t first, count;
-    const double *const *x;
-} block;
-
 static double clipped(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 
-static const double *const *move_inside(const block *b, const double *const *x_hat) {
-    const tc_family *family = b->of->family;
-    double **inside = b->worker->inside;
+static const double *const *move_inside(const tc_response_worker *worker, const double *const *x_hat, size_t count) {
+    const tc_family *family = worker->of->family;
+    double **inside = worker->inside;
     for (size_t c = 0; c < family->dim; c++) {
         tc_coef lower = family->lower[c], upper = family->upper[c];
         if (lower.column == NULL && upper.column == NULL)
-            for (size_t k = 0; k < b->count; k++)
+            for (size_t k = 0; k < count; k++)
                 inside[c][k] = clipped(x_hat[c][k], lower.value, upper.value);
         else
-            for (size_t k = 0; k < b->count; k++)
-                inside[c][k] = clipped(x_hat[c][k], tc_coef_at(lower, b->first + k), tc_coef_at(upper, b->first + k));
+            for (size_t k = 0; k < count; k++)
+                inside[c][k] =
+                    clipped(x_hat[c][k], tc_coef_at(lower, worker->first + k), tc_coef_at(upper, worker->first + k));
     }
     return (const double *const *)inside;
 }
 
-static block open_block(tc_response *response, size_t worker, size_t family, size_t number,
-                        const double *const *x_hat) {
-    tc_response_family *of = &response->families[family];
-    size_t first = number * TC_RELEASE_BLOCK, left = of->family->count - first;
-    block b = {.response = response,
-               .worker = &response->workers[worker],
-               .of = of,
-               .number = of->first_block + number,
-               .first = first,
-               .count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK,
-               .x = x_hat};
-    if (response->clips)
-        b.x = move_inside(&b, x_hat);
-    return b;
+/* The coordinates that constraints name. */
+static void keep_coords(tc_response *response, const tc_response_worker *worker) {
+    for (size_t i = response->block_singles[worker->number]; i < response->block_singles[worker->number + 1]; i++) {
+        const tc_response_single *single = &response->singles[i];
+        response->coords[single->coordinate] = worker->x[single->component][single->member - worker->first];
+    }
 }
 
-/* The atoms' rows for members at .. of the block, those of one pass evaluated. */
-static void find_rows(const block *b, const tc_tape *tape, size_t at, size_t lanes) {
-    bool second = tape != NULL && tape == b->of->second;
-    const tc_family *family = b->of->family;
-    tc_response_worker *worker = b->worker;
+void tc_response_begin(tc_response *response, size_t number, size_t family, size_t block, const double *const *x_hat,
+                       bool second) {
+    tc_response_worker *worker = &response->workers[number];
+    tc_response_family *of = &response->families[family];
+    size_t left = of->family->count - block * TC_RELEASE_BLOCK;
+    worker->of = of;
+    worker->number = of->first_block + block;
+    worker->first = block * TC_RELEASE_BLOCK;
+    worker->second = second;
+    worker->single = response->block_singles[worker->number];
+    worker->x = x_hat;
+    if (response->clips)
+        worker->x = move_inside(worker, x_hat, left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK);
+    if (second)
+        return;
+    keep_coords(response, worker);
+    memset(worker->totals, 0, of->summed_count * TC_SUM_LANES * sizeof *worker->totals);
+}
+
+/* The atoms' rows for members at .. of the block, those of the pass evaluated. */
+static void find_rows(const tc_response_worker *worker, const tc_tape *tape, size_t at, size_t lanes) {
+    const tc_response_family *of = worker->of;
+    const tc_family *family = of->family;
     for (size_t c = 0; c < family->dim; c++)
-        worker->state[c] = b->x[c] + at;
+        worker->state[c] = worker->x[c] + at;
     for (size_t d = 0; d < family->column_count; d++)
-        worker->data[d] = family->columns[d].values + b->first + at;
+        worker->data[d] = family->columns[d].values + worker->first + at;
     if (tape != NULL) {
         tc_inputs inputs = {.state = worker->state, .data = worker->data};
         tc_tape_eval(tape, &inputs, lanes, worker->work, worker->output);
     }
-    for (size_t a = 0; a < b->of->atom_count; a++) {
-        const tc_atom *atom = &b->of->atoms[a];
+    for (size_t a = 0; a < of->atom_count; a++) {
+        const tc_atom *atom = &of->atoms[a];
         worker->rows[a] = atom->from == TC_ATOM_STATE  ? worker->state[atom->index[0]]
                           : atom->from == TC_ATOM_DATA ? worker->data[atom->index[0]]
-                                                       : worker->output[atom->index[second]];
+                                                       : worker->output[atom->index[worker->second]];
     }
 }
 
@@ -115,18 +117,9 @@ static void add_row(double *restrict totals, const double *restrict row, size_t 
         totals[k - whole] += row[k];
 }
 
-static void add_rows(const block *b, size_t lanes) {
-    for (size_t s = 0; s < b->of->summed_count; s++)
-        add_row(b->worker->totals + s * TC_SUM_LANES, b->worker->rows[b->of->summed[s]], lanes);
-}
-
-static void keep_totals(const block *b) {
-    size_t number = b->number - b->of->first_block;
-    double *partial = b->response->partials + b->of->first_partial + number * b->of->summed_count;
-    for (size_t s = 0; s < b->of->summed_count; s++) {
-        const double *t = b->worker->totals + s * TC_SUM_LANES;
-        partial[s] = ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
-    }
+static void add_rows(const tc_response_worker *worker, size_t lanes) {
+    for (size_t s = 0; s < worker->of->summed_count; s++)
+        add_row(worker->totals + s * TC_SUM_LANES, worker->rows[worker->of->summed[s]], lanes);
 }
 
 static void fill(double *restrict out, double value, size_t lanes) {
@@ -144,8 +137,8 @@ static void continue_row(double *restrict out, double weight, const double *rest
         out[k] += weight * row[k];
 }
 
-static void answer_rows(const block *b, size_t at, size_t lanes, double *const *p) {
-    const tc_response_family *of = b->of;
+static void answer_rows(const tc_response_worker *worker, size_t at, size_t lanes, double *const *p) {
+    const tc_response_family *of = worker->of;
     for (size_t c = 0; c < of->family->dim; c++) {
         size_t w = of->first_weight[c], end = of->first_weight[c + 1];
         double base = of->base_values[c];
@@ -153,63 +146,49 @@ static void answer_rows(const block *b, size_t at, size_t lanes, double *const *
             fill(p[c] + at, base, lanes);
             continue;
         }
-        begin_row(p[c] + at, base, of->weight_values[w], b->worker->rows[of->weights[w].atom], lanes);
+        begin_row(p[c] + at, base, of->weight_values[w], worker->rows[of->weights[w].atom], lanes);
         for (w++; w < end; w++)
-            continue_row(p[c] + at, of->weight_values[w], b->worker->rows[of->weights[w].atom], lanes);
+            continue_row(p[c] + at, of->weight_values[w], worker->rows[of->weights[w].atom], lanes);
     }
 }
 
-/* Members in bites: as many as a tape takes at once, or all where there is no tape. */
-static void run_block(const block *b, const tc_tape *tape, bool adds, double *const *p) {
-    size_t bite = tape != NULL ? TC_LANES : b->count;
-    if (adds)
-        memset(b->worker->totals, 0, b->of->summed_count * TC_SUM_LANES * sizeof *b->worker->totals);
-    for (size_t at = 0; at < b->count; at += bite) {
-        size_t lanes = b->count - at < bite ? b->count - at : bite;
-        find_rows(b, tape, at, lanes);
-        if (adds)
-            add_rows(b, lanes);
-        if (p != NULL)
-            answer_rows(b, at, lanes, p);
-    }
-    if (adds)
-        keep_totals(b);
-}
-
-static void answer_singles(const block *b, double *const *p) {
-    const tc_response *response = b->response;
-    for (size_t i = response->block_singles[b->number]; i < response->block_singles[b->number + 1]; i++) {
-        const tc_response_single *single = &response->singles[i];
-        p[single->component][single->member - b->first] += response->prices[single->input];
+static void answer_singles(const tc_response *response, tc_response_worker *worker, size_t at, size_t count,
+                           double *const *p) {
+    size_t end = response->block_singles[worker->number + 1], begin = worker->first + at;
+    for (; worker->single < end && response->singles[worker->single].member < begin + count; worker->single++) {
+        const tc_response_single *single = &response->singles[worker->single];
+        p[single->component][single->member - begin] += response->prices[single->input];
     }
 }
 
-static void answer(const block *b, const tc_tape *tape, bool adds, double *const *p) {
-    if (b->of->has_sums)
-        run_block(b, tape, adds, p);
-    else
-        for (size_t c = 0; c < b->of->family->dim; c++)
-            fill(p[c], 0, b->count);
-    answer_singles(b, p);
-}
-
-void tc_response_block(tc_response *response, size_t worker, size_t family, size_t number, const double *const *x_hat,
-                       double *const *p) {
-    block b = open_block(response, worker, family, number, x_hat);
-    for (size_t i = response->block_singles[b.number]; i < response->block_singles[b.number + 1]; i++) {
-        const tc_response_single *single = &response->singles[i];
-        response->coords[single->coordinate] = b.x[single->component][single->member - b.first];
+void tc_response_bite(tc_response *response, size_t number, size_t at, size_t count, double *const *p) {
+    tc_response_worker *worker = &response->workers[number];
+    const tc_response_family *of = worker->of;
+    const tc_tape *tape = worker->second ? of->second : of->first;
+    bool answers = worker->second || response->single_pass;
+    size_t step = tape != NULL ? TC_LANES : count; /* a tape takes so many at once */
+    for (size_t k = 0; of->has_sums && k < count; k += step) {
+        size_t lanes = count - k < step ? count - k : step;
+        find_rows(worker, tape, at + k, lanes);
+        if (!worker->second)
+            add_rows(worker, lanes);
+        if (answers)
+            answer_rows(worker, k, lanes, p);
     }
-    if (response->single_pass)
-        answer(&b, b.of->first, true, p);
-    else if (b.of->has_sums)
-        run_block(&b, b.of->first, true, NULL);
+    for (size_t c = 0; answers && !of->has_sums && c < of->family->dim; c++)
+        fill(p[c], 0, count);
+    if (answers)
+        answer_singles(response, worker, at, count, p);
 }
 
-void tc_response_answers(tc_response *response, size_t worker, size_t family, size_t number, const double *const *x_hat,
-                         double *const *p) {
-    block b = open_block(response, worker, family, number, x_hat);
-    answer(&b, b.of->second, false, p);
+void tc_response_end(tc_response *response, size_t number) {
+    const tc_response_worker *worker = &response->workers[number];
+    const tc_response_family *of = worker->of;
+    double *partial = response->partials + of->first_partial + (worker->number - of->first_block) * of->summed_count;
+    for (size_t s = 0; !worker->second && s < of->summed_count; s++) {
+        const double *t = worker->totals + s * TC_SUM_LANES;
+        partial[s] = ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+    }
 }
 
 /* ---- what comes after the sums -------------------------------------------------------------------------------------
@@ -239,6 +218,8 @@ void tc_response_close(tc_response *response, const double *mu, double *constrai
     tc_program_eval(response->program, response->coords, response->sums, response->program_work, response->outer);
     if (response->model->constraint_count > 0)
         memcpy(constraints, response->outer, response->model->constraint_count * sizeof *constraints);
+    for (size_t j = 0; j < response->model->constraint_count; j++)
+        constraints[j] -= response->bias[j];
     if (!response->single_pass)
         set_prices(response, mu);
 }
@@ -249,19 +230,23 @@ void tc_response_close(tc_response *response, const double *mu, double *constrai
 static void run_sums(tc_response *response, const double *states, double *p, bool second) {
     for (size_t f = 0; f < response->model->family_count; f++) {
         const tc_response_family *of = &response->families[f];
-        for (size_t first = 0, number = 0; of->has_sums && first < of->family->count;
-             first += TC_RELEASE_BLOCK, number++) {
+        for (size_t k = 0; of->has_sums && k < of->family->count; k += TC_RESPONSE_BITE) {
+            size_t block = k / TC_RELEASE_BLOCK, at = k % TC_RELEASE_BLOCK, left = of->family->count - k;
+            size_t count = left < TC_RESPONSE_BITE ? left : TC_RESPONSE_BITE;
             for (size_t c = 0; c < of->family->dim; c++) {
-                response->whole_states[c] = states + tc_coord_of(of->family, first, c);
-                response->whole_answers[c] = p + tc_coord_of(of->family, first, c);
+                response->whole_states[c] = states + tc_coord_of(of->family, k - at, c);
+                response->whole_answers[c] = p + tc_coord_of(of->family, k, c);
             }
-            block b = open_block(response, 0, f, number, response->whole_states);
-            run_block(&b, second ? of->second : of->first, !second,
-                      second || response->single_pass ? response->whole_answers : NULL);
+            if (at == 0)
+                tc_response_begin(response, 0, f, block, response->whole_states, second);
+            tc_response_bite(response, 0, at, count, response->whole_answers);
+            if (at + count == TC_RELEASE_BLOCK || count == left)
+                tc_response_end(response, 0);
         }
     }
 }
 
+/* Families without sums have nothing but their single coordinates, so they are not gone through. */
 void tc_response_whole(tc_response *response, tc_released *released, const double *mu, double *p) {
     tc_response_open(response, mu);
     memset(p, 0, response->model->state_count * sizeof *p);
@@ -274,6 +259,9 @@ void tc_response_whole(tc_response *response, tc_released *released, const doubl
     tc_response_close(response, mu, released->constraints);
     if (!response->single_pass)
         run_sums(response, released->states, p, true);
-    for (size_t i = 0; i < response->single_count; i++)
-        p[response->singles[i].coordinate] += response->prices[response->singles[i].input];
+    for (size_t i = 0; i < response->single_count; i++) {
+        const tc_response_single *single = &response->singles[i];
+        if (!response->families[single->family].has_sums)
+            p[single->coordinate] = response->prices[single->input];
+    }
 }

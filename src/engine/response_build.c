@@ -1,5 +1,6 @@
 /* The structure of a response: which rows are summed, with which factors they come back in the answers. */
 #include "engine/combination.h"
+#include "engine/bias.h"
 #include "engine/response_parts.h"
 
 #include <stdlib.h>
@@ -280,6 +281,8 @@ static int compare_singles(const void *x, const void *y) {
     const tc_response_single *a = x, *b = y;
     if (a->block != b->block)
         return a->block < b->block ? -1 : 1;
+    if (a->member != b->member)
+        return a->member < b->member ? -1 : 1;
     return (a->coordinate > b->coordinate) - (a->coordinate < b->coordinate);
 }
 
@@ -298,6 +301,7 @@ static void list_singles(builder *b) {
             (tc_response_single){.coordinate = d->inputs[i].index,
                                  .block = of->first_block + member / TC_RELEASE_BLOCK,
                                  .member = member,
+                                 .family = (uint32_t)(family - response->model->families),
                                  .component = component,
                                  .input = i,
                                  .lower = tc_coef_at(family->lower[component], member),
@@ -364,14 +368,17 @@ static tc_response_worker build_worker(const builder *b) {
                                 .totals = TC_NEW(b->arena, double, b->summed *TC_SUM_LANES)};
 }
 
-tc_response *tc_response_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                             size_t workers) {
+tc_response *tc_response_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                             const tc_derivatives *derivatives, size_t workers) {
     tc_response *made = TC_NEW(arena, tc_response, 1);
     *made = (tc_response){.model = model, .derivatives = derivatives, .single_pass = true};
     builder b = {.arena = arena, .response = made, .combiner = tc_combiner_new(arena, model->dag)};
     for (size_t i = 0; i < derivatives->outer_first_count; i++)
         made->single_pass = made->single_pass && !varies(model, derivatives->outer_first[i].value);
     made->clips = !tc_response_is_quadratic(arena, model, derivatives);
+    made->bias = TC_NEW(arena, double, model->constraint_count);
+    if (!made->clips)
+        tc_state_noise_bias(arena, plan, model, derivatives, made->bias);
     made->constants = TC_NEW(arena, double, model->sum_count);
     made->sums = TC_NEW(arena, double, model->sum_count);
     made->families = TC_NEW(arena, tc_response_family, model->family_count);

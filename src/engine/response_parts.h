@@ -51,7 +51,7 @@ typedef struct tc_response_family {
 
 typedef struct tc_response_single {   /* a coordinate that constraints name */
     size_t coordinate, block, member; /* the block among those of all families */
-    uint32_t component, input;
+    uint32_t family, component, input;
     double lower, upper; /* its public box */
 } tc_response_single;
 
@@ -61,6 +61,11 @@ typedef struct tc_price_term { /* prices[input] += mu[row] * outer[slot] */
 } tc_price_term;
 
 typedef struct tc_response_worker {
+    tc_response_family *of; /* whose block it has in hand */
+    size_t number, first;   /* the block's number among all, its first member */
+    const double *const *x;
+    bool second;
+    size_t single;   /* the next one of its singles */
     double *work;    /* of tapes */
     double **output; /* [root][lane] */
     const double **state, **data, **rows;
@@ -73,13 +78,14 @@ struct tc_response {
     const tc_derivatives *derivatives;
     bool single_pass, clips;
     tc_response_family *families;
-    tc_response_single *singles; /* by block */
+    tc_response_single *singles; /* by block, then member */
     size_t single_count;
     size_t *block_singles; /* by block of all families, and one more: its first single */
     size_t block_count;
     double *partials;  /* totals of blocks */
     double *constants; /* of sums: what does not depend on states */
     double *sums;
+    double *bias;        /* what noise adds to g on the average: subtracted */
     double *coords;      /* by coordinate: those that constraints name; NULL for none */
     tc_program *program; /* Phi, then its slopes that vary */
     double *outer;       /* results: Phi, slopes that vary, slopes that do not */

@@ -29,6 +29,7 @@ typedef struct slow_run {
     int64_t *noise;   /* by address */
     slow_real *point; /* where g and its Jacobian are taken */
     slow_real *g;
+    slow_real *bias;     /* placement STATES, quadratic g: what noise adds to g on the average */
     slow_real *jacobian; /* [row * n + coordinate] */
 } slow_run;
 
@@ -235,6 +236,38 @@ static inline void slow_release_states(slow_run *run) {
             }
     }
     slow_evaluate(run, false);
+    for (size_t j = 0; j < run->model->constraint_count; j++)
+        run->g[j] -= run->bias[j];
+}
+
+/* By structure: nothing has a second derivative. */
+static inline bool slow_is_affine(const slow_run *run) {
+    bool is_affine = run->derivatives->outer_second_count == 0;
+    for (size_t f = 0; f < run->model->family_count; f++)
+        is_affine = is_affine && run->derivatives->families[f].body_second_count == 0;
+    return is_affine;
+}
+
+/* Half the variance times the second difference, coordinate by coordinate: exact for quadratic g, with steps of 1. */
+static inline void slow_find_bias(slow_run *run) {
+    size_t n = run->model->state_count, m = run->model->constraint_count, curved = run->derivatives->outer_second_count;
+    for (size_t f = 0; f < run->model->family_count; f++)
+        curved += run->derivatives->families[f].body_second_count;
+    if (curved == 0)
+        return;
+    for (size_t i = 0; i < run->plan->channel_count; i++) {
+        const tc_channel *channel = &run->plan->channels[i];
+        const tc_family *family = &run->model->families[channel->family];
+        for (size_t c = 0; c < family->dim; c++)
+            for (size_t k = channel->first_member; k < channel->first_member + channel->member_count; k++)
+                for (int side = -1; side <= 1; side++) {
+                    memset(run->point, 0, n * sizeof *run->point);
+                    run->point[tc_coord_of(family, k, c)] = side;
+                    slow_evaluate(run, false);
+                    for (size_t j = 0; j < m; j++)
+                        run->bias[j] += (side == 0 ? -2 : 1) * (slow_real)channel->variance / 2 * run->g[j];
+                }
+    }
 }
 
 /* ---- projections ---------------------------------------------------------------------------------------------------
@@ -338,6 +371,7 @@ static inline slow_run slow_new(tc_arena *arena, const tc_plan *plan, const tc_m
                     .noise = TC_NEW(arena, int64_t, (size_t)plan->entry_count),
                     .point = TC_NEW(arena, slow_real, n),
                     .g = TC_NEW(arena, slow_real, m),
+                    .bias = TC_NEW(arena, slow_real, m),
                     .jacobian = TC_NEW(arena, slow_real, m * n)};
     if (run.random != NULL && tc_random_worker_new(arena, random, &run.worker) != TC_OK)
         abort();
@@ -350,6 +384,8 @@ static inline slow_run slow_new(tc_arena *arena, const tc_plan *plan, const tc_m
         }
     for (size_t j = 0; j < m; j++)
         run.mu[j] = model->start_multipliers[j];
+    if (plan->placement == TC_PLACEMENT_STATES && run.random != NULL && !clips && !slow_is_affine(&run))
+        slow_find_bias(&run);
     return run;
 }
 
