@@ -6,7 +6,7 @@
 /* g_j = Phi_j(u), u the inner sums and single coordinates. With constant second derivatives,
  *     sum_c var_c d^2 g_j / d x_c^2 = sum_r Phi_{j,r} sum_c var_c u_{r,cc} + sum_{r,s} Phi_{j,rs} cov_rs,
  *     cov_rs = sum_c var_c u_{r,c} u_{s,c},
- * and every derivative that is needed is free of states (tc_response_is_quadratic), so no point is. */
+ * and every derivative that is needed is free of states (tc_constraints_are_quadratic), so no point is. */
 typedef struct bias_work {
     tc_arena *arena;
     const tc_model *model;

@@ -1,7 +1,7 @@
 #include "engine/bound_noise.h"
 
+#include "calculus/degree.h"
 #include "calculus/interval.h"
-#include "engine/response_parts.h"
 
 /* What plan and sampler may round when they turn a scale into a variance, or into units of the lattice. */
 static const double slack = 1 + 0x1p-30;
@@ -86,7 +86,7 @@ static double kurtosis(const tc_plan *plan) {
 
 static void measure_states(const tc_plan *plan, tc_streams *streams, const tc_bound_hessian *hessians,
                            tc_bound_constants *c) {
-    if (!tc_response_is_quadratic(streams->arena, plan->model, streams->derivatives)) {
+    if (!tc_constraints_are_quadratic(streams->arena, plan->model, streams->derivatives)) {
         c->price_noise = c->constraint_noise = HUGE_VAL;
         c->problem = "the noise is on the states, and constraints that are neither affine nor quadratic make of it an "
                      "error whose mean depends on the state: it is not the zero-mean noise that the theorem asks for. "

@@ -1,47 +1,13 @@
 /* The structure of a response: which rows are summed, with which factors they come back in the answers. */
-#include "engine/combination.h"
+#include "calculus/degree.h"
 #include "engine/bias.h"
+#include "engine/combination.h"
 #include "engine/response_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- quadratic by structure ----------------------------------------------------------------------------------------
- */
-
 static bool varies(const tc_model *model, tc_expr e) { return model->dag->nodes[e].has_state; }
-
-/* Whether each input of Phi is affine in the states, or at most quadratic. */
-static bool find_degrees(const tc_model *model, const tc_derivatives *d, bool *affine) {
-    for (size_t i = 0; i < d->input_count; i++)
-        affine[i] = true;
-    for (size_t f = 0; f < model->family_count; f++) {
-        const tc_family_derivatives *of = &d->families[f];
-        for (size_t i = 0; i < of->body_second_count; i++) {
-            if (varies(model, of->body_second[i].value))
-                return false;
-            affine[of->sums[of->body_second[i].row]] = false;
-        }
-        for (size_t i = 0; i < of->body_first_count; i++)
-            if (varies(model, of->body_first[i].value))
-                affine[of->sums[of->body_first[i].row]] = false;
-    }
-    return true;
-}
-
-bool tc_response_is_quadratic(tc_arena *arena, const tc_model *model, const tc_derivatives *d) {
-    bool *affine = TC_NEW(arena, bool, d->input_count);
-    if (!find_degrees(model, d, affine))
-        return false;
-    for (size_t i = 0; i < d->outer_second_count; i++)
-        if (varies(model, d->outer_second[i].value) || !affine[d->outer_second[i].column] ||
-            !affine[d->outer_second[i].other])
-            return false;
-    for (size_t i = 0; i < d->outer_first_count; i++)
-        if (varies(model, d->outer_first[i].value) && !affine[d->outer_first[i].column])
-            return false;
-    return true;
-}
 
 /* ---- one family ----------------------------------------------------------------------------------------------------
  */
@@ -375,7 +341,7 @@ tc_response *tc_response_new(tc_arena *arena, const tc_plan *plan, const tc_mode
     builder b = {.arena = arena, .response = made, .combiner = tc_combiner_new(arena, model->dag)};
     for (size_t i = 0; i < derivatives->outer_first_count; i++)
         made->single_pass = made->single_pass && !varies(model, derivatives->outer_first[i].value);
-    made->clips = !tc_response_is_quadratic(arena, model, derivatives);
+    made->clips = !tc_constraints_are_quadratic(arena, model, derivatives);
     made->bias = TC_NEW(arena, double, model->constraint_count);
     if (!made->clips)
         tc_state_noise_bias(arena, plan, model, derivatives, made->bias);

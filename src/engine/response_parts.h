@@ -98,7 +98,4 @@ struct tc_response {
     double **whole_answers;
 };
 
-/* By structure: affine and quadratic constraints. */
-bool tc_response_is_quadratic(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
-
 #endif
