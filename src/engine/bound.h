@@ -43,7 +43,6 @@ typedef struct tc_bound_constants { /* upper bounds, INFINITY where nothing is k
     double price_noise;             /* sup over M of E|noise of all p_i|^2 */
     double constraint_noise;        /* E|noise of g-hat|^2 */
     double noise;                   /* K_w, their sum */
-    double shift;                   /* STATES: E g-hat_j exceeds g_j by a constant of at most this much; 0 otherwise */
     const char *problem;            /* NULL, or why the theorem does not apply */
 } tc_bound_constants;
 

@@ -158,9 +158,6 @@ static void measure_outer(work *w, size_t first, size_t end) {
         if (a != b)
             add_product(&row->spread, square, tc_mul_up(other, other));
         add_product(&row->spread_both, square, tc_mul_up(times, tc_mul_up(both, both)));
-        bool apart_coordinates = a != b && d->inputs[a].op == TC_COORD && d->inputs[b].op == TC_COORD;
-        if (!apart_coordinates)
-            add_product(&row->trace, size, tc_mul_up(times, both));
     }
     row->spread = tc_mul_up(squared, row->spread);
     row->spread_both = tc_mul_up(squared, row->spread_both);
@@ -219,15 +216,12 @@ static void measure_block(work *w, const tc_family_stream *f, size_t lane, tc_bo
     row->norm = fmax(row->norm, block_norm(w, dim, row->norm));
     if (variance == 0)
         return;
-    double squares = 0, trace = 0;
+    double squares = 0;
     for (size_t i = 0; i < dim * dim; i++)
         add_product(&squares, tc_magnitude(w->block[i]), tc_magnitude(w->block[i]));
-    for (size_t c = 0; c < dim; c++)
-        trace = tc_add_up(trace, tc_magnitude(w->block[c * dim + c]));
     double spread = tc_mul_up(weight, tc_mul_up(squares, variance));
     row->spread = tc_add_up(row->spread, spread);
     add_product(&row->spread_both, spread, variance);
-    add_product(&row->trace, weight, tc_mul_up(trace, variance));
 }
 
 static void measure_blocks(work *w, size_t family) {
@@ -285,8 +279,7 @@ tc_bound_hessian *tc_bound_hessians(tc_streams *streams, tc_bound_variance varia
         const tc_bound_hessian *a = &w.rows[j], *b = &w.blocks[j];
         w.rows[j] = (tc_bound_hessian){.norm = tc_add_up(a->norm, b->norm),
                                        .spread = joined(a->spread, b->spread),
-                                       .spread_both = joined(a->spread_both, b->spread_both),
-                                       .trace = tc_add_up(a->trace, b->trace)};
+                                       .spread_both = joined(a->spread_both, b->spread_both)};
     }
     return w.rows;
 }

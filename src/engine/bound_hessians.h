@@ -13,7 +13,6 @@ typedef struct tc_bound_hessian { /* of one g_j; upper bounds */
     double norm;                  /* sup |H_j|_2 */
     double spread;                /* sum_{cd} H_cd^2 v_c: E|H_j w|^2 */
     double spread_both;           /* sum_{cd} H_cd^2 v_c v_d */
-    double trace;                 /* sum_c |H_cc| v_c */
 } tc_bound_hessian;
 
 /* For every constraint. streams must have its outer derivatives over the box. variance NULL: norms alone. */

@@ -41,7 +41,6 @@ static void put_constants(tc_json *json, const tc_bound_constants *c) {
     tc_json_number(json, "K_w", c->noise);
     tc_json_number(json, "K_w_prices", c->price_noise);
     tc_json_number(json, "K_w_constraints", c->constraint_noise);
-    tc_json_number(json, "shift", c->shift);
     tc_json_close_object(json);
 }
 

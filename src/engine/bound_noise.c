@@ -100,7 +100,6 @@ static void measure_states(const tc_plan *plan, tc_streams *streams, const tc_bo
     for (size_t j = 0; j < plan->model->constraint_count; j++) {
         prices = fmax(prices, hessians[j].spread);
         squares = tc_add_up(squares, hessians[j].spread_both);
-        c->shift = fmax(c->shift, tc_mul_up(0.5, hessians[j].trace));
     }
     c->price_noise = prices == 0 ? 0 : tc_mul_up(tc_mul_up(c->dual_radius, c->dual_radius), prices);
     c->constraint_noise = tc_add_up(linear.total, tc_mul_up(0.25, tc_mul_up(factor, squares)));

@@ -12,7 +12,7 @@ double tc_bound_channel_variance(const tc_channel *channel);
 /* tc_bound_variance for placement STATES; context: the plan. */
 double tc_bound_state_variance(const void *plan, const tc_family *family, size_t member);
 
-/* Fills price_noise, constraint_noise, noise and shift, or problem. hessians: for placement STATES. */
+/* Fills price_noise, constraint_noise and noise, or problem. hessians: for placement STATES. */
 void tc_bound_measure_noise(tc_arena *arena, const tc_plan *plan, tc_streams *streams, const tc_bound_hessian *hessians,
                             tc_bound_constants *constants);
 

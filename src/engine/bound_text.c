@@ -100,7 +100,6 @@ static void put_estimates(const tc_bound *b, tc_page *page) {
 
 static void put_notes(const tc_bound *b, tc_page *page) {
     tc_arena *arena = page->out->arena;
-    const tc_bound_constants *c = &b->constants;
     tc_buffer_puts(page->out, "\n");
     tc_page_paragraph(
         page, 0,
@@ -109,12 +108,6 @@ static void put_notes(const tc_bound *b, tc_page *page) {
                         "rate. What is known is that xi_T is within %s of optimal (its saddle gap is at "
                         "most alpha_T M_xi^2 / 4, alpha_T = %s).",
                         number(arena, b->gap), number(arena, b->regularization)));
-    if (c->shift > 0)
-        tc_page_paragraph(page, 0,
-                          tc_arena_format(arena,
-                                          "Noise on the states raises the mean of quadratic constraints, here by up to "
-                                          "%s: the bound, xi_T and z_0 are those of the problem tightened by that.",
-                                          number(arena, c->shift)));
     tc_page_paragraph(page, 0,
                       "It speaks of the algorithm in real numbers: rounding messages to their lattice is "
                       "left out.");

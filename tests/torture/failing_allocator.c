@@ -107,6 +107,7 @@ int main(void) {
         {"solve", TACIT_SOURCE_DIR "/examples/num.tacit", "--json"},
         {"plan", TACIT_SOURCE_DIR "/examples/num.tacit", "--ledger=" TACIT_SOURCE_DIR "/tests/cli/ledger", "--json"},
         {"plan", TACIT_SOURCE_DIR "/examples/paper.tacit", "--placement=outputs"},
+        {"bound", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--json"},
         {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--seeds=2", "--threads=1"},
     };
     /* The test's own words go to the real standard output; the command's go away, its messages to a file. */
