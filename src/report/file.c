@@ -43,6 +43,8 @@ tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, t
     if (lstat(path, &facts) == 0) {
         if (!S_ISREG(facts.st_mode))
             return is_no_file(messages, path, facts.st_mode, "only files are written over");
+        if (access(path, W_OK) != 0) /* which renaming would not ask */
+            return cannot(messages, path, "write", errno);
         mode = facts.st_mode & 0777;
     } else if (errno != ENOENT) {
         return cannot(messages, path, "write", errno);
@@ -55,10 +57,10 @@ tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, t
     int descriptor = mkstemp(temporary);
     if (descriptor < 0)
         return cannot(messages, path, "write", errno);
-    if (mode == 0) { /* as open() would have made it */
+    if (mode == 0) { /* as open() would have made it; for the owner alone, since it tells of true states */
         mode_t mask = umask(0);
         (void)umask(mask);
-        mode = 0666 & ~mask;
+        mode = 0600 & ~mask;
     }
     (*file)->stream = fchmod(descriptor, mode) == 0 ? fdopen(descriptor, "w") : NULL;
     if ((*file)->stream != NULL)

@@ -241,6 +241,8 @@ class Errors(Case):
         self.assertIn("folder: error: this is a folder", self.report(good, "-o", "folder", code=2))
         os.symlink("/dev/null", self.here / "link")
         self.assertIn("link: error: this is a link", self.report(good, "-o", "link", code=2))
+        self.page(good, name="new.html")
+        self.assertEqual(stat.S_IMODE((self.here / "new.html").stat().st_mode), 0o600)
         old = self.here / "old.html"
         old.write_text("old")
         old.chmod(0o640)
