@@ -14,7 +14,8 @@ typedef struct worker {
     const double **x; /* the block's */
     const double **bite_x;
     double **next_x;
-    double **stored;     /* x-hat that waits for the second pass */
+    double **stored; /* x-hat that waits for the second pass */
+    tc_fetch fetch;
     size_t failed_block; /* the first block of this worker's where something failed */
     tc_status status;
     size_t member;
@@ -31,24 +32,30 @@ struct tc_large {
     bool second; /* the pass */
 };
 
-enum { PART_STATES = 2048 }; /* smaller blocks are handed out together */
+enum {
+    PART_STATES = 2048, /* smaller blocks are handed out together, */
+    MOST_BLOCKS = 8,    /* and where there are many of them, so that a thread knows which one is next; */
+    MANY_PARTS = 64     /* there stay enough for any number of threads to end at about the same time */
+};
 
 static void list_blocks(tc_engine *engine, tc_large *large) {
     const tc_model *model = engine->model;
-    size_t count = 0, gathered = 0;
+    size_t count = 0, gathered = 0, blocks = 0;
     for (size_t f = 0; f < model->family_count; f++)
         count += (model->families[f].count + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK;
     large->blocks = TC_NEW(engine->arena, block, count);
     large->parts = TC_NEW(engine->arena, size_t, count + 1);
+    size_t together = count / MANY_PARTS < MOST_BLOCKS ? count / MANY_PARTS : MOST_BLOCKS;
     count = 0;
     for (size_t f = 0; f < model->family_count; f++)
         for (size_t first = 0; first < model->families[f].count; first += TC_RELEASE_BLOCK) {
             size_t left = model->families[f].count - first;
             large->blocks[count++] = (block){f, first / TC_RELEASE_BLOCK};
+            blocks++;
             gathered += (left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK) * model->families[f].dim;
-            if (gathered >= PART_STATES) {
+            if (gathered >= PART_STATES && blocks >= together) {
                 large->parts[++large->part_count] = count;
-                gathered = 0;
+                gathered = blocks = 0;
             }
         }
     if (large->parts[large->part_count] < count)
@@ -96,6 +103,8 @@ tc_large *tc_large_new(tc_engine *engine) {
                                     .bite_x = TC_NEW(engine->arena, const double *, dim),
                                     .next_x = TC_NEW(engine->arena, double *, dim),
                                     .stored = TC_NEW(engine->arena, double *, dim)};
+    for (size_t w = 0; w < engine->workers; w++)
+        tc_release_worker_fetches(tc_release_worker_at(engine->release, w), &made->workers[w].fetch);
     return made;
 }
 
@@ -229,10 +238,34 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
         fail(&j, status, TC_ALL_FINITE);
 }
 
+/* The rows of the next block, which are asked for while noise is drawn for this one. At 64 draws a time. */
+static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) {
+    const block *b = &engine->large->blocks[number];
+    const tc_family *family = &engine->model->families[b->family];
+    size_t first = b->number * TC_RELEASE_BLOCK, left = family->count - first, rows = 0;
+    if (2 * family->dim + family->column_count > TC_FETCH_ROWS)
+        return;
+    for (size_t c = 0; c < family->dim; c++) {
+        fetch->rows[rows++] = engine->x + tc_coord_of(family, first, c);
+        fetch->rows[rows++] = engine->next_x + tc_coord_of(family, first, c);
+    }
+    for (size_t d = 0; d < family->column_count; d++)
+        fetch->rows[rows++] = family->columns[d].values + first;
+    fetch->row_count = rows;
+    fetch->count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK;
+    fetch->pace = (64 / family->dim / TC_FETCH_LINE + 1) * TC_FETCH_LINE;
+}
+
 static void do_part(void *context, size_t worker_number, size_t part) {
     tc_engine *engine = context;
-    for (size_t i = engine->large->parts[part]; i < engine->large->parts[part + 1]; i++)
+    tc_fetch *fetch = &engine->large->workers[worker_number].fetch;
+    size_t end = engine->large->parts[part + 1];
+    for (size_t i = engine->large->parts[part]; i < end; i++) {
+        *fetch = (tc_fetch){0};
+        if (i + 1 < end)
+            fetch_next(engine, i + 1, fetch);
         do_block(engine, worker_number, i);
+    }
 }
 
 static void run_pass(tc_engine *engine, bool second) {

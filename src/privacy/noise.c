@@ -1,7 +1,10 @@
 #include "privacy/noise.h"
 #include "privacy/secret.h"
 
-enum { CHUNK = 512 }; /* words that stay in the nearest cache between the cipher and the sampler */
+enum {
+    CHUNK = 512, /* words that stay in the nearest cache between the cipher and the sampler */
+    BITE = 64    /* draws between two requests for memory, where there is something to fetch */
+};
 
 typedef struct entry {
     tc_random_worker *worker;
@@ -13,13 +16,30 @@ static tc_status more_bits(void *context, unsigned attempt, uint64_t *word) {
     return tc_random_refine(of->worker, of->number, attempt, word);
 }
 
+/* The sampler needs no memory: what its thread needs next can come meanwhile. */
+static size_t sample_and_fetch(tc_fetch *fetch, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
+                               uint16_t count, int64_t *noise, uint16_t *undecided) {
+    size_t open = 0;
+    for (uint16_t at = 0; at < count; at = (uint16_t)(at + BITE)) {
+        uint16_t bite = count - at < BITE ? (uint16_t)(count - at) : BITE;
+        tc_fetch_some(fetch);
+        size_t more = tc_sample_fast(law, &scales[at * stride], stride, noise + at, bite, undecided + open);
+        for (size_t end = open + more; open < end; open++)
+            undecided[open] = (uint16_t)(undecided[open] + at);
+    }
+    return open;
+}
+
 static tc_status fill_chunk(tc_random_worker *worker, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
                             uint64_t first, uint16_t count, int64_t *noise) {
     uint16_t undecided[CHUNK];
+    tc_fetch *fetch = tc_random_worker_fetch(worker);
     tc_status status = tc_random_bulk(worker, first, count, (uint64_t *)noise);
     if (status != TC_OK)
         return status;
-    size_t open = tc_sample_fast(law, scales, stride, noise, count, undecided);
+    size_t open = fetch == NULL || tc_fetch_is_done(fetch)
+                      ? tc_sample_fast(law, scales, stride, noise, count, undecided)
+                      : sample_and_fetch(fetch, law, scales, stride, count, noise, undecided);
     for (size_t i = 0; i < open && status == TC_OK; i++) {
         uint16_t at = undecided[i];
         entry of = {worker, first + at};

@@ -34,6 +34,7 @@ struct tc_random_worker {
     EVP_CIPHER_CTX *cipher;
     bool is_own;    /* not lent by the source */
     uint64_t round; /* whose key it holds */
+    tc_fetch *fetch;
 };
 
 /* A child has the parent's noise ahead of it: if both went on, two releases would share it. */
@@ -134,6 +135,9 @@ tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_wor
     *worker = made;
     return made->cipher != NULL ? TC_OK : TC_NO_RANDOM;
 }
+
+void tc_random_worker_fetches(tc_random_worker *worker, tc_fetch *fetch) { worker->fetch = fetch; }
+tc_fetch *tc_random_worker_fetch(const tc_random_worker *worker) { return worker->fetch; }
 
 /* The open round's key in the worker's cipher. */
 static bool has_key(tc_random_worker *worker) {

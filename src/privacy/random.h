@@ -7,6 +7,7 @@
 #define TC_PRIVACY_RANDOM_H
 
 #include "base/arena.h"
+#include "base/fetch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,6 +45,10 @@ tc_status tc_random_open_round(tc_random *random, uint64_t round) TC_MUST_USE;
 
 /* One for each thread, made by the thread that owns the arena. */
 tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_worker **worker) TC_MUST_USE;
+
+/* What to fetch while this worker's thread draws noise; NULL for nothing. */
+void tc_random_worker_fetches(tc_random_worker *worker, tc_fetch *fetch);
+tc_fetch *tc_random_worker_fetch(const tc_random_worker *worker);
 
 /* The words of entries first .. first + count - 1 in the open round: attempt 0, two entries to a block. */
 tc_status tc_random_bulk(tc_random_worker *worker, uint64_t first, size_t count, uint64_t *words) TC_MUST_USE;

@@ -75,6 +75,9 @@ typedef struct tc_release_worker tc_release_worker;
 tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
 tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
 
+/* What to fetch while the worker draws noise: what its thread touches next (base/fetch.h); NULL for nothing. */
+void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch);
+
 /* TC_BAD_USAGE as tc_release_round. Noise that tc_release_prepare drew is used; otherwise every block draws its own. */
 tc_status tc_release_open(tc_release *release, uint64_t round) TC_MUST_USE;
 

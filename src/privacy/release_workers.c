@@ -101,3 +101,7 @@ tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) 
 }
 
 tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker) { return &release->workers[worker]; }
+
+void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch) {
+    tc_random_worker_fetches(worker->random, fetch);
+}
