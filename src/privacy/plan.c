@@ -1,12 +1,22 @@
 #include "privacy/plan.h"
 
+#include "calculus/degree.h"
 #include "privacy/plan_parts.h"
 #include "privacy/words.h"
 
 /* States must be better by this much: outputs need fewer draws, and show readers of the status page less. */
 #define CLEARLY 0.98
+/* Where noise on states makes a bias, which no average over rounds removes: by this much (placement.md, section 4). */
+#define FAR_BETTER 0.01
 
-/* Both placements are made, for people to compare; auto takes the one with the smaller predicted variance. */
+/* What auto takes: docs/proofs/placement.md, section 4. */
+static bool prefers_states(const tc_planner *p) {
+    const tc_placement_facts *outputs = &p->plan->facts[0], *states = &p->plan->facts[1];
+    double part = p->state_noise_biases ? FAR_BETTER : CLEARLY;
+    return states->possible && (!outputs->possible || states->total < part * outputs->total);
+}
+
+/* Both placements are made, for people to compare. */
 static void place_tight(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_layout outputs = {0}, states = {0};
@@ -29,9 +39,7 @@ static void place_tight(tc_planner *p) {
         p->sensitivity->lattice = kept;
     }
     tc_placement asked = p->options->placement;
-    bool take_states = asked == TC_PLACEMENT_STATES ||
-                       (asked == TC_PLACEMENT_AUTO && plan->facts[1].possible &&
-                        (!plan->facts[0].possible || plan->facts[1].total < CLEARLY * plan->facts[0].total));
+    bool take_states = asked == TC_PLACEMENT_STATES || (asked == TC_PLACEMENT_AUTO && prefers_states(p));
     tc_layout *taken = take_states ? &states : &outputs;
     plan->placement = take_states ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS;
     plan->channels = taken->channels;
@@ -42,7 +50,10 @@ static void place_tight(tc_planner *p) {
     plan->overhead = taken->overhead;
     if (taken->problem != NULL && asked == TC_PLACEMENT_AUTO) {
         plan->placement = TC_PLACEMENT_AUTO;
-        tc_refuse(p, false, "both placements were tried. Outputs: %s. States: %s.", outputs.problem, states.problem);
+        tc_refuse(p, false, "both placements were tried. Outputs: %s. States: %s.", outputs.problem,
+                  states.problem != NULL ? states.problem
+                                         : "no bound is proved on what noise there does to prices and constraints; "
+                                           "--placement states takes it all the same");
     } else if (taken->problem != NULL) {
         tc_refuse(p, false, "placement %s: %s", tc_placement_name(plan->placement), taken->problem);
     }
@@ -81,6 +92,12 @@ static void warn(tc_planner *p) {
     if (everything >= TC_WEAK_EPSILON)
         tc_plan_warn(p, "epsilon %s%s promises next to nothing", tc_text_up(p->arena, everything),
                      plan->calibration == TC_PUBLISHED ? " for whoever sees all" : "");
+    if (plan->placement == TC_PLACEMENT_STATES && plan->mechanism != TC_MECHANISM_NONE && p->state_noise_biases)
+        tc_plan_warn(p,
+                     "noise on states biases constraints that are neither affine nor quadratic, which no average over "
+                     "rounds removes; %s",
+                     plan->facts[0].possible ? "--placement outputs avoids it"
+                                             : "noise on outputs, which avoids it, is not possible here");
     if (plan->overhead > 1e-3)
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }
@@ -122,6 +139,7 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     tc_progress(monitor, "plan", 0);
     p.streams = tc_streams_new(arena, model, derivatives, monitor);
     p.sensitivity = tc_sensitivity_new(arena, p.streams);
+    p.state_noise_biases = !tc_constraints_are_quadratic(arena, model, derivatives);
     if (!tc_sensitivity_sees_all(p.sensitivity))
         tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
     else if (plan->mechanism == TC_MECHANISM_NONE)

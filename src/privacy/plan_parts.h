@@ -18,6 +18,7 @@ typedef struct tc_planner {
     double multiplier; /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
     double target;     /* epsilon, or the Gaussian mu: what multiplier * price must not exceed */
     double box_length;
+    bool state_noise_biases; /* g is neither affine nor quadratic by structure: E g(x + w) - g(x) depends on x */
 } tc_planner;
 
 /* One way to place noise, with final scales; problem where it cannot be done. */

@@ -347,6 +347,107 @@ static void holding_a_message_costs_as_if_it_were_sent_again(void **state) {
     planned_end(&p);
 }
 
+/* ---- constraints that noise on states biases
+ * -------------------------------------------------------------------------------------- */
+
+static bool warns_of_bias(const tc_plan *plan, const char *advice) {
+    for (size_t i = 0; i < plan->warning_count; i++) {
+        if (strstr(plan->warnings[i], "biases") != NULL)
+            return strstr(plan->warnings[i], advice) != NULL;
+    }
+    return false;
+}
+
+#define CROWD "agents a[i in 1..2] {\n state x in [0, 1]\n private minimize x^2\n}\n"
+
+static tc_plan_options placed(tc_placement placement) {
+    tc_plan_options options = planned_options();
+    options.epsilon = 1;
+    options.adjacency = TC_ADJACENCY_ONE;
+    options.adjacency_bound = 1;
+    options.placement = placement;
+    return options;
+}
+
+static void noise_on_states_is_warned_of_where_it_biases(void **state) {
+    (void)state;
+    static const struct {
+        const char *constraint, *advice; /* NULL: no warning */
+    } cases[] = {{"a[1].x + a[2].x <= 1", NULL},
+                 {"sum(a: x)^2 + sum(a: x^2) <= 1", NULL},
+                 {"sum(a: exp(x)) <= 3", "; --placement outputs avoids it"},
+                 {"sum(a: x^2)^2 <= 1", "; --placement outputs avoids it"},
+                 {"a[1].x^1.5 <= 1", "not possible"}}; /* the Jacobian has no bounded derivative */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        (void)snprintf(text, sizeof text, CROWD "constraint c: %s\n", cases[i].constraint);
+        planned p = planned_problem("curved.tacit", text);
+        tc_plan_options options = placed(TC_PLACEMENT_STATES);
+        const tc_plan *plan = planned_plan(&p, &options);
+        assert_null(plan->problem);
+        if (warns_of_bias(plan, cases[i].advice == NULL ? "" : cases[i].advice) != (cases[i].advice != NULL))
+            fail_msg("%s", cases[i].constraint);
+        options.mechanism = TC_MECHANISM_NONE;
+        assert_false(warns_of_bias(planned_plan(&p, &options), ""));
+        options = placed(TC_PLACEMENT_OUTPUTS);
+        assert_false(warns_of_bias(planned_plan(&p, &options), ""));
+        planned_end(&p);
+    }
+}
+
+/* Rows share the budget of outputs, so with their number noise on states gains. */
+static void auto_biases_only_what_would_else_have_a_hundred_times_the_variance(void **state) {
+    (void)state;
+    size_t taken[2] = {0, 0};
+    for (int rows = 1; rows <= 16; rows++) {
+        char text[400];
+        (void)snprintf(text, sizeof text, CROWD "constraint c[k in 1..%d]: exp((a[1].x + a[2].x) / (1 + k)) <= 9\n",
+                       rows);
+        planned p = planned_problem("curved.tacit", text);
+        tc_plan_options options = placed(TC_PLACEMENT_AUTO);
+        const tc_plan *plan = planned_plan(&p, &options);
+        bool far_better = plan->facts[1].total < plan->facts[0].total / 100;
+        assert_int_equal(plan->placement, far_better ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS);
+        assert_true(warns_of_bias(plan, "--placement outputs") == far_better);
+        if (plan->facts[1].total < plan->facts[0].total / 2)
+            taken[far_better]++;
+        planned_end(&p);
+    }
+    assert_true(taken[0] > 0 && taken[1] > 0); /* both happen where variance alone would take states */
+}
+
+static void the_examples_keep_their_placement_and_are_not_biased(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        tc_placement placement;
+    } cases[] = {{"paper", TC_PLACEMENT_STATES},
+                 {"num", TC_PLACEMENT_STATES},
+                 {"robots", TC_PLACEMENT_STATES},
+                 {"ev", TC_PLACEMENT_OUTPUTS}};
+    for (size_t i = 0; i < 4; i++) {
+        char path[400];
+        (void)snprintf(path, sizeof path, "%s/examples/%s.tacit", TACIT_SOURCE_DIR, cases[i].name);
+        planned p = planned_problem(path, NULL);
+        tc_plan_options options = planned_options();
+        const tc_plan *plan = planned_plan(&p, &options);
+        assert_int_equal(plan->placement, cases[i].placement);
+        assert_false(warns_of_bias(plan, ""));
+        planned_end(&p);
+    }
+}
+
+static void where_no_placement_is_taken_both_reasons_are_said(void **state) {
+    (void)state;
+    planned p = planned_problem("steep.tacit", CROWD "constraint c: a[1].x^1.5 <= 1\n");
+    tc_plan_options options = placed(TC_PLACEMENT_AUTO);
+    const tc_plan *plan = planned_plan(&p, &options);
+    assert_non_null(plan->problem);
+    assert_non_null(strstr(plan->problem, "--placement states"));
+    assert_null(strstr(plan->problem, "null"));
+    planned_end(&p);
+}
+
 /* ---- whole file and cloud's file
  * -------------------------------------------------------------------------------------- */
 
@@ -400,6 +501,33 @@ static void the_cloud_s_file_gives_the_same_plan_byte_for_byte(void **state) {
     }
 }
 
+static void a_curved_problem_s_cloud_file_gives_the_same_plan(void **state) {
+    (void)state;
+    char path[400], command[500], directory[] = "/tmp/tacit_plan_XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    planned whole = planned_problem(
+        "curved.tacit", "param w = [2, 3, 5]\n"
+                        "agents a[i in 1..3] {\n state x in [0, 1]\n private minimize w[i] * exp(x)\n gap 30\n"
+                        " slater x = 0\n}\n"
+                        "constraint c[k in 1..3]: exp(a[1].x / k) + sum(a: x^4) <= 9\n"
+                        "dual radius 10\n"
+                        "privacy { mechanism laplace; epsilon 1; adjacency one 1 }\n"
+                        "schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 100 }\n");
+    split_problem(&whole, directory);
+    (void)snprintf(path, sizeof path, "%s/cloud.tacit", directory);
+    planned cloud = planned_problem(path, NULL);
+    for (tc_placement placement = TC_PLACEMENT_AUTO; placement <= TC_PLACEMENT_STATES; placement++) {
+        tc_plan_options options = planned_options();
+        options.placement = placement;
+        assert_string_equal(json_of(&whole, &options), json_of(&cloud, &options));
+        assert_true(warns_of_bias(planned_plan(&cloud, &options), "") == (placement == TC_PLACEMENT_STATES));
+    }
+    planned_end(&cloud);
+    planned_end(&whole);
+    (void)snprintf(command, sizeof command, "rm -r '%s'", directory);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_published_laplace_scheme_has_the_published_variances),
@@ -416,7 +544,12 @@ int main(void) {
         cmocka_unit_test(a_state_that_cancels_is_refused),
         cmocka_unit_test(a_seed_and_no_mechanism_are_not_private),
         cmocka_unit_test(holding_a_message_costs_as_if_it_were_sent_again),
+        cmocka_unit_test(noise_on_states_is_warned_of_where_it_biases),
+        cmocka_unit_test(auto_biases_only_what_would_else_have_a_hundred_times_the_variance),
+        cmocka_unit_test(the_examples_keep_their_placement_and_are_not_biased),
+        cmocka_unit_test(where_no_placement_is_taken_both_reasons_are_said),
         cmocka_unit_test(the_cloud_s_file_gives_the_same_plan_byte_for_byte),
+        cmocka_unit_test(a_curved_problem_s_cloud_file_gives_the_same_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
