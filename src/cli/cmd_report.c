@@ -1,6 +1,7 @@
 /* tacit report TRACE... -o FILE.html */
+#include "analysis/page.h"
 #include "base/json.h"
-#include "cli/cli.h"
+#include "cli/outputs.h"
 #include "report/report.h"
 
 #include <stdint.h>
@@ -12,7 +13,7 @@ static const tc_option options[] = {
                 .required = true,
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
-                .text = "The page to write. A file that is there is written over."},
+                .text = "The page to write. A page that is there is written over; any other file is not."},
     [TITLE] = {.name = "title",
                .type = TC_OPTION_STRING,
                .argument = "TEXT",
@@ -26,10 +27,33 @@ static const tc_example examples[] = {
      "A run with figures from a paper beside it, and a sweep."},
 };
 
-static void print_json(tc_cli *cli, const char *path, const tc_trace *const *traces, size_t count) {
-    size_t kinds[] = {[TC_TRACE_RUN] = 0, [TC_TRACE_SWEEP] = 0, [TC_TRACE_MARKS] = 0};
-    for (size_t i = 0; i < count; i++)
-        kinds[traces[i]->kind]++;
+static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
+    const tc_output page = {"--output", arguments->values[OUTPUT].text, TC_OUTPUT_PAGE};
+    tc_input *inputs = TC_NEW(cli->arena, tc_input, arguments->operand_count);
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        inputs[i] = (tc_input){"a trace to be read", arguments->operands[i]};
+    return tc_outputs_check(cli, &page, 1, inputs, arguments->operand_count);
+}
+
+/* "page.html: 2 runs and 1 sweep, with 1 table of marks" */
+static void print_line(tc_cli *cli, const char *path, const size_t *kinds) {
+    size_t runs = kinds[TC_TRACE_RUN], sweeps = kinds[TC_TRACE_SWEEP], marks = kinds[TC_TRACE_MARKS];
+    const char *separator = ": ";
+    tc_buffer_puts(&cli->output, path);
+    if (runs > 0) {
+        tc_buffer_printf(&cli->output, "%s%zu trace%s of runs", separator, runs, tc_plural(runs));
+        separator = ", ";
+    }
+    if (sweeps > 0) {
+        tc_buffer_printf(&cli->output, "%s%zu of sweeps", separator, sweeps);
+        separator = ", ";
+    }
+    if (marks > 0)
+        tc_buffer_printf(&cli->output, "%s%zu of marks", separator, marks);
+    tc_buffer_puts(&cli->output, "\n");
+}
+
+static void print_json(tc_cli *cli, const char *path, const size_t *kinds) {
     tc_json json = tc_json_new(&cli->output);
     tc_json_open_object(&json, NULL);
     tc_json_string(&json, "file", path);
@@ -42,19 +66,24 @@ static void print_json(tc_cli *cli, const char *path, const tc_trace *const *tra
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     size_t count = arguments->operand_count;
     const tc_trace **traces = TC_NEW(cli->arena, const tc_trace *, count);
+    size_t kinds[] = {[TC_TRACE_RUN] = 0, [TC_TRACE_SWEEP] = 0, [TC_TRACE_MARKS] = 0};
     (void)answer; /* a report is no question */
+    tc_status status = check_files(cli, arguments);
+    if (status != TC_OK)
+        return status;
     for (size_t i = 0; i < count; i++) {
         tc_progress(&cli->monitor, "reading", (double)i / (double)count);
         tc_trace *trace = NULL;
-        tc_status status = tc_trace_read(cli->arena, arguments->operands[i], &cli->monitor, &cli->messages, &trace);
+        status = tc_trace_read(cli->arena, arguments->operands[i], &cli->monitor, &cli->messages, &trace);
         if (status != TC_OK)
             return status;
         traces[i] = trace;
+        kinds[trace->kind]++;
     }
-    tc_status status = tc_report_write(cli->arena, arguments->values[OUTPUT].text, arguments->values[TITLE].text,
-                                       traces, count, &cli->messages);
-    if (status == TC_OK && arguments->values[JSON].flag)
-        print_json(cli, arguments->values[OUTPUT].text, traces, count);
+    status = tc_report_write(cli->arena, arguments->values[OUTPUT].text, arguments->values[TITLE].text, traces, count,
+                             &cli->messages);
+    if (status == TC_OK)
+        (arguments->values[JSON].flag ? print_json : print_line)(cli, arguments->values[OUTPUT].text, kinds);
     return status;
 }
 

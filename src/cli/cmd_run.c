@@ -1,3 +1,4 @@
+#include "cli/outputs.h"
 #include "cli/run_answer.h"
 #include "report/report.h"
 
@@ -90,6 +91,14 @@ typedef struct wishes {
     double budget; /* NAN for none */
 } wishes;
 
+static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
+    const tc_option_value *values = arguments->values;
+    const tc_output outputs[] = {{"--trace", values[TRACE].text, TC_OUTPUT_TRACE},
+                                 {"--report", values[REPORT].text, TC_OUTPUT_PAGE}};
+    const tc_input inputs[] = {{"the problem", arguments->operands[0]}, {"the ledger", values[LEDGER].text}};
+    return tc_outputs_check(cli, outputs, 2, inputs, 2);
+}
+
 static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
     const tc_option_value *values = arguments->values;
     tc_status status = tc_privacy_options_read(cli, "run", arguments, &w->privacy);
@@ -112,8 +121,7 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
         tc_buffer_printf(&cli->messages, "tacit run: %s\n", wrong);
         return TC_BAD_USAGE;
     }
-    status = tc_study_can_write(cli, values[TRACE].text);
-    return status == TC_OK ? tc_study_can_write(cli, values[REPORT].text) : status;
+    return check_files(cli, arguments);
 }
 
 /* ---- the ledger ------------------------------------------------------------------------------------------------- */

@@ -1,3 +1,4 @@
+#include "cli/outputs.h"
 #include "cli/sweep_answer.h"
 #include "report/report.h"
 
@@ -244,15 +245,19 @@ static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_study *study, tc_swe
     return status;
 }
 
+static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
+    const tc_output outputs[] = {{"--trace", arguments->values[TRACE].text, TC_OUTPUT_TRACE},
+                                 {"--report", arguments->values[REPORT].text, TC_OUTPUT_PAGE}};
+    return tc_outputs_check(cli, outputs, 2, &(tc_input){"the problem", arguments->operands[0]}, 1);
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     wishes w = {.values = arguments->values};
     tc_study study;
     tc_sweep_answer answer = {.study = &study};
     tc_status status = tc_privacy_options_read(cli, "sweep", arguments, &w.privacy);
     if (status == TC_OK)
-        status = tc_study_can_write(cli, w.values[TRACE].text);
-    if (status == TC_OK)
-        status = tc_study_can_write(cli, w.values[REPORT].text);
+        status = check_files(cli, arguments);
     if (status == TC_OK)
         status = tc_study_begin(cli, "sweep", arguments->operands[0], &w.privacy, &study);
     if (status != TC_OK)

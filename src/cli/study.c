@@ -2,10 +2,8 @@
 
 #include "lab/lab.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 static tc_status refuse(tc_cli *cli, const tc_study *study, const char *text) {
     tc_buffer_printf(&cli->messages, "tacit %s: %s\n", study->command, text);
@@ -173,19 +171,6 @@ tc_status tc_study_solve(tc_cli *cli, tc_study *study, double tolerance) {
         return TC_INTERRUPTED;
     judge_reference(cli, study);
     return TC_OK;
-}
-
-tc_status tc_study_can_write(tc_cli *cli, const char *path) {
-    if (path == NULL)
-        return TC_OK;
-    const char *slash = strrchr(path, '/');
-    const char *folder = slash == NULL   ? "."
-                         : slash == path ? "/"
-                                         : tc_arena_copy(cli->arena, path, (size_t)(slash - path));
-    if (access(folder, W_OK | X_OK) == 0)
-        return TC_OK;
-    tc_buffer_printf(&cli->messages, "%s: no file can be written there: %s\n", path, strerror(errno));
-    return TC_CANNOT_WRITE;
 }
 
 const char *tc_radius_origin_name(tc_radius_origin origin) {

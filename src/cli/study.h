@@ -32,9 +32,6 @@ tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *opt
 /* Finds the reference solution. One that is not to be measured against is warned of. */
 tc_status tc_study_solve(tc_cli *cli, tc_study *study, double tolerance) TC_MUST_USE;
 
-/* Whether a file can be made at path (NULL: none is wanted): asked before work whose result would be lost. */
-tc_status tc_study_can_write(tc_cli *cli, const char *path) TC_MUST_USE;
-
 /* "given", "gaps", "private" */
 const char *tc_radius_origin_name(tc_radius_origin origin);
 

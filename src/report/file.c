@@ -14,6 +14,13 @@ static tc_status cannot(tc_buffer *messages, const char *path, const char *what,
     return what[0] == 'r' ? TC_CANNOT_READ : TC_CANNOT_WRITE;
 }
 
+/* A name that leads to no file is the command's mistake; a file that cannot be read is not. */
+static tc_status cannot_read(tc_buffer *messages, const char *path, int code) {
+    bool no_file = code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG;
+    tc_status status = cannot(messages, path, "read", code);
+    return no_file ? TC_BAD_USAGE : status;
+}
+
 static tc_status is_no_file(tc_buffer *messages, const char *path, mode_t mode, const char *what) {
     tc_buffer_printf(messages, "%s: error: this is %s; %s\n", path,
                      S_ISDIR(mode)   ? "a folder"
@@ -103,7 +110,7 @@ tc_status tc_file_read(tc_arena *arena, const char *path, size_t limit, tc_buffe
                        size_t *length) {
     struct stat facts;
     if (stat(path, &facts) != 0)
-        return cannot(messages, path, "read", errno);
+        return cannot_read(messages, path, errno);
     if (!S_ISREG(facts.st_mode))
         return is_no_file(messages, path, facts.st_mode, "only files are read");
     if ((uintmax_t)facts.st_size > limit) {
@@ -114,7 +121,7 @@ tc_status tc_file_read(tc_arena *arena, const char *path, size_t limit, tc_buffe
     *text = TC_NEW(arena, char, *length + 1);
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
-        return cannot(messages, path, "read", errno);
+        return cannot_read(messages, path, errno);
     bool good = read_all(descriptor, *text, length);
     int code = errno;
     (void)close(descriptor);

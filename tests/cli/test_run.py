@@ -326,8 +326,81 @@ class Files(Written):
         for option, name in (("--trace", "t.csv"), ("--report", "r.html")):
             done = tacit("run", self.whole, "--ledger", str(self.here / "spent"), option, str(self.here / "none" / name))
             self.assertEqual((done.returncode, done.stdout), (3, ""))
-            self.assertIn(f"none/{name}: no file can be written there", done.stderr)
+            self.assertIn(f"none/{name}: error: cannot write: No such file", done.stderr)
         self.assertFalse((self.here / "spent").exists())
+
+
+class Overwriting(Written):
+    """No file of the user's is written over, and what cannot be written is found before anything is spent."""
+
+    def kept(self, path, message, *arguments, code=2):
+        before = pathlib.Path(path).read_bytes()
+        done = tacit(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertEqual(pathlib.Path(path).read_bytes(), before)
+
+    def test_inputs_are_not_written_over_by_whatever_name(self):
+        again = self.here / "again.tacit"
+        os.link(self.whole, again)
+        for option in ("--trace", "--report"):
+            for name in (self.whole, str(self.here / "." / "problem.tacit"), str(again)):
+                for command in ("run", "sweep"):
+                    self.kept(self.whole, "would write over the problem", command, self.whole, option, name)
+        ledger = str(self.here / "spent")
+        self.refused(2, "would write over the ledger", self.whole, "--ledger", ledger, "--trace", ledger)
+        self.assertFalse(os.path.exists(ledger))
+        run(self.whole, "--ledger", ledger)
+        self.kept(ledger, "would write over the ledger", "run", self.whole, "--ledger", ledger, "--trace", ledger)
+
+    def test_two_outputs_are_two_files(self):
+        path = str(self.here / "out")
+        self.refused(2, "the same file", self.whole, "--trace", path, "--report", str(self.here) + "/./out")
+        self.assertFalse(os.path.exists(path))
+
+    def test_only_a_trace_makes_way_for_a_trace_and_a_page_for_a_page(self):
+        trace, page, data = self.here / "t.csv", self.here / "r.html", self.here / "data.csv"
+        data.write_text("a,b\n1,2\n")
+        for name in (trace, page):
+            name.write_text("")
+        for _ in range(2):
+            self.assertEqual(tacit("run", self.whole, "--trace", trace, "--report", page).returncode, 0)
+        ledger = self.here / "spent"
+        for option, path, kind in (("--trace", data, "not a trace"), ("--report", data, "not an HTML page"),
+                                   ("--trace", page, "not a trace"), ("--report", trace, "not an HTML page")):
+            self.kept(path, kind, "run", self.whole, "--ledger", ledger, option, path)
+        self.assertFalse(ledger.exists())
+
+    def test_a_report_keeps_what_it_reads(self):
+        trace = self.here / "t.csv"
+        run(self.whole, "--trace", str(trace))
+        self.kept(trace, "would write over a trace to be read", "report", trace, "-o", trace)
+        self.kept(self.whole, "not an HTML page", "report", trace, "-o", self.whole)
+        self.kept(trace, "not to standard output", "report", trace, "-o", "-")
+
+    def test_a_report_says_what_it_wrote(self):
+        trace, page = str(self.here / "t.csv"), str(self.here / "r.html")
+        run(self.whole, "--trace", trace)
+        done = tacit("report", trace, "-o", page)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{page}: 1 trace of runs\n", ""))
+
+    def test_what_is_no_plain_file_is_refused_before_the_ledger_is_charged(self):
+        pipe, link = self.here / "pipe", self.here / "link"
+        os.mkfifo(pipe)
+        os.symlink("/nowhere", link)
+        for path in (self.here, pipe, link, "/dev/full"):
+            for option in ("--trace", "--report"):
+                done = tacit("run", self.whole, "--ledger", self.here / "spent", option, path)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(f"{path}: ", done.stderr)
+        self.assertFalse((self.here / "spent").exists())
+
+    @unittest.skipIf(os.geteuid() == 0, "everything may be written by root")
+    def test_a_file_that_may_not_be_written_stays(self):
+        trace = self.here / "t.csv"
+        run(self.whole, "--trace", str(trace))
+        trace.chmod(0o444)
+        self.kept(trace, "Permission denied", "run", self.whole, "--trace", trace, code=3)
 
 
 class Interrupts(Written):
