@@ -36,6 +36,9 @@ enum { TC_SECTION_SERIES = 5 };
 size_t tc_section_series(tc_report *report, const tc_section *section, tc_quantity quantity, const char *label,
                          bool extremes, tc_series *series);
 
+/* What a page says of itself. */
+extern const char tc_page_not_released[];
+
 /* "a, b": facts, promise, notes and command of a section. */
 void tc_put_section_head(tc_report *report, const tc_section *section, const char *what);
 void tc_put_card(tc_report *report, const tc_section *section);

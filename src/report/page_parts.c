@@ -1,9 +1,8 @@
-/* What all sections are made of: figures, heads, cells. */
+/* What all sections are made of: figures and cells. */
 #include "report/html.h"
 #include "report/page.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { LONGEST_DESCRIPTION = 1 << 16 };
 
@@ -108,7 +107,7 @@ size_t tc_section_series(tc_report *report, const tc_section *section, tc_quanti
     return count;
 }
 
-/* ---- heads and cells --------------------------------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 void tc_put_cell(tc_buffer *out, double value) {
     tc_buffer_puts(out, "<td>");
@@ -122,83 +121,4 @@ void tc_put_span(tc_buffer *out, double low, double high) {
     tc_buffer_puts(out, " to ");
     tc_put_number(out, high, 3);
     tc_buffer_puts(out, "</small>");
-}
-
-/* The card's headline: the lines from "GUARANTEE: " to the rule below. */
-static const char *promise_of(tc_arena *arena, const tc_trace *trace) {
-    static const char head[] = "GUARANTEE: ";
-    for (size_t i = 0; i < trace->card_count; i++) {
-        if (strncmp(trace->card[i], head, sizeof head - 1) != 0)
-            continue;
-        const char *promise = trace->card[i] + sizeof head - 1;
-        for (i++; i < trace->card_count && strncmp(trace->card[i], "---", 3) != 0; i++)
-            promise = tc_arena_format(arena, "%s %s", promise, trace->card[i] + strspn(trace->card[i], " "));
-        return promise;
-    }
-    return NULL;
-}
-
-static void put_promise(tc_report *report, const tc_trace *trace) {
-    const char *promise = promise_of(report->arena, trace);
-    if (promise == NULL)
-        return;
-    bool is_private = strncmp(promise, "private, ", 9) == 0;
-    tc_buffer_printf(report->out, "<p class=\"promise%s\"><strong>Guarantee:</strong> ", is_private ? "" : " no");
-    tc_put_text(report->out, promise);
-    tc_buffer_puts(report->out, "</p>\n");
-}
-
-static void put_facts(tc_report *report, const tc_trace *trace) {
-    if (trace->fact_count == 0)
-        return;
-    tc_buffer_puts(report->out, "<dl class=\"facts\">\n");
-    for (size_t i = 0; i < trace->fact_count; i++) {
-        tc_buffer_puts(report->out, "<div><dt>");
-        tc_put_text(report->out, trace->facts[i].name);
-        tc_buffer_puts(report->out, "</dt><dd>");
-        tc_put_text(report->out, trace->facts[i].value);
-        tc_buffer_puts(report->out, "</dd></div>\n");
-    }
-    tc_buffer_puts(report->out, "</dl>\n");
-}
-
-static void put_notes(tc_report *report, const tc_trace *trace) {
-    if (trace->note_count == 0)
-        return;
-    tc_buffer_puts(report->out, "<ul>\n");
-    for (size_t i = 0; i < trace->note_count; i++) {
-        tc_buffer_puts(report->out, "<li>");
-        tc_put_text(report->out, trace->notes[i]);
-        tc_buffer_puts(report->out, "</li>\n");
-    }
-    tc_buffer_puts(report->out, "</ul>\n");
-}
-
-void tc_put_section_head(tc_report *report, const tc_section *section, const char *what) {
-    tc_buffer_printf(report->out, "<h2>%s", what);
-    tc_put_text(report->out, section->label);
-    tc_buffer_puts(report->out, "</h2>\n");
-    put_promise(report, section->trace);
-    put_facts(report, section->trace);
-    put_notes(report, section->trace);
-}
-
-void tc_put_card(tc_report *report, const tc_section *section) {
-    const tc_trace *trace = section->trace;
-    if (trace->card_count == 0)
-        return;
-    tc_buffer_puts(report->out, "<h3>Guarantee card</h3>\n<pre tabindex=\"0\">");
-    for (size_t i = 0; i < trace->card_count; i++) {
-        tc_put_text(report->out, trace->card[i]);
-        tc_buffer_puts(report->out, "\n");
-    }
-    tc_buffer_puts(report->out, "</pre>\n");
-}
-
-void tc_put_command(tc_report *report, const tc_section *section) {
-    if (section->trace->command == NULL)
-        return;
-    tc_buffer_puts(report->out, "<h3>To repeat it</h3>\n<pre class=\"command\">");
-    tc_put_text(report->out, section->trace->command);
-    tc_buffer_puts(report->out, "</pre>\n");
 }

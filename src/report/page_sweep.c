@@ -199,9 +199,8 @@ void tc_put_sweep(tc_report *report, const tc_section *section) {
     tc_put_section_head(report, section, "Sweep: ");
     tc_buffer_puts(
         report->out,
-        "<p class=\"note\"><strong>Simulation: not released.</strong> Penalties and errors are computed from "
-        "true states. Each epsilon has a guarantee of its own: <code>tacit plan --epsilon</code> prints "
-        "it.</p>\n<div class=\"figures\">\n");
+        "<p class=\"note\"><strong>Simulation: not released.</strong> Penalties and errors are computed from true "
+        "states.</p>\n<div class=\"figures\">\n");
     put_penalty(report, section);
     put_error(report, section, X_ERROR, trace->free_x_error);
     put_error(report, section, MU_ERROR, trace->free_mu_error);

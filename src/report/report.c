@@ -120,6 +120,7 @@ static void put_lead(tc_report *report, const char *title, const contents *c) {
         tc_buffer_puts(out, "Private optimisation: how");
     }
     tc_buffer_puts(out, " close runs come to the solution, whether the constraints hold, and what was promised.</p>\n");
+    tc_buffer_printf(out, "<p class=\"note\">%s</p>\n", tc_page_not_released);
     put_contents(report, c);
     tc_buffer_puts(out, "</header>\n");
 }

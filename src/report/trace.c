@@ -1,5 +1,7 @@
 #include "report/trace.h"
 
+#include <string.h>
+
 enum { NOTED_RUNS = 20 };
 
 const char *tc_trace_kind_name(tc_trace_kind kind) {
@@ -22,6 +24,14 @@ static void *room_for_one(tc_arena *arena, void *items, size_t count, size_t siz
 void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const char *value) {
     trace->facts = room_for_one(arena, trace->facts, trace->fact_count, sizeof *trace->facts);
     trace->facts[trace->fact_count++] = (tc_trace_fact){name, value};
+}
+
+const char *tc_trace_fact_of(const tc_trace *trace, const char *name) {
+    for (size_t i = 0; i < trace->fact_count; i++) {
+        if (strcmp(trace->facts[i].name, name) == 0)
+            return trace->facts[i].value;
+    }
+    return NULL;
 }
 
 void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note) {

@@ -80,9 +80,11 @@ typedef struct tc_trace {
 } tc_trace;
 
 /* A trace without rows of what was done by a plan: facts, card, constraint names and a label ("laplace, tight"). A
- * sweep has many plans: it takes any of them, and no card, since each epsilon has its own. */
+ * sweep has many plans: it takes any of them, and a card that says no more than that seeds are not private. */
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command);
 void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const char *value);
+/* Its value; NULL where there is none of that name. */
+const char *tc_trace_fact_of(const tc_trace *trace, const char *name);
 void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
 void tc_trace_card_add(tc_arena *arena, tc_trace *trace, const char *line);
 /* Takes the records as they are, and notes those that diverged or were interrupted. */

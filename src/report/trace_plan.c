@@ -60,6 +60,18 @@ static void set_card(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool
     }
 }
 
+static void set_sweep_card(tc_arena *arena, tc_trace *trace) {
+    static const char *const lines[] = {
+        "GUARANTEE: NOT PRIVATE",
+        "--------------------------------------------------------------------------------",
+        "NOT PRIVATE     simulated runs with noise from seeds: whoever knows a seed knows",
+        "                the noise. What each epsilon would promise is what",
+        "                `tacit plan --epsilon E` says.",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        tc_trace_card_add(arena, trace, lines[i]);
+}
+
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command) {
     const tc_model *model = plan->model;
     const char *slash = strrchr(model->source.path, '/');
@@ -83,6 +95,8 @@ tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan,
     add_problem_facts(arena, trace, plan);
     if (kind == TC_TRACE_RUN)
         set_card(arena, trace, plan, seeded);
+    else
+        set_sweep_card(arena, trace);
     return trace;
 }
 
@@ -113,9 +127,12 @@ static tc_trace_point point_of(const tc_record *record, const tc_row *row, doubl
 
 void tc_trace_set_sweep(tc_arena *arena, tc_trace *trace, const tc_sweep *sweep) {
     size_t count = sweep->point_count;
-    trace->points = TC_NEW(arena, tc_trace_point, count * sweep->seeds);
+    size_t runs = 0;
+    for (size_t e = 0; e < count; e++)
+        runs += sweep->points[e].record_count;
+    trace->points = TC_NEW(arena, tc_trace_point, runs + 1);
     for (size_t e = 0; e < count; e++) {
-        for (size_t s = 0; s < sweep->seeds; s++) {
+        for (size_t s = 0; s < sweep->points[e].record_count; s++) {
             const tc_record *record = &sweep->points[e].records[s];
             if (record->outcome == TC_ENGINE_DONE && record->row_count > 0)
                 trace->points[trace->point_count++] =

@@ -5,8 +5,8 @@ import random
 CARD = """--------------------------------------------------------------------------------
 GUARANTEE: NOT PRIVATE
 --------------------------------------------------------------------------------
-Why not         the noise is drawn from a seed, which makes it reproducible: a
-                simulation
+NOT PRIVATE     the noise comes from a seed: whoever knows the seed knows the
+                noise
 Mechanism       Laplace noise, drawn exactly and added to integers
 --------------------------------------------------------------------------------"""
 

@@ -16,6 +16,8 @@ import example_traces
 TACIT = os.environ["TACIT"]
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
 VOID = {"meta", "br", "link", "img", "hr", "input"}
+NOT_RELEASED = ("This page is not released data: it shows true states' errors, objective and constraints, which no "
+                "guarantee covers. Share it only with those who may see the problem.")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -156,6 +158,17 @@ class Whole(Case):
         self.assertEqual(self.words.count("GUARANTEE: NOT PRIVATE"), 2)
         self.assertIn('class="promise no"', self.text)
 
+    def test_the_page_and_every_run_say_that_it_is_not_released_data(self):
+        self.assertIn(NOT_RELEASED, self.text.split("<main>")[0])
+        self.assertEqual(self.text.count(NOT_RELEASED), 1 + 2)
+
+    def test_a_sweep_says_that_it_is_not_private(self):
+        sweep = self.text.split('id="sweep-1"')[1]
+        self.assertIn('<p class="promise no"><strong>Guarantee:</strong> NOT PRIVATE: these are simulated runs with noise '
+                      "from seeds, and whoever knows a seed knows the noise. What each epsilon would promise is what "
+                      "<code>tacit plan --epsilon E</code> says.</p>", sweep)
+        self.assertNotIn("guarantee of its own", sweep)
+
     def test_a_program_is_told_what_was_written(self):
         done = subprocess.run([TACIT, "report", *self.traces, "-o", "json.html", "--json"], cwd=self.here,
                               capture_output=True, text=True, timeout=300)
@@ -183,8 +196,29 @@ class Odd(Case):
     def test_a_private_run_is_shown_as_private(self):
         trace = example_traces.single(rounds=100, card="GUARANTEE: private, unit one:1, epsilon 0.5,\n   and more\n---")
         text = self.page(self.write("one.csv", trace))
-        self.assertIn('<p class="promise"><strong>Guarantee:</strong> private, unit one:1, epsilon 0.5, and more</p>', text)
+        self.assertIn('<p class="promise"><strong>Guarantee of what the run released:</strong> private, unit one:1, '
+                      'epsilon 0.5, and more<br>' + NOT_RELEASED + "</p>", text)
+        self.assertEqual(text.count(NOT_RELEASED), 2)  # of the page, and in the banner
         self.assertNotIn("median", text)
+        self.assertNotIn("asked for", text)
+
+    def test_fresh_noise_cannot_be_repeated(self):
+        said = "Noise is fresh each time: the numbers will differ."
+        fresh = self.write("fresh.csv", example_traces.single(rounds=100))
+        self.assertIn(said, self.page(fresh))
+        self.assertIn("<code>--seed S</code>", self.page(fresh))
+        self.assertNotIn(said, self.page(self.write("seeds.csv", example_traces.run(seeds=2, rounds=100))))
+        none = self.write("none.csv", example_traces.single(rounds=100, facts=["mechanism = none"]))
+        self.assertNotIn(said, self.page(none))
+
+    def test_the_banner_says_why_a_run_is_not_private(self):
+        card = ("GUARANTEE: NOT PRIVATE\n---\nNOT PRIVATE     - first &\n                  foremost\n"
+                "                - second\n                - third\n                - fourth\nWould be        - more\n---")
+        text = self.page(self.write("void.csv", example_traces.run(seeds=1, rounds=100, card=card)))
+        self.assertIn('<p class="promise no"><strong>Guarantee:</strong> NOT PRIVATE: first &amp; foremost; second; and '
+                      "2 more reasons on the card below<br>" + NOT_RELEASED, text)
+        self.assertIn("<dt>epsilon asked for</dt>", text)
+        self.assertNotIn("<dt>epsilon</dt>", text)
 
     def test_a_run_without_reference_or_constraints(self):
         trace = example_traces.run(seeds=2, rounds=100, errors=False, names=(), card="", facts=())
@@ -227,7 +261,7 @@ class Errors(Case):
         good = self.write("good.csv", example_traces.run(seeds=1, rounds=10))
         marks = self.write("marks.csv", example_traces.marks())
         self.assertIn("output", self.report(good, code=2))
-        self.assertIn("missing.csv: error: cannot read: No such file", self.report("missing.csv", "-o", "p.html", code=3))
+        self.assertIn("missing.csv: error: cannot read: No such file", self.report("missing.csv", "-o", "p.html", code=2))
         self.assertIn(".: error: this is a folder", self.report(".", "-o", "p.html", code=2))
         bad = self.write("bad.csv", example_traces.run(seeds=1, rounds=10).replace("\n1,2,", "\n1,x,"))
         self.assertRegex(self.report(bad, "-o", "p.html", code=2), r"^bad.csv:\d+: error: k is not a whole number: 'x'\n$")
@@ -244,10 +278,10 @@ class Errors(Case):
         self.page(good, name="new.html")
         self.assertEqual(stat.S_IMODE((self.here / "new.html").stat().st_mode), 0o600)
         old = self.here / "old.html"
-        old.write_text("old")
+        old.write_text("<!DOCTYPE html>old")
         old.chmod(0o640)
         self.page(good, name="old.html")
-        self.assertTrue(old.read_text().startswith("<!DOCTYPE"))
+        self.assertGreater(len(old.read_text()), 10_000)
         self.assertEqual(stat.S_IMODE(old.stat().st_mode), 0o640)
         self.assertEqual([path.name for path in self.here.iterdir() if path.name.startswith("old.html.")], [])
 
@@ -292,9 +326,9 @@ class Seen(Case):
         """400 pixels, in a frame: a browser's own window does not get so narrow."""
         frame = self.here / "frame.html"
         frame.write_text('<!DOCTYPE html><title>frame</title><body style="margin:0"><iframe src="page.html" '
-                         'style="border:0;width:400px;height:2000px"></iframe>')
+                         'style="border:0;width:400px;height:2600px"></iframe>')
         for dark, line in ((False, "0072b2"), (True, "56b4e9")):
-            picture, console = browser.screenshot(frame, 600, 2000, dark)
+            picture, console = browser.screenshot(frame, 600, 2600, dark)
             self.assertEqual(console, [])
             self.has_ink(picture.colours(0, 0, 400), line, 1000)
             edge = picture.colours(388, 0, 400)  # nothing runs out of the page
