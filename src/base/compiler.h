@@ -6,4 +6,12 @@
 #define TC_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
 #define TC_NORETURN __attribute__((noreturn))
 
+/* A function for processors with AVX2, and whether this one has it. Nothing is fused there: the bits are the same. (The
+ * compiler's own choice between clones of a function ends programs under the thread sanitizer.) */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define TC_HAS_WIDE 1
+#define TC_WIDE __attribute__((target("avx2")))
+#define TC_IS_WIDE() __builtin_cpu_supports("avx2")
+#endif
+
 #endif

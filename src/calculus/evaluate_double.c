@@ -10,7 +10,7 @@
 
 void tc_tape_eval(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out) {
 #ifdef TC_HAS_WIDE
-    if (__builtin_cpu_supports("avx2")) {
+    if (TC_IS_WIDE()) {
         tc_tape_eval_wide(tape, inputs, lanes, work, out);
         return;
     }

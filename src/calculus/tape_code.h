@@ -2,6 +2,7 @@
 #ifndef TC_CALCULUS_TAPE_CODE_H
 #define TC_CALCULUS_TAPE_CODE_H
 
+#include "base/compiler.h"
 #include "calculus/tape.h"
 
 /* Where an operand is found. Leaves are read where the caller keeps them; roots are written, and read again, in the
@@ -45,8 +46,7 @@ struct tc_tape {
 };
 
 /* tc_tape_eval is one of these, as the processor allows; the bits are the same. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define TC_HAS_WIDE
+#ifdef TC_HAS_WIDE
 void tc_tape_eval_wide(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);
 #endif
 void tc_tape_eval_plain(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);

@@ -202,7 +202,7 @@ static void check_lanes(const tc_expr *roots, const tc_tape *tape, rows *r, size
     check_lanes_by(tc_tape_eval, roots, tape, r, lanes);
     check_lanes_by(tc_tape_eval_plain, roots, tape, r, lanes);
 #ifdef TC_HAS_WIDE
-    if (__builtin_cpu_supports("avx2"))
+    if (TC_IS_WIDE())
         check_lanes_by(tc_tape_eval_wide, roots, tape, r, lanes);
 #endif
 }
