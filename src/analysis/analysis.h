@@ -125,7 +125,7 @@ typedef struct tc_analysis {
 typedef struct tc_analysis_options {
     size_t rows_limit;     /* more agents than this are reported by family; 0: 1,000 */
     bool skip_private;     /* no Slater search, no minima: constants and curvature only */
-    bool only_assumptions; /* judges Assumptions 1 to 3 and leaves all else out of the result; no text, no JSON */
+    bool only_assumptions; /* judges Assumptions 1 to 3, finds the public radius, and no more; no text, no JSON */
     bool print_all_points; /* JSON: Slater point and witnesses in full however many agents */
 } tc_analysis_options;
 

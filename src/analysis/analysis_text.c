@@ -248,5 +248,8 @@ void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
         tc_buffer_puts(out, "  ! ");
         tc_page_wrap(&p.page, a->warnings[i], 4, 4);
     }
-    tc_buffer_puts(out, tc_analysis_holds(a) ? "\nAll assumptions hold.\n" : "\nNot all assumptions hold.\n");
+    tc_buffer_printf(out, "\n%s%s.\n", tc_analysis_holds(a) ? "All assumptions hold" : "Not all assumptions hold",
+                     !tc_analysis_holds(a) || a->warning_count == 0 ? ""
+                     : a->warning_count == 1                        ? ", but see the warning"
+                                                                    : ", but see the warnings");
 }

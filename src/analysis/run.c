@@ -106,6 +106,7 @@ tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivati
     else
         tc_judge_sets(arena, model, &a->sets, monitor);
     if (options->only_assumptions) {
+        tc_judge_slater(a, arena, streams, derivatives, true, monitor);
         a->interrupted = tc_interrupted(monitor);
         return a;
     }

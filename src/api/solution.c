@@ -44,8 +44,14 @@ double tc_solution_sum(const tc_solution *solution) {
     return sum;
 }
 
+double tc_solution_radius(const tc_solution *solution) {
+    return solution->assumptions != NULL ? solution->assumptions->dual_radius.public_value
+                                         : solution->model->dual_radius;
+}
+
 bool tc_solution_outside_radius(const tc_solution *solution) {
-    return tc_solution_sum(solution) > solution->model->dual_radius + solution->reference->residual;
+    return solution->reference->outcome != TC_INFEASIBLE_SUSPECTED &&
+           tc_solution_sum(solution) > tc_solution_radius(solution) + solution->reference->residual;
 }
 
 static void json_findings(const tc_assumption *assumption, tc_json *json) {
@@ -84,7 +90,10 @@ static void json_values(const tc_solution *solution, tc_json *json) {
     tc_json_number(json, "norm_mu", reference->norm_mu);
     tc_json_number(json, "least_norm_error", hypot(reference->error_x, reference->error_mu));
     tc_json_number(json, "sum_mu", tc_solution_sum(solution));
-    tc_json_bool(json, "outside_dual_radius", tc_solution_outside_radius(solution));
+    if (reference->outcome == TC_INFEASIBLE_SUSPECTED)
+        tc_json_null(json, "outside_dual_radius");
+    else
+        tc_json_bool(json, "outside_dual_radius", tc_solution_outside_radius(solution));
     tc_json_count(json, "iterations", reference->iterations);
     tc_point_json_states(model, reference->x, json);
     tc_point_json_constraints(model, json);

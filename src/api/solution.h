@@ -9,7 +9,7 @@
 typedef struct tc_solution {
     const tc_model *model;
     const tc_reference *reference;
-    const tc_analysis *assumptions; /* 1 to 3 only; NULL: interrupted before they were judged */
+    const tc_analysis *assumptions; /* 1 to 3 and the public radius only; NULL: interrupted before they were judged */
 } tc_solution;
 
 /* Judges the assumptions and solves, whatever they are. */
@@ -27,7 +27,10 @@ bool tc_solution_holds(const tc_solution *solution);
 const char *tc_outcome_name(tc_reference_outcome outcome);
 
 double tc_solution_sum(const tc_solution *solution); /* of the multipliers */
-/* The private algorithm keeps mu in M = {mu >= 0, sum mu <= R}: with a smaller R it cannot arrive here. */
+/* R, where public facts give one: the file's, or that of gaps and Slater point; NAN for none. */
+double tc_solution_radius(const tc_solution *solution);
+/* The private algorithm keeps mu in M = {mu >= 0, sum mu <= R}: with a smaller R it cannot arrive here. False where
+ * there is no solution to arrive at. */
 bool tc_solution_outside_radius(const tc_solution *solution);
 
 /* One JSON object. */

@@ -101,9 +101,14 @@ void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out) {
     tc_point_states(solution->model, solution->reference->x, full, out);
     if (solution->model->constraint_count > 0)
         text_multipliers(solution, full, out);
-    if (tc_solution_outside_radius(solution))
-        tc_buffer_printf(out,
-                         "\nWarning: the multipliers sum to %.6g, more than the file's dual radius of %.6g.\n"
-                         "A private run, which keeps them within it, cannot reach this solution.\n",
-                         tc_solution_sum(solution), solution->model->dual_radius);
+    if (!tc_solution_outside_radius(solution))
+        return;
+    bool given = !isnan(solution->model->dual_radius);
+    tc_buffer_puts(out, "\n");
+    tc_page_paragraph(&page, 0,
+                      tc_arena_format(out->arena,
+                                      "Warning: the multipliers sum to %.6g, more than the %s dual radius of %.6g%s. "
+                                      "A private run, which keeps them within it, cannot reach this solution.",
+                                      tc_solution_sum(solution), given ? "file's" : "public",
+                                      tc_solution_radius(solution), given ? "" : " (from gaps and Slater point)"));
 }

@@ -132,6 +132,18 @@ static void a_gap_or_a_radius_that_is_too_small_is_named(void **state) {
     assert_non_null(strstr(s.analysis->warnings[0], "gap 0.5 of a is too small"));
     assert_non_null(strstr(s.analysis->warnings[1], "dual radius"));
     assert_true(s.analysis->dual_radius.value == 1);
+    assert_true(tc_analysis_holds(s.analysis));
+    assert_non_null(strstr(print(&s, false, 80), "\nAll assumptions hold, but see the warnings.\n"));
+    study_end(&s);
+}
+
+static void without_a_warning_none_is_mentioned(void **state) {
+    (void)state;
+    study s = study_text("agent a {\n state x in [-1, 1]\n private minimize (x - 1)^2\n gap 1\n slater x = 0\n}\n"
+                         "constraint c: a.x <= 0.5\n",
+                         NULL);
+    assert_int_equal(s.analysis->warning_count, 0);
+    assert_non_null(strstr(print(&s, false, 80), "\nAll assumptions hold.\n"));
     study_end(&s);
 }
 
@@ -380,6 +392,7 @@ int main(void) {
         cmocka_unit_test(slaters_condition_can_fail_at_the_boundary),
         cmocka_unit_test(the_margin_is_certified_and_the_radius_follows),
         cmocka_unit_test(a_gap_or_a_radius_that_is_too_small_is_named),
+        cmocka_unit_test(without_a_warning_none_is_mentioned),
         cmocka_unit_test(a_declared_slater_point_must_lie_in_its_set_and_satisfy_g),
         cmocka_unit_test(the_clouds_file_leaves_objectives_and_sets_to_the_agents),
         cmocka_unit_test(an_agents_file_has_no_constraints),

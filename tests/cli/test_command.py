@@ -162,6 +162,24 @@ class Answers(unittest.TestCase):
             path.write_text(text)
             return tacit("solve", str(path), *more)
 
+    def test_solve_warns_of_a_radius_from_gaps_that_excludes_the_solution(self):
+        problem = ("agent a { state x in [0, 4]; private minimize (x - 3)^2; gap %s; slater x = 0 }\n"
+                   "constraint c: a.x <= 1\n")  # R = gap / 1, mu = 4 at the solution
+        for gap, outside in (("1.23456789", True), ("9", False)):
+            self.assertEqual(json.loads(self.solve_of(problem % gap, "--json").stdout)["outside_dual_radius"], outside)
+            text = self.solve_of(problem % gap).stdout
+            self.assertEqual("public dual radius of 1.23457" in " ".join(text.split()), outside)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+
+    def test_solve_speaks_of_no_radius_where_there_is_no_solution(self):
+        problem = ("agent a { state x in [0, 4]; private minimize (x - 3)^2 }\nconstraint c: a.x <= -1\n"
+                   "dual radius 1\n")
+        done = self.solve_of(problem)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No solution", done.stdout)
+        self.assertNotIn("cannot reach", done.stdout)
+        self.assertIsNone(json.loads(self.solve_of(problem, "--json").stdout)["outside_dual_radius"])
+
     def test_solve_says_when_a_point_is_only_stationary(self):
         problem = ("agent a { state x in [-1, 2]; private minimize (x^2 - 1)^2 + 0.1 * x }\n"
                    "constraint c: -a.x^2 <= -0.3\n")
