@@ -30,6 +30,14 @@ uint64_t tc_trace_rounds(const tc_trace *trace) {
     return rounds;
 }
 
+size_t tc_trace_finished(const tc_trace *trace) {
+    uint64_t rounds = tc_trace_rounds(trace);
+    size_t finished = 0;
+    for (size_t i = 0; i < trace->record_count; i++)
+        finished += trace->records[i].row_count > 0 && trace->records[i].rounds == rounds;
+    return finished;
+}
+
 tc_quantiles tc_quantity_at(tc_arena *arena, const tc_trace *trace, tc_quantity quantity, size_t index, uint64_t k,
                             double **values, size_t *count) {
     *values = TC_NEW(arena, double, trace->record_count + 1);

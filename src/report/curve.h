@@ -32,5 +32,7 @@ tc_quantiles tc_quantity_at(tc_arena *arena, const tc_trace *trace, tc_quantity 
 
 /* The last round that any run came to. */
 uint64_t tc_trace_rounds(const tc_trace *trace);
+/* How many came there. */
+size_t tc_trace_finished(const tc_trace *trace);
 
 #endif

@@ -4,6 +4,12 @@
 
 #include <math.h>
 
+void tc_put_group_head(tc_report *report, const tc_group *group) {
+    tc_buffer_printf(report->out, "<section id=\"%s\">\n<h2>", group->id);
+    tc_put_text(report->out, group->title);
+    tc_buffer_puts(report->out, "</h2>\n");
+}
+
 static void put_overlay(tc_report *report, const tc_section *const *sections, size_t count, tc_quantity quantity,
                         bool y_log) {
     tc_series *series = TC_NEW(report->arena, tc_series, count * TC_SECTION_SERIES);
@@ -51,7 +57,11 @@ static void put_table(tc_report *report, const tc_section *const *sections, size
         uint64_t end = tc_trace_rounds(section->trace);
         tc_buffer_printf(out, "<tr><th scope=\"row\"><a href=\"#%s\">", section->id);
         tc_put_text(out, section->label);
-        tc_buffer_printf(out, "</a></th><td>%zu</td><td>", section->trace->record_count);
+        size_t runs = section->trace->record_count, finished = tc_trace_finished(section->trace);
+        tc_buffer_printf(out, "</a></th><td>%zu", finished);
+        if (finished < runs)
+            tc_buffer_printf(out, " of %zu", runs);
+        tc_buffer_puts(out, "</td><td>");
         tc_put_number(out, (double)end, 16);
         tc_buffer_puts(out, "</td>");
         put_range(report, section, TC_QUANTITY_X_ERROR, end / 2);
@@ -65,11 +75,13 @@ static void put_table(tc_report *report, const tc_section *const *sections, size
     tc_buffer_puts(out, "</tbody></table></div>\n");
 }
 
-void tc_put_run_comparison(tc_report *report, const tc_section *const *sections, size_t count) {
+void tc_put_run_comparison(tc_report *report, const tc_group *group) {
+    const tc_section *const *sections = group->sections;
+    size_t count = group->count;
     size_t shown = count < TC_PLOT_STYLES ? count : TC_PLOT_STYLES;
-    tc_buffer_puts(report->out,
-                   "<section id=\"runs\">\n<h2>Runs side by side</h2>\n<p class=\"note\"><strong>Simulation: "
-                   "not released.</strong> All of this is computed from true states.</p>\n");
+    tc_put_group_head(report, group);
+    tc_buffer_puts(report->out, "<p class=\"note\"><strong>Simulation: not released.</strong> All of this is computed "
+                                "from true states.</p>\n");
     put_table(report, sections, count);
     if (shown < count)
         tc_buffer_printf(report->out, "<p>The plots show the first %zu of %zu runs.</p>\n", shown, count);

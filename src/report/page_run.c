@@ -148,15 +148,23 @@ static void put_constraints(tc_report *report, const tc_section *section) {
     tc_put_constraint_table(report, section);
 }
 
+static void put_how_many(tc_report *report, const tc_trace *trace) {
+    size_t finished = tc_trace_finished(trace);
+    if (trace->record_count < 2)
+        return;
+    tc_buffer_printf(report->out, "<p>%zu runs, each with its own noise", trace->record_count);
+    if (finished < trace->record_count) {
+        tc_buffer_printf(report->out, "; %zu of them came to round ", finished);
+        tc_put_number(report->out, (double)tc_trace_rounds(trace), 16);
+    }
+    tc_buffer_printf(report->out, ". In the plots a line is the median of the runs, a band holds them from 10 to "
+                                  "90" TC_PERCENT ", and thin lines are the smallest and the largest.</p>\n");
+}
+
 void tc_put_run(tc_report *report, const tc_section *section) {
     tc_buffer_printf(report->out, "<section id=\"%s\">\n", section->id);
     tc_put_section_head(report, section, "Run: ");
-    if (section->trace->record_count > 1)
-        tc_buffer_printf(report->out,
-                         "<p>%zu runs, each with its own noise. In the plots a line is the median of the runs, a band "
-                         "holds them from 10 to 90" TC_PERCENT ", and thin lines are the smallest and the "
-                         "largest.</p>\n",
-                         section->trace->record_count);
+    put_how_many(report, section->trace);
     put_errors(report, section);
     put_constraints(report, section);
     tc_put_card(report, section);

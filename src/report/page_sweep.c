@@ -210,11 +210,13 @@ void tc_put_sweep(tc_report *report, const tc_section *section) {
     tc_buffer_puts(report->out, "</section>\n");
 }
 
-void tc_put_sweep_comparison(tc_report *report, const tc_section *const *sections, size_t count) {
+void tc_put_sweep_comparison(tc_report *report, const tc_group *group) {
+    const tc_section *const *sections = group->sections;
+    size_t count = group->count;
     tc_series *series = TC_NEW(report->arena, tc_series, TC_PLOT_STYLES);
     size_t shown = count < TC_PLOT_STYLES ? count : TC_PLOT_STYLES;
     for (size_t i = 0; i < shown; i++) {
-        series[i] = series_of(report->arena, sections[i]->trace, PENALTY, i);
+        series[i] = series_of(report->arena, sections[i]->trace, PENALTY, sections[i]->style);
         series[i].label = sections[i]->label;
         series[i].least = series[i].most = NULL;
     }
@@ -225,7 +227,8 @@ void tc_put_sweep_comparison(tc_report *report, const tc_section *const *section
                     .level = NAN,
                     .series = series,
                     .series_count = shown};
-    tc_buffer_puts(report->out, "<section id=\"sweeps\">\n<h2>Sweeps side by side</h2>\n<div class=\"figures\">\n");
+    tc_put_group_head(report, group);
+    tc_buffer_puts(report->out, "<div class=\"figures\">\n");
     tc_put_figure(report, "What privacy costs", "Means; bands: 10 to 90\xc2\xa0% of the runs.", plot);
     tc_buffer_puts(report->out, "</div>\n</section>\n");
 }

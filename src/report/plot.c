@@ -16,7 +16,7 @@ enum {
     LEGEND_ROW = 19,
     LEGEND_TEXT_AT = 32,
     MARKERS = 7, /* along a line */
-    LONGEST_LABEL = 40,
+    LONGEST_LABEL = 60,
     SHORT_LABEL = 7, /* fits beside its line */
     LABEL_HEIGHT = 13,
     LEVEL_ROOM = 20,

@@ -15,36 +15,19 @@ static const size_t longest_page = (size_t)1 << 32;
 typedef struct contents {
     tc_section *sections;
     size_t count;
-    const tc_section **runs, **sweeps;
-    size_t run_count, sweep_count;
-    const char *problem; /* of all; NULL where they differ */
+    tc_group *runs, *sweeps;
+    size_t run_count, sweep_count;             /* sections */
+    size_t run_group_count, sweep_group_count; /* of them */
+    const char *problem;                       /* of all; NULL where they differ */
 } contents;
-
-static const char *label_of(tc_arena *arena, const contents *c, const tc_trace *trace) {
-    const char *label =
-        trace->label != NULL && trace->label[0] != '\0' ? trace->label : tc_trace_kind_name(trace->kind);
-    size_t alike = 1;
-    for (size_t i = 0; i < c->count; i++) {
-        const char *other = c->sections[i].trace->label;
-        alike += c->sections[i].trace->kind == trace->kind && other != NULL && strcmp(other, label) == 0;
-        alike += c->sections[i].trace->kind == trace->kind && other == NULL && trace->label == NULL;
-    }
-    return alike == 1 ? label : tc_arena_format(arena, "%s (%zu)", label, alike);
-}
 
 static void add_section(tc_arena *arena, contents *c, const tc_trace *trace, size_t most_marks) {
     bool is_run = trace->kind == TC_TRACE_RUN;
     tc_section *section = &c->sections[c->count];
-    size_t number = is_run ? c->run_count : c->sweep_count;
+    size_t number = is_run ? ++c->run_count : ++c->sweep_count;
     section->trace = trace;
-    section->label = label_of(arena, c, trace);
-    section->id = tc_arena_format(arena, is_run ? "run-%zu" : "sweep-%zu", number + 1);
-    section->style = number % TC_PLOT_STYLES;
+    section->id = tc_arena_format(arena, is_run ? "run-%zu" : "sweep-%zu", number);
     section->marks = TC_NEW(arena, const tc_trace *, most_marks);
-    if (is_run)
-        c->runs[c->run_count++] = section;
-    else
-        c->sweeps[c->sweep_count++] = section;
     const char *problem = trace->problem != NULL ? trace->problem : "";
     c->problem = c->count == 0 || (c->problem != NULL && strcmp(c->problem, problem) == 0) ? problem : NULL;
     c->count++;
@@ -53,8 +36,6 @@ static void add_section(tc_arena *arena, contents *c, const tc_trace *trace, siz
 static tc_status collect(tc_arena *arena, const tc_trace *const *traces, size_t count, tc_buffer *messages,
                          contents *c) {
     c->sections = TC_NEW(arena, tc_section, count);
-    c->runs = TC_NEW(arena, const tc_section *, count);
-    c->sweeps = TC_NEW(arena, const tc_section *, count);
     for (size_t i = 0; i < count; i++) {
         if (traces[i]->kind != TC_TRACE_MARKS) {
             add_section(arena, c, traces[i], count);
@@ -68,6 +49,9 @@ static tc_status collect(tc_arena *arena, const tc_trace *const *traces, size_t 
         }
         before->marks[before->mark_count++] = traces[i];
     }
+    tc_label_sections(arena, c->sections, c->count);
+    c->runs = tc_group_sections(arena, c->sections, c->count, TC_TRACE_RUN, &c->run_group_count);
+    c->sweeps = tc_group_sections(arena, c->sections, c->count, TC_TRACE_SWEEP, &c->sweep_group_count);
     return TC_OK;
 }
 
@@ -92,19 +76,29 @@ static void put_entry(tc_buffer *out, const char *id, const char *what, const ch
     tc_buffer_puts(out, "</a></li>\n");
 }
 
+static void put_group_entries(tc_buffer *out, const tc_group *groups, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (groups[i].count > 1)
+            put_entry(out, groups[i].id, "", groups[i].title);
+    }
+}
+
 static void put_contents(tc_report *report, const contents *c) {
     tc_buffer *out = report->out;
     if (c->count < 2)
         return;
     tc_buffer_puts(out, "<nav aria-label=\"Contents\">\n<ul>\n");
-    if (c->run_count > 1)
-        put_entry(out, "runs", "", "Runs side by side");
-    if (c->sweep_count > 1)
-        put_entry(out, "sweeps", "", "Sweeps side by side");
+    put_group_entries(out, c->runs, c->run_group_count);
+    put_group_entries(out, c->sweeps, c->sweep_group_count);
     for (size_t i = 0; i < c->count; i++)
         put_entry(out, c->sections[i].id,
                   c->sections[i].trace->kind == TC_TRACE_RUN ? "Run: " : "Sweep: ", c->sections[i].label);
     tc_buffer_puts(out, "</ul>\n</nav>\n");
+    if (c->run_group_count > 1 || c->sweep_group_count > 1)
+        tc_buffer_printf(out,
+                         "<p class=\"note\">Only %s of the same problem are side by side: those with its name, its "
+                         "constraints and its start.</p>\n",
+                         c->run_group_count > 1 ? "runs" : "sweeps");
 }
 
 static void put_lead(tc_report *report, const char *title, const contents *c) {
@@ -129,10 +123,14 @@ static void put_page(tc_report *report, const char *title, const contents *c) {
     put_head(report, title);
     put_lead(report, title, c);
     tc_buffer_puts(report->out, "<main>\n");
-    if (c->run_count > 1)
-        tc_put_run_comparison(report, c->runs, c->run_count);
-    if (c->sweep_count > 1)
-        tc_put_sweep_comparison(report, c->sweeps, c->sweep_count);
+    for (size_t i = 0; i < c->run_group_count; i++) {
+        if (c->runs[i].count > 1)
+            tc_put_run_comparison(report, &c->runs[i]);
+    }
+    for (size_t i = 0; i < c->sweep_group_count; i++) {
+        if (c->sweeps[i].count > 1)
+            tc_put_sweep_comparison(report, &c->sweeps[i]);
+    }
     for (size_t i = 0; i < c->count; i++) {
         if (c->sections[i].trace->kind == TC_TRACE_RUN)
             tc_put_run(report, &c->sections[i]);

@@ -249,11 +249,95 @@ class Odd(Case):
         text = self.page(self.write("cut.csv", "\n".join(lines)))
         row = next(row for row in re.findall(r"<tr>.*?</tr>", text, re.S) if ">100<" in row)
         self.assertIn("<td>2</td>", row)
+        self.assertIn("3 runs, each with its own noise; 2 of them came to round 100.", text)
+        whole = self.write("whole.csv", example_traces.run(seeds=3, rounds=100, names=("g",)))
+        text = self.page("cut.csv", whole)
+        self.assertIn("3 runs, each with its own noise. In", text)
+        self.assertIn("<td>2 of 3</td><td>100</td>", text)
 
     def test_the_published_figures_of_the_example_can_be_read(self):
         trace = self.write("a.csv", example_traces.run(seeds=2))
         for name in ("laplace", "gaussian"):
             self.assertIn(f"published, {name.title()}", self.page(trace, str(SOURCE / f"examples/published-{name}.csv")))
+
+
+def facts(**changed):
+    """Of a run, with underscores for spaces in names."""
+    values = {"mechanism": "laplace", "epsilon": "1 for all that anyone can see", "hides": "one:1", "calibration": "tight",
+              "noise on": "outputs", "rounds": "100", "gamma": "0.01 k^-0.52", "alpha": "0.1 k^-0.3", "seconds": "1"}
+    values.update({name.replace("_", " "): value for name, value in changed.items()})
+    return [f"{name} = {value}" for name, value in values.items() if value is not None]
+
+
+class Labels(Case):
+    """What differs between the traces of a page is in their labels, and only that."""
+
+    def labels(self, *runs):
+        traces = [self.write(f"{i}.csv", example_traces.run(**{"seeds": 2, "rounds": 100, "names": ("g",), **run}))
+                  for i, run in enumerate(runs)]
+        self.text = self.page(*traces)
+        Reader(self.text)
+        return re.findall(r"<h2>Run: ([^<]*)</h2>", self.text)
+
+    def of_facts(self, *changes):
+        return self.labels(*[{"facts": facts(**change), "label": "laplace, tight"} for change in changes])
+
+    def test_epsilon(self):
+        self.assertEqual(self.of_facts({"epsilon": "0.1 for all that anyone can see", "seconds": "2"}, {}),
+                         ["laplace, tight, epsilon 0.1", "laplace, tight, epsilon 1"])
+        legend = self.text.split('id="runs"')[1].split("</svg>")[0]
+        self.assertIn(">laplace, tight, epsilon 0.1</text>", legend)
+        self.assertIn(">laplace, tight, epsilon 0.1</a></th>", self.text)
+
+    def test_unit_placement_rounds_and_schedule(self):
+        self.assertEqual(self.of_facts({}, {"hides": "agent"}), ["laplace, tight, unit one:1", "laplace, tight, unit agent"])
+        self.assertEqual(self.of_facts({}, {"noise_on": "states"}),
+                         ["laplace, tight, noise on outputs", "laplace, tight, noise on states"])
+        self.assertEqual(self.of_facts({}, {"rounds": "9", "alpha": "0.2 k^-0.3"}),
+                         ["laplace, tight, 100 rounds, alpha 0.1 k^-0.3", "laplace, tight, 9 rounds, alpha 0.2 k^-0.3"])
+
+    def test_what_a_label_says_is_not_said_again(self):
+        self.assertEqual(self.labels({"facts": facts(), "label": "laplace, tight"},
+                                     {"facts": facts(mechanism="gaussian", delta="1e-6"), "label": "gaussian, tight"},
+                                     {"facts": ["mechanism = none", "rounds = 100"], "label": "without noise"}),
+                         ["laplace, tight", "gaussian, tight", "without noise"])
+
+    def test_seeds_where_nothing_else_differs(self):
+        self.assertEqual(self.labels({"facts": facts(), "label": "a"}, {"facts": facts(), "label": "a", "seeds": 1},
+                                     {"facts": facts(), "label": "b", "seeds": 1}), ["a, seeds 1 to 2", "a, seed 1", "b"])
+        self.assertEqual(self.labels({"label": "a"}, {"label": "a"}), ["a", "a (2)"])
+
+    def test_sweeps(self):
+        first = self.write("a.csv", example_traces.sweep(seeds=2))
+        second = self.write("b.csv", example_traces.sweep(seeds=2).replace("from 0.01 to 100", "from 0.1 to 10"))
+        text = self.page(first, second)
+        self.assertIn("Sweep: laplace, tight, epsilon 0.01 to 100</h2>", text)
+        self.assertIn("Sweep: laplace, tight, epsilon 0.1 to 10</h2>", text)
+
+    def test_only_runs_of_one_problem_are_side_by_side(self):
+        said = "Only runs of the same problem are side by side"
+        self.assertEqual(self.labels({"label": "a", "problem": "p.tacit"}, {"label": "b", "problem": "q.tacit"},
+                                     {"label": "c", "problem": "p.tacit"}),
+                         ["a, p.tacit", "b, q.tacit", "c, p.tacit"])
+        self.assertEqual(re.findall(r"<h2>(Runs[^<]*)</h2>", self.text), ["Runs side by side: p.tacit"])
+        self.assertIn(said, self.text)
+        section = self.text.split('id="runs-of-1"')[1].split("</section>")[0]
+        self.assertNotIn("b, q.tacit", section)
+        self.assertIn('class="line s1"', section)  # styles are different within a comparison
+        self.labels({}, {})
+        self.assertNotIn(said, self.text)
+        self.assertIn("<h2>Runs side by side</h2>", self.text)
+        self.labels({}, {"names": ("h",)})
+        self.assertNotIn("<h2>Runs side", self.text)
+        self.assertIn(said, self.text)
+        self.labels({}, {}, {"names": ("h",)}, {"names": ("h",)})
+        self.assertEqual(re.findall(r"<h2>(Runs[^<]*)</h2>", self.text),
+                         ["Runs side by side: paper.tacit", "Runs side by side: paper.tacit (2)"])
+
+    def test_the_start_tells_problems_apart(self):
+        text = example_traces.run(seeds=2, rounds=100)
+        other = re.sub(r"(?m)^(\d),0,13.19,", r"\1,0,13.2,", text)
+        self.assertNotIn("<h2>Runs side", self.page(self.write("a.csv", text), self.write("b.csv", other)))
 
 
 class Errors(Case):
