@@ -115,6 +115,8 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
                                 values[BUDGET].text);
     else if (values[BUDGET].given && !values[LEDGER].given)
         wrong = "--budget wants --ledger FILE, where what was spent is written";
+    else if (values[SEEDS].given && !tc_seeds_fit(w->first_seed, (uint64_t)values[SEEDS].integer))
+        wrong = TC_SEEDS_TOO_LARGE;
     else if (values[TRACE_ALL].flag && !values[TRACE].given && !values[REPORT].given)
         wrong = "--trace-all wants --trace FILE.csv or --report FILE.html";
     if (wrong != NULL) {
@@ -205,21 +207,55 @@ static tc_experiment experiment_of(tc_cli *cli, const wishes *w, const tc_run_an
     return experiment;
 }
 
+static void part_records(tc_cli *cli, tc_run_answer *answer) {
+    answer->finished = TC_NEW(cli->arena, tc_record, answer->record_count + 1);
+    for (size_t i = 0; i < answer->record_count; i++) {
+        if (answer->records[i].outcome != TC_ENGINE_INTERRUPTED)
+            answer->finished[answer->finished_count++] = answer->records[i];
+    }
+}
+
+/* Runs that noise keeps from the solution are done like any other, and whoever reads only that is deceived. */
+static void judge_progress(tc_cli *cli, tc_run_answer *answer) {
+    if (answer->plan->mechanism == TC_MECHANISM_NONE)
+        return;
+    tc_row_quantiles start = tc_rows_summarise(cli->arena, answer->finished, answer->finished_count, 0);
+    tc_row_quantiles end =
+        tc_rows_summarise(cli->arena, answer->finished, answer->finished_count, answer->study->rounds);
+    double x = start.x_error.median, x_after = end.x_error.median;
+    double mu = start.mu_error.median, mu_after = end.mu_error.median;
+    bool far = x_after >= 0.9 * x || (x_after >= 0.5 * x && mu > 0 && mu_after >= mu); /* a NAN is not far */
+    if (!far)
+        return;
+    answer->warning =
+        tc_arena_format(cli->arena,
+                        "The run%s hardly approached the solution, if at all: the x error was %.4g at the "
+                        "start and is %.4g at the end%s. The noise is too large for this problem, or the "
+                        "steps or the rounds do not suit it.",
+                        answer->many ? "s" : "", x, x_after, answer->many ? " (medians)" : "");
+}
+
 /* One word for all: what went wrong anywhere, and for what reason. */
 static void sum_up(tc_cli *cli, tc_run_answer *answer) {
-    size_t diverged = 0, stopped = 0;
+    size_t diverged = 0, stopped = answer->wanted - answer->record_count;
     for (size_t i = 0; i < answer->record_count; i++) {
         diverged += answer->records[i].outcome == TC_ENGINE_DIVERGED;
         stopped += answer->records[i].outcome == TC_ENGINE_INTERRUPTED;
     }
+    part_records(cli, answer);
+    judge_progress(cli, answer);
     tc_engine_outcome worst = stopped > 0 ? TC_ENGINE_INTERRUPTED : diverged > 0 ? TC_ENGINE_DIVERGED : TC_ENGINE_DONE;
     answer->outcome = tc_engine_outcome_name(worst);
     answer->reason = NULL;
     if (worst == TC_ENGINE_DONE)
         return;
-    answer->reason = !answer->many ? answer->records->reason
-                                   : tc_arena_format(cli->arena, "%zu of %zu runs %s", stopped > 0 ? stopped : diverged,
-                                                     answer->record_count, stopped > 0 ? "were stopped" : "diverged");
+    if (!answer->many)
+        answer->reason = answer->records->reason;
+    else if (stopped > 0)
+        answer->reason =
+            tc_arena_format(cli->arena, "%zu of %zu runs were done", answer->finished_count, answer->wanted);
+    else
+        answer->reason = tc_arena_format(cli->arena, "%zu of %zu runs diverged", diverged, answer->wanted);
 }
 
 static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_answer *answer) {
@@ -236,12 +272,12 @@ static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_answer *answer)
     experiment.run_id = answer->entry == NULL ? NULL : answer->entry->run;
     double began = tc_lab_seconds();
     if (answer->many) {
-        answer->record_count = (size_t)w->values[SEEDS].integer;
-        status = tc_lab_run_many(cli->arena, &experiment, w->first_seed, answer->record_count, &cli->monitor,
-                                 &answer->records, &why);
+        answer->wanted = (size_t)w->values[SEEDS].integer;
+        status = tc_lab_run_many(cli->arena, &experiment, w->first_seed, answer->wanted, &cli->monitor,
+                                 &answer->records, &answer->record_count, &why);
         answer->run_seconds = tc_lab_seconds() - began;
     } else {
-        answer->record_count = 1;
+        answer->wanted = answer->record_count = 1;
         status = tc_lab_run(cli->arena, &experiment, w->simulated ? &w->first_seed : NULL, &cli->monitor,
                             &answer->records, &why);
         answer->run_seconds = status == TC_OK ? answer->records->seconds : 0;
@@ -259,8 +295,16 @@ static tc_status write_files(tc_cli *cli, const wishes *w, const tc_run_answer *
     tc_status status = TC_OK;
     if (answer->records == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
         return TC_OK;
+    if (answer->record_count == 0) {
+        tc_buffer_puts(&cli->messages, "tacit run: no run was begun: no trace and no report is written\n");
+        return TC_OK;
+    }
     tc_trace *trace = tc_trace_new(cli->arena, TC_TRACE_RUN, answer->plan, w->simulated, cli->command);
     tc_trace_set_records(cli->arena, trace, answer->records, answer->record_count);
+    if (answer->record_count < answer->wanted)
+        tc_trace_note_add(cli->arena, trace,
+                          tc_arena_format(cli->arena, "%zu of %zu runs were not begun",
+                                          answer->wanted - answer->record_count, answer->wanted));
     trace->reference_objective = answer->study->reference == NULL ? NAN : answer->study->reference->objective;
     tc_trace_fact_add(cli->arena, trace, "dual radius",
                       tc_arena_format(cli->arena, "%.6g (%s)", answer->study->dual_radius,
@@ -298,8 +342,10 @@ static tc_status prepare(tc_cli *cli, const wishes *w, tc_study *study, tc_run_a
         answer->entry = entry;
         answer->reason = over_budget(cli, w, answer);
     }
-    if (answer->reason != NULL)
+    if (answer->reason != NULL) {
+        answer->card = NULL; /* nothing is run, and nothing promised */
         return TC_OK;
+    }
     if (!w->values[NO_REFERENCE].flag)
         status = tc_study_solve(cli, study, w->values[TOLERANCE].real);
     return status == TC_OK ? record_cost(cli, w, answer) : status;
@@ -318,6 +364,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     if (status != TC_OK)
         return status;
     answer.ledger = ledger;
+    answer.simulated = w.simulated;
     answer.threads = w.values[THREADS].given ? (size_t)w.values[THREADS].integer : tc_processors();
     answer.checkpoints = tc_grid(cli->arena, study.rounds, SHOWN_PER_DECADE, &answer.checkpoint_count);
     status = prepare(cli, &w, &study, &answer);

@@ -2,7 +2,9 @@
 #include "cli/sweep_answer.h"
 #include "report/report.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ enum {
     NO_REFERENCE
 };
 
-enum { MOST_POINTS = 1000 };
+enum { MOST_POINTS = 1000, MOST_RUNS = 10000000 };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -112,13 +114,15 @@ static tc_status read_list(tc_cli *cli, const char *text, double *epsilons, size
 }
 
 /* Increasing, each once. */
-static void sort_apart(double *epsilons, size_t *count) {
+static void sort_apart(tc_cli *cli, double *epsilons, size_t *count) {
     size_t kept = 0;
     tc_sort_numbers(epsilons, *count);
     for (size_t i = 0; i < *count; i++) {
         if (kept == 0 || epsilons[kept - 1] != epsilons[i])
             epsilons[kept++] = epsilons[i];
     }
+    if (kept < *count)
+        tc_buffer_puts(&cli->messages, "tacit sweep: --epsilons names a number more than once: each is run once\n");
     *count = kept;
 }
 
@@ -135,6 +139,20 @@ static tc_status read_end(tc_cli *cli, const tc_option_value *given, const char 
     return TC_OK;
 }
 
+/* from 2^t with t a share of log2(to / from): powers of two come out exact. What is a short decimal but for the last
+ * digits of a double becomes one. */
+static double grid_point(double from, double to, size_t i, size_t last) {
+    if (i == 0 || i == last)
+        return i == 0 ? from : to;
+    double exponent = log2(to / from) * (double)i / (double)last, value = from * exp2(exponent);
+    if (exponent == floor(exponent))
+        return value;
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.10g", value);
+    double decimal = strtod(text, NULL);
+    return fabs(decimal - value) <= 8 * DBL_EPSILON * value ? decimal : value;
+}
+
 static tc_status read_grid(tc_cli *cli, const tc_option_value *values, double middle, double *epsilons, size_t *count) {
     double from = NAN, to = NAN;
     tc_status status = read_end(cli, &values[FROM], "from", middle / 8, &from);
@@ -146,8 +164,8 @@ static tc_status read_grid(tc_cli *cli, const tc_option_value *values, double mi
         return refuse(
             cli, tc_arena_format(cli->arena, "--from must be less than --to, and %g is not less than %g", from, to));
     *count = (size_t)values[POINTS].integer;
-    for (size_t i = 0; i < *count; i++) /* the middle one is exact where both ends come from it */
-        epsilons[i] = i + 1 == *count ? to : from * pow(to / from, (double)i / (double)(*count - 1));
+    for (size_t i = 0; i < *count; i++)
+        epsilons[i] = grid_point(from, to, i, *count - 1);
     return TC_OK;
 }
 
@@ -161,7 +179,8 @@ static tc_status choose_epsilons(tc_cli *cli, const tc_option_value *values, dou
     if (grid)
         return refuse(cli, "--epsilons is a list, --from, --to and --points make one: not both");
     tc_status status = read_list(cli, values[EPSILONS].text, *epsilons, count);
-    sort_apart(*epsilons, count);
+    if (status == TC_OK)
+        sort_apart(cli, *epsilons, count);
     return status;
 }
 
@@ -207,12 +226,27 @@ static tc_status write_files(tc_cli *cli, const wishes *w, const tc_sweep_answer
         return TC_OK;
     tc_trace *trace = tc_trace_new(cli->arena, TC_TRACE_SWEEP, answer->sweep->points[0].plan, true, cli->command);
     tc_trace_set_sweep(cli->arena, trace, answer->sweep);
+    if (trace->point_count == 0) {
+        tc_buffer_puts(&cli->messages, "tacit sweep: no run was finished: no trace and no report is written\n");
+        return TC_OK;
+    }
     if (w->values[TRACE].given)
         status = tc_trace_write(cli->arena, w->values[TRACE].text, trace, &cli->messages);
     if (status == TC_OK && w->values[REPORT].given)
         status =
             tc_report_write(cli->arena, w->values[REPORT].text, NULL, &(const tc_trace *){trace}, 1, &cli->messages);
     return status;
+}
+
+/* NULL where all runs came to their end. */
+static const char *why_not_whole(tc_cli *cli, const tc_sweep *sweep) {
+    size_t done = 0, wanted = sweep->point_count * sweep->seeds;
+    const tc_record *quiet = sweep->without_noise;
+    for (size_t e = 0; e < sweep->point_count; e++)
+        done += sweep->points[e].runs;
+    if (quiet->outcome == TC_ENGINE_DIVERGED)
+        return tc_arena_format(cli->arena, "the run without noise diverged: %s", quiet->reason);
+    return done == wanted ? NULL : tc_arena_format(cli->arena, "%zu of %zu runs were done", done, wanted);
 }
 
 static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_study *study, tc_sweep_answer *answer) {
@@ -240,8 +274,10 @@ static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_study *study, tc_swe
     answer->run_seconds = tc_lab_seconds() - began;
     if (status != TC_OK && why != NULL)
         tc_buffer_printf(&cli->messages, "tacit sweep: %s\n", why);
-    if (status == TC_OK)
+    if (status == TC_OK) {
         answer->sweep = sweep;
+        answer->reason = why_not_whole(cli, sweep);
+    }
     return status;
 }
 
@@ -256,6 +292,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_study study;
     tc_sweep_answer answer = {.study = &study};
     tc_status status = tc_privacy_options_read(cli, "sweep", arguments, &w.privacy);
+    if (status == TC_OK && w.privacy.seeded && !tc_seeds_fit(w.privacy.seed, (uint64_t)w.values[SEEDS].integer))
+        status = refuse(cli, TC_SEEDS_TOO_LARGE);
     if (status == TC_OK)
         status = check_files(cli, arguments);
     if (status == TC_OK)
@@ -264,6 +302,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         return status;
     double middle = isnan(w.privacy.plan.epsilon) ? study.model->privacy.epsilon : w.privacy.plan.epsilon;
     status = choose_epsilons(cli, w.values, middle, &w.epsilons, &w.count);
+    if (status == TC_OK && w.count * (size_t)w.values[SEEDS].integer > MOST_RUNS)
+        status = refuse(cli, "epsilons times seeds must not be more than 10,000,000 runs");
     answer.threads = w.values[THREADS].given ? (size_t)w.values[THREADS].integer : tc_processors();
     if (status == TC_OK)
         status = sweep_all(cli, &w, &study, &answer);

@@ -96,6 +96,8 @@ void tc_cli_flush(tc_cli *cli) {
     tc_terminal_clear();
     if (cli->messages.length > 0)
         (void)fputs(cli->messages.text, stderr);
+    if (cli->cannot_write) /* once is enough */
+        cli->output.length = 0;
     size_t written = cli->output.length == 0 ? 0 : fwrite(cli->output.text, 1, cli->output.length, stdout);
     if (fflush(stdout) != 0 || written != cli->output.length)
         cli->cannot_write = true;

@@ -13,12 +13,17 @@
 typedef struct tc_run_answer {
     const tc_study *study;
     const tc_plan *plan;
-    const tc_card *card;          /* NULL where no plan could be made */
+    const tc_card *card;          /* NULL where nothing is run */
     const char *outcome, *reason; /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
-    tc_record *records;           /* NULL where nothing was run */
+    tc_record *records;           /* of runs that were begun; NULL where nothing was run */
     size_t record_count;
-    bool many;          /* --seeds */
-    double run_seconds; /* of a single run its rounds alone; of many, from begin to end */
+    tc_record *finished; /* those of them that were not interrupted, which quantiles are over */
+    size_t finished_count;
+    size_t wanted;       /* runs asked for */
+    const char *warning; /* a sentence, or NULL */
+    bool simulated;      /* noise from seeds */
+    bool many;           /* --seeds */
+    double run_seconds;  /* of a single run its rounds alone; of many, from begin to end */
     size_t threads;
     const uint64_t *checkpoints; /* rounds that are shown */
     size_t checkpoint_count;

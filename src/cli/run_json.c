@@ -12,12 +12,15 @@ void tc_json_quantiles(tc_json *json, const char *key, const tc_quantiles *quant
     tc_json_close_object(json);
 }
 
-static void json_row(tc_json *json, const char *key, const tc_row *row) {
+/* of: "medians" where the numbers are no run's own; NULL. */
+static void json_row_of(tc_json *json, const char *key, const tc_row *row, const char *of) {
     if (row == NULL) {
         tc_json_null(json, key);
         return;
     }
     tc_json_open_object(json, key);
+    if (of != NULL)
+        tc_json_string(json, "of", of);
     tc_json_count(json, "k", row->k);
     tc_json_number(json, "x_error", row->x_error);
     tc_json_number(json, "mu_error", row->mu_error);
@@ -25,6 +28,8 @@ static void json_row(tc_json *json, const char *key, const tc_row *row) {
     tc_json_number(json, "max_violation", row->max_violation);
     tc_json_close_object(json);
 }
+
+static void json_row(tc_json *json, const char *key, const tc_row *row) { json_row_of(json, key, row, NULL); }
 
 static void json_checkpoints(tc_json *json, const tc_run_answer *answer, const tc_record *record) {
     tc_json_open_array(json, "checkpoints");
@@ -65,7 +70,7 @@ static void json_medians(tc_json *json, const char *key, const tc_row_quantiles 
                       .mu_error = summary->mu_error.median,
                       .objective = summary->objective.median,
                       .max_violation = summary->max_violation.median};
-    json_row(json, key, &medians);
+    json_row_of(json, key, summary->runs == 0 ? NULL : &medians, "medians");
 }
 
 static void json_runs(tc_json *json, const tc_run_answer *answer) {
@@ -90,14 +95,17 @@ static void json_runs(tc_json *json, const tc_run_answer *answer) {
 static void json_many(tc_json *json, const tc_run_answer *answer) {
     tc_arena *arena = json->out->arena;
     uint64_t rounds = answer->study->rounds;
-    tc_row_quantiles end = tc_rows_summarise(arena, answer->records, answer->record_count, rounds);
-    tc_row_quantiles half = tc_rows_summarise(arena, answer->records, answer->record_count, rounds / 2);
-    tc_json_count(json, "seeds", answer->record_count);
+    tc_row_quantiles end = tc_rows_summarise(arena, answer->finished, answer->finished_count, rounds);
+    tc_row_quantiles half = tc_rows_summarise(arena, answer->finished, answer->finished_count, rounds / 2);
+    tc_json_count(json, "seeds", answer->wanted);
+    tc_json_count(json, "not_begun", answer->wanted - answer->record_count);
     json_medians(json, "final", &end);
     tc_json_open_array(json, "checkpoints");
     for (size_t i = 0; i < answer->checkpoint_count; i++) {
-        tc_row_quantiles here = tc_rows_summarise(arena, answer->records, answer->record_count, answer->checkpoints[i]);
-        json_medians(json, NULL, &here);
+        tc_row_quantiles here =
+            tc_rows_summarise(arena, answer->finished, answer->finished_count, answer->checkpoints[i]);
+        if (here.runs > 0)
+            json_medians(json, NULL, &here);
     }
     tc_json_close_array(json);
     tc_json_open_object(json, "summary");
@@ -107,7 +115,7 @@ static void json_many(tc_json *json, const tc_run_answer *answer) {
     tc_json_close_object(json);
     tc_json_close_object(json);
     json_runs(json, answer);
-    if (answer->records[0].row_count > 0) {
+    if (answer->record_count > 0 && answer->records[0].x != NULL && answer->records[0].row_count > 0) {
         tc_json_count(json, "state_of_seed", answer->records[0].seed);
         json_state(json, answer->study->model, &answer->records[0]);
     }
@@ -148,13 +156,12 @@ static void json_plan(tc_json *json, const tc_run_answer *answer) {
     tc_json_open_object(json, "plan");
     tc_plan_json(answer->plan, json);
     tc_json_close_object(json);
-    if (answer->card == NULL)
+    if (answer->card != NULL)
+        tc_card_json(answer->card, "card", json);
+    if (answer->entry == NULL)
         return;
-    tc_card_json(answer->card, "card", json);
-    if (answer->ledger != NULL) {
-        tc_json_bool(json, "recorded", answer->recorded);
-        tc_ledger_json(json->out->arena, answer->ledger, answer->entry, "ledger", json);
-    }
+    tc_json_bool(json, "recorded", answer->recorded);
+    tc_ledger_json(json->out->arena, answer->ledger, answer->simulated ? NULL : answer->entry, "ledger", json);
 }
 
 void tc_run_answer_json(const tc_run_answer *answer, tc_json *json) {
@@ -163,6 +170,10 @@ void tc_run_answer_json(const tc_run_answer *answer, tc_json *json) {
     tc_json_string(json, "reason", answer->reason);
     tc_json_bool(json, "private", answer->card != NULL && answer->card->is_private);
     tc_json_string(json, "label", TC_NOT_RELEASED);
+    tc_json_open_array(json, "warnings");
+    if (answer->warning != NULL)
+        tc_json_string(json, NULL, answer->warning);
+    tc_json_close_array(json);
     tc_json_count(json, "rounds",
                   answer->records == NULL ? 0
                   : answer->many          ? answer->study->rounds

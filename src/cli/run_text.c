@@ -102,7 +102,9 @@ static void text_bands(const tc_run_answer *answer, tc_buffer *out) {
     for (size_t i = 0; i < answer->checkpoint_count; i++) {
         char text[6][32];
         tc_row_quantiles here =
-            tc_rows_summarise(out->arena, answer->records, answer->record_count, answer->checkpoints[i]);
+            tc_rows_summarise(out->arena, answer->finished, answer->finished_count, answer->checkpoints[i]);
+        if (here.runs == 0)
+            break;
         const tc_quantiles *x = &here.x_error, *mu = &here.mu_error;
         tc_buffer_printf(out, "%12.0f %10s %10s %10s %10s %10s %10s\n", (double)here.k, shown(text[0], x->median, 4),
                          shown(text[1], x->q10, 4), shown(text[2], x->q90, 4), shown(text[3], mu->median, 4),
@@ -113,11 +115,16 @@ static void text_bands(const tc_run_answer *answer, tc_buffer *out) {
 static void text_many(const tc_run_answer *answer, tc_buffer *out) {
     uint64_t rounds = answer->study->rounds;
     size_t failed = 0;
-    tc_row_quantiles end = tc_rows_summarise(out->arena, answer->records, answer->record_count, rounds);
-    tc_row_quantiles half = tc_rows_summarise(out->arena, answer->records, answer->record_count, rounds / 2);
-    text_bands(answer, out);
-    text_summary(&half, out);
-    text_summary(&end, out);
+    tc_row_quantiles end = tc_rows_summarise(out->arena, answer->finished, answer->finished_count, rounds);
+    tc_row_quantiles half = tc_rows_summarise(out->arena, answer->finished, answer->finished_count, rounds / 2);
+    if (answer->finished_count > 0)
+        text_bands(answer, out);
+    if (half.runs > 0)
+        text_summary(&half, out);
+    if (end.runs > 0)
+        text_summary(&end, out);
+    else
+        tc_buffer_puts(out, "\nNo run was finished.\n");
     for (size_t i = 0; i < answer->record_count; i++) {
         const tc_record *record = &answer->records[i];
         if (record->outcome != TC_ENGINE_DIVERGED)
@@ -154,13 +161,19 @@ void tc_run_answer_end(const tc_run_answer *answer, bool full, tc_buffer *out) {
         text_times(answer, out);
         if (answer->reason != NULL)
             tc_options_wrap(out, tc_arena_format(out->arena, "%s: %s", answer->outcome, answer->reason), 0);
+        if (answer->warning != NULL) {
+            tc_buffer_puts(out, "\n");
+            tc_options_wrap(out, answer->warning, 0);
+        }
+    }
+    if (answer->entry != NULL) {
+        tc_buffer_puts(out, "\n");
+        tc_ledger_text(out->arena, answer->ledger, answer->recorded || answer->simulated ? NULL : answer->entry, out);
+        if (answer->simulated)
+            tc_buffer_puts(out, "  simulated runs are not entered\n");
     }
     if (answer->card == NULL)
         return;
-    if (answer->ledger != NULL) {
-        tc_buffer_puts(out, "\n");
-        tc_ledger_text(out->arena, answer->ledger, answer->recorded ? NULL : answer->entry, out);
-    }
     tc_buffer_puts(out, "\n");
     tc_card_text(answer->card, out);
 }

@@ -32,6 +32,13 @@ tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *opt
 /* Finds the reference solution. One that is not to be measured against is warned of. */
 tc_status tc_study_solve(tc_cli *cli, tc_study *study, double tolerance) TC_MUST_USE;
 
+/* Whether the seeds first, first + 1, ..., count of them, are numbers that --seed takes and JSON keeps. */
+static inline bool tc_seeds_fit(uint64_t first, uint64_t count) {
+    const uint64_t most = UINT64_C(1) << 53;
+    return first <= most && count - 1 <= most - first;
+}
+#define TC_SEEDS_TOO_LARGE "--seeds counts from --seed on, and beyond 9007199254740992 there are no seeds: begin lower"
+
 /* "given", "gaps", "private" */
 const char *tc_radius_origin_name(tc_radius_origin origin);
 

@@ -28,9 +28,9 @@ static void json_slope(tc_json *json, const char *slope_key, const char *interva
     tc_json_numbers(json, interval_key, (double[]){slope->low, slope->high}, 2);
 }
 
-static void json_runs(tc_json *json, const tc_sweep *sweep, const tc_sweep_point *point) {
+static void json_runs(tc_json *json, const tc_sweep_point *point) {
     tc_json_open_array(json, "runs");
-    for (size_t s = 0; point->records != NULL && s < sweep->seeds; s++) {
+    for (size_t s = 0; s < point->record_count; s++) {
         const tc_record *record = &point->records[s];
         const tc_row *last = tc_record_last(record);
         tc_json_open_object(json, NULL);
@@ -44,7 +44,7 @@ static void json_runs(tc_json *json, const tc_sweep *sweep, const tc_sweep_point
     tc_json_close_array(json);
 }
 
-static void json_point(tc_json *json, const tc_sweep *sweep, const tc_sweep_point *point) {
+static void json_point(tc_json *json, const tc_sweep_point *point) {
     tc_json_open_object(json, NULL);
     tc_json_number(json, "epsilon", point->epsilon);
     tc_json_count(json, "completed", point->runs);
@@ -68,7 +68,7 @@ static void json_point(tc_json *json, const tc_sweep *sweep, const tc_sweep_poin
     tc_json_quantiles(json, "max_violation", &point->at_end.max_violation);
     tc_json_quantiles(json, "penalty", &point->moved);
     tc_json_close_object(json);
-    json_runs(json, sweep, point);
+    json_runs(json, point);
     tc_json_close_object(json);
 }
 
@@ -99,7 +99,7 @@ static void json_sweep(tc_json *json, const tc_sweep *sweep) {
     tc_json_close_object(json);
     tc_json_open_array(json, "points");
     for (size_t e = 0; e < sweep->point_count; e++)
-        json_point(json, sweep, &sweep->points[e]);
+        json_point(json, &sweep->points[e]);
     tc_json_close_array(json);
     json_slope(json, "slope", "slope_interval", &sweep->slope);
     tc_json_number(json, "intercept", sweep->slope.intercept);
@@ -155,7 +155,7 @@ static void text_points(const tc_sweep *sweep, tc_buffer *out) {
         tc_buffer_printf(out, "%10s %10s %10s %11s %9s %11s %11s\n", shown(text[0], point->epsilon, 4),
                          shown(text[1], point->at_end.x_error.median, 4),
                          shown(text[2], point->at_end.mu_error.median, 4), shown(text[3], point->penalty, 4),
-                         shown(text[4], point->penalty_error, 2), shown(text[5], point->bias < 0 ? 0 : point->bias, 4),
+                         shown(text[4], point->penalty_error, 2), shown(text[5], point->bias, 4),
                          shown(text[6], point->excess, 4));
     }
     if (quiet != NULL)
@@ -185,8 +185,14 @@ void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
                      tc_plural(sweep->point_count), sweep->seeds, tc_plural(sweep->seeds), (double)sweep->rounds,
                      TC_NOT_RELEASED);
     tc_buffer_puts(out, "errors are medians; penalty: mean |z - z without noise|^2, +- its standard error\n\n");
-    text_points(sweep, out);
-    if (sweep->point_count > 1)
+    bool any = false;
+    for (size_t e = 0; e < sweep->point_count; e++)
+        any = any || sweep->points[e].runs > 0;
+    if (any)
+        text_points(sweep, out);
+    else
+        tc_buffer_puts(out, "No run was finished.\n");
+    if (any && sweep->point_count > 1)
         text_local(sweep, out);
     tc_buffer_puts(out, "\n");
     for (size_t i = 0; i < sweep->verdict_count; i++)
@@ -196,4 +202,6 @@ void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
                      "reference %.3g s\n",
                      outcome_of(sweep), answer->run_seconds, answer->threads, tc_plural(answer->threads),
                      answer->study->load_seconds, answer->study->analyse_seconds, answer->study->solve_seconds);
+    if (answer->reason != NULL)
+        tc_options_wrap(out, tc_arena_format(out->arena, "%s: %s", outcome_of(sweep), answer->reason), 0);
 }

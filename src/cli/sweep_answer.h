@@ -8,7 +8,7 @@
 typedef struct tc_sweep_answer {
     const tc_study *study;
     const tc_sweep *sweep; /* NULL where it was refused */
-    const char *reason;    /* why */
+    const char *reason;    /* why, or why it is not whole; NULL where it is */
     double run_seconds;
     size_t threads;
 } tc_sweep_answer;

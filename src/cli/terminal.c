@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +45,16 @@ void tc_terminal_line(char line[TC_TERMINAL_LINE], const char *what, double frac
     (void)snprintf(line, TC_TERMINAL_LINE, "%.46s [%s] %3.0f %%", what, bar, 100 * share);
 }
 
+/* Of the terminal that standard error is; a line that fills it would wrap, and could not be cleared. */
+static size_t columns(void) {
+    struct winsize size;
+    const char *said = getenv("COLUMNS");
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    long number = said == NULL ? 0 : strtol(said, NULL, 10);
+    return number > 0 && number < TC_TERMINAL_LINE ? (size_t)number : TC_TERMINAL_LINE;
+}
+
 static void progress(void *context, const char *what, double fraction) {
     (void)context;
     double now = seconds_now();
@@ -52,6 +64,9 @@ static void progress(void *context, const char *what, double fraction) {
     last_shown = now;
     line_shown = true;
     tc_terminal_line(line, what, fraction);
+    size_t width = columns();
+    if (width - 1 < strlen(line))
+        line[width - 1] = '\0';
     (void)fprintf(stderr, "\r\033[K%s", line);
     (void)fflush(stderr);
 }
@@ -65,6 +80,9 @@ void tc_terminal_begin(tc_monitor *monitor) {
     line_shown = false;
     last_shown = seconds_now(); /* work that is done in a moment shows nothing */
     (void)sigaction(SIGINT, &action, &before);
+    action.sa_handler = SIG_IGN; /* a reader that has gone must not take traces and ledgers with it */
+    action.sa_flags = 0;
+    (void)sigaction(SIGPIPE, &action, NULL);
     *monitor = (tc_monitor){.interrupted = interrupted, .progress = isatty(STDERR_FILENO) ? progress : NULL};
 }
 

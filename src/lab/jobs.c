@@ -9,6 +9,7 @@
 typedef struct crowd {
     const tc_job *jobs;
     tc_status *statuses; /* by job */
+    tc_arena **keeping;  /* by worker: for records, which outlive the runs */
     const tc_monitor *monitor;
     tc_pace pace;
     atomic_bool failed;
@@ -41,6 +42,19 @@ static tc_status simulate(tc_arena *arena, crowd *all, const tc_job *job, size_t
     return status;
 }
 
+/* The record stays as it is where there is no memory for it. */
+static tc_status begin(tc_arena *keeping, const tc_job *job) {
+    tc_escape escape;
+    tc_status status = TC_TRY(keeping, &escape);
+    if (status == TC_OK) {
+        tc_record_init(keeping, job->experiment, job->keep_states, job->record);
+        job->record->seeded = true;
+        job->record->seed = job->seed;
+    }
+    tc_escape_end(keeping, &escape);
+    return status;
+}
+
 static tc_status simulate_apart(tc_arena *arena, crowd *all, const tc_job *job, size_t worker) {
     tc_escape escape;
     tc_status status = TC_TRY(arena, &escape);
@@ -55,11 +69,26 @@ static void run_job(void *context, size_t worker, size_t i) {
     if (stopped(all))
         return;
     tc_arena *arena = tc_arena_new(0);
-    all->statuses[i] = arena == NULL ? TC_NO_MEMORY : simulate_apart(arena, all, &all->jobs[i], worker);
+    all->statuses[i] = arena == NULL ? TC_NO_MEMORY : begin(all->keeping[worker], &all->jobs[i]);
+    if (all->statuses[i] == TC_OK)
+        all->statuses[i] = simulate_apart(arena, all, &all->jobs[i], worker);
     if (all->statuses[i] != TC_OK)
         atomic_store(&all->failed, true);
     if (arena != NULL)
         tc_arena_free(arena);
+}
+
+static void release(void *what) { tc_arena_free(what); }
+
+static tc_arena **arenas_for_workers(tc_arena *arena, size_t count) {
+    tc_arena **all = TC_NEW(arena, tc_arena *, count);
+    for (size_t i = 0; i < count; i++) {
+        all[i] = tc_arena_new(0);
+        if (all[i] == NULL)
+            tc_raise(arena, TC_NO_MEMORY);
+        tc_arena_on_free(arena, release, all[i]);
+    }
+    return all;
 }
 
 tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t threads, const tc_monitor *monitor,
@@ -73,12 +102,12 @@ tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t 
     atomic_flag_clear(&all->why_taken);
     for (size_t i = 0; i < count; i++) {
         total += jobs[i].experiment->rounds;
-        jobs[i].record->seeded = true;
-        jobs[i].record->seed = jobs[i].seed;
     }
     tc_pace_begin(&all->pace, monitor, total);
     size_t size = threads == 0 ? tc_processors() : threads;
-    tc_team_run(tc_team_new(arena, size < count ? size : count), count, run_job, all);
+    tc_team *team = tc_team_new(arena, size < count ? size : count);
+    all->keeping = arenas_for_workers(arena, tc_team_size(team));
+    tc_team_run(team, count, run_job, all);
     for (size_t i = 0; i < count; i++) {
         if (all->statuses[i] == TC_OK)
             continue;
@@ -88,13 +117,29 @@ tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t 
     return TC_OK;
 }
 
+size_t tc_records_begun(tc_record *records, size_t count) {
+    size_t begun = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].rows == NULL)
+            continue;
+        if (begun != i)
+            records[begun] = records[i];
+        begun++;
+    }
+    return begun;
+}
+
 tc_status tc_lab_run_many(tc_arena *arena, const tc_experiment *experiment, uint64_t first, size_t count,
-                          const tc_monitor *monitor, tc_record **records, const char **why) {
+                          const tc_monitor *monitor, tc_record **records, size_t *begun, const char **why) {
     tc_job *jobs = TC_NEW(arena, tc_job, count + 1);
     *records = TC_NEW(arena, tc_record, count + 1);
     for (size_t i = 0; i < count; i++) {
-        tc_record_init(arena, experiment, experiment->keep_states || i == 0, &(*records)[i]);
-        jobs[i] = (tc_job){.experiment = experiment, .seed = first + i, .record = &(*records)[i]};
+        jobs[i] = (tc_job){.experiment = experiment,
+                           .seed = first + i,
+                           .keep_states = experiment->keep_states || i == 0,
+                           .record = &(*records)[i]};
     }
-    return tc_jobs_run(arena, jobs, count, experiment->threads, monitor, why);
+    tc_status status = tc_jobs_run(arena, jobs, count, experiment->threads, monitor, why);
+    *begun = tc_records_begun(*records, count);
+    return status;
 }

@@ -67,10 +67,10 @@ const tc_row *tc_record_last(const tc_record *record);
 /* One run, on all threads: with fresh noise where seed is NULL, else simulated from the seed. */
 tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed, const tc_monitor *monitor,
                      tc_record **record, const char **why) TC_MUST_USE;
-/* count runs from seeds first, first + 1, ..., each on one thread, as many at a time as there are threads. After an
- * interrupt, the records of runs that were not begun have rounds 0 and outcome INTERRUPTED. */
+/* count runs from seeds first, first + 1, ..., each on one thread, as many at a time as there are threads. The
+ * records are those of the *begun runs, all but after an interrupt; what was not begun takes no time and no memory. */
 tc_status tc_lab_run_many(tc_arena *arena, const tc_experiment *experiment, uint64_t first, size_t count,
-                          const tc_monitor *monitor, tc_record **records, const char **why) TC_MUST_USE;
+                          const tc_monitor *monitor, tc_record **records, size_t *begun, const char **why) TC_MUST_USE;
 
 typedef struct tc_quantiles {
     double min, q10, median, q90, max;

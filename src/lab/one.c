@@ -10,7 +10,6 @@ void tc_record_init(tc_arena *arena, const tc_experiment *experiment, bool keep_
     size_t m = experiment->model->constraint_count, rows = experiment->grid_count + 1; /* one for where it stopped */
     double *numbers = TC_NEW(arena, double, 2 * m * rows + 1);
     *record = (tc_record){.outcome = TC_ENGINE_INTERRUPTED,
-                          .reason = "not begun",
                           .rows = TC_NEW(arena, tc_row, rows),
                           .x = keep_states ? TC_NEW(arena, double, experiment->model->state_count) : NULL,
                           .mu = TC_NEW(arena, double, m + 1),

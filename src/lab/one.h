@@ -5,7 +5,7 @@
 #include "lab/lab.h"
 #include "lab/pace.h"
 
-/* Room for all that a run may write: an interrupt until it is done. Made by the thread that owns the arena. */
+/* Room for all that a run may write: an interrupt until it is done. */
 void tc_record_init(tc_arena *arena, const tc_experiment *experiment, bool keep_states, tc_record *record);
 
 typedef struct tc_one {

@@ -22,10 +22,13 @@ static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *
     for (size_t i = 0; i < count; i++) {
         size_t e = i % sweep->point_count, s = i / sweep->point_count;
         tc_record *record = &sweep->points[e].records[s];
-        tc_record_init(arena, &experiments[e], keep, record);
-        jobs[i] = (tc_job){.experiment = &experiments[e], .seed = sweep->first_seed + s, .record = record};
+        jobs[i] = (tc_job){
+            .experiment = &experiments[e], .seed = sweep->first_seed + s, .keep_states = keep, .record = record};
     }
-    return tc_jobs_run(arena, jobs, count, base->threads, monitor, why);
+    tc_status status = tc_jobs_run(arena, jobs, count, base->threads, monitor, why);
+    for (size_t e = 0; e < sweep->point_count; e++)
+        sweep->points[e].record_count = tc_records_begun(sweep->points[e].records, sweep->seeds);
+    return status;
 }
 
 tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
@@ -82,7 +85,7 @@ static double summed_deviation(tc_arena *arena, const tc_sweep *sweep, const tc_
     size_t count = of_x ? sweep->model->state_count : sweep->model->constraint_count;
     const double *origin = of_x ? sweep->without_noise->x : sweep->without_noise->mu;
     double *sum = TC_NEW(arena, double, count + 1), squares = 0;
-    for (size_t s = 0; s < sweep->seeds; s++) {
+    for (size_t s = 0; s < point->record_count; s++) {
         const tc_record *record = &point->records[s];
         const double *z = of_x ? record->x : record->mu;
         if (record->outcome != TC_ENGINE_DONE)
@@ -114,10 +117,11 @@ static void part_penalty(tc_arena *arena, const tc_sweep *sweep, tc_sweep_point 
 
 /* The point's figures, and |z - z_free|^2 of its runs as a sample. */
 static tc_sample judge_point(tc_arena *arena, const tc_sweep *sweep, tc_sweep_point *point, double room) {
-    double *moved = TC_NEW(arena, double, sweep->seeds + 1), *sorted = TC_NEW(arena, double, sweep->seeds + 1);
+    double *moved = TC_NEW(arena, double, point->record_count + 1);
+    double *sorted = TC_NEW(arena, double, point->record_count + 1);
     double moved_x = 0, moved_mu = 0, errors = 0;
     const tc_row *quiet = tc_record_last(sweep->without_noise);
-    for (size_t s = 0; point->records != NULL && s < sweep->seeds; s++) {
+    for (size_t s = 0; s < point->record_count; s++) {
         const tc_record *record = &point->records[s];
         point->diverged += record->outcome == TC_ENGINE_DIVERGED;
         if (record->outcome != TC_ENGINE_DONE)
@@ -132,7 +136,7 @@ static tc_sample judge_point(tc_arena *arena, const tc_sweep *sweep, tc_sweep_po
     tc_sample sample = {.x = log(point->epsilon), .values = moved, .count = point->runs};
     tc_sample_facts facts;
     tc_samples_judge(&sample, 1, &facts);
-    point->at_end = tc_rows_summarise(arena, point->records, point->records == NULL ? 0 : sweep->seeds, sweep->rounds);
+    point->at_end = tc_rows_summarise(arena, point->records, point->record_count, sweep->rounds);
     point->moved = tc_quantiles_of(sorted, point->runs);
     point->penalty = facts.mean;
     point->penalty_error = facts.deviation / sqrt(n);

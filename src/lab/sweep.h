@@ -17,7 +17,8 @@
 typedef struct tc_sweep_point {
     double epsilon;
     const tc_plan *plan;
-    tc_record *records;           /* one for each seed */
+    tc_record *records;           /* of the runs that were begun, by seed */
+    size_t record_count;          /* seeds, but after an interrupt */
     size_t runs;                  /* of them that came to the end; all else here is over these */
     size_t diverged;              /* of the rest: those that did */
     tc_row_quantiles at_end;      /* after T rounds */

@@ -1,4 +1,5 @@
 """`tacit run` as a person or a script meets it: what is printed and when, outcomes, files, and that runs repeat."""
+import fcntl
 import json
 import math
 import os
@@ -7,8 +8,10 @@ import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
@@ -186,7 +189,27 @@ class Many(Written):
         self.assertNotEqual(run(self.whole)["mu"], run(self.whole)["mu"])
 
 
+class Warnings(Written):
+    def test_a_run_that_noise_keeps_from_the_solution_says_so(self):
+        for arguments in (("--epsilon", "1e-4"), ("--gamma-bar", "1e300")):
+            for seeds in ("--seed", "--seeds"):
+                answer = run(self.whole, *arguments, seeds, "3")
+                self.assertEqual(len(answer["warnings"]), 1)
+                self.assertIn("hardly approached the solution", answer["warnings"][0])
+        text = tacit("run", self.whole, "--epsilon", "1e-4", "--seed", "3").stdout
+        self.assertIn("hardly approached the solution", " ".join(text.split()))
+
+    def test_a_run_that_approaches_it_does_not(self):
+        self.assertEqual(run(self.whole, "--epsilon", "100", "--seed", "3")["warnings"], [])
+        self.assertEqual(run(self.whole, "--mechanism", "none", "--rounds", "1")["warnings"], [])
+
+
 class Refusals(Written):
+    def test_seeds_that_are_no_exact_numbers(self):
+        last = ("--seed", "9007199254740992")
+        self.refused(2, "begin lower", self.whole, *last, "--seeds", "3")
+        self.assertEqual(run(self.whole, *last, "--seeds", "1")["runs"][0]["seed"], 2 ** 53)
+
     def test_options_that_make_no_sense(self):
         self.refused(2, "--budget wants --ledger FILE", self.whole, "--budget", "1")
         self.refused(2, "--budget wants a positive number", self.whole, "--budget", "-1", "--ledger", "x")
@@ -265,6 +288,8 @@ class Ledgers(Written):
         second = run(self.whole, "--ledger", ledger, "--budget", "1.5", code=1)
         self.assertEqual((second["outcome"], second["rounds"], second["final"]), ("refused", 0, None))
         self.assertIn("the budget of epsilon 1.5 is used up", second["reason"])
+        self.assertIs(second["private"], False)
+        self.assertNotIn("card", second)
         self.assertEqual(pathlib.Path(ledger).read_text().splitlines(), lines)
         third = tacit("run", self.whole, "--ledger", ledger, "--budget", "ln(20)")
         self.assertEqual(third.returncode, 0)
@@ -275,6 +300,7 @@ class Ledgers(Written):
         done = tacit("run", self.whole, "--ledger", str(self.here / "spent"), "--budget", "0.1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("Refused, and nothing was run: the budget of epsilon 0.1 is used up", done.stdout)
+        self.assertNotIn("GUARANTEE", done.stdout)
         self.assertFalse((self.here / "spent").exists())
 
     def test_a_simulation_costs_nothing(self):
@@ -283,6 +309,8 @@ class Ledgers(Written):
             done = tacit("run", self.whole, "--ledger", ledger, *seed)
             self.assertEqual(done.returncode, 0)
             self.assertIn("nothing is entered in the ledger", done.stderr)
+            self.assertIn("simulated runs are not entered", done.stdout)
+            self.assertNotIn("would add", done.stdout)
         self.assertFalse(os.path.exists(ledger))
 
     def test_a_run_without_a_guarantee_fits_no_budget(self):
@@ -403,6 +431,20 @@ class Overwriting(Written):
         self.kept(trace, "Permission denied", "run", self.whole, "--trace", trace, code=3)
 
 
+class Pipes(Written):
+    def test_a_reader_that_leaves_costs_neither_trace_nor_ledger(self):
+        trace, ledger = self.here / "t.csv", self.here / "spent"
+        process = subprocess.Popen([TACIT, "run", self.whole, "--rounds", "200000", "--trace", trace, "--ledger", ledger],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual((process.wait(timeout=60), errors), (3, "tacit: standard output cannot be written\n"))
+        self.assertIn("\n,200000,", trace.read_text())
+        self.assertEqual(len(ledger.read_text().splitlines()), 1)
+
+
 class Interrupts(Written):
     def started(self, *arguments, **options):
         process = subprocess.Popen([TACIT, "run", self.whole, "--rounds", "1000000000000", *arguments],
@@ -443,15 +485,39 @@ class Interrupts(Written):
     def test_many_runs_stop_together(self):
         answer = self.interrupted("--seeds", "5", "--threads", "2")
         self.assertEqual(answer["outcome"], "interrupted")
-        self.assertIn("of 5 runs were stopped", answer["reason"])
-        self.assertTrue(all(r["outcome"] == "interrupted" for r in answer["runs"]))
-        self.assertEqual([r["reason"] for r in answer["runs"]].count("not begun"), 3)
+        self.assertEqual(answer["reason"], "0 of 5 runs were done")
+        self.assertEqual([(r["seed"], r["outcome"]) for r in answer["runs"]], [(1, "interrupted"), (2, "interrupted")])
+        self.assertEqual((answer["not_begun"], answer["final"], answer["checkpoints"]), (3, None, []))
+
+    def test_runs_that_were_not_begun_cost_nothing(self):
+        trace, page = self.here / "t.csv", self.here / "r.html"
+        process = self.started("--rounds", "2000", "--seeds", "1000000", "--trace", trace, "--report", page)
+        time.sleep(1)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        output, errors = process.communicate(timeout=120)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(process.returncode, 3, errors)
+        done = int(re.search(r"^interrupted: (\d+) of 1000000 runs were done$", output, re.MULTILINE)[1])
+        rows = [l for l in trace.read_text().splitlines() if not l.startswith("#")]
+        self.assertEqual(len({l.split(",")[0] for l in rows if l.split(",")[1] == "2000"}), done)
+        self.assertIn(" of 1000000 runs were not begun", page.read_text())
+
+    def test_no_tables_where_no_run_was_finished(self):
+        process = self.started("--seeds", "5")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertIn("\nNo run was finished.\n", output)
+        self.assertNotIn("median", output)
 
 
 class Progress(Written):
-    def on_a_terminal(self, *arguments):
+    def on_a_terminal(self, *arguments, columns=80):
         """Standard error as a terminal sees it, and standard output."""
         above, below = pty.openpty()
+        fcntl.ioctl(below, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.addCleanup(os.close, above)
         process = subprocess.Popen([TACIT, "run", self.whole, "--rounds", "1000000000000", *arguments],
                                    stdout=subprocess.PIPE, stderr=below, text=True)
@@ -478,6 +544,11 @@ class Progress(Written):
             for line in re.split(r"\r\x1b\[K|\r\n", shown):
                 self.assertLessEqual(len(line), 80)
             self.assertTrue(shown.rstrip().endswith("how far it came"))
+
+    def test_the_bar_is_cut_to_a_narrow_terminal(self):
+        shown, _ = self.on_a_terminal("--seeds", "2", "--json", columns=30)
+        lines = [l for l in re.split(r"\r\x1b\[K|\r\n", shown) if "rounds/s" in l]
+        self.assertEqual({len(l) for l in lines}, {29})
 
     def test_nothing_is_shown_to_a_pipe(self):
         self.assertEqual(tacit("run", self.whole, "--rounds", "100000").stderr, "")

@@ -191,11 +191,31 @@ class Verdicts(Written):
 class Command(Written):
     def test_the_grid_stands_around_the_epsilon_of_the_file(self):
         answer = sweep(self.linear, "--seeds", "2")
-        numpy.testing.assert_allclose([p["epsilon"] for p in answer["points"]], 8 * 2.0 ** numpy.arange(-3, 4))
+        self.assertEqual([p["epsilon"] for p in answer["points"]], list(8 * 2.0 ** numpy.arange(-3, 4)))
         answer = sweep(self.linear, "--seeds", "2", "--epsilon", "4", "--points", "2")
         self.assertEqual([p["epsilon"] for p in answer["points"]], [0.5, 32])
         answer = sweep(self.linear, "--seeds", "2", "--epsilons", "3,1,ln(2),3")
         self.assertEqual([p["epsilon"] for p in answer["points"]], [math.log(2), 1, 3])
+
+    def test_grids_have_the_numbers_one_expects(self):
+        for epsilon in ("ln(2)", "4", "0.3"):
+            answer = sweep(self.linear, "--seeds", "1", "--rounds", "5", "--epsilon", epsilon)
+            middle = math.log(2) if epsilon == "ln(2)" else float(epsilon)
+            self.assertEqual([p["epsilon"] for p in answer["points"]], [middle * 2.0 ** e for e in range(-3, 4)])
+        answer = sweep(self.linear, "--seeds", "1", "--rounds", "5", "--from", "0.01", "--to", "100", "--points", "5")
+        self.assertEqual([p["epsilon"] for p in answer["points"]], [0.01, 0.1, 1, 10, 100])
+
+    def test_an_epsilon_named_twice_is_run_once_and_said(self):
+        done = tacit("sweep", self.linear, "--seeds", "2", "--epsilons", "2,1,2")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("more than once: each is run once", done.stderr)
+
+    def test_bias_is_the_same_number_in_words_and_in_json(self):
+        arguments = (self.linear, "--seeds", "3", "--epsilons", "1,2,4,8")
+        text = tacit("sweep", *arguments).stdout
+        lines = text[text.index("epsilon    "):].splitlines()[1:5]
+        for line, point in zip(lines, sweep(*arguments)["points"]):
+            self.assertAlmostEqual(float(line.split()[5]) / point["bias"], 1, places=2)
 
     def test_nothing_depends_on_threads(self):
         answers = [sweep(self.linear, "--seeds", "4", "--threads", n) for n in ("1", "2", "3")]
@@ -213,6 +233,8 @@ class Command(Written):
         self.refused("not both", self.linear, "--epsilons", "1,2", "--from", "1")
         self.refused("--from must be less than --to", self.linear, "--from", "2", "--to", "1")
         self.refused("--to wants a positive number", self.linear, "--to", "-3")
+        self.refused("begin lower", self.linear, "--seed", "9007199254740992", "--seeds", "2")
+        self.refused("10,000,000 runs", self.linear, "--points", "1000", "--seeds", "1000000")
         self.refused("nothing to sweep", self.linear, "--mechanism", "none")
         nothing = self.problem(LINEAR.replace("epsilon 8;", ""))
         self.refused("around which epsilon?", nothing)
@@ -248,6 +270,8 @@ class Command(Written):
         self.assertEqual(process.returncode, 3, errors)
         answer = json.loads(output)
         self.assertEqual(answer["outcome"], "interrupted")
+        self.assertRegex(answer["reason"], r"^\d+ of 700000 runs were done$")
+        self.assertLess(max(len(p["runs"]) for p in answer["points"]), 100000)
         done = [p["completed"] for p in answer["points"]]
         self.assertGreater(min(done), 1)
         self.assertLessEqual(max(done) - min(done), 3)

@@ -6,6 +6,7 @@
 #include "support/cmocka.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 static const char *const PAIR = "agents a[i in 1..2] { state x in [0, 4]; private minimize (x - 3)^2 }\n"
                                 "constraint shared: sum(a: x) <= 4\n"
@@ -129,12 +130,13 @@ static void nothing_goes_beyond_the_horizon_of_the_plan(void **state) {
     (void)state;
     bench b = bench_of(PAIR);
     tc_record *record = NULL;
+    size_t begun = 0;
     const char *why = NULL;
     b.experiment.rounds = ROUNDS + 1;
     assert_int_equal(tc_lab_run(b.p.arena, &b.experiment, &(uint64_t){1}, NULL, &record, &why), TC_BAD_USAGE);
     assert_string_equal(why, "the plan is for 200 rounds, and does not reach round 201");
     why = NULL;
-    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 1, 4, NULL, &record, &why), TC_BAD_USAGE);
+    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 1, 4, NULL, &record, &begun, &why), TC_BAD_USAGE);
     assert_string_equal(why, "the plan is for 200 rounds, and does not reach round 201");
     problem_free(&b.p);
 }
@@ -154,11 +156,35 @@ static void an_interrupt_leaves_the_state_and_a_row_for_it(void **state) {
     assert_string_equal(record->reason, "stopped on request");
     assert_true(record->rounds < ROUNDS);
     assert_int_equal(tc_record_last(record)->k, record->rounds);
-    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 1, 3, &stop, &records, &why), TC_OK);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(records[i].outcome, TC_ENGINE_INTERRUPTED);
-        assert_string_equal(records[i].reason, "not begun");
-        assert_int_equal(records[i].rounds + records[i].row_count, 0);
+    size_t begun = 7;
+    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 1, 3, &stop, &records, &begun, &why), TC_OK);
+    assert_int_equal(begun, 0);
+    problem_free(&b.p);
+}
+
+static bool after_some(void *context) {
+    atomic_uint *left = context;
+    unsigned now = atomic_load(left);
+    while (now > 0 && !atomic_compare_exchange_weak(left, &now, now - 1))
+        continue;
+    return now == 0;
+}
+
+static void of_many_runs_those_not_begun_take_no_memory_and_leave_no_record(void **state) {
+    (void)state;
+    enum { MANY = 100000 };
+    bench b = bench_of(PAIR);
+    atomic_uint left = 500;
+    tc_monitor stop = {.interrupted = after_some, .context = &left};
+    tc_record *records = NULL;
+    const char *why = NULL;
+    size_t begun = 0, before = tc_arena_bytes(b.p.arena);
+    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 1, MANY, &stop, &records, &begun, &why), TC_OK);
+    assert_in_range(begun, 1, 500);
+    assert_true(tc_arena_bytes(b.p.arena) - before < 2 * MANY * (sizeof(tc_record) + 64));
+    for (size_t i = 0; i < begun; i++) {
+        assert_true(records[i].row_count > 0 && records[i].seeded && records[i].seed > i);
+        assert_true(i == 0 || records[i].seed > records[i - 1].seed);
     }
     problem_free(&b.p);
 }
@@ -167,8 +193,9 @@ static void many_runs_are_the_single_ones_and_keep_the_first_state(void **state)
     (void)state;
     bench b = bench_of(PAIR);
     tc_record *records = NULL;
+    size_t begun = 0;
     const char *why = NULL;
-    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 7, 5, NULL, &records, &why), TC_OK);
+    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 7, 5, NULL, &records, &begun, &why), TC_OK);
     for (size_t i = 0; i < 5; i++) {
         tc_record *alone = run_of(&b, 7 + i, NULL);
         assert_int_equal(records[i].seed, 7 + i);
@@ -189,12 +216,13 @@ static void a_listener_hears_the_rows_of_a_single_run_in_order(void **state) {
     bench b = bench_of(PAIR);
     size_t heard = 0;
     tc_record *records = NULL;
+    size_t begun = 0;
     const char *why = NULL;
     b.experiment.on_row = counts_rows;
     b.experiment.context = &heard;
     (void)run_of(&b, 1, NULL);
     assert_int_equal(heard, b.experiment.grid_count);
-    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 1, 2, NULL, &records, &why), TC_OK);
+    assert_int_equal(tc_lab_run_many(b.p.arena, &b.experiment, 1, 2, NULL, &records, &begun, &why), TC_OK);
     assert_int_equal(heard, b.experiment.grid_count);
     problem_free(&b.p);
 }
@@ -269,6 +297,7 @@ int main(void) {
         cmocka_unit_test(rows_are_kept_at_the_rounds_of_the_grid),
         cmocka_unit_test(what_is_measured_does_not_change_the_run),
         cmocka_unit_test(nothing_goes_beyond_the_horizon_of_the_plan),
+        cmocka_unit_test(of_many_runs_those_not_begun_take_no_memory_and_leave_no_record),
         cmocka_unit_test(an_interrupt_leaves_the_state_and_a_row_for_it),
         cmocka_unit_test(many_runs_are_the_single_ones_and_keep_the_first_state),
         cmocka_unit_test(a_listener_hears_the_rows_of_a_single_run_in_order),
