@@ -21,16 +21,18 @@ void tc_project_multipliers(size_t count, double radius, const double *v, double
         return;
     }
     qsort(work, count, sizeof *work, decreasing);
-    long double partial = 0, threshold = 0;
+    /* All measured from the largest entry: a radius far smaller than it would be lost in their sum. */
+    long double top = (long double)work[0], partial = 0, threshold = 0;
     for (size_t k = 0; k < count; k++) {
-        partial += (long double)work[k];
+        long double below = (long double)work[k] - top;
+        partial += below;
         long double candidate = (partial - (long double)radius) / (long double)(k + 1);
-        if (k > 0 && (long double)work[k] <= candidate)
+        if (k > 0 && below <= candidate)
             break;
         threshold = candidate;
     }
     for (size_t j = 0; j < count; j++) {
-        long double rest = (long double)v[j] - threshold;
+        long double rest = (long double)v[j] - top - threshold;
         mu[j] = rest > 0 ? (double)rest : 0;
     }
 }

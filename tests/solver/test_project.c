@@ -201,6 +201,12 @@ static void multipliers_are_projected_exactly(void **state) {
     tc_project_multipliers(6, 0, (double[]){1, 2, 3, -1, 0, 1}, mu, work);
     for (size_t j = 0; j < 6; j++)
         assert_true(mu[j] == 0);
+    for (double size = 1e10; size < 1e300; size *= 1e10) { /* far outside: still on the edge, and in the right corner */
+        tc_project_multipliers(3, 466.75, (double[]){size, -size, size / 2}, mu, work);
+        assert_true(mu[0] == 466.75 && mu[1] == 0 && mu[2] == 0);
+        tc_project_multipliers(3, 3, (double[]){size, 0, size}, mu, work);
+        assert_true(mu[0] == 1.5 && mu[1] == 0 && mu[2] == 1.5);
+    }
     tc_project_multipliers(6, INFINITY, (double[]){1, 2, 3, -1, 0, 1}, mu, work);
     assert_true(mu[2] == 3 && mu[3] == 0);
 }
