@@ -134,7 +134,7 @@ void tc_measure_row(tc_measure *measure, const double *x, const double *mu, tc_r
                      measure->outer_out);
     for (size_t j = 0; j < model->constraint_count; j++) {
         row->multipliers[j] = mu[j];
-        if (!(row->constraints[j] <= row->max_violation)) /* a NAN shows */
+        if (!isnan(row->max_violation) && !(row->constraints[j] <= row->max_violation)) /* a NAN shows, and stays */
             row->max_violation = row->constraints[j];
     }
     row->x_error = reference == NULL ? NAN : sqrt(tc_squared_distance(x, reference->x, model->state_count));
