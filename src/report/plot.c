@@ -121,6 +121,12 @@ static void put_marker_class(tc_buffer *out, const tc_series *s) {
     tc_buffer_printf(out, "%s s%zu", s->kind == TC_SERIES_MARKS ? "star" : "mark", s->style % TC_PLOT_STYLES);
 }
 
+static void put_legend_text(tc_buffer *out, const char *label, double x, double y) {
+    tc_buffer_printf(out, "<text x=\"%.4g\" y=\"%.4g\">", x + LEGEND_TEXT_AT, y);
+    tc_put_short_text(out, label, LONGEST_LABEL);
+    tc_buffer_puts(out, "</text>\n");
+}
+
 static void put_legend_entry(tc_buffer *out, const tc_series *s, double x, double y) {
     if (s->kind != TC_SERIES_MARKS) {
         tc_buffer_puts(out, "<path class=\"");
@@ -134,9 +140,13 @@ static void put_legend_entry(tc_buffer *out, const tc_series *s, double x, doubl
         put_marker(out, s, x + 13, y - 4);
         tc_buffer_puts(out, "\"/>");
     }
-    tc_buffer_printf(out, "<text x=\"%.4g\" y=\"%.4g\">", x + LEGEND_TEXT_AT, y);
-    tc_put_short_text(out, s->label, LONGEST_LABEL);
-    tc_buffer_puts(out, "</text>\n");
+    put_legend_text(out, s->label, x, y);
+}
+
+/* Beside the level itself its label would lie on curves and bands. */
+static void put_legend_level(tc_buffer *out, const char *label, double x, double y) {
+    tc_buffer_printf(out, "<path class=\"level\" d=\"M%.4g %.4gh26\"/>", x, y - 4);
+    put_legend_text(out, label, x, y);
 }
 
 /* Entries in rows of the plot's width; how many rows. Writes nothing where out is NULL. */
@@ -144,17 +154,21 @@ static size_t put_legend(const tc_plot *plot, tc_buffer *out) {
     double x = 4;
     size_t row = 0;
     bool any = false;
-    for (size_t i = 0; i < plot->series_count; i++) {
-        const tc_series *s = &plot->series[i];
-        if (s->label == NULL)
+    for (size_t i = 0; i <= plot->series_count; i++) {
+        const tc_series *s = i < plot->series_count ? &plot->series[i] : NULL;
+        const char *label = s != NULL ? s->label : isfinite(plot->level) ? plot->level_label : NULL;
+        if (label == NULL)
             continue;
-        double width = LEGEND_TEXT_AT + text_width(s->label) + 14;
+        double width = LEGEND_TEXT_AT + text_width(label) + 14;
         if (any && x + width > WIDTH) {
             x = 4;
             row++;
         }
-        if (out != NULL)
-            put_legend_entry(out, s, x, (double)(row * LEGEND_ROW) + 14);
+        double y = (double)(row * LEGEND_ROW) + 14;
+        if (out != NULL && s != NULL)
+            put_legend_entry(out, s, x, y);
+        else if (out != NULL)
+            put_legend_level(out, label, x, y);
         x += width;
         any = true;
     }
@@ -173,10 +187,11 @@ static double widest_label(tc_arena *arena, const tc_ticks *ticks) {
     return digit_width * (double)widest;
 }
 
-/* The level's label stands above its line. */
+/* Without a legend the level's label stands above its line. */
 static void make_room_above_level(canvas *c) {
     double level = c->plot->level, share = 1 - LEVEL_ROOM / (double)FRAME_HEIGHT;
-    if (c->plot->level_label == NULL || !tc_axis_shows(&c->y, level) || tc_axis_at(&c->y, level) >= c->top + LEVEL_ROOM)
+    if (c->plot->level_label == NULL || !c->direct || !tc_axis_shows(&c->y, level) ||
+        tc_axis_at(&c->y, level) >= c->top + LEVEL_ROOM)
         return;
     double high = c->y.is_log ? c->y.low * pow(level / c->y.low, 1 / share) : c->y.low + (level - c->y.low) / share;
     if (high > c->y.high && high < FARTHEST)
@@ -247,7 +262,7 @@ static void put_level(const canvas *c) {
         return;
     double y = tc_axis_at(&c->y, c->plot->level);
     tc_buffer_printf(c->out, "<path class=\"level\" d=\"M%.4g %.4gH%.4g\"/>", c->left, y, c->right);
-    if (c->plot->level_label == NULL)
+    if (c->plot->level_label == NULL || !c->direct)
         return;
     tc_buffer_printf(c->out, "<text class=\"level\" x=\"%.4g\" y=\"%.4g\">", c->left + 6, y - 5);
     tc_put_text(c->out, c->plot->level_label);

@@ -54,14 +54,41 @@ static void note_outcome(tc_arena *arena, tc_trace *trace, const tc_record *reco
         tc_arena_format(arena, "%s %s after %llu rounds%s", who, how, (unsigned long long)record->rounds, reason));
 }
 
-void tc_trace_set_records(tc_arena *arena, tc_trace *trace, tc_record *records, size_t count) {
-    trace->records = records;
-    trace->record_count = count;
-    size_t noted = 0;
+static bool was_begun(const tc_record *record) {
+    return record->outcome != TC_ENGINE_INTERRUPTED || record->rounds > 0 || record->row_count > 0;
+}
+
+/* One line for all that Ctrl-C kept from their end. */
+static void note_interrupt(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count) {
+    size_t done = 0, stopped = 0, waiting = 0;
     for (size_t i = 0; i < count; i++) {
-        if (records[i].outcome != TC_ENGINE_DONE && noted++ < NOTED_RUNS)
+        bool interrupted = records[i].outcome == TC_ENGINE_INTERRUPTED, begun = was_begun(&records[i]);
+        done += records[i].outcome == TC_ENGINE_DONE;
+        stopped += interrupted && begun;
+        waiting += interrupted && !begun;
+    }
+    if (stopped + waiting > 0)
+        tc_trace_note_add(arena, trace,
+                          tc_arena_format(arena,
+                                          "interrupted: of %zu runs %zu came to their end, %zu were stopped on the way "
+                                          "and %zu were not begun",
+                                          count, done, stopped, waiting));
+}
+
+void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count) {
+    size_t noted = 0;
+    trace->records = TC_NEW(arena, tc_record, count);
+    trace->record_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (count == 1 || was_begun(&records[i]))
+            trace->records[trace->record_count++] = records[i];
+        if (records[i].outcome == TC_ENGINE_DONE || (count > 1 && records[i].outcome == TC_ENGINE_INTERRUPTED))
+            continue;
+        if (noted++ < NOTED_RUNS)
             note_outcome(arena, trace, &records[i]);
     }
     if (noted > NOTED_RUNS)
         tc_trace_note_add(arena, trace, tc_arena_format(arena, "and %zu more runs like these", noted - NOTED_RUNS));
+    if (count > 1)
+        note_interrupt(arena, trace, records, count);
 }

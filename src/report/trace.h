@@ -87,8 +87,8 @@ void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const
 const char *tc_trace_fact_of(const tc_trace *trace, const char *name);
 void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
 void tc_trace_card_add(tc_arena *arena, tc_trace *trace, const char *line);
-/* Takes the records as they are, and notes those that diverged or were interrupted. */
-void tc_trace_set_records(tc_arena *arena, tc_trace *trace, tc_record *records, size_t count);
+/* Takes the records of runs that were begun, and notes those that diverged or were interrupted. */
+void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count);
 /* Of each run that came to its end a point; the penalty, the fitted slope, and the verdict as notes. */
 void tc_trace_set_sweep(tc_arena *arena, tc_trace *trace, const tc_sweep *sweep);
 

@@ -129,6 +129,9 @@ class Whole(Case):
         for part in ("band s0", "thin s0", "line s0", "star s0"):
             self.assertIn(f'class="{part}"', error)
         self.assertIn(">limit</text>", plots["Constraints"])
+        errors = plots["Error of x against epsilon"]  # the level's name is in the legend, off all curves
+        self.assertRegex(errors, r'<path class="level" d="M4 10h26"/><text x="36" y="14">without noise</text>')
+        self.assertNotIn('<text class="level"', errors)
         cost = plots["What privacy costs"]
         self.assertIn("fit: slope −1.87 (−1.93 to −1.80)", cost)
         self.assertIn("proportional to ε⁻²", cost)

@@ -286,12 +286,39 @@ static void runs_that_did_not_end_well_are_noted(void **unused) {
                             .rounds = 16,
                             .outcome = TC_ENGINE_DIVERGED,
                             .reason = "the state of a3 in round 17"},
-                           {.seeded = true, .seed = 8, .rounds = 20},
-                           {.rounds = 3, .outcome = TC_ENGINE_INTERRUPTED}};
-    tc_trace_set_records(arena, &trace, records, 3);
-    assert_int_equal(trace.note_count, 2);
+                           {.seeded = true, .seed = 8, .rounds = 20}};
+    tc_trace_set_records(arena, &trace, records, 2);
+    assert_int_equal(trace.note_count, 1);
     assert_string_equal(trace.notes[0], "seed 7 diverged after 16 rounds: the state of a3 in round 17");
-    assert_string_equal(trace.notes[1], "the run was interrupted after 3 rounds");
+    tc_trace alone = {.kind = TC_TRACE_RUN};
+    tc_record record = {.rounds = 3, .outcome = TC_ENGINE_INTERRUPTED};
+    tc_trace_set_records(arena, &alone, &record, 1);
+    assert_int_equal(alone.note_count, 1);
+    assert_string_equal(alone.notes[0], "the run was interrupted after 3 rounds");
+}
+
+static void runs_that_were_not_begun_are_none(void **unused) {
+    (void)unused;
+    tc_trace trace = {.kind = TC_TRACE_RUN};
+    tc_record records[40] = {{.rounds = 20}, {.rounds = 16, .outcome = TC_ENGINE_DIVERGED}, {.rounds = 20}};
+    tc_row rows[40] = {0};
+    for (size_t i = 0; i < 40; i++) {
+        records[i].seeded = true;
+        records[i].seed = i + 1;
+        records[i].rows = &rows[i];
+        records[i].row_count = i < 6 || i == 30;
+        if (i > 2) {
+            records[i].outcome = TC_ENGINE_INTERRUPTED;
+            records[i].rounds = i < 6 || i == 30 ? i : 0;
+        }
+    }
+    tc_trace_set_records(arena, &trace, records, 40);
+    assert_int_equal(trace.record_count, 7);
+    assert_int_equal(trace.records[6].seed, 31);
+    assert_int_equal(trace.note_count, 2);
+    assert_string_equal(trace.notes[0], "seed 2 diverged after 16 rounds");
+    assert_string_equal(trace.notes[1], "interrupted: of 40 runs 2 came to their end, 4 were stopped on the way and 33 "
+                                        "were not begun");
 }
 
 int main(void) {
@@ -303,6 +330,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(bytes_that_are_no_text_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_file_is_whole_or_not_there, begin, end),
         cmocka_unit_test_setup_teardown(runs_that_did_not_end_well_are_noted, begin, end),
+        cmocka_unit_test_setup_teardown(runs_that_were_not_begun_are_none, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
