@@ -128,32 +128,6 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
 
 /* ---- the ledger ------------------------------------------------------------------------------------------------- */
 
-/* The reason why the budget does not allow the run, NULL where it does. */
-static const char *over_budget(tc_cli *cli, const wishes *w, const tc_run_answer *answer) {
-    const tc_ledger *ledger = answer->ledger;
-    const tc_ledger_entry *next = answer->entry;
-    size_t count = 0;
-    if (isnan(w->budget) || w->simulated)
-        return NULL;
-    tc_ledger_entry *all = TC_NEW(cli->arena, tc_ledger_entry, ledger->count + 1);
-    if (ledger->count > 0)
-        memcpy(all, ledger->entries, ledger->count * sizeof *all);
-    all[ledger->count] = *next;
-    const tc_ledger_total *totals = tc_ledger_totals(cli->arena, all, ledger->count + 1, &count);
-    for (size_t i = 0; i < count; i++) {
-        bool same = totals[i].unit == next->unit && (isnan(totals[i].bound) || totals[i].bound == next->bound);
-        if (!same || totals[i].epsilon <= w->budget)
-            continue;
-        if (!totals[i].is_private)
-            return "no budget allows it: this run, or one in the ledger, has no guarantee, and no sum holds then";
-        return tc_arena_format(cli->arena,
-                               "the budget of epsilon %.6g is used up: with this run the %zu runs in the ledger would "
-                               "come to %.6g",
-                               w->budget, totals[i].runs, totals[i].epsilon);
-    }
-    return NULL;
-}
-
 static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_answer *answer) {
     if (answer->ledger == NULL)
         return TC_OK;
@@ -162,9 +136,15 @@ static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_answer *answer
         return TC_OK;
     }
     tc_ledger *after = NULL;
-    tc_status status = tc_ledger_record(cli->arena, answer->ledger->path, answer->entry, &cli->messages, NULL);
-    if (status == TC_OK)
-        status = tc_ledger_read(cli->arena, answer->ledger->path, &cli->messages, &after);
+    tc_status status = tc_ledger_record_within(cli->arena, answer->ledger->path, answer->entry, w->budget,
+                                               &cli->messages, &answer->reason);
+    if (status != TC_OK)
+        return status;
+    if (answer->reason != NULL) { /* another run came first */
+        answer->card = NULL;
+        return TC_OK;
+    }
+    status = tc_ledger_read(cli->arena, answer->ledger->path, &cli->messages, &after);
     answer->ledger = after;
     answer->recorded = status == TC_OK;
     return status;
@@ -340,7 +320,7 @@ static tc_status prepare(tc_cli *cli, const wishes *w, tc_study *study, tc_run_a
         tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
         *entry = tc_ledger_entry_of(cli->arena, answer->plan, tc_lab_run_id(cli->arena));
         answer->entry = entry;
-        answer->reason = over_budget(cli, w, answer);
+        answer->reason = w->simulated ? NULL : tc_ledger_over_budget(cli->arena, answer->ledger, entry, w->budget);
     }
     if (answer->reason != NULL) {
         answer->card = NULL; /* nothing is run, and nothing promised */

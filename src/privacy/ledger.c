@@ -58,6 +58,8 @@ typedef struct job {
     char check[TC_LEDGER_CHECK + 1];
     const tc_ledger_entry *entry; /* to be recorded */
     bool was_there;
+    double budget; /* NAN for none */
+    const char *over;
 } job;
 
 static tc_status cannot(job *j, const char *what, tc_status status) {
@@ -143,6 +145,7 @@ static job *job_new(tc_arena *arena, const char *path, tc_buffer *messages) {
     *j = (job){.arena = arena,
                .ledger = TC_NEW(arena, tc_ledger, 1),
                .messages = messages,
+               .budget = NAN,
                .text = tc_buffer_new(arena, MOST_BYTES)};
     j->ledger->path = path;
     return j;
@@ -233,6 +236,9 @@ static tc_status record_work(job *j, int file) {
                          entry.run);
         return TC_BAD_USAGE;
     }
+    j->over = tc_ledger_over_budget(j->arena, j->ledger, &entry, j->budget);
+    if (j->over != NULL)
+        return TC_OK;
     if (entry.time == NULL)
         entry.time = now(j->arena);
     tc_buffer line = tc_buffer_new(j->arena, TC_LEDGER_LINE);
@@ -240,9 +246,9 @@ static tc_status record_work(job *j, int file) {
     return append(j, file, &line);
 }
 
-tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
-                           bool *was_there) {
-    job *j = job_new(arena, path, messages);
+static tc_status record(job *j, const char *path, const tc_ledger_entry *entry) {
+    tc_arena *arena = j->arena;
+    tc_buffer *messages = j->messages;
     tc_ledger_entry *own = TC_NEW(arena, tc_ledger_entry, 1);
     *own = *entry;
     if (strlen(entry->run) == 0 || strlen(entry->run) > LONGEST_NAME) {
@@ -253,8 +259,23 @@ tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_en
         own->problem = tc_arena_copy(arena, own->problem, LONGEST_NAME);
     j->entry = own;
     int file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, S_IRUSR | S_IWUSR);
-    tc_status status = file < 0 ? cannot(j, "opened", TC_CANNOT_WRITE) : with_file(j, file, record_work);
+    return file < 0 ? cannot(j, "opened", TC_CANNOT_WRITE) : with_file(j, file, record_work);
+}
+
+tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
+                           bool *was_there) {
+    job *j = job_new(arena, path, messages);
+    tc_status status = record(j, path, entry);
     if (was_there != NULL)
         *was_there = j->was_there;
+    return status;
+}
+
+tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry, double budget,
+                                  tc_buffer *messages, const char **over) {
+    job *j = job_new(arena, path, messages);
+    j->budget = budget;
+    tc_status status = record(j, path, entry);
+    *over = j->over;
     return status;
 }

@@ -55,6 +55,13 @@ tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages,
 tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
                            bool *was_there) TC_MUST_USE;
 
+/* Why a budget of epsilon for the unit of this entry does not allow it beside the ledger's; NULL where it does. */
+const char *tc_ledger_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, double budget);
+/* As tc_ledger_record, but nothing is appended, and *over says why, where the budget does not allow it. Decided while
+ * the file is locked, so that of two runs at once at most as many are entered as the budget allows. */
+tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry, double budget,
+                                  tc_buffer *messages, const char **over) TC_MUST_USE;
+
 /* One for each unit, in the order in which they appear; *count of them. Runs without noise have the unit UNSET. */
 tc_ledger_total *tc_ledger_totals(tc_arena *arena, const tc_ledger_entry *entries, size_t entry_count, size_t *count);
 

@@ -148,3 +148,22 @@ void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
     }
     tc_json_close_object(json);
 }
+
+const char *tc_ledger_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
+                                  double budget) {
+    size_t count = 0;
+    if (isnan(budget))
+        return NULL;
+    const tc_ledger_total *totals = totals_with(arena, ledger, next, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!same_unit(&totals[i], next) || totals[i].epsilon <= budget)
+            continue;
+        if (!totals[i].is_private)
+            return "no budget allows it: this run, or one in the ledger, has no guarantee, and no sum holds then";
+        return tc_arena_format(arena,
+                               "the budget of epsilon %.6g is used up: with this run the %zu runs in the ledger would "
+                               "come to %.6g",
+                               budget, totals[i].runs, totals[i].epsilon);
+    }
+    return NULL;
+}

@@ -401,6 +401,34 @@ static void many_writers_at_once_lose_nothing(void **state) {
     assert_true(tc_ledger_totals(t->arena, ledger->entries, ledger->count, &count)->epsilon == WRITERS * EACH);
 }
 
+/* Eight processes want one unit each, and there are three. */
+static void many_writers_at_once_stay_within_a_budget(void **state) {
+    trial *t = *state;
+    pid_t children[8];
+    for (int c = 0; c < 8; c++) {
+        children[c] = fork();
+        assert_true(children[c] >= 0);
+        if (children[c] == 0) {
+            char run[16];
+            const char *over = NULL;
+            (void)snprintf(run, sizeof run, "run %d", c);
+            tc_ledger_entry entry = laplace(run, 1);
+            tc_status status = tc_ledger_record_within(t->arena, t->path, &entry, 3.5, &t->messages, &over);
+            _exit(status != TC_OK ? 2 : over != NULL);
+        }
+    }
+    int refused = 0, entered = 0;
+    for (int c = 0; c < 8; c++) {
+        int status = 0;
+        assert_int_equal(waitpid(children[c], &status, 0), children[c]);
+        refused += WIFEXITED(status) && WEXITSTATUS(status) == 1;
+        entered += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    assert_int_equal(entered, 3);
+    assert_int_equal(refused, 5);
+    assert_int_equal(read_back(t)->count, 3);
+}
+
 static void a_plan_is_entered_at_the_price_of_who_sees_most(void **state) {
     trial *t = *state;
     tc_model model = {.source = {.path = "/some/where/ev.tacit"}};
@@ -444,6 +472,7 @@ int main(void) {
         TEST(what_is_not_a_readable_file_is_refused),
         TEST(a_file_that_may_not_grow_keeps_whole_lines),
         TEST(many_writers_at_once_lose_nothing),
+        TEST(many_writers_at_once_stay_within_a_budget),
         TEST(a_plan_is_entered_at_the_price_of_who_sees_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
