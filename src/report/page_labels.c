@@ -24,16 +24,14 @@ static const part parts[] = {
     {"dual radius", "dual radius ", "", true},
 };
 
-/* Whether two of those that have the fact say different things. */
-static bool differs(const tc_section *sections, size_t count, tc_trace_kind kind, const char *fact) {
-    const char *first = NULL;
+/* Whether another section of the same kind and problem says something else. */
+static bool differs(const tc_section *sections, size_t count, const tc_trace *from, const char *fact) {
+    const char *value = tc_trace_fact_of(from, fact);
     for (size_t i = 0; i < count; i++) {
-        const char *value = sections[i].trace->kind == kind ? tc_trace_fact_of(sections[i].trace, fact) : NULL;
-        if (value == NULL)
-            continue;
-        if (first != NULL && strcmp(first, value) != 0)
+        const tc_trace *trace = sections[i].trace;
+        const char *other = trace->kind == from->kind ? tc_trace_fact_of(trace, fact) : NULL;
+        if (value != NULL && other != NULL && strcmp(value, other) != 0 && tc_same_problem(trace, from))
             return true;
-        first = value;
     }
     return false;
 }
@@ -64,7 +62,7 @@ static const char *base_label(tc_arena *arena, const tc_section *sections, size_
         trace->label != NULL && trace->label[0] != '\0' ? trace->label : tc_trace_kind_name(trace->kind);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const char *value = tc_trace_fact_of(trace, parts[i].fact);
-        if (value == NULL || strcmp(value, "none") == 0 || !differs(sections, count, trace->kind, parts[i].fact))
+        if (value == NULL || strcmp(value, "none") == 0 || !differs(sections, count, trace, parts[i].fact))
             continue;
         value = short_value(arena, &parts[i], value);
         const char *words = tc_arena_format(arena, "%s%s%s", parts[i].before, value, parts[i].after);

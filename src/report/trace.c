@@ -67,12 +67,14 @@ static void note_interrupt(tc_arena *arena, tc_trace *trace, const tc_record *re
         stopped += interrupted && begun;
         waiting += interrupted && !begun;
     }
-    if (stopped + waiting > 0)
-        tc_trace_note_add(arena, trace,
-                          tc_arena_format(arena,
-                                          "interrupted: of %zu runs %zu came to their end, %zu were stopped on the way "
-                                          "and %zu were not begun",
-                                          count, done, stopped, waiting));
+    if (stopped + waiting == 0)
+        return;
+    const char *rest = waiting > 0 ? tc_arena_format(arena, " and %zu were not begun", waiting) : "";
+    tc_trace_note_add(arena, trace,
+                      tc_arena_format(arena,
+                                      "interrupted: of %zu runs %s%zu came to their end, %zu were stopped on the "
+                                      "way%s",
+                                      count, waiting > 0 ? "" : "that were begun ", done, stopped, rest));
 }
 
 void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count) {

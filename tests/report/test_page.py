@@ -323,7 +323,13 @@ class Labels(Case):
                                      {"label": "c", "problem": "p.tacit"}),
                          ["a, p.tacit", "b, q.tacit", "c, p.tacit"])
         self.assertEqual(re.findall(r"<h2>(Runs[^<]*)</h2>", self.text), ["Runs side by side: p.tacit"])
+        p, q = {"label": "a", "problem": "p.tacit"}, {"label": "a", "problem": "q.tacit"}
+        self.assertEqual(self.labels({**p, "facts": facts()}, {**p, "facts": facts(epsilon="2 for all")},
+                                     {**q, "facts": facts(epsilon="3", gamma="1 k^-1")}),
+                         ["a, epsilon 1, p.tacit", "a, epsilon 2, p.tacit", "a, q.tacit"])
         self.assertIn(said, self.text)
+        self.labels({"label": "a", "problem": "p.tacit"}, {"label": "b", "problem": "q.tacit"},
+                    {"label": "c", "problem": "p.tacit"})
         section = self.text.split('id="runs-of-1"')[1].split("</section>")[0]
         self.assertNotIn("b, q.tacit", section)
         self.assertIn('class="line s1"', section)  # styles are different within a comparison
