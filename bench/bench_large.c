@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REPEATS = 9, THREADS = 2, BLOCK = 2048, MOST_PROBLEMS = 8 };
+enum { REPEATS = 9, LARGE_REPEATS = 25, THREADS = 2, BLOCK = 2048, MOST_PROBLEMS = 8 };
 
 static const double most_of_floor = 1.25, least_speedup = 1.85, most_uneven = 1.3;
 
@@ -86,7 +86,7 @@ static bool bench_largest(const bench_problem *problem) {
     floor_work work;
     new_floor(problem, arena, random, &work);
     double on_one = INFINITY, on_two = INFINITY, noise = INFINITY, stream = INFINITY;
-    for (uint64_t repeat = 0; repeat <= REPEATS; repeat++) { /* in turn, so that all meet the same weather */
+    for (uint64_t repeat = 0; repeat <= LARGE_REPEATS; repeat++) { /* in turn, so that all meet the same weather */
         double round_on_two = bench_advance(two, 1, bench_seconds);
         floor_times times = time_floor(&work, random, 1 + repeat, pair);
         double round_on_one = bench_advance(one, 1, bench_seconds);
