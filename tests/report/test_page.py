@@ -379,6 +379,17 @@ class Errors(Case):
         self.assertEqual([path.name for path in self.here.iterdir() if path.name.startswith("old.html.")], [])
 
 
+class Real(Case):
+    def test_the_trace_of_a_sweep_says_that_it_is_not_private(self):
+        subprocess.run([TACIT, "sweep", str(SOURCE / "examples/paper.tacit"), "--rounds", "20", "--seeds", "2", "--epsilons",
+                        "1,2", "--trace", "sweep.csv"], cwd=self.here, capture_output=True, check=True, timeout=300)
+        card = re.findall("(?m)^# card: +(.*)", (self.here / "sweep.csv").read_text())
+        self.assertEqual(card[0], "GUARANTEE: NOT PRIVATE")
+        self.assertIn("noise from seeds", " ".join(card))
+        self.assertIn("`tacit plan --epsilon E`", " ".join(card))
+        self.assertEqual(stat.S_IMODE((self.here / "sweep.csv").stat().st_mode), 0o600)
+
+
 @unittest.skipIf(browser.CHROMIUM is None, "there is no Chromium here")
 class Seen(Case):
     """In Debian's Chromium."""
