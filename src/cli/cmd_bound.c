@@ -19,6 +19,8 @@ static const tc_option options[] = {
                         "of the diameter where this is not given."},
 };
 
+#define TOLERANCE 1e-8 /* of the solution whose multipliers R is compared with */
+
 static const tc_example examples[] = {
     {"tacit bound ev.tacit", "What is proved about a run before it is made: often, that nothing is."},
     {"tacit bound ev.tacit --suggest", "A schedule with a better bound, to paste into run or into the file."},
@@ -35,6 +37,31 @@ static void print(tc_cli *cli, const tc_bound *bound, bool as_json) {
     tc_json_open_object(&json, NULL);
     tc_bound_json(bound, &json);
     tc_json_close_object(&json);
+}
+
+/* xi_T is about the problem with multipliers in M: of use only where there is a solution, and M has its multipliers. */
+static tc_status compare_with_solution(tc_cli *cli, const tc_study *study, tc_bound_wishes *asked) {
+    asked->problem = study->problem;
+    if (study->problem != NULL || !study->sound || study->model->constraint_count == 0)
+        return TC_OK;
+    const tc_reference *reference =
+        tc_reference_solve(cli->arena, study->model, study->derivatives, TOLERANCE, &cli->monitor);
+    double sum = 0;
+    if (reference->outcome == TC_SOLVE_INTERRUPTED)
+        return TC_INTERRUPTED;
+    if (reference->outcome == TC_INFEASIBLE_SUSPECTED) {
+        asked->problem = "no point seems to satisfy all constraints";
+        return TC_OK;
+    }
+    for (size_t j = 0; j < study->model->constraint_count; j++)
+        sum += reference->mu[j];
+    asked->outside_radius = sum > study->dual_radius + reference->residual;
+    if (asked->outside_radius)
+        tc_buffer_printf(&cli->messages,
+                         "tacit bound: the solution's multipliers sum to %.6g, more than the dual radius of %.6g: no "
+                         "run can reach it\n",
+                         sum, study->dual_radius);
+    return TC_OK;
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
@@ -56,6 +83,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     const tc_option_value *within = &arguments->values[WITHIN];
     tc_bound_wishes asked = {.suggest = arguments->values[SUGGEST].flag,
                              .within = within->given ? within->real : (double)NAN};
+    status = compare_with_solution(cli, &study, &asked);
+    if (status != TC_OK)
+        return status;
     const tc_bound *bound = tc_bound_make(cli->arena, study.model, study.derivatives, study.analysis, plan,
                                           study.dual_radius, &asked, &cli->monitor);
     if (tc_interrupted(&cli->monitor))

@@ -82,6 +82,9 @@ tc_bound *tc_bound_make(tc_arena *arena, const tc_model *model, const tc_derivat
     bound->summable = tc_bound_summable(&bound->schedule);
     tc_progress(monitor, "constants of the bound", 0);
     bound->constants = tc_bound_measure(arena, model, derivatives, analysis, plan, dual_radius, monitor);
+    if (bound->constants.problem == NULL)
+        bound->constants.problem = wishes->problem;
+    bound->outside_radius = wishes->outside_radius && bound->constants.problem == NULL;
     tc_progress(monitor, "recursion", 0);
     tc_bound_setting setting = {bound->constants, bound->schedule, TC_BOUND_TIGHT};
     bound->tight = tc_bound_estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
@@ -89,7 +92,9 @@ tc_bound *tc_bound_make(tc_arena *arena, const tc_model *model, const tc_derivat
     bound->published = tc_bound_estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
     tc_interval power = tc_ipowr(tc_point(bound->rounds), -bound->schedule.regularization_decay);
     bound->regularization = tc_mul_up(bound->schedule.regularization, power.hi);
-    bound->gap = gap_of(bound->regularization, bound->constants.reach);
+    bound->gap = bound->constants.problem != NULL || bound->outside_radius
+                     ? (double)NAN
+                     : gap_of(bound->regularization, bound->constants.reach);
     bound->suggested = wishes->suggest;
     setting.form = TC_BOUND_TIGHT;
     if (wishes->suggest)

@@ -118,7 +118,9 @@ typedef struct tc_bound {
     bool conditions_hold, summable;
     tc_bound_estimate tight, published;
     double regularization; /* alpha_T, rounded up */
-    double gap;            /* xi_T is within this of optimal: its saddle gap is at most alpha_T M_xi^2 / 4 */
+    double gap;          /* xi_T is within this of optimal: its saddle gap is at most alpha_T M_xi^2 / 4; NAN where the
+                            theorem does not apply, or M leaves the solution out */
+    bool outside_radius; /* the solution's multipliers are outside M: xi_T does not tend to it */
     bool suggested;
     tc_bound_suggestion suggestion;
 } tc_bound;
@@ -126,6 +128,9 @@ typedef struct tc_bound {
 typedef struct tc_bound_wishes {
     bool suggest;
     double within; /* NAN: a tenth of D_z */
+    /* What is known of the solution, where it was computed: */
+    const char *problem; /* NULL, or why there is none: the theorem does not apply */
+    bool outside_radius; /* its multipliers sum to more than R */
 } tc_bound_wishes;
 
 /* The schedule is the model's, the horizon the plan's. Raises on its arena. */

@@ -85,6 +85,7 @@ void tc_bound_json(const tc_bound *bound, tc_json *json) {
     put_constants(json, &bound->constants);
     tc_json_number(json, "regularization", bound->regularization);
     tc_json_number(json, "gap", bound->gap);
+    tc_json_bool(json, "outside_dual_radius", bound->outside_radius);
     put_result(json, &bound->tight);
     tc_json_open_object(json, "published");
     put_result(json, &bound->published);

@@ -98,18 +98,33 @@ static void put_estimates(const tc_bound *b, tc_page *page) {
             share(arena, p->probability_forever));
 }
 
-static void put_notes(const tc_bound *b, tc_page *page) {
+/* Nothing is known about xi_T where an assumption fails. */
+static void put_distance(const tc_bound *b, tc_page *page) {
     tc_arena *arena = page->out->arena;
+    if (b->constants.problem != NULL)
+        return;
+    if (b->outside_radius)
+        tc_page_paragraph(page, 0,
+                          tc_arena_format(arena,
+                                          "Warning: the solution's multipliers sum to more than R = %s. The distance "
+                                          "is to xi_T, and xi_T does not tend to the solution z_0, but to the best "
+                                          "point whose multipliers stay within R.",
+                                          number(arena, b->constants.dual_radius)));
+    else
+        tc_page_paragraph(
+            page, 0,
+            tc_arena_format(arena,
+                            "The distance is to xi_T, not to the solution z_0: xi_T tends to z_0, at no known "
+                            "rate. What is known is that xi_T is within %s of optimal (its saddle gap is at "
+                            "most alpha_T M_xi^2 / 4, alpha_T = %s).",
+                            number(arena, b->gap), number(arena, b->regularization)));
+}
+
+static void put_notes(const tc_bound *b, tc_page *page) {
     tc_buffer_puts(page->out, "\n");
-    tc_page_paragraph(
-        page, 0,
-        tc_arena_format(arena,
-                        "The distance is to xi_T, not to the solution z_0: xi_T tends to z_0, at no known "
-                        "rate. What is known is that xi_T is within %s of optimal (its saddle gap is at "
-                        "most alpha_T M_xi^2 / 4, alpha_T = %s).",
-                        number(arena, b->gap), number(arena, b->regularization)));
+    put_distance(b, page);
     tc_page_paragraph(page, 0,
-                      "It speaks of the algorithm in real numbers: rounding messages to their lattice is "
+                      "The bound speaks of the algorithm in real numbers: rounding messages to their lattice is "
                       "left out.");
 }
 

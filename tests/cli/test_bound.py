@@ -51,6 +51,33 @@ class Bound(unittest.TestCase):
         self.assertIn(words, done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_where_an_assumption_fails_nothing_is_known_of_xi(self):
+        for name, text in (("not convex", TINY.replace("c: a.x <=", "c: -a.x^2 <=")),
+                           ("infeasible", TINY.replace("<= 0.5", "<= -2"))):
+            with self.subTest(name):
+                path = self.problem(text, "bad.tacit")
+                done = tacit("bound", path)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("theorem does not apply", " ".join(done.stdout.split()))
+                self.assertNotIn("of optimal", done.stdout)
+                self.assertNotIn("tends to", done.stdout)
+                facts = self.bound(path, code=1)
+                self.assertEqual((facts["applies"], facts["gap"], facts["vacuous"]), (False, None, True))
+
+    def test_a_radius_that_leaves_the_solution_out_is_warned_of(self):
+        small, large = (self.problem(TINY.replace("dual radius 1", f"dual radius {radius}"), f"r{radius}.tacit")
+                        for radius in ("0.1", "0.3"))  # the multiplier is 0.2
+        done = tacit("bound", small)
+        self.assertIn("more than the dual radius of 0.1", done.stderr)
+        self.assertIn("does not tend to the solution", " ".join(done.stdout.split()))
+        self.assertNotIn("of optimal", done.stdout)
+        facts = json.loads(tacit("bound", small, "--json").stdout)
+        self.assertEqual((facts["outside_dual_radius"], facts["gap"]), (True, None))
+        done = tacit("bound", large)
+        self.assertEqual(done.stderr, "")
+        self.assertIn("of optimal", " ".join(done.stdout.split()))
+        self.assertIs(json.loads(tacit("bound", large, "--json").stdout)["outside_dual_radius"], False)
+
     def test_the_papers_example_is_vacuous_and_its_first_valid_round_is_astronomical(self):
         for options in ((), ("--calibration", "published"), ("--mechanism", "gaussian"), ("--mechanism", "none")):
             facts = self.bound(PAPER, *options, code=1)
