@@ -184,7 +184,8 @@ void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
     tc_buffer_printf(out, "%zu epsilon%s, %zu seed%s each, %.0f rounds (%s; NOT PRIVATE)\n", sweep->point_count,
                      tc_plural(sweep->point_count), sweep->seeds, tc_plural(sweep->seeds), (double)sweep->rounds,
                      TC_NOT_RELEASED);
-    tc_buffer_puts(out, "errors are medians; penalty: mean |z - z without noise|^2, +- its standard error\n\n");
+    tc_buffer_puts(out, "errors are medians; penalty: mean |z - z without noise|^2, +- its standard error\n"
+                        "bias is an estimate: about 0, and as often below it, where there is none\n\n");
     bool any = false;
     for (size_t e = 0; e < sweep->point_count; e++)
         any = any || sweep->points[e].runs > 0;

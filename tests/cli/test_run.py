@@ -167,6 +167,12 @@ class Many(Written):
         self.assertEqual(answer["summary"]["half"]["k"], 200)
         self.assertEqual(answer["final"]["x_error"], answer["summary"]["x_error"]["median"])
 
+    def test_medians_are_marked_as_such(self):
+        many, one = run(self.whole, "--seeds", "3"), run(self.whole, "--seed", "1")
+        self.assertEqual({c["of"] for c in [many["final"], *many["checkpoints"]]}, {"medians"})
+        for row in (one["final"], many["runs"][0]["final"], *one["checkpoints"]):
+            self.assertNotIn("of", row)
+
     def test_one_of_many_is_the_run_by_itself(self):
         many = run(self.whole, "--seeds", "3")
         for one in many["runs"]:
