@@ -144,9 +144,9 @@ static void say_assumptions(tc_arena *arena, tc_card *card) {
         texts[i] = trusted[i];
     (void)item(arena, card, "trusted", "Trusted", true, texts, 3);
     say(arena, card, "timing", "Timing",
-        "not covered: when answers leave can tell how late the slowest agent was. Noise is drawn before the states of "
-        "its "
-        "round arrive, so that drawing it tells nothing.");
+        "not covered: when answers leave can tell how late the slowest agent was. A cloud draws the noise of a round "
+        "before its states arrive, so that drawing it tells nothing; tacit run draws it within the round, in one "
+        "process where nobody waits for answers.");
     for (size_t i = 0; i < 6; i++)
         texts[i] = exclusions[i];
     (void)item(arena, card, "exclusions", "Not covered", true, texts, 6);

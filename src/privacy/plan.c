@@ -81,6 +81,15 @@ static void place_published(tc_planner *p) {
                            &plan->facts[0]);
 }
 
+/* From what the cloud's file says alone: whether the point lies in private sets is not asked. */
+static bool has_public_radius(const tc_planner *p) {
+    bool gaps = true;
+    for (size_t f = 0; f < p->model->family_count; f++)
+        gaps = gaps && p->model->families[f].has_gap;
+    return p->model->constraint_count == 0 || !isnan(p->model->dual_radius) ||
+           (gaps && p->analysis->slater_facts.declared_margin > 0);
+}
+
 static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
     double everything = tc_epsilon_of_everything(plan);
@@ -98,6 +107,10 @@ static void warn(tc_planner *p) {
                      "rounds removes; %s",
                      plan->facts[0].possible ? "--placement outputs avoids it"
                                              : "noise on outputs, which avoids it, is not possible here");
+    if (plan->mechanism != TC_MECHANISM_NONE && !has_public_radius(p))
+        tc_plan_warn(p, "no public dual radius is known, and a cloud cannot run without one; tacit run would take one "
+                        "from private data, and not be private: add 'dual radius R', or 'gap' and 'slater' to every "
+                        "agent");
     if (plan->overhead > 1e-3)
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }

@@ -369,6 +369,37 @@ class Refusals(Written):
         self.assertIsNone(facts["placement"])
 
 
+class Radius(Written):
+    """Without a public dual radius no cloud can run, and a simulation would take one from private data."""
+
+    FACTS = ("agents a[i in 1..3] {\n  state x in [0, 4]\n  private minimize (x - 3)^2\n%s}\n"
+             "constraint c: sum(a: x) <= 4\n%s"
+             "privacy { mechanism laplace; epsilon 1; adjacency one 1 }\n"
+             "schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 100 }\n")
+
+    def warned(self, inside, outside):
+        path = self.problem(self.FACTS % (inside, outside))
+        public = "".join(line for line in pathlib.Path(path).read_text().splitlines(True) if "private" not in line)
+        (self.here / "cloud").mkdir(exist_ok=True)
+        cut = self.problem("role cloud\n" + public, "cloud/problem.tacit")
+        whole, cloud = (tacit("plan", p, "--json") for p in (path, cut))
+        self.assertEqual((whole.stdout, whole.stderr, whole.returncode), (cloud.stdout, cloud.stderr, cloud.returncode))
+        return any("no public dual radius is known" in w for w in json.loads(whole.stdout)["warnings"])
+
+    def test_it_is_missed_where_nothing_public_gives_one(self):
+        self.assertTrue(self.warned("", ""))
+        self.assertTrue(self.warned("  gap 9\n", ""))
+        self.assertTrue(self.warned("  slater x = 0\n", ""))
+        self.assertTrue(self.warned("  gap 9\n  slater x = 2\n", ""))
+
+    def test_it_is_not_missed_where_it_is_given_or_follows(self):
+        self.assertFalse(self.warned("", "dual radius 10\n"))
+        self.assertFalse(self.warned("  gap 9\n  slater x = 0\n", ""))
+
+    def test_private_sets_do_not_change_it(self):
+        self.assertFalse(self.warned("  private set x >= 1\n  gap 9\n  slater x = 0\n", ""))
+
+
 class NothingPrivate(Written):
     """The whole file and the cloud's file give the same plan, byte for byte."""
 
