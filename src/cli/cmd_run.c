@@ -42,12 +42,14 @@ static const tc_option options[] = {
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
                .text = "Write what is true after each of some 60 rounds in every power of ten: errors, objective, "
-                       "constraints, multipliers. tacit report plots it. Simulation: not released."},
+                       "constraints, multipliers. tacit report plots it. Simulation: not released. A trace that is "
+                       "there is written over, any other file is not."},
     [TRACE_ALL] = {.name = "trace-all", .type = TC_OPTION_FLAG, .text = "Trace every round."},
     [REPORT] = {.name = "report",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE.html",
-                .text = "Write a page with plots, tables, the guarantee card and the command that repeats it."},
+                .text = "Write a page with plots, tables, the guarantee card and the command that repeats it. A page "
+                        "that is there is written over, any other file is not."},
     [LEDGER] = {.name = "ledger",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
