@@ -383,7 +383,8 @@ static inline slow_run slow_new(tc_arena *arena, const tc_plan *plan, const tc_m
             slow_project(&run, f, member, start, run.x);
         }
     for (size_t j = 0; j < m; j++)
-        run.mu[j] = model->start_multipliers[j];
+        run.g[j] = model->start_multipliers[j];
+    slow_project_multipliers(&run, run.g, run.mu);
     if (plan->placement == TC_PLACEMENT_STATES && run.random != NULL && !clips && !slow_is_affine(&run))
         slow_find_bias(&run);
     return run;
