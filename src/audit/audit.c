@@ -69,19 +69,17 @@ static double end_of_share(const course *c, size_t at) {
 }
 
 /* How little was seen of a system. */
-static void note_samples(course *c, const tc_pair_counts *counts, double level_each, const tc_audit_system *system) {
-    uint64_t samples = system->samples[0] + system->samples[1];
-    uint64_t each = system->samples[0] < system->samples[1] ? system->samples[0] : system->samples[1];
-    if (samples < 2 * c->options.samples)
-        note(c,
-             tc_arena_format(c->arena, "%s: %s after %llu samples", system->name,
-                             tc_interrupted(c->monitor) ? "interrupted" : "time ended", (unsigned long long)samples));
+static void note_samples(course *c, const tc_pair_counts *counts, double level_each, tc_audit_system *system) {
+    uint64_t each = tc_audit_samples(system);
+    if (each < c->options.samples)
+        note(c, tc_arena_format(c->arena, "%s: %s after %llu samples of each input", system->name,
+                                tc_interrupted(c->monitor) ? "interrupted" : "time ended", (unsigned long long)each));
     if (tc_price_shows_half(c->plan, counts, level_each, system, each))
         return;
-    uint64_t needed = tc_samples_for_half(c->plan, counts, level_each, system);
-    if (needed == 0 && c->plan->adjacency == TC_ADJACENCY_AGENT)
+    system->needed = tc_samples_for_half(c->plan, counts, level_each, system);
+    if (system->needed == 0 && c->plan->adjacency == TC_ADJACENCY_AGENT)
         return; /* note_limits says so */
-    if (needed == 0)
+    if (system->needed == 0)
         note(c, tc_arena_format(c->arena,
                                 "%s: no number of samples of these inputs would refute even half the noise by its "
                                 "price; only the lattice, the support, reuse and the size of the noise are tested",
@@ -89,7 +87,7 @@ static void note_samples(course *c, const tc_pair_counts *counts, double level_e
     else
         note(c, tc_arena_format(c->arena,
                                 "%s: too few samples to refute even half the noise: at least %llu needed of each input",
-                                system->name, (unsigned long long)needed));
+                                system->name, (unsigned long long)system->needed));
 }
 
 static void note_no_pair(course *c, tc_audit_system *system, bool time_ended) {
@@ -146,8 +144,11 @@ static void note_limits(course *c) {
 static void conclude(course *c, double level) {
     tc_audit *audit = c->audit;
     size_t left_out = 0;
-    for (size_t i = 0; i < audit->system_count; i++)
+    uint64_t needed = 0;
+    for (size_t i = 0; i < audit->system_count; i++) {
         left_out += audit->systems[i].left_out;
+        needed = audit->systems[i].needed > needed ? audit->systems[i].needed : needed;
+    }
     if (audit->interrupted)
         audit->inconclusive_because = "it was interrupted";
     else if (left_out > 0)
@@ -155,6 +156,10 @@ static void conclude(course *c, double level) {
             c->arena, "time ended before the first sample of %zu of %zu systems", left_out, audit->system_count);
     else if (!tc_size_shows_half(c->view, &c->sampler->whole, level))
         audit->inconclusive_because = "too few samples were taken to notice even noise at half its size";
+    else if (needed > 0)
+        audit->inconclusive_because = tc_arena_format(
+            c->arena, "too few samples to refute even half the noise: at least %llu needed of each input",
+            (unsigned long long)needed);
     if (audit->refuted)
         audit->inconclusive_because = NULL;
     audit->verdict = audit->refuted                        ? TC_REFUTED

@@ -18,7 +18,7 @@ typedef struct tc_audit_options {
 typedef enum tc_audit_verdict {
     TC_NOT_REFUTED,
     TC_REFUTED,
-    TC_INCONCLUSIVE, /* stopped too early to say anything */
+    TC_INCONCLUSIVE, /* too few samples to notice even half the noise, or none */
 } tc_audit_verdict;
 
 typedef struct tc_audit_system {
@@ -30,7 +30,9 @@ typedef struct tc_audit_system {
     const char *pair;   /* the two inputs, in words */
     const char *event;  /* what told them apart best; NULL for nothing */
     uint64_t samples[2];
-    bool left_out; /* time or an interrupt ended the audit before its first sample */
+    uint64_t needed; /* samples of each input that would refute half the noise, where there were fewer; 0: enough, or no
+                        number would */
+    bool left_out;   /* time or an interrupt ended the audit before its first sample */
 } tc_audit_system;
 
 typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon */
@@ -56,6 +58,11 @@ typedef struct tc_audit {
     size_t note_count;
     bool interrupted;
 } tc_audit;
+
+/* How many samples there are of each input. */
+static inline uint64_t tc_audit_samples(const tc_audit_system *system) {
+    return system->samples[0] < system->samples[1] ? system->samples[0] : system->samples[1];
+}
 
 /* A plan that promises nothing, or that releases nothing, is inconclusive; one that would let a number out without
  * noise is refuted: neither has systems. analysis may be NULL: then witnesses are missing. Raises on its arena. */

@@ -49,7 +49,7 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
                        s->expected);
         tc_json_string(json, "inputs", s->pair);
         tc_json_string(json, "event", s->event);
-        tc_json_count(json, "samples", s->samples[0] + s->samples[1]);
+        tc_json_count(json, "samples", tc_audit_samples(s));
         tc_json_close_object(json);
     }
     tc_json_close_array(json);
@@ -84,11 +84,11 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
     if (!audit->is_private)
         paragraph(audit, out, "NOT PRIVATE", tc_arena_format(audit->arena, "%s.", why_not_private(audit)));
     if (audit->system_count > 0)
-        tc_buffer_printf(out, "\n%-16s %9s %11s %10s\n", "system", "claimed", "at least", "samples");
+        tc_buffer_printf(out, "\n%-16s %9s %11s %10s\n", "system", "claimed", "at least", "samples of each input");
     for (size_t i = 0; i < audit->system_count; i++) {
         const tc_audit_system *s = &audit->systems[i];
         tc_buffer_printf(out, "%-16s %9.4f %11.4f %10llu%s\n", s->name, s->claimed_epsilon, s->lower_bound,
-                         (unsigned long long)(s->samples[0] + s->samples[1]), s->refuted ? "  refuted" : "");
+                         (unsigned long long)tc_audit_samples(s), s->refuted ? "  refuted" : "");
         if (s->claimed_delta > 0)
             tc_buffer_printf(out, "  at delta %.3g\n", s->claimed_delta);
         if (s->pair != NULL)

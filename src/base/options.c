@@ -116,10 +116,13 @@ static const char *argument_of(parser *p, const tc_option *option, const char *a
 
 static void unknown(parser *p, const char *word, const char *name) {
     const char **names = TC_NEW(p->arena, const char *, p->usage->option_count + 1);
-    for (size_t i = 0; i < p->usage->option_count; i++)
-        names[i] = p->usage->options[i].name;
-    names[p->usage->option_count] = "help";
-    const char *near = name == NULL ? NULL : tc_suggest(name, names, p->usage->option_count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < p->usage->option_count; i++) {
+        if (p->usage->options[i].name != NULL)
+            names[count++] = p->usage->options[i].name;
+    }
+    names[count++] = "help";
+    const char *near = name == NULL ? NULL : tc_suggest(name, names, count);
     complain(p, "there is no option ", word,
              near == NULL ? "; --help lists them" : tc_arena_format(p->arena, "; did you mean --%s?", near));
 }
@@ -134,7 +137,7 @@ static void read_long(parser *p, const char *word) {
     }
     for (size_t i = 0; i < p->usage->option_count; i++) {
         const tc_option *option = &p->usage->options[i];
-        if (strcmp(option->name, name) != 0)
+        if (option->name == NULL || strcmp(option->name, name) != 0)
             continue;
         if (option->type != TC_OPTION_FLAG) {
             const char *text = argument_of(p, option, equals == NULL ? NULL : equals + 1);

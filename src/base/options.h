@@ -25,7 +25,7 @@ typedef enum tc_option_type {
 } tc_option_type;
 
 typedef struct tc_option {
-    const char *name; /* without dashes */
+    const char *name; /* without dashes; NULL: no option, a gap in the table */
     char letter;      /* -o; 0 for none */
     bool required;
     bool repeats; /* strings: may be given several times */

@@ -66,6 +66,8 @@ static void list_one(tc_buffer *out, const char *head, const char *text) {
 void tc_options_list(const tc_usage *usage, tc_buffer *out) {
     for (size_t i = 0; i < usage->option_count; i++) {
         const tc_option *option = &usage->options[i];
+        if (option->name == NULL)
+            continue;
         tc_buffer head = tc_buffer_new(out->arena, 4096);
         tc_buffer text = tc_buffer_new(out->arena, 1 << 16);
         if (option->letter != '\0')
@@ -171,8 +173,10 @@ void tc_options_man(const tc_usage *usage, const char *version, const char *extr
     tc_buffer_puts(out, ".SH DESCRIPTION\n");
     tc_troff_text(out, usage->description);
     tc_buffer_puts(out, "\n.SH OPTIONS\n");
-    for (size_t i = 0; i < usage->option_count; i++)
-        man_option(out, &usage->options[i]);
+    for (size_t i = 0; i < usage->option_count; i++) {
+        if (usage->options[i].name != NULL)
+            man_option(out, &usage->options[i]);
+    }
     tc_buffer_puts(out, ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nShow a help text.\n");
     if (usage->example_count > 0)
         tc_buffer_puts(out, ".SH EXAMPLES\n");

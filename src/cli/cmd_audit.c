@@ -5,7 +5,7 @@
 enum { JSON = TC_PRIVACY_OPTION_COUNT, SAMPLES, SECONDS, CONFIDENCE };
 
 static const tc_option options[] = {
-    TC_PRIVACY_OPTIONS,
+    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* what is sampled is all that leaves the cloud */
     [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
     [SAMPLES] = {.name = "samples",
                  .type = TC_OPTION_INT,
@@ -92,11 +92,6 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_status status = tc_privacy_options_read(cli, "audit", arguments, &wishes);
     if (status != TC_OK)
         return status;
-    if (arguments->values[TC_PRIVACY_COALITION].given) {
-        tc_buffer_puts(&cli->messages, "tacit audit: --coalition is for tacit plan; an audit samples everything that "
-                                       "leaves the cloud, which is more than any agents see together\n");
-        return TC_BAD_USAGE;
-    }
     tc_model *model = NULL;
     status = tc_cli_load(cli, arguments->operands[0], &model);
     if (status != TC_OK)
@@ -117,12 +112,13 @@ const tc_command tc_command_audit = {
              "releases each of them many times by the code that a real run uses, and looks for events that are "
              "likelier under one of them than the plan allows. From the counts follows a lower bound on epsilon "
              "that holds with the stated confidence. It also looks for numbers off the plan's lattice, numbers "
-             "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used. There "
-             "is no --coalition here: what is sampled is all that leaves the cloud.\n\n"
+             "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used. What "
+             "is sampled is all that leaves the cloud, which is more than any coalition of agents sees.\n\n"
              "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
              "pass. The proofs are what the guarantee rests on.\n\n"
-             "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to say "
-             "anything; 3 after an interrupt.",
+             "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to "
+             "notice even half the noise (inconclusive; the answer says how many samples that takes); 3 after an "
+             "interrupt.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -9,7 +9,9 @@
  *     tc_privacy_wishes wishes;
  *     tc_status status = tc_privacy_options_read(cli, "plan", arguments, &wishes);      before the file is loaded
  *     tc_privacy_override(model, &wishes);                                              after
- *     tc_plan_make(..., &wishes.plan, ...) */
+ *     tc_plan_make(..., &wishes.plan, ...)
+ *
+ * A command that names no agents has TC_PRIVACY_OPTIONS_WITHOUT_COALITION: there is then a gap in its table. */
 #ifndef TC_CLI_PRIVACY_OPTIONS_H
 #define TC_CLI_PRIVACY_OPTIONS_H
 
@@ -37,7 +39,7 @@ enum {
 extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], *const tc_calibration_choices[],
                                                                                     *const tc_constants_choices[];
 
-#define TC_PRIVACY_OPTIONS                                                                                             \
+#define TC_PRIVACY_OPTIONS_WITHOUT_COALITION                                                                           \
     [TC_PRIVACY_MECHANISM] = {.name = "mechanism",                                                                     \
                               .type = TC_OPTION_CHOICE,                                                                \
                               .argument = "M",                                                                         \
@@ -89,11 +91,6 @@ extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], 
                               .standard = "certified",                                                                 \
                               .text = "Which Lipschitz constants scale the noise: certified ones, or those that the "  \
                                       "file declares; a declared one below the certified one voids the guarantee."},   \
-    [TC_PRIVACY_COALITION] = {.name = "coalition",                                                                     \
-                              .repeats = true,                                                                         \
-                              .type = TC_OPTION_STRING,                                                                \
-                              .argument = "A,B,..",                                                                    \
-                              .text = "Also say what these agents learn together about the others."},                  \
     [TC_PRIVACY_ALPHA_BAR] = {.name = "alpha-bar",                                                                     \
                               .type = TC_OPTION_STRING,                                                                \
                               .argument = "A",                                                                         \
@@ -121,6 +118,14 @@ extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], 
         .least = 0,                                                                                                    \
         .most = 0x1p53,                                                                                                \
         .text = "Draw the noise from a seed, so that it can be repeated: for simulation only. NOT PRIVATE."}
+
+#define TC_PRIVACY_OPTIONS                                                                                             \
+    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, [TC_PRIVACY_COALITION] = {                                                   \
+                                              .name = "coalition",                                                     \
+                                              .repeats = true,                                                         \
+                                              .type = TC_OPTION_STRING,                                                \
+                                              .argument = "A,B,..",                                                    \
+                                              .text = "Also say what these agents learn together about the others."}
 
 typedef struct tc_privacy_wishes {
     tc_plan_options plan;
