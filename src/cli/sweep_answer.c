@@ -101,7 +101,12 @@ static void json_sweep(tc_json *json, const tc_sweep *sweep) {
     for (size_t e = 0; e < sweep->point_count; e++)
         json_point(json, &sweep->points[e]);
     tc_json_close_array(json);
-    json_slope(json, "slope", "slope_interval", &sweep->slope);
+    if (sweep->bent) {
+        tc_json_number(json, "slope", sweep->slope.slope);
+        tc_json_null(json, "slope_interval");
+    } else {
+        json_slope(json, "slope", "slope_interval", &sweep->slope);
+    }
     tc_json_number(json, "intercept", sweep->slope.intercept);
     json_local(json, sweep);
     if (sweep->agreeing_last > sweep->agreeing_first) {

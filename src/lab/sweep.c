@@ -173,6 +173,16 @@ static void find_agreement(tc_arena *arena, tc_sweep *sweep, const tc_sample *sa
                      TC_SWEEP_CONFIDENCE, TC_SWEEP_RESAMPLES);
 }
 
+/* Whether a pair of neighbours excludes the slope of all points; their intervals hold together. */
+static bool contradicts(const tc_sweep *sweep) {
+    bool found = false;
+    for (size_t e = 0; e + 1 < sweep->point_count && sweep->point_count > 2; e++) {
+        const tc_slope *local = &sweep->local[e].slope;
+        found = found || local->low > sweep->slope.slope || local->high < sweep->slope.slope;
+    }
+    return found;
+}
+
 void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     size_t count = sweep->point_count, pairs = count > 0 ? count - 1 : 0;
     double room = box_diameter_squared(sweep->model);
@@ -183,6 +193,10 @@ void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     sweep->local = TC_NEW(arena, tc_local_slope, pairs + 1);
     for (size_t e = 0; e < pairs; e++)
         sweep->local[e] = judge_pair(arena, &samples[e], pairs);
+    /* Of points that are not on a line no interval says where its slope lies. */
+    sweep->bent = contradicts(sweep);
+    if (sweep->bent)
+        sweep->slope.low = sweep->slope.high = NAN;
     find_agreement(arena, sweep, samples);
     tc_sweep_say(arena, sweep);
 }

@@ -56,6 +56,7 @@ typedef struct tc_sweep {
     tc_sweep_point *points; /* by increasing epsilon */
     size_t point_count;
     tc_slope slope;        /* of all points, 95 % */
+    bool bent;             /* the points are not on a line, so that their slope has no interval */
     tc_local_slope *local; /* point_count - 1 */
     /* The longest stretch of points in which no pair of neighbours contradicts -2 (the same point twice where there is
      * none), and the slope of these alone, which may. */

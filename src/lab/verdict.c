@@ -64,6 +64,14 @@ static void about_claim(tc_arena *arena, tc_sweep *sweep) {
         say(sweep, "No slope can be fitted: fewer than two epsilons have runs that noise has moved.");
         return;
     }
+    if (sweep->bent) {
+        say(sweep, tc_arena_format(arena,
+                                   "Over all points the penalty goes like epsilon^%.3f on average; no interval: the "
+                                   "points are not on a line, and so not in agreement with the claim of epsilon^-2 "
+                                   "everywhere.",
+                                   slope->slope));
+        return;
+    }
     if (isnan(slope->low)) {
         say(sweep, tc_arena_format(arena,
                                    "Over all points the penalty goes like epsilon^%.3f. One run for each epsilon says "
