@@ -73,19 +73,25 @@ static void add_pieces(builder *b, const tc_segment *segment, size_t family, siz
     }
 }
 
+/* Cut at what a worker draws at once: the published calibration has a single channel for all of g. */
 static void add_outer(builder *b, const tc_segment *segment, size_t source, bool is_constraint) {
     tc_block_plan *made = b->made;
-    if (b->fills) {
-        made->outer_pieces[made->outer_piece_count] =
-            (tc_piece){.address = segment->address,
-                       .channel = (uint32_t)(segment->channel - b->plan->channels),
-                       .offset = made->outer_count,
-                       .count = segment->count};
-        for (size_t k = 0; k < segment->count; k++)
-            made->outer[made->outer_count + k] = (tc_outer_entry){source + k, segment->position + k, is_constraint};
+    for (size_t done = 0; done < segment->count;) {
+        size_t left = segment->count - done, count = left < TC_NOISE_ROOM ? left : TC_NOISE_ROOM;
+        if (b->fills) {
+            made->outer_pieces[made->outer_piece_count] =
+                (tc_piece){.address = segment->address + done,
+                           .channel = (uint32_t)(segment->channel - b->plan->channels),
+                           .offset = made->outer_count,
+                           .count = count};
+            for (size_t k = 0; k < count; k++)
+                made->outer[made->outer_count + k] =
+                    (tc_outer_entry){source + done + k, segment->position + done + k, is_constraint};
+        }
+        made->outer_piece_count++;
+        made->outer_count += count;
+        done += count;
     }
-    made->outer_piece_count++;
-    made->outer_count += segment->count;
 }
 
 static void add_segment(builder *b, const tc_segment *segment) {

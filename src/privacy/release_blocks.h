@@ -8,6 +8,8 @@
 
 #include <stdatomic.h>
 
+enum { TC_NOISE_ROOM = 4096 }; /* entries that a worker draws at once; never less than a block */
+
 typedef struct tc_release_channel {
     const tc_channel *about;
     tc_noise_scale scale;
@@ -28,7 +30,8 @@ typedef struct tc_lattice_box {
     bool is_small;
 } tc_lattice_box;
 
-typedef struct tc_piece { /* entries address .. address + count - 1 of one channel */
+typedef struct tc_piece { /* entries address .. address + count - 1 of one channel, never more than a worker draws at
+                             once */
     uint64_t address;
     uint32_t channel;
     uint32_t row;         /* of the block's numbers: a component, or one of the family's noised entries */
@@ -83,7 +86,7 @@ typedef struct tc_block_plan {
     size_t block_count;
     tc_outer_entry *outer; /* by address */
     size_t outer_count;
-    tc_piece *outer_pieces; /* row 0; offset and count speak of outer[] */
+    tc_piece *outer_pieces; /* row 0; offset and count speak of outer[]; none longer than TC_NOISE_ROOM */
     size_t outer_piece_count;
     size_t most_rows;   /* numbers of one member at once */
     size_t plain_count; /* sums of all blocks */

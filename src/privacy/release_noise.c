@@ -1,5 +1,5 @@
-/* Noise of a round, channel by channel; small channels are drawn together, since pointing the cipher at an address
- * costs as much as some fifty draws. What is drawn depends on addresses alone, so this changes no value. */
+/* Noise of a round, channel by channel; small channels are drawn together, since every call of the cipher and of the
+ * sampler has a cost of its own. What is drawn depends on addresses alone, so this changes no value. */
 #include "privacy/release_parts.h"
 
 enum { SMALL = 256 }; /* entries of a channel that is drawn with its neighbours */
@@ -63,7 +63,8 @@ tc_status tc_release_draw(tc_release *release) {
     return status;
 }
 
-/* Pieces from the first on that are drawn together: the first beyond them, and how many entries they have. */
+/* Pieces from the first on that are drawn together: the first beyond them, and how many entries they have. No more than
+ * the worker has room for: a single piece fits (release_blocks.h), and others join while they do. */
 static size_t end_of_group(const tc_piece *pieces, size_t i, size_t count, size_t *entries) {
     size_t end = i + 1;
     *entries = pieces[i].count;

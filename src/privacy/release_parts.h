@@ -8,8 +8,6 @@
 #include "privacy/release_lattice.h"
 #include "privacy/release_private.h"
 
-enum { TC_NOISE_ROOM = 4096 }; /* entries that a worker draws at once; never less than a block */
-
 typedef struct tc_noise_run { /* entries drawn by one call */
     uint64_t first;
     size_t count;
