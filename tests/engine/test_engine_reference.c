@@ -31,10 +31,11 @@ static const situation situations[] = {
      .clips = true,
      .rounds = 12,
      .dual_radius = 3},
-    {.name = "squares of sums",
+    {.name = "squares of sums, and rows that share nodes",
      .text = "agents a[i in 1..9] {\n state x[2] in [-2, 2]\n private minimize sumsq(x - 1)\n start x = [1, -1]\n}\n"
              "constraint c: sumsq(sum(a: x)) / 9 + sum(a: x[1]) * a[2].x[1] <= 3\n"
              "constraint d: sum(a: i * x[1]^2 - 3 * x[2]) / 9 + a[4].x[2] <= 2\n"
+             "constraint e[j in 1..3]: sum(a: j * x[1]^2 + x[1] * x[2] - x[2] / j + i) / 9 <= 5 + j\n"
              "start multipliers 0.25\n" SCHEDULE,
      .rounds = 30,
      .dual_radius = 10},
