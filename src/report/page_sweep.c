@@ -132,12 +132,13 @@ static void put_penalty(tc_report *report, const tc_section *section) {
                     .series = series,
                     .series_count = count};
     const char *what = trace->penalty != NULL ? tc_arena_format(report->arena, "Penalty: %s. ", trace->penalty) : "";
+    const char *interval = isfinite(fit->slope_low) ? "The interval of the slope is of 95" TC_PERCENT "."
+                           : isfinite(fit->slope)   ? "The slope has no interval: the points are not on a line."
+                                                    : "";
     tc_put_figure(report, "What privacy costs",
                   tc_arena_format(report->arena,
-                                  "%sBand: 10 to 90" TC_PERCENT
-                                  " of the runs; thin lines: smallest and largest. The interval of "
-                                  "the slope is of 95" TC_PERCENT ".",
-                                  what),
+                                  "%sBand: 10 to 90" TC_PERCENT " of the runs; thin lines: smallest and largest. %s",
+                                  what, interval),
                   plot);
 }
 
