@@ -215,6 +215,11 @@ size_t tc_program_work(const tc_program *program) {
     return program->first_result + program->result_count + program->widest + 1;
 }
 
+void tc_program_constants(const tc_program *program, size_t *first, size_t *count) {
+    *first = program->first_constant;
+    *count = program->constant_count;
+}
+
 void tc_program_prepare(const tc_program *program, double *work) {
     for (size_t i = 0; i < program->constant_count; i++)
         work[program->first_constant + i] = program->constants[i];

@@ -215,6 +215,11 @@ tc_status tc_release_open(tc_release *release, uint64_t round) {
     release->round = round;
     release->phase = TC_ROUND_OPEN;
     atomic_store(&release->summed_blocks, 0);
+    /* Closing has wiped them. What is added to them is released at the price of one round, so this is not left to it.
+     */
+    for (size_t w = 0; w < release->worker_count; w++)
+        for (size_t r = 0; r < release->model->sum_count; r++)
+            release->workers[w].sums[r] = 0;
     return TC_OK;
 }
 

@@ -1,8 +1,8 @@
 #include "privacy/release_evaluate.h"
+#include "privacy/secret.h"
 
-static double **rows_of(tc_arena *arena, size_t rows) {
+static double **rows_of(tc_arena *arena, size_t rows, double *values) {
     double **made = TC_NEW(arena, double *, rows);
-    double *values = TC_NEW(arena, double, rows *TC_LANES);
     for (size_t i = 0; i < rows; i++)
         made[i] = values + i * TC_LANES;
     return made;
@@ -36,7 +36,13 @@ static void make_scratch(tc_arena *arena, tc_evaluator *made) {
         work = larger(work, of->slopes == NULL ? 0 : tc_tape_work(of->slopes));
     }
     const double **state = TC_NEW(arena, const double *, dim), **data = TC_NEW(arena, const double *, columns);
-    double **terms = rows_of(arena, bodies), **slope_rows = rows_of(arena, slopes);
+    made->work_count = work;
+    made->term_count = bodies * TC_LANES;
+    made->slope_count = slopes * TC_LANES;
+    made->terms = TC_NEW(arena, double, made->term_count);
+    made->slopes = TC_NEW(arena, double, made->slope_count);
+    made->has_members = made->has_outer = false;
+    double **terms = rows_of(arena, bodies, made->terms), **slope_rows = rows_of(arena, slopes, made->slopes);
     for (size_t f = 0; f < model->family_count; f++) {
         made->families[f].state = state;
         made->families[f].data = data;
@@ -84,6 +90,7 @@ static void run(tc_evaluator *evaluator, size_t family, size_t first, size_t lan
     for (size_t d = 0; d < about->column_count; d++)
         of->data[d] = about->columns[d].values + first;
     tc_inputs inputs = {.state = state, .data = of->data};
+    evaluator->has_members = true;
     tc_tape_eval(tape, &inputs, lanes, evaluator->work, out);
 }
 
@@ -99,7 +106,28 @@ void tc_evaluate_slopes(tc_evaluator *evaluator, size_t family, size_t first, si
 }
 
 void tc_evaluate_outer(tc_evaluator *evaluator, const double *sums, const double *coords) {
+    evaluator->has_outer = true;
     tc_program_eval(evaluator->outer_program, coords, sums, evaluator->outer_work, evaluator->outer_values);
+}
+
+void tc_program_wipe(const tc_program *program, double *work) {
+    size_t first, count;
+    tc_program_constants(program, &first, &count);
+    tc_secret_wipe(work, first * sizeof *work);
+    tc_secret_wipe(work + first + count, (tc_program_work(program) - first - count) * sizeof *work);
+}
+
+void tc_evaluator_wipe(tc_evaluator *evaluator) {
+    if (evaluator->has_members) {
+        tc_secret_wipe(evaluator->work, evaluator->work_count * sizeof *evaluator->work);
+        tc_secret_wipe(evaluator->terms, evaluator->term_count * sizeof *evaluator->terms);
+        tc_secret_wipe(evaluator->slopes, evaluator->slope_count * sizeof *evaluator->slopes);
+    }
+    if (evaluator->has_outer) {
+        tc_program_wipe(evaluator->outer_program, evaluator->outer_work);
+        tc_secret_wipe(evaluator->outer_values, tc_tape_root_count(evaluator->outer) * sizeof *evaluator->outer_values);
+    }
+    evaluator->has_members = evaluator->has_outer = false;
 }
 
 void tc_evaluate_shared_at(const tc_evaluator *evaluator, const double *outer, size_t family,

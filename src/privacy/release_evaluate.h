@@ -28,6 +28,9 @@ typedef struct tc_evaluator { /* for one thread */
     tc_tape *outer; /* one lane: Phi_j, then the partial derivatives in the order of outer_first */
     tc_program *outer_program;
     double *work, *outer_work, *outer_values;
+    double *terms, *slopes; /* what the families' rows are parts of */
+    size_t work_count, term_count, slope_count;
+    bool has_members, has_outer; /* what has been evaluated since it was last wiped */
 } tc_evaluator;
 
 tc_evaluator *tc_evaluator_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
@@ -45,6 +48,11 @@ void tc_evaluate_outer(tc_evaluator *evaluator, const double *sums, const double
 static inline const double *tc_outer_slopes(const tc_evaluator *evaluator) {
     return evaluator->outer_values + evaluator->model->constraint_count;
 }
+
+/* Numbers of an evaluation that are still there. */
+void tc_evaluator_wipe(tc_evaluator *evaluator);
+/* The scratch of a program, but for its constants. */
+void tc_program_wipe(const tc_program *program, double *work);
 
 /* A shared entry of the members last evaluated by tc_evaluate_slopes, without folded single parts. outer: the outer
  * slopes, which may be another evaluator's. */

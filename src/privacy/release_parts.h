@@ -36,6 +36,7 @@ struct tc_release_worker {
     double **out;   /* [row]: where the entries of a block go */
     size_t drawn;   /* entries of noise that are there: in this round, at most */
     bool has_taken; /* in this round */
+    bool has_sums;  /* in this round */
 };
 
 typedef struct tc_whole tc_whole;
@@ -67,6 +68,7 @@ struct tc_release {
     int64_t *noise;    /* by address; wiped when used */
     double *coords;    /* scratch: the coordinates that constraints name, or all of them (mechanism none) */
     double *sum_values, *block_sums;
+    bool has_sums;                  /* in this round: sum_values are those of private numbers */
     tc_private_values *outer_units; /* as blocks->outer */
     bool has_outer;                 /* in this round */
     double *outer_out;

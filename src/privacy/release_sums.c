@@ -58,6 +58,7 @@ tc_status tc_release_sum(tc_release_worker *worker) {
         return TC_BAD_USAGE;
     for (size_t i = 0; i < block->named_count; i++)
         release->coords[block->named[i].coord] = worker->rows[block->named[i].component][block->named[i].offset];
+    worker->has_sums = true;
     add_terms(worker);
     block->mark = mark_of(worker);
     (void)atomic_fetch_add(&release->summed_blocks, 1);
@@ -87,6 +88,7 @@ static void add_up(tc_release *release) {
 
 void tc_release_evaluate_outer(tc_release *release) {
     release->phase = TC_ROUND_SUMMED;
+    release->has_sums = true;
     add_up(release);
     tc_evaluate_outer(release->workers[0].evaluator, release->sum_values, release->coords);
 }

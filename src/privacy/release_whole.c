@@ -43,6 +43,7 @@ struct tc_whole {
     size_t *crowds; /* blocks of the other families */
     size_t crowd_count;
     tc_private_values *values; /* units by address; zero between rounds, and where an entry is always zero */
+    bool is_used;              /* in this round */
 };
 
 typedef struct builder {
@@ -202,6 +203,7 @@ static void sum_singles(tc_release *release) {
     int64_t *sums = release->workers[0].sums;
     if (whole->bodies.program == NULL)
         return;
+    release->workers[0].has_sums = true;
     tc_program_eval(whole->bodies.program, release->coords, NULL, whole->bodies.work, whole->bodies.values);
     for (size_t i = 0; i < whole->bodies.count; i++) {
         const tc_sum_lattice *lattice = &release->sum_lattices[whole->body_sums[i]];
@@ -260,6 +262,7 @@ tc_status tc_whole_release(tc_release *release, const tc_private_states *states,
         publish(release, states, released);
         return TC_OK;
     }
+    release->whole->is_used = true;
     for (size_t i = 0; i < whole->coord_count; i++)
         release->coords[whole->coords[i]] = tc_lattice_double(states->units[whole->coords[i]]) * states->step;
     for (size_t i = 0; status == TC_OK && i < whole->crowd_count; i++)
@@ -277,8 +280,24 @@ tc_status tc_whole_release(tc_release *release, const tc_private_states *states,
     return status;
 }
 
+static void wipe_program(const point_program *of) {
+    if (of->program == NULL)
+        return;
+    tc_program_wipe(of->program, of->work);
+    tc_secret_wipe(of->values, of->count * sizeof *of->values);
+}
+
 void tc_whole_wipe(tc_release *release) {
-    const tc_whole *whole = release->whole;
-    if (whole->values != NULL)
-        tc_secret_wipe(whole->values->units, whole->values->count * sizeof *whole->values->units);
+    tc_whole *whole = release->whole;
+    if (!whole->is_used)
+        return;
+    tc_secret_wipe(whole->values->units, whole->values->count * sizeof *whole->values->units);
+    if (whole->crowd_count == 0) /* all there are */
+        tc_secret_wipe(release->coords, release->model->state_count * sizeof *release->coords);
+    else
+        for (size_t i = 0; i < whole->coord_count; i++)
+            tc_secret_wipe(&release->coords[whole->coords[i]], sizeof *release->coords);
+    wipe_program(&whole->bodies);
+    wipe_program(&whole->slopes);
+    whole->is_used = false;
 }

@@ -55,15 +55,37 @@ static void wipe_worker(tc_release_worker *worker) {
         tc_secret_wipe(worker->values->units, worker->values->count * sizeof *worker->values->units);
         if (release->blocks->most_rows > 0)
             tc_secret_wipe(worker->entries[0], release->blocks->most_rows * members * sizeof *worker->entries[0]);
-        tc_secret_wipe(worker->sums, release->model->sum_count * sizeof *worker->sums);
     }
+    if (worker->has_sums)
+        tc_secret_wipe(worker->sums, release->model->sum_count * sizeof *worker->sums);
+    tc_evaluator_wipe(worker->evaluator);
     worker->drawn = 0;
-    worker->has_taken = false;
+    worker->has_taken = worker->has_sums = false;
+}
+
+/* What blocks have left outside of workers: the coordinates that constraints name, and a mark of their states. */
+static void wipe_blocks(tc_release *release) {
+    for (size_t i = 0; i < release->blocks->block_count; i++) {
+        tc_block *block = &release->blocks->blocks[i];
+        block->mark = 0;
+        for (size_t k = 0; k < block->named_count; k++)
+            tc_secret_wipe(&release->coords[block->named[k].coord], sizeof *release->coords);
+    }
+    if (release->plain_sums != NULL)
+        tc_secret_wipe(release->plain_sums, release->blocks->plain_count * sizeof *release->plain_sums);
 }
 
 void tc_release_wipe(tc_release *release) {
-    for (size_t w = 0; w < release->worker_count; w++)
+    bool summed = false;
+    for (size_t w = 0; w < release->worker_count; w++) {
+        summed = summed || (release->workers[w].has_taken && release->workers[w].has_sums);
         wipe_worker(&release->workers[w]);
+    }
+    if (summed)
+        wipe_blocks(release);
+    if (release->has_sums)
+        tc_secret_wipe(release->sum_values, release->model->sum_count * sizeof *release->sum_values);
+    release->has_sums = false;
     if (release->whole != NULL)
         tc_whole_wipe(release);
     if (release->has_outer)

@@ -116,7 +116,8 @@ static void expect_same(const problem *p, const tc_released *a, const tc_release
         assert_memory_equal(a->states, b->states, p->model->state_count * sizeof(double));
 }
 
-static void compare(const char *text, const hand *by, size_t block, size_t threads) {
+/* Bit k of whole_rounds: round k is released whole by both. */
+static void compare(const char *text, const hand *by, size_t block, size_t threads, unsigned whole_rounds) {
     problem p = problem_of(text);
     tc_release_settings settings = {.block = block};
     gate whole = gate_of(&p, plan_by_hand(&p, by), 9, &settings),
@@ -130,7 +131,10 @@ static void compare(const char *text, const hand *by, size_t block, size_t threa
         if (round == 2)
             assert_int_equal(tc_release_prepare(parts.release, round), TC_OK);
         assert_int_equal(tc_release_round(whole.release, round, whole.states, whole.out), TC_OK);
-        release_in_parts(&p, &parts, block, team, round, round == 3 ? NULL : x);
+        if (whole_rounds >> round & 1)
+            assert_int_equal(tc_release_round(parts.release, round, parts.states, parts.out), TC_OK);
+        else
+            release_in_parts(&p, &parts, block, team, round, round == 3 ? NULL : x);
         if (by->mechanism == TC_MECHANISM_NONE && by->placement == TC_PLACEMENT_STATES)
             assert_memory_equal(whole.out->states, parts.out->states, p.model->state_count * sizeof(double));
         else
@@ -150,7 +154,7 @@ static void parts_have_the_bits_of_the_whole_on_any_number_of_threads(void **sta
                 by.every_entry = (variant & 4) != 0;
                 if (variant & 8)
                     by.mechanism = TC_MECHANISM_NONE;
-                compare(TEXT, &by, blocks[i], threads);
+                compare(TEXT, &by, blocks[i], threads, 0);
             }
 }
 
@@ -162,7 +166,7 @@ static void thousands_of_constraints_have_the_bits_of_the_whole(void **state) {
     (void)state;
     hand by = OUTPUTS;
     by.every_entry = true;
-    compare(LONG, &by, TC_RELEASE_BLOCK, 2);
+    compare(LONG, &by, TC_RELEASE_BLOCK, 2, 0);
 }
 
 static void no_piece_is_longer_than_what_a_worker_draws_at_once(void **state) {
@@ -180,6 +184,19 @@ static void no_piece_is_longer_than_what_a_worker_draws_at_once(void **state) {
     }
     assert_int_equal(rows, 5000);
     problem_free(&p);
+}
+
+static void a_round_in_parts_does_not_see_whether_those_before_were_whole(void **state) {
+    (void)state;
+    static const char *const alone = "agents boss[i in 1..1] { state x in [-2, 2]; private minimize x^2 }\n"
+                                     "agent aide { state x in [-2, 2]; private minimize x^2 }\n"
+                                     "constraint a: sum(boss: x^3) + aide.x <= 50\n";
+    for (unsigned whole_rounds = 0; whole_rounds < 32; whole_rounds += 2)
+        for (int variant = 0; variant < 8; variant++) {
+            hand by = variant & 1 ? states_by_hand() : OUTPUTS;
+            by.every_entry = (variant & 2) != 0;
+            compare(variant & 4 ? alone : TEXT, &by, 64, 1, whole_rounds);
+        }
 }
 
 static void an_agent_without_noise_keeps_its_constants_in_every_part(void **state) {
@@ -474,6 +491,7 @@ int main(void) {
         cmocka_unit_test(parts_have_the_bits_of_the_whole_on_any_number_of_threads),
         cmocka_unit_test(thousands_of_constraints_have_the_bits_of_the_whole),
         cmocka_unit_test(no_piece_is_longer_than_what_a_worker_draws_at_once),
+        cmocka_unit_test(a_round_in_parts_does_not_see_whether_those_before_were_whole),
         cmocka_unit_test(an_agent_without_noise_keeps_its_constants_in_every_part),
         cmocka_unit_test(a_block_of_states_is_released_once_in_a_round),
         cmocka_unit_test(a_block_of_outputs_is_summed_and_released_once_with_the_same_states),
