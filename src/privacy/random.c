@@ -26,6 +26,7 @@ struct tc_random {
     uint64_t next_round;    /* whose key the chain makes next */
     EVP_CIPHER_CTX *cipher; /* left with the open round's key, so that a worker may draw with it */
     bool is_lent;
+    tc_random_worker *workers; /* those with ciphers of their own */
 };
 
 /* Blocks are encrypted one by one: setting a counter costs as much as OpenSSL's setting of a key, some fifty draws. */
@@ -33,9 +34,12 @@ struct tc_random_worker {
     const tc_random *random;
     EVP_CIPHER_CTX *cipher;
     bool is_own;    /* not lent by the source */
-    uint64_t round; /* whose key it holds */
+    uint64_t round; /* whose key it holds, or NO_ROUND */
     tc_fetch *fetch;
+    tc_random_worker *next, **link; /* in the source's list; link: what points here, NULL outside of it */
 };
+
+static const unsigned char NO_KEY[TC_KEY_BYTES];
 
 /* A child has the parent's noise ahead of it: if both went on, two releases would share it. */
 static bool is_usable(const tc_random *random) {
@@ -46,12 +50,49 @@ static void free_cipher(void *cipher) { EVP_CIPHER_CTX_free(cipher); }
 
 /* Padding concerns the end of a message, and there is none: only whole blocks go in. */
 static EVP_CIPHER_CTX *new_cipher(tc_arena *arena) {
-    static const unsigned char nothing[TC_KEY_BYTES];
     EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
     if (cipher == NULL)
         tc_raise(arena, TC_NO_MEMORY);
     tc_arena_on_free(arena, free_cipher, cipher);
-    return EVP_EncryptInit_ex(cipher, EVP_aes_256_ecb(), NULL, nothing, NULL) == 1 ? cipher : NULL;
+    return EVP_EncryptInit_ex(cipher, EVP_aes_256_ecb(), NULL, NO_KEY, NULL) == 1 ? cipher : NULL;
+}
+
+/* Takes the key from every worker that holds one, whether or not it will draw again. */
+static bool forget_keys(tc_random *random) {
+    bool good = true;
+    for (tc_random_worker *w = random->workers; w != NULL; w = w->next) {
+        if (w->round == NO_ROUND)
+            continue;
+        w->round = NO_ROUND;
+        good = EVP_EncryptInit_ex(w->cipher, NULL, NULL, NO_KEY, NULL) == 1 && good;
+    }
+    return good;
+}
+
+static void leave(void *what) {
+    tc_random_worker *worker = what;
+    if (worker->link == NULL)
+        return;
+    *worker->link = worker->next;
+    if (worker->next != NULL)
+        worker->next->link = worker->link;
+    worker->link = NULL;
+}
+
+static void join(tc_random_worker *worker, tc_random *random) {
+    worker->next = random->workers;
+    worker->link = &random->workers;
+    if (worker->next != NULL)
+        worker->next->link = &worker->next;
+    random->workers = worker;
+}
+
+/* Workers may be of another arena, which lives on. */
+static void dismiss(void *what) {
+    tc_random *random = what;
+    (void)forget_keys(random);
+    while (random->workers != NULL)
+        leave(random->workers);
 }
 
 static tc_random *new_source(tc_arena *arena) {
@@ -64,6 +105,7 @@ static tc_random *new_source(tc_arena *arena) {
     random->owner = getpid();
     random->round = NO_ROUND;
     random->cipher = new_cipher(arena);
+    tc_arena_on_free(arena, dismiss, random);
     return random;
 }
 
@@ -113,6 +155,11 @@ tc_status tc_random_open_round(tc_random *random, uint64_t round) {
         return TC_NO_RANDOM;
     _Static_assert(offsetof(secrets, round_key) == offsetof(secrets, chain_key) + TC_KEY_BYTES, "one after the other");
     unsigned char *keys = (unsigned char *)random->secrets + offsetof(secrets, chain_key);
+    if (!forget_keys(random)) {
+        random->round = NO_ROUND;
+        random->secrets->alive = 0; /* a key of the past may be left: no round must follow it */
+        return TC_NO_RANDOM;
+    }
     for (; random->next_round <= round; random->next_round++) {
         random->round = NO_ROUND;
         if (!tc_ratchet(random->cipher, keys)) {
@@ -133,7 +180,13 @@ tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_wor
     made->round = NO_ROUND;
     random->is_lent = true;
     *worker = made;
-    return made->cipher != NULL ? TC_OK : TC_NO_RANDOM;
+    if (made->cipher == NULL)
+        return TC_NO_RANDOM;
+    if (made->is_own) {
+        join(made, random);
+        tc_arena_on_free(arena, leave, made);
+    }
+    return TC_OK;
 }
 
 void tc_random_worker_fetches(tc_random_worker *worker, tc_fetch *fetch) { worker->fetch = fetch; }

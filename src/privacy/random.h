@@ -40,10 +40,11 @@ bool tc_random_is_locked(const tc_random *random); /* keys at rest cannot reach 
 bool tc_random_claim(tc_random *random) TC_MUST_USE;
 
 /* Draws are from this round from now on. Rounds go forward only: TC_NO_RANDOM for one that is past. No thread may be
- * drawing meanwhile. Skipping rounds takes the time of opening them. */
+ * drawing meanwhile, nor making or freeing a worker: every worker's key of an earlier round is overwritten, also of one
+ * that never draws again. Skipping rounds takes the time of opening them. */
 tc_status tc_random_open_round(tc_random *random, uint64_t round) TC_MUST_USE;
 
-/* One for each thread, made by the thread that owns the arena. */
+/* One for each thread, made by the thread that owns the arena; one at a time, since the source keeps a list of them. */
 tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_worker **worker) TC_MUST_USE;
 
 /* What to fetch while this worker's thread draws noise; NULL for nothing. */

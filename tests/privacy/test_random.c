@@ -158,6 +158,60 @@ static void rounds_only_go_forward(void **state) {
     tc_arena_free(f.arena);
 }
 
+/* The old round's words from any worker would be equal to those it drew. */
+static void a_worker_that_was_idle_draws_from_the_open_round(void **state) {
+    (void)state;
+    fixture f = seeded(1);
+    tc_random_worker *own[3];
+    uint64_t first = 0, words[4];
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(tc_random_worker_new(f.arena, f.random, &own[i]), TC_OK);
+    assert_int_equal(tc_random_open_round(f.random, 1), TC_OK);
+    assert_int_equal(tc_random_bulk(own[0], 5, 1, &first), TC_OK);
+    for (uint64_t round = 2; round <= 9; round++) {
+        assert_int_equal(tc_random_open_round(f.random, round), TC_OK);
+        assert_int_equal(tc_random_bulk(own[1], 5, 1, &words[1]), TC_OK);
+        assert_true(words[1] == word_of(&f, 5));
+    }
+    assert_int_equal(tc_random_open_round(f.random, 10), TC_OK);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(tc_random_bulk(own[i], 5, 1, &words[i]), TC_OK);
+        assert_true(words[i] == word_of(&f, 5));
+        assert_true(words[i] != first);
+    }
+    tc_arena_free(f.arena);
+}
+
+static void workers_and_their_source_go_in_any_order(void **state) {
+    (void)state;
+    for (int order = 0; order < 6; order++) {
+        fixture f = seeded(1);
+        tc_arena *arenas[2] = {tc_arena_new(0), tc_arena_new(0)};
+        tc_random_worker *own[2];
+        uint64_t word = 0;
+        assert_int_equal(tc_random_open_round(f.random, 1), TC_OK);
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(tc_random_worker_new(arenas[i], f.random, &own[i]), TC_OK);
+            assert_int_equal(tc_random_bulk(own[i], 5, 1, &word), TC_OK);
+        }
+        if (order < 2) { /* the source goes on without one of them */
+            tc_arena_free(arenas[order]);
+            assert_int_equal(tc_random_open_round(f.random, 2), TC_OK);
+            assert_int_equal(tc_random_bulk(own[1 - order], 5, 1, &word), TC_OK);
+            assert_true(word == word_of(&f, 5));
+            tc_arena_free(f.arena);
+            tc_arena_free(arenas[1 - order]);
+            continue;
+        }
+        if (order < 4)
+            tc_arena_free(f.arena);
+        tc_arena_free(arenas[order % 2]);
+        tc_arena_free(arenas[1 - order % 2]);
+        if (order >= 4)
+            tc_arena_free(f.arena);
+    }
+}
+
 static void addresses_outside_the_limits_are_refused(void **state) {
     (void)state;
     fixture f = seeded(1);
@@ -246,6 +300,8 @@ int main(void) {
         cmocka_unit_test(different_addresses_and_keys_give_different_words),
         cmocka_unit_test(what_identifies_the_run_changes_the_words),
         cmocka_unit_test(rounds_only_go_forward),
+        cmocka_unit_test(a_worker_that_was_idle_draws_from_the_open_round),
+        cmocka_unit_test(workers_and_their_source_go_in_any_order),
         cmocka_unit_test(addresses_outside_the_limits_are_refused),
         cmocka_unit_test(system_keys_are_private_and_never_the_same),
         cmocka_unit_test(a_seeded_source_is_not_private),
