@@ -49,7 +49,7 @@ void tc_interior_member(tc_interior *solver, size_t member);
 tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set);
 bool tc_interior_project(tc_interior *solver, const double *v, double *x);
 
-/* From the middle of the boxes. */
+/* From the middle of the boxes. With tc_interior_agent and tc_interior_nearest solving does not allocate. */
 tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options);
 /* After a solve, on from where it ended, with the regularisation multiplied by factor. */
 tc_interior_result tc_interior_weaken(tc_interior *solver, const tc_interior_options *options, tc_real factor);

@@ -109,6 +109,8 @@ struct tc_interior {
     bool is_measuring;                              /* scales are being found */
     tc_real residual, gap;                          /* at the last evaluation */
     size_t pairs;
+    tc_real *component_steepest; /* while scales are found, by component; and how many widths were counted */
+    size_t *component_counts;
     /* scratch of one block */
     tc_real *block_x, *block_y;
     tc_real *couple, *couple_rows;     /* vectors that couple one block, by slot; the same seen by its rows */

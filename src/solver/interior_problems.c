@@ -23,6 +23,8 @@ static void new_scratch(tc_interior *solver) {
         rows = group->rows > rows ? group->rows : rows;
         local = inputs > local ? inputs : local;
     }
+    solver->component_steepest = TC_NEW(solver->arena, tc_real, solver->component_count);
+    solver->component_counts = TC_NEW(solver->arena, size_t, solver->component_count);
     solver->block_x = TC_NEW(solver->arena, tc_real, dim);
     solver->block_y = TC_NEW(solver->arena, tc_real, rows > dim ? rows : dim);
     if (solver->coupling == NULL)

@@ -16,9 +16,11 @@ static void place_all(tc_interior *solver, tc_real where) {
 
 /* The typical width of the variables of each component: their root mean square. */
 static void measure_widths(tc_interior *solver) {
-    size_t *counts = TC_NEW(solver->arena, size_t, solver->component_count);
-    for (size_t p = 0; p < solver->component_count; p++)
+    size_t *counts = solver->component_counts;
+    for (size_t p = 0; p < solver->component_count; p++) {
         solver->components[p].length = 0;
+        counts[p] = 0;
+    }
     for (size_t g = 0; g < solver->group_count; g++) {
         const tc_group *group = &solver->groups[g];
         for (size_t v = 0; group->family != NULL && v < group->count * group->dim; v++)
@@ -87,13 +89,13 @@ static void scale_coupling(tc_interior *solver, tc_real *sizes) {
     }
 }
 
-/* False where a function is not defined in the middle of the boxes. */
+/* False where a function is not defined in the middle of the boxes. Without coupling nothing is allocated: agents
+ * are solved by several threads at once. */
 bool tc_find_scales(tc_interior *solver) {
-    tc_mark mark = tc_arena_mark(solver->arena);
     tc_coupling *coupling = solver->coupling;
-    tc_real *steepest = TC_NEW(solver->arena, tc_real, solver->component_count),
-            *sizes = coupling == NULL ? NULL : coupling->step_mu;
+    tc_real *steepest = solver->component_steepest, *sizes = coupling == NULL ? NULL : coupling->step_mu;
     bool defined = false;
+    memset(steepest, 0, solver->component_count * sizeof *steepest);
     if (sizes != NULL)
         memset(sizes, 0, coupling->m * sizeof *sizes);
     reset_scales(solver);
@@ -111,9 +113,11 @@ bool tc_find_scales(tc_interior *solver) {
     measure_widths(solver);
     for (size_t p = 0; p < solver->component_count; p++)
         solver->components[p].objective_scale = steepest[p] > 0 ? 1 / steepest[p] : 1;
-    if (coupling != NULL)
+    if (coupling != NULL) {
+        tc_mark mark = tc_arena_mark(solver->arena);
         scale_coupling(solver, sizes);
-    tc_arena_rewind(solver->arena, mark);
+        tc_arena_rewind(solver->arena, mark);
+    }
     return defined;
 }
 

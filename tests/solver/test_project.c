@@ -280,6 +280,32 @@ static void touching_sets_are_projected_to_their_meeting_point(void **state) {
     tc_arena_free(arena);
 }
 
+/* Agents are projected by several threads at once, and an arena serves one: with none to be had it works all the same.
+ */
+static void a_projection_takes_no_memory(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(1 << 22);
+    assert_non_null(arena);
+    double x[2] = {0};
+    shape s = shape_new(arena, 2, -4, 4, 1);
+    shape_add(&s, TC_SET_BALL, 0, 2, (double[]){-1, 0}, 1.5);
+    shape_add(&s, TC_SET_BALL, 0, 2, (double[]){1, 0}, 1.5);
+    tc_set *set = one_set(arena, &s);
+    tc_escape escape;
+    if (TC_TRY(arena, &escape) == TC_OK)
+        for (;;)
+            (void)TC_NEW(arena, char, 16);
+    tc_escape_end(arena, &escape);
+    volatile bool found = false;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        found = tc_project(set, (double[]){0, 3}, x);
+    tc_escape_end(arena, &escape);
+    assert_int_equal(status, TC_OK);
+    assert_true(found && fabs(x[0]) < 1e-9 && fabs(x[1] - sqrt(1.25)) < 1e-9);
+    tc_arena_free(arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_parts_in_a_box_are_projected_exactly),
@@ -291,6 +317,7 @@ int main(void) {
         cmocka_unit_test(multipliers_are_projected_exactly),
         cmocka_unit_test(degenerate_sets_have_their_one_point),
         cmocka_unit_test(touching_sets_are_projected_to_their_meeting_point),
+        cmocka_unit_test(a_projection_takes_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
