@@ -27,7 +27,7 @@ tacit_fault_test(noise_reused reuse 2000)
 tacit_fault_test(noise_in_floating_point lattice 2000)
 
 if(TARGET tacit_command)
-  # Fails the n-th allocation of check and solve, for every n.
+  # Fails the n-th allocation of the commands, for every n.
   add_executable(failing_allocator tests/torture/failing_allocator.c)
   tacit_compile(failing_allocator)
   target_compile_definitions(failing_allocator PRIVATE TACIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -32,12 +32,7 @@ static const tc_option options[] = {
                .text =
                    "Simulate N independent runs, from seeds 1 to N or from --seed on, as many at a time as there are "
                    "threads, and print quantiles. NOT PRIVATE, as with any seed."},
-    [THREADS] = {.name = "threads",
-                 .type = TC_OPTION_INT,
-                 .argument = "N",
-                 .least = 1,
-                 .most = 1024,
-                 .text = "How many threads may work; all processors where this is not given. No result depends on it."},
+    [THREADS] = TC_STUDY_THREADS,
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
@@ -61,16 +56,8 @@ static const tc_option options[] = {
                 .text =
                     "Refuse to run where the ledger's epsilon for this unit would come to more than E with this run, "
                     "a positive number or ln(X). Needs --ledger."},
-    [TOLERANCE] = {.name = "tolerance",
-                   .type = TC_OPTION_REAL,
-                   .argument = "T",
-                   .least = 1e-14,
-                   .most = 1,
-                   .standard = "1e-8",
-                   .text = "How exactly the reference solution is found that errors are measured from."},
-    [NO_REFERENCE] = {.name = "no-reference",
-                      .type = TC_OPTION_FLAG,
-                      .text = "Find no reference solution, where that takes too long: no errors then."},
+    [TOLERANCE] = TC_STUDY_TOLERANCE,
+    [NO_REFERENCE] = TC_STUDY_NO_REFERENCE,
     [FULL] = {.name = "full", .type = TC_OPTION_FLAG, .text = "Print every state and constraint, however many."},
 };
 

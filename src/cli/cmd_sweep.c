@@ -53,12 +53,7 @@ static const tc_option options[] = {
                .most = 1e6,
                .standard = "20",
                .text = "How many runs for each epsilon, from seeds 1 to N or from --seed on."},
-    [THREADS] = {.name = "threads",
-                 .type = TC_OPTION_INT,
-                 .argument = "N",
-                 .least = 1,
-                 .most = 1024,
-                 .text = "How many threads may work; all processors where this is not given. No result depends on it."},
+    [THREADS] = TC_STUDY_THREADS,
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
@@ -67,18 +62,8 @@ static const tc_option options[] = {
                 .type = TC_OPTION_STRING,
                 .argument = "FILE.html",
                 .text = "Write a page with the trade-off plot, tables and the command that repeats it."},
-    [TOLERANCE] = {.name = "tolerance",
-                   .type = TC_OPTION_REAL,
-                   .argument = "T",
-                   .least = 1e-14,
-                   .most = 1,
-                   .standard = "1e-8",
-                   .text = "How exactly the reference solution is found that errors are measured from."},
-    [NO_REFERENCE] = {.name = "no-reference",
-                      .type = TC_OPTION_FLAG,
-                      .text =
-                          "Find no reference solution, where that takes too long: no errors then; the penalty needs "
-                          "none."},
+    [TOLERANCE] = TC_STUDY_TOLERANCE,
+    [NO_REFERENCE] = TC_STUDY_NO_REFERENCE,
 };
 
 static const tc_example examples[] = {

@@ -75,7 +75,7 @@ extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], 
                               .standard = "auto",                                                                      \
                               .text =                                                                                  \
                                   "Where noise is added: to constraints and Jacobian (outputs) or to states; auto "    \
-                                  "takes what disturbs less."},                                                        \
+                                  "takes what disturbs less, and outputs where noise on states would bias g."},        \
     [TC_PRIVACY_CALIBRATION] = {.name = "calibration",                                                                 \
                                 .type = TC_OPTION_CHOICE,                                                              \
                                 .argument = "C",                                                                       \

@@ -6,6 +6,23 @@
 #include "cli/privacy_options.h"
 #include "engine/reference.h"
 
+/* Options that both have, declared once. */
+#define TC_STUDY_THREADS                                                                                               \
+    {                                                                                                                  \
+        .name = "threads", .type = TC_OPTION_INT, .argument = "N", .least = 1, .most = 1024,                           \
+        .text = "How many threads may work; all processors where this is not given. No result depends on it."          \
+    }
+#define TC_STUDY_TOLERANCE                                                                                             \
+    {                                                                                                                  \
+        .name = "tolerance", .type = TC_OPTION_REAL, .argument = "T", .least = 1e-14, .most = 1, .standard = "1e-8",   \
+        .text = "How exactly the reference solution is found that errors are measured from."                           \
+    }
+#define TC_STUDY_NO_REFERENCE                                                                                          \
+    {                                                                                                                  \
+        .name = "no-reference", .type = TC_OPTION_FLAG,                                                                \
+        .text = "Find no reference solution, where that takes too long: no errors then."                               \
+    }
+
 typedef struct tc_study {
     const char *command; /* "run", for messages */
     tc_model *model;
