@@ -167,5 +167,7 @@ tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor
 uint64_t tc_engine_rounds(const tc_engine *engine) { return engine->done; }
 const double *tc_engine_states(const tc_engine *engine) { return engine->x; }
 const double *tc_engine_multipliers(const tc_engine *engine) { return engine->mu; }
+const double *tc_engine_answer_states(const tc_engine *engine) { return engine->x; }
+const double *tc_engine_answer_multipliers(const tc_engine *engine) { return engine->mu; }
 const char *tc_engine_reason(const tc_engine *engine) { return engine->reason; }
 bool tc_engine_is_private(const tc_engine *engine) { return tc_release_is_private(engine->release); }

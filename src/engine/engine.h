@@ -1,7 +1,9 @@
-/* The algorithm: agents and cloud step together, round after round, all parties in one process.
+/* The algorithm: agents and cloud step together, round after round, all parties in one process. The published method:
  *
  *     x_i(k+1) = Proj_{X_i}[ x_i(k) - gamma_k (grad f_i(x_i(k)) + p_i(k) + alpha_k x_i(k)) ]
  *     mu(k+1)  = Proj_M    [ mu(k)  + gamma_k (g-hat(k) - alpha_k mu(k)) ],     p_i(k) = J-hat_i(k)' mu(k)
+ *
+ * The method `tacit` is described in pilot.h, gauge.h and proximal.h; its answer is an average over the rounds.
  *
  * g-hat and J-hat come out of the release and nothing else does: the cloud's half sees the agents' x only through it.
  * No clock, no files, no randomness of its own; the same bits on any number of threads. */
@@ -10,6 +12,7 @@
 
 #include "base/monitor.h"
 #include "base/team.h"
+#include "engine/method_facts.h"
 #include "privacy/release.h"
 
 typedef struct tc_engine tc_engine;
@@ -27,8 +30,10 @@ typedef enum tc_engine_outcome {
 const char *tc_engine_outcome_name(tc_engine_outcome outcome);
 
 typedef struct tc_engine_settings {
-    double dual_radius; /* R, public; INFINITY for none */
-    tc_team *team;      /* NULL: the caller's thread alone */
+    double dual_radius;            /* R, public; INFINITY for none */
+    tc_team *team;                 /* NULL: the caller's thread alone */
+    const tc_method_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
+    unsigned without;              /* tc_without of pilot.h, for measurements; 0 */
 } tc_engine_settings;
 
 /* For whole problems (TC_ROLE_WHOLE). x(1) and mu(1) are the model's. TC_BAD_USAGE and a sentence in *why where the
@@ -45,6 +50,9 @@ tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor
 uint64_t tc_engine_rounds(const tc_engine *engine);           /* done so far: the state is x(rounds + 1) */
 const double *tc_engine_states(const tc_engine *engine);      /* by coordinate. Simulation: not released */
 const double *tc_engine_multipliers(const tc_engine *engine); /* m. Released */
+/* What the run is for: x and mu above, in the method `tacit` their averages. */
+const double *tc_engine_answer_states(const tc_engine *engine);
+const double *tc_engine_answer_multipliers(const tc_engine *engine);
 /* Where it diverged: "the state of a3 in round 17"; NULL otherwise. */
 const char *tc_engine_reason(const tc_engine *engine);
 bool tc_engine_is_private(const tc_engine *engine);

@@ -135,7 +135,14 @@ static void place_nothing(tc_planner *p) {
 tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
                       const tc_plan_options *options, const tc_monitor *monitor) {
     tc_plan *plan = TC_NEW(arena, tc_plan, 1);
-    *plan = (tc_plan){.model = model, .epsilon = NAN, .delta = NAN, .rounds = NAN, .adjacency_bound = NAN};
+    *plan = (tc_plan){.model = model,
+                      .measured = model,
+                      .measured_derivatives = derivatives,
+                      .method = TC_METHOD_PUBLISHED,
+                      .epsilon = NAN,
+                      .delta = NAN,
+                      .rounds = NAN,
+                      .adjacency_bound = NAN};
     tc_planner p = {.arena = arena,
                     .model = model,
                     .derivatives = derivatives,

@@ -12,7 +12,15 @@
 
 typedef enum tc_calibration { TC_TIGHT, TC_PUBLISHED } tc_calibration;
 typedef enum tc_constants { TC_CERTIFIED, TC_DECLARED } tc_constants;
-typedef enum tc_placement { TC_PLACEMENT_AUTO, TC_PLACEMENT_OUTPUTS, TC_PLACEMENT_STATES } tc_placement;
+typedef enum tc_placement {
+    TC_PLACEMENT_AUTO,
+    TC_PLACEMENT_OUTPUTS,
+    TC_PLACEMENT_STATES,
+    TC_PLACEMENT_FORMS, /* linear forms of the states that g depends on through nothing else */
+} tc_placement;
+/* What the cloud does with what is released: the paper's steps, or those of engine/method.h. It costs nobody anything
+ * (post-processing), but it decides which placement disturbs least. */
+typedef enum tc_method { TC_METHOD_UNSET, TC_METHOD_PUBLISHED, TC_METHOD_TACIT } tc_method;
 
 /* What the file leaves open or the command line overrides; numbers are NAN where unset. */
 typedef struct tc_plan_options {
@@ -20,6 +28,7 @@ typedef struct tc_plan_options {
     tc_calibration calibration; /* TIGHT is the default */
     tc_constants constants;
     tc_placement placement;
+    tc_method method;       /* UNSET: published */
     tc_adjacency adjacency; /* UNSET: the file's; BARE B means ensemble B in published, one B in tight */
     double adjacency_bound;
     double epsilon, delta;
@@ -35,7 +44,7 @@ typedef enum tc_channel_kind {
     TC_CHANNEL_CONSTRAINTS, /* g_j, j = first_row .. */
     TC_CHANNEL_JACOBIAN,    /* entries of g_{x_i} for members of one family */
     TC_CHANNEL_STATES,      /* x_i for members of one family */
-    TC_CHANNEL_SUMS,        /* inner sums (a cut between; not chosen by any placement yet) */
+    TC_CHANNEL_SUMS,        /* linear forms (placement FORMS): rows of plan->measured */
 } tc_channel_kind;
 
 typedef struct tc_channel {
@@ -93,7 +102,12 @@ typedef struct tc_plan {
     tc_mechanism mechanism;
     tc_calibration calibration;
     tc_constants constants;
+    tc_method method;       /* PUBLISHED or TACIT */
     tc_placement placement; /* decided */
+    /* What the noise is put on, and what tc_release_new is to be given: the model itself, or for placement FORMS one
+     * whose constraints are the linear forms, with the same agents and states. */
+    const tc_model *measured;
+    const tc_derivatives *measured_derivatives;
     tc_adjacency adjacency; /* ENSEMBLE, ONE or AGENT */
     double adjacency_bound; /* B; NAN for AGENT */
     double epsilon, delta;  /* as asked: per system in published, joint in tight */
@@ -110,7 +124,7 @@ typedef struct tc_plan {
     size_t observer_count;
     tc_price *prices;
     size_t price_count;
-    tc_placement_facts facts[2]; /* outputs, states */
+    tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO where one was not looked at */
     double *row_scale;           /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
     bool is_private;
     const char **void_reasons; /* why not, where it is not */

@@ -61,7 +61,7 @@ const char *tc_adjacency_name(tc_adjacency adjacency) {
     return names[adjacency];
 }
 const char *tc_placement_name(tc_placement placement) {
-    static const char *const names[] = {"auto", "outputs", "states"};
+    static const char *const names[] = {"auto", "outputs", "states", "forms"};
     return names[placement];
 }
 const char *tc_calibration_name(tc_calibration calibration) {
