@@ -147,6 +147,7 @@ bool tc_start(tc_interior *solver);
 void tc_regularize(tc_interior *solver);
 void tc_weigh_least_states(tc_interior *solver, tc_real strength);
 void tc_weigh_least_multipliers(tc_interior *solver, tc_real strength);
+void tc_weigh_pulled(tc_interior *solver, tc_real weight, const tc_real *pull, tc_real range);
 void tc_weigh_near(tc_interior *solver, const double *x, const double *mu);
 
 /* interior_evaluate.c: all of it at the trial point: residuals and gap. False where something is not finite. */

@@ -144,6 +144,20 @@ void tc_weigh_near(tc_interior *solver, const double *x, const double *mu) {
     hold_small_multipliers(solver, 1e-7L);
 }
 
+/* The quadratic term counts in the scale of the objective: it may be all of it, or next to nothing. */
+void tc_weigh_pulled(tc_interior *solver, tc_real weight, const tc_real *pull, tc_real range) {
+    tc_group *group = &solver->groups[0];
+    tc_component *component = &solver->components[0];
+    tc_real steepest = range > 0 ? range : solver->component_steepest[0];
+    for (size_t v = 0; v < group->states; v++) {
+        tc_real low = weight * group->lower[v] - pull[v], high = low + weight * group->width[v];
+        steepest = fmaxl(steepest, fmaxl(fabsl(low), fabsl(high)) * group->width[v]);
+    }
+    component->objective_scale = steepest > 0 ? 1 / steepest : 1;
+    for (size_t v = 0; v < group->dim; v++)
+        weigh_states(solver, group, v, weight * component->objective_scale, v < group->states ? pull[v] / weight : 0);
+}
+
 /* A pull of weight w on a value v is felt where w v^2 stands out from complementarity's products. */
 static bool is_felt(tc_real weighed_square, tc_real unitless, tc_real gap) {
     return weighed_square >= 1e12L * gap || unitless <= 1e-15L;
