@@ -1,7 +1,6 @@
 /* The agents inside: made by agents.c, stepped by agents_step.c and agents_singles.c.
  *
- * Another kind of step (a proximal one) would share the families, the rows and the projectors, and replace what
- * happens between the gradient and the new state. */
+ * Proximal steps (proximal_parts.h) share the families, the rows and the projectors. */
 #ifndef TC_ENGINE_AGENTS_PARTS_H
 #define TC_ENGINE_AGENTS_PARTS_H
 

@@ -28,8 +28,7 @@ static void project_cuts(const tc_projector *projector, size_t first, size_t cou
     }
 }
 
-/* The set of one member, in the thread's own work area. */
-static tc_set *set_of(const tc_projector *projector, size_t worker, size_t member) {
+tc_set *tc_projector_set(const tc_projector *projector, size_t worker, size_t member) {
     tc_set *set = projector->works[worker].set;
     if (projector->kept == NULL) {
         tc_set_load(set, member);
@@ -45,7 +44,7 @@ static tc_set *set_of(const tc_projector *projector, size_t worker, size_t membe
 }
 
 static bool project_member(const tc_projector *projector, size_t worker, size_t member, size_t stride, double *v) {
-    tc_set *set = set_of(projector, worker, member);
+    tc_set *set = tc_projector_set(projector, worker, member);
     double *point = projector->works[worker].point;
     for (size_t c = 0; c < set->dim; c++)
         point[c] = v[c * stride];

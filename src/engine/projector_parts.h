@@ -41,4 +41,7 @@ struct tc_projector {
     tc_projector_work *works;
 };
 
+/* The set of one member, in the thread's own work area, until the next one; TC_PROJECTOR_MEMBERS. */
+tc_set *tc_projector_set(const tc_projector *projector, size_t worker, size_t member);
+
 #endif

@@ -1,0 +1,82 @@
+#include "engine/proximal.h"
+
+#include "engine/proximal_parts.h"
+
+#include <string.h>
+
+void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const double *rows) {
+    tc_proximal_work *work = b->work;
+    const tc_agents_family *of = b->family->of;
+    for (size_t c = 0; c < of->family->dim; c++)
+        work->state_at[c] = rows + c * TC_LANES;
+    for (size_t d = 0; d < of->family->column_count; d++)
+        work->data_at[d] = of->data[d] + b->first;
+    const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
+    tc_tape_eval(tape, &inputs, b->count, work->tape, work->out_at);
+}
+
+static size_t step_block(const tc_proximal_block *b) {
+    switch (b->family->way) {
+    case TC_PROXIMAL_ROWS:
+    case TC_PROXIMAL_WEIGHTED:
+        return tc_proximal_rows(b);
+    case TC_PROXIMAL_LINES:
+        return tc_proximal_lines(b);
+    case TC_PROXIMAL_NEWTON:
+        break;
+    }
+    return tc_proximal_newton(b);
+}
+
+size_t tc_proximal_next(tc_proximal *proximal, size_t worker, size_t family, size_t first, size_t count,
+                        const double *const *p, tc_answer_scalars scalars, const double *const *x,
+                        double *const *next) {
+    const tc_proximal_family *of = &proximal->families[family];
+    tc_proximal_block b = {.family = of,
+                           .work = &proximal->works[worker],
+                           .worker = worker,
+                           .p = p,
+                           .x = x,
+                           .step = scalars.step,
+                           .regularization = scalars.regularization,
+                           .weight = scalars.regularization + 1 / scalars.step};
+    for (size_t at = 0; at < count; at += TC_LANES) {
+        b.at = at;
+        b.first = first + at;
+        b.count = count - at < TC_LANES ? count - at : TC_LANES;
+        size_t member = step_block(&b);
+        if (member != TC_ALL_FINITE)
+            return member;
+        for (size_t c = 0; c < of->of->family->dim; c++)
+            memcpy(next[c] + at, b.work->x + c * TC_LANES, b.count * sizeof(double));
+    }
+    return TC_ALL_FINITE;
+}
+
+size_t tc_proximal_next_singles(tc_proximal *proximal, size_t worker, const double *p, tc_answer_scalars scalars,
+                                const double *x, double *next) {
+    const tc_model *model = proximal->agents->model;
+    const double **p_at = proximal->p_at + worker * proximal->most_dim;
+    const double **x_at = proximal->x_at + worker * proximal->most_dim;
+    double **next_at = proximal->next_at + worker * proximal->most_dim;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        if (family->count != 1)
+            continue;
+        for (size_t c = 0; c < family->dim; c++) {
+            p_at[c] = p + family->first_coord + c;
+            x_at[c] = x + family->first_coord + c;
+            next_at[c] = next + family->first_coord + c;
+        }
+        if (tc_proximal_next(proximal, worker, f, 0, 1, p_at, scalars, x_at, next_at) != TC_ALL_FINITE)
+            return f;
+    }
+    return TC_ALL_FINITE;
+}
+
+uint64_t tc_proximal_inaccurate(const tc_proximal *proximal) {
+    uint64_t sum = 0;
+    for (size_t w = 0; w < proximal->agents->workers; w++)
+        sum += proximal->works[w].inaccurate;
+    return sum;
+}

@@ -1,0 +1,38 @@
+/* The agents' half of a round as an exact minimisation instead of a gradient step:
+ *
+ *     x_i <- argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + |x - x_i|^2 / (2 step)
+ *
+ * To about 1e-10 of the set's size. A function of the agent's own data and of its answer (p_i, step, regularization)
+ * alone; the bits of a member do not depend on who is computed with it. What is done is decided once for each family,
+ * by structure:
+ *
+ *   - f has constant curvature without mixed terms: a formula, then bounds, a projection (curvature the same in all
+ *     components) or a projection in scaled components (half-spaces and planes);
+ *   - each derivative of f speaks of its own component alone, in a box: one-dimensional equations, side by side;
+ *   - a box, or one half-space, plane, ball or ellipsoid within a box: Newton's method on the box, and a
+ *     one-dimensional equation for the multiplier of the part;
+ *   - anything else: the interior-point method. */
+#ifndef TC_ENGINE_PROXIMAL_H
+#define TC_ENGINE_PROXIMAL_H
+
+#include "engine/agents.h"
+
+typedef struct tc_proximal tc_proximal;
+
+/* With the agents' workers, sets and gradients: the two must not step at the same time with the same worker. */
+tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives);
+
+/* As tc_agents_next. step > 0 and regularization >= 0. Returns TC_ALL_FINITE, or a member for which something is not
+ * finite; next is then of no use. next may be x. */
+size_t tc_proximal_next(tc_proximal *proximal, size_t worker, size_t family, size_t first, size_t count,
+                        const double *const *p, tc_answer_scalars scalars, const double *const *x, double *const *next);
+
+/* As tc_agents_next_singles: all families of one member, by coordinate; the same bits as one by one. Where a family
+ * is returned, next is of no use. */
+size_t tc_proximal_next_singles(tc_proximal *proximal, size_t worker, const double *p, tc_answer_scalars scalars,
+                                const double *x, double *next);
+
+/* How many steps so far did not reach their accuracy; each gave the best point it found. Not while others step. */
+uint64_t tc_proximal_inaccurate(const tc_proximal *proximal);
+
+#endif

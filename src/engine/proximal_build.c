@@ -1,0 +1,195 @@
+/* Which way a family's steps are taken, and what they need. */
+#include "engine/proximal_parts.h"
+
+/* With more families the interior-point method is made only where nothing else will do: it takes memory. */
+enum { MOST_SPARE = 256 };
+
+static bool is_diagonal(const tc_family_derivatives *d) {
+    for (size_t i = 0; i < d->objective_second_count; i++)
+        if (d->objective_second[i].column != d->objective_second[i].other)
+            return false;
+    return true;
+}
+
+static bool is_constant(const tc_dag *dag, const tc_family_derivatives *d) {
+    for (size_t i = 0; i < d->objective_second_count; i++)
+        if (tc_node_of(dag, d->objective_second[i].value)->has_state)
+            return false;
+    return true;
+}
+
+/* By component: its second derivative, TC_NO_EXPR for zero. */
+static tc_expr *diagonal_of(tc_arena *arena, const tc_family *family, const tc_family_derivatives *d) {
+    tc_expr *diagonal = TC_NEW(arena, tc_expr, family->dim);
+    for (size_t c = 0; c < family->dim; c++)
+        diagonal[c] = TC_NO_EXPR;
+    for (size_t i = 0; i < d->objective_second_count; i++)
+        if (d->objective_second[i].column == d->objective_second[i].other)
+            diagonal[d->objective_second[i].column] = d->objective_second[i].value;
+    return diagonal;
+}
+
+static bool all_alike(const tc_expr *diagonal, size_t first, size_t count) {
+    for (size_t c = first + 1; c < first + count; c++)
+        if (diagonal[c] != diagonal[first])
+            return false;
+    return true;
+}
+
+static bool is_linear(tc_set_kind kind) { return kind == TC_SET_HALFSPACE || kind == TC_SET_HYPERPLANE; }
+
+/* Constant curvature: a projection in the usual sense, in scaled components, or neither. */
+static tc_proximal_way quadratic_way(const tc_projector *projector, const tc_expr *diagonal) {
+    if (projector->form == TC_PROJECTOR_BOX || all_alike(diagonal, 0, projector->family->dim))
+        return TC_PROXIMAL_ROWS;
+    if (projector->form == TC_PROJECTOR_MEMBERS)
+        return TC_PROXIMAL_NEWTON;
+    tc_proximal_way way = TC_PROXIMAL_ROWS;
+    for (size_t i = 0; i < projector->cut_count; i++) {
+        const tc_projector_cut *cut = &projector->cuts[i];
+        if (all_alike(diagonal, cut->first, cut->cut.count))
+            continue;
+        if (!is_linear(cut->cut.kind))
+            return TC_PROXIMAL_NEWTON;
+        way = TC_PROXIMAL_WEIGHTED;
+    }
+    return way;
+}
+
+static void find_curvatures(tc_arena *arena, const tc_dag *dag, tc_proximal_family *made, const tc_expr *diagonal) {
+    size_t dim = made->of->family->dim, count = 0;
+    tc_expr *roots = TC_NEW(arena, tc_expr, dim);
+    for (size_t c = 0; c < dim; c++) {
+        made->curvatures[c] = (tc_curvature){.row = TC_NO_ROW};
+        if (diagonal[c] == TC_NO_EXPR)
+            continue;
+        if (tc_node_of(dag, diagonal[c])->op == TC_CONST) {
+            made->curvatures[c].value = tc_node_of(dag, diagonal[c])->u.value;
+        } else {
+            made->curvatures[c].row = (int32_t)count;
+            roots[count++] = diagonal[c];
+        }
+    }
+    if (count > 0)
+        made->seconds = tc_tape_new(arena, dag, roots, count);
+}
+
+static void find_derivatives(tc_arena *arena, const tc_dag *dag, tc_proximal_family *made) {
+    const tc_family_derivatives *d = made->derivatives;
+    size_t firsts = d->objective_first_count, count = firsts + d->objective_second_count;
+    tc_expr *roots = TC_NEW(arena, tc_expr, count);
+    bool is_line = made->way == TC_PROXIMAL_LINES;
+    for (size_t c = 0; c < made->of->family->dim && is_line; c++)
+        made->curvatures[c] = (tc_curvature){.row = TC_NO_ROW};
+    for (size_t i = 0; i < firsts; i++)
+        roots[i] = d->objective_first[i].value;
+    for (size_t i = 0; i < d->objective_second_count; i++) {
+        roots[firsts + i] = d->objective_second[i].value;
+        if (is_line)
+            made->curvatures[d->objective_second[i].column].row = (int32_t)(firsts + i);
+    }
+    made->both = tc_tape_new(arena, dag, roots, count);
+}
+
+/* Whether some member may have more than one part, or one that is not smooth. */
+static bool may_be_general(const tc_projector *projector) {
+    if (projector->form == TC_PROJECTOR_CUTS)
+        return projector->cut_count > 1 || projector->cuts[0].cut.kind == TC_SET_BALL1;
+    return projector->form == TC_PROJECTOR_MEMBERS;
+}
+
+static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivatives *derivatives, size_t f) {
+    tc_proximal_family *made = &proximal->families[f];
+    const tc_model *model = proximal->agents->model;
+    made->of = &proximal->agents->families[f];
+    made->derivatives = &derivatives->families[f];
+    made->is_diagonal = is_diagonal(made->derivatives);
+    made->curvatures = TC_NEW(arena, tc_curvature, made->of->family->dim);
+    made->way = TC_PROXIMAL_NEWTON;
+    tc_expr *diagonal = diagonal_of(arena, made->of->family, made->derivatives);
+    if (made->is_diagonal && is_constant(model->dag, made->derivatives))
+        made->way = quadratic_way(made->of->projector, diagonal);
+    else if (made->is_diagonal && made->of->projector->form == TC_PROJECTOR_BOX)
+        made->way = TC_PROXIMAL_LINES;
+    if (made->way == TC_PROXIMAL_ROWS || made->way == TC_PROXIMAL_WEIGHTED)
+        find_curvatures(arena, model->dag, made, diagonal);
+    if (made->way == TC_PROXIMAL_ROWS && made->of->projector->form == TC_PROJECTOR_BOX)
+        return;
+    find_derivatives(arena, model->dag, made);
+    bool is_spare = model->family_count <= MOST_SPARE; /* for what resists Newton's method */
+    if (made->way == TC_PROXIMAL_LINES || !(is_spare || may_be_general(made->of->projector)))
+        return;
+    made->interiors = TC_NEW(arena, tc_interior *, proximal->agents->workers);
+    for (size_t w = 0; w < proximal->agents->workers; w++)
+        made->interiors[w] = tc_interior_agent(arena, model, derivatives, made->of->family);
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+typedef struct sizes {
+    size_t dim, newton_dim, columns, tape, roots, singles;
+} sizes;
+
+static sizes find_sizes(const tc_proximal *proximal) {
+    sizes most = {.dim = 1, .newton_dim = 1, .columns = 1, .tape = 1, .roots = 1};
+    for (size_t f = 0; f < proximal->agents->model->family_count; f++) {
+        const tc_proximal_family *of = &proximal->families[f];
+        size_t dim = of->of->family->dim;
+        most.dim = larger(most.dim, dim);
+        most.columns = larger(most.columns, of->of->family->column_count);
+        most.roots = larger(most.roots, dim);
+        most.tape = larger(most.tape, tc_tape_work(of->of->gradient));
+        const tc_tape *tapes[] = {of->seconds, of->both};
+        for (size_t t = 0; t < 2; t++)
+            if (tapes[t] != NULL) {
+                most.tape = larger(most.tape, tc_tape_work(tapes[t]));
+                most.roots = larger(most.roots, tc_tape_root_count(tapes[t]));
+            }
+        if (of->both != NULL && of->way != TC_PROXIMAL_LINES)
+            most.newton_dim = larger(most.newton_dim, dim);
+    }
+    return most;
+}
+
+static void new_work(tc_arena *arena, const sizes *most, tc_proximal_work *work) {
+    size_t rows = most->dim * TC_LANES, n = most->newton_dim;
+    double *out = TC_NEW(arena, double, most->roots *TC_LANES);
+    double **all[] = {&work->x,     &work->trial,  &work->move,  &work->lower,
+                      &work->upper, &work->center, &work->roots, &work->singles};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        *all[i] = TC_NEW(arena, double, rows);
+    work->tape = TC_NEW(arena, double, most->tape);
+    work->state_at = TC_NEW(arena, const double *, most->dim);
+    work->data_at = TC_NEW(arena, const double *, most->columns);
+    work->out_at = TC_NEW(arena, double *, most->roots);
+    for (size_t r = 0; r < most->roots; r++)
+        work->out_at[r] = out + r * TC_LANES;
+    work->coefs = TC_NEW(arena, tc_coef, 3 * most->dim);
+    work->hessian = TC_NEW(arena, double, n *n);
+    work->factor = TC_NEW(arena, double, n *n);
+    work->slope = TC_NEW(arena, double, n);
+    work->pull = TC_NEW(arena, double, n);
+    work->side = TC_NEW(arena, double, n);
+    work->free = TC_NEW(arena, size_t, n);
+    work->holds = TC_NEW(arena, int8_t, n);
+    work->response = TC_NEW(arena, double, n);
+    work->noise = TC_NEW(arena, double, n);
+    work->reals = TC_NEW(arena, tc_real, n);
+}
+
+tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives) {
+    tc_proximal *proximal = TC_NEW(arena, tc_proximal, 1);
+    proximal->agents = agents;
+    proximal->families = TC_NEW(arena, tc_proximal_family, agents->model->family_count);
+    for (size_t f = 0; f < agents->model->family_count; f++)
+        new_family(arena, proximal, derivatives, f);
+    sizes most = find_sizes(proximal);
+    proximal->most_dim = most.dim;
+    proximal->works = TC_NEW(arena, tc_proximal_work, agents->workers);
+    proximal->p_at = TC_NEW(arena, const double *, agents->workers *most.dim);
+    proximal->x_at = TC_NEW(arena, const double *, agents->workers *most.dim);
+    proximal->next_at = TC_NEW(arena, double *, agents->workers *most.dim);
+    for (size_t w = 0; w < agents->workers; w++)
+        new_work(arena, &most, &proximal->works[w]);
+    return proximal;
+}
