@@ -5,10 +5,13 @@
 #include <string.h>
 
 /* In the order of the enumerations. */
+const char *const tc_method_choices[] = {"published", "tacit", NULL};
 const char *const tc_mechanism_choices[] = {"none", "laplace", "gaussian", NULL};
-const char *const tc_placement_choices[] = {"auto", "outputs", "states", NULL};
+const char *const tc_placement_choices[] = {"auto", "outputs", "states", "forms", NULL};
 const char *const tc_calibration_choices[] = {"tight", "published", NULL};
 const char *const tc_constants_choices[] = {"certified", "declared", NULL};
+
+#define MARGIN_PROBABILITY 0.95
 
 typedef struct reader {
     tc_cli *cli;
@@ -98,6 +101,30 @@ static void read_coalitions(reader *r, tc_plan_options *plan) {
     plan->coalition_count = given->text_count;
 }
 
+/* "0.1", "auto", "auto:0.99" */
+static void read_margin(reader *r, tc_privacy_wishes *wishes) {
+    const tc_option_value *given = &r->arguments->values[TC_PRIVACY_MARGIN];
+    tc_margin_wish *margin = &wishes->margin;
+    double value = MARGIN_PROBABILITY;
+    if (!given->given)
+        return;
+    bool automatic = strncmp(given->text, "auto", 4) == 0;
+    bool read = automatic ? given->text[4] == '\0' || (given->text[4] == ':' && read_number(given->text + 5, &value))
+                          : read_number(given->text, &value);
+    if (!read || (automatic ? !(value > 0.5 && value < 1) : !(value >= 0))) {
+        complain(r, "margin", "a number from 0, auto, or auto:P with P above 0.5 and below 1", given->text);
+        return;
+    }
+    if (automatic)
+        *margin = (tc_margin_wish){.kind = TC_MARGIN_AUTO, .probability = value};
+    else if (value > 0)
+        *margin = (tc_margin_wish){.kind = TC_MARGIN_GIVEN, .amount = value};
+    if (tc_resolve_method(&wishes->plan) != TC_METHOD_TACIT) {
+        tc_buffer_printf(&r->cli->messages, "tacit %s: --margin goes with --method tacit\n", r->command);
+        r->wrong = true;
+    }
+}
+
 tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arguments *arguments,
                                   tc_privacy_wishes *wishes) {
     const tc_option_value *values = arguments->values;
@@ -110,6 +137,9 @@ tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arg
                  .calibration = (tc_calibration)values[TC_PRIVACY_CALIBRATION].choice,
                  .constants = (tc_constants)values[TC_PRIVACY_CONSTANTS].choice,
                  .placement = (tc_placement)values[TC_PRIVACY_PLACEMENT].choice,
+                 .method = values[TC_PRIVACY_METHOD].given
+                               ? (tc_method)(TC_METHOD_PUBLISHED + values[TC_PRIVACY_METHOD].choice)
+                               : TC_METHOD_UNSET,
                  .adjacency = TC_ADJACENCY_UNSET,
                  .adjacency_bound = NAN,
                  .epsilon = positive(&r, TC_PRIVACY_EPSILON, "epsilon", INFINITY,
@@ -127,6 +157,7 @@ tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arg
     wishes->schedule.rounds = wishes->plan.rounds;
     read_adjacency(&r, &wishes->plan);
     read_coalitions(&r, &wishes->plan);
+    read_margin(&r, wishes);
     return r.wrong ? TC_BAD_USAGE : TC_OK;
 }
 

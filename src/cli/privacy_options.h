@@ -16,6 +16,7 @@
 #define TC_CLI_PRIVACY_OPTIONS_H
 
 #include "cli/cli.h"
+#include "engine/method_facts.h"
 #include "privacy/plan.h"
 
 enum {
@@ -24,9 +25,11 @@ enum {
     TC_PRIVACY_DELTA,
     TC_PRIVACY_ROUNDS,
     TC_PRIVACY_ADJACENCY,
+    TC_PRIVACY_METHOD,
     TC_PRIVACY_PLACEMENT,
     TC_PRIVACY_CALIBRATION,
     TC_PRIVACY_CONSTANTS,
+    TC_PRIVACY_MARGIN,
     TC_PRIVACY_COALITION,
     TC_PRIVACY_ALPHA_BAR,
     TC_PRIVACY_GAMMA_BAR,
@@ -36,8 +39,9 @@ enum {
     TC_PRIVACY_OPTION_COUNT,
 };
 
-extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], *const tc_calibration_choices[],
-                                                                                    *const tc_constants_choices[];
+extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *const tc_placement_choices[],
+                                                                                 *const tc_calibration_choices[],
+                                                                                     *const tc_constants_choices[];
 
 #define TC_PRIVACY_OPTIONS_WITHOUT_COALITION                                                                           \
     [TC_PRIVACY_MECHANISM] = {.name = "mechanism",                                                                     \
@@ -68,14 +72,29 @@ extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], 
                                   "amount to B over the whole run; one:B those of one agent; agent whatever one "      \
                                   "agent may do. A number B alone means one:B, and ensemble:B in published "           \
                                   "calibration."},                                                                     \
+    [TC_PRIVACY_METHOD] = {.name = "method",                                                                           \
+                           .type = TC_OPTION_CHOICE,                                                                   \
+                           .argument = "M",                                                                            \
+                           .choices = tc_method_choices,                                                               \
+                           .text = "What the cloud and the agents do with what is released. published: the paper's "   \
+                                   "steps, and the default. tacit: filtered measurements, steps and regularization "   \
+                                   "that set themselves, proximal agents. The promise is the same."},                  \
+    [TC_PRIVACY_MARGIN] = {.name = "margin",                                                                           \
+                           .type = TC_OPTION_STRING,                                                                   \
+                           .argument = "M",                                                                            \
+                           .text = "Method tacit: run with constraints g + M <= 0, M a number from 0, so that noise "  \
+                                   "violates them less. auto takes what should leave no constraint violated with "     \
+                                   "probability 0.95; auto:P with probability P, above 0.5 and below 1."},             \
     [TC_PRIVACY_PLACEMENT] = {.name = "placement",                                                                     \
                               .type = TC_OPTION_CHOICE,                                                                \
                               .argument = "P",                                                                         \
                               .choices = tc_placement_choices,                                                         \
                               .standard = "auto",                                                                      \
                               .text =                                                                                  \
-                                  "Where noise is added: to constraints and Jacobian (outputs) or to states; auto "    \
-                                  "takes what disturbs less, and outputs where noise on states would bias g."},        \
+                                  "Where noise is added: to constraints and Jacobian (outputs), to states, or, with "  \
+                                  "--method tacit, to the linear forms of states that constraints are made of "        \
+                                  "(forms); auto takes what disturbs less, and in method published outputs where "     \
+                                  "noise on states would bias g."},                                                    \
     [TC_PRIVACY_CALIBRATION] = {.name = "calibration",                                                                 \
                                 .type = TC_OPTION_CHOICE,                                                              \
                                 .argument = "C",                                                                       \
@@ -129,6 +148,7 @@ extern const char *const tc_mechanism_choices[], *const tc_placement_choices[], 
 
 typedef struct tc_privacy_wishes {
     tc_plan_options plan;
+    tc_margin_wish margin;
     tc_schedule schedule; /* numbers are NAN where not given */
     bool seeded;
     uint64_t seed;

@@ -28,7 +28,7 @@ typedef struct tc_plan_options {
     tc_calibration calibration; /* TIGHT is the default */
     tc_constants constants;
     tc_placement placement;
-    tc_method method;       /* UNSET: published */
+    tc_method method;       /* UNSET: tc_resolve_method */
     tc_adjacency adjacency; /* UNSET: the file's; BARE B means ensemble B in published, one B in tight */
     double adjacency_bound;
     double epsilon, delta;
@@ -39,6 +39,9 @@ typedef struct tc_plan_options {
     const char *const *coalitions; /* "a1,a2": observers to price besides the usual ones */
     size_t coalition_count;
 } tc_plan_options;
+
+/* The method that options mean: the one place where its default is written. */
+tc_method tc_resolve_method(const tc_plan_options *options);
 
 typedef enum tc_channel_kind {
     TC_CHANNEL_CONSTRAINTS, /* g_j, j = first_row .. */

@@ -68,6 +68,20 @@ const char *tc_calibration_name(tc_calibration calibration) {
     return calibration == TC_PUBLISHED ? "published" : "tight";
 }
 
+const char *tc_method_name(tc_method method) {
+    static const char *const names[] = {"unset", "published", "tacit"};
+    return names[method];
+}
+
+#define DEFAULT_METHOD TC_METHOD_PUBLISHED
+
+/* The published calibration is the paper's scheme to the letter, steps included. */
+tc_method tc_resolve_method(const tc_plan_options *options) {
+    if (options->method != TC_METHOD_UNSET)
+        return options->method;
+    return options->calibration == TC_PUBLISHED ? TC_METHOD_PUBLISHED : DEFAULT_METHOD;
+}
+
 static double first_set(double a, double b) { return isnan(a) ? b : a; }
 
 static bool resolve_unit(tc_planner *p) {
@@ -166,6 +180,24 @@ static bool resolve_rounds(tc_planner *p) {
     return true;
 }
 
+static bool resolve_method(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    plan->method = tc_resolve_method(p->options);
+    if (plan->method == TC_METHOD_TACIT && plan->calibration == TC_PUBLISHED) {
+        tc_refuse(p, true,
+                  "the published calibration is the paper's scheme to the letter: --method tacit goes with "
+                  "--calibration tight");
+        return false;
+    }
+    if (plan->method == TC_METHOD_PUBLISHED && p->options->placement == TC_PLACEMENT_FORMS) {
+        tc_refuse(p, true,
+                  "noise on linear forms goes with --method tacit: the published steps need noisy states or "
+                  "outputs");
+        return false;
+    }
+    return true;
+}
+
 bool tc_plan_resolve(tc_planner *p) {
     tc_plan *plan = p->plan;
     const tc_plan_options *o = p->options;
@@ -185,7 +217,7 @@ bool tc_plan_resolve(tc_planner *p) {
     plan->mechanism = o->mechanism != TC_MECHANISM_UNSET                  ? o->mechanism
                       : p->model->privacy.mechanism != TC_MECHANISM_UNSET ? p->model->privacy.mechanism
                                                                           : TC_MECHANISM_LAPLACE;
-    if (!resolve_rounds(p))
+    if (!resolve_rounds(p) || !resolve_method(p))
         return false;
     if (plan->mechanism == TC_MECHANISM_NONE) {
         plan->placement = o->placement == TC_PLACEMENT_STATES ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS;
