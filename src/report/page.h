@@ -9,16 +9,18 @@ typedef struct tc_section { /* of a run or a sweep */
     const tc_trace *trace;
     const char *id;    /* "run-1" */
     const char *label; /* different for each section of the page */
-    size_t style;      /* of its lines, the same everywhere; different within a group of at most TC_PLOT_STYLES */
+    size_t style;      /* of its lines, the same everywhere; different among those of a group that are plotted */
+    bool plotted;      /* beside the others of its group: at most TC_PLOT_STYLES of them are */
     const tc_trace **marks;
     size_t mark_count;
 } tc_section;
 
-typedef struct tc_group { /* sections of one kind and one problem, which can be compared */
-    const char *id;       /* "runs" */
-    const char *title;    /* "Runs side by side" */
-    const tc_section **sections;
+typedef struct tc_group {        /* sections of one kind and one problem, which can be compared */
+    const char *id;              /* "runs" */
+    const char *title;           /* "Runs side by side" */
+    const tc_section **sections; /* where both methods are there, those of the published one first */
     size_t count;
+    size_t published; /* how many those are */
 } tc_group;
 
 typedef struct tc_report {
@@ -61,6 +63,10 @@ void tc_put_run_tables(tc_report *report, const tc_section *section);
 void tc_put_constraint_table(tc_report *report, const tc_section *section);
 void tc_put_sweep(tc_report *report, const tc_section *section);
 void tc_put_run_comparison(tc_report *report, const tc_group *group);
+/* What the method `tacit` gains on the published one, run by run; nothing where the group has not both. */
+void tc_put_method_comparison(tc_report *report, const tc_group *group);
+/* The paper's steps, which are those of traces that say nothing of it. */
+bool tc_section_is_published(const tc_section *section);
 void tc_put_sweep_comparison(tc_report *report, const tc_group *group);
 void tc_put_group_head(tc_report *report, const tc_group *group);
 
@@ -69,7 +75,8 @@ void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count);
 /* Whether two traces of the same kind are of the same problem, as far as they tell: its name and size, the constraints'
  * names, the error at the start. */
 bool tc_same_problem(const tc_trace *a, const tc_trace *b);
-/* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles. */
+/* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles. Methods differ in
+ * hue: warm the published one, cool the other. */
 tc_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind, size_t *groups);
 
 #endif

@@ -12,10 +12,12 @@ void tc_put_group_head(tc_report *report, const tc_group *group) {
 
 static void put_overlay(tc_report *report, const tc_section *const *sections, size_t count, tc_quantity quantity,
                         bool y_log) {
-    tc_series *series = TC_NEW(report->arena, tc_series, count * TC_SECTION_SERIES);
+    tc_series *series = TC_NEW(report->arena, tc_series, TC_PLOT_STYLES * TC_SECTION_SERIES);
     size_t used = 0;
-    for (size_t i = 0; i < count; i++)
-        used += tc_section_series(report, sections[i], quantity, sections[i]->label, false, &series[used]);
+    for (size_t i = 0; i < count; i++) {
+        if (sections[i]->plotted)
+            used += tc_section_series(report, sections[i], quantity, sections[i]->label, false, &series[used]);
+    }
     if (used == 0)
         return;
     tc_quantity_words words = tc_quantity_words_of(quantity);
@@ -43,8 +45,32 @@ static void put_range(tc_report *report, const tc_section *section, tc_quantity 
     tc_buffer_puts(out, "</td>");
 }
 
-static void put_table(tc_report *report, const tc_section *const *sections, size_t count) {
+static void put_row(tc_report *report, const tc_section *section) {
     tc_buffer *out = report->out;
+    uint64_t end = tc_trace_rounds(section->trace);
+    tc_buffer_printf(out, "<tr><th scope=\"row\"><a href=\"#%s\">", section->id);
+    tc_put_text(out, section->label);
+    size_t runs = section->trace->record_count, finished = tc_trace_finished(section->trace);
+    tc_buffer_printf(out, "</a></th><td>%zu", finished);
+    if (finished < runs)
+        tc_buffer_printf(out, " of %zu", runs);
+    tc_buffer_puts(out, "</td><td>");
+    tc_put_number(out, (double)end, 16);
+    tc_buffer_puts(out, "</td>");
+    put_range(report, section, TC_QUANTITY_X_ERROR, end / 2);
+    put_range(report, section, TC_QUANTITY_X_ERROR, end);
+    put_range(report, section, TC_QUANTITY_MU_ERROR, end / 2);
+    put_range(report, section, TC_QUANTITY_MU_ERROR, end);
+    put_range(report, section, TC_QUANTITY_VIOLATION, end);
+    put_range(report, section, TC_QUANTITY_OBJECTIVE, end);
+    tc_buffer_puts(out, "</tr>\n");
+}
+
+enum { COLUMNS = 9 };
+
+static void put_table(tc_report *report, const tc_group *group) {
+    tc_buffer *out = report->out;
+    bool mixed = group->published > 0 && group->published < group->count;
     tc_buffer_puts(
         out, "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Medians; below them 10 to 90\xc2\xa0%."
              "</strong></caption>\n<thead><tr><th scope=\"col\">Run</th><th scope=\"col\">runs</th><th "
@@ -52,43 +78,37 @@ static void put_table(tc_report *report, const tc_section *const *sections, size
              "end</th><th scope=\"col\">error of μ half\xe2\x80\x91way</th><th scope=\"col\">at the end</th><th "
              "scope=\"col\">largest violation at the end</th><th scope=\"col\">objective at the end</th></tr>"
              "</thead>\n<tbody>\n");
-    for (size_t i = 0; i < count; i++) {
-        const tc_section *section = sections[i];
-        uint64_t end = tc_trace_rounds(section->trace);
-        tc_buffer_printf(out, "<tr><th scope=\"row\"><a href=\"#%s\">", section->id);
-        tc_put_text(out, section->label);
-        size_t runs = section->trace->record_count, finished = tc_trace_finished(section->trace);
-        tc_buffer_printf(out, "</a></th><td>%zu", finished);
-        if (finished < runs)
-            tc_buffer_printf(out, " of %zu", runs);
-        tc_buffer_puts(out, "</td><td>");
-        tc_put_number(out, (double)end, 16);
-        tc_buffer_puts(out, "</td>");
-        put_range(report, section, TC_QUANTITY_X_ERROR, end / 2);
-        put_range(report, section, TC_QUANTITY_X_ERROR, end);
-        put_range(report, section, TC_QUANTITY_MU_ERROR, end / 2);
-        put_range(report, section, TC_QUANTITY_MU_ERROR, end);
-        put_range(report, section, TC_QUANTITY_VIOLATION, end);
-        put_range(report, section, TC_QUANTITY_OBJECTIVE, end);
-        tc_buffer_puts(out, "</tr>\n");
+    for (size_t i = 0; i < group->count; i++) {
+        if (mixed && i == group->published)
+            tc_buffer_puts(out, "</tbody>\n<tbody>\n");
+        if (mixed && (i == 0 || i == group->published))
+            tc_buffer_printf(out,
+                             "<tr class=\"first\"><th scope=\"rowgroup\" colspan=\"%d\" class=\"group\">Method %s</th>"
+                             "</tr>\n",
+                             COLUMNS, i == 0 ? "published" : "tacit");
+        put_row(report, group->sections[i]);
     }
     tc_buffer_puts(out, "</tbody></table></div>\n");
 }
 
 void tc_put_run_comparison(tc_report *report, const tc_group *group) {
     const tc_section *const *sections = group->sections;
-    size_t count = group->count;
-    size_t shown = count < TC_PLOT_STYLES ? count : TC_PLOT_STYLES;
+    size_t count = group->count, shown = 0;
+    for (size_t i = 0; i < count; i++)
+        shown += sections[i]->plotted;
     tc_put_group_head(report, group);
     tc_buffer_puts(report->out, "<p class=\"note\"><strong>Simulation: not released.</strong> All of this is computed "
                                 "from true states.</p>\n");
-    put_table(report, sections, count);
+    put_table(report, group);
+    tc_put_method_comparison(report, group);
     if (shown < count)
-        tc_buffer_printf(report->out, "<p>The plots show the first %zu of %zu runs.</p>\n", shown, count);
+        tc_buffer_printf(report->out,
+                         "<p>The plots show %zu of %zu runs, the first of each method as the traces were given.</p>\n",
+                         shown, count);
     tc_buffer_puts(report->out, "<div class=\"figures\">\n");
-    put_overlay(report, sections, shown, TC_QUANTITY_X_ERROR, true);
-    put_overlay(report, sections, shown, TC_QUANTITY_MU_ERROR, true);
-    put_overlay(report, sections, shown, TC_QUANTITY_VIOLATION, false);
-    put_overlay(report, sections, shown, TC_QUANTITY_OBJECTIVE, false);
+    put_overlay(report, sections, count, TC_QUANTITY_X_ERROR, true);
+    put_overlay(report, sections, count, TC_QUANTITY_MU_ERROR, true);
+    put_overlay(report, sections, count, TC_QUANTITY_VIOLATION, false);
+    put_overlay(report, sections, count, TC_QUANTITY_OBJECTIVE, false);
     tc_buffer_puts(report->out, "</div>\n</section>\n");
 }

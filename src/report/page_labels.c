@@ -11,26 +11,31 @@ typedef struct part {
 } part;
 
 static const part parts[] = {
-    {"mechanism", "", "", false},
-    {"epsilon", "epsilon ", "", true},
-    {"delta", "delta ", "", false},
-    {"calibration", "", "", false},
-    {"hides", "unit ", "", false},
-    {"constants", "", " constants", false},
-    {"noise on", "noise on ", "", false},
-    {"rounds", "", " rounds", false},
-    {"gamma", "gamma ", "", false},
-    {"alpha", "alpha ", "", false},
-    {"dual radius", "dual radius ", "", true},
+    {"mechanism", "", "", false},           {"method", "", " method", false},
+    {"epsilon", "epsilon ", "", true},      {"delta", "delta ", "", false},
+    {"calibration", "", "", false},         {"hides", "unit ", "", false},
+    {"constants", "", " constants", false}, {"noise on", "noise on ", "", false},
+    {"rounds", "", " rounds", false},       {"gamma", "gamma ", "", false},
+    {"alpha", "alpha ", "", false},         {"dual radius", "dual radius ", "", true},
 };
 
+/* "0.1" of "0.1 for all that anyone can see"; of a sweep's "7, from 0.1 to 10" what follows "from". */
+static const char *short_value(tc_arena *arena, const part *p, const char *value) {
+    static const char from[] = ", from ";
+    const char *range = strstr(value, from);
+    if (!p->first_word)
+        return value;
+    return range != NULL ? range + sizeof from - 1 : tc_arena_copy(arena, value, strcspn(value, " "));
+}
+
 /* Whether another section of the same kind and problem says something else. */
-static bool differs(const tc_section *sections, size_t count, const tc_trace *from, const char *fact) {
-    const char *value = tc_trace_fact_of(from, fact);
+static bool differs(tc_arena *arena, const tc_section *sections, size_t count, const tc_trace *from, const part *p) {
+    const char *value = tc_trace_fact_of(from, p->fact);
     for (size_t i = 0; i < count; i++) {
         const tc_trace *trace = sections[i].trace;
-        const char *other = trace->kind == from->kind ? tc_trace_fact_of(trace, fact) : NULL;
-        if (value != NULL && other != NULL && strcmp(value, other) != 0 && tc_same_problem(trace, from))
+        const char *other = trace->kind == from->kind ? tc_trace_fact_of(trace, p->fact) : NULL;
+        if (value != NULL && other != NULL && strcmp(short_value(arena, p, value), short_value(arena, p, other)) != 0 &&
+            tc_same_problem(trace, from))
             return true;
     }
     return false;
@@ -47,26 +52,18 @@ static bool problems_differ(const tc_section *sections, size_t count, const tc_s
     return false;
 }
 
-/* "0.1" of "0.1 for all that anyone can see"; of a sweep's "7, from 0.1 to 10" what follows "from". */
-static const char *short_value(tc_arena *arena, const part *p, const char *value) {
-    static const char from[] = ", from ";
-    const char *range = strstr(value, from);
-    if (!p->first_word)
-        return value;
-    return range != NULL ? range + sizeof from - 1 : tc_arena_copy(arena, value, strcspn(value, " "));
-}
-
 static const char *base_label(tc_arena *arena, const tc_section *sections, size_t count, const tc_section *of) {
     const tc_trace *trace = of->trace;
     const char *label =
         trace->label != NULL && trace->label[0] != '\0' ? trace->label : tc_trace_kind_name(trace->kind);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const char *value = tc_trace_fact_of(trace, parts[i].fact);
-        if (value == NULL || strcmp(value, "none") == 0 || !differs(sections, count, trace, parts[i].fact))
+        if (value == NULL || strcmp(value, "none") == 0 || !differs(arena, sections, count, trace, &parts[i]))
             continue;
         value = short_value(arena, &parts[i], value);
         const char *words = tc_arena_format(arena, "%s%s%s", parts[i].before, value, parts[i].after);
-        if (strlen(value) <= LONGEST_VALUE && strstr(label, words) == NULL)
+        const char *said = strcmp(parts[i].fact, "method") == 0 ? value : words; /* "laplace, tacit" says it */
+        if (strlen(value) <= LONGEST_VALUE && strstr(label, said) == NULL)
             label = tc_arena_format(arena, "%s, %s", label, words);
     }
     if (trace->problem != NULL && problems_differ(sections, count, of))

@@ -215,11 +215,14 @@ void tc_put_sweep_comparison(tc_report *report, const tc_group *group) {
     const tc_section *const *sections = group->sections;
     size_t count = group->count;
     tc_series *series = TC_NEW(report->arena, tc_series, TC_PLOT_STYLES);
-    size_t shown = count < TC_PLOT_STYLES ? count : TC_PLOT_STYLES;
-    for (size_t i = 0; i < shown; i++) {
-        series[i] = series_of(report->arena, sections[i]->trace, PENALTY, sections[i]->style);
-        series[i].label = sections[i]->label;
-        series[i].least = series[i].most = NULL;
+    size_t shown = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!sections[i]->plotted)
+            continue;
+        series[shown] = series_of(report->arena, sections[i]->trace, PENALTY, sections[i]->style);
+        series[shown].label = sections[i]->label;
+        series[shown].least = series[shown].most = NULL;
+        shown++;
     }
     tc_plot plot = {.x_title = "epsilon (log scale)",
                     .y_title = "penalty (log scale)",

@@ -79,7 +79,8 @@ typedef struct tc_trace {
     size_t mark_count;
 } tc_trace;
 
-/* A trace without rows of what was done by a plan: facts, card, constraint names and a label ("laplace, tight"). A
+/* A trace without rows of what was done by a plan: facts, card, constraint names and a label ("laplace, tight", or
+ * "laplace, tacit" by the method of that name). A
  * sweep has many plans: it takes any of them, and a card that says no more than that seeds are not private. */
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command);
 void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const char *value);

@@ -16,7 +16,9 @@ static const char *number(tc_arena *arena, double value) {
     return tc_arena_copy(arena, text, strlen(text));
 }
 
+/* The method tacit has one calibration, and steps of its own. */
 static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *plan) {
+    tc_trace_fact_add(arena, trace, "method", tc_method_name(plan->method));
     tc_trace_fact_add(arena, trace, "mechanism", tc_mechanism_name(plan->mechanism));
     if (plan->mechanism == TC_MECHANISM_NONE)
         return;
@@ -26,8 +28,10 @@ static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *p
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
         tc_trace_fact_add(arena, trace, "delta", number(arena, plan->delta));
     tc_trace_fact_add(arena, trace, "hides", tc_unit_text(arena, plan->adjacency, plan->adjacency_bound));
-    tc_trace_fact_add(arena, trace, "calibration", tc_calibration_name(plan->calibration));
-    tc_trace_fact_add(arena, trace, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
+    if (plan->method == TC_METHOD_PUBLISHED) {
+        tc_trace_fact_add(arena, trace, "calibration", tc_calibration_name(plan->calibration));
+        tc_trace_fact_add(arena, trace, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
+    }
     tc_trace_fact_add(arena, trace, "noise on", tc_placement_name(plan->placement));
 }
 
@@ -39,6 +43,10 @@ static void add_problem_facts(tc_arena *arena, tc_trace *trace, const tc_plan *p
                                       model->agent_count == 1 ? "" : "s", model->state_count, model->constraint_count,
                                       model->constraint_count == 1 ? "" : "s"));
     tc_trace_fact_add(arena, trace, "rounds", tc_arena_format(arena, "%.0f", plan->rounds));
+    if (plan->method == TC_METHOD_TACIT) {
+        tc_trace_fact_add(arena, trace, "answer", "averages over the rounds");
+        return;
+    }
     tc_trace_fact_add(
         arena, trace, "gamma",
         tc_arena_format(arena, "%s k^-%s", number(arena, schedule->step), number(arena, schedule->step_decay)));
@@ -72,6 +80,14 @@ static void set_sweep_card(tc_arena *arena, tc_trace *trace) {
         tc_trace_card_add(arena, trace, lines[i]);
 }
 
+static const char *label_of(tc_arena *arena, const tc_plan *plan) {
+    bool tacit = plan->method == TC_METHOD_TACIT;
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        return tacit ? "without noise, tacit" : "without noise";
+    return tc_arena_format(arena, "%s, %s", tc_mechanism_name(plan->mechanism),
+                           tacit ? "tacit" : tc_calibration_name(plan->calibration));
+}
+
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command) {
     const tc_model *model = plan->model;
     const char *slash = strrchr(model->source.path, '/');
@@ -83,10 +99,7 @@ tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan,
                         .free_mu_error = NAN,
                         .reference_objective = NAN,
                         .fit = {NAN, NAN, NAN, NAN, NAN, NAN}};
-    trace->label = plan->mechanism == TC_MECHANISM_NONE
-                       ? "without noise"
-                       : tc_arena_format(arena, "%s, %s", tc_mechanism_name(plan->mechanism),
-                                         tc_calibration_name(plan->calibration));
+    trace->label = label_of(arena, plan);
     trace->constraints = TC_NEW(arena, const char *, model->constraint_count);
     trace->constraint_count = model->constraint_count;
     for (size_t j = 0; j < model->constraint_count; j++)

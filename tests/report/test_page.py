@@ -343,10 +343,75 @@ class Labels(Case):
         self.assertEqual(re.findall(r"<h2>(Runs[^<]*)</h2>", self.text),
                          ["Runs side by side: paper.tacit", "Runs side by side: paper.tacit (2)"])
 
+    def test_methods(self):
+        self.assertEqual(self.labels({"facts": facts(method="published"), "label": "laplace, tight"},
+                                     {"facts": facts(method="published"), "label": "laplace, published"},
+                                     {"facts": facts(method="tacit"), "label": "laplace, tacit"}),
+                         ["laplace, tight, published method", "laplace, published", "laplace, tacit"])
+        self.assertEqual(self.of_facts({"method": "published"}, {"epsilon": "1 for each system", "method": "published"}),
+                         ["laplace, tight", "laplace, tight (2)"])
+
     def test_the_start_tells_problems_apart(self):
         text = example_traces.run(seeds=2, rounds=100)
         other = re.sub(r"(?m)^(\d),0,13.19,", r"\1,0,13.2,", text)
         self.assertNotIn("<h2>Runs side", self.page(self.write("a.csv", text), self.write("b.csv", other)))
+
+
+class Methods(Case):
+    """Runs of both methods: apart in table and colour, and what one gains on the other."""
+
+    def of_both(self, *others):
+        common = {"seeds": 3, "rounds": 1000, "names": ("g",)}
+        runs = [("a.csv", 0.1, "tacit", "laplace"), ("b.csv", 1, "published", "laplace"), *others]
+        for name, noise, method, mechanism in runs:
+            self.write(name, example_traces.run(noise=noise, label=f"{mechanism}, {method}", **common,
+                                                facts=facts(method=method, mechanism=mechanism)))
+        self.text = self.page(*[name for name, *_ in runs])
+        Reader(self.text)
+        return self.text.split('id="runs"')[1].split("</section>")[0]
+
+    def medians(self, name, k):
+        rows = [line.split(",") for line in (self.here / name).read_text().splitlines() if re.match(rf"\d,{k},", line)]
+        return [sorted(float(row[column]) for row in rows)[1] for column in (2, 3)]
+
+    def test_the_table_is_grouped_by_method(self):
+        section = self.of_both()
+        self.assertEqual(re.findall(r'class="group">(Method \w+)<|href="#(run-\d)"', section.split("<h3>")[0]),
+                         [("Method published", ""), ("", "run-2"), ("Method tacit", ""), ("", "run-1")])
+
+    def test_the_gain_is_the_ratio_of_medians_and_a_round(self):
+        gain = self.of_both().split("<h3>What the method tacit gains</h3>")[1].split("</table>")[0]
+        cells = re.findall(r"<td[^>]*>([^<]*)</td>", gain)
+        rounds = sorted({int(line.split(",")[1]) for line in (self.here / "a.csv").read_text().splitlines()
+                         if re.match(r"\d+,", line)})
+        for at, (before, after) in enumerate(zip(self.medians("b.csv", 1000), self.medians("a.csv", 1000))):
+            _, _, ratio, reached = cells[4 * at:4 * at + 4]
+            self.assertAlmostEqual(float(ratio), before / after, delta=0.006 * before / after)
+            late = [k for k in rounds if self.medians("a.csv", k)[at] > before]
+            self.assertEqual(int(reached.replace(",", "")), min(k for k in rounds if k > max(late)))
+
+    def test_what_is_not_reached_is_said(self):
+        section = self.of_both(("c.csv", 3, "tacit", "laplace"), ("d.csv", 1, "tacit", "gaussian"))
+        gain = section.split("<h3>What the method tacit gains</h3>")[1].split("</table>")[0]
+        self.assertIn("not reached", gain)
+        self.assertEqual(gain.count("against"), 2)  # the same kind of noise alone
+
+    def test_one_method_alone_is_not_compared(self):
+        names = [self.write(f"{i}.csv", example_traces.run(seeds=2, rounds=100, facts=facts(method="tacit")))
+                 for i in range(2)]
+        text = self.page(*names)
+        self.assertNotIn("tacit gains", text)
+        self.assertNotIn("Method tacit", text)
+
+    def test_methods_differ_in_hue_however_many_runs_there_are(self):
+        others = [(f"{i}.csv", 1, "published", "laplace") for i in range(5)]
+        section = self.of_both(*others)
+        self.assertIn("The plots show 6 of 7 runs", section)
+        plot = section.split("<svg")[1].split("</svg>")[0]
+        self.assertEqual(sorted(set(re.findall(r'class="line (s\d)"', plot))), [f"s{i}" for i in range(6)])
+        section = self.of_both()
+        plot = section.split("<svg")[1].split("</svg>")[0]
+        self.assertEqual(re.findall(r'class="line (s\d)"', plot), ["s1", "s0"] * 2)  # legend and lines
 
 
 class Errors(Case):
