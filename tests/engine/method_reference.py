@@ -1,0 +1,286 @@
+"""The method `tacit` once more, slowly: dense matrices, one round after another, straight from its description.
+
+A problem (method_problems.py) gives its functions and derivatives, written out by hand, and the agents' proximal steps;
+observations come from outside: released by the engine, or drawn here. Nothing is shared with the product.
+
+With what is observed written o, inputs of g written z (sums over members, single coordinates), g_j = Phi_j(z):
+
+    y follows o, r settles on it, r^ is r in its box, dy = y - r^
+    g_j is measured by its quadratic model at r^ along dy, minus what noise adds to that on the average
+    steps come from norms of the Jacobian and of the Hessian at r^, and from the noise that passes through them"""
+
+import math
+
+import numpy as np
+
+
+class Facts:
+    """What the cloud knows before the first round; constraints are g_j / S_j and multipliers mu_j S_j from here on."""
+
+    def __init__(self, rounds, box_length, row_scale, radius, weight, start, margin=None):
+        self.rounds, self.box_length, self.radius = rounds, box_length, radius
+        self.row_scale = np.array(row_scale, float)
+        self.weight = np.array(weight, float)
+        self.start = np.array(start, float) * self.row_scale
+        self.margin = np.zeros(len(self.row_scale)) if margin is None else np.array(margin) / self.row_scale
+
+
+def weights_of(row_scale):
+    """The pull towards zero is the same on every mu_j in the units of the file, and 4 on the smallest row."""
+    row_scale = np.array(row_scale, float)
+    return 4 * np.min(row_scale) ** 2 / row_scale**2 if len(row_scale) else row_scale
+
+
+def radius_of(problem, row_scale):
+    """Where sum_i F_i bounds mu . (-g(xbar)): the sum of mu_j S_j is at most this."""
+    slack = -problem.constraints(problem.slater) / row_scale
+    return sum(problem.gaps) / np.min(slack)
+
+
+def box_length_of(problem):
+    return np.linalg.norm(problem.upper - problem.lower) / 6
+
+
+def onto_simplex_below(v, radius):
+    """The nearest point of { mu >= 0, sum mu <= radius }."""
+    positive = np.maximum(v, 0)
+    if not np.sum(positive) > radius:
+        return positive
+    ordered = np.sort(v)[::-1]
+    for count in range(len(v), 0, -1):
+        level = (math.fsum(ordered[:count]) - radius) / count
+        if ordered[count - 1] > level:
+            return np.maximum(v - level, 0)
+    return np.zeros(len(v))
+
+
+# ---- what is seen of the inputs ------------------------------------------------------------------------------------
+
+
+class Seen:
+    """All inputs at r^. gradient[s] = b_s', hessian[s] = b_s'' (None: zero); the rest by input."""
+
+    def __init__(self, value, gradient, hessian, shift, curve, trace, noise):
+        self.value, self.gradient, self.hessian = value, gradient, hessian
+        self.shift, self.curve, self.trace, self.noise = shift, curve, trace, noise
+        self.norm1 = np.sum(np.abs(gradient), axis=1)
+        self.norm2 = np.sum(gradient**2, axis=1)
+
+
+def see_states(problem, variance, settled, dy):
+    value, gradient, hessian = problem.inputs(settled)
+    curve, trace = np.zeros(len(value)), np.zeros(len(value))
+    for s, h in enumerate(hessian):
+        if h is not None:
+            curve[s] = dy @ h @ dy
+            trace[s] = variance @ np.diag(h)
+    return Seen(value, gradient, hessian, gradient @ dy, curve, trace, gradient**2 @ variance)
+
+
+def see_forms(forms, variance, settled, dy):
+    zero = np.zeros(len(forms))
+    return Seen(settled.copy(), forms, [None] * len(forms), dy.copy(), zero, zero, variance)
+
+
+def row_sums(matrix):
+    """Off-diagonal entries by size: no eigenvalue is larger than the largest."""
+    diagonal = np.diag(matrix)
+    return diagonal + np.sum(np.abs(matrix - np.diag(diagonal)), axis=1)
+
+
+# ---- the cloud -----------------------------------------------------------------------------------------------------
+
+
+class Cloud:
+    """placement: "states", "forms" (the inputs of g are observed, all affine) or "outputs" (g is, all affine)."""
+
+    def __init__(self, problem, facts, placement, variance):
+        self.problem, self.facts, self.placement = problem, facts, placement
+        self.variance = np.array(variance, float)
+        if placement == "states":
+            self.lower, self.upper = problem.lower, problem.upper
+        else:
+            self.forms, offset = problem.affine(placement)
+            up, down = np.maximum(self.forms, 0), np.minimum(self.forms, 0)
+            self.lower = up @ problem.lower + down @ problem.upper + offset
+            self.upper = up @ problem.upper + down @ problem.lower + offset
+        self.y = np.zeros(len(self.variance))
+        self.r = np.zeros(len(self.variance))
+        self.mu = onto_simplex_below(facts.start, facts.radius)
+        self.average = np.zeros(len(self.mu))
+        self.primal_weight = 1e-3 * facts.radius / facts.box_length
+        self.fast, self.filter_variance = 1.0, 0.0
+        self.k = self.origin = 0
+        self.length = self.next = 8
+        self.energy_before = 0.0
+        self.begin_epoch()
+        self.columns = None
+
+    def begin_epoch(self):
+        self.count = 0
+        self.epoch_mean = np.zeros(len(self.mu))
+        self.epoch_noise = np.zeros(len(self.mu))
+
+    def observe(self, o):
+        """Filters; what is never released (NAN) stays zero, and has no weight."""
+        o = np.where(np.isnan(o), 0, o)
+        self.filter_variance = (1 - self.fast) ** 2 * self.filter_variance + self.fast**2
+        self.y = self.y + self.fast * (o - self.y)
+        self.r = self.r + min(1.0, 3 / (self.k + 2)) * (o - self.r)
+        self.settled = np.clip(self.r, self.lower, self.upper)
+        dy = self.y - self.settled
+        if self.placement == "states":
+            return see_states(self.problem, self.variance, self.settled, dy)
+        return see_forms(self.forms, self.variance, self.settled, dy)
+
+    def rows(self, z):
+        """Phi, Phi', Phi'' of the scaled constraints; observed constraints are their own inputs."""
+        if self.placement == "outputs":
+            m = len(self.mu)
+            value, first, second = z, np.eye(m), [None] * m
+        else:
+            value, first, second = self.problem.outer(z)
+        scale = self.facts.row_scale
+        return value / scale, first / scale[:, None], [None if h is None else h / s for h, s in zip(second, scale)]
+
+    def measure(self, seen, value, first, second):
+        vy = self.filter_variance
+        g = value + first @ (seen.shift + (seen.curve - vy * seen.trace) / 2)
+        for j, h in enumerate(second):
+            if h is not None:
+                g[j] += (seen.shift @ h @ seen.shift - vy * (np.diag(h) @ seen.noise)) / 2
+        return g + self.facts.margin
+
+    def mixed(self, second, mu, count):
+        out = np.zeros((count, count))
+        for j, h in enumerate(second):
+            if h is not None:
+                out += mu[j] * h
+        return out
+
+    def column_facts(self, seen, first, mixed, mu):
+        """Over coordinates c: largest column sum of the Jacobian, largest row sum of the Hessian's part that is local to
+        members and pairs of coordinates, and the noise that passes through that part."""
+        reach = np.sum(np.abs(first), axis=0) @ np.abs(seen.gradient)
+        local = np.zeros((self.problem.n, self.problem.n))
+        for s, h in enumerate(seen.hessian):
+            if h is not None:
+                local += (mu @ first[:, s]) * h
+        noise = np.sum(local**2 @ self.variance) if self.placement == "states" else 0.0
+        among = mixed * self.pairs(len(mixed))
+        noise += np.sum(among**2 @ seen.noise)
+        row = row_sums(local) + row_sums(among) @ seen.gradient  # a coordinate's gradient is its unit vector
+        return max(reach, default=0), max(0, max(row)), noise
+
+    def pairs(self, count):
+        """Which pairs of inputs are both single coordinates."""
+        if self.placement == "outputs":
+            return np.zeros((count, count), bool)
+        return np.outer(self.problem.single, self.problem.single)
+
+    def beyond(self, seen, mixed):
+        """What pairs of inputs that are not both coordinates add to the Hessian's largest eigenvalue, and to noise."""
+        rest = mixed * ~self.pairs(len(mixed))
+        size = np.sqrt(np.outer(seen.norm2, seen.norm2))
+        off = np.abs(rest) * size
+        low = np.sum(np.maximum(0, np.diag(rest)) * seen.norm2) + np.sum(off) - np.trace(off)
+        return low, np.sum(rest**2 * np.outer(seen.norm2, seen.noise))
+
+    def round(self, observation):
+        """Returns p, step and regularization of round k."""
+        self.k += 1
+        k, facts, mu = self.k, self.facts, self.mu
+        seen = self.observe(observation)
+        value, first, second = self.rows(seen.value)
+        g = self.measure(seen, value, first, second)
+        row_variance = first**2 @ seen.noise
+        old = self.mixed(second, mu, len(seen.value))
+        low, beyond_noise = self.beyond(seen, old)
+        if self.columns is None:
+            self.columns = self.column_facts(seen, first, old, mu)
+        reach, curvature, noise = self.columns
+        longest = max(np.abs(first) @ seen.norm1, default=0)
+        N = max(0.1, math.sqrt(reach * longest))
+        om = self.primal_weight
+        step = 0.9 / (N * om + curvature + low)
+        dual_step = 0.9 * om / N
+        v = step**2 * (noise + beyond_noise) + dual_step**2 * np.sum(row_variance) / om**2
+        d = min(1.0, 1.2 * facts.box_length / math.sqrt(v * (k - self.origin))) if v > 0 else 1.0
+        step, dual_step = step * d, dual_step * d
+        a = max(0.0, 1 - k / (0.4 * facts.rounds)) ** 2 / (k + 4)
+        lead = 1 + 2 * (1 - self.fast) / self.fast
+        self.fast = min(1.0, max(d / 3, 2 / (k + 2)))
+        new = onto_simplex_below((mu + dual_step * g) / (1 + a * facts.weight), facts.radius)
+        ahead = new + lead * (new - mu)
+        self.epoch_noise += dual_step**2 * row_variance
+        self.mu = new
+        fresh = self.mixed(second, new, len(seen.value))
+        p = self.prices(seen, first, fresh, ahead, new)
+        self.columns = self.column_facts(seen, first, fresh, new)
+        self.average += min(1.0, 3 / (k + 2)) * (new / facts.row_scale - self.average)
+        self.end_round(d)
+        return p, step, a / step
+
+    def prices(self, seen, first, mixed, ahead, mu):
+        """J(r^)' of the multipliers ahead, plus the Hessian of sum mu_j g_j along dy."""
+        p = seen.gradient.T @ (first.T @ ahead + mixed @ seen.shift)
+        for s, h in enumerate(seen.hessian):
+            if h is not None:
+                p = p + (mu @ first[:, s]) * (h @ (self.y - self.settled))
+        return p
+
+    def end_round(self, d):
+        self.count += 1
+        self.epoch_mean += (self.mu - self.epoch_mean) / self.count
+        if self.k != self.next:
+            return
+        mean, noise, X, om = self.epoch_mean, self.epoch_noise, self.facts.box_length, self.primal_weight
+        energy = np.sum(mean**2)
+        sure = np.sum(np.maximum(0, mean**2 - 4 * noise))
+        at_most = math.sqrt(np.sum((mean + 0.5 * np.sqrt(noise)) ** 2)) / X
+        climbs = energy > 2 * self.energy_before
+        self.energy_before = energy
+        early, grew = self.k <= 0.75 * self.facts.rounds, False
+        if early:
+            wish = math.sqrt(sure) / X * (3 if climbs else 1)
+            if wish > 2 * om:
+                grew = True
+                self.origin = self.k - math.floor((self.k - self.origin) * (om / wish) ** 2)
+                self.primal_weight = wish
+            elif sure > 0:
+                self.primal_weight = max(om / 2, wish)
+            elif d == 1:
+                self.primal_weight = min(om, max(om / 2, at_most))
+        if not grew and not (climbs and early and energy > 0):
+            self.length *= 2
+        self.next = self.k + self.length
+        self.begin_epoch()
+
+    def multipliers(self):
+        return self.mu / self.facts.row_scale
+
+
+# ---- everybody -----------------------------------------------------------------------------------------------------
+
+
+class Run:
+    """Cloud and agents. round(o) goes from x(k), mu(k) to x(k+1), mu(k+1)."""
+
+    def __init__(self, problem, facts, placement, variance):
+        self.problem = problem
+        self.cloud = Cloud(problem, facts, placement, variance)
+        self.x = problem.start.copy()
+        self.average = np.zeros(problem.n)
+
+    def observed(self):
+        """Without noise."""
+        if self.cloud.placement == "states":
+            return self.x.copy()
+        forms, offset = self.problem.affine(self.cloud.placement)
+        return forms @ self.x + offset
+
+    def round(self, observation):
+        p, step, regularization = self.cloud.round(observation)
+        self.average += min(1.0, 3 / (self.cloud.k + 2)) * (self.x - self.average)
+        self.x = self.problem.proximal(self.x, p, step, regularization)
+        return p, step, regularization
