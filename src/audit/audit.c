@@ -187,8 +187,7 @@ static tc_status run_all(course *c) {
     return TC_OK;
 }
 
-static tc_status open_release(course *c, const tc_model *model, const tc_derivatives *derivatives, tc_release **release,
-                              const char **why) {
+static tc_status open_release(course *c, tc_release **release, const char **why) {
     tc_random *random = NULL;
     tc_run_identity run = {.run_id = "audit", .run_id_length = 5};
     /* The same release for as many rounds as there are samples. */
@@ -200,7 +199,7 @@ static tc_status open_release(course *c, const tc_model *model, const tc_derivat
     if (status != TC_OK)
         return status;
     c->plan = longer;
-    return tc_release_new(c->arena, longer, model, derivatives, random, NULL, release, why);
+    return tc_release_new(c->arena, longer, longer->measured, longer->measured_derivatives, random, NULL, release, why);
 }
 
 /* A declared constant of 0 leaves numbers without noise; the account says so by an infinite price. */
@@ -227,9 +226,8 @@ static tc_status decide(course *c, const char *why) {
     return TC_OK;
 }
 
-tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
-                       const tc_analysis *analysis, const tc_audit_options *options, const tc_monitor *monitor,
-                       tc_audit **audit) {
+tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_analysis *analysis,
+                       const tc_audit_options *options, const tc_monitor *monitor, tc_audit **audit) {
     course c = {.arena = arena, .plan = plan, .analysis = analysis, .monitor = monitor, .options = *options};
     c.started = tc_audit_clock();
     c.options.samples = options->samples == 0 ? 20000 : options->samples;
@@ -244,7 +242,7 @@ tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *mod
         return decide(&c, "the plan adds no noise: nothing is promised, and there is nothing to audit");
     tc_release *release = NULL;
     const char *why = NULL;
-    tc_status status = open_release(&c, model, derivatives, &release, &why);
+    tc_status status = open_release(&c, &release, &why);
     if (status != TC_OK)
         return status == TC_BAD_USAGE && why != NULL ? decide(&c, why) : status;
     c.view = tc_audit_view_new(arena, c.plan, release);

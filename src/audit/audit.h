@@ -66,9 +66,8 @@ static inline uint64_t tc_audit_samples(const tc_audit_system *system) {
 
 /* A plan that promises nothing, or that releases nothing, is inconclusive; one that would let a number out without
  * noise is refuted: neither has systems. analysis may be NULL: then witnesses are missing. Raises on its arena. */
-tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
-                       const tc_analysis *analysis, const tc_audit_options *options, const tc_monitor *monitor,
-                       tc_audit **audit) TC_MUST_USE;
+tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_analysis *analysis,
+                       const tc_audit_options *options, const tc_monitor *monitor, tc_audit **audit) TC_MUST_USE;
 
 /* The members of one JSON object; the caller opens and closes it. */
 void tc_audit_json(const tc_audit *audit, tc_json *json);

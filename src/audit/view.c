@@ -31,7 +31,7 @@ void tc_audit_read(const tc_audit_view *view, const tc_released *released, doubl
 }
 
 void tc_audit_truth(tc_audit_view *view, const double *x, double *values) {
-    if (view->plan->placement == TC_PLACEMENT_OUTPUTS) {
+    if (!tc_noises_states(view->plan)) {
         tc_released_evaluate(view->release, x, view->released);
         tc_audit_read(view, view->released, values);
         return;

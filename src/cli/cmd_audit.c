@@ -70,7 +70,7 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
                             .seeded = wishes->seeded,
                             .seed = wishes->seed};
     tc_audit *audit = NULL;
-    tc_status status = tc_audit_run(cli->arena, plan, model, derivatives, analysis, &how, &cli->monitor, &audit);
+    tc_status status = tc_audit_run(cli->arena, plan, analysis, &how, &cli->monitor, &audit);
     if (status != TC_OK)
         return status;
     if (arguments->values[JSON].flag) {

@@ -11,7 +11,7 @@ enum { FEW_AGENTS = 20 };
 
 double tc_plan_price(tc_planner *p, const tc_viewer *viewer) {
     const tc_plan *plan = p->plan;
-    if (plan->placement == TC_PLACEMENT_OUTPUTS) {
+    if (!tc_noises_states(plan)) {
         tc_pricing pricing = {.sensitivity = p->sensitivity,
                               .mechanism = plan->mechanism,
                               .unit = plan->adjacency,

@@ -16,7 +16,7 @@ static void add_price(tc_planner *p, const char *what, double distance, double a
 static double whole_agent(tc_planner *p) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
-    if (plan->placement == TC_PLACEMENT_OUTPUTS) {
+    if (!tc_noises_states(plan)) {
         tc_pricing pricing = {.sensitivity = p->sensitivity,
                               .mechanism = plan->mechanism,
                               .unit = TC_ADJACENCY_AGENT,
@@ -34,7 +34,7 @@ static double whole_agent(tc_planner *p) {
 static double one_state(tc_planner *p, double distance) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
-    if (plan->placement == TC_PLACEMENT_OUTPUTS) {
+    if (!tc_noises_states(plan)) {
         const tc_lattice *kept = p->sensitivity->lattice;
         tc_lattice coarse = kept != NULL ? *kept : (tc_lattice){0};
         coarse.step = distance;

@@ -4,7 +4,7 @@
 #include "privacy/words.h"
 
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
-static const char *const placement_names[] = {"auto", "outputs", "states"};
+static const char *const placement_names[] = {"auto", "outputs", "states", "forms"};
 static const char *const calibration_names[] = {"tight", "published"};
 
 static tc_card_item *item(tc_arena *arena, tc_card *card, const char *key, const char *title, bool is_list,
@@ -77,7 +77,10 @@ static void say_mechanism(tc_arena *arena, tc_card *card) {
                   "part of the Jacobian) by itself, and who sees several pays for each"
                 : "tight calibration: epsilon is the price of all that anyone can see together"));
     say(arena, card, "placement_text", "Placement",
-        plan->placement == TC_PLACEMENT_STATES
+        plan->placement == TC_PLACEMENT_FORMS
+            ? "forms: noise is added to the sums and single states that constraints are made of, and all else is "
+              "computed from the noisy ones"
+        : tc_noises_states(plan)
             ? "states: noise is added to the agents' states, and all else is computed from the noisy states"
             : "outputs: noise is added to the constraints' values and to those entries of their Jacobian that need it");
 }

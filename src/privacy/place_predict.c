@@ -22,17 +22,23 @@ double tc_box_length(const tc_model *model) {
 
 typedef struct mean_squares {
     double *rows;
+    const tc_family *families;
+    const double *variance; /* by family: of what gradients are multiplied with; NULL for 1 */
     double weight;
     bool ranges; /* of entries known as ranges: as if uniform in them */
 } mean_squares;
 
+static double square_of(tc_interval v, bool ranges) {
+    return ranges ? (v.lo * v.lo + v.lo * v.hi + v.hi * v.hi) / 3 : v.lo * v.lo;
+}
+
 static void take_gradient(void *context, const tc_column_view *column) {
     mean_squares *mean = context;
-    for (size_t i = 0; i < column->count; i++) {
-        tc_interval v = column->values[i];
-        double square = mean->ranges ? (v.lo * v.lo + v.lo * v.hi + v.hi * v.hi) / 3 : v.lo * v.lo;
-        mean->rows[column->rows[i]] += mean->weight * column->weight * square;
-    }
+    double weight = mean->weight * column->weight;
+    if (mean->variance != NULL)
+        weight *= mean->variance[column->family - mean->families];
+    for (size_t i = 0; i < column->count; i++)
+        mean->rows[column->rows[i]] += weight * square_of(column->values[i], mean->ranges);
 }
 
 /* A point of an additive sequence, different in every coordinate: x_c = lo + (hi - lo) frac(k a_c + b_c). */
@@ -48,29 +54,50 @@ static void fill_point(const tc_model *model, size_t k, double *x) {
     }
 }
 
-double *tc_row_scales(tc_arena *arena, tc_streams *streams) {
+/* Sums over columns of squares of J, mean over the box. */
+static void add_gradients(tc_arena *arena, tc_streams *streams, mean_squares mean) {
     const tc_model *model = streams->model;
-    size_t m = model->constraint_count;
-    double *scale = TC_NEW(arena, double, m + 1);
-    mean_squares mean = {.rows = scale, .weight = 1, .ranges = true};
-    if (model->state_count <= FEW_STATES) {
-        double *x = TC_NEW(arena, double, model->state_count + 1);
-        mean = (mean_squares){.rows = scale, .weight = 1.0 / POINTS};
-        for (size_t k = 0; k < POINTS; k++) {
-            fill_point(model, k, x);
-            tc_streams_outer_point(streams, x);
-            (void)tc_streams_columns(streams, x, take_gradient, &mean);
-        }
-        tc_streams_outer_box(streams);
-    } else {
-        tc_streams_outer_box(streams);
-        (void)tc_streams_columns(streams, NULL, take_gradient, &mean);
+    mean.families = model->families;
+    mean.ranges = model->state_count > FEW_STATES;
+    mean.weight = mean.ranges ? 1 : 1.0 / POINTS;
+    double *x = mean.ranges ? NULL : TC_NEW(arena, double, model->state_count + 1);
+    for (size_t k = 0; x != NULL && k < POINTS; k++) {
+        fill_point(model, k, x);
+        tc_streams_outer_point(streams, x);
+        (void)tc_streams_columns(streams, x, take_gradient, &mean);
     }
+    tc_streams_outer_box(streams);
+    if (mean.ranges)
+        (void)tc_streams_columns(streams, NULL, take_gradient, &mean);
+}
+
+double *tc_row_scales(tc_arena *arena, tc_streams *streams) {
+    size_t m = streams->model->constraint_count;
+    double *scale = TC_NEW(arena, double, m + 1);
+    add_gradients(arena, streams, (mean_squares){.rows = scale});
     for (size_t j = 0; j < m; j++) {
         scale[j] = sqrt(scale[j]);
         scale[j] = scale[j] > 0 && isfinite(scale[j]) ? scale[j] : 1;
     }
     return scale;
+}
+
+double *tc_outer_squares(tc_arena *arena, tc_streams *streams) {
+    const tc_model *model = streams->model;
+    size_t count = streams->derivatives->outer_first_count;
+    double *squares = TC_NEW(arena, double, count + 1);
+    bool ranges = model->state_count > FEW_STATES;
+    double *x = ranges ? NULL : TC_NEW(arena, double, model->state_count + 1);
+    for (size_t k = 0; x != NULL && k < POINTS; k++) {
+        fill_point(model, k, x);
+        tc_streams_outer_point(streams, x);
+        for (size_t o = 0; o < count; o++)
+            squares[o] += square_of(streams->first[o], false) / POINTS;
+    }
+    tc_streams_outer_box(streams);
+    for (size_t o = 0; ranges && o < count; o++)
+        squares[o] = square_of(streams->first[o], true);
+    return squares;
 }
 
 void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel *channels, size_t count,
@@ -144,4 +171,36 @@ void tc_predict_states(tc_sensitivity *s, double variance, const double *row_sca
     facts->total += box_length * box_length * variance * k.total;
     facts->price_variance = variance * k.worst;
     facts->possible = isfinite(facts->total);
+}
+
+/* ---- method tacit: constraints alone -------------------------------------------------------------------------------
+ */
+
+static void add_rows(const double *row_scale, size_t m, tc_placement_facts *facts) {
+    facts->total = 0;
+    for (size_t j = 0; j < m; j++)
+        facts->total += facts->constraint_variance[j] / (row_scale[j] * row_scale[j]);
+    facts->possible = isfinite(facts->total);
+}
+
+void tc_predict_rows_of_states(tc_arena *arena, tc_streams *streams, const double *family_variance,
+                               const double *row_scale, tc_placement_facts *facts) {
+    size_t m = streams->model->constraint_count;
+    facts->constraint_variance = TC_NEW(arena, double, m + 1);
+    add_gradients(arena, streams, (mean_squares){.rows = facts->constraint_variance, .variance = family_variance});
+    add_rows(row_scale, m, facts);
+}
+
+void tc_predict_rows_of_forms(tc_arena *arena, const tc_streams *streams, const double *outer_squares,
+                              const tc_channel *channels, size_t count, const double *row_scale,
+                              tc_placement_facts *facts) {
+    const tc_derivatives *d = streams->derivatives;
+    size_t m = streams->model->constraint_count;
+    double *variance = TC_NEW(arena, double, d->input_count + 1);
+    for (size_t i = 0; i < count; i++)
+        variance[channels[i].first_row] = channels[i].variance;
+    facts->constraint_variance = TC_NEW(arena, double, m + 1);
+    for (size_t o = 0; o < d->outer_first_count; o++)
+        facts->constraint_variance[d->outer_first[o].row] += outer_squares[o] * variance[d->outer_first[o].column];
+    add_rows(row_scale, m, facts);
 }

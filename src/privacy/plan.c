@@ -16,14 +16,24 @@ static bool prefers_states(const tc_planner *p) {
     return states->possible && (!outputs->possible || states->total < part * outputs->total);
 }
 
-/* Both placements are made, for people to compare. */
+void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout) {
+    plan->placement = placement;
+    plan->channels = layout->channels;
+    plan->channel_count = layout->count;
+    plan->entry_count = layout->entries;
+    plan->state_exponent = layout->state_exponent;
+    plan->sum_exponents = layout->sum_exponents;
+    plan->overhead = layout->overhead;
+}
+
+/* Method published: both placements are made, for people to compare. */
 static void place_tight(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_layout outputs = {0}, states = {0};
-    plan->row_scale = tc_row_scales(p->arena, p->streams);
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
     p->box_length = tc_box_length(p->model);
-    plan->facts[0].placement = TC_PLACEMENT_OUTPUTS;
-    plan->facts[1].placement = TC_PLACEMENT_STATES;
+    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
+    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES, .usable = true};
     tc_scale_outputs(p, &outputs);
     if (outputs.problem == NULL)
         tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
@@ -41,13 +51,7 @@ static void place_tight(tc_planner *p) {
     tc_placement asked = p->options->placement;
     bool take_states = asked == TC_PLACEMENT_STATES || (asked == TC_PLACEMENT_AUTO && prefers_states(p));
     tc_layout *taken = take_states ? &states : &outputs;
-    plan->placement = take_states ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS;
-    plan->channels = taken->channels;
-    plan->channel_count = taken->count;
-    plan->entry_count = taken->entries;
-    plan->state_exponent = taken->state_exponent;
-    plan->sum_exponents = taken->sum_exponents;
-    plan->overhead = taken->overhead;
+    tc_take_layout(plan, take_states ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS, taken);
     if (taken->problem != NULL && asked == TC_PLACEMENT_AUTO) {
         plan->placement = TC_PLACEMENT_AUTO;
         tc_refuse(p, false, "both placements were tried. Outputs: %s. States: %s.", outputs.problem,
@@ -62,18 +66,12 @@ static void place_tight(tc_planner *p) {
 static void place_published(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_layout layout = {0};
-    plan->placement = TC_PLACEMENT_OUTPUTS;
-    plan->row_scale = tc_row_scales(p->arena, p->streams);
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
     p->box_length = tc_box_length(p->model);
-    plan->facts[0].placement = TC_PLACEMENT_OUTPUTS;
-    plan->facts[1].placement = TC_PLACEMENT_STATES;
+    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
+    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES, .usable = true};
     tc_scale_published(p, &layout);
-    plan->channels = layout.channels;
-    plan->channel_count = layout.count;
-    plan->entry_count = layout.entries;
-    plan->state_exponent = layout.state_exponent;
-    plan->sum_exponents = layout.sum_exponents;
-    plan->overhead = layout.overhead;
+    tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &layout);
     if (plan->problem == NULL && layout.problem != NULL)
         tc_refuse(p, false, "%s", layout.problem);
     if (plan->problem == NULL)
@@ -101,7 +99,8 @@ static void warn(tc_planner *p) {
     if (everything >= TC_WEAK_EPSILON)
         tc_plan_warn(p, "epsilon %s%s promises next to nothing", tc_text_up(p->arena, everything),
                      plan->calibration == TC_PUBLISHED ? " for whoever sees all" : "");
-    if (plan->placement == TC_PLACEMENT_STATES && plan->mechanism != TC_MECHANISM_NONE && p->state_noise_biases)
+    if (plan->method == TC_METHOD_PUBLISHED && tc_noises_states(plan) && plan->mechanism != TC_MECHANISM_NONE &&
+        p->state_noise_biases)
         tc_plan_warn(p,
                      "noise on states biases constraints that are neither affine nor quadratic, which no average over "
                      "rounds removes; %s",
@@ -130,6 +129,8 @@ static void place_nothing(tc_planner *p) {
     p->plan->adjacency = TC_ADJACENCY_AGENT; /* no distance to compare steps with */
     p->plan->state_exponent = tc_first_state_exponent(p);
     p->plan->adjacency = TC_ADJACENCY_UNSET;
+    if (p->plan->method == TC_METHOD_TACIT)
+        tc_place_nothing_tacit(p);
 }
 
 tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
@@ -166,6 +167,8 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
         place_nothing(&p);
     else if (plan->calibration == TC_PUBLISHED)
         place_published(&p);
+    else if (plan->method == TC_METHOD_TACIT)
+        tc_place_tacit(&p);
     else
         place_tight(&p);
     if (plan->problem == NULL) {

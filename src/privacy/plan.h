@@ -44,16 +44,15 @@ typedef struct tc_plan_options {
 tc_method tc_resolve_method(const tc_plan_options *options);
 
 typedef enum tc_channel_kind {
-    TC_CHANNEL_CONSTRAINTS, /* g_j, j = first_row .. */
+    TC_CHANNEL_CONSTRAINTS, /* g_j, j = first_row ..; for placement FORMS the constraints of plan->measured */
     TC_CHANNEL_JACOBIAN,    /* entries of g_{x_i} for members of one family */
     TC_CHANNEL_STATES,      /* x_i for members of one family */
-    TC_CHANNEL_SUMS,        /* linear forms (placement FORMS): rows of plan->measured */
 } tc_channel_kind;
 
 typedef struct tc_channel {
     tc_channel_kind kind;
-    const char *name;              /* "g", "g[feeder[3]]", "J[a1]", "x[home]" */
-    uint32_t first_row, row_count; /* constraints it speaks of (CONSTRAINTS, JACOBIAN) or sums (SUMS) */
+    const char *name;              /* "g", "g[feeder[3]]", "J[a1]", "x[home]", "s[feeder[3]]" */
+    uint32_t first_row, row_count; /* constraints it speaks of (CONSTRAINTS, JACOBIAN) */
     uint32_t family;               /* JACOBIAN, STATES; UINT32_MAX otherwise */
     size_t first_member, member_count;
     bool every_entry;     /* noise on structural zeros and constants too, as published */
@@ -93,7 +92,9 @@ typedef struct tc_price { /* a line of the translation table */
 typedef struct tc_placement_facts { /* predicted noise of each placement, for `auto` and for people */
     tc_placement placement;
     bool possible;
-    double total;                /* sum over rows of var(g_j)/row_scale_j^2 and the prices' share: what auto compares */
+    bool usable;  /* by the method: tacit makes nothing of noise on a Jacobian */
+    double total; /* sum over rows of var(g_j)/row_scale_j^2, and in method published the prices' share: what auto
+                   * compares. tacit filters prices, and leaves their share out, but on outputs that it cannot use */
     double *constraint_variance; /* m: variance of g-hat_j per round */
     double price_variance;       /* variance of a component of p_i per round, worst agent, at reference multipliers */
 } tc_placement_facts;
@@ -140,6 +141,9 @@ typedef struct tc_plan {
     bool refusal_is_usage;
     unsigned char hash[32]; /* SHA-256 of the plan's canonical text */
 } tc_plan;
+
+/* Noise on states; otherwise on numbers made of them (OUTPUTS, and FORMS, which are the outputs of plan->measured). */
+static inline bool tc_noises_states(const tc_plan *plan) { return plan->placement == TC_PLACEMENT_STATES; }
 
 /* Never NULL: where no plan can be made, problem says why. Raises on its arena. Uses no private data. */
 tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,

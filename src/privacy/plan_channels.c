@@ -79,7 +79,8 @@ void tc_tight_channels(tc_planner *p, const tc_entries *entries, tc_layout *layo
                              .row_count = 1,
                              .family = UINT32_MAX,
                              .entries = 1,
-                             .name = tc_arena_format(p->arena, "g[%s]", model->constraints[j].name)};
+                             .name = p->names_forms ? model->constraints[j].name
+                                                    : tc_arena_format(p->arena, "g[%s]", model->constraints[j].name)};
     }
     for (size_t i = 0; i < count; i++) {
         const tc_family *family = &model->families[list[i].family];

@@ -13,9 +13,9 @@ static void write_strings(tc_json *json, const char *key, const char *const *lis
     tc_json_close_array(json);
 }
 
-static const char *kind_name(tc_channel_kind kind) {
-    static const char *const names[] = {"constraints", "jacobian", "states", "sums"};
-    return names[kind];
+static const char *kind_name(const tc_plan *plan, tc_channel_kind kind) {
+    static const char *const names[] = {"constraints", "jacobian", "states"};
+    return plan->placement == TC_PLACEMENT_FORMS ? "forms" : names[kind];
 }
 
 static const char *observer_name(tc_observer_kind kind) {
@@ -23,10 +23,10 @@ static const char *observer_name(tc_observer_kind kind) {
     return names[kind];
 }
 
-static void write_system(tc_json *json, const tc_channel *channel) {
+static void write_system(const tc_plan *plan, tc_json *json, const tc_channel *channel) {
     tc_json_open_object(json, NULL);
     tc_json_string(json, "name", channel->name);
-    tc_json_string(json, "kind", kind_name(channel->kind));
+    tc_json_string(json, "kind", kind_name(plan, channel->kind));
     tc_json_number(json, "constant", channel->constant);
     tc_json_number(json, "sensitivity", channel->sensitivity);
     tc_json_number(json, "scale", channel->scale);
@@ -80,13 +80,15 @@ static void write_prices(const tc_plan *plan, tc_json *json) {
 
 static void write_placements(const tc_plan *plan, tc_json *json) {
     tc_json_open_array(json, "placements");
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         const tc_placement_facts *facts = &plan->facts[i];
         if (facts->placement == TC_PLACEMENT_AUTO || (!facts->possible && plan->calibration == TC_PUBLISHED))
             continue;
         tc_json_open_object(json, NULL);
         tc_json_string(json, "placement", tc_placement_name(facts->placement));
         tc_json_bool(json, "possible", facts->possible);
+        if (plan->method == TC_METHOD_TACIT)
+            tc_json_bool(json, "usable", facts->usable);
         if (facts->possible) {
             tc_json_number(json, "predicted_variance", facts->total);
             tc_json_numbers(json, "constraint_variance", facts->constraint_variance, plan->model->constraint_count);
@@ -127,6 +129,8 @@ static void write_unit(const tc_plan *plan, tc_json *json) {
 static void write_choices(const tc_plan *plan, tc_json *json) {
     bool open = plan->mechanism == TC_MECHANISM_UNSET, anywhere = plan->placement == TC_PLACEMENT_AUTO;
     tc_json_string(json, "mechanism", open ? NULL : tc_mechanism_name(plan->mechanism));
+    if (plan->method == TC_METHOD_TACIT)
+        tc_json_string(json, "method", tc_method_name(plan->method));
     tc_json_string(json, "calibration", tc_calibration_name(plan->calibration));
     tc_json_string(json, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
     tc_json_string(json, "placement", anywhere ? NULL : tc_placement_name(plan->placement));
@@ -155,7 +159,7 @@ static void write_members(const tc_plan *plan, tc_json *json) {
     write_strings(json, "assumptions_not_proved", plan->doubts, plan->doubt_count);
     tc_json_open_array(json, "systems");
     for (size_t i = 0; i < plan->channel_count; i++)
-        write_system(json, &plan->channels[i]);
+        write_system(plan, json, &plan->channels[i]);
     tc_json_close_array(json);
     tc_json_count(json, "entries", plan->entry_count);
     write_lattice(plan, json);
@@ -169,6 +173,8 @@ static void write_members(const tc_plan *plan, tc_json *json) {
 
 void tc_plan_json(const tc_plan *plan, tc_json *json) {
     char hex[65];
+    if (plan->method != TC_METHOD_TACIT) /* not in its hash: that of a published plan says what it always said */
+        tc_json_string(json, "method", tc_method_name(plan->method));
     write_members(plan, json);
     for (size_t i = 0; i < sizeof plan->hash; i++) {
         hex[2 * i] = "0123456789abcdef"[plan->hash[i] >> 4];

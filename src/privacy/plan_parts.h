@@ -15,9 +15,11 @@ typedef struct tc_planner {
     tc_plan *plan;
     tc_streams *streams;
     tc_sensitivity *sensitivity;
-    double multiplier; /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
-    double target;     /* epsilon, or the Gaussian mu: what multiplier * price must not exceed */
+    double multiplier;       /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
+    double target;           /* epsilon, or the Gaussian mu: what multiplier * price must not exceed */
+    const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
     double box_length;
+    bool names_forms;        /* the constraints of model are forms, and named as such */
     bool state_noise_biases; /* g is neither affine nor quadratic by structure: E g(x + w) - g(x) depends on x */
 } tc_planner;
 
@@ -45,6 +47,12 @@ void tc_plan_void(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
 void tc_tight_channels(tc_planner *planner, const tc_entries *entries, tc_layout *layout);
 void tc_published_channels(tc_planner *planner, tc_layout *layout);
 void tc_state_channels(tc_planner *planner, tc_layout *layout);
+
+/* plan_tacit.c: where method tacit puts its noise. */
+void tc_place_tacit(tc_planner *planner);
+void tc_place_nothing_tacit(tc_planner *planner);
+/* Of both methods: what was chosen becomes the plan's. */
+void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout);
 
 /* plan_scales.c */
 void tc_scale_outputs(tc_planner *planner, tc_layout *layout);

@@ -134,7 +134,7 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
     }
     if (layout->count == 0)
         return;
-    tc_place_scales(&pricing, layout->channels, p->plan->row_scale, p->box_length);
+    tc_place_scales(&pricing, layout->channels, p->row_scale, p->box_length);
     double *relative = TC_NEW(p->arena, double, layout->count + 1);
     for (size_t i = 0; i < layout->count; i++)
         relative[i] = layout->channels[i].scale;

@@ -44,6 +44,7 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
     bool none = plan->mechanism == TC_MECHANISM_NONE;
     put_line(out, "noise", "%s, %s calibration, on %s", tc_mechanism_name(plan->mechanism),
              tc_calibration_name(plan->calibration), tc_placement_name(plan->placement));
+    put_line(out, "method", "%s", tc_method_name(plan->method));
     if (none) {
         put_line(out, "private", "NO");
         return;
@@ -116,12 +117,13 @@ static void put_placements(const tc_plan *plan, tc_buffer *out) {
     if (plan->mechanism == TC_MECHANISM_NONE || plan->calibration == TC_PUBLISHED)
         return;
     tc_buffer_puts(out, "\n  predicted variance, all rows scaled alike:");
-    for (size_t i = 0; i < 2; i++) {
-        if (plan->facts[i].possible)
-            tc_buffer_printf(out, "%s %s %.4g", i > 0 ? "," : "", tc_placement_name(plan->facts[i].placement),
-                             plan->facts[i].total);
+    for (size_t i = 0; i < 3 && plan->facts[i].placement != TC_PLACEMENT_AUTO; i++) {
+        const tc_placement_facts *facts = &plan->facts[i];
+        tc_buffer_printf(out, "%s %s ", i > 0 ? "," : "", tc_placement_name(facts->placement));
+        if (facts->possible)
+            tc_buffer_printf(out, "%.4g%s", facts->total, facts->usable ? "" : " (of no use here)");
         else
-            tc_buffer_printf(out, "%s %s not possible", i > 0 ? "," : "", tc_placement_name(plan->facts[i].placement));
+            tc_buffer_puts(out, "not possible");
     }
     tc_buffer_puts(out, "\n");
 }

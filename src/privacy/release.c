@@ -43,7 +43,7 @@ static void list_channels(tc_arena *arena, tc_release *release) {
         release->channels[i] = (tc_release_channel){
             .about = channel, .step = ldexp(1, channel->step_exponent), .per_unit = ldexp(1, -channel->step_exponent)};
     }
-    if (!tc_release_has_noise(release) || plan->placement != TC_PLACEMENT_OUTPUTS)
+    if (!tc_release_has_noise(release) || tc_noises_states(plan))
         return;
     release->sum_lattices = TC_NEW(arena, tc_sum_lattice, release->model->sum_count);
     for (size_t r = 0; r < release->model->sum_count; r++)
@@ -54,7 +54,7 @@ static void list_channels(tc_arena *arena, tc_release *release) {
 /* Placement STATES; for OUTPUTS, tc_release_check_range knows. */
 static void note_small_states(tc_release *release) {
     const tc_plan *plan = release->plan;
-    for (size_t i = 0; plan->placement == TC_PLACEMENT_STATES && i < plan->channel_count; i++) {
+    for (size_t i = 0; tc_noises_states(plan) && i < plan->channel_count; i++) {
         size_t family = plan->channels[i].family;
         release->channels[i].is_small = true;
         for (size_t c = 0; c < release->model->families[family].dim; c++)
@@ -65,7 +65,7 @@ static void note_small_states(tc_release *release) {
 /* The published scheme may leave out agents whose whole block is constant. */
 static bool leaves_out(const tc_release *release) {
     uint64_t covered = 0, all = 0;
-    if (release->plan->placement != TC_PLACEMENT_OUTPUTS || !tc_release_has_noise(release))
+    if (tc_noises_states(release->plan) || !tc_release_has_noise(release))
         return false;
     for (size_t i = 0; i < release->segment_count; i++)
         covered += release->segments[i].target == TC_TARGET_JACOBIAN ? release->segments[i].count : 0;
@@ -136,7 +136,7 @@ tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *m
     tc_release_settings usual = {0};
     settings = settings == NULL ? &usual : settings;
     *release = NULL;
-    *why = tc_release_check_plan(arena, plan, model);
+    *why = tc_release_check_plan(arena, plan, model, derivatives);
     if (*why != NULL)
         return TC_BAD_USAGE;
     tc_release *made = TC_NEW(arena, tc_release, 1);
@@ -174,7 +174,7 @@ tc_released *tc_released_new(tc_arena *arena, tc_release *release) {
                           .layout = release->entries,
                           .constraints = TC_NEW(arena, double, model->constraint_count),
                           .jacobian = TC_NEW(arena, double, release->entries->position_count)};
-    if (release->plan->placement == TC_PLACEMENT_STATES) {
+    if (tc_noises_states(release->plan)) {
         made->states = TC_NEW(arena, double, model->state_count);
         for (size_t i = 0; i < model->state_count; i++)
             made->states[i] = NAN;

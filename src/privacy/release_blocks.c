@@ -47,7 +47,7 @@ static void list_rows(builder *b) {
                 family->noised[family->noised_count++] = e;
             }
         size_t dim = b->model->families[f].dim;
-        size_t rows = b->plan->placement == TC_PLACEMENT_STATES ? dim : family->noised_count;
+        size_t rows = tc_noises_states(b->plan) ? dim : family->noised_count;
         b->made->most_rows = rows > b->made->most_rows ? rows : b->made->most_rows;
     }
 }

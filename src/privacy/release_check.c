@@ -23,10 +23,9 @@ static const char *check_scale(tc_arena *arena, const tc_plan *plan, const tc_ch
 
 static const char *check_channel(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                                  const tc_channel *channel) {
-    bool states = plan->placement == TC_PLACEMENT_STATES;
+    bool states = tc_noises_states(plan);
     CHECK(channel->name != NULL, "a channel has no name");
-    CHECK(states == (channel->kind == TC_CHANNEL_STATES) && channel->kind != TC_CHANNEL_SUMS,
-          "channel %s does not belong to the placement", channel->name);
+    CHECK(states == (channel->kind == TC_CHANNEL_STATES), "channel %s does not belong to the placement", channel->name);
     if (channel->kind == TC_CHANNEL_CONSTRAINTS || channel->kind == TC_CHANNEL_JACOBIAN)
         CHECK(channel->first_row <= model->constraint_count &&
                   channel->row_count <= model->constraint_count - channel->first_row,
@@ -41,12 +40,15 @@ static const char *check_channel(tc_arena *arena, const tc_plan *plan, const tc_
     return check_scale(arena, plan, channel);
 }
 
-const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc_model *model) {
+const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                                  const tc_derivatives *derivatives) {
     CHECK(plan != NULL, "nothing is released without a plan");
     CHECK(plan->problem == NULL, "there is no plan: %s", plan->problem);
-    CHECK(plan->model == model, "the plan is for another problem");
-    CHECK(plan->placement == TC_PLACEMENT_OUTPUTS || plan->placement == TC_PLACEMENT_STATES,
+    bool forms = plan->placement == TC_PLACEMENT_FORMS;
+    CHECK(forms || plan->placement == TC_PLACEMENT_OUTPUTS || tc_noises_states(plan),
           "the plan does not say where the noise goes");
+    CHECK(plan->measured == model && (forms ? plan->measured_derivatives == derivatives : plan->model == model),
+          "the plan is for another problem");
     CHECK(plan->mechanism == TC_MECHANISM_LAPLACE || plan->mechanism == TC_MECHANISM_GAUSSIAN ||
               plan->mechanism == TC_MECHANISM_NONE,
           "the plan has no mechanism");
@@ -64,8 +66,7 @@ const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc
               "the noise of %s has no addresses of its own", plan->channels[i].name);
         end = plan->channels[i].first_entry + plan->channels[i].entries;
     }
-    for (size_t r = 0;
-         plan->placement == TC_PLACEMENT_OUTPUTS && plan->mechanism != TC_MECHANISM_NONE && r < model->sum_count; r++)
+    for (size_t r = 0; !tc_noises_states(plan) && plan->mechanism != TC_MECHANISM_NONE && r < model->sum_count; r++)
         CHECK(plan->sum_exponents != NULL && plan->sum_exponents[r] > -900 && plan->sum_exponents[r] < 900,
               "the plan has no lattice for a sum");
     return NULL;
@@ -142,6 +143,6 @@ const char *tc_release_check_cover(tc_arena *arena, const tc_release *release) {
     const char *wrong = mark(arena, release, &marks);
     if (wrong != NULL)
         return wrong;
-    return release->plan->placement == TC_PLACEMENT_STATES ? check_states(arena, release, &marks)
-                                                           : check_outputs(arena, release, &marks);
+    return tc_noises_states(release->plan) ? check_states(arena, release, &marks)
+                                           : check_outputs(arena, release, &marks);
 }

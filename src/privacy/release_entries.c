@@ -213,7 +213,6 @@ uint64_t tc_channel_entries(const tc_entries *entries, const tc_channel *channel
             add_segment(&list, TC_TARGET_STATES, tc_coord_of(family, channel->first_member, c), channel->member_count);
         break;
     }
-    case TC_CHANNEL_SUMS:
     default:
         break;
     }

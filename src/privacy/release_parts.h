@@ -82,7 +82,8 @@ static inline bool tc_release_has_noise(const tc_release *release) {
 }
 
 /* A plan that this release can obey: NULL, or what is wrong with it. */
-const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc_model *model);
+const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                                  const tc_derivatives *derivatives);
 const char *tc_release_check_cover(tc_arena *arena, const tc_release *release);
 /* By enclosures over the public box: no integer sum and no entry can leave 64 bits. Notes which need no more than
  * TC_SMALL_UNITS. */

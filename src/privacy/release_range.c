@@ -136,7 +136,7 @@ static const char *measure_segments(tc_arena *arena, const sizes *s, tc_release 
 
 const char *tc_release_check_range(tc_arena *arena, tc_release *release) {
     const tc_model *model = release->model;
-    if (release->plan->mechanism == TC_MECHANISM_NONE || release->plan->placement == TC_PLACEMENT_STATES)
+    if (release->plan->mechanism == TC_MECHANISM_NONE || tc_noises_states(release->plan))
         return NULL; /* states are at most 2^53 steps */
     sizes s = {.release = release,
                .terms = TC_NEW(arena, double, model->sum_count),

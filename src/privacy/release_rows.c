@@ -70,7 +70,7 @@ tc_status tc_release_entries(tc_release_worker *worker, double *const *jacobian)
 tc_status tc_release_states(tc_release_worker *worker, double *const *states) {
     tc_release *release = worker->release;
     tc_block *block = worker->holds;
-    if (block == NULL || release->plan->placement != TC_PLACEMENT_STATES || release->phase != TC_ROUND_OPEN ||
+    if (block == NULL || !tc_noises_states(release->plan) || release->phase != TC_ROUND_OPEN ||
         atomic_exchange(&block->released, release->round) == release->round)
         return TC_BAD_USAGE;
     size_t dim = release->model->families[block->family].dim, covered = 0;

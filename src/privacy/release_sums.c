@@ -53,7 +53,7 @@ static void add_terms(tc_release_worker *worker) {
 tc_status tc_release_sum(tc_release_worker *worker) {
     tc_release *release = worker->release;
     tc_block *block = worker->holds;
-    if (block == NULL || release->phase != TC_ROUND_OPEN || release->plan->placement != TC_PLACEMENT_OUTPUTS ||
+    if (block == NULL || release->phase != TC_ROUND_OPEN || tc_noises_states(release->plan) ||
         atomic_exchange(&block->summed, release->round) == release->round)
         return TC_BAD_USAGE;
     for (size_t i = 0; i < block->named_count; i++)
@@ -132,8 +132,8 @@ static tc_status publish_outer(tc_release *release, tc_released *released) {
 }
 
 tc_status tc_release_close_sums(tc_release *release, tc_released *released) {
-    if (release->phase != TC_ROUND_OPEN || release->plan->placement != TC_PLACEMENT_OUTPUTS ||
-        released->layout != release->entries || atomic_load(&release->summed_blocks) != release->blocks->block_count)
+    if (release->phase != TC_ROUND_OPEN || tc_noises_states(release->plan) || released->layout != release->entries ||
+        atomic_load(&release->summed_blocks) != release->blocks->block_count)
         return TC_BAD_USAGE;
     tc_release_evaluate_outer(release);
     released->round = release->round;

@@ -10,7 +10,7 @@ static tc_block *block_at(const tc_release *release, size_t family, size_t block
 }
 
 static bool keeps_integers(const tc_release *release) {
-    return release->plan->placement == TC_PLACEMENT_STATES && tc_release_has_noise(release);
+    return tc_noises_states(release->plan) && tc_release_has_noise(release);
 }
 
 /* h times the integers: exact. */

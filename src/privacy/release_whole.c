@@ -186,7 +186,7 @@ tc_whole *tc_whole_new(tc_arena *arena, tc_release *release) {
     tc_whole *made = TC_NEW(arena, tc_whole, 1);
     builder b = {.arena = arena, .release = release, .made = made};
     list_pieces(&b);
-    if (release->plan->placement == TC_PLACEMENT_STATES)
+    if (tc_noises_states(release->plan))
         return made;
     compile_families(&b);
     list_entries(&b);
@@ -258,7 +258,7 @@ static void publish(const tc_release *release, const tc_private_states *states, 
 tc_status tc_whole_release(tc_release *release, const tc_private_states *states, tc_released *released) {
     const tc_whole *whole = release->whole;
     tc_status status = TC_OK;
-    if (release->plan->placement == TC_PLACEMENT_STATES) {
+    if (tc_noises_states(release->plan)) {
         publish(release, states, released);
         return TC_OK;
     }

@@ -60,7 +60,7 @@ static inline tc_plan *audited_plan(const problem *p, const audited *a) {
 static inline tc_audit *audit_of(const problem *p, const audited *a) {
     tc_audit *audit = NULL;
     tc_audit_options options = {.samples = a->samples, .seeded = true, .seed = a->seed};
-    if (tc_audit_run(p->arena, audited_plan(p, a), p->model, p->derivatives, NULL, &options, NULL, &audit) != TC_OK) {
+    if (tc_audit_run(p->arena, audited_plan(p, a), NULL, &options, NULL, &audit) != TC_OK) {
         (void)fputs("no audit\n", stderr);
         abort();
     }

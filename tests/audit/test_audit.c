@@ -84,7 +84,7 @@ static void false_alarms_are_as_rare_as_stated(void **state) {
         tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
         tc_audit_options options = {.samples = 300, .confidence = 0.8, .seeded = true, .seed = seed};
         tc_audit *audit = NULL;
-        assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit), TC_OK);
+        assert_int_equal(tc_audit_run(p.arena, plan, NULL, &options, NULL, &audit), TC_OK);
         alarms += audit->refuted;
         problem_free(&p);
     }
@@ -101,8 +101,7 @@ static void a_plan_without_noise_is_not_audited(void **state) {
                .rounds = 10};
     tc_plan *plan = plan_by_hand(&p, &by);
     tc_audit *audit = NULL;
-    assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &(tc_audit_options){0}, NULL, &audit),
-                     TC_OK);
+    assert_int_equal(tc_audit_run(p.arena, plan, NULL, &(tc_audit_options){0}, NULL, &audit), TC_OK);
     assert_int_equal(audit->verdict, TC_INCONCLUSIVE);
     assert_true(!audit->refuted && audit->system_count == 0);
     assert_non_null(strstr(audit->inconclusive_because, "nothing is promised"));
@@ -115,7 +114,7 @@ static void time_ends_an_audit(void **state) {
     tc_plan *plan = audited_plan(&p, &(audited){TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, 1, 0, 0, false});
     tc_audit *audit = NULL;
     tc_audit_options options = {.samples = 10000000, .seconds = 0.5, .seeded = true, .seed = 1};
-    assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, NULL, &audit), TC_OK);
+    assert_int_equal(tc_audit_run(p.arena, plan, NULL, &options, NULL, &audit), TC_OK);
     assert_false(audit->refuted);
     assert_true(audit->seconds < 10 && audit->note_count > 0);
     assert_int_equal(audit->verdict, TC_NOT_REFUTED);
@@ -134,7 +133,7 @@ static void an_interrupted_audit_says_nothing(void **state) {
     tc_audit *audit = NULL;
     tc_audit_options options = {.samples = 1000, .seeded = true, .seed = 1};
     tc_monitor monitor = {.interrupted = stop_at_once};
-    assert_int_equal(tc_audit_run(p.arena, plan, p.model, p.derivatives, NULL, &options, &monitor, &audit), TC_OK);
+    assert_int_equal(tc_audit_run(p.arena, plan, NULL, &options, &monitor, &audit), TC_OK);
     assert_true(audit->interrupted && !audit->refuted);
     assert_int_equal(audit->verdict, TC_INCONCLUSIVE);
     for (size_t i = 0; i < audit->system_count; i++)

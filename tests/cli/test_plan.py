@@ -288,7 +288,7 @@ class Refusals(Written):
         self.refused("--c1 wants a number from 0 to", PAPER, "--c1=-1")
         self.refused("--rounds wants a whole number", PAPER, "--rounds", "0.5")
         self.refused("--mechanism wants none, laplace or gaussian", PAPER, "--mechanism", "cauchy")
-        self.refused("--placement wants auto, outputs or states", PAPER, "--placement", "nowhere")
+        self.refused("--placement wants auto, outputs, states or forms", PAPER, "--placement", "nowhere")
         self.refused("--calibration wants tight or published", PAPER, "--calibration", "loose")
         self.refused("--constants wants certified or declared", PAPER, "--constants", "guessed")
         self.refused("--seed wants a whole number", PAPER, "--seed", "x")

@@ -49,6 +49,8 @@ static inline void add_family(tc_plan *plan, const hand *by, uint32_t family) {
 static inline tc_plan *plan_by_hand(const problem *p, const hand *by) {
     tc_plan *plan = TC_NEW(p->arena, tc_plan, 1);
     *plan = (tc_plan){.model = p->model,
+                      .measured = p->model,
+                      .measured_derivatives = p->derivatives,
                       .mechanism = by->mechanism,
                       .placement = by->placement,
                       .adjacency = TC_ADJACENCY_ONE,
