@@ -64,11 +64,26 @@ static tc_status compare_with_solution(tc_cli *cli, const tc_study *study, tc_bo
     return TC_OK;
 }
 
+/* Theorem 2 is about the paper's steps, whatever method runs take unless told. */
+static tc_status take_published(tc_cli *cli, tc_privacy_wishes *wishes) {
+    if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE) {
+        tc_buffer_puts(&cli->messages,
+                       "tacit bound: the theorem is about the published method, and what is proved about "
+                       "the method tacit is no bound of its error: leave out --method tacit and "
+                       "--margin\n");
+        return TC_BAD_USAGE;
+    }
+    wishes->plan.method = TC_METHOD_PUBLISHED;
+    return TC_OK;
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_privacy_wishes wishes;
     tc_study study;
     const tc_plan *plan = NULL;
     tc_status status = tc_privacy_options_read(cli, "bound", arguments, &wishes);
+    if (status == TC_OK)
+        status = take_published(cli, &wishes);
     if (status == TC_OK)
         status = tc_study_begin(cli, "bound", arguments->operands[0], &wishes, &study);
     if (status == TC_OK)
@@ -110,7 +125,10 @@ const tc_command tc_command_bound = {
              "the word \"vacuous\" where it says nothing: where it is not below 99 % of the square of the diameter "
              "of all possible states and multipliers, which is always true. For most problems that is so; runs do far "
              "better than what can be proved beforehand.\n\n"
-             "The error is the distance to the solution of the problem as it is regularised in round T.\n\n"
+             "The error is the distance to the solution of the problem as it is regularised in round T. All of this is "
+             "about the published method, which bound takes where no method is named; --method tacit is refused: of "
+             "its "
+             "error nothing is proved beforehand.\n\n"
              "The exit code is 0 when every condition holds and the (tight) bound says something, and 1 when a "
              "condition fails, the theorem does not apply, or the bound is vacuous.",
          .options = options,

@@ -65,6 +65,8 @@ static const tc_example examples[] = {
     {"tacit run ev.tacit", "One private run with fresh noise: checkpoints as it goes, the last state, the card."},
     {"tacit run paper.tacit --calibration published --seeds 40 --report page.html",
      "The paper's scheme, 40 simulated runs, and a page of plots."},
+    {"tacit run paper.tacit --method tacit --margin auto --seeds 40",
+     "The other method, with room between the answer and its limits."},
     {"tacit run ev.tacit --mechanism none --rounds 20000 --trace free.csv", "The same algorithm without noise."},
     {"tacit run ev.tacit --ledger spent --budget 4", "A run that is entered, and refused once 4 is spent."},
     {"tacit run paper.tacit --seed 7 --json", "A run that can be repeated, for a program. Not private."},
@@ -166,6 +168,7 @@ static tc_experiment experiment_of(tc_cli *cli, const wishes *w, const tc_run_an
                                 .derivatives = study->derivatives,
                                 .reference = study->reference,
                                 .dual_radius = study->dual_radius,
+                                .method = answer->method,
                                 .rounds = study->rounds,
                                 .grid = answer->checkpoints,
                                 .grid_count = answer->checkpoint_count,
@@ -278,6 +281,9 @@ static tc_status write_files(tc_cli *cli, const wishes *w, const tc_run_answer *
     tc_trace_fact_add(cli->arena, trace, "dual radius",
                       tc_arena_format(cli->arena, "%.6g (%s)", answer->study->dual_radius,
                                       tc_radius_origin_name(answer->study->radius_origin)));
+    const char *margin = tc_margin_text(cli->arena, answer->method);
+    if (margin != NULL)
+        tc_trace_fact_add(cli->arena, trace, "margin", margin);
     tc_trace_fact_add(cli->arena, trace, "seconds", tc_arena_format(cli->arena, "%.3g", answer->run_seconds));
     if (w->values[TRACE].given)
         status = tc_trace_write(cli->arena, w->values[TRACE].text, trace, &cli->messages);
@@ -304,6 +310,9 @@ static tc_status prepare(tc_cli *cli, const wishes *w, tc_study *study, tc_run_a
     answer->reason = study->problem != NULL ? study->problem : answer->plan->problem;
     if (answer->reason != NULL)
         return TC_OK;
+    status = tc_study_method(cli, study, answer->plan, w->privacy.margin, &answer->method);
+    if (status != TC_OK)
+        return status;
     answer->card = tc_card_make(cli->arena, answer->plan, w->simulated);
     if (answer->ledger != NULL) {
         tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
@@ -359,8 +368,11 @@ const tc_command tc_command_run = {
          .most_operands = 1,
          .description =
              "Makes the plan that tacit plan shows, and runs the algorithm by it: each round the agents send their "
-             "states, the cloud releases noisy constraints and slopes and nothing else, and all step. Noise is fresh "
-             "and its key is gone afterwards, unless --seed or --seeds asks for a simulation.\n\n"
+             "states, the cloud releases noisy numbers of them and nothing else, and all step. Noise is fresh and its "
+             "key is gone afterwards, unless --seed or --seeds asks for a simulation. By --method published the steps "
+             "are the paper's, and the answer is where they end. By --method tacit the cloud filters what was "
+             "released, sets steps and regularization from it, and each agent solves a small problem of its own; the "
+             "answer is an average over the rounds, and all that is shown is of that average.\n\n"
              "While it goes, a table tells at rounds 0, 1, 2, 5, 10, 20, 50, ..., T/2 and T: round, the distance of x "
              "from "
              "that "

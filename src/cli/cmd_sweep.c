@@ -178,17 +178,35 @@ typedef struct wishes {
     size_t count;
 } wishes;
 
+typedef struct planned { /* for one epsilon, or without noise */
+    const tc_plan *plan;
+    const tc_method_facts *method;
+} planned;
+
+/* NULL method where there is no plan. */
+static tc_status make_plan(tc_cli *cli, const wishes *w, tc_study *study, const tc_plan_options *wanted,
+                           planned *made) {
+    *made = (planned){0};
+    tc_status status = tc_study_plan(cli, study, wanted, &made->plan);
+    if (status == TC_OK && made->plan->problem == NULL && study->problem == NULL)
+        status = tc_study_method(cli, study, made->plan, w->privacy.margin, &made->method);
+    return status;
+}
+
 /* A plan for each epsilon, and one without noise. *problem where one cannot be made. */
 static tc_status make_plans(tc_cli *cli, const wishes *w, tc_study *study, const tc_plan **plans,
-                            const tc_plan **noise_free, const char **problem) {
+                            const tc_method_facts **methods, planned *noise_free, const char **problem) {
     tc_plan_options wanted = w->privacy.plan;
     wanted.seeded = true;
     for (size_t e = 0; e < w->count && *problem == NULL; e++) {
         wanted.epsilon = w->epsilons[e];
         tc_progress(&cli->monitor, "planning", (double)e / (double)w->count);
-        tc_status status = tc_study_plan(cli, study, &wanted, &plans[e]);
+        planned made;
+        tc_status status = make_plan(cli, w, study, &wanted, &made);
         if (status != TC_OK)
             return status;
+        plans[e] = made.plan;
+        methods[e] = made.method;
         if (plans[e]->problem != NULL)
             *problem = tc_arena_format(cli->arena, "epsilon %g: %s", w->epsilons[e], plans[e]->problem);
         else if (plans[e]->mechanism == TC_MECHANISM_NONE)
@@ -199,9 +217,9 @@ static tc_status make_plans(tc_cli *cli, const wishes *w, tc_study *study, const
     wanted = w->privacy.plan;
     wanted.mechanism = TC_MECHANISM_NONE;
     wanted.seeded = true;
-    tc_status status = tc_study_plan(cli, study, &wanted, noise_free);
+    tc_status status = make_plan(cli, w, study, &wanted, noise_free);
     if (status == TC_OK)
-        *problem = (*noise_free)->problem;
+        *problem = noise_free->plan->problem;
     return status;
 }
 
@@ -234,26 +252,51 @@ static const char *why_not_whole(tc_cli *cli, const tc_sweep *sweep) {
     return done == wanted ? NULL : tc_arena_format(cli->arena, "%zu of %zu runs were done", done, wanted);
 }
 
+static bool is_known(const tc_sweep_answer *answer, const char *warning) {
+    for (size_t i = 0; i < answer->warning_count; i++) {
+        if (strcmp(answer->warnings[i], warning) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void collect_warnings(tc_cli *cli, const tc_method_facts *const *methods, size_t count,
+                             tc_sweep_answer *answer) {
+    for (size_t e = 0; e < count; e++) {
+        for (size_t i = 0; methods[e] != NULL && i < methods[e]->warning_count; i++) {
+            if (is_known(answer, methods[e]->warnings[i]))
+                continue;
+            answer->warnings = tc_arena_grow(cli->arena, answer->warnings, answer->warning_count,
+                                             answer->warning_count + 1, sizeof *answer->warnings);
+            answer->warnings[answer->warning_count++] = methods[e]->warnings[i];
+        }
+    }
+}
+
 static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_study *study, tc_sweep_answer *answer) {
-    const tc_plan **plans = TC_NEW(cli->arena, const tc_plan *, w->count + 1), *noise_free = NULL;
+    const tc_plan **plans = TC_NEW(cli->arena, const tc_plan *, w->count + 1);
+    const tc_method_facts **methods = TC_NEW(cli->arena, const tc_method_facts *, w->count + 1);
+    planned noise_free = {0};
     tc_sweep *sweep = NULL;
     const char *why = NULL;
     answer->reason = study->problem;
-    tc_status status = make_plans(cli, w, study, plans, &noise_free, &answer->reason);
+    tc_status status = make_plans(cli, w, study, plans, methods, &noise_free, &answer->reason);
     if (status == TC_OK && answer->reason == NULL && !w->values[NO_REFERENCE].flag)
         status = tc_study_solve(cli, study, w->values[TOLERANCE].real);
     if (status != TC_OK || answer->reason != NULL)
         return status;
+    collect_warnings(cli, methods, w->count, answer);
     tc_experiment base = {.model = study->model,
                           .derivatives = study->derivatives,
                           .reference = study->reference,
                           .dual_radius = study->dual_radius,
+                          .method = noise_free.method,
                           .rounds = study->rounds,
                           .grid = &study->rounds,
                           .grid_count = 1,
                           .threads = answer->threads};
     double began = tc_lab_seconds();
-    status = tc_sweep_run(cli->arena, &base, noise_free, plans, w->epsilons, w->count,
+    status = tc_sweep_run(cli->arena, &base, noise_free.plan, plans, methods, w->epsilons, w->count,
                           w->privacy.seeded ? w->privacy.seed : 1, (size_t)w->values[SEEDS].integer, &cli->monitor,
                           &sweep, &why);
     answer->run_seconds = tc_lab_seconds() - began;
@@ -285,6 +328,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_study_begin(cli, "sweep", arguments->operands[0], &w.privacy, &study);
     if (status != TC_OK)
         return status;
+    answer.method = tc_resolve_method(&w.privacy.plan);
     double middle = isnan(w.privacy.plan.epsilon) ? study.model->privacy.epsilon : w.privacy.plan.epsilon;
     status = choose_epsilons(cli, w.values, middle, &w.epsilons, &w.count);
     if (status == TC_OK && w.count * (size_t)w.values[SEEDS].integer > MOST_RUNS)
@@ -318,8 +362,9 @@ const tc_command tc_command_sweep = {
          .description =
              "Makes a plan for each epsilon, runs each with many seeds, and tells how far noise moves the result. The "
              "penalty at an epsilon is the mean over seeds of |z - z'|^2 after the last round, where z is the pair of "
-             "states and multipliers and z' that of the run without noise and with the same steps. It is zero without "
-             "noise, and where no set binds it is proportional to the variance of the noise, that is, to epsilon^-2: "
+             "states and multipliers that the run answers with, and z' that of the run without noise, by the same "
+             "method. It is zero without noise, and where no set binds it is proportional to the variance of the "
+             "noise, that is, to epsilon^-2: "
              "the claim of the paper, which can so be tested. (The distance to the solution also holds what the "
              "noise-free run has still to go; it is shown beside, as errors and as excess: the mean squared distance "
              "to the solution less that of the noise-free run.)\n\n"

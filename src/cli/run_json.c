@@ -171,9 +171,13 @@ void tc_run_answer_json(const tc_run_answer *answer, tc_json *json) {
     tc_json_bool(json, "private", answer->card != NULL && answer->card->is_private);
     tc_json_string(json, "label", TC_NOT_RELEASED);
     tc_json_open_array(json, "warnings");
+    for (size_t i = 0; answer->method != NULL && i < answer->method->warning_count; i++)
+        tc_json_string(json, NULL, answer->method->warnings[i]);
     if (answer->warning != NULL)
         tc_json_string(json, NULL, answer->warning);
     tc_json_close_array(json);
+    tc_json_string(json, "method", tc_method_word(answer->plan->method));
+    tc_margin_json(answer->method, json);
     tc_json_count(json, "rounds",
                   answer->records == NULL ? 0
                   : answer->many          ? answer->study->rounds

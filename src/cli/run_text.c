@@ -11,19 +11,32 @@ static const char *base_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
+/* "laplace noise, published method, tight calibration"; "laplace noise, tacit method, margin 0.1" */
+static const char *manner_of(tc_arena *arena, const tc_run_answer *answer) {
+    const tc_plan *plan = answer->plan;
+    const char *noise = mechanism_names[plan->mechanism], *margin = tc_margin_text(arena, answer->method);
+    if (plan->method == TC_METHOD_PUBLISHED)
+        return tc_arena_format(arena, "%s, published method, %s calibration", noise,
+                               plan->calibration == TC_PUBLISHED ? "published" : "tight");
+    return tc_arena_format(arena, "%s, tacit method%s%s", noise, margin != NULL ? ", margin " : "",
+                           margin != NULL ? margin : "");
+}
+
+static void text_method_warnings(const tc_method_facts *method, tc_buffer *out) {
+    for (size_t i = 0; method != NULL && i < method->warning_count; i++)
+        tc_options_wrap(out, tc_arena_format(out->arena, "warning: %s", method->warnings[i]), 0);
+}
+
 void tc_run_answer_begin(const tc_run_answer *answer, tc_buffer *out) {
     const tc_model *model = answer->study->model;
-    const tc_plan *plan = answer->plan;
     tc_options_wrap(out,
-                    tc_arena_format(out->arena,
-                                    "%s: %zu agent%s with %zu state%s, %zu constraint%s; %s, %s calibration; %.0f "
-                                    "rounds.",
+                    tc_arena_format(out->arena, "%s: %zu agent%s with %zu state%s, %zu constraint%s; %s; %.0f rounds.",
                                     base_name(model->source.path), model->agent_count, tc_plural(model->agent_count),
                                     model->state_count, tc_plural(model->state_count), model->constraint_count,
-                                    tc_plural(model->constraint_count), mechanism_names[plan->mechanism],
-                                    plan->calibration == TC_PUBLISHED ? "published" : "tight",
+                                    tc_plural(model->constraint_count), manner_of(out->arena, answer),
                                     (double)answer->study->rounds),
                     0);
+    text_method_warnings(answer->method, out);
     if (answer->many)
         return;
     tc_buffer_printf(out, "\ncheckpoints (%s)\n", TC_NOT_RELEASED);
@@ -70,8 +83,8 @@ static void text_constraints(const tc_model *model, const tc_row *row, bool full
 static void text_single(const tc_run_answer *answer, bool full, tc_buffer *out) {
     const tc_model *model = answer->study->model;
     const tc_record *record = answer->records;
-    tc_buffer_printf(out, "\nstates after %.0f round%s (%s)\n", (double)record->rounds, tc_plural(record->rounds),
-                     TC_NOT_RELEASED);
+    tc_buffer_printf(out, "\nstates after %.0f round%s%s (%s)\n", (double)record->rounds, tc_plural(record->rounds),
+                     answer->method != NULL ? ", averaged over them" : "", TC_NOT_RELEASED);
     tc_point_states(model, record->x, full, out);
     if (model->constraint_count > 0)
         text_constraints(model, tc_record_last(record), full, out);

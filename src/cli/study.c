@@ -10,7 +10,8 @@ static tc_status refuse(tc_cli *cli, const tc_study *study, const char *text) {
     return TC_BAD_USAGE;
 }
 
-static tc_status check_schedule(tc_cli *cli, tc_study *study) {
+/* The steps of the method tacit set themselves. */
+static tc_status check_schedule(tc_cli *cli, tc_study *study, tc_method method) {
     const tc_schedule *schedule = &study->model->schedule;
     const struct {
         double value;
@@ -21,7 +22,8 @@ static tc_status check_schedule(tc_cli *cli, tc_study *study) {
                   {schedule->regularization_decay, "decay of the regularization", "alpha", "c1"},
                   {schedule->rounds, "number of rounds", "rounds", "rounds"}};
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
-        if (isnan(needed[i].value))
+        bool is_step = method == TC_METHOD_TACIT && i + 1 < sizeof needed / sizeof needed[0];
+        if (!is_step && isnan(needed[i].value))
             return refuse(cli, study,
                           tc_arena_format(cli->arena,
                                           "the %s is not known: add '%s' to the schedule in the file, or --%s",
@@ -82,7 +84,7 @@ static tc_status load(tc_cli *cli, const char *path, const tc_privacy_wishes *wi
         return TC_BAD_PROBLEM;
     }
     tc_privacy_override(study->model, wishes);
-    status = check_schedule(cli, study);
+    status = check_schedule(cli, study, tc_resolve_method(&wishes->plan));
     study->load_seconds = tc_lab_seconds() - began;
     return status;
 }
@@ -134,6 +136,36 @@ tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *opt
     if (study->radius_origin == TC_RADIUS_PRIVATE && (*plan)->mechanism != TC_MECHANISM_NONE)
         *plan = voided(cli->arena, *plan);
     return TC_OK;
+}
+
+tc_status tc_study_method(tc_cli *cli, const tc_study *study, const tc_plan *plan, tc_margin_wish margin,
+                          const tc_method_facts **method) {
+    const char *why = NULL;
+    *method = NULL;
+    if (plan->method != TC_METHOD_TACIT)
+        return TC_OK;
+    *method = tc_method_facts_make(cli->arena, plan, study->model, study->derivatives, study->analysis,
+                                   study->dual_radius, margin, &why);
+    return *method != NULL ? TC_OK : refuse(cli, study, why);
+}
+
+const char *tc_margin_text(tc_arena *arena, const tc_method_facts *method) {
+    if (method == NULL || method->margin.kind == TC_MARGIN_NONE)
+        return NULL;
+    return method->margin.kind == TC_MARGIN_AUTO ? tc_arena_format(arena, "auto, for %g", method->margin.probability)
+                                                 : tc_arena_format(arena, "%g", method->margin.amount);
+}
+
+void tc_margin_json(const tc_method_facts *method, tc_json *json) {
+    if (method == NULL || method->margin.kind == TC_MARGIN_NONE) {
+        tc_json_null(json, "margin");
+        return;
+    }
+    bool given = method->margin.kind == TC_MARGIN_GIVEN;
+    tc_json_open_object(json, "margin");
+    tc_json_string(json, "kind", given ? "given" : "auto");
+    tc_json_number(json, given ? "amount" : "probability", given ? method->margin.amount : method->margin.probability);
+    tc_json_close_object(json);
 }
 
 static void judge_reference(tc_cli *cli, tc_study *study) {

@@ -46,6 +46,19 @@ tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, con
  * options or file do not say what to promise; where no plan can be made for another reason, its problem says why. */
 tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *options, const tc_plan **plan) TC_MUST_USE;
 
+/* What the method tacit takes from the plan; NULL for the published one. TC_BAD_USAGE, with a message, where there is
+ * no room for the margin. */
+tc_status tc_study_method(tc_cli *cli, const tc_study *study, const tc_plan *plan, tc_margin_wish margin,
+                          const tc_method_facts **method) TC_MUST_USE;
+
+/* "published", "tacit" */
+static inline const char *tc_method_word(tc_method method) { return tc_method_choices[method - TC_METHOD_PUBLISHED]; }
+
+/* "0.1", "auto, for 0.95"; NULL for none. */
+const char *tc_margin_text(tc_arena *arena, const tc_method_facts *method);
+/* "margin": null, or {"kind", "amount" or "probability"} */
+void tc_margin_json(const tc_method_facts *method, tc_json *json);
+
 /* Finds the reference solution. One that is not to be measured against is warned of. */
 tc_status tc_study_solve(tc_cli *cli, tc_study *study, double tolerance) TC_MUST_USE;
 

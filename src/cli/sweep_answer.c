@@ -131,6 +131,11 @@ void tc_sweep_answer_json(const tc_sweep_answer *answer, tc_json *json) {
     tc_json_string(json, "reason", answer->reason);
     tc_json_bool(json, "private", false);
     tc_json_string(json, "label", TC_NOT_RELEASED);
+    tc_json_string(json, "method", tc_method_word(answer->method));
+    tc_json_open_array(json, "warnings");
+    for (size_t i = 0; i < answer->warning_count; i++)
+        tc_json_string(json, NULL, answer->warnings[i]);
+    tc_json_close_array(json);
     tc_json_number(json, "seconds", answer->run_seconds);
     tc_json_open_object(json, "times");
     tc_json_number(json, "load", answer->study->load_seconds);
@@ -186,9 +191,11 @@ void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
         tc_options_wrap(out, tc_arena_format(out->arena, "Refused, and nothing was run: %s", answer->reason), 0);
         return;
     }
-    tc_buffer_printf(out, "%zu epsilon%s, %zu seed%s each, %.0f rounds (%s; NOT PRIVATE)\n", sweep->point_count,
-                     tc_plural(sweep->point_count), sweep->seeds, tc_plural(sweep->seeds), (double)sweep->rounds,
-                     TC_NOT_RELEASED);
+    tc_buffer_printf(out, "method %s: %zu epsilon%s, %zu seed%s each, %.0f rounds (%s; NOT PRIVATE)\n",
+                     tc_method_word(answer->method), sweep->point_count, tc_plural(sweep->point_count), sweep->seeds,
+                     tc_plural(sweep->seeds), (double)sweep->rounds, TC_NOT_RELEASED);
+    for (size_t i = 0; i < answer->warning_count; i++)
+        tc_options_wrap(out, tc_arena_format(out->arena, "warning: %s", answer->warnings[i]), 0);
     tc_buffer_puts(out, "errors are medians; penalty: mean |z - z without noise|^2, +- its standard error\n"
                         "bias is an estimate: about 0, and as often below it, where there is none\n\n");
     bool any = false;

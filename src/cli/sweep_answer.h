@@ -7,6 +7,9 @@
 
 typedef struct tc_sweep_answer {
     const tc_study *study;
+    tc_method method;
+    const char **warnings; /* of the method, each once */
+    size_t warning_count;
     const tc_sweep *sweep; /* NULL where it was refused */
     const char *reason;    /* why, or why it is not whole; NULL where it is */
     double run_seconds;

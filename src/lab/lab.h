@@ -8,7 +8,8 @@
 #include "engine/engine.h"
 #include "engine/reference.h"
 
-/* One line of a trace: what is true after k rounds (0: at the start). */
+/* One line of a trace: what is true after k rounds (0: at the start) of x and mu, the answer that the run would give
+ * there: in the method `tacit` an average over the rounds. */
 typedef struct tc_row {
     uint64_t k;
     double x_error, mu_error; /* |x - x_0|_2, |mu - mu_0|_2; NAN where there is no reference */
@@ -30,8 +31,8 @@ typedef struct tc_record { /* one run */
     double seconds;     /* of the rounds alone */
     tc_row *rows;       /* by k */
     size_t row_count;
-    double *x, *mu;           /* the last state; x is NULL where states are not kept */
-    double moved_x, moved_mu; /* squared distances of the last state from the experiment's origin; NAN where none */
+    double *x, *mu;           /* the last answer; x is NULL where states are not kept */
+    double moved_x, moved_mu; /* squared distances of the last answer from the experiment's origin; NAN where none */
 } tc_record;
 
 /* Rounds at which rows are kept: 0, T/2, T, 1, 2, 5, 10, 20, 50, ..., and about per_decade in all for each power of
@@ -44,8 +45,9 @@ typedef struct tc_experiment {
     const tc_derivatives *derivatives;
     const tc_reference *reference; /* NULL: no errors */
     double dual_radius;
+    const tc_method_facts *method;      /* of a plan for the method `tacit`; NULL otherwise */
     const char *run_id;                 /* of a run with fresh noise: new for each, 1 to 256 bytes; NULL: one is made */
-    const double *origin_x, *origin_mu; /* another run's last state, to measure how far a run ends from it; NULL */
+    const double *origin_x, *origin_mu; /* another run's last answer, to measure how far a run ends from it; NULL */
     bool keep_states;                   /* of each of many runs; a single run always keeps its states */
     uint64_t rounds;
     const uint64_t *grid;

@@ -14,6 +14,7 @@ static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *
     for (size_t e = 0; e < sweep->point_count; e++) {
         experiments[e] = *base;
         experiments[e].plan = sweep->points[e].plan;
+        experiments[e].method = sweep->points[e].method;
         experiments[e].origin_x = sweep->without_noise->x;
         experiments[e].origin_mu = sweep->without_noise->mu;
         sweep->points[e].records = TC_NEW(arena, tc_record, sweep->seeds + 1);
@@ -32,8 +33,9 @@ static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *
 }
 
 tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
-                       const tc_plan *const *plans, const double *epsilons, size_t epsilon_count, uint64_t first_seed,
-                       size_t seeds, const tc_monitor *monitor, tc_sweep **result, const char **why) {
+                       const tc_plan *const *plans, const tc_method_facts *const *methods, const double *epsilons,
+                       size_t epsilon_count, uint64_t first_seed, size_t seeds, const tc_monitor *monitor,
+                       tc_sweep **result, const char **why) {
     tc_sweep *sweep = TC_NEW(arena, tc_sweep, 1);
     tc_record *without_noise = NULL;
     tc_experiment quiet = *base;
@@ -45,7 +47,8 @@ tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan
     sweep->points = TC_NEW(arena, tc_sweep_point, epsilon_count + 1);
     sweep->point_count = epsilon_count;
     for (size_t e = 0; e < epsilon_count; e++)
-        sweep->points[e] = (tc_sweep_point){.epsilon = epsilons[e], .plan = plans[e]};
+        sweep->points[e] =
+            (tc_sweep_point){.epsilon = epsilons[e], .plan = plans[e], .method = methods == NULL ? NULL : methods[e]};
     quiet.plan = noise_free;
     quiet.on_row = NULL;
     tc_status status = tc_lab_run(arena, &quiet, &(uint64_t){0}, monitor, &without_noise, why);

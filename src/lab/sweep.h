@@ -4,7 +4,7 @@
  *
  *     penalty = mean over seeds of |z(T+1) - z_free(T+1)|^2,      z = (x, mu),
  *
- * where z_free is the run without noise, with the same steps. It is positive, it is zero without noise, and where the
+ * where z_free is the run without noise, by the same method. It is positive, it is zero without noise, and where the
  * sets do not bind it is quadratic in the scale of the noise to first order, that is, proportional to epsilon^-2, which
  * is the claim to be tested. The squared distance to the solution has more in it: what the noise-free run has still to
  * go, and twice the product of that with the bias; `excess` shows it. */
@@ -17,14 +17,15 @@
 typedef struct tc_sweep_point {
     double epsilon;
     const tc_plan *plan;
-    tc_record *records;           /* of the runs that were begun, by seed */
-    size_t record_count;          /* seeds, but after an interrupt */
-    size_t runs;                  /* of them that came to the end; all else here is over these */
-    size_t diverged;              /* of the rest: those that did */
-    tc_row_quantiles at_end;      /* after T rounds */
-    double penalty;               /* NAN without a run */
-    double penalty_error;         /* standard error of that mean; NAN for fewer than two runs */
-    double penalty_x, penalty_mu; /* its two parts */
+    const tc_method_facts *method; /* NULL for the published method */
+    tc_record *records;            /* of the runs that were begun, by seed */
+    size_t record_count;           /* seeds, but after an interrupt */
+    size_t runs;                   /* of them that came to the end; all else here is over these */
+    size_t diverged;               /* of the rest: those that did */
+    tc_row_quantiles at_end;       /* after T rounds */
+    double penalty;                /* NAN without a run */
+    double penalty_error;          /* standard error of that mean; NAN for fewer than two runs */
+    double penalty_x, penalty_mu;  /* its two parts */
     /* The penalty is the sum of two parts: how far the mean of the runs is off, squared (an unbiased estimate, which
      * may come out below zero), and their variance around it. NAN for fewer than two runs, or states that are not kept.
      */
@@ -73,10 +74,12 @@ enum { TC_SWEEP_RESAMPLES = 10000 };
 /* States of this many numbers at most are kept, for the bias. */
 #define TC_SWEEP_KEPT ((size_t)1 << 25)
 
-/* base: all but the plan, which is plans[e] for epsilons[e] (increasing) and noise_free for the run without noise. */
+/* base: all but the plan and what the method takes from it, which are plans[e] and methods[e] for epsilons[e]
+ * (increasing), and noise_free and base->method for the run without noise. methods is NULL for the published one. */
 tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
-                       const tc_plan *const *plans, const double *epsilons, size_t epsilon_count, uint64_t first_seed,
-                       size_t seeds, const tc_monitor *monitor, tc_sweep **sweep, const char **why) TC_MUST_USE;
+                       const tc_plan *const *plans, const tc_method_facts *const *methods, const double *epsilons,
+                       size_t epsilon_count, uint64_t first_seed, size_t seeds, const tc_monitor *monitor,
+                       tc_sweep **sweep, const char **why) TC_MUST_USE;
 
 /* From the records, which are in place: penalties, slopes and the verdict; and the verdict alone. */
 void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep);

@@ -249,7 +249,7 @@ static void a_sweep_begins_with_the_run_without_noise(void **state) {
     const tc_plan *quiet = plan_of(&b.p, TC_MECHANISM_NONE, NAN);
     tc_sweep *sweep = NULL;
     const char *why = NULL;
-    assert_int_equal(tc_sweep_run(b.p.arena, &b.experiment, quiet, plans, epsilons, 2, 1, 6, NULL, &sweep, &why),
+    assert_int_equal(tc_sweep_run(b.p.arena, &b.experiment, quiet, plans, NULL, epsilons, 2, 1, 6, NULL, &sweep, &why),
                      TC_OK);
     assert_int_equal(sweep->without_noise->outcome, TC_ENGINE_DONE);
     assert_int_equal(sweep->points[0].runs, 6);
@@ -257,7 +257,7 @@ static void a_sweep_begins_with_the_run_without_noise(void **state) {
     assert_true(sweep->slope.low <= sweep->slope.slope && sweep->slope.slope <= sweep->slope.high);
     assert_true(sweep->verdict_count > 0 && !sweep->interrupted);
     tc_monitor stop = {.interrupted = always};
-    assert_int_equal(tc_sweep_run(b.p.arena, &b.experiment, quiet, plans, epsilons, 2, 1, 6, &stop, &sweep, &why),
+    assert_int_equal(tc_sweep_run(b.p.arena, &b.experiment, quiet, plans, NULL, epsilons, 2, 1, 6, &stop, &sweep, &why),
                      TC_OK);
     assert_true(sweep->interrupted && isnan(sweep->slope.slope) && isnan(sweep->points[0].penalty));
     problem_free(&b.p);
