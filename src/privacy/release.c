@@ -283,7 +283,7 @@ static tc_status release_blocks(tc_release *release, const tc_private_states *st
 
 tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
                            tc_released *released) {
-    if (states->model != release->model || states->exponent != release->plan->state_exponent ||
+    if (!tc_release_knows(release, states) || states->exponent != release->plan->state_exponent ||
         released->layout != release->entries)
         return TC_BAD_USAGE;
     tc_status status = release->whole == NULL ? TC_OK : tc_release_prepare(release, round);

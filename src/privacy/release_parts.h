@@ -81,6 +81,11 @@ static inline bool tc_release_has_noise(const tc_release *release) {
     return release->plan->mechanism != TC_MECHANISM_NONE;
 }
 
+/* States of the agents of the model that is released, or of one with the same agents (forms.h). */
+static inline bool tc_release_knows(const tc_release *release, const tc_private_states *states) {
+    return states->model->families == release->model->families;
+}
+
 /* A plan that this release can obey: NULL, or what is wrong with it. */
 const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                                   const tc_derivatives *derivatives);

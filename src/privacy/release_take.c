@@ -46,7 +46,7 @@ tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_
     const tc_release *release = worker->release;
     tc_block *block = block_at(release, family, number);
     worker->holds = NULL;
-    if (block == NULL || states->model != release->model || states->exponent != release->plan->state_exponent)
+    if (block == NULL || !tc_release_knows(release, states) || states->exponent != release->plan->state_exponent)
         return TC_BAD_USAGE;
     const tc_family *of = &release->model->families[family];
     worker->has_taken = true;
