@@ -43,7 +43,7 @@ typedef struct tc_tariff { /* by input: what answers are made of. mu: new multip
 
 typedef struct tc_columns { /* over all coordinates c; s over the inputs that depend on c */
     double reach;           /* max_c sum_s reach_s |b'_sc| */
-    double curvature;       /* max_c of the row sum of sum_s curvature_s b_s'' (off-diagonals by size) + bend */
+    double curvature;       /* max_c of the row sum of sum_s curvature_s b_s'' (off-diagonals by size) + bend, or 0 */
     double noise;           /* sum_cc' (sum_s curvature_s b_s,cc')^2 s2_c' + sum_c bend_noise */
 } tc_columns;
 
@@ -63,9 +63,9 @@ void tc_gauge_take_forms(tc_gauge *gauge, const double *forms);
 /* After every block. The result is the gauge's and good until the next open. */
 const tc_gauged *tc_gauge_close(tc_gauge *gauge);
 
-/* Second pass. tc_gauge_tariff gives room for the tariff; fill it, then for every block: p[component][k] of members
- * at .. at + count - 1 of the block (at a multiple of TC_GAUGE_BITE; p[component][0] is that of member at). With p
- * NULL, columns alone. */
+/* Second pass. tc_gauge_tariff gives room for the tariff; fill it, then for all members of every block, in any order:
+ * p[component][k] of members at .. at + count - 1 of the block (at and count multiples of TC_GAUGE_BITE, but for the
+ * last count; p[component][0] is that of member at). With p NULL, columns alone. */
 enum { TC_GAUGE_BITE = 256 };
 tc_tariff *tc_gauge_tariff(tc_gauge *gauge);
 void tc_gauge_price(tc_gauge *gauge); /* the tariff is complete: a second pass begins */

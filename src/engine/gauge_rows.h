@@ -1,0 +1,52 @@
+/* Loops over rows of members, compiled twice: for any processor, and for those with AVX2. The bits are the same. */
+#ifndef TC_ENGINE_GAUGE_ROWS_H
+#define TC_ENGINE_GAUGE_ROWS_H
+
+#include "base/compiler.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TC_TOTAL_LANES = 8 }; /* partial sums of a block, side by side: member k adds to number k mod 8 */
+
+typedef struct tc_gauge_filter {
+    double fast, slow;
+    const double *observed;
+    double *y, *r;
+} tc_gauge_filter;
+
+typedef struct tc_gauge_bounds {
+    double lower, upper;
+    const double *lowers, *uppers; /* by member; NULL: the numbers above */
+} tc_gauge_bounds;
+
+typedef struct tc_gauge_kernels {
+    /* y and r move towards what is observed. */
+    void (*filter)(size_t count, const tc_gauge_filter *filter);
+    /* r^ = r moved into the bounds, y - r^, r - r^. */
+    void (*place)(size_t count, const double *y, const double *r, const tc_gauge_bounds *bounds, double *inside,
+                  double *away, double *beyond);
+    bool (*any)(size_t count, const double *row); /* is not zero */
+    /* t: TC_TOTAL_LANES of each total */
+    void (*total)(size_t count, const double *row, double *t);
+    void (*total_product)(size_t count, const double *a, const double *b, double *t);
+    void (*total_triple)(size_t count, const double *row, const double *a, const double *b, double *t);
+    void (*total_sizes)(size_t count, const double *row, double *size, double *square);
+    void (*total_slope)(size_t count, const double *row, const double *away, double *shift, double *size,
+                        double *square);
+    void (*fill)(size_t count, double value, double *out);
+    void (*add)(size_t count, double weight, const double *row, double *out);
+    void (*add_size)(size_t count, double weight, const double *row, double *out); /* of |row| */
+    void (*add_both)(size_t count, double weight, double size_weight, const double *row, double *out, double *sizes);
+    void (*add_product)(size_t count, const double *a, const double *b, double *out);
+    double (*most)(size_t count, const double *row, double most);
+    double (*squares)(size_t count, const double *row); /* the sum of them */
+} tc_gauge_kernels;
+
+const tc_gauge_kernels *tc_gauge_kernels_here(void);
+extern const tc_gauge_kernels tc_gauge_kernels_plain;
+#ifdef TC_HAS_WIDE
+extern const tc_gauge_kernels tc_gauge_kernels_wide;
+#endif
+
+#endif
