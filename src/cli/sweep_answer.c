@@ -191,9 +191,9 @@ void tc_sweep_answer_text(const tc_sweep_answer *answer, tc_buffer *out) {
         tc_options_wrap(out, tc_arena_format(out->arena, "Refused, and nothing was run: %s", answer->reason), 0);
         return;
     }
-    tc_buffer_printf(out, "method %s: %zu epsilon%s, %zu seed%s each, %.0f rounds (%s; NOT PRIVATE)\n",
-                     tc_method_word(answer->method), sweep->point_count, tc_plural(sweep->point_count), sweep->seeds,
-                     tc_plural(sweep->seeds), (double)sweep->rounds, TC_NOT_RELEASED);
+    tc_buffer_printf(out, "%zu epsilon%s, %zu seed%s each, %.0f rounds (%s; NOT PRIVATE)\nby the %s method\n",
+                     sweep->point_count, tc_plural(sweep->point_count), sweep->seeds, tc_plural(sweep->seeds),
+                     (double)sweep->rounds, TC_NOT_RELEASED, tc_method_word(answer->method));
     for (size_t i = 0; i < answer->warning_count; i++)
         tc_options_wrap(out, tc_arena_format(out->arena, "warning: %s", answer->warnings[i]), 0);
     tc_buffer_puts(out, "errors are medians; penalty: mean |z - z without noise|^2, +- its standard error\n"
