@@ -29,8 +29,11 @@ tc_arena *bench_arena(void) {
 }
 
 tc_plan_options bench_options(void) {
-    return (tc_plan_options){
-        .adjacency_bound = (double)NAN, .epsilon = (double)NAN, .delta = (double)NAN, .rounds = (double)NAN};
+    return (tc_plan_options){.method = TC_METHOD_PUBLISHED,
+                             .adjacency_bound = (double)NAN,
+                             .epsilon = (double)NAN,
+                             .delta = (double)NAN,
+                             .rounds = (double)NAN};
 }
 
 static tc_status load(const char *path, const tc_plan_options *options, bench_problem *problem, tc_buffer *messages) {

@@ -19,7 +19,7 @@ double bench_own_seconds(void);
 
 /* All of these end the program with exit code 3 and a sentence where they fail. */
 bench_problem bench_load(const char *path, const tc_plan_options *options);
-tc_plan_options bench_options(void); /* nothing set: what the file says */
+tc_plan_options bench_options(void); /* what the file says, by the published method */
 tc_random *bench_random(tc_arena *arena, const bench_problem *problem, uint64_t seed);
 tc_engine *bench_engine(tc_arena *arena, const bench_problem *problem, uint64_t seed, tc_team *team);
 /* The seconds of so many rounds more. */

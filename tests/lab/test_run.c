@@ -24,6 +24,7 @@ typedef struct bench {
 static const tc_plan *plan_of(const problem *p, tc_mechanism mechanism, double epsilon) {
     tc_analysis_options facts = {.skip_private = true};
     tc_plan_options options = {.mechanism = mechanism,
+                               .method = TC_METHOD_PUBLISHED,
                                .adjacency_bound = NAN,
                                .epsilon = epsilon,
                                .delta = NAN,

@@ -41,8 +41,14 @@ static inline planned planned_problem(const char *path, const char *text) {
     return p;
 }
 
+/* Nothing set, but the method: the published one. */
 static inline tc_plan_options planned_options(void) {
-    return (tc_plan_options){.adjacency_bound = NAN, .epsilon = NAN, .delta = NAN, .rounds = NAN, .hold_cap = NAN};
+    return (tc_plan_options){.method = TC_METHOD_PUBLISHED,
+                             .adjacency_bound = NAN,
+                             .epsilon = NAN,
+                             .delta = NAN,
+                             .rounds = NAN,
+                             .hold_cap = NAN};
 }
 
 static inline tc_plan *planned_plan(planned *p, const tc_plan_options *options) {
