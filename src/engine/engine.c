@@ -36,23 +36,29 @@ static const char *check(const tc_plan *plan, const tc_model *model, const tc_en
         return "a run in one process needs the whole problem";
     if (!(settings->dual_radius >= 0))
         return "the dual radius must not be negative";
+    if (plan->method == TC_METHOD_TACIT)
+        return settings->method == NULL ? "the method needs its facts" : plan->problem;
     if (!(model->schedule.step > 0 && model->schedule.regularization >= 0))
         return "the problem has no schedule of steps and regularization";
     return plan->problem;
 }
 
-static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, double dual_radius, tc_driver driver,
-                         const char **why) {
+static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings,
+                         tc_driver driver, const char **why) {
     bool large = driver == TC_DRIVER_AUTO ? is_large(engine->model) : driver == TC_DRIVER_LARGE;
     engine->workers = large && engine->team != NULL ? tc_team_size(engine->team) : 1;
     tc_status status = tc_release_hire(engine->arena, engine->release, engine->workers);
     if (status != TC_OK)
         return status;
     engine->released = tc_released_new(engine->arena, engine->release);
-    engine->cloud = tc_cloud_new(engine->arena, engine->model, engine->released, dual_radius);
     engine->agents = tc_agents_new(engine->arena, engine->model, derivatives, engine->workers);
-    if (engine->plan->placement == TC_PLACEMENT_STATES)
+    bool is_published = engine->plan->method != TC_METHOD_TACIT;
+    if (is_published)
+        engine->cloud = tc_cloud_new(engine->arena, engine->model, engine->released, settings->dual_radius);
+    if (is_published && engine->plan->placement == TC_PLACEMENT_STATES)
         engine->response = tc_response_new(engine->arena, engine->plan, engine->model, derivatives, engine->workers);
+    if (!is_published)
+        engine->method = tc_method_run_new(engine, derivatives, settings);
     if (large)
         engine->large = tc_large_new(engine);
     else
@@ -71,7 +77,14 @@ static void start(tc_engine *engine) {
     engine->mu = TC_NEW(engine->arena, double, model->constraint_count);
     engine->next_mu = TC_NEW(engine->arena, double, model->constraint_count);
     tc_agents_start(engine->agents, engine->x);
-    tc_cloud_start(engine->cloud, model->start_multipliers, engine->mu);
+    if (engine->method == NULL) {
+        tc_cloud_start(engine->cloud, model->start_multipliers, engine->mu);
+    } else {
+        size_t m = model->constraint_count;
+        memcpy(engine->mu, tc_pilot_multipliers(engine->method->pilot), m * sizeof(double));
+        memcpy(engine->method->answer, engine->mu, m * sizeof(double));
+        memcpy(engine->method->average, engine->x, model->state_count * sizeof(double));
+    }
     engine->work = engine->plan->entry_count + model->state_count + 1;
 }
 
@@ -84,9 +97,11 @@ tc_status tc_engine_new_driven(tc_arena *arena, const tc_plan *plan, const tc_mo
         return TC_BAD_USAGE;
     tc_engine *made = TC_NEW(arena, tc_engine, 1);
     *made = (tc_engine){.arena = arena, .plan = plan, .model = model, .team = settings->team};
-    tc_status status = tc_release_new(arena, plan, model, derivatives, random, NULL, &made->release, why);
+    const tc_model *measured = plan->measured != NULL ? plan->measured : model;
+    const tc_derivatives *of_measured = plan->measured_derivatives != NULL ? plan->measured_derivatives : derivatives;
+    tc_status status = tc_release_new(arena, plan, measured, of_measured, random, NULL, &made->release, why);
     if (status == TC_OK)
-        status = prepare(made, derivatives, settings->dual_radius, driver, why);
+        status = prepare(made, derivatives, settings, driver, why);
     if (status != TC_OK)
         return status;
     start(made);
@@ -119,13 +134,22 @@ static void swap(double **a, double **b) {
     *b = kept;
 }
 
+static tc_status drive_round(tc_engine *engine, uint64_t k, tc_failure *failure) {
+    if (engine->method != NULL)
+        return engine->large != NULL ? tc_large_method_round(engine, k, failure)
+                                     : tc_small_method_round(engine, k, failure);
+    tc_answer_scalars scalars = tc_schedule_at(&engine->model->schedule, k);
+    return engine->large != NULL ? tc_large_round(engine, k, scalars, failure)
+                                 : tc_small_round(engine, k, scalars, failure);
+}
+
 static tc_status run_round(tc_engine *engine) {
     uint64_t k = engine->done + 1;
-    tc_answer_scalars scalars = tc_schedule_at(&engine->model->schedule, k);
     tc_failure failure = {0};
-    engine->broken = engine->large != NULL ? tc_large_round(engine, k, scalars, &failure)
-                                           : tc_small_round(engine, k, scalars, &failure);
+    engine->broken = drive_round(engine, k, &failure);
     if (engine->broken == TC_OK && failure.what == TC_NOTHING_FAILED) {
+        if (engine->method != NULL)
+            tc_method_settle(engine);
         swap(&engine->x, &engine->next_x);
         swap(&engine->mu, &engine->next_mu);
         engine->done = k;
@@ -167,7 +191,11 @@ tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor
 uint64_t tc_engine_rounds(const tc_engine *engine) { return engine->done; }
 const double *tc_engine_states(const tc_engine *engine) { return engine->x; }
 const double *tc_engine_multipliers(const tc_engine *engine) { return engine->mu; }
-const double *tc_engine_answer_states(const tc_engine *engine) { return engine->x; }
-const double *tc_engine_answer_multipliers(const tc_engine *engine) { return engine->mu; }
+const double *tc_engine_answer_states(const tc_engine *engine) {
+    return engine->method != NULL ? engine->method->average : engine->x;
+}
+const double *tc_engine_answer_multipliers(const tc_engine *engine) {
+    return engine->method != NULL ? engine->method->answer : engine->mu;
+}
 const char *tc_engine_reason(const tc_engine *engine) { return engine->reason; }
 bool tc_engine_is_private(const tc_engine *engine) { return tc_release_is_private(engine->release); }

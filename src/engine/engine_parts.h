@@ -1,4 +1,4 @@
-/* An engine inside; for src/engine/{engine,small,large}.c.
+/* An engine inside; for src/engine/{engine,method,small,large}*.c.
  *
  * Two drivers do the same round with the same bits: small goes through whole arrays on the caller's thread, large
  * hands blocks of members to a team. Which one is chosen is a matter of speed and of public structure alone. */
@@ -8,6 +8,8 @@
 #include "engine/agents.h"
 #include "engine/cloud.h"
 #include "engine/engine.h"
+#include "engine/pilot.h"
+#include "engine/proximal.h"
 #include "engine/response.h"
 
 typedef struct tc_small tc_small;
@@ -21,6 +23,17 @@ typedef struct tc_failure { /* what ceased to be finite */
     size_t family, member;
 } tc_failure;
 
+typedef struct tc_method_run { /* the method `tacit` */
+    tc_gauge *gauge;
+    tc_pilot *pilot;
+    tc_proximal *proximal;          /* NULL: gradient steps */
+    bool takes_states;              /* placement STATES */
+    tc_columns columns;             /* of the last second pass */
+    double gain;                    /* of this round's states in the averages */
+    double *average, *next_average; /* of the states, by coordinate */
+    double *answer;                 /* of the multipliers */
+} tc_method_run;
+
 struct tc_engine {
     tc_arena *arena;
     const tc_plan *plan;
@@ -28,8 +41,9 @@ struct tc_engine {
     tc_release *release;
     tc_released *released;
     tc_agents *agents;
-    tc_cloud *cloud;
-    tc_response *response; /* placement STATES */
+    tc_cloud *cloud;       /* the published method */
+    tc_response *response; /* the published method, placement STATES */
+    tc_method_run *method; /* the method `tacit`; NULL otherwise */
     tc_team *team;
     size_t workers;
     tc_small *small; /* one of the two */
@@ -48,10 +62,25 @@ tc_status tc_engine_new_driven(tc_arena *arena, const tc_plan *plan, const tc_mo
                                const tc_derivatives *derivatives, tc_random *random, const tc_engine_settings *settings,
                                tc_driver driver, tc_engine **engine, const char **why) TC_MUST_USE;
 
+/* The method `tacit`, what both drivers share. */
+tc_method_run *tc_method_run_new(tc_engine *engine, const tc_derivatives *derivatives,
+                                 const tc_engine_settings *settings);
+void tc_method_open(tc_engine *engine, uint64_t k);
+/* What was taken is complete: what the gauge shows. */
+const tc_gauged *tc_method_close(tc_engine *engine);
+/* Once x-hat is known: mu(k+1), the tariff and what agents are told. False, and what failed, where a row did. */
+bool tc_method_turn(tc_engine *engine, const tc_gauged *gauged, tc_answer_scalars *scalars, tc_failure *failure);
+/* next = average + gain (x - average), count numbers from a coordinate on. */
+void tc_method_average(const tc_engine *engine, size_t first, size_t count);
+/* The round is whole. */
+void tc_method_settle(tc_engine *engine);
+
 /* x(k+1) and mu(k+1) into next_x and next_mu; x and mu stay as they are. */
 tc_small *tc_small_new(tc_engine *engine); /* NULL where the plan's lattice does not fit the box */
 tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalars, tc_failure *failure) TC_MUST_USE;
+tc_status tc_small_method_round(tc_engine *engine, uint64_t k, tc_failure *failure) TC_MUST_USE;
 tc_large *tc_large_new(tc_engine *engine);
 tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalars, tc_failure *failure) TC_MUST_USE;
+tc_status tc_large_method_round(tc_engine *engine, uint64_t k, tc_failure *failure) TC_MUST_USE;
 
 #endif

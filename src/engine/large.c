@@ -21,6 +21,8 @@ typedef struct worker {
     size_t member;
 } worker;
 
+typedef enum pass { PASS_FIRST, PASS_SECOND, PASS_COLUMNS /* the method `tacit`, before its first answers */ } pass;
+
 struct tc_large {
     block *blocks;
     size_t *parts; /* part i: blocks parts[i] .. parts[i + 1] - 1 */
@@ -29,7 +31,7 @@ struct tc_large {
     bool *answers_late; /* by family: p is not known in the first pass */
     bool any_late;
     tc_answer_scalars scalars;
-    bool second; /* the pass */
+    pass pass;
 };
 
 enum {
@@ -72,6 +74,8 @@ static double **rows_of(tc_arena *arena, size_t rows) {
 static void decide_passes(tc_engine *engine, tc_large *large) {
     const tc_model *model = engine->model;
     large->answers_late = TC_NEW(engine->arena, bool, model->family_count);
+    if (engine->method != NULL)
+        return;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family_entries *of = &engine->released->layout->families[f];
         bool late =
@@ -87,16 +91,17 @@ tc_large *tc_large_new(tc_engine *engine) {
     const tc_model *model = engine->model;
     tc_large *made = TC_NEW(engine->arena, tc_large, 1);
     size_t dim = 0, entries = 0;
+    bool states = engine->plan->placement == TC_PLACEMENT_STATES;
     list_blocks(engine, made);
     decide_passes(engine, made);
     for (size_t f = 0; f < model->family_count; f++) {
         size_t shared = engine->released->layout->families[f].shared_count;
         dim = model->families[f].dim > dim ? model->families[f].dim : dim;
-        entries = engine->response == NULL && shared > entries ? shared : entries;
+        entries = engine->cloud != NULL && engine->response == NULL && shared > entries ? shared : entries;
     }
     made->workers = TC_NEW(engine->arena, worker, engine->workers);
     for (size_t w = 0; w < engine->workers; w++)
-        made->workers[w] = (worker){.x_hat = rows_of(engine->arena, engine->response != NULL ? dim : 0),
+        made->workers[w] = (worker){.x_hat = rows_of(engine->arena, states ? dim : 0),
                                     .entries = rows_of(engine->arena, entries),
                                     .p = rows_of(engine->arena, dim),
                                     .x = TC_NEW(engine->arena, const double *, dim),
@@ -139,8 +144,13 @@ static bool step(const job *j, size_t at, size_t count) {
         x[c] = j->worker->x[c] + at;
         next[c] = j->engine->next_x + tc_coord_of(family, j->first + at, c);
     }
-    size_t member = tc_agents_next(j->engine->agents, j->worker_number, j->family, j->first + at, count,
-                                   (const double *const *)j->worker->p, j->engine->large->scalars, x, next);
+    const double *const *p = (const double *const *)j->worker->p;
+    tc_answer_scalars scalars = j->engine->large->scalars;
+    tc_proximal *proximal = j->engine->method != NULL ? j->engine->method->proximal : NULL;
+    size_t member =
+        proximal != NULL
+            ? tc_proximal_next(proximal, j->worker_number, j->family, j->first + at, count, p, scalars, x, next)
+            : tc_agents_next(j->engine->agents, j->worker_number, j->family, j->first + at, count, p, scalars, x, next);
     if (member != TC_ALL_FINITE)
         fail(j, TC_OK, member);
     return member == TC_ALL_FINITE;
@@ -210,6 +220,49 @@ static tc_status second_of_outputs(const job *j) {
     return status;
 }
 
+static tc_status first_of_method(const job *j) {
+    bool states = j->engine->method->takes_states;
+    tc_status status = take(j);
+    if (status == TC_OK)
+        status = states ? tc_release_states(j->release, j->worker->x_hat) : tc_release_sum(j->release);
+    if (status == TC_OK && states)
+        tc_gauge_take(j->engine->method->gauge, j->worker_number, j->family, j->block,
+                      (const double *const *)j->worker->x_hat);
+    return status;
+}
+
+static void second_of_method(const job *j, bool steps) {
+    const tc_family *family = &j->engine->model->families[j->family];
+    for (size_t at = 0; at < j->count; at += TC_GAUGE_BITE) {
+        size_t count = j->count - at < TC_GAUGE_BITE ? j->count - at : TC_GAUGE_BITE;
+        tc_gauge_answer(j->engine->method->gauge, j->worker_number, j->family, j->block, at, count,
+                        steps ? j->worker->p : NULL);
+        if (!steps)
+            continue;
+        steps = step(j, at, count);
+        for (size_t c = 0; c < family->dim; c++)
+            tc_method_average(j->engine, tc_coord_of(family, j->first + at, c), count);
+        if (!steps)
+            return;
+    }
+}
+
+static tc_status do_method(const job *j) {
+    if (j->engine->large->pass == PASS_FIRST)
+        return first_of_method(j);
+    second_of_method(j, j->engine->large->pass == PASS_SECOND);
+    return TC_OK;
+}
+
+static tc_status do_published(const job *j) {
+    bool late = j->engine->large->answers_late[j->family], states = j->engine->response != NULL;
+    if (j->engine->large->pass == PASS_FIRST)
+        return states ? first_of_states(j, late) : first_of_outputs(j, late);
+    if (!late)
+        return TC_OK;
+    return states ? second_of_states(j) : second_of_outputs(j);
+}
+
 static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
     const tc_large *large = engine->large;
     const block *b = &large->blocks[number];
@@ -224,16 +277,9 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
              .block = b->number,
              .first = first,
              .count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK};
-    bool late = large->answers_late[b->family], states = engine->response != NULL;
-    tc_status status;
     for (size_t c = 0; c < family->dim; c++)
         j.worker->x[c] = engine->x + tc_coord_of(family, first, c);
-    if (large->second && !late)
-        return;
-    if (large->second)
-        status = states ? second_of_states(&j) : second_of_outputs(&j);
-    else
-        status = states ? first_of_states(&j, late) : first_of_outputs(&j, late);
+    tc_status status = engine->method != NULL ? do_method(&j) : do_published(&j);
     if (status != TC_OK)
         fail(&j, status, TC_ALL_FINITE);
 }
@@ -268,9 +314,9 @@ static void do_part(void *context, size_t worker_number, size_t part) {
     }
 }
 
-static void run_pass(tc_engine *engine, bool second) {
+static void run_pass(tc_engine *engine, pass which) {
     tc_large *large = engine->large;
-    large->second = second;
+    large->pass = which;
     if (engine->team != NULL)
         tc_team_run(engine->team, large->part_count, do_part, engine);
     else
@@ -291,13 +337,18 @@ static tc_status find_failure(const tc_engine *engine, tc_failure *failure) {
     return TC_OK;
 }
 
-static tc_status run_round(tc_engine *engine, tc_failure *failure) {
-    tc_large *large = engine->large;
-    tc_failure late = {0};
-    run_pass(engine, false);
-    tc_status status = find_failure(engine, &late);
-    if (status == TC_OK && engine->response == NULL)
+static tc_status run_first(tc_engine *engine) {
+    tc_failure none = {0};
+    run_pass(engine, PASS_FIRST);
+    tc_status status = find_failure(engine, &none);
+    if (status == TC_OK && engine->plan->placement != TC_PLACEMENT_STATES)
         status = tc_release_close_sums(engine->release, engine->released);
+    return status;
+}
+
+static tc_status run_published(tc_engine *engine, tc_failure *failure) {
+    tc_large *large = engine->large;
+    tc_status status = run_first(engine);
     if (status != TC_OK)
         return status;
     if (engine->response != NULL)
@@ -308,23 +359,55 @@ static tc_status run_round(tc_engine *engine, tc_failure *failure) {
         return TC_OK;
     }
     if (large->any_late)
-        run_pass(engine, true);
+        run_pass(engine, PASS_SECOND);
     return find_failure(engine, failure);
 }
 
-tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalars, tc_failure *failure) {
-    tc_large *large = engine->large;
-    large->scalars = scalars;
-    for (size_t w = 0; w < engine->workers; w++) {
-        large->workers[w].failed_block = SIZE_MAX;
-        large->workers[w].status = TC_OK;
-    }
-    if (engine->response != NULL)
-        tc_response_open(engine->response, engine->mu);
-    tc_status status = tc_release_open(engine->release, k);
+static tc_status run_method(tc_engine *engine, uint64_t k, tc_failure *failure) {
+    tc_method_run *run = engine->method;
+    tc_method_open(engine, k);
+    tc_status status = run_first(engine);
     if (status != TC_OK)
         return status;
-    status = run_round(engine, failure);
+    const tc_gauged *gauged = tc_method_close(engine);
+    if (k == 1) {
+        tc_pilot_first_tariff(run->pilot, gauged);
+        tc_gauge_price(run->gauge);
+        run_pass(engine, PASS_COLUMNS);
+        run->columns = tc_gauge_columns(run->gauge);
+    }
+    if (!tc_method_turn(engine, gauged, &engine->large->scalars, failure))
+        return TC_OK;
+    run_pass(engine, PASS_SECOND);
+    run->columns = tc_gauge_columns(run->gauge);
+    return find_failure(engine, failure);
+}
+
+static tc_status open_round(tc_engine *engine, uint64_t k) {
+    for (size_t w = 0; w < engine->workers; w++) {
+        engine->large->workers[w].failed_block = SIZE_MAX;
+        engine->large->workers[w].status = TC_OK;
+    }
+    return tc_release_open(engine->release, k);
+}
+
+tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalars, tc_failure *failure) {
+    engine->large->scalars = scalars;
+    if (engine->response != NULL)
+        tc_response_open(engine->response, engine->mu);
+    tc_status status = open_round(engine, k);
+    if (status != TC_OK)
+        return status;
+    status = run_published(engine, failure);
+    tc_release_close(engine->release);
+    return status;
+}
+
+tc_status tc_large_method_round(tc_engine *engine, uint64_t k, tc_failure *failure) {
+    tc_status status = open_round(engine, k);
+    if (status != TC_OK)
+        return status;
+    status = run_method(engine, k, failure);
     tc_release_close(engine->release);
     return status;
 }

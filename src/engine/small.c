@@ -21,7 +21,7 @@ tc_small *tc_small_new(tc_engine *engine) {
     if (made->states == NULL)
         return NULL;
     made->p = TC_NEW(engine->arena, double, model->state_count);
-    if (engine->response == NULL)
+    if (engine->cloud != NULL && engine->response == NULL)
         made->flat = tc_flat_new(engine->arena, model, engine->released->layout);
     made->crowds = TC_NEW(engine->arena, size_t, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
@@ -44,8 +44,18 @@ static size_t step_crowd(tc_engine *engine, size_t f, tc_answer_scalars scalars)
         small->next_rows[c] = engine->next_x + tc_coord_of(family, 0, c);
         small->p_rows[c] = small->p + tc_coord_of(family, 0, c);
     }
+    if (engine->method != NULL && engine->method->proximal != NULL)
+        return tc_proximal_next(engine->method->proximal, 0, f, 0, family->count, small->p_rows, scalars, small->x_rows,
+                                small->next_rows);
     return tc_agents_next(engine->agents, 0, f, 0, family->count, small->p_rows, scalars, small->x_rows,
                           small->next_rows);
+}
+
+static size_t step_singles(tc_engine *engine, tc_answer_scalars scalars) {
+    const double *p = engine->small->p;
+    if (engine->method != NULL && engine->method->proximal != NULL)
+        return tc_proximal_next_singles(engine->method->proximal, 0, p, scalars, engine->x, engine->next_x);
+    return tc_agents_next_singles(engine->agents, 0, p, scalars, engine->x, engine->next_x);
 }
 
 /* The first failure, in the order of the families, is the one that is reported. */
@@ -53,7 +63,7 @@ static void step_agents(tc_engine *engine, tc_answer_scalars scalars, tc_failure
     const tc_small *small = engine->small;
     size_t alone = TC_ALL_FINITE, member = TC_ALL_FINITE;
     if (small->has_singles)
-        alone = tc_agents_next_singles(engine->agents, 0, small->p, scalars, engine->x, engine->next_x);
+        alone = step_singles(engine, scalars);
     for (size_t i = 0; member == TC_ALL_FINITE && i < small->crowd_count && small->crowds[i] < alone; i++) {
         member = step_crowd(engine, small->crowds[i], scalars);
         if (member != TC_ALL_FINITE)
@@ -79,5 +89,33 @@ tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalar
         *failure = (tc_failure){.what = TC_FAILED_CONSTRAINT, .row = row};
     else
         step_agents(engine, scalars, failure);
+    return TC_OK;
+}
+
+tc_status tc_small_method_round(tc_engine *engine, uint64_t k, tc_failure *failure) {
+    tc_small *small = engine->small;
+    tc_method_run *run = engine->method;
+    tc_answer_scalars scalars;
+    if (tc_states_take(small->states, engine->x) == TC_STATE_REFUSED)
+        return TC_INTERNAL; /* states are finite after every round */
+    tc_status status = tc_release_round(engine->release, k, small->states, engine->released);
+    if (status != TC_OK)
+        return status;
+    tc_method_open(engine, k);
+    if (run->takes_states)
+        tc_gauge_take_whole(run->gauge, engine->released->states);
+    const tc_gauged *gauged = tc_method_close(engine);
+    if (k == 1) {
+        tc_pilot_first_tariff(run->pilot, gauged);
+        tc_gauge_price(run->gauge);
+        tc_gauge_answer_whole(run->gauge, NULL);
+        run->columns = tc_gauge_columns(run->gauge);
+    }
+    if (!tc_method_turn(engine, gauged, &scalars, failure))
+        return TC_OK;
+    tc_gauge_answer_whole(run->gauge, small->p);
+    run->columns = tc_gauge_columns(run->gauge);
+    step_agents(engine, scalars, failure);
+    tc_method_average(engine, 0, engine->model->state_count);
     return TC_OK;
 }
