@@ -191,6 +191,7 @@ static void copy_fixed(tc_gauge *gauge) {
     size_t size = gauge->gauged.count * sizeof(double);
     if (size == 0)
         return;
+    memcpy(gauge->gauged.value, gauge->fixed.value, size);
     memcpy(gauge->gauged.noise, gauge->fixed.noise, size);
     memcpy(gauge->gauged.norm1, gauge->fixed.norm1, size);
     memcpy(gauge->gauged.norm2, gauge->fixed.norm2, size);

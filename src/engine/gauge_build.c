@@ -316,9 +316,9 @@ static void build_family(const builder *b, size_t f) {
     tc_gauge_family *of = &gauge->families[f];
     const tc_family_derivatives *d = &gauge->derivatives->families[f];
     family_plan plan = {0};
-    of->has_rows = d->body_count > 0;
-    if (!of->has_rows)
+    if (d->body_count == 0)
         return;
+    of->has_rows = d->body_first_count > 0; /* a sum of data alone is none of the round's business */
     if (of->family->dim >= UINT16_MAX)
         tc_raise(b->arena, TC_TOO_LARGE);
     collect(b, d, of->family, &plan);
@@ -336,6 +336,8 @@ static void build_family(const builder *b, size_t f) {
     of->tape[0] = make_tape(b, &plan, of, 0);
     of->tape[1] = make_tape(b, &plan, of, 1);
     add_fixed(b, of, &plan);
+    if (!of->has_rows)
+        return;
     of->y = TC_NEW(b->arena, double, of->family->dim * of->family->count);
     of->r = TC_NEW(b->arena, double, of->family->dim * of->family->count);
     of->partials = TC_NEW(b->arena, double, of->block_count * of->total_count);
@@ -377,6 +379,7 @@ static void list_singles(const builder *b, const double *variance) {
 /* By coordinate: the variance of its noise. Scratch. */
 static double *read_variances(const builder *b, const tc_plan *plan) {
     const tc_model *model = b->gauge->model;
+    const tc_family_derivatives *derivatives = b->gauge->derivatives->families;
     double *variance = TC_NEW(b->arena, double, model->state_count);
     for (size_t i = 0; i < plan->channel_count; i++) {
         const tc_channel *channel = &plan->channels[i];
@@ -385,6 +388,8 @@ static double *read_variances(const builder *b, const tc_plan *plan) {
         const tc_family *family = &model->families[channel->family];
         if (channel->member_count == family->count)
             b->gauge->families[channel->family].variance = channel->variance;
+        else if (derivatives[channel->family].body_first_count > 0)
+            tc_raise(b->arena, TC_INTERNAL); /* a sum depends on all members alike: one channel has them */
         for (size_t c = 0; c < family->dim; c++)
             for (size_t k = channel->first_member; k < channel->first_member + channel->member_count; k++)
                 variance[tc_coord_of(family, k, c)] = channel->variance;
