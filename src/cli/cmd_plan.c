@@ -1,5 +1,6 @@
 #include "analysis/analysis.h"
 #include "cli/privacy_options.h"
+#include "cli/study.h"
 #include "privacy/card.h"
 #include "privacy/ledger.h"
 #include "privacy/plan.h"
@@ -31,44 +32,89 @@ static const tc_example examples[] = {
     {"tacit plan ev.tacit --coalition 'home[1],home[2]' --json", "Also what two agents learn together; for a program."},
     {"tacit plan paper.tacit --calibration published --constants declared",
      "The paper's scheme to the letter; exit code 1 where its constants do not keep the promise."},
+    {"tacit plan ev.tacit --method tacit --rounds 2000",
+     "For the method tacit: where its noise goes, and where it is not expected to do well."},
     {"tacit plan ev.tacit --ledger spent", "What it would come to, with the runs before it."},
 };
 
-static void print_json(tc_cli *cli, const tc_plan *plan, const tc_card *card, const tc_ledger *ledger,
-                       const tc_ledger_entry *next) {
+typedef struct printed {
+    const tc_plan *plan;
+    const tc_method_facts *method; /* NULL: method published, or no plan */
+    const tc_card *card;           /* NULL: no plan */
+    const tc_ledger *ledger;
+    tc_ledger_entry next; /* what the plan would add to it */
+} printed;
+
+/* What method tacit takes from public facts before the first round. */
+static void method_json(const tc_method_facts *method, size_t rows, tc_json *json) {
+    tc_json_open_object(json, "method_facts");
+    tc_json_number(json, "box_length", method->box_length);
+    tc_json_number(json, "radius", method->radius);
+    tc_json_numbers(json, "row_scale", method->row_scale, rows);
+    tc_json_numbers(json, "weight", method->weight, rows);
+    tc_margin_json(method, json);
+    tc_json_open_array(json, "warnings");
+    for (size_t i = 0; i < method->warning_count; i++)
+        tc_json_string(json, NULL, method->warnings[i]);
+    tc_json_close_array(json);
+    tc_json_close_object(json);
+}
+
+static void print_json(tc_cli *cli, const printed *p) {
     tc_json json = tc_json_new(&cli->output);
     tc_json_open_object(&json, NULL);
-    tc_plan_json(plan, &json);
-    if (card != NULL) {
-        tc_card_json(card, "card", &json);
-        if (ledger != NULL)
-            tc_ledger_json(cli->arena, ledger, next, "ledger", &json);
+    tc_plan_json(p->plan, &json);
+    if (p->method != NULL)
+        method_json(p->method, p->plan->model->constraint_count, &json);
+    if (p->card != NULL) {
+        tc_card_json(p->card, "card", &json);
+        if (p->ledger != NULL)
+            tc_ledger_json(cli->arena, p->ledger, &p->next, "ledger", &json);
     }
     tc_json_close_object(&json);
 }
 
-static void print_text(tc_cli *cli, const tc_plan *plan, const tc_card *card, const tc_ledger *ledger,
-                       const tc_ledger_entry *next) {
-    if (plan->problem != NULL) {
-        tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "No plan can be made: %s", plan->problem), 0);
+static void print_text(tc_cli *cli, const printed *p) {
+    if (p->plan->problem != NULL) {
+        tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "No plan can be made: %s", p->plan->problem), 0);
         return;
     }
-    tc_plan_text(plan, &cli->output, 80);
+    tc_plan_text(p->plan, &cli->output, 80);
+    for (size_t i = 0; p->method != NULL && i < p->method->warning_count; i++) {
+        tc_buffer_puts(&cli->output, "\n");
+        tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "warning: %s", p->method->warnings[i]), 2);
+    }
     tc_buffer_puts(&cli->output, "\n");
-    if (ledger != NULL) {
-        tc_ledger_text(cli->arena, ledger, next, &cli->output);
+    if (p->ledger != NULL) {
+        tc_ledger_text(cli->arena, p->ledger, &p->next, &cli->output);
         tc_buffer_puts(&cli->output, "\n");
     }
-    tc_card_text(card, &cli->output);
+    tc_card_text(p->card, &cli->output);
 }
 
-static void print_plan(tc_cli *cli, const tc_plan *plan, bool seeded, const tc_ledger *ledger, bool as_json) {
-    bool made = plan->problem == NULL;
-    const tc_card *card = made ? tc_card_make(cli->arena, plan, seeded) : NULL;
-    tc_ledger_entry next = {0};
-    if (made && ledger != NULL)
-        next = tc_ledger_entry_of(cli->arena, plan, "plan");
-    (as_json ? print_json : print_text)(cli, plan, card, ledger, &next);
+static void print_plan(tc_cli *cli, const tc_plan *plan, const tc_method_facts *method, bool seeded,
+                       const tc_ledger *ledger, bool as_json) {
+    printed p = {.plan = plan, .method = method, .ledger = ledger};
+    if (plan->problem == NULL) {
+        p.card = tc_card_make(cli->arena, plan, seeded);
+        if (ledger != NULL)
+            p.next = tc_ledger_entry_of(cli->arena, plan, "plan");
+    }
+    (as_json ? print_json : print_text)(cli, &p);
+}
+
+static tc_status find_method(tc_cli *cli, const tc_plan *plan, tc_model *model, const tc_derivatives *derivatives,
+                             const tc_analysis *analysis, tc_margin_wish margin, const tc_method_facts **method) {
+    const char *why = NULL;
+    *method = NULL;
+    if (plan->problem != NULL || plan->method != TC_METHOD_TACIT)
+        return TC_OK;
+    *method = tc_method_facts_make(cli->arena, plan, model, derivatives, analysis, tc_public_radius(model, analysis),
+                                   margin, &why);
+    if (*method != NULL)
+        return TC_OK;
+    tc_buffer_printf(&cli->messages, "tacit plan: %s\n", why);
+    return TC_BAD_USAGE;
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
@@ -99,6 +145,10 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
         tc_buffer_printf(&cli->messages, "tacit plan: %s\n", plan->problem);
         return TC_BAD_USAGE;
     }
+    const tc_method_facts *method;
+    status = find_method(cli, plan, model, derivatives, analysis, wishes.margin, &method);
+    if (status != TC_OK)
+        return status;
     bool convex = analysis->constraints.verdict == TC_HOLDS;
     if (!convex)
         tc_buffer_printf(&cli->messages,
@@ -106,7 +156,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
                          "where\n",
                          arguments->operands[0]);
     *answer = plan->problem == NULL && plan->is_private && convex;
-    print_plan(cli, plan, wishes.seeded, ledger, arguments->values[JSON].flag);
+    print_plan(cli, plan, method, wishes.seeded, ledger, arguments->values[JSON].flag);
     return TC_OK;
 }
 

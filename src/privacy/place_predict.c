@@ -178,6 +178,7 @@ void tc_predict_states(tc_sensitivity *s, double variance, const double *row_sca
 
 static void add_rows(const double *row_scale, size_t m, tc_placement_facts *facts) {
     facts->total = 0;
+    facts->price_variance = NAN;
     for (size_t j = 0; j < m; j++)
         facts->total += facts->constraint_variance[j] / (row_scale[j] * row_scale[j]);
     facts->possible = isfinite(facts->total);

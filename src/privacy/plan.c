@@ -79,13 +79,15 @@ static void place_published(tc_planner *p) {
                            &plan->facts[0]);
 }
 
-/* From what the cloud's file says alone: whether the point lies in private sets is not asked. */
-static bool has_public_radius(const tc_planner *p) {
-    bool gaps = true;
-    for (size_t f = 0; f < p->model->family_count; f++)
-        gaps = gaps && p->model->families[f].has_gap;
-    return p->model->constraint_count == 0 || !isnan(p->model->dual_radius) ||
-           (gaps && p->analysis->slater_facts.declared_margin > 0);
+double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
+    double gaps = 0;
+    if (!isnan(model->dual_radius))
+        return model->dual_radius;
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t k = 0; k < model->families[f].count; k++)
+            gaps = tc_add_up(gaps, model->families[f].has_gap ? tc_coef_at(model->families[f].gap, k) : HUGE_VAL);
+    return analysis->slater_facts.declared_margin > 0 ? tc_div_up(gaps, analysis->slater_facts.declared_margin)
+                                                      : HUGE_VAL;
 }
 
 static void warn(tc_planner *p) {
@@ -106,7 +108,8 @@ static void warn(tc_planner *p) {
                      "rounds removes; %s",
                      plan->facts[0].possible ? "--placement outputs avoids it"
                                              : "noise on outputs, which avoids it, is not possible here");
-    if (plan->mechanism != TC_MECHANISM_NONE && !has_public_radius(p))
+    if (plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0 &&
+        !isfinite(tc_public_radius(p->model, p->analysis)))
         tc_plan_warn(p, "no public dual radius is known, and a cloud cannot run without one; tacit run would take one "
                         "from private data, and not be private: add 'dual radius R', or 'gap' and 'slater' to every "
                         "agent");

@@ -96,7 +96,8 @@ typedef struct tc_placement_facts { /* predicted noise of each placement, for `a
     double total; /* sum over rows of var(g_j)/row_scale_j^2, and in method published the prices' share: what auto
                    * compares. tacit filters prices, and leaves their share out, but on outputs that it cannot use */
     double *constraint_variance; /* m: variance of g-hat_j per round */
-    double price_variance;       /* variance of a component of p_i per round, worst agent, at reference multipliers */
+    double price_variance; /* variance of a component of p_i per round, worst agent, at reference multipliers; NAN for
+                            * method tacit, whose prices are made of filtered measurements */
 } tc_placement_facts;
 
 /* A row of g that depends on no state, and a Jacobian entry that is constant by structure, are in no channel (tight
@@ -148,6 +149,10 @@ static inline bool tc_noises_states(const tc_plan *plan) { return plan->placemen
 /* Never NULL: where no plan can be made, problem says why. Raises on its arena. Uses no private data. */
 tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
                       const tc_plan_options *options, const tc_monitor *monitor);
+
+/* R from what the cloud's file says alone, the same from the whole file: whether the Slater point lies in private sets
+ * is not asked. Infinite where the file does not say. */
+double tc_public_radius(const tc_model *model, const tc_analysis *analysis);
 
 /* The members of one JSON object; the caller opens and closes it. */
 void tc_plan_json(const tc_plan *plan, tc_json *json);

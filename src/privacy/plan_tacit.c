@@ -159,6 +159,7 @@ void tc_place_nothing_tacit(tc_planner *p) {
     bool is_affine = tc_is_affine(p->model, p->derivatives);
     if (refuse_what_cannot_be(p, is_affine))
         return;
+    plan->row_scale = tc_row_scales(p->arena, p->streams);
     plan->placement = asked != TC_PLACEMENT_AUTO ? asked : is_affine ? TC_PLACEMENT_OUTPUTS : TC_PLACEMENT_STATES;
     tc_planner forms = *p;
     if (plan->placement == TC_PLACEMENT_FORMS) {
