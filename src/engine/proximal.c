@@ -2,18 +2,78 @@
 
 #include "engine/proximal_parts.h"
 
+#include <math.h>
 #include <string.h>
 
-void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const double *rows) {
-    tc_proximal_work *work = b->work;
+/* ---- what the ways share ----------------------------------------------------------------------------------------- */
+
+size_t tc_proximal_begin(const tc_proximal_block *b) {
     const tc_agents_family *of = b->family->of;
-    for (size_t c = 0; c < of->family->dim; c++)
-        work->state_at[c] = rows + c * TC_LANES;
+    tc_proximal_work *work = b->work;
+    bool is_finite = true;
+    for (size_t k = 0; k < b->count; k++)
+        work->who[k] = k;
     for (size_t d = 0; d < of->family->column_count; d++)
         work->data_at[d] = of->data[d] + b->first;
-    const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
-    tc_tape_eval(tape, &inputs, b->count, work->tape, work->out_at);
+    for (size_t c = 0; c < of->family->dim; c++) {
+        const double *p = b->p[c] + b->at, *x = b->x[c] + b->at;
+        double zero = 0; /* or no number */
+        for (size_t k = 0; k < b->count; k++)
+            zero += p[k] * 0 + x[k] * 0;
+        is_finite = is_finite && zero == 0;
+    }
+    for (size_t k = 0; k < b->count && !is_finite; k++)
+        for (size_t c = 0; c < of->family->dim; c++)
+            if (!isfinite(b->p[c][b->at + k]) || !isfinite(b->x[c][b->at + k]))
+                return b->first + k;
+    return TC_ALL_FINITE;
 }
+
+void tc_proximal_load(tc_coef numbers, const tc_proximal_block *b, double *row) {
+    if (numbers.column != NULL) {
+        memcpy(row, numbers.column + b->first, b->count * sizeof *row);
+        return;
+    }
+    for (size_t k = 0; k < b->count; k++)
+        row[k] = numbers.value;
+}
+
+void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const double *rows, size_t count) {
+    tc_proximal_work *work = b->work;
+    for (size_t c = 0; c < b->family->of->family->dim; c++)
+        work->state_at[c] = rows + c * TC_LANES;
+    const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
+    tc_tape_eval(tape, &inputs, count, work->tape, work->out_at);
+}
+
+void tc_proximal_write(const tc_proximal_block *b, size_t count) {
+    tc_proximal_work *work = b->work;
+    for (size_t c = 0; c < b->family->of->family->dim; c++)
+        for (size_t k = 0; k < count; k++)
+            work->result[c * TC_LANES + work->who[k]] = work->x[c * TC_LANES + k];
+}
+
+static void squeeze_row(double *to, const double *from, size_t count, const size_t *places) {
+    for (size_t k = 0; k < count; k++) /* places increase: nothing is overwritten before it is read */
+        to[k] = from[places[k]];
+}
+
+void tc_proximal_squeeze(const tc_proximal_block *b, size_t count, const size_t *places, double *const *rows,
+                         size_t row_count) {
+    tc_proximal_work *work = b->work;
+    const tc_family *family = b->family->of->family;
+    for (size_t r = 0; r < row_count; r++)
+        for (size_t c = 0; c < family->dim; c++)
+            squeeze_row(rows[r] + c * TC_LANES, rows[r] + c * TC_LANES, count, places);
+    for (size_t d = 0; d < family->column_count; d++) {
+        squeeze_row(work->data + d * TC_LANES, work->data_at[d], count, places);
+        work->data_at[d] = work->data + d * TC_LANES;
+    }
+    for (size_t k = 0; k < count; k++)
+        work->who[k] = work->who[places[k]];
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static size_t step_block(const tc_proximal_block *b) {
     switch (b->family->way) {
@@ -23,9 +83,14 @@ static size_t step_block(const tc_proximal_block *b) {
     case TC_PROXIMAL_LINES:
         return tc_proximal_lines(b);
     case TC_PROXIMAL_NEWTON:
+        return tc_proximal_newton(b);
+    case TC_PROXIMAL_ALONE:
         break;
     }
-    return tc_proximal_newton(b);
+    size_t failed = tc_proximal_begin(b);
+    for (size_t lane = 0; lane < b->count && failed == TC_ALL_FINITE; lane++)
+        failed = tc_proximal_alone(b, lane);
+    return failed;
 }
 
 size_t tc_proximal_next(tc_proximal *proximal, size_t worker, size_t family, size_t first, size_t count,
@@ -48,7 +113,7 @@ size_t tc_proximal_next(tc_proximal *proximal, size_t worker, size_t family, siz
         if (member != TC_ALL_FINITE)
             return member;
         for (size_t c = 0; c < of->of->family->dim; c++)
-            memcpy(next[c] + at, b.work->x + c * TC_LANES, b.count * sizeof(double));
+            memcpy(next[c] + at, b.work->result + c * TC_LANES, b.count * sizeof(double));
     }
     return TC_ALL_FINITE;
 }

@@ -4,6 +4,8 @@
 /* With more families the interior-point method is made only where nothing else will do: it takes memory. */
 enum { MOST_SPARE = 256 };
 
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
 static bool is_diagonal(const tc_family_derivatives *d) {
     for (size_t i = 0; i < d->objective_second_count; i++)
         if (d->objective_second[i].column != d->objective_second[i].other)
@@ -38,19 +40,26 @@ static bool all_alike(const tc_expr *diagonal, size_t first, size_t count) {
 
 static bool is_linear(tc_set_kind kind) { return kind == TC_SET_HALFSPACE || kind == TC_SET_HYPERPLANE; }
 
+static tc_proximal_way newton_way(const tc_projector *projector) {
+    bool is_simple =
+        projector->form == TC_PROJECTOR_BOX || (projector->form == TC_PROJECTOR_CUTS && projector->cut_count == 1 &&
+                                                projector->cuts[0].cut.kind != TC_SET_BALL1);
+    return is_simple ? TC_PROXIMAL_NEWTON : TC_PROXIMAL_ALONE;
+}
+
 /* Constant curvature: a projection in the usual sense, in scaled components, or neither. */
 static tc_proximal_way quadratic_way(const tc_projector *projector, const tc_expr *diagonal) {
     if (projector->form == TC_PROJECTOR_BOX || all_alike(diagonal, 0, projector->family->dim))
         return TC_PROXIMAL_ROWS;
     if (projector->form == TC_PROJECTOR_MEMBERS)
-        return TC_PROXIMAL_NEWTON;
+        return TC_PROXIMAL_ALONE;
     tc_proximal_way way = TC_PROXIMAL_ROWS;
     for (size_t i = 0; i < projector->cut_count; i++) {
         const tc_projector_cut *cut = &projector->cuts[i];
         if (all_alike(diagonal, cut->first, cut->cut.count))
             continue;
         if (!is_linear(cut->cut.kind))
-            return TC_PROXIMAL_NEWTON;
+            return newton_way(projector);
         way = TC_PROXIMAL_WEIGHTED;
     }
     return way;
@@ -74,6 +83,18 @@ static void find_curvatures(tc_arena *arena, const tc_dag *dag, tc_proximal_fami
         made->seconds = tc_tape_new(arena, dag, roots, count);
 }
 
+/* Second derivatives of huber jump. */
+static bool is_smooth(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t count) {
+    tc_mark mark = tc_arena_mark(arena);
+    size_t node_count;
+    tc_expr *nodes = tc_reachable(arena, dag, roots, count, &node_count);
+    bool jumps = false;
+    for (size_t i = 0; i < node_count; i++)
+        jumps = jumps || tc_node_of(dag, nodes[i])->op == TC_INSIDE || tc_node_of(dag, nodes[i])->op == TC_CLAMP;
+    tc_arena_rewind(arena, mark);
+    return !jumps;
+}
+
 static void find_derivatives(tc_arena *arena, const tc_dag *dag, tc_proximal_family *made) {
     const tc_family_derivatives *d = made->derivatives;
     size_t firsts = d->objective_first_count, count = firsts + d->objective_second_count;
@@ -89,6 +110,13 @@ static void find_derivatives(tc_arena *arena, const tc_dag *dag, tc_proximal_fam
             made->curvatures[d->objective_second[i].column].row = (int32_t)(firsts + i);
     }
     made->both = tc_tape_new(arena, dag, roots, count);
+    made->is_smooth = is_smooth(arena, dag, roots, count);
+    made->second_at = TC_NEW(arena, size_t, d->objective_second_count);
+    for (size_t i = 0; i < d->objective_second_count; i++) {
+        size_t row = d->objective_second[i].column, column = d->objective_second[i].other;
+        size_t last = larger(row, column), first = row + column - last;
+        made->second_at[i] = made->is_diagonal ? row : last * made->of->family->dim + first;
+    }
 }
 
 /* Whether some member may have more than one part, or one that is not smooth. */
@@ -105,7 +133,7 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     made->derivatives = &derivatives->families[f];
     made->is_diagonal = is_diagonal(made->derivatives);
     made->curvatures = TC_NEW(arena, tc_curvature, made->of->family->dim);
-    made->way = TC_PROXIMAL_NEWTON;
+    made->way = newton_way(made->of->projector);
     tc_expr *diagonal = diagonal_of(arena, made->of->family, made->derivatives);
     if (made->is_diagonal && is_constant(model->dag, made->derivatives))
         made->way = quadratic_way(made->of->projector, diagonal);
@@ -124,10 +152,8 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
         made->interiors[w] = tc_interior_agent(arena, model, derivatives, made->of->family);
 }
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-
 typedef struct sizes {
-    size_t dim, newton_dim, columns, tape, roots, singles;
+    size_t dim, newton_dim, columns, tape, roots, scratch;
 } sizes;
 
 static sizes find_sizes(const tc_proximal *proximal) {
@@ -147,6 +173,8 @@ static sizes find_sizes(const tc_proximal *proximal) {
             }
         if (of->both != NULL && of->way != TC_PROXIMAL_LINES)
             most.newton_dim = larger(most.newton_dim, dim);
+        if (of->way == TC_PROXIMAL_NEWTON)
+            most.scratch = larger(most.scratch, tc_newton_scratch(dim, of->is_diagonal));
     }
     return most;
 }
@@ -154,8 +182,8 @@ static sizes find_sizes(const tc_proximal *proximal) {
 static void new_work(tc_arena *arena, const sizes *most, tc_proximal_work *work) {
     size_t rows = most->dim * TC_LANES, n = most->newton_dim;
     double *out = TC_NEW(arena, double, most->roots *TC_LANES);
-    double **all[] = {&work->x,     &work->trial,  &work->move,  &work->lower,
-                      &work->upper, &work->center, &work->roots, &work->singles};
+    double **all[] = {&work->x, &work->trial, &work->move, &work->lower, &work->upper,  &work->center, &work->old,
+                      &work->p, &work->unit,  &work->low,  &work->high,  &work->result, &work->roots};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         *all[i] = TC_NEW(arena, double, rows);
     work->tape = TC_NEW(arena, double, most->tape);
@@ -164,6 +192,9 @@ static void new_work(tc_arena *arena, const sizes *most, tc_proximal_work *work)
     work->out_at = TC_NEW(arena, double *, most->roots);
     for (size_t r = 0; r < most->roots; r++)
         work->out_at[r] = out + r * TC_LANES;
+    work->data = TC_NEW(arena, double, most->columns *TC_LANES);
+    work->f1 = TC_NEW(arena, const double *, most->dim);
+    work->scratch = TC_NEW(arena, double, most->scratch);
     work->coefs = TC_NEW(arena, tc_coef, 3 * most->dim);
     work->hessian = TC_NEW(arena, double, n *n);
     work->factor = TC_NEW(arena, double, n *n);
@@ -174,7 +205,7 @@ static void new_work(tc_arena *arena, const sizes *most, tc_proximal_work *work)
     work->holds = TC_NEW(arena, int8_t, n);
     work->response = TC_NEW(arena, double, n);
     work->noise = TC_NEW(arena, double, n);
-    work->reals = TC_NEW(arena, tc_real, n);
+    work->reals = TC_NEW(arena, tc_real, 6 * n);
 }
 
 tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives) {

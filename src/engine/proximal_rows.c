@@ -14,13 +14,10 @@ static const double ZEROS[TC_LANES];
 
 static void gradient(const tc_proximal_block *b) {
     tc_proximal_work *work = b->work;
-    const tc_agents_family *of = b->family->of;
-    for (size_t c = 0; c < of->family->dim; c++)
+    for (size_t c = 0; c < b->family->of->family->dim; c++)
         work->state_at[c] = b->x[c] + b->at;
-    for (size_t d = 0; d < of->family->column_count; d++)
-        work->data_at[d] = of->data[d] + b->first;
     const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
-    tc_tape_eval(of->gradient, &inputs, b->count, work->tape, work->out_at);
+    tc_tape_eval(b->family->of->gradient, &inputs, b->count, work->tape, work->out_at);
 }
 
 /* Divisors of all components that have a row, in rows of work->roots. */
@@ -28,7 +25,7 @@ static void divisors(const tc_proximal_block *b) {
     const tc_proximal_family *family = b->family;
     if (family->seconds == NULL)
         return;
-    tc_proximal_evaluate(b, family->seconds, b->work->x);
+    tc_proximal_evaluate(b, family->seconds, b->work->result, b->count);
     for (size_t c = 0; c < family->of->family->dim; c++) {
         if (family->curvatures[c].row == TC_NO_ROW)
             continue;
@@ -81,7 +78,7 @@ static bool move(const tc_proximal_block *b) {
         tc_curvature curvature = b->family->curvatures[c];
         const double *g = of->rows[c] == TC_NO_ROW ? ZEROS : b->work->out_at[of->rows[c]];
         const double *p = b->p[c] + b->at, *x = b->x[c] + b->at;
-        double *out = b->work->x + c * TC_LANES;
+        double *out = b->work->result + c * TC_LANES;
         const tc_answer_scalars scalars = {.step = 1 / (curvature.value + b->weight),
                                            .regularization = b->regularization};
         bool is_plain = of->lower != NULL && of->lower[c].column == NULL && of->upper[c].column == NULL;
@@ -123,7 +120,7 @@ static void scale_cut(const tc_proximal_block *b, const tc_projector_cut *cut, t
         double *root = work->roots + row;
         for (size_t k = 0; k < b->count; k++) {
             root[k] = sqrt(curvature.row == TC_NO_ROW ? curvature.value + b->weight : root[k]);
-            work->x[row + k] *= root[k];
+            work->result[row + k] *= root[k];
             work->center[row + k] = tc_coef_at(cut->cut.center[i], b->first + k) / root[k];
             work->lower[row + k] = tc_coef_at(cut->cut.lower[i], b->first + k) * root[k];
             work->upper[row + k] = tc_coef_at(cut->cut.upper[i], b->first + k) * root[k];
@@ -147,11 +144,11 @@ static void project_scaled(const tc_proximal_block *b) {
     const tc_projector *projector = b->family->of->projector;
     for (size_t i = 0; i < projector->uncut_count; i++) {
         size_t c = projector->uncut[i];
-        clip_row(b, projector->lower[c], projector->upper[c], b->work->x + c * TC_LANES);
+        clip_row(b, projector->lower[c], projector->upper[c], b->work->result + c * TC_LANES);
     }
     for (size_t i = 0; i < projector->cut_count; i++) {
         const tc_projector_cut *cut = &projector->cuts[i];
-        double *rows = b->work->x + cut->first * TC_LANES;
+        double *rows = b->work->result + cut->first * TC_LANES;
         tc_cut scaled;
         if (cut->cut.kind != TC_SET_HALFSPACE && cut->cut.kind != TC_SET_HYPERPLANE) {
             tc_project_cut(&cut->cut, b->first, b->count, TC_LANES, rows, rows);
@@ -160,7 +157,7 @@ static void project_scaled(const tc_proximal_block *b) {
         scale_cut(b, cut, &scaled);
         tc_project_cut(&scaled, 0, b->count, TC_LANES, rows, rows);
         for (size_t c = cut->first; c < cut->first + cut->cut.count; c++) {
-            double *v = b->work->x + c * TC_LANES;
+            double *v = b->work->result + c * TC_LANES;
             const double *root = b->work->roots + c * TC_LANES;
             for (size_t k = 0; k < b->count; k++)
                 v[k] /= root[k];
@@ -177,7 +174,7 @@ static bool is_far(const tc_proximal_block *b, size_t lane) {
     for (size_t c = 0; c < family->dim; c++) {
         double lower = tc_coef_at(family->lower[c], b->first + lane);
         width = fmax(width, tc_coef_at(family->upper[c], b->first + lane) - lower);
-        way = fmax(way, fabs(b->work->x[c * TC_LANES + lane] - b->x[c][b->at + lane]));
+        way = fmax(way, fabs(b->work->result[c * TC_LANES + lane] - b->x[c][b->at + lane]));
     }
     return way > 1e3 * width;
 }
@@ -192,19 +189,23 @@ static size_t project(const tc_proximal_block *b) {
         project_scaled(b);
     else
         b->work->inaccurate +=
-            tc_projector_project(b->family->of->projector, b->worker, b->first, b->count, TC_LANES, b->work->x);
+            tc_projector_project(b->family->of->projector, b->worker, b->first, b->count, TC_LANES, b->work->result);
     if (!any)
         return TC_ALL_FINITE;
-    size_t bytes = b->family->of->family->dim * TC_LANES * sizeof(double), failed = TC_ALL_FINITE;
-    memcpy(b->work->singles, b->work->x, bytes);
-    for (size_t lane = 0; lane < b->count && failed == TC_ALL_FINITE; lane++)
-        if (far[lane])
-            failed = tc_proximal_alone(b, lane);
-    memcpy(b->work->x, b->work->singles, bytes);
-    return failed;
+    for (size_t lane = 0; lane < b->count; lane++)
+        if (far[lane] && tc_proximal_alone(b, lane) != TC_ALL_FINITE)
+            return b->first + lane;
+    return TC_ALL_FINITE;
+}
+
+static void load_data(const tc_proximal_block *b) {
+    const tc_agents_family *of = b->family->of;
+    for (size_t d = 0; d < of->family->column_count; d++)
+        b->work->data_at[d] = of->data[d] + b->first;
 }
 
 size_t tc_proximal_rows(const tc_proximal_block *b) {
+    load_data(b);
     divisors(b);
     gradient(b);
     if (!move(b))

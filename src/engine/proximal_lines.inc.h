@@ -1,0 +1,43 @@
+/* One step of Newton's method for one component of many lanes; included by proximal_narrow.c and proximal_wide.c. */
+LINKAGE void LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
+    const pack zero = pack_of(0), half = pack_of(0.5), inverse = pack_of(n->inverse);
+    const pack regularization = pack_of(n->regularization), weight = pack_of(n->weight);
+    const pack_mask is_late = pack_less(zero, pack_of(n->is_late ? 1 : 0));
+    const pack_mask is_smooth = pack_less(zero, pack_of(n->is_smooth ? 1 : 0));
+    for (size_t k = 0; k < count; k += PACK_LANES) {
+        pack x = pack_load(r->x + k), last = pack_load(r->last + k), f1 = pack_load(r->f1 + k);
+        pack p = pack_load(r->p + k), lower = pack_load(r->lower + k), upper = pack_load(r->upper + k);
+        pack pull = regularization * x, back = (x - pack_load(r->old + k)) * inverse;
+        pack s = ((f1 + p) + pull) + back, size = pack_abs(s), before = pack_abs(last);
+        pack_mask on = pack_less(zero, before);
+        pack low = pack_select(on & pack_less(s, zero), x, pack_load(r->low + k));
+        pack high = pack_select(on & pack_less(zero, s), x, pack_load(r->high + k));
+        pack slope = pack_load(r->f2 + k) + weight, newton = pack_clip(x - s / slope, lower, upper);
+        pack change = pack_abs(newton - x), little = pack_load(r->unit + k);
+        pack_mask is_inside = pack_less(low, newton) & pack_less(newton, high);
+        pack_mask is_free = pack_less(lower, newton) & pack_less(newton, upper);
+        pack_mask takes = is_inside & ~(is_late & pack_less(half * before, change));
+        pack from = pack_larger(low, lower), to = pack_smaller(high, upper);
+        pack terms = pack_abs(f1) + pack_abs(p) + pack_abs(pull) + pack_abs(back);
+        little = pack_larger(pack_of(TC_PROXIMAL_LITTLE) * pack_abs(x), little);
+        /* What is left is rounding. Or the step is short, where the slope is small too: curvature may be so large for a
+         * moment that a short step says little. Or steps get shorter as squares do, and the next one would be short. */
+        pack_mask is_last = pack_at_most(size, pack_of(4 * DBL_EPSILON) * terms);
+        is_last |= pack_at_most(change, pack_of(1e-5) * little);
+        is_last |= pack_at_most(change, little) & pack_at_most(size, pack_of(1e-6) * terms);
+        is_last |= is_smooth & is_free & is_inside & pack_at_most(change, pack_of(1.0 / 16) * last) &
+                   pack_at_most(change * change * change, pack_of(0.1) * little * last * last) &
+                   pack_at_most(size, pack_of(1e-4) * terms);
+        is_last &= pack_is_finite(s) & pack_is_finite(slope);
+        pack next = pack_select(takes | is_last, newton, from + (to - from) * half);
+        pack step = pack_abs(next - x);
+        step = pack_select(takes & is_free, step, -step);
+        pack_mask goes_on = on & ~(is_last | pack_at_most(to - from, little));
+        pack_store(r->x + k, pack_select(on & (is_inside | ~is_last), next, x));
+        pack_store(r->last + k, pack_where(goes_on, step));
+        pack_store(r->low + k, low);
+        pack_store(r->high + k, high);
+        pack_store(r->busy + k, pack_larger(pack_load(r->busy + k), pack_where(goes_on, pack_of(1))));
+        pack_store(r->undefined + k, pack_select(on & ~pack_equal(s, s), pack_of(1), pack_load(r->undefined + k)));
+    }
+}

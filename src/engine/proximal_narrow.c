@@ -1,0 +1,37 @@
+/* Steps of many lanes at once, for every processor; those with AVX2 are sent on to proximal_wide.c. */
+#include "engine/proximal_parts.h"
+
+#include "base/compiler.h"
+#include "engine/proximal_wide.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/proximal_pack.inc.h"
+
+#define LINE_ADVANCE line_advance_narrow
+#define NEWTON_ADVANCE newton_advance_narrow
+#define LINKAGE static
+#include "engine/proximal_lines.inc.h"
+#include "engine/proximal_newton.inc.h"
+
+void tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDE()) {
+        tc_line_advance_wide(r, count, n);
+        return;
+    }
+#endif
+    line_advance_narrow(r, count, n);
+}
+
+void tc_newton_advance(const tc_newton_rows *r, size_t count, double most_along) {
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDE()) {
+        tc_newton_advance_wide(r, count, most_along);
+        return;
+    }
+#endif
+    newton_advance_narrow(r, count, most_along);
+}

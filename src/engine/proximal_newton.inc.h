@@ -1,0 +1,157 @@
+/* One step of Newton's method (proximal_newton.c) for a pack of lanes; included by proximal_narrow.c and
+ * proximal_wide.c. */
+#include "engine/proximal_model.inc.h"
+
+typedef struct judged {   /* at the trial point */
+    pack along, rounding; /* the slope along the line */
+    pack_mask is_finite;
+} judged;
+
+TC_INLINE judged find_slopes(const model *m, double *terms) {
+    const tc_newton_rows *r = m->r;
+    const pack inverse = pack_of(r->inverse), regularization = pack_of(r->regularization);
+    judged out = {pack_of(0), pack_of(0), pack_equal(pack_of(0), pack_of(0))};
+    for (size_t c = 0; c < r->dim; c++) {
+        pack x = row_at(m, r->trial, c), f = pack_load(r->f1[c] + m->k), p = row_at(m, r->p, c);
+        pack pull = regularization * x, back = (x - row_at(m, r->old, c)) * inverse;
+        pack slope = ((f + p) + pull) + back, move = row_at(m, r->move, c);
+        pack size = pack_abs(f) + pack_abs(p) + pack_abs(pull) + pack_abs(back);
+        out.along += slope * move;
+        out.rounding += size * pack_abs(move);
+        out.is_finite &= pack_is_finite(slope);
+        put(m->slope, c, slope);
+        put(terms, c, size);
+    }
+    out.rounding *= pack_of(4 * DBL_EPSILON);
+    return out;
+}
+
+/* False where something is not finite. */
+TC_INLINE pack_mask find_hessian(const model *m) {
+    const tc_newton_rows *r = m->r;
+    pack_mask is_finite = pack_equal(pack_of(0), pack_of(0));
+    size_t n = r->dim, size = r->is_diagonal ? n : n * n;
+    memset(m->hessian, 0, size * PACK_LANES * sizeof(double));
+    for (size_t i = 0; i < r->second_count; i++) {
+        pack value = pack_load(r->f2[i] + m->k);
+        is_finite &= pack_is_finite(value);
+        put(m->hessian, r->second_at[i], value); /* the lower triangle */
+    }
+    for (size_t c = 0; c < n; c++) {
+        size_t i = r->is_diagonal ? c : c * n + c;
+        put(m->hessian, i, at(m->hessian, i) + pack_of(r->weight));
+    }
+    return is_finite;
+}
+
+/* Trial points along the line. */
+TC_INLINE void set_trial(const model *m, pack_mask which, pack length) {
+    const tc_newton_rows *r = m->r;
+    for (size_t c = 0; c < r->dim; c++) {
+        size_t to = c * TC_LANES + m->k;
+        pack next = row_at(m, r->x, c) + length * row_at(m, r->move, c);
+        next = pack_clip(next, row_at(m, r->lower, c), row_at(m, r->upper, c));
+        pack_store(r->trial + to, pack_select(which, next, pack_load(r->trial + to)));
+    }
+}
+
+/* Whether the step is the last one, as in proximal_lines.inc.h; *length: its size in units of what is little. */
+TC_INLINE pack_mask is_last_step(const model *m, const double *move, const double *terms, pack last, pack *length) {
+    const tc_newton_rows *r = m->r;
+    pack_mask is_last = pack_equal(pack_of(0), pack_of(0)), is_small = is_last;
+    pack most = pack_of(0);
+    for (size_t c = 0; c < r->dim; c++) {
+        pack x = row_at(m, r->x, c), d = pack_abs(at(move, c)), pull = pack_of(0);
+        pack little = pack_larger(pack_of(TC_PROXIMAL_LITTLE) * pack_abs(x), row_at(m, r->unit, c));
+        if (in_part(m, c))
+            pull = m->t * pull_at(m, c, x);
+        pack slope = pack_abs(at(m->slope, c) + pull), size = at(terms, c) + pack_abs(pull);
+        pack_mask is_tiny = pack_at_most(slope, pack_of(8 * DBL_EPSILON) * size);
+        is_tiny |= pack_at_most(d, pack_of(1e-5) * little);
+        is_last &= is_tiny | (pack_at_most(d, little) & pack_at_most(slope, pack_of(1e-6) * size));
+        is_small &= is_tiny | pack_at_most(slope, pack_of(1e-4) * size);
+        most = pack_larger(d / little, most);
+    }
+    *length = most;
+    if (!r->is_smooth)
+        return is_last;
+    return is_last | (is_small & pack_at_most(most, pack_of(1.0 / 16) * last) &
+                      pack_at_most(most * most * most, pack_of(0.1) * last * last));
+}
+
+TC_INLINE void mark(double *row, pack_mask which, double value) {
+    pack_store(row, pack_select(which, pack_of(value), pack_load(row)));
+}
+
+/* From accepted trial points to the next ones. */
+TC_INLINE void take_step(model *m, double *terms, double *found, pack_mask goes) {
+    const tc_newton_rows *r = m->r;
+    for (size_t c = 0; c < r->dim; c++) {
+        size_t to = c * TC_LANES + m->k;
+        pack x = pack_select(goes, row_at(m, r->trial, c), row_at(m, r->x, c));
+        pack_store(r->x + to, x);
+        put(m->low, c, row_at(m, r->lower, c) - x);
+        put(m->high, c, row_at(m, r->upper, c) - x);
+        put(found, c, pack_of(0));
+    }
+    pack_mask hard = goes & ~find_hessian(m);
+    m->t = pack_load(r->t + m->k);
+    hard |= find_step(m, found, goes & ~hard);
+    pack along = pack_of(0), last = pack_load(r->last + m->k), length;
+    pack_mask ends = is_last_step(m, found, terms, last, &length) & goes & ~hard;
+    for (size_t c = 0; c < r->dim; c++) {
+        size_t to = c * TC_LANES + m->k;
+        pack d = at(found, c);
+        along += at(m->slope, c) * d;
+        pack_store(r->move + to, pack_select(goes, d, row_at(m, r->move, c)));
+    }
+    hard |= goes & ~ends & ~pack_less(along, pack_of(0)); /* stuck, or from outside of the set */
+    set_trial(m, goes, pack_of(1));
+    for (size_t c = 0; c < r->dim; c++) {
+        size_t to = c * TC_LANES + m->k;
+        pack_store(r->x + to, pack_select(ends, row_at(m, r->trial, c), row_at(m, r->x, c)));
+    }
+    pack_store(r->t + m->k, pack_select(goes, m->t, pack_load(r->t + m->k)));
+    pack_store(r->along + m->k, pack_select(goes, along, pack_load(r->along + m->k)));
+    pack_store(r->last + m->k, pack_select(goes, length, last));
+    mark(r->length + m->k, goes, 1);
+    mark(r->busy + m->k, ends | hard, 0);
+    mark(r->hard + m->k, hard, 1);
+}
+
+LINKAGE void NEWTON_ADVANCE(const tc_newton_rows *r, size_t count, double most_along) {
+    size_t n = r->dim * PACK_LANES, square = r->is_diagonal ? n : n * r->dim;
+    double *rest = r->scratch + 2 * square, *terms = rest + 7 * n, *found = terms + n;
+    model m = {.r = r,
+               .hessian = r->scratch,
+               .factor = r->scratch + square,
+               .slope = rest,
+               .low = rest + n,
+               .high = rest + 2 * n,
+               .held = rest + 3 * n,
+               .move = rest + 4 * n,
+               .right = rest + 5 * n,
+               .response = rest + 6 * n};
+    for (m.k = 0; m.k < count; m.k += PACK_LANES) {
+        pack_mask on = pack_less(pack_of(0), pack_load(r->busy + m.k));
+        if (pack_bits(on) == 0)
+            continue;
+        judged j = find_slopes(&m, terms);
+        pack along = pack_load(r->along + m.k), length = pack_load(r->length + m.k);
+        /* The function is convex: as long as it falls at the trial point, or hardly rises, it has fallen. */
+        pack_mask goes = on & j.is_finite & pack_at_most(j.along, j.rounding - pack_of(most_along) * along);
+        pack_mask waits = on & ~goes;
+        if (pack_bits(waits) != 0) {
+            pack shorter = pack_select(j.is_finite, -along / (j.along - along), pack_of(0.5));
+            length = length * pack_clip(shorter, pack_of(0.1), pack_of(0.8));
+            pack_mask hard = waits & ~pack_less(along, pack_of(0)); /* not finite where it begins */
+            pack_store(r->length + m.k, pack_select(waits, length, pack_load(r->length + m.k)));
+            mark(r->last + m.k, waits, 0);
+            set_trial(&m, waits & ~hard, length);
+            mark(r->busy + m.k, hard, 0);
+            mark(r->hard + m.k, hard, 1);
+        }
+        if (pack_bits(goes) != 0)
+            take_step(&m, terms, found, goes);
+    }
+}

@@ -1,0 +1,10 @@
+/* Steps of many lanes at once with AVX2; only where TC_IS_WIDE(). */
+#ifndef TC_ENGINE_PROXIMAL_WIDE_H
+#define TC_ENGINE_PROXIMAL_WIDE_H
+
+#include "engine/proximal_parts.h"
+
+void tc_line_advance_wide(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
+void tc_newton_advance_wide(const tc_newton_rows *r, size_t count, double most_along);
+
+#endif
