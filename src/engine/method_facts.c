@@ -42,13 +42,19 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
 /* ---- scales and radius ---------------------------------------------------------------------------------------------
  */
 
-static void find_scales(tc_arena *arena, const tc_plan *plan, size_t m, tc_method_facts *facts) {
+/* A plan without noise has none of its own. */
+static const double *raw_scales(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                                const tc_derivatives *derivatives) {
+    return plan->row_scale != NULL ? plan->row_scale
+                                   : tc_row_scales(arena, tc_streams_new(arena, model, derivatives, NULL));
+}
+
+static void find_scales(tc_arena *arena, const double *raw, size_t m, tc_method_facts *facts) {
     double least = INFINITY;
     facts->row_scale = TC_NEW(arena, double, m);
     facts->weight = TC_NEW(arena, double, m);
     for (size_t j = 0; j < m; j++) {
-        double scale = plan->row_scale != NULL ? plan->row_scale[j] : 1;
-        facts->row_scale[j] = scale > 0 && isfinite(scale) ? scale : 1;
+        facts->row_scale[j] = raw[j] > 0 && isfinite(raw[j]) ? raw[j] : 1;
         least = fmin(least, facts->row_scale[j]);
     }
     for (size_t j = 0; j < m; j++) {
@@ -125,7 +131,7 @@ tc_method_facts *tc_method_facts_make(tc_arena *arena, const tc_plan *plan, tc_m
                               .box_length = tc_box_length(model),
                               .slack = TC_NEW(arena, double, model->constraint_count),
                               .margin = margin};
-    find_scales(arena, plan, model->constraint_count, made);
+    find_scales(arena, raw_scales(arena, plan, model, derivatives), model->constraint_count, made);
     find_slack(arena, model, derivatives, made->slack);
     *why = check_margin(arena, model, made);
     if (*why != NULL)

@@ -1,0 +1,128 @@
+/* The method `tacit`: the same bits on any number of threads, and from both drivers. */
+#include "engine/method_runs.h"
+
+#define ROUND_LIMIT "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 300 }\n"
+
+typedef struct situation {
+    const char *name, *text; /* text NULL: an example */
+    uint64_t rounds;
+} situation;
+
+static const situation situations[] = {
+    {"agents alone",
+     "agent a {\n state x[2] in [-10, 10]\n private minimize sumsq(x - 3)\n}\n"
+     "agent b {\n state x in [-1, 1]\n private minimize exp(x) - x\n}\n"
+     "agent c {\n state z[3] in [0, 5]\n private minimize sumsq(z)\n private set sum(z) >= 2\n}\n"
+     "constraint d: sumsq(a.x) + b.x <= 4\nconstraint e: exp(b.x) + sum(c.z) + a.x[1] <= 3\n" ROUND_LIMIT,
+     40},
+    {"5,000 alike, with data in curved bodies and some of them named",
+     "agents a[i in 1..5000] {\n state x in [0, 4]\n state y in [-1, 2]\n private minimize (x - 3)^2 + y^2 - y\n}\n"
+     "agent b {\n state z[2] in [0.5, 3]\n private minimize sumsq(z) - z[1]\n}\n"
+     "constraint c1: sum(a: (1 + i / 5000) * x^2 + exp(y) / 2) / 5000 <= 4\n"
+     "constraint c2: 50 * exp(sum(a: x + y) / 8000) + b.z[1]^2 * 0.5 <= 60\n"
+     "constraint c3: a[3].x^2 + a[4999].y + sum(a: y) / 10 - log(b.z[2]) <= 1\n"
+     "constraint c4: sum(a: 2 * x - y / 4) / 5000 + a[2500].x <= 3\nstart multipliers 0.25\n" ROUND_LIMIT,
+     5},
+    {"many alike, affine constraints",
+     "agents a[i in 1..9000] {\n state x[2] in [-1, 4]\n private minimize sumsq(x - i / 9000)\n}\n"
+     "constraint c[j in 1..3]: sum(a: j * x[1] - x[2]) / 9000 <= 0.2\n"
+     "constraint d: sum(a: (i / 9000) * x[1]) / 9000 <= 0.3\nstart multipliers 0.25\n" ROUND_LIMIT,
+     5},
+    {"many alike, a curved function of their affine sums and of a named one",
+     "agents a[i in 1..9000] {\n state x in [-1, 4]\n private minimize (x - 2)^2\n private set x <= 1 + i / 9000\n}\n"
+     "agents b[i in 1..3000] {\n state u[3] in [0, 1]\n private minimize sumsq(u - 0.9)\n private set sum(u) <= 2\n}\n"
+     "constraint c: sumsq(sum(a: x) / 9000 + a[17].x / 20) + sum(b: u[1]) / 3000 <= 1\n"
+     "constraint d: sum(b: u[2] + u[3]) / 3000 <= 0.5\nstart multipliers 0.25\n" ROUND_LIMIT,
+     5},
+    {"paper", NULL, 50},
+    {"num", NULL, 50},
+    {"robots", NULL, 30},
+    {"ev", NULL, 3},
+};
+enum { SITUATIONS = sizeof situations / sizeof *situations };
+
+static planned open_situation(const situation *of) {
+    char path[512];
+    if (of->text != NULL)
+        return planned_problem("threads.tacit", of->text);
+    (void)snprintf(path, sizeof path, "%s/examples/%s.tacit", TACIT_SOURCE_DIR, of->name);
+    return planned_problem(path, NULL);
+}
+
+typedef struct ending {
+    double *numbers[4];
+    size_t counts[4];
+} ending;
+
+static void look(const tc_engine *engine, const double *found[4]) {
+    found[0] = tc_engine_states(engine);
+    found[1] = tc_engine_multipliers(engine);
+    found[2] = tc_engine_answer_states(engine);
+    found[3] = tc_engine_answer_multipliers(engine);
+}
+
+static void expect_same(const situation *of, const tc_plan *plan, const ending *first, const tc_engine *engine,
+                        size_t threads) {
+    static const char *const what[] = {"states", "multipliers", "averages of states", "averages of multipliers"};
+    const double *found[4];
+    look(engine, found);
+    for (size_t i = 0; i < 4; i++)
+        if (memcmp(first->numbers[i], found[i], first->counts[i] * sizeof(double)) != 0)
+            fail_msg("%s, placement %d, mechanism %d, %zu threads: %s differ", of->name, (int)plan->placement,
+                     (int)plan->mechanism, threads, what[i]);
+}
+
+static void run_all(planned *p, const situation *of, const tc_plan *plan, const method_options *asked) {
+    static const size_t sizes[] = {1, 2, 3, 7};
+    size_t n = p->model->state_count, m = p->model->constraint_count;
+    const tc_method_facts *facts = method_facts(p, plan, asked);
+    tc_engine *small = method_engine(p->arena, p, plan, facts, 7, NULL, TC_DRIVER_SMALL, 0);
+    ending first = {.counts = {n, m, n, m}};
+    const double *found[4];
+    run_to(small, of->rounds);
+    look(small, found);
+    for (size_t i = 0; i < 4; i++) {
+        first.numbers[i] = TC_NEW(p->arena, double, first.counts[i]);
+        memcpy(first.numbers[i], found[i], first.counts[i] * sizeof(double));
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        tc_arena *arena = tc_arena_new(0);
+        assert_non_null(arena);
+        tc_team *team = tc_team_new(arena, sizes[i]);
+        tc_engine *large = method_engine(arena, p, plan, facts, 7, team, TC_DRIVER_LARGE, 0);
+        run_to(large, of->rounds);
+        expect_same(of, plan, &first, large, sizes[i]);
+        tc_arena_free(arena);
+    }
+}
+
+static void bits_depend_neither_on_threads_nor_on_the_driver(void **state) {
+    (void)state;
+    static const tc_placement placements[] = {TC_PLACEMENT_STATES, TC_PLACEMENT_FORMS, TC_PLACEMENT_OUTPUTS};
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN, TC_MECHANISM_NONE};
+    for (size_t i = 0; i < SITUATIONS; i++) {
+        size_t plans = 0;
+        for (size_t b = 0; b < 3; b++)
+            for (size_t a = 0; a < 3; a++) {
+                bool is_none = mechanisms[b] == TC_MECHANISM_NONE;
+                planned p = open_situation(&situations[i]);
+                method_options asked = {.mechanism = mechanisms[b],
+                                        .placement = is_none ? TC_PLACEMENT_AUTO : placements[a],
+                                        .rounds = 300,
+                                        .radius = 20};
+                const tc_plan *plan = is_none && a > 0 ? NULL : method_plan(&p, &asked);
+                if (plan != NULL)
+                    run_all(&p, &situations[i], plan, &asked);
+                plans += plan != NULL;
+                planned_end(&p);
+            }
+        assert_true(plans >= 3);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_driver),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
