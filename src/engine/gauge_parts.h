@@ -136,7 +136,7 @@ typedef struct tc_gauge_raw {
 } tc_gauge_raw;
 tc_gauge_uses tc_gauge_gather(tc_arena *arena, tc_gauge_raw *raw, size_t count, size_t places);
 
-/* r^ and the ways to y and r from there, of at most TC_GAUGE_BITE members of a family. */
+/* r^ and y - r^ of at most TC_GAUGE_BITE members of a family. */
 void tc_gauge_place(const tc_gauge *gauge, const tc_gauge_family *of, tc_gauge_worker *worker, size_t member,
                     size_t count);
 /* The rows of members first + at .. , evaluated where they are on the tape of the pass. */

@@ -9,24 +9,19 @@
 
 enum { TC_TOTAL_LANES = 8 }; /* partial sums of a block, side by side: member k adds to number k mod 8 */
 
-typedef struct tc_gauge_filter {
-    double fast, slow;
-    const double *observed;
-    double *y, *r;
-} tc_gauge_filter;
-
 typedef struct tc_gauge_bounds {
     double lower, upper;
     const double *lowers, *uppers; /* by member; NULL: the numbers above */
 } tc_gauge_bounds;
 
 typedef struct tc_gauge_kernels {
-    /* y and r move towards what is observed. */
-    void (*filter)(size_t count, const tc_gauge_filter *filter);
-    /* r^ = r moved into the bounds, y - r^, r - r^. */
+    /* y and r move towards what is observed: y += fast (observed - y). */
+    void (*filter)(size_t count, double fast, double slow, const double *observed, double *y, double *r);
+    /* r^ = r moved into the bounds and y - r^. */
     void (*place)(size_t count, const double *y, const double *r, const tc_gauge_bounds *bounds, double *inside,
-                  double *away, double *beyond);
-    bool (*any)(size_t count, const double *row); /* is not zero */
+                  double *away);
+    /* r - r^; whether some of it is not zero. */
+    bool (*rest)(size_t count, const double *r, const double *inside, double *beyond);
     /* t: TC_TOTAL_LANES of each total */
     void (*total)(size_t count, const double *row, double *t);
     void (*total_product)(size_t count, const double *a, const double *b, double *t);

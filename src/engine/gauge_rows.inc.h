@@ -11,9 +11,8 @@ static inline void store(double *to, pack value) { *(loose_pack *)to = value; }
 static inline pack choose(mask where, pack a, pack b) { return (pack)(((mask)a & where) | ((mask)b & ~where)); }
 static inline pack size_of(pack value) { return choose(value < (pack){0}, -value, value); }
 
-static void filter(size_t count, const tc_gauge_filter *of) {
-    const double fast = of->fast, slow = of->slow, *restrict observed = of->observed;
-    double *restrict y = of->y, *restrict r = of->r;
+static void filter(size_t count, double fast, double slow, const double *restrict observed, double *restrict y,
+                   double *restrict r) {
     for (size_t k = 0; k < count; k++) {
         y[k] += fast * (observed[k] - y[k]);
         r[k] += slow * (observed[k] - r[k]);
@@ -23,32 +22,39 @@ static void filter(size_t count, const tc_gauge_filter *of) {
 static inline double clipped(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 
 static void place(size_t count, const double *restrict y, const double *restrict r, const tc_gauge_bounds *bounds,
-                  double *restrict inside, double *restrict away, double *restrict beyond) {
+                  double *restrict inside, double *restrict away) {
     const double lower = bounds->lower, upper = bounds->upper;
     const double *restrict lowers = bounds->lowers, *restrict uppers = bounds->uppers;
     if (lowers == NULL || uppers == NULL)
-        for (size_t k = 0; k < count; k++)
-            inside[k] = clipped(r[k], lower, upper);
+        for (size_t k = 0; k < count; k++) {
+            double x = clipped(r[k], lower, upper);
+            inside[k] = x;
+            away[k] = y[k] - x;
+        }
     else
-        for (size_t k = 0; k < count; k++)
-            inside[k] = clipped(r[k], lowers[k], uppers[k]);
-    for (size_t k = 0; k < count; k++) {
-        away[k] = y[k] - inside[k];
-        beyond[k] = r[k] - inside[k];
-    }
+        for (size_t k = 0; k < count; k++) {
+            double x = clipped(r[k], lowers[k], uppers[k]);
+            inside[k] = x;
+            away[k] = y[k] - x;
+        }
 }
 
-static bool any(size_t count, const double *row) {
+static bool rest(size_t count, const double *r, const double *inside, double *beyond) {
     mask found = {0};
     size_t k = 0;
-    bool last = false;
-    for (; k + EACH <= count; k += EACH)
-        found |= (mask)(load(row + k) != (pack){0});
-    for (; k < count; k++)
-        last = last || row[k] != 0;
+    bool any = false;
+    for (; k + EACH <= count; k += EACH) {
+        pack v = load(r + k) - load(inside + k);
+        store(beyond + k, v);
+        found |= (mask)(v != (pack){0});
+    }
+    for (; k < count; k++) {
+        beyond[k] = r[k] - inside[k];
+        any = any || beyond[k] != 0;
+    }
     for (size_t i = 0; i < EACH; i++)
-        last = last || found[i] != 0;
-    return last;
+        any = any || found[i] != 0;
+    return any;
 }
 
 static inline void load_all(pack *t, const double *from) {
@@ -170,14 +176,16 @@ static void add_product(size_t count, const double *restrict a, const double *re
 
 static double most(size_t count, const double *row, double found) {
     size_t k = 0;
-    if (count >= EACH) {
-        pack largest = load(row);
-        for (; k + EACH <= count; k += EACH) {
-            pack v = load(row + k);
-            largest = choose(v > largest, v, largest);
-        }
-        for (size_t i = 0; i < EACH; i++)
-            found = largest[i] > found ? largest[i] : found;
+    if (count >= TC_TOTAL_LANES) {
+        pack largest[PACKS];
+        load_all(largest, row);
+        for (k = TC_TOTAL_LANES; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
+            for (size_t i = 0; i < PACKS; i++) {
+                pack v = load(row + k + i * EACH);
+                largest[i] = choose(v > largest[i], v, largest[i]);
+            }
+        for (size_t i = 0; i < TC_TOTAL_LANES; i++)
+            found = largest[i / EACH][i % EACH] > found ? largest[i / EACH][i % EACH] : found;
     }
     for (; k < count; k++)
         found = row[k] > found ? row[k] : found;
@@ -192,7 +200,7 @@ static double squares(size_t count, const double *row) {
 
 const tc_gauge_kernels KERNELS = {.filter = filter,
                                   .place = place,
-                                  .any = any,
+                                  .rest = rest,
                                   .total = total,
                                   .total_product = total_product,
                                   .total_triple = total_triple,

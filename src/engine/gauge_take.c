@@ -26,8 +26,7 @@ void tc_gauge_place(const tc_gauge *gauge, const tc_gauge_family *of, tc_gauge_w
     for (size_t c = 0; c < of->family->dim; c++) {
         size_t at = c * of->family->count + member;
         tc_gauge_bounds bounds = bounds_of(of, worker, c, member, count);
-        gauge->kernels->place(count, of->y + at, of->r + at, &bounds, worker->inside[c], worker->away[c],
-                              worker->beyond[c]);
+        gauge->kernels->place(count, of->y + at, of->r + at, &bounds, worker->inside[c], worker->away[c]);
     }
 }
 
@@ -106,7 +105,8 @@ static void take_bite(const tc_gauge *gauge, const tc_gauge_family *of, tc_gauge
     const tc_gauge_kernels *kernels = gauge->kernels;
     tc_gauge_place(gauge, of, worker, member, count);
     for (size_t c = 0; c < of->family->dim; c++)
-        worker->is_beyond[c] = kernels->any(count, worker->beyond[c]);
+        worker->is_beyond[c] =
+            kernels->rest(count, of->r + c * of->family->count + member, worker->inside[c], worker->beyond[c]);
     size_t step = of->tape[0] != NULL ? TC_LANES : count; /* a tape takes so many at once */
     for (size_t at = 0; at < count; at += step) {
         size_t lanes = count - at < step ? count - at : step;
@@ -127,12 +127,8 @@ static void take_rows(const tc_gauge *gauge, tc_gauge_family *of, tc_gauge_worke
         size_t bite = count - at < TC_GAUGE_BITE ? count - at : TC_GAUGE_BITE;
         for (size_t c = 0; c < of->family->dim; c++) {
             size_t place = c * of->family->count + first + at;
-            tc_gauge_filter filter = {.fast = gauge->gains.fast,
-                                      .slow = gauge->gains.slow,
-                                      .observed = x_hat[c] + at,
-                                      .y = of->y + place,
-                                      .r = of->r + place};
-            gauge->kernels->filter(bite, &filter);
+            gauge->kernels->filter(bite, gauge->gains.fast, gauge->gains.slow, x_hat[c] + at, of->y + place,
+                                   of->r + place);
         }
         take_bite(gauge, of, worker, first + at, bite);
     }
