@@ -18,10 +18,10 @@ def audit(fault, file, *options):
 class Faults(unittest.TestCase):
     def refuted(self, fault, kind):
         for file in ("paper.tacit", "num.tacit", "robots.tacit"):
-            for placement in ("outputs", "states"):
-                code, answer = audit(fault, file, "--samples", "2000", "--placement", placement)
-                self.assertEqual((code, answer["refuted"]), (1, True), (file, placement))
-                self.assertIn(kind, [f["kind"] for f in answer["faults"]], (file, placement))
+            for method, placement in (("published", "outputs"), ("published", "states"), ("tacit", "states")):
+                code, answer = audit(fault, file, "--samples", "2000", "--placement", placement, "--method", method)
+                self.assertEqual((code, answer["refuted"]), (1, True), (file, method, placement))
+                self.assertIn(kind, [f["kind"] for f in answer["faults"]], (file, method, placement))
 
     def test_noise_halved(self):
         self.refuted("noise_halved", "noise")

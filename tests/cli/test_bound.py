@@ -51,6 +51,11 @@ class Bound(unittest.TestCase):
         self.assertIn(words, done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_it_is_about_the_published_method(self):
+        self.refused("the theorem is about the published method", self.tiny, "--method", "tacit")
+        self.refused("--margin", self.tiny, "--margin", "0.1")
+        self.assertEqual(tacit("bound", self.tiny).stdout, tacit("bound", self.tiny, "--method", "published").stdout)
+
     def test_where_an_assumption_fails_nothing_is_known_of_xi(self):
         for name, text in (("not convex", TINY.replace("c: a.x <=", "c: -a.x^2 <=")),
                            ("infeasible", TINY.replace("<= 0.5", "<= -2"))):

@@ -77,6 +77,109 @@ class Written(unittest.TestCase):
         self.assertIn(message, " ".join(done.stderr.split()))
 
 
+def published_steps(rounds):
+    """The states after each round of WHOLE by the published recursion, without noise."""
+    x, mu = numpy.zeros(2), 0.0
+    yield x, mu
+    for k in range(1, rounds + 1):
+        gamma, alpha = 0.05 * k ** -0.51, 0.001
+        direction = 2 * (x - 3) + mu + alpha * x
+        excess = x.sum() - 4
+        x = numpy.clip(x - gamma * direction, 0, 4)
+        mu = min(max(mu + gamma * (excess - alpha * mu), 0), 10)
+        yield x, mu
+
+
+class Methods(Written):
+    METHODS = ("published", "tacit")
+
+    def test_each_gives_the_keys_of_the_contract(self):
+        for method in self.METHODS:
+            answer = run(PAPER, "--rounds", "300", "--seeds", "2", "--method", method)
+            self.assertEqual((answer["method"], answer["plan"]["method"], answer["margin"]), (method, method, None))
+            self.assertLessEqual({"rounds", "seconds", "final", "checkpoints", "x", "mu", "plan", "runs", "summary"},
+                                 set(answer))
+            text = " ".join(tacit("run", self.whole, "--method", method, "--rounds", "5").stdout.split())
+            self.assertIn(f"laplace noise, {method} method", text)
+
+    def test_the_published_one_is_the_recursion_of_the_paper(self):
+        answer = run(self.whole, "--method", "published", "--mechanism", "none", "--rounds", "200")
+        rows = {row["k"]: row for row in answer["checkpoints"]}
+        for k, (x, mu) in enumerate(published_steps(200)):
+            if k in rows:
+                self.assertAlmostEqual(rows[k]["x_error"], numpy.linalg.norm(x - 2), places=5)
+                self.assertAlmostEqual(rows[k]["mu_error"], abs(mu - 2), places=5)
+        self.assertGreater(len(rows), 5)
+
+    def test_the_answer_of_tacit_is_an_average(self):
+        published, tacit_run = (run(self.whole, "--method", method, "--seed", "3") for method in self.METHODS)
+        self.assertNotEqual(published["mu"], tacit_run["mu"])
+        text = {method: tacit("run", self.whole, "--method", method).stdout for method in self.METHODS}
+        self.assertIn("states after 400 rounds, averaged over them", text["tacit"])
+        self.assertNotIn("averaged", text["published"])
+
+    def test_tacit_comes_nearer_at_the_same_price(self):
+        finals = {}
+        for method in self.METHODS:
+            answer = run(PAPER, "--rounds", "2000", "--seeds", "4", "--method", method)
+            finals[method] = answer["final"]
+            self.assertAlmostEqual(max(o["epsilon"] for o in answer["plan"]["observers"]), 0.6931471805599453, places=9)
+        for error in ("x_error", "mu_error"):
+            self.assertLess(4 * finals["tacit"][error], finals["published"][error])
+
+    def test_tacit_needs_no_steps_in_the_file(self):
+        path = self.problem(PAIR + RADIUS + PRIVACY)
+        self.assertEqual(run(path, "--method", "tacit", "--rounds", "7")["rounds"], 7)
+        self.refused(2, "--rounds", path, "--method", "tacit")
+        self.refused(2, "--gamma-bar", path, "--method", "published", "--rounds", "7")
+
+    def test_where_it_is_not_expected_to_do_well_it_says_so(self):
+        answer = run(self.whole, "--method", "tacit", "--rounds", "5")
+        self.assertGreater(len(answer["warnings"]), 0)
+        done = tacit("run", self.whole, "--method", "tacit", "--rounds", "5")
+        self.assertIn("warning: " + answer["warnings"][0], " ".join(done.stdout.split()))
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+
+    def test_a_margin_moves_the_answer_away_from_the_limit(self):
+        free = ("--method", "tacit", "--mechanism", "none", "--rounds", "2000")
+        for amount in (0.0, 0.25):
+            answer = run(self.whole, *free, "--margin", str(amount))
+            self.assertAlmostEqual(answer["g"][0], -amount, delta=2e-3)
+        self.assertEqual(answer["margin"], {"kind": "given", "amount": 0.25})
+        self.assertIn("margin 0.25", " ".join(tacit("run", self.whole, *free, "--margin", "0.25").stdout.split()))
+        trace = self.here / "margin.csv"
+        run(self.whole, "--method", "tacit", "--margin", "0.25", "--trace", str(trace))
+        self.assertIn("# fact: margin = 0.25\n", trace.read_text())
+
+    def test_margins_that_make_no_sense_are_refused(self):
+        self.refused(2, "--margin goes with --method tacit", self.whole, "--method", "published", "--margin", "0.1")
+        self.refused(2, "--margin wants", self.whole, "--method", "tacit", "--margin", "wide")
+        self.refused(2, "--margin wants", self.whole, "--method", "tacit", "--margin", "-1")
+        self.refused(2, "--margin wants", self.whole, "--method", "tacit", "--margin", "auto:2")
+        roomy = WHOLE.replace("^2\n", "^2\n  gap 9; slater x = 1\n").replace(RADIUS, "")
+        self.assertEqual(run(self.problem(roomy), "--method", "tacit", "--margin", "1.9")["outcome"], "done")
+        self.refused(2, "leaves no room in constraint shared", self.problem(roomy), "--method", "tacit", "--margin", "2")
+
+    def test_methods_and_options_that_do_not_go_together_are_refused(self):
+        self.refused(2, "--method tacit goes with --calibration tight", self.whole, "--method", "tacit", "--calibration",
+                     "published")
+        self.refused(2, "--method tacit", self.whole, "--method", "published", "--placement", "forms")
+
+    def test_a_trace_says_by_which_method_it_was_made(self):
+        for method, label in (("published", "laplace, tight"), ("tacit", "laplace, tacit")):
+            trace = self.here / "trace.csv"
+            run(self.whole, "--method", method, "--trace", str(trace))
+            lines = trace.read_text().splitlines()
+            self.assertIn(f"# fact: method = {method}", lines)
+            self.assertIn(f"# label: {label}", lines)
+            self.assertEqual(any(line.startswith("# fact: gamma") for line in lines), method == "published")
+
+    def test_threads_change_nothing(self):
+        for arguments in ((self.whole, "--seeds", "3"), (EV, "--rounds", "15", "--seed", "2", "--no-reference")):
+            one, two = (without_times(run(*arguments, "--method", "tacit", "--threads", n)) for n in ("1", "3"))
+            self.assertEqual(one, two)
+
+
 class Answers(Written):
     def test_every_example_gives_the_keys_of_the_contract(self):
         for example in EXAMPLES:

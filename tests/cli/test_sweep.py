@@ -60,6 +60,31 @@ class Written(unittest.TestCase):
         return str(path)
 
 
+class Methods(Written):
+    def test_the_method_is_said_and_has_facts_of_its_own_for_each_epsilon(self):
+        for method in ("published", "tacit"):
+            arguments = (PAPER, "--method", method, "--rounds", "300", "--seeds", "3", "--epsilons", "1,4")
+            answer = sweep(*arguments)
+            self.assertEqual(answer["method"], method)
+            self.assertEqual([p["completed"] for p in answer["points"]], [3, 3])
+            self.assertGreater(answer["points"][0]["penalty"], answer["points"][1]["penalty"])
+            text = tacit("sweep", *arguments).stdout
+            self.assertIn(f"by the {method} method\n", text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
+    def test_a_run_of_the_sweep_is_the_run_of_that_seed(self):
+        point = sweep(PAPER, "--method", "tacit", "--rounds", "50", "--seeds", "2", "--epsilons", "1")["points"][0]
+        for one in point["runs"]:
+            done = tacit("run", PAPER, "--method", "tacit", "--rounds", "50", "--epsilon", "1", "--seed", str(one["seed"]),
+                         "--json")
+            self.assertEqual(json.loads(done.stdout)["final"]["x_error"], one["x_error"])
+
+    def test_warnings_stand_once(self):
+        warnings = sweep(PAPER, "--method", "tacit", "--rounds", "50", "--seeds", "1", "--epsilons", "1,2")["warnings"]
+        self.assertEqual(len(warnings), len(set(warnings)))
+        self.assertGreater(len(warnings), 0)
+
+
 class Statistics(Written):
     @classmethod
     def setUpClass(cls):
