@@ -91,6 +91,45 @@ static void false_alarms_are_as_rare_as_stated(void **state) {
     assert_in_range(alarms, 0, 25);
 }
 
+/* Planned, not by hand: two curved rows on three forms. */
+static tc_plan *forms_plan(const problem *p, tc_mechanism mechanism) {
+    tc_analysis_options no_private_data = {.skip_private = true};
+    tc_plan_options options = {.method = TC_METHOD_TACIT,
+                               .mechanism = mechanism,
+                               .placement = TC_PLACEMENT_FORMS,
+                               .adjacency = TC_ADJACENCY_ONE,
+                               .adjacency_bound = 0.5,
+                               .epsilon = 1,
+                               .delta = 1e-2,
+                               .rounds = 100,
+                               .hold_cap = 0};
+    tc_analysis *analysis = tc_analysis_run(p->arena, p->model, p->derivatives, &no_private_data, NULL);
+    return tc_plan_make(p->arena, p->model, p->derivatives, analysis, &options, NULL);
+}
+
+static void noise_on_forms_passes_and_at_half_its_size_is_refuted(void **state) {
+    (void)state;
+    static const char text[] = "agents a[i in 1..3] { state x[2] in [-1, 1]; private minimize x[1] }\n"
+                               "constraint c: exp(sum(a: x[1] + 2 * x[2])) + (sum(a: x[1]))^2 <= 90\n"
+                               "constraint d: (a[1].x[1] - sum(a: x[1]))^2 <= 50\n";
+    for (int i = 0; i < 4; i++) {
+        problem p = problem_of(text);
+        tc_plan *plan = forms_plan(&p, i < 2 ? TC_MECHANISM_LAPLACE : TC_MECHANISM_GAUSSIAN);
+        assert_null(plan->problem);
+        assert_int_equal(plan->channel_count, 3);
+        for (size_t k = 0; i % 2 == 1 && k < plan->channel_count; k++) {
+            plan->channels[k].scale /= 2;
+            plan->channels[k].lattice_scale /= 2;
+        }
+        tc_audit_options options = {.samples = 20000, .seeded = true, .seed = 5};
+        tc_audit *audit = NULL;
+        assert_int_equal(tc_audit_run(p.arena, plan, NULL, &options, NULL, &audit), TC_OK);
+        assert_int_equal(audit->verdict, i % 2 == 1 ? TC_REFUTED : TC_NOT_REFUTED);
+        assert_int_equal(audit->fault_count, 0);
+        problem_free(&p);
+    }
+}
+
 static void a_plan_without_noise_is_not_audited(void **state) {
     (void)state;
     problem p = problem_of(AUDITED);
@@ -172,6 +211,7 @@ int main(void) {
         cmocka_unit_test(constants_at_half_their_value_are_refuted),
         cmocka_unit_test(a_constant_too_small_by_half_a_percent_passes_as_it_must),
         cmocka_unit_test(false_alarms_are_as_rare_as_stated),
+        cmocka_unit_test(noise_on_forms_passes_and_at_half_its_size_is_refuted),
         cmocka_unit_test(a_plan_without_noise_is_not_audited),
         cmocka_unit_test(time_ends_an_audit),
         cmocka_unit_test(an_interrupted_audit_says_nothing),
