@@ -44,8 +44,12 @@ static tc_status load(const char *path, const tc_plan_options *options, bench_pr
     problem->derivatives = tc_derive(arena, problem->model);
     tc_analysis_options public_facts = {.skip_private = true};
     const tc_analysis *analysis = tc_analysis_run(arena, problem->model, problem->derivatives, &public_facts, NULL);
-    problem->dual_radius = analysis->dual_radius.value;
+    problem->dual_radius = isnan(analysis->dual_radius.value) ? INFINITY : analysis->dual_radius.value;
     problem->plan = tc_plan_make(arena, problem->model, problem->derivatives, analysis, options, NULL);
+    const char *why = NULL;
+    if (problem->plan->problem == NULL && options->method == TC_METHOD_TACIT)
+        problem->method = tc_method_facts_make(arena, problem->plan, problem->model, problem->derivatives, analysis,
+                                               problem->dual_radius, (tc_margin_wish){0}, &why);
     return TC_OK;
 }
 
@@ -64,8 +68,6 @@ bench_problem bench_load(const char *path, const tc_plan_options *options) {
     }
     if (problem.plan->problem != NULL)
         bench_fail(problem.plan->problem);
-    if (isnan(problem.dual_radius))
-        problem.dual_radius = INFINITY;
     return problem;
 }
 
@@ -80,7 +82,7 @@ tc_random *bench_random(tc_arena *arena, const bench_problem *problem, uint64_t 
 }
 
 tc_engine *bench_engine(tc_arena *arena, const bench_problem *problem, uint64_t seed, tc_team *team) {
-    tc_engine_settings settings = {.dual_radius = problem->dual_radius, .team = team};
+    tc_engine_settings settings = {.dual_radius = problem->dual_radius, .team = team, .method = problem->method};
     tc_engine *engine = NULL;
     const char *why = "no engine";
     tc_random *random = bench_random(arena, problem, seed);
