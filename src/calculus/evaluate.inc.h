@@ -91,6 +91,28 @@ APART bool run_right(unsigned op, size_t lanes, NUMBER *restrict r, const NUMBER
     }                                                                                                                  \
     break
 
+/* Powers that derivatives are made of have loops of their own, which the compiler can vectorise. */
+#define EACH_POWER(n)                                                                                                  \
+    if (exponent == (n)) {                                                                                             \
+        for (size_t lane = 0; lane < lanes; lane++)                                                                    \
+            r[lane] = POWER_WHOLE(a[lane], n);                                                                         \
+        return;                                                                                                        \
+    }
+
+APART void run_power(int64_t exponent, size_t lanes, NUMBER *restrict r, const NUMBER *restrict a) {
+    if (exponent == 2) {
+        for (size_t lane = 0; lane < lanes; lane++)
+            r[lane] = SQUARE(a[lane]);
+        return;
+    }
+    EACH_POWER(3)
+    EACH_POWER(4)
+    EACH_POWER(-1)
+    EACH_POWER(-2)
+    for (size_t lane = 0; lane < lanes; lane++)
+        r[lane] = POWER_WHOLE(a[lane], exponent);
+}
+
 APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *restrict r, const NUMBER *restrict a,
                       const NUMBER *restrict b) {
     switch ((tc_op)instruction->op) {
@@ -105,10 +127,8 @@ APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *r
     case TC_NEG:
         EACH_LANE(NEGATE(x));
     case TC_POWI:
-        if (instruction->u.exponent == 2) {
-            EACH_LANE(SQUARE(x));
-        }
-        EACH_LANE(POWER_WHOLE(x, instruction->u.exponent));
+        run_power(instruction->u.exponent, lanes, r, a);
+        break;
     case TC_POWR:
         EACH_LANE(POWER_REAL(x, instruction->u.value));
     case TC_EXP:
@@ -183,4 +203,5 @@ void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *w
 
 #undef EACH_LANE_OF
 #undef EACH_LANE
+#undef EACH_POWER
 #undef APART

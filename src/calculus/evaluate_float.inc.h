@@ -6,7 +6,7 @@
 enum { LARGEST_CHAIN = 16 };
 
 /* Repeated squaring errs by less than |n| units in the last place; beyond LARGEST_CHAIN logarithms are better. */
-static NUMBER whole_power(NUMBER x, int64_t n) {
+static inline NUMBER whole_power(NUMBER x, int64_t n) {
     if (n > LARGEST_CHAIN || n < -LARGEST_CHAIN)
         return (n % 2 != 0 && x < 0 ? -1 : 1) * REAL_POWER(MATH(fabs)(x), (NUMBER)n);
     NUMBER power = 1, base = x;
