@@ -29,8 +29,7 @@ static tc_line_rows rows_of(const tc_proximal_block *b, size_t c) {
                           .low = work->low + at,
                           .high = work->high + at,
                           .last = work->move + at,
-                          .busy = work->busy,
-                          .undefined = work->undefined};
+                          .busy = work->busy};
 }
 
 static void start(const tc_proximal_block *b) {
@@ -42,7 +41,7 @@ static void start(const tc_proximal_block *b) {
         tc_proximal_load(of->lower[c], b, r.lower);
         tc_proximal_load(of->upper[c], b, r.upper);
         for (size_t k = 0; k < b->count; k++) {
-            r.unit[k] = 0.01 * TC_PROXIMAL_LITTLE * (r.upper[k] - r.lower[k]);
+            r.unit[k] = 0.1 * TC_PROXIMAL_LITTLE * (r.upper[k] - r.lower[k]);
             r.x[k] = tc_proximal_bounded(r.old[k], r.lower[k], r.upper[k]);
             r.low[k] = r.last[k] = -INFINITY;
             r.high[k] = INFINITY;
@@ -61,9 +60,10 @@ static void pad(const tc_proximal_block *b, size_t left) {
 static size_t leave_out(const tc_proximal_block *b, size_t left) {
     tc_proximal_work *work = b->work;
     size_t on = 0, places[TC_LANES];
-    for (size_t k = 0; k < left; k++)
-        if (work->busy[k] != 0)
-            places[on++] = k;
+    for (size_t k = 0; k < left; k++) {
+        places[on] = k;
+        on += work->busy[k] != 0;
+    }
     if (on > left / 2)
         return left;
     tc_proximal_write(b, left);
@@ -72,6 +72,14 @@ static size_t leave_out(const tc_proximal_block *b, size_t left) {
     tc_proximal_squeeze(b, on, places, rows, sizeof rows / sizeof *rows);
     pad(b, on);
     return on;
+}
+
+static size_t first_undefined(const tc_proximal_block *b, size_t left) {
+    for (size_t k = 0; k < left; k++)
+        for (size_t c = 0; c < b->family->of->family->dim; c++)
+            if (isnan(rows_of(b, c).f1[k]))
+                return b->first + b->work->who[k];
+    return b->first;
 }
 
 size_t tc_proximal_lines(const tc_proximal_block *b) {
@@ -88,15 +96,14 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
     for (int step = 0; left > 0 && step < MOST_STEPS; step++) {
         n.is_late = step >= PATIENCE;
         memset(work->busy, 0, sizeof work->busy);
-        memset(work->undefined, 0, sizeof work->undefined);
         tc_proximal_evaluate(b, b->family->both, work->x, left);
+        bool is_defined = true;
         for (size_t c = 0; c < dim; c++) {
             const tc_line_rows r = rows_of(b, c);
-            tc_line_advance(&r, left, &n);
+            is_defined &= tc_line_advance(&r, left, &n);
         }
-        for (size_t k = 0; k < left; k++)
-            if (work->undefined[k] != 0)
-                return b->first + work->who[k];
+        if (!is_defined)
+            return first_undefined(b, left);
         left = leave_out(b, left);
     }
     work->inaccurate += left;

@@ -1,9 +1,11 @@
-/* One step of Newton's method for one component of many lanes; included by proximal_narrow.c and proximal_wide.c. */
-LINKAGE void LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
+/* One step of Newton's method for one component of many lanes; false where a slope is no number. Included by
+ * proximal_narrow.c and proximal_wide.c. */
+LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
     const pack zero = pack_of(0), half = pack_of(0.5), inverse = pack_of(n->inverse);
     const pack regularization = pack_of(n->regularization), weight = pack_of(n->weight);
     const pack_mask is_late = pack_less(zero, pack_of(n->is_late ? 1 : 0));
     const pack_mask is_smooth = pack_less(zero, pack_of(n->is_smooth ? 1 : 0));
+    pack_mask undefined = pack_none();
     for (size_t k = 0; k < count; k += PACK_LANES) {
         pack x = pack_load(r->x + k), last = pack_load(r->last + k), f1 = pack_load(r->f1 + k);
         pack p = pack_load(r->p + k), lower = pack_load(r->lower + k), upper = pack_load(r->upper + k);
@@ -38,6 +40,7 @@ LINKAGE void LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_num
         pack_store(r->low + k, low);
         pack_store(r->high + k, high);
         pack_store(r->busy + k, pack_larger(pack_load(r->busy + k), pack_where(goes_on, pack_of(1))));
-        pack_store(r->undefined + k, pack_select(on & ~pack_equal(s, s), pack_of(1), pack_load(r->undefined + k)));
+        undefined |= on & ~pack_equal(s, s);
     }
+    return pack_bits(undefined) == 0;
 }

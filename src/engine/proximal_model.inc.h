@@ -38,7 +38,7 @@ TC_INLINE pack ball_weight(const model *m, size_t c) {
 
 /* H_FF + t = L D L', L with ones on its diagonal; 1 / D is in its place. Rows of components that are held are those of
  * the identity. */
-static void factor_free(const model *m) {
+TC_INLINE void factor_free(const model *m) {
     const pack one = pack_of(1);
     size_t n = m->r->dim;
     for (size_t i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ static void factor_free(const model *m) {
 }
 
 /* In place; entries of components that are held are 0 before and after. */
-static void solve_free(const model *m, double *right) {
+TC_INLINE void solve_free(const model *m, double *right) {
     size_t n = m->r->dim;
     if (m->r->is_diagonal) {
         for (size_t i = 0; i < n; i++)
@@ -95,7 +95,7 @@ TC_INLINE pack bent(const model *m, const double *right, size_t c) {
 }
 
 /* The step for the bounds that are held, with the part's multiplier as it is. */
-static void solve_held(const model *m) {
+TC_INLINE void solve_held(const model *m) {
     size_t n = m->r->dim;
     for (size_t c = 0; c < n; c++) {
         pack held = at(m->held, c), bound = pack_select(pack_less(held, pack_of(0)), at(m->low, c), at(m->high, c));
@@ -210,7 +210,7 @@ TC_INLINE void guess_held(const model *m) {
 }
 
 /* Finds the step of the lanes that are open, and their multipliers. Returns those that it was not found for. */
-static pack_mask find_step(model *m, double *found, pack_mask is_open) {
+TC_INLINE pack_mask find_step(model *m, double *found, pack_mask is_open) {
     pack_mask hard = pack_none();
     pack t = m->t;
     guess_held(m);

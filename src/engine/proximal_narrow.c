@@ -16,14 +16,12 @@
 #include "engine/proximal_lines.inc.h"
 #include "engine/proximal_newton.inc.h"
 
-void tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
+bool tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
 #ifdef TC_HAS_WIDE
-    if (TC_IS_WIDE()) {
-        tc_line_advance_wide(r, count, n);
-        return;
-    }
+    if (TC_IS_WIDE())
+        return tc_line_advance_wide(r, count, n);
 #endif
-    line_advance_narrow(r, count, n);
+    return line_advance_narrow(r, count, n);
 }
 
 void tc_newton_advance(const tc_newton_rows *r, size_t count, double most_along) {

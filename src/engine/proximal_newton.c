@@ -76,7 +76,7 @@ static void start(const tc_proximal_block *b) {
         tc_proximal_load(projector->lower[c], b, lower);
         tc_proximal_load(projector->upper[c], b, upper);
         for (size_t k = 0; k < b->count; k++) {
-            work->unit[at + k] = 0.01 * TC_PROXIMAL_LITTLE * (upper[k] - lower[k]);
+            work->unit[at + k] = 0.1 * TC_PROXIMAL_LITTLE * (upper[k] - lower[k]);
             work->x[at + k] = tc_proximal_bounded(work->old[at + k], lower[k], upper[k]);
             work->move[at + k] = 0;
         }
@@ -97,9 +97,10 @@ static void start(const tc_proximal_block *b) {
 static size_t leave_out(const tc_proximal_block *b, size_t left, bool *is_hard) {
     tc_proximal_work *work = b->work;
     size_t on = 0, places[TC_LANES];
-    for (size_t k = 0; k < left; k++)
-        if (work->busy[k] != 0)
-            places[on++] = k;
+    for (size_t k = 0; k < left; k++) {
+        places[on] = k;
+        on += work->busy[k] != 0;
+    }
     if (on > left / 2)
         return left;
     tc_proximal_write(b, left);

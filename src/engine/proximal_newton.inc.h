@@ -119,12 +119,12 @@ TC_INLINE void take_step(model *m, double *terms, double *found, pack_mask goes)
     mark(r->hard + m->k, hard, 1);
 }
 
-LINKAGE void NEWTON_ADVANCE(const tc_newton_rows *r, size_t count, double most_along) {
+TC_INLINE void advance_all(const tc_newton_rows *r, size_t count, double most_along, double *scratch) {
     size_t n = r->dim * PACK_LANES, square = r->is_diagonal ? n : n * r->dim;
-    double *rest = r->scratch + 2 * square, *terms = rest + 7 * n, *found = terms + n;
+    double *rest = scratch + 2 * square, *terms = rest + 7 * n, *found = terms + n;
     model m = {.r = r,
-               .hessian = r->scratch,
-               .factor = r->scratch + square,
+               .hessian = scratch,
+               .factor = scratch + square,
                .slope = rest,
                .low = rest + n,
                .high = rest + 2 * n,
@@ -155,3 +155,25 @@ LINKAGE void NEWTON_ADVANCE(const tc_newton_rows *r, size_t count, double most_a
             take_step(&m, terms, found, goes);
     }
 }
+
+/* Two components are common, and cost half as much where the compiler knows that there are two. */
+#define IN_THE_PLANE(what, diagonal)                                                                                   \
+    if (r->dim == 2 && r->is_diagonal == (diagonal) && r->part == (what)) {                                            \
+        double scratch[((diagonal) ? 4 : 8) + 18][PACK_LANES];                                                         \
+        tc_newton_rows own = *r;                                                                                       \
+        own.dim = 2;                                                                                                   \
+        own.is_diagonal = (diagonal);                                                                                  \
+        own.part = (what);                                                                                             \
+        advance_all(&own, count, most_along, scratch[0]);                                                              \
+        return;                                                                                                        \
+    }
+
+LINKAGE void NEWTON_ADVANCE(const tc_newton_rows *r, size_t count, double most_along) {
+    IN_THE_PLANE(TC_NEWTON_BOX, false)
+    IN_THE_PLANE(TC_NEWTON_LINEAR, false)
+    IN_THE_PLANE(TC_NEWTON_LINEAR, true)
+    IN_THE_PLANE(TC_NEWTON_BALL, false)
+    IN_THE_PLANE(TC_NEWTON_BALL, true)
+    advance_all(r, count, most_along, r->scratch);
+}
+#undef IN_THE_PLANE

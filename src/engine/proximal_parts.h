@@ -48,7 +48,6 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double *result;                                    /* dim rows: the new states */
     double *roots;                                     /* dim rows: of the curvatures, in the weighted way */
     double busy[TC_LANES], hard[TC_LANES];             /* 1 for lanes that go on, and that must go alone */
-    double undefined[TC_LANES];
     double t[TC_LANES], along[TC_LANES], length[TC_LANES], last[TC_LANES], radius[TC_LANES];
     const double **f1; /* by component: rows of first derivatives */
     double *scratch;   /* of Newton's method */
@@ -81,7 +80,7 @@ typedef struct tc_proximal_block { /* members first .. first + count - 1, at mos
     double step, regularization, weight; /* weight: regularization + 1 / step */
 } tc_proximal_block;
 
-/* What is little: so much of a component, or a hundredth of it of the width of its bounds. */
+/* What is little: so much of a component, or a tenth of it of the width of its bounds. */
 #define TC_PROXIMAL_LITTLE 1e-11
 
 /* Each leaves the new states in rows work->result, and returns TC_ALL_FINITE or a member. */
@@ -119,7 +118,7 @@ typedef struct tc_line_rows { /* of one component */
     double *unit;           /* what is little at zero */
     double *x, *low, *high; /* the bracket: where s < 0 and s > 0 was seen */
     double *last;           /* how long the last step was, < 0 where it was not Newton's; 0: ended */
-    double *busy, *undefined;
+    double *busy;
 } tc_line_rows;
 
 typedef struct tc_line_numbers {
@@ -128,7 +127,8 @@ typedef struct tc_line_numbers {
     bool is_smooth;
 } tc_line_numbers;
 
-void tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
+/* False where a slope is no number. */
+bool tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
 
 typedef struct tc_newton_rows {
     size_t dim;

@@ -4,7 +4,7 @@
 
 #include "engine/proximal_parts.h"
 
-void tc_line_advance_wide(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
+bool tc_line_advance_wide(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
 void tc_newton_advance_wide(const tc_newton_rows *r, size_t count, double most_along);
 
 #endif
