@@ -113,19 +113,21 @@ static void put_prices(const tc_plan *plan, tc_buffer *out, unsigned width) {
     }
 }
 
-static void put_placements(const tc_plan *plan, tc_buffer *out) {
+static void put_placements(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    tc_buffer text = tc_buffer_new(out->arena, 1 << 12);
     if (plan->mechanism == TC_MECHANISM_NONE || plan->calibration == TC_PUBLISHED)
         return;
-    tc_buffer_puts(out, "\n  predicted variance, all rows scaled alike:");
+    tc_buffer_puts(&text, "predicted variance, all rows scaled alike:");
     for (size_t i = 0; i < 3 && plan->facts[i].placement != TC_PLACEMENT_AUTO; i++) {
         const tc_placement_facts *facts = &plan->facts[i];
-        tc_buffer_printf(out, "%s %s ", i > 0 ? "," : "", tc_placement_name(facts->placement));
+        tc_buffer_printf(&text, "%s %s ", i > 0 ? "," : "", tc_placement_name(facts->placement));
         if (facts->possible)
-            tc_buffer_printf(out, "%.4g%s", facts->total, facts->usable ? "" : " (of no use here)");
+            tc_buffer_printf(&text, "%.4g%s", facts->total, facts->usable ? "" : " (of no use here)");
         else
-            tc_buffer_puts(out, "not possible");
+            tc_buffer_puts(&text, "not possible");
     }
     tc_buffer_puts(out, "\n");
+    put_wrapped(out, tc_buffer_text(&text), width, 2);
 }
 
 void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
@@ -144,7 +146,7 @@ void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
     if (plan->channel_count > 0)
         tc_buffer_printf(out, "\n  lattice of states 2^%d; rounding adds at most %.2g of a sensitivity\n",
                          plan->state_exponent, plan->overhead);
-    put_placements(plan, out);
+    put_placements(plan, out, width);
     put_observers(plan, out);
     put_prices(plan, out, width);
     for (size_t i = 0; i < plan->warning_count; i++) {

@@ -154,8 +154,8 @@ class Promises(Written):
         self.assertEqual(plan(PAPER, "--epsilon", "ln(2)"), plan(PAPER))
 
     def test_coalitions_are_priced(self):
-        facts = plan(PAPER, "--placement", "outputs", "--adjacency", "one:1", "--coalition", "a1,a2", "--coalition",
-                     "a3,a4,a5")
+        facts = plan(PAPER, "--method", "published", "--placement", "outputs", "--adjacency", "one:1", "--coalition",
+                     "a1,a2", "--coalition", "a3,a4,a5")
         together = [o for o in facts["observers"] if " + " in o["who"]]
         self.assertEqual([o["who"] for o in together], ["a1 + a2", "a3 + a4 + a5"])
         everything = observer(facts, "eavesdropper")["epsilon"]
@@ -205,12 +205,13 @@ class Promises(Written):
 
     def test_coalitions_of_all_and_with_duplicates(self):
         everybody = ",".join(f"a{i}" for i in range(1, 11))
-        for placement in ("outputs", "states"):
-            facts = plan(PAPER, "--placement", placement, "--coalition", everybody, "--coalition", "a1,a2,a1")
+        for way in (("published", "outputs"), ("published", "states"), ("tacit", "states"), ("tacit", "forms")):
+            way = ("--method", way[0], "--placement", way[1])
+            facts = plan(PAPER, *way, "--coalition", everybody, "--coalition", "a1,a2,a1")
             together = [o for o in facts["observers"] if o["kind"] == "coalition"]
             self.assertEqual((together[0]["about"], together[0]["epsilon"]), ("nobody is outside", 0))
             self.assertEqual(together[1]["who"], "a1 + a2")
-            text = tacit("plan", PAPER, "--placement", placement, "--coalition", everybody, "--coalition", "a1,a2").stdout
+            text = tacit("plan", PAPER, *way, "--coalition", everybody, "--coalition", "a1,a2").stdout
             self.assertNotIn(" -0", text)
             self.assertNotIn("toge..", text)
 
@@ -225,8 +226,8 @@ class Promises(Written):
 
     def test_one_state_never_costs_more_than_all_of_its_agent(self):
         for example in EXAMPLES:
-            for placement in ("outputs", "states"):
-                prices = plan(str(example), "--placement", placement)["prices"]
+            for way in (("published", "outputs"), ("published", "states"), ("tacit", "forms")):
+                prices = plan(str(example), "--method", way[0], "--placement", way[1])["prices"]
                 one = [p["epsilon"] for p in prices if p["what"].startswith("one state")]
                 whole = next(p["epsilon"] for p in prices if p["what"].endswith("could do in one round"))
                 self.assertLessEqual(max(one), whole)
@@ -259,7 +260,8 @@ class Promises(Written):
 
     def test_text_fits_eighty_columns(self):
         for example in EXAMPLES:
-            for arguments in ((), ("--adjacency", "agent", "--rounds", "1000"), ("--placement", "outputs")):
+            for arguments in (("--method", "published"), ("--method", "tacit"), ("--adjacency", "agent", "--rounds", "1000"),
+                              ("--method", "published", "--placement", "outputs")):
                 done = tacit("plan", str(example), *arguments)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 widest = max(done.stdout.splitlines(), key=len)
@@ -348,12 +350,13 @@ class Refusals(Written):
 
     def test_a_constant_that_cannot_be_bounded_is_an_outcome(self):
         path = self.problem(PAIR.replace("left.x + right.x <= 4", "left.x - sqrt(right.x) <= 4"))
-        done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--placement", "outputs", "--json")
+        asked = ("--epsilon", "1", "--adjacency", "one:1", "--method", "published", "--placement", "outputs")
+        done = tacit("plan", path, *asked, "--json")
         self.assertEqual(done.returncode, 1, done.stderr)
         facts = json.loads(done.stdout)
         self.assertIs(facts["private"], False)
         self.assertTrue(facts["problem"])
-        done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--placement", "outputs")
+        done = tacit("plan", path, *asked)
         self.assertEqual(done.returncode, 1)
         self.assertIn("No plan can be made:", done.stdout)
         self.assertIn("g[shared]", done.stdout)
@@ -362,11 +365,12 @@ class Refusals(Written):
                          ["laplace", "tight", "one:1", "outputs"])
 
     def test_where_neither_placement_can_be_made_both_were_tried(self):
-        facts = plan(self.problem(PAIR), "--epsilon", "1e-30", "--adjacency", "one:1", code=1)
-        self.assertIn("both placements were tried", facts["problem"])
-        self.assertIn("x[left]", facts["problem"])
-        self.assertIn("larger epsilon", facts["problem"])
-        self.assertIsNone(facts["placement"])
+        for method, words in (("published", "both placements were tried"), ("tacit", "no placement can be had")):
+            facts = plan(self.problem(PAIR), "--epsilon", "1e-30", "--adjacency", "one:1", "--method", method, code=1)
+            self.assertIn(words, facts["problem"])
+            self.assertIn("x[left]", facts["problem"])
+            self.assertIn("larger epsilon", facts["problem"])
+            self.assertIsNone(facts["placement"])
 
 
 class Radius(Written):
@@ -400,11 +404,78 @@ class Radius(Written):
         self.assertFalse(self.warned("  private set x >= 1\n  gap 9\n  slater x = 0\n", ""))
 
 
+class Method(Written):
+    """--method tacit: placement by predicted variance, and what the method takes from public facts."""
+
+    SHARED = ("agents a[i in 1..40] {\n  state x in [0, 1]\n  private minimize (x - 1)^2\n  gap 2\n  slater x = 0.5\n}\n"
+              "constraint most: sum(a: x) <= 25\nconstraint least: sum(a: x) >= 10\n"
+              "privacy { mechanism laplace; epsilon 1; adjacency one 0.5 }\nschedule { rounds 500 }\n")
+
+    def test_the_cheapest_placement_is_taken_and_all_are_shown(self):
+        facts = plan(self.problem(self.SHARED), "--method", "tacit")
+        shown = {p["placement"]: p for p in facts["placements"]}
+        self.assertEqual(facts["method"], "tacit")
+        self.assertEqual(facts["placement"], "forms")
+        self.assertEqual(set(shown), {"outputs", "states", "forms"})
+        self.assertTrue(all(p["usable"] for p in shown.values()))
+        self.assertLess(shown["forms"]["predicted_variance"], shown["outputs"]["predicted_variance"])
+        self.assertEqual([s["name"] for s in facts["systems"]], ["s[most]"])
+        self.assertEqual(facts["systems"][0]["kind"], "forms")
+        self.assertAlmostEqual(facts["systems"][0]["scale"], 0.5, places=4)  # B / epsilon
+        self.assertIn("forms", facts["card"]["placement_text"])
+
+    def test_the_published_method_shows_what_it_did(self):
+        facts = plan(PAPER, "--method", "published")
+        self.assertEqual(facts["method"], "published")
+        self.assertEqual([p["placement"] for p in facts["placements"]], ["outputs", "states"])
+        self.assertNotIn("method_facts", facts)
+        self.assertEqual(facts["hash"], plan(PAPER, "--method", "published", "--placement", "auto")["hash"])
+        self.assertNotEqual(facts["hash"], plan(PAPER, "--method", "tacit")["hash"])
+
+    def test_the_promise_does_not_depend_on_the_method(self):
+        for example in EXAMPLES:
+            facts = plan(str(example), "--method", "tacit")
+            self.assertTrue(facts["private"])
+            self.assertLessEqual(observer(facts, "eavesdropper")["epsilon"], facts["epsilon"])
+            self.assertIn(facts["placement"], [p["placement"] for p in facts["placements"] if p["usable"]])
+
+    def test_public_facts_of_the_method(self):
+        facts = plan(self.problem(self.SHARED), "--method", "tacit", "--margin", "0.5", "--rounds", "100")["method_facts"]
+        self.assertEqual(facts["margin"], {"kind": "given", "amount": 0.5})
+        self.assertAlmostEqual(facts["box_length"], math.sqrt(40) / 6)
+        self.assertEqual([len(facts[k]) for k in ("row_scale", "weight")], [2, 2])
+        self.assertTrue(any("100 rounds" in w for w in facts["warnings"]))
+        text = tacit("plan", self.problem(self.SHARED), "--method", "tacit", "--rounds", "100").stdout
+        self.assertIn("warning: 100 rounds", text)
+
+    def test_margins_that_make_no_sense(self):
+        path = self.problem(self.SHARED)
+        for text in ("-1", "nan", "inf", "auto:", "auto:0.5", "auto:1", "auto:x", "automatic", ""):
+            done = tacit("plan", path, "--method", "tacit", f"--margin={text}")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--margin wants a number from 0, auto, or auto:P", done.stderr)
+        for arguments, message in ((("--method", "published", "--margin", "1"), "--margin goes with --method tacit"),
+                                   (("--calibration", "published", "--margin", "1"), "--margin goes with"),
+                                   (("--method", "tacit", "--margin", "100"), "leaves no room"),
+                                   (("--method", "tacit", "--calibration", "published"), "--calibration tight"),
+                                   (("--method", "published", "--placement", "forms"), "--method tacit")):
+            done = tacit("plan", path, *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertIn(message, done.stderr)
+        done = tacit("plan", PAPER, "--method", "tacit", "--placement", "outputs")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("choose states or forms", done.stderr)
+
+
 class NothingPrivate(Written):
     """The whole file and the cloud's file give the same plan, byte for byte."""
 
-    CHOICES = [(), ("--adjacency", "agent", "--rounds", "1000"), ("--adjacency", "one:0.5", "--placement", "outputs"),
-               ("--mechanism", "gaussian", "--delta", "1e-6", "--placement", "states"),
+    PUBLISHED, OURS = ("--method", "published"), ("--method", "tacit")
+    CHOICES = [(), PUBLISHED, (*PUBLISHED, "--adjacency", "agent", "--rounds", "1000"),
+               (*PUBLISHED, "--adjacency", "one:0.5", "--placement", "outputs"),
+               (*PUBLISHED, "--mechanism", "gaussian", "--delta", "1e-6", "--placement", "states"), OURS,
+               (*OURS, "--adjacency", "agent", "--rounds", "1000", "--margin", "auto"),
+               (*OURS, "--mechanism", "gaussian", "--delta", "1e-6", "--placement", "forms"),
                ("--mechanism", "laplace", "--calibration", "published", "--adjacency", "1"),
                ("--mechanism", "gaussian", "--delta", "1e-6", "--calibration", "published", "--adjacency", "1")]
 
@@ -414,7 +485,7 @@ class NothingPrivate(Written):
             done = tacit("split", str(example), "-o", str(parties))
             self.assertEqual(done.returncode, 0, done.stderr)
             for choice in self.CHOICES:
-                for form in (("--json",), ()):
+                for form in (("--json",), ()) if choice in ((), self.PUBLISHED, self.OURS) else (("--json",),):
                     whole = tacit("plan", str(example), *choice, *form)
                     cloud = tacit("plan", str(parties / "cloud.tacit"), *choice, *form)
                     self.assertEqual(whole.returncode, 0, whole.stderr)
@@ -426,10 +497,24 @@ class NothingPrivate(Written):
         plain = PAIR + settings
         other = plain.replace("(x - 3)^2", "17 * (x - 1)^4 + exp(x)").replace(
             "private minimize", "private set x >= 0.25; start x = 1; private minimize")
-        first = tacit("plan", self.problem(plain, "a.tacit"), "--json")
-        second = tacit("plan", self.problem(other, "b.tacit"), "--json")
-        self.assertEqual(first.returncode, 0, first.stderr)
-        self.assertEqual(first.stdout, second.stdout)
+        for method in ("published", "tacit"):
+            first = tacit("plan", self.problem(plain, "a.tacit"), "--json", "--method", method)
+            second = tacit("plan", self.problem(other, "b.tacit"), "--json", "--method", method)
+            self.assertEqual(first.returncode, 0, first.stderr)
+            self.assertEqual(first.stdout, second.stdout)
+
+    def test_data_of_agents_change_nothing(self):
+        """Needs, weights and wishes of a thousand homes: the method's own facts do not show them either."""
+        lines = (SOURCE / "examples/homes.csv").read_text().splitlines()
+        other = [lines[0]] + [",".join(str(float(v) * 0.5 + 0.1) for v in line.split(",")) for line in lines[1:]]
+        plans = []
+        for name, rows in (("a", lines), ("b", other)):
+            (self.here / name).mkdir()
+            (self.here / name / "homes.csv").write_text("\n".join(rows) + "\n")
+            path = self.problem(pathlib.Path(EV).read_text(), f"{name}/ev.tacit")
+            plans.append(plan(path, "--method", "tacit", "--margin", "auto"))
+        self.assertEqual(plans[0], plans[1])
+        self.assertIn("radius", plans[0]["method_facts"])
 
     def test_an_objective_that_is_not_convex_changes_nothing(self):
         settings = "privacy { epsilon 1; adjacency one 1 }\nschedule { rounds 100 }\n"
