@@ -42,3 +42,12 @@ if(TARGET tacit_command)
                       ${CMAKE_C_COMPILER})
   endif()
 endif()
+
+# Prints what goes between the parts of an engine, for tests/engine/test_method_*.py.
+add_executable(engine_method_dump tests/engine/method_dump.c)
+tacit_compile(engine_method_dump)
+target_link_libraries(engine_method_dump PRIVATE tc_engine)
+target_link_options(
+  engine_method_dump PRIVATE
+  -Wl,--wrap=tc_gauge_take_whole,--wrap=tc_gauge_take_forms,--wrap=tc_gauge_answer_whole
+  -Wl,--wrap=tc_pilot_open,--wrap=tc_pilot_step)

@@ -17,7 +17,8 @@ def root(function, low, high):
         return low
     if function(high) <= 0:
         return high
-    return brentq(function, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=500)
+    size = max(abs(low), abs(high))
+    return brentq(function, low, high, xtol=1e-18 * size, rtol=4 * np.finfo(float).eps, maxiter=500)
 
 
 def quadratic(weight, center, lower, upper):
