@@ -120,6 +120,9 @@ static void warnings_say_where_little_is_to_be_expected(void **state) {
     expect_warning("agents a[i in 1..3] {\n state x in [0, 6]\n private minimize x^2\n gap 4;  slater x = 1\n}\n"
                    "constraint c[i in 1..3]: a[i].x <= 1.0001 + 3 * (i - 2)^2\n" SCHEDULE,
                    quietly(), "barely satisfies constraint c[2]");
+    expect_warning("agent a {\n state x in [-1, 1]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
+                   "constraint c: 7 * a.x^2 <= 5\n" SCHEDULE,
+                   noisy, "reaches over the bend of constraint c");
     expect_warning("agent a {\n state x in [0, 1]\n private minimize x^2\n}\nconstraint c: a.x <= 5\n" SCHEDULE,
                    quietly(), "no public bound on the multipliers");
     expect_warning("agent a {\n state x in [0, 1]\n private minimize x^2\n gap 0;  slater x = 0\n}\n"
