@@ -2,6 +2,7 @@
 
 #include "engine/engine_parts.h"
 #include "engine/schedule.h"
+#include "privacy/forms.h"
 
 #include <string.h>
 
@@ -31,13 +32,29 @@ static bool is_large(const tc_model *model) {
     return model->state_count > FEW_STATES && most > FEW_MEMBERS;
 }
 
-static const char *check(const tc_plan *plan, const tc_model *model, const tc_engine_settings *settings) {
+/* What plans refuse too; here it would be read beyond its end. */
+static const char *check_method(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                                const tc_engine_settings *settings) {
+    if (plan->method != TC_METHOD_TACIT)
+        return plan->placement == TC_PLACEMENT_FORMS ? "noise on linear forms is for the method tacit" : NULL;
+    if (settings->method == NULL)
+        return "the method tacit needs its facts";
+    if (plan->placement == TC_PLACEMENT_OUTPUTS && !tc_is_affine(model, derivatives))
+        return "the method tacit measures outputs where all constraints are affine only";
+    return NULL;
+}
+
+static const char *check(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                         const tc_engine_settings *settings) {
     if (model->role != TC_ROLE_WHOLE)
         return "a run in one process needs the whole problem";
     if (!(settings->dual_radius >= 0))
         return "the dual radius must not be negative";
-    if (plan->method == TC_METHOD_TACIT)
-        return settings->method == NULL ? "the method needs its facts" : plan->problem;
+    if (plan->method == TC_METHOD_TACIT && plan->problem != NULL)
+        return plan->problem;
+    const char *why = check_method(plan, model, derivatives, settings);
+    if (why != NULL || plan->method == TC_METHOD_TACIT)
+        return why;
     if (!(model->schedule.step > 0 && model->schedule.regularization >= 0))
         return "the problem has no schedule of steps and regularization";
     return plan->problem;
@@ -92,7 +109,7 @@ tc_status tc_engine_new_driven(tc_arena *arena, const tc_plan *plan, const tc_mo
                                const tc_derivatives *derivatives, tc_random *random, const tc_engine_settings *settings,
                                tc_driver driver, tc_engine **engine, const char **why) {
     *engine = NULL;
-    *why = check(plan, model, settings);
+    *why = check(plan, model, derivatives, settings);
     if (*why != NULL)
         return TC_BAD_USAGE;
     tc_engine *made = TC_NEW(arena, tc_engine, 1);

@@ -179,6 +179,33 @@ static void a_run_that_diverges_says_where_and_keeps_the_state_before(void **sta
     }
 }
 
+static const char *refusal(planned *p, const tc_plan *plan, const tc_method_facts *facts) {
+    tc_engine_settings settings = {.dual_radius = 5, .method = facts};
+    tc_engine *engine = NULL;
+    const char *why = NULL;
+    assert_int_equal(
+        tc_engine_new(p->arena, plan, p->model, p->derivatives, run_random(p->arena, 1), &settings, &engine, &why),
+        TC_BAD_USAGE);
+    assert_null(engine);
+    return why;
+}
+
+static void plans_that_the_method_cannot_run_by_are_refused(void **state) {
+    (void)state;
+    planned p = example("paper");
+    method_options asked = {.mechanism = TC_MECHANISM_LAPLACE, .rounds = 100, .radius = NAN, .keeps_privacy = true};
+    tc_plan plan = *method_plan(&p, &asked);
+    const tc_method_facts *facts = method_facts(&p, &plan, &asked);
+    assert_string_equal(refusal(&p, &plan, NULL), "the method tacit needs its facts");
+    plan.placement = TC_PLACEMENT_OUTPUTS;
+    assert_string_equal(refusal(&p, &plan, facts),
+                        "the method tacit measures outputs where all constraints are affine only");
+    plan.placement = TC_PLACEMENT_FORMS;
+    plan.method = TC_METHOD_PUBLISHED;
+    assert_string_equal(refusal(&p, &plan, facts), "noise on linear forms is for the method tacit");
+    planned_end(&p);
+}
+
 static void gradient_steps_can_take_the_place_of_proximal_ones(void **state) {
     (void)state;
     planned p = planned_problem("quiet.tacit", quiets[0].text);
@@ -228,6 +255,7 @@ int main(void) {
         cmocka_unit_test(without_constraints_agents_find_their_own_minima),
         cmocka_unit_test(constraints_that_depend_on_nothing_release_nothing),
         cmocka_unit_test(a_run_that_diverges_says_where_and_keeps_the_state_before),
+        cmocka_unit_test(plans_that_the_method_cannot_run_by_are_refused),
         cmocka_unit_test(gradient_steps_can_take_the_place_of_proximal_ones),
         cmocka_unit_test(the_average_weighs_round_k_by_k_times_k_plus_1),
     };
