@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 600, EASY_STEPS = 8 };
+enum { MOST_STEPS = 100, MOST_EVALUATIONS = 300, EASY_STEPS = 8 };
 
 /* ---- a problem in the box ---------------------------------------------------------------------------------------- */
 
@@ -248,12 +248,13 @@ static bool solve(tc_alone *s) {
     for (size_t c = 0; c < s->dim; c++)
         s->work->trial[c * TC_LANES] =
             tc_proximal_bounded(s->b.x[c][s->b.at], s->work->lower[c * TC_LANES], s->work->upper[c * TC_LANES]);
-    while (!s->is_done) {
+    for (int evaluations = 0; !s->is_done && evaluations < MOST_EVALUATIONS; evaluations++) {
         tc_proximal_evaluate(&s->b, s->b.family->both, s->work->trial, 1);
         if (!judge(s, s->work->noise))
             return false;
     }
-    return s->is_accurate || s->b.family->interiors == NULL || rescue(s);
+    s->is_accurate = s->is_accurate && s->is_done;
+    return s->is_accurate || s->b.family->insides == NULL || rescue(s);
 }
 
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane) {

@@ -44,8 +44,7 @@ void tc_alone_judge_part(tc_alone *s, tc_box_step *step);
 
 /* ---- any set (proximal_inside.c) --------------------------------------------------------------------------------- */
 
-/* By the interior-point method, into work->x; bounds are in work->lower and work->upper. is_accurate: certified. False
- * where the objective is not defined in the middle of the box. */
+/* By the interior-point method, into work->x. is_accurate: certified. False where slopes are finite nowhere. */
 bool tc_alone_inside(tc_alone *s);
 
 #endif

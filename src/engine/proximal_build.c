@@ -126,6 +126,20 @@ static bool may_be_general(const tc_projector *projector) {
     return projector->form == TC_PROJECTOR_MEMBERS;
 }
 
+static void new_inside(tc_arena *arena, const tc_proximal_family *family, tc_proximal_inside *made) {
+    size_t dim = family->of->family->dim, roots = tc_tape_root_count(family->both);
+    tc_real *out = TC_NEW(arena, tc_real, roots);
+    *made = (tc_proximal_inside){.set = tc_set_new(arena, family->of->family),
+                                 .tape = TC_NEW(arena, tc_real, tc_tape_work(family->both)),
+                                 .out_at = TC_NEW(arena, tc_real *, roots),
+                                 .reals = TC_NEW(arena, tc_real, dim * (dim + 6)),
+                                 .state_at = TC_NEW(arena, const tc_real *, dim),
+                                 .point = TC_NEW(arena, double, dim)};
+    made->interior = tc_interior_quadratic(arena, made->set);
+    for (size_t r = 0; r < roots; r++)
+        made->out_at[r] = out + r;
+}
+
 static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivatives *derivatives, size_t f) {
     tc_proximal_family *made = &proximal->families[f];
     const tc_model *model = proximal->agents->model;
@@ -147,9 +161,9 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     bool is_spare = model->family_count <= MOST_SPARE; /* for what resists Newton's method */
     if (made->way == TC_PROXIMAL_LINES || !(is_spare || may_be_general(made->of->projector)))
         return;
-    made->interiors = TC_NEW(arena, tc_interior *, proximal->agents->workers);
+    made->insides = TC_NEW(arena, tc_proximal_inside, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
-        made->interiors[w] = tc_interior_agent(arena, model, derivatives, made->of->family);
+        new_inside(arena, made, &made->insides[w]);
 }
 
 typedef struct sizes {
@@ -205,7 +219,6 @@ static void new_work(tc_arena *arena, const sizes *most, tc_proximal_work *work)
     work->holds = TC_NEW(arena, int8_t, n);
     work->response = TC_NEW(arena, double, n);
     work->noise = TC_NEW(arena, double, n);
-    work->reals = TC_NEW(arena, tc_real, 6 * n);
 }
 
 tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives) {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_MULTIPLIERS = 300 };
+enum { MOST_MULTIPLIERS = 60 };
 
 tc_part_value tc_alone_part(const tc_alone *s, const double *rows, double *gradient) {
     tc_part_value out = {0};

@@ -22,17 +22,25 @@ typedef struct tc_curvature { /* of one component, where it does not depend on s
 
 typedef enum tc_newton_part { TC_NEWTON_BOX, TC_NEWTON_LINEAR, TC_NEWTON_PLANE, TC_NEWTON_BALL } tc_newton_part;
 
+typedef struct tc_proximal_inside { /* of one thread: what the interior-point method needs */
+    tc_set *set;
+    tc_interior *interior;
+    tc_real *tape, **out_at, *reals; /* dim (dim + 6) */
+    const tc_real **state_at;
+    double *point; /* dim */
+} tc_proximal_inside;
+
 typedef struct tc_proximal_family {
     const tc_agents_family *of;
     const tc_family_derivatives *derivatives;
     tc_proximal_way way;
-    bool is_diagonal;         /* no mixed second derivatives */
-    bool is_smooth;           /* second derivatives do not jump */
-    tc_curvature *curvatures; /* by component: rows and weighted; lines use the rows */
-    tc_tape *seconds;         /* rows and weighted: what varies of the curvatures */
-    tc_tape *both;            /* lines and Newton: first derivatives, then second */
-    size_t *second_at;        /* Newton: their places in the lower triangle, or on the diagonal */
-    tc_interior **interiors;  /* by worker, where they may be needed */
+    bool is_diagonal;            /* no mixed second derivatives */
+    bool is_smooth;              /* second derivatives do not jump */
+    tc_curvature *curvatures;    /* by component: rows and weighted; lines use the rows */
+    tc_tape *seconds;            /* rows and weighted: what varies of the curvatures */
+    tc_tape *both;               /* lines and Newton: first derivatives, then second */
+    size_t *second_at;           /* Newton: their places in the lower triangle, or on the diagonal */
+    tc_proximal_inside *insides; /* by worker, where they may be needed; else NULL */
 } tc_proximal_family;
 
 enum { TC_PROXIMAL_PACK = 4 }; /* lanes are filled up to a multiple of this */
@@ -56,7 +64,6 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double *hessian, *factor, *slope, *pull, *side, *response, *noise;
     size_t *free;
     int8_t *holds;
-    tc_real *reals; /* 6 dim */
     uint64_t inaccurate;
     char apart[64]; /* threads write side by side: not on one cache line */
 } tc_proximal_work;

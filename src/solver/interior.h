@@ -48,14 +48,17 @@ void tc_interior_member(tc_interior *solver, size_t member);
 /* The nearest point of a set, whichever member it holds. */
 tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set);
 bool tc_interior_project(tc_interior *solver, const double *v, double *x);
+/* The minimum of slope . (x - base) + (x - base)' hessian (x - base) / 2 over a set, whichever member it holds.
+ * hessian: by rows, positive definite. False as for tc_project. */
+typedef struct tc_quadratic {
+    const tc_real *hessian, *slope, *base;
+} tc_quadratic;
+tc_interior *tc_interior_quadratic(tc_arena *arena, tc_set *set);
+bool tc_interior_minimize(tc_interior *solver, const tc_quadratic *quadratic, tc_real *x);
 
-/* From the middle of the boxes. With tc_interior_agent and tc_interior_nearest solving does not allocate. */
+/* From the middle of the boxes. With tc_interior_agent, tc_interior_nearest and tc_interior_quadratic solving does
+ * not allocate. */
 tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_options *options);
-/* min f_i(x) + (weight/2) |x|^2 - pull . x over X_i (tc_interior_agent), from the middle of the box. range: about how
- * much one variable can change f across its box, judged by its derivatives near the solution; 0: by those in the
- * middle. */
-tc_interior_result tc_interior_pulled(tc_interior *solver, const tc_interior_options *options, tc_real weight,
-                                      const tc_real *pull, tc_real range);
 /* After a solve, on from where it ended, with the regularisation multiplied by factor. */
 tc_interior_result tc_interior_weaken(tc_interior *solver, const tc_interior_options *options, tc_real factor);
 /* After a solve, on from where it ended, with its solution as center and the regularisation multiplied by factor. */

@@ -51,6 +51,14 @@ static void objective_gradient(const tc_interior *solver, const tc_group *group,
     const tc_real *x = group->trial.x + k * group->dim;
     if (group->family == NULL) {
         out[0] += scale;
+    } else if (solver->goal == TC_GOAL_QUADRATIC) {
+        const tc_quadratic *q = solver->quadratic;
+        for (size_t c = 0; c < group->states; c++) {
+            tc_real sum = q->slope[c];
+            for (size_t d = 0; d < group->states; d++)
+                sum += q->hessian[c * group->states + d] * (x[d] - q->base[d]);
+            out[c] += scale * sum;
+        }
     } else if (solver->goal == TC_GOAL_NEAREST) {
         for (size_t c = 0; c < group->states; c++)
             out[c] += scale * (x[c] - (tc_real)solver->target[c]);
@@ -190,6 +198,9 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
         const tc_second *second = &group->derivatives->objective_second[i];
         hessian[second->column * dim + second->other] += scale * group->tapes.output_at[i][lane];
     }
+    for (size_t c = 0; c < group->states && solver->goal == TC_GOAL_QUADRATIC; c++)
+        for (size_t d = 0; d <= c; d++)
+            hessian[c * dim + d] = scale * solver->quadratic->hessian[c * group->states + d];
     if (group->is_coupled && group->derivatives != NULL)
         for (size_t i = 0; i < group->derivatives->body_second_count; i++) {
             const tc_second *second = &group->derivatives->body_second[i];

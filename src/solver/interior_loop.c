@@ -111,14 +111,6 @@ tc_interior_result tc_interior_solve(tc_interior *solver, const tc_interior_opti
     return restart(solver, options);
 }
 
-tc_interior_result tc_interior_pulled(tc_interior *solver, const tc_interior_options *options, tc_real weight,
-                                      const tc_real *pull, tc_real range) {
-    if (!tc_find_scales(solver))
-        return undefined;
-    tc_weigh_pulled(solver, weight, pull, range);
-    return restart(solver, options);
-}
-
 static void multiply_weights(tc_interior *solver, tc_real factor) {
     for (size_t g = 0; g < solver->group_count; g++)
         for (size_t v = 0; v < solver->groups[g].count * solver->groups[g].dim; v++)

@@ -5,7 +5,7 @@
 #include "calculus/tape.h"
 #include "solver/interior.h"
 
-typedef enum tc_goal { TC_GOAL_OBJECTIVE, TC_GOAL_MARGIN, TC_GOAL_NEAREST } tc_goal;
+typedef enum tc_goal { TC_GOAL_OBJECTIVE, TC_GOAL_MARGIN, TC_GOAL_NEAREST, TC_GOAL_QUADRATIC } tc_goal;
 
 /* A family evaluated through tapes, TC_LANES members at a time. */
 typedef struct tc_group_tapes {
@@ -105,6 +105,7 @@ struct tc_interior {
     bool is_least_norm; /* the regularisation is centred at zero; else in the middle of the boxes */
     tc_real shift_reach, shift_weight, shift_bound; /* of the variable t: its unit, curvature lent to it, its limit */
     const double *target;                           /* TC_GOAL_NEAREST */
+    const tc_quadratic *quadratic;                  /* TC_GOAL_QUADRATIC */
     tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
     bool is_measuring;                              /* scales are being found */
     tc_real residual, gap;                          /* at the last evaluation */
@@ -147,7 +148,6 @@ bool tc_start(tc_interior *solver);
 void tc_regularize(tc_interior *solver);
 void tc_weigh_least_states(tc_interior *solver, tc_real strength);
 void tc_weigh_least_multipliers(tc_interior *solver, tc_real strength);
-void tc_weigh_pulled(tc_interior *solver, tc_real weight, const tc_real *pull, tc_real range);
 void tc_weigh_near(tc_interior *solver, const double *x, const double *mu);
 
 /* interior_evaluate.c: all of it at the trial point: residuals and gap. False where something is not finite. */

@@ -85,8 +85,8 @@ tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_
 
 void tc_interior_member(tc_interior *solver, size_t member) { solver->groups[0].first_member = member; }
 
-tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set) {
-    tc_interior *solver = new_solver(arena, TC_GOAL_NEAREST, 1, 0);
+static tc_interior *new_for_set(tc_arena *arena, tc_set *set, tc_goal goal) {
+    tc_interior *solver = new_solver(arena, goal, 1, 0);
     tc_group_init(solver, solver->groups, set->family, 1, NULL, NULL, false);
     solver->groups[0].set = set;
     tc_components_init(solver);
@@ -94,12 +94,27 @@ tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set) {
     return solver;
 }
 
+tc_interior *tc_interior_nearest(tc_arena *arena, tc_set *set) { return new_for_set(arena, set, TC_GOAL_NEAREST); }
+tc_interior *tc_interior_quadratic(tc_arena *arena, tc_set *set) { return new_for_set(arena, set, TC_GOAL_QUADRATIC); }
+
+static bool solve_exactly(tc_interior *solver) {
+    tc_interior_options options = {.gap = 1e-26L, .residual = 1e-16L, .iterations = 150};
+    tc_interior_result result = tc_interior_solve(solver, &options);
+    return result.gap <= 1e-19L && result.residual <= 1e-13L;
+}
+
 bool tc_interior_project(tc_interior *solver, const double *v, double *x) {
     const tc_group *group = &solver->groups[0];
     solver->target = v;
-    tc_interior_options options = {.gap = 1e-26L, .residual = 1e-16L, .iterations = 150};
-    tc_interior_result result = tc_interior_solve(solver, &options);
+    bool is_exact = solve_exactly(solver);
     for (size_t c = 0; c < group->states; c++)
         x[c] = fmin(fmax((double)group->at.x[c], group->set->lower[c]), group->set->upper[c]);
-    return result.gap <= 1e-19L && result.residual <= 1e-13L;
+    return is_exact;
+}
+
+bool tc_interior_minimize(tc_interior *solver, const tc_quadratic *quadratic, tc_real *x) {
+    solver->quadratic = quadratic;
+    bool is_exact = solve_exactly(solver);
+    tc_interior_block(solver, x);
+    return is_exact;
 }

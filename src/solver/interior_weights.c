@@ -10,8 +10,10 @@
 
 /* Lifting variables have no curvature of their own. */
 static tc_real lift_weight(const tc_interior *solver, const tc_component *component) {
-    return solver->goal == TC_GOAL_NEAREST ? 1e-7L * component->objective_scale
-                                           : 1e-3L * solver->regularization / (component->length * component->length);
+    if (solver->goal == TC_GOAL_NEAREST)
+        return 1e-7L * component->objective_scale;
+    tc_real strength = solver->goal == TC_GOAL_QUADRATIC ? 1e-7L : 1e-3L * solver->regularization;
+    return strength / (component->length * component->length);
 }
 
 static void weigh_states(const tc_interior *solver, tc_group *group, size_t v, tc_real weight, tc_real center) {
@@ -142,20 +144,6 @@ void tc_weigh_near(tc_interior *solver, const double *x, const double *mu) {
             (tc_real)mu[j] * solver->components[coupling->component[j]].objective_scale / coupling->row_scale[j];
     hold_states(solver, 1e-7L);
     hold_small_multipliers(solver, 1e-7L);
-}
-
-/* The quadratic term counts in the scale of the objective: it may be all of it, or next to nothing. */
-void tc_weigh_pulled(tc_interior *solver, tc_real weight, const tc_real *pull, tc_real range) {
-    tc_group *group = &solver->groups[0];
-    tc_component *component = &solver->components[0];
-    tc_real steepest = range > 0 ? range : solver->component_steepest[0];
-    for (size_t v = 0; v < group->states; v++) {
-        tc_real low = weight * group->lower[v] - pull[v], high = low + weight * group->width[v];
-        steepest = fmaxl(steepest, fmaxl(fabsl(low), fabsl(high)) * group->width[v]);
-    }
-    component->objective_scale = steepest > 0 ? 1 / steepest : 1;
-    for (size_t v = 0; v < group->dim; v++)
-        weigh_states(solver, group, v, weight * component->objective_scale, v < group->states ? pull[v] / weight : 0);
 }
 
 /* A pull of weight w on a value v is felt where w v^2 stands out from complementarity's products. */
