@@ -159,6 +159,24 @@ static void constraints_that_depend_on_nothing_release_nothing(void **state) {
     }
 }
 
+static void an_agent_that_no_constraint_speaks_of_is_left_alone(void **state) {
+    (void)state;
+    for (int driver = TC_DRIVER_SMALL; driver <= TC_DRIVER_LARGE; driver++) {
+        planned p;
+        tc_engine *engine = run_edge(&p,
+                                     "agent a {\n state x[2] in [0, 4]\n private minimize sumsq(x - 3)\n gap 18;  "
+                                     "slater x = 0\n}\nagents b[i in 1..3] {\n state y in [0, 4]\n private minimize "
+                                     "(y - i)^2\n gap 9;  slater y = 0\n}\nconstraint c: a.x[2]^2 <= 4\n" SCHEDULE,
+                                     TC_MECHANISM_LAPLACE, (tc_driver)driver, 2000);
+        run_to(engine, 2000);
+        const double *x = tc_engine_answer_states(engine);
+        assert_true(fabs(x[0] - 3) < 1e-2 && fabs(x[1] - 2) < 0.5);
+        for (size_t i = 0; i < 3; i++)
+            assert_true(fabs(x[2 + i] - (double)(i + 1)) < 1e-2);
+        planned_end(&p);
+    }
+}
+
 static void a_run_that_diverges_says_where_and_keeps_the_state_before(void **state) {
     (void)state;
     static const char text[] =
@@ -254,6 +272,7 @@ int main(void) {
         cmocka_unit_test(with_noise_every_placement_comes_near),
         cmocka_unit_test(without_constraints_agents_find_their_own_minima),
         cmocka_unit_test(constraints_that_depend_on_nothing_release_nothing),
+        cmocka_unit_test(an_agent_that_no_constraint_speaks_of_is_left_alone),
         cmocka_unit_test(a_run_that_diverges_says_where_and_keeps_the_state_before),
         cmocka_unit_test(plans_that_the_method_cannot_run_by_are_refused),
         cmocka_unit_test(gradient_steps_can_take_the_place_of_proximal_ones),
