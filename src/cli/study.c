@@ -89,6 +89,17 @@ static tc_status load(tc_cli *cli, const char *path, const tc_privacy_wishes *wi
     return status;
 }
 
+static void judge_steps(tc_cli *cli, const tc_study *study, const tc_privacy_wishes *wishes) {
+    const tc_schedule *given = &wishes->schedule;
+    bool any = !isnan(given->step) || !isnan(given->step_decay) || !isnan(given->regularization) ||
+               !isnan(given->regularization_decay);
+    if (any && tc_resolve_method(&wishes->plan) == TC_METHOD_TACIT)
+        tc_buffer_printf(&cli->messages,
+                         "tacit %s: --gamma-bar, --alpha-bar, --c1 and --c2 are of the published method: they change "
+                         "nothing in the method tacit\n",
+                         study->command);
+}
+
 tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
                          tc_study *study) {
     *study = (tc_study){.command = command};
@@ -104,6 +115,7 @@ tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, con
     if (study->analysis->interrupted)
         return TC_INTERRUPTED;
     judge(cli, study, path);
+    judge_steps(cli, study, wishes);
     if (study->problem == NULL)
         status = find_radius(cli, study);
     study->analyse_seconds = tc_lab_seconds() - began;

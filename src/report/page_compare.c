@@ -48,7 +48,7 @@ static void put_range(tc_report *report, const tc_section *section, tc_quantity 
 static void put_row(tc_report *report, const tc_section *section) {
     tc_buffer *out = report->out;
     uint64_t end = tc_trace_rounds(section->trace);
-    tc_buffer_printf(out, "<tr><th scope=\"row\"><a href=\"#%s\">", section->id);
+    tc_buffer_printf(out, "<tr><th scope=\"row\" class=\"run\"><a href=\"#%s\">", section->id);
     tc_put_text(out, section->label);
     size_t runs = section->trace->record_count, finished = tc_trace_finished(section->trace);
     tc_buffer_printf(out, "</a></th><td>%zu", finished);

@@ -57,7 +57,8 @@ const char *const tc_report_style[] = {
     "thead th{white-space:normal;border-bottom:1.5px solid var(--ink);font-weight:600;vertical-align:bottom}\n",
     "tbody th{font-weight:400}\n",
     "tbody th.group{font-weight:600;vertical-align:top}tbody th.number{text-align:right}\n",
-    "tbody th.pair{white-space:normal;min-width:min(44vw,24em);max-width:30em;vertical-align:top}\n",
+    "tbody th.run{white-space:normal;min-width:11em}tbody "
+    "th.pair{white-space:normal;min-width:min(44vw,24em);max-width:30em;vertical-align:top}\n",
     "tbody tr.first>*{border-top:1px solid var(--muted)}\n",
     "td small,th small{color:var(--muted);font-size:13px}\n",
     "td.key{font-weight:600}\n",

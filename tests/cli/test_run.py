@@ -131,6 +131,8 @@ class Methods(Written):
         path = self.problem(PAIR + RADIUS + PRIVACY)
         self.assertEqual(run(path, "--method", "tacit", "--rounds", "7")["rounds"], 7)
         self.refused(2, "--rounds", path, "--method", "tacit")
+        done = tacit("run", path, "--method", "tacit", "--rounds", "7", "--gamma-bar", "0.1")
+        self.assertIn("--gamma-bar, --alpha-bar, --c1 and --c2 are of the published method: they change nothing", done.stderr)
         self.refused(2, "--gamma-bar", path, "--method", "published", "--rounds", "7")
 
     def test_where_it_is_not_expected_to_do_well_it_says_so(self):
@@ -302,15 +304,15 @@ class Warnings(Written):
     def test_a_run_that_noise_keeps_from_the_solution_says_so(self):
         for arguments in (("--epsilon", "1e-4"), ("--gamma-bar", "1e300")):
             for seeds in ("--seed", "--seeds"):
-                answer = run(self.whole, *arguments, seeds, "3")
+                answer = run(self.whole, *arguments, seeds, "3", "--method", "published")
                 self.assertEqual(len(answer["warnings"]), 1)
                 self.assertIn("hardly approached the solution", answer["warnings"][0])
-        text = tacit("run", self.whole, "--epsilon", "1e-4", "--seed", "3").stdout
+        text = tacit("run", self.whole, "--epsilon", "1e-4", "--seed", "3", "--method", "published").stdout
         self.assertIn("hardly approached the solution", " ".join(text.split()))
 
     def test_a_run_that_approaches_it_does_not(self):
         self.assertEqual(run(self.whole, "--epsilon", "100", "--seed", "3")["warnings"], [])
-        self.assertEqual(run(self.whole, "--mechanism", "none", "--rounds", "1")["warnings"], [])
+        self.assertEqual(run(self.whole, "--mechanism", "none", "--rounds", "1", "--method", "published")["warnings"], [])
 
 
 class Refusals(Written):
@@ -327,9 +329,10 @@ class Refusals(Written):
 
     def test_a_schedule_with_something_missing_says_what(self):
         path = self.problem(PAIR + RADIUS + PRIVACY)
-        self.refused(2, "the step is not known: add 'gamma' to the schedule in the file, or --gamma-bar", path)
-        self.refused(2, "or --c2", path, "--gamma-bar", "0.1")
-        steps = ("--gamma-bar", "0.1", "--c2", "0.5", "--alpha-bar", "0.1", "--c1", "0.2")
+        published = ("--method", "published")
+        self.refused(2, "the step is not known: add 'gamma' to the schedule in the file, or --gamma-bar", path, *published)
+        self.refused(2, "or --c2", path, "--gamma-bar", "0.1", *published)
+        steps = (*published, "--gamma-bar", "0.1", "--c2", "0.5", "--alpha-bar", "0.1", "--c1", "0.2")
         self.refused(2, "the number of rounds is not known", path, *steps)
         self.assertEqual(run(path, *steps, "--rounds", "7")["rounds"], 7)
 
@@ -379,7 +382,8 @@ class Refusals(Written):
         self.assertIn("sum to 2, more than the dual radius of 0.5", done.stderr)
 
     def test_a_run_that_diverges_says_where_and_shows_what_there_was(self):
-        done = tacit("run", self.whole, "--gamma-bar", "1e308", "--c2", "0", "--alpha-bar", "1e308", "--json")
+        done = tacit("run", self.whole, "--gamma-bar", "1e308", "--c2", "0", "--alpha-bar", "1e308", "--method",
+                     "published", "--json")
         answer = json.loads(done.stdout)
         self.assertEqual((done.returncode, answer["outcome"]), (1, "diverged"))
         self.assertRegex(answer["reason"], r"round \d+")
