@@ -7,7 +7,7 @@ set(TACIT_WARNINGS
     -Wnull-dereference)
 
 function(tacit_compile target)
-  target_compile_options(${target} PRIVATE ${TACIT_WARNINGS} -ffp-contract=off -fno-fast-math)
+  target_compile_options(${target} PRIVATE ${TACIT_WARNINGS} -ffp-contract=off -fno-fast-math -fno-math-errno)
   target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 endfunction()

@@ -5,6 +5,7 @@
  *   HUMP, PAIR, LSE(arguments, count), SOFTMAX(arguments, count, index), NORM(arguments, count),
  *   DIRECTION(arguments, count, index), BEND(arguments, count, i, k)
  *   DATA_ROWS_ARE_NUMBERS  where data need no conversion
+ *   NORMS_BY_ROWS          where unit_of, bend_of_one and bend_of_two are there
  * The operation is chosen outside the loop over lanes, so that the compiler can vectorise the loop. */
 
 /* Kept out of the loop over instructions, so that the loops over lanes have all registers to themselves. */
@@ -165,6 +166,47 @@ APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *r
 
 #include "calculus/evaluate_nary.inc.h"
 
+#ifdef NORMS_BY_ROWS
+/* sum += the squares of an argument. */
+static inline void add_squares(const tc_tape *tape, const INPUTS *inputs, size_t lanes, const NUMBER *work,
+                               NUMBER *const *out, tc_place place, NUMBER *restrict sum) {
+    NUMBER spare[TC_LANES];
+    const NUMBER *row = row_of(tape, inputs, lanes, work, out, place, spare);
+    for (size_t lane = 0; lane < lanes; lane++)
+        sum[lane] += row[lane] * row[lane];
+}
+
+/* NORM, DIRECTION and BEND with the same operations in the same order, row by row: the loops can be vectorised. */
+APART void run_norm(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
+                    const NUMBER *work, NUMBER *const *out, NUMBER *restrict r) {
+    const tc_place *arguments = tape->arguments + instruction->a.index;
+    size_t low = (size_t)(instruction->u.index & UINT32_MAX), high = (size_t)(instruction->u.index >> 32);
+    bool is_bend = instruction->op == TC_BEND;
+    NUMBER rest[TC_LANES] = {0}, spare_a[TC_LANES], spare_b[TC_LANES];
+    for (size_t i = 0; i < instruction->b.index; i++)
+        if (!is_bend || (i != low && i != high))
+            add_squares(tape, inputs, lanes, work, out, arguments[i], rest);
+    if (instruction->op == TC_NORM) {
+        for (size_t lane = 0; lane < lanes; lane++)
+            r[lane] = MATH(sqrt)(rest[lane]);
+        return;
+    }
+    const NUMBER *b = row_of(tape, inputs, lanes, work, out, arguments[low], spare_b);
+    if (!is_bend) {
+        for (size_t lane = 0; lane < lanes; lane++)
+            r[lane] = unit_of(b[lane], MATH(sqrt)(rest[lane]));
+        return;
+    }
+    const NUMBER *a = row_of(tape, inputs, lanes, work, out, arguments[high], spare_a);
+    if (low == high)
+        for (size_t lane = 0; lane < lanes; lane++)
+            r[lane] = bend_of_one(rest[lane], rest[lane] + a[lane] * a[lane]);
+    else
+        for (size_t lane = 0; lane < lanes; lane++)
+            r[lane] = bend_of_two(a[lane], b[lane], MATH(sqrt)(rest[lane] + a[lane] * a[lane] + b[lane] * b[lane]));
+}
+#endif
+
 APART void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
                     const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, NUMBER *restrict gathered) {
     const tc_place *arguments = tape->arguments + instruction->a.index;
@@ -182,6 +224,12 @@ void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *w
     for (const tc_instruction *instruction = tape->code; instruction < end; instruction++) {
         tc_place target = instruction->target, left = instruction->a, right = instruction->b;
         NUMBER *r = target.kind == TC_IN_SLOT ? work + (size_t)target.index * lanes : out[target.index];
+#ifdef NORMS_BY_ROWS
+        if (instruction->op == TC_NORM || instruction->op == TC_DIRECTION || instruction->op == TC_BEND) {
+            run_norm(tape, inputs, instruction, lanes, work, out, r);
+            continue;
+        }
+#endif
         if (tc_is_nary(instruction->op)) {
             run_nary(tape, inputs, instruction, lanes, work, out, r, work + tape->slot_count * lanes);
             continue;

@@ -61,20 +61,27 @@ static NUMBER norm(const NUMBER *arguments, size_t count) {
 }
 
 /* 0 at 0; never beyond 1, not even where squares underflow. */
-static NUMBER direction(const NUMBER *arguments, size_t count, size_t index) {
-    NUMBER length = norm(arguments, count), ratio = arguments[index] / length;
+static inline NUMBER unit_of(NUMBER x, NUMBER length) {
+    NUMBER ratio = x / length;
     return length == 0 ? 0 : ratio > 1 ? 1 : ratio < -1 ? -1 : ratio;
 }
 
 /* Ratios below 1 first: the cube of the norm would overflow, or vanish, long before the result does. */
+static inline NUMBER bend_of_one(NUMBER rest, NUMBER sum) { return rest / sum / MATH(sqrt)(sum); }
+static inline NUMBER bend_of_two(NUMBER x, NUMBER y, NUMBER length) { return -(x / length * (y / length) / length); }
+
+static NUMBER direction(const NUMBER *arguments, size_t count, size_t index) {
+    return unit_of(arguments[index], norm(arguments, count));
+}
+
 static NUMBER bend(const NUMBER *arguments, size_t count, size_t i, size_t k) {
     NUMBER rest = squares_without(arguments, count, i, k), sum = rest + arguments[i] * arguments[i];
     if (i == k)
-        return rest / sum / MATH(sqrt)(sum);
-    NUMBER length = MATH(sqrt)(sum + arguments[k] * arguments[k]);
-    return -(arguments[i] / length * (arguments[k] / length) / length);
+        return bend_of_one(rest, sum);
+    return bend_of_two(arguments[i], arguments[k], MATH(sqrt)(sum + arguments[k] * arguments[k]));
 }
 
+#define NORMS_BY_ROWS
 #define FROM_DATA(x) ((NUMBER)(x))
 #define FROM_DOUBLE(x) ((NUMBER)(x))
 #define ADD(x, y) ((x) + (y))
