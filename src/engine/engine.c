@@ -214,5 +214,9 @@ const double *tc_engine_answer_states(const tc_engine *engine) {
 const double *tc_engine_answer_multipliers(const tc_engine *engine) {
     return engine->method != NULL ? engine->method->answer : engine->mu;
 }
+const tc_feasibility *tc_engine_feasibility(const tc_engine *engine) {
+    bool whole = engine->reason == NULL && engine->broken == TC_OK && engine->done > 0;
+    return engine->method != NULL && whole ? tc_pilot_feasibility(engine->method->pilot) : NULL;
+}
 const char *tc_engine_reason(const tc_engine *engine) { return engine->reason; }
 bool tc_engine_is_private(const tc_engine *engine) { return tc_release_is_private(engine->release); }

@@ -53,6 +53,9 @@ const double *tc_engine_multipliers(const tc_engine *engine); /* m. Released */
 /* What the run is for: x and mu above, in the method `tacit` their averages. */
 const double *tc_engine_answer_states(const tc_engine *engine);
 const double *tc_engine_answer_multipliers(const tc_engine *engine);
+/* Of the method `tacit`, after the last whole round: what released data show of the constraints at its answer. NULL for
+ * the published method, before round 1, and where a round broke off. */
+const tc_feasibility *tc_engine_feasibility(const tc_engine *engine);
 /* Where it diverged: "the state of a3 in round 17"; NULL otherwise. */
 const char *tc_engine_reason(const tc_engine *engine);
 bool tc_engine_is_private(const tc_engine *engine);

@@ -63,7 +63,7 @@ static void find_scales(tc_arena *arena, const double *raw, size_t m, tc_method_
     }
 }
 
-/* What a margin may take of a slack: that of `auto` is never more than half (margin.h). */
+/* What a margin leaves of a slack. What `auto` will ask for is not known yet (margin.h): half of it, as a rule. */
 static double slack_left(const tc_method_facts *facts, size_t j) {
     switch (facts->margin.kind) {
     case TC_MARGIN_GIVEN:

@@ -26,6 +26,15 @@ typedef struct tc_method_facts {
     size_t warning_count;
 } tc_method_facts;
 
+/* What is known of the answer's constraints: g_j(x-bar) <= bounds[j] for all j at once, with this probability over the
+ * noise. From released data alone; margin.h says how. */
+typedef struct tc_feasibility {
+    double probability;
+    bool shown;           /* no bound is above 0 */
+    bool is_exact;        /* all constraints are affine by structure; otherwise of second order in the averaged noise */
+    const double *bounds; /* m, in the units of the file */
+} tc_feasibility;
+
 /* dual_radius: R, as the run uses it. *why and NULL where the margin leaves no room within the Slater point's slack. */
 tc_method_facts *tc_method_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
                                       const tc_derivatives *derivatives, const tc_analysis *analysis,

@@ -1,5 +1,6 @@
 #include "engine/pilot.h"
 
+#include "engine/margin.h"
 #include "engine/pilot_parts.h"
 #include "solver/project.h"
 
@@ -78,6 +79,7 @@ tc_pilot *tc_pilot_new(tc_arena *arena, const tc_method_facts *facts, const tc_p
     made->input_variance = TC_NEW(arena, double, made->rows.inputs);
     for (size_t s = 0; s < made->rows.inputs; s++)
         made->input_variance[s] = tc_gauge_input_variance(gauge, s);
+    made->margin = tc_margin_new(arena, facts, plan, model, derivatives);
     start(arena, made, model);
     return made;
 }
@@ -206,6 +208,7 @@ size_t tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns column
     steps s = choose_steps(pilot, columns, tc_pilot_rows_bend(rows, gauged, pilot->kept.mu));
     if (!(s.primal > 0 && isfinite(s.primal) && s.dual >= 0 && isfinite(s.dual)))
         return steepest_row(pilot);
+    tc_margin_set(pilot->margin, rows, gauged, state->round, pilot->kept.margin);
     state->fast = next_fast(pilot);
     move_multipliers(pilot, &s);
     (void)tc_pilot_rows_bend(rows, gauged, pilot->kept.mu);
@@ -213,10 +216,17 @@ size_t tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns column
                          tc_gauge_tariff(pilot->gauge));
     average_multipliers(pilot);
     tc_pilot_epoch(pilot, s.dual);
-    /* Here kept.margin may be set anew for the next round, from gauged, rows and what the margins keep. */
+    pilot->gauged = gauged;
     *scalars = (tc_answer_scalars){.step = s.primal, .regularization = s.pull / s.primal};
     return TC_ALL_FINITE;
 }
 
 const double *tc_pilot_multipliers(const tc_pilot *pilot) { return pilot->multipliers; }
 const double *tc_pilot_answer(const tc_pilot *pilot) { return pilot->kept.answer; }
+
+const tc_feasibility *tc_pilot_feasibility(tc_pilot *pilot) {
+    unsigned weights = TC_WITHOUT_LATE_WEIGHTS | TC_WITHOUT_AVERAGE;
+    if (pilot->gauged == NULL || (pilot->without & weights) != 0)
+        return NULL;
+    return tc_margin_judge(pilot->margin, &pilot->rows, pilot->gauged, pilot->state.round);
+}

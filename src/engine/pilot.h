@@ -42,4 +42,7 @@ double tc_pilot_average_gain(const tc_pilot *pilot);
 const double *tc_pilot_multipliers(const tc_pilot *pilot); /* mu(k+1), m, in the units of the file */
 const double *tc_pilot_answer(const tc_pilot *pilot);      /* their average: the answer */
 
+/* After a whole round. NULL where r and the answer are not averages of the same kind (tc_without). */
+const tc_feasibility *tc_pilot_feasibility(tc_pilot *pilot);
+
 #endif

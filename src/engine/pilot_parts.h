@@ -57,6 +57,8 @@ typedef struct tc_pilot_rows {
     double total_noise; /* Vg */
 } tc_pilot_rows;
 
+typedef struct tc_margin tc_margin;
+
 struct tc_pilot {
     const tc_method_facts *facts;
     tc_gauge *gauge;
@@ -73,6 +75,8 @@ struct tc_pilot {
     double *multipliers;        /* mu(k+1) in the file's units */
     double decay;               /* d of this round */
     double *input_variance;     /* by input */
+    tc_margin *margin;
+    const tc_gauged *gauged; /* of the last whole step */
 };
 
 void tc_pilot_rows_new(tc_arena *arena, tc_pilot_rows *rows, const tc_plan *plan, const tc_model *model,
