@@ -31,9 +31,10 @@ static const kind KINDS[] = {
            "constraint c2: sum(a: (x - v)^2 * w + x * y - 3 * y + w * v) + sum(b: quadform(z, [[2, 1, 0.5], [1, 3, 0], "
            "[0.5, 0, 1]])) <= 9e4\n"
            "constraint c3: (sum(a: x - y) / 100)^2 + sum(b: c * z[1] * z[2]) + c.s[1] * c.s[2] + a[4500].y^2 <= 9e9\n"
+           "constraint c5: sum(a: -(x * (y + w))) - sum(a: 1 - (x - y + 0.3)^2 / 7) <= 9e9\n"
            "constraint c4: idle[1].t^2 + idle[2900].t + sum(b: 2 * (z[3] - 1)^2 - 4 * (z[3] - 1)^2 * c) <= 900\n",
      true},
-    {CROWD "constraint c1: sum(a: w * x^4 + exp(v * x - y)) <= 9e5\n"
+    {CROWD "constraint c1: sum(a: w * x^4 + exp(v * x - y)) + sum(a: exp((x + y) / 4)) <= 9e5\n"
            "constraint c2: sum(a: log(4 + x + y * w)) + sum(b: exp(z[1] + c * z[2]) + z[3]^4 / 4) <= 9e5\n"
            "constraint c3: exp(sum(a: x * y) / 9e3) + sum(b: huber(z[1], 0.5) * c) + log(c.s[1]) + b[3].z[2]^2 <= 9e3\n"
            "constraint c4: sum(b: logsumexp(z[1], z[2], z[3])) + a[2049].x * a[3].y + exp(a[2049].x) <= 9e3\n",
