@@ -48,11 +48,27 @@ static void json_state(tc_json *json, const tc_model *model, const tc_record *re
     tc_json_numbers(json, "g", tc_record_last(record)->constraints, model->constraint_count);
 }
 
+/* From released data, and so for everybody. */
+static void json_feasibility(tc_json *json, const tc_record *record, size_t m) {
+    const tc_feasibility *found = &record->feasibility;
+    if (!(found->probability > 0)) {
+        tc_json_null(json, "feasibility");
+        return;
+    }
+    tc_json_open_object(json, "feasibility");
+    tc_json_number(json, "probability", found->probability);
+    tc_json_bool(json, "shown", found->shown);
+    tc_json_bool(json, "exact", found->is_exact);
+    tc_json_numbers(json, "bounds", found->bounds, m);
+    tc_json_close_object(json);
+}
+
 static void json_single(tc_json *json, const tc_run_answer *answer) {
     const tc_record *record = answer->records;
     json_row(json, "final", tc_record_last(record));
     json_checkpoints(json, answer, record);
     json_state(json, answer->study->model, record);
+    json_feasibility(json, record, answer->study->model->constraint_count);
 }
 
 static void json_summary(tc_json *json, const tc_row_quantiles *summary) {
@@ -86,6 +102,7 @@ static void json_runs(tc_json *json, const tc_run_answer *answer) {
         json_row(json, "final", tc_record_last(record));
         json_checkpoints(json, answer, record);
         tc_json_numbers(json, "mu", record->mu, answer->study->model->constraint_count);
+        json_feasibility(json, record, answer->study->model->constraint_count);
         tc_json_close_object(json);
     }
     tc_json_close_array(json);

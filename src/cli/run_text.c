@@ -80,6 +80,23 @@ static void text_constraints(const tc_model *model, const tc_row *row, bool full
                          model->constraint_count - wanted, model->constraint_count - wanted == 1 ? "s" : "");
 }
 
+/* A sentence from released data alone, which anybody may have. */
+static const char *feasibility_of(tc_arena *arena, const tc_model *model, const tc_feasibility *found) {
+    size_t worst = 0;
+    for (size_t j = 1; j < model->constraint_count; j++)
+        worst = found->bounds[j] > found->bounds[worst] ? j : worst;
+    const char *how = found->is_exact ? "" : " (to second order in the averaged noise)";
+    return found->shown
+               ? tc_arena_format(arena,
+                                 "What was released shows that the answer satisfies all constraints, with "
+                                 "probability %g%s.",
+                                 found->probability, how)
+               : tc_arena_format(arena,
+                                 "What was released does not show that the answer satisfies all constraints: "
+                                 "with probability %g%s each is at most its bound, and that of %s is %.4g.",
+                                 found->probability, how, model->constraints[worst].name, found->bounds[worst]);
+}
+
 static void text_single(const tc_run_answer *answer, bool full, tc_buffer *out) {
     const tc_model *model = answer->study->model;
     const tc_record *record = answer->records;
@@ -88,6 +105,34 @@ static void text_single(const tc_run_answer *answer, bool full, tc_buffer *out) 
     tc_point_states(model, record->x, full, out);
     if (model->constraint_count > 0)
         text_constraints(model, tc_record_last(record), full, out);
+    if (record->feasibility.probability > 0)
+        tc_options_wrap(out, feasibility_of(out->arena, model, &record->feasibility), 0);
+}
+
+/* Of runs of which released data show that they are feasible, how many are? */
+static void text_feasible_runs(const tc_run_answer *answer, tc_buffer *out) {
+    size_t judged = 0, shown = 0, held = 0, kept = 0;
+    double probability = 0;
+    for (size_t i = 0; i < answer->finished_count; i++) {
+        const tc_record *record = &answer->finished[i];
+        const tc_row *last = tc_record_last(record);
+        if (!(record->feasibility.probability > 0) || last == NULL)
+            continue;
+        probability = record->feasibility.probability;
+        judged++;
+        held += last->max_violation == 0;
+        shown += record->feasibility.shown;
+        kept += record->feasibility.shown && last->max_violation == 0;
+    }
+    if (judged == 0)
+        return;
+    tc_buffer_puts(out, "\n");
+    tc_options_wrap(out,
+                    tc_arena_format(out->arena,
+                                    "%zu of %zu answers satisfy all constraints. What was released shows it, with "
+                                    "probability %g, of %zu; of these %zu do.",
+                                    held, judged, probability, shown, kept),
+                    0);
 }
 
 /* ---- many runs -------------------------------------------------------------------------------------------------- */
@@ -138,6 +183,7 @@ static void text_many(const tc_run_answer *answer, tc_buffer *out) {
         text_summary(&end, out);
     else
         tc_buffer_puts(out, "\nNo run was finished.\n");
+    text_feasible_runs(answer, out);
     for (size_t i = 0; i < answer->record_count; i++) {
         const tc_record *record = &answer->records[i];
         if (record->outcome != TC_ENGINE_DIVERGED)

@@ -31,6 +31,9 @@ typedef struct tc_record { /* one run */
     double seconds;     /* of the rounds alone */
     tc_row *rows;       /* by k */
     size_t row_count;
+    /* What released data show of the last answer's constraints; probability 0 where the method says nothing. */
+    tc_feasibility feasibility;
+    double *bounds;           /* room for its bounds */
     double *x, *mu;           /* the last answer; x is NULL where states are not kept */
     double moved_x, moved_mu; /* squared distances of the last answer from the experiment's origin; NAN where none */
 } tc_record;

@@ -13,6 +13,7 @@ void tc_record_init(tc_arena *arena, const tc_experiment *experiment, bool keep_
                           .rows = TC_NEW(arena, tc_row, rows),
                           .x = keep_states ? TC_NEW(arena, double, experiment->model->state_count) : NULL,
                           .mu = TC_NEW(arena, double, m + 1),
+                          .bounds = TC_NEW(arena, double, m + 1),
                           .moved_x = NAN,
                           .moved_mu = NAN};
     record->reason_room = TC_NEW(arena, char, TC_REASON_SIZE);
@@ -82,6 +83,15 @@ static tc_status go(const tc_one *one, tc_engine *engine, tc_measure *measure) {
     }
 }
 
+/* A copy: the record outlives the engine. */
+static void keep_feasibility(const tc_feasibility *found, size_t m, tc_record *record) {
+    if (found == NULL)
+        return;
+    record->feasibility = *found;
+    record->feasibility.bounds = record->bounds;
+    memcpy(record->bounds, found->bounds, m * sizeof *found->bounds);
+}
+
 static void conclude(const tc_one *one, const tc_engine *engine, tc_measure *measure) {
     const tc_experiment *experiment = one->experiment;
     const tc_model *model = experiment->model;
@@ -94,6 +104,8 @@ static void conclude(const tc_one *one, const tc_engine *engine, tc_measure *mea
         memcpy(record->x, x, model->state_count * sizeof *x);
     if (model->constraint_count > 0)
         memcpy(record->mu, mu, model->constraint_count * sizeof *mu);
+    if (model->constraint_count > 0)
+        keep_feasibility(tc_engine_feasibility(engine), model->constraint_count, record);
     if (experiment->origin_x != NULL) {
         record->moved_x = tc_squared_distance(x, experiment->origin_x, model->state_count);
         record->moved_mu = tc_squared_distance(mu, experiment->origin_mu, model->constraint_count);

@@ -153,6 +153,22 @@ class Methods(Written):
         run(self.whole, "--method", "tacit", "--margin", "0.25", "--trace", str(trace))
         self.assertIn("# fact: margin = 0.25\n", trace.read_text())
 
+    def test_feasibility_is_judged_from_what_was_released(self):
+        common = ("--method", "tacit", "--rounds", "2000")
+        answer = run(self.whole, *common, "--seeds", "20", "--margin", "auto")
+        self.assertEqual(answer["margin"], {"kind": "auto", "probability": 0.95})
+        judged = [one["feasibility"] for one in answer["runs"]]
+        self.assertTrue(all(j["probability"] == 0.95 and j["exact"] and j["shown"] == (max(j["bounds"]) <= 0)
+                            for j in judged))
+        wrong = [one["seed"] for one, j in zip(answer["runs"], judged)
+                 if one["final"]["max_violation"] > max(0, *j["bounds"])]
+        self.assertLessEqual(len(wrong), 4)  # more than 4 of 20 at 0.05 each: 0.3 %
+        self.assertGreater(sum(j["shown"] for j in judged), 10)
+        text = " ".join(tacit("run", self.whole, *common, "--seeds", "2").stdout.split())
+        self.assertRegex(text, r"\d of 2 answers satisfy all constraints. What was released shows it, with probability 0.95")
+        self.assertIn("What was released", tacit("run", self.whole, *common).stdout)
+        self.assertIsNone(run(self.whole, "--method", "published", "--seed", "1")["feasibility"])
+
     def test_margins_that_make_no_sense_are_refused(self):
         self.refused(2, "--margin goes with --method tacit", self.whole, "--method", "published", "--margin", "0.1")
         self.refused(2, "--margin wants", self.whole, "--method", "tacit", "--margin", "wide")
