@@ -1,6 +1,11 @@
-/* bench_proximal [KIND]: one proximal step of every member of a family against one gradient step, for objectives and
- * sets of many kinds, one thread. Answers change from step to step as they do in a run: a part that stays, and noise.
- * Times are for one state (member and component). */
+/* bench_proximal --steps [KIND]: one proximal step of every member of a family against one gradient step, for
+ * objectives and sets of many kinds, one thread. Answers change from step to step: a part that stays, and noise, much
+ * of it as in the first rounds of a run and little as in the last. Times are for one state (member and component).
+ *
+ * bench_proximal PROBLEM...: whole rounds of the method `tacit`, one thread, with proximal steps and with gradient
+ * steps, and rounds of the published method. Fails where a proximal round takes more than three times a gradient one.
+ */
+#include "engine/pilot.h"
 #include "engine/proximal.h"
 #include "model/load.h"
 #include "setup.h"
@@ -126,38 +131,98 @@ static double step(const crowd *c, bool is_proximal, double *x, double step) {
     return bench_own_seconds() - began;
 }
 
-static void bench_kind(const kind *k) {
-    tc_arena *arena = bench_arena();
-    crowd c = load_crowd(arena, k, MEMBERS);
-    size_t states = c.dim * c.count;
-    tc_agents_start(c.agents, c.x);
-    memcpy(c.y, c.x, states * sizeof *c.y);
-    double proximal = INFINITY, gradient = INFINITY;
+/* Seconds of one proximal and one gradient step, the least of some. noise: how much of an answer changes. */
+typedef struct step_times {
+    double proximal, gradient;
+} step_times;
+
+static step_times time_steps(const crowd *c, const kind *k, double noise) {
+    size_t states = c->dim * c->count;
+    step_times least = {INFINITY, INFINITY};
+    tc_agents_start(c->agents, c->x);
+    memcpy(c->y, c->x, states * sizeof *c->y);
     for (int round = 0; round < STEPS; round++) {
         uint64_t lasting = 1, passing = 100 + (uint64_t)round;
         for (size_t i = 0; i < states; i++) {
             double stays = number(&lasting), goes = number(&passing);
-            c.p[i] = k->price * (0.2 + 0.8 * stays + 0.3 * (goes - 0.5));
+            c->p[i] = k->price * (0.2 + 0.8 * stays + noise * (goes - 0.5));
         }
-        double one = step(&c, true, c.x, k->step), other = step(&c, false, c.y, 1e-6);
-        if (round >= 4) {
-            proximal = fmin(proximal, one);
-            gradient = fmin(gradient, other);
-        }
+        double one = step(c, true, c->x, k->step), other = step(c, false, c->y, 1e-6);
+        if (round < STEPS / 2)
+            continue;
+        least.proximal = fmin(least.proximal, one);
+        least.gradient = fmin(least.gradient, other);
     }
-    double each = 1e9 / (double)states;
-    printf("%-36s %8.1f ns proximal %6.1f ns gradient: %6.1f", k->name, proximal * each, gradient * each,
-           proximal / gradient);
+    return least;
+}
+
+static void bench_kind(const kind *k) {
+    tc_arena *arena = bench_arena();
+    crowd c = load_crowd(arena, k, MEMBERS);
+    double each = 1e9 / (double)(c.dim * c.count);
+    step_times early = time_steps(&c, k, 0.3), late = time_steps(&c, k, 0.003);
+    printf("%-36s %7.1f ns, late %7.1f ns; gradient %6.1f ns", k->name, early.proximal * each, late.proximal * each,
+           late.gradient * each);
     uint64_t inaccurate = tc_proximal_inaccurate(c.proximal);
     if (inaccurate > 0)
-        printf("  (%.2g of the steps not certified)", (double)inaccurate / (double)(STEPS * MEMBERS));
+        printf("  (%.2g of the steps not certified)", (double)inaccurate / (double)(2 * STEPS * MEMBERS));
     printf("\n");
     tc_arena_free(arena);
 }
 
+/* ---- whole rounds --------------------------------------------------------------------------------------------------
+ */
+
+enum { ROUNDS = 30, WARM = 10 };
+static const double most_times = 3;
+
+static tc_engine *new_engine(tc_arena *arena, const bench_problem *problem, unsigned without) {
+    tc_engine_settings settings = {.dual_radius = problem->dual_radius, .method = problem->method, .without = without};
+    tc_engine *engine = NULL;
+    const char *why = "no engine";
+    tc_random *random = bench_random(arena, problem, 1);
+    if (tc_engine_new(arena, problem->plan, problem->model, problem->derivatives, random, &settings, &engine, &why) !=
+        TC_OK)
+        bench_fail(why);
+    return engine;
+}
+
+static bool bench_rounds(const char *path) {
+    tc_plan_options published = bench_options(), tacit = bench_options();
+    published.seeded = tacit.seeded = true;
+    tacit.method = TC_METHOD_TACIT;
+    bench_problem old = bench_load(path, &published), new = bench_load(path, &tacit);
+    tc_arena *arena = bench_arena();
+    tc_engine *engines[] = {new_engine(arena, &new, 0), new_engine(arena, &new, TC_WITHOUT_PROXIMAL),
+                            new_engine(arena, &old, 0)};
+    double least[] = {INFINITY, INFINITY, INFINITY}, each = 1e9 / (double)new.model->state_count;
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t i = 0; i < 3; i++) {
+            double taken = bench_advance(engines[i], 1, bench_own_seconds);
+            if (round >= WARM)
+                least[i] = fmin(least[i], taken);
+        }
+    printf("%s: a round %.1f ns a state; with gradient steps %.1f: %.2f times (limit %.0f); of the published method "
+           "%.1f: %.2f times\n",
+           path, least[0] * each, least[1] * each, least[0] / least[1], most_times, least[2] * each,
+           least[0] / least[2]);
+    tc_arena_free(arena);
+    tc_arena_free(old.arena);
+    tc_arena_free(new.arena);
+    return least[0] <= most_times * least[1];
+}
+
 int main(int argc, char **argv) {
-    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
-        if (argc < 2 || strstr(KINDS[i].name, argv[1]) != NULL)
-            bench_kind(&KINDS[i]);
-    return 0;
+    bool good = true;
+    if (argc < 2)
+        return 2;
+    if (strcmp(argv[1], "--steps") == 0) {
+        for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+            if (argc < 3 || strstr(KINDS[i].name, argv[2]) != NULL)
+                bench_kind(&KINDS[i]);
+        return 0;
+    }
+    for (int i = 1; i < argc; i++)
+        good = bench_rounds(argv[i]) && good;
+    return good ? 0 : 1;
 }

@@ -208,6 +208,7 @@ static void new_work(tc_arena *arena, const sizes *most, tc_proximal_work *work)
         work->out_at[r] = out + r * TC_LANES;
     work->data = TC_NEW(arena, double, most->columns *TC_LANES);
     work->f1 = TC_NEW(arena, const double *, most->dim);
+    work->f2 = TC_NEW(arena, const double *, n *n);
     work->scratch = TC_NEW(arena, double, most->scratch);
     work->coefs = TC_NEW(arena, tc_coef, 3 * most->dim);
     work->hessian = TC_NEW(arena, double, n *n);

@@ -41,7 +41,7 @@ static void start(const tc_proximal_block *b) {
         tc_proximal_load(of->lower[c], b, r.lower);
         tc_proximal_load(of->upper[c], b, r.upper);
         for (size_t k = 0; k < b->count; k++) {
-            r.unit[k] = 0.1 * TC_PROXIMAL_LITTLE * (r.upper[k] - r.lower[k]);
+            r.unit[k] = tc_proximal_little(r.lower[k], r.upper[k]);
             r.x[k] = tc_proximal_bounded(r.old[k], r.lower[k], r.upper[k]);
             r.low[k] = r.last[k] = -INFINITY;
             r.high[k] = INFINITY;

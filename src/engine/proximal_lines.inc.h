@@ -21,14 +21,13 @@ LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_num
         pack_mask takes = is_inside & ~(is_late & pack_less(half * before, change));
         pack from = pack_larger(low, lower), to = pack_smaller(high, upper);
         pack terms = pack_abs(f1) + pack_abs(p) + pack_abs(pull) + pack_abs(back);
-        little = pack_larger(pack_of(TC_PROXIMAL_LITTLE) * pack_abs(x), little);
         /* What is left is rounding. Or the step is short, where the slope is small too: curvature may be so large for a
          * moment that a short step says little. Or steps get shorter as squares do, and the next one would be short. */
         pack_mask is_last = pack_at_most(size, pack_of(4 * DBL_EPSILON) * terms);
         is_last |= pack_at_most(change, pack_of(1e-5) * little);
         is_last |= pack_at_most(change, little) & pack_at_most(size, pack_of(1e-6) * terms);
         is_last |= is_smooth & is_free & is_inside & pack_at_most(change, pack_of(1.0 / 16) * last) &
-                   pack_at_most(change * change * change, pack_of(0.1) * little * last * last) &
+                   pack_at_most(change * change * change, little * last * last) &
                    pack_at_most(size, pack_of(1e-4) * terms);
         is_last &= pack_is_finite(s) & pack_is_finite(slope);
         pack next = pack_select(takes | is_last, newton, from + (to - from) * half);

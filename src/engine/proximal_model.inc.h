@@ -7,6 +7,7 @@ typedef struct model { /* arrays by component, PACK_LANES numbers each; hessian 
     size_t k; /* the first lane */
     double *hessian, *factor, *slope, *low, *high, *held, *move, *right, *response;
     pack t;
+    bool holds_any; /* in some lane */
 } model;
 
 TC_INLINE pack at(const double *numbers, size_t i) { return pack_load(numbers + i * PACK_LANES); }
@@ -102,7 +103,10 @@ TC_INLINE void solve_held(const model *m) {
         put(m->move, c, pack_select(is_free(m, c), pack_of(0), bound));
     }
     for (size_t c = 0; c < n; c++) {
-        pack slope = at(m->slope, c) + bent(m, m->move, c);
+        pack slope = at(m->slope, c), held = pack_of(0);
+        if (m->holds_any)
+            held = bent(m, m->move, c);
+        slope += held;
         if (in_part(m, c))
             slope += m->t * pull_at(m, c, row_at(m, m->r->x, c));
         put(m->right, c, pack_where(is_free(m, c), -slope));
@@ -179,9 +183,14 @@ TC_INLINE pack_mask solve_ball(model *m) {
 }
 
 /* Holds bounds that are crossed and lets go those that are not needed; lanes where something changed. */
-TC_INLINE pack_mask exchange(const model *m, pack_mask is_open) {
+TC_INLINE pack_mask exchange(model *m, pack_mask is_open) {
     const pack zero = pack_of(0), one = pack_of(1);
-    pack_mask changed = pack_none();
+    pack_mask changed = pack_none(), is_held = pack_none();
+    for (size_t c = 0; c < m->r->dim; c++)
+        changed |= pack_less(at(m->move, c), at(m->low, c)) | pack_less(at(m->high, c), at(m->move, c));
+    if (!m->holds_any && pack_bits(changed & is_open) == 0)
+        return pack_none();
+    changed = pack_none();
     for (size_t c = 0; c < m->r->dim; c++) {
         pack d = at(m->move, c), low = at(m->low, c), high = at(m->high, c), held = at(m->held, c);
         pack slope = at(m->slope, c) + bent(m, m->move, c);
@@ -192,21 +201,26 @@ TC_INLINE pack_mask exchange(const model *m, pack_mask is_open) {
         next = pack_select(is_free(m, c), next, pack_select(lets_go, zero, held));
         next = pack_select(is_open, next, held);
         changed |= ~pack_equal(next, held);
+        is_held |= ~pack_equal(next, zero);
         put(m->held, c, next);
     }
+    m->holds_any = pack_bits(is_held) != 0;
     return changed & is_open;
 }
 
-TC_INLINE void guess_held(const model *m) {
+TC_INLINE void guess_held(model *m) {
     const pack zero = pack_of(0), one = pack_of(1);
+    pack_mask is_held = pack_none();
     for (size_t c = 0; c < m->r->dim; c++) {
         pack low = at(m->low, c), high = at(m->high, c), slope = at(m->slope, c);
         if (in_part(m, c))
             slope += m->t * pull_at(m, c, row_at(m, m->r->x, c));
         pack_mask is_low = pack_at_most(high, low) | (pack_at_most(zero, low) & pack_less(zero, slope));
         pack_mask is_high = pack_at_most(high, zero) & pack_less(slope, zero);
+        is_held |= is_low | is_high;
         put(m->held, c, pack_select(is_low, -one, pack_where(is_high, one)));
     }
+    m->holds_any = pack_bits(is_held) != 0;
 }
 
 /* Finds the step of the lanes that are open, and their multipliers. Returns those that it was not found for. */

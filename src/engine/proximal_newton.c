@@ -22,9 +22,7 @@ static tc_newton_rows rows_of(const tc_proximal_block *b) {
                         .is_diagonal = family->is_diagonal,
                         .is_smooth = family->is_smooth,
                         .f1 = work->f1,
-                        .f2 = (const double *const *)work->out_at + firsts,
-                        .second_at = family->second_at,
-                        .second_count = family->derivatives->objective_second_count,
+                        .f2 = work->f2,
                         .inverse = 1 / b->step,
                         .regularization = b->regularization,
                         .weight = b->weight,
@@ -47,6 +45,10 @@ static tc_newton_rows rows_of(const tc_proximal_block *b) {
                         .scratch = work->scratch};
     for (size_t c = 0; c < r.dim; c++)
         work->f1[c] = family->of->rows[c] == TC_NO_ROW ? ZEROS : work->out_at[family->of->rows[c]];
+    for (size_t i = 0; i < (r.is_diagonal ? r.dim : r.dim * r.dim); i++)
+        work->f2[i] = ZEROS;
+    for (size_t i = 0; i < family->derivatives->objective_second_count; i++)
+        work->f2[family->second_at[i]] = work->out_at[firsts + i];
     if (projector->cut_count > 0) {
         r.part = part_of(projector->cuts[0].cut.kind);
         r.part_first = projector->cuts[0].first;
@@ -76,7 +78,7 @@ static void start(const tc_proximal_block *b) {
         tc_proximal_load(projector->lower[c], b, lower);
         tc_proximal_load(projector->upper[c], b, upper);
         for (size_t k = 0; k < b->count; k++) {
-            work->unit[at + k] = 0.1 * TC_PROXIMAL_LITTLE * (upper[k] - lower[k]);
+            work->unit[at + k] = 1 / tc_proximal_little(lower[k], upper[k]);
             work->x[at + k] = tc_proximal_bounded(work->old[at + k], lower[k], upper[k]);
             work->move[at + k] = 0;
         }

@@ -26,21 +26,19 @@ TC_INLINE judged find_slopes(const model *m, double *terms) {
     return out;
 }
 
-/* False where something is not finite. */
+/* The lower triangle, or the diagonal. False where something is not finite. */
 TC_INLINE pack_mask find_hessian(const model *m) {
     const tc_newton_rows *r = m->r;
     pack_mask is_finite = pack_equal(pack_of(0), pack_of(0));
-    size_t n = r->dim, size = r->is_diagonal ? n : n * n;
-    memset(m->hessian, 0, size * PACK_LANES * sizeof(double));
-    for (size_t i = 0; i < r->second_count; i++) {
-        pack value = pack_load(r->f2[i] + m->k);
-        is_finite &= pack_is_finite(value);
-        put(m->hessian, r->second_at[i], value); /* the lower triangle */
-    }
-    for (size_t c = 0; c < n; c++) {
-        size_t i = r->is_diagonal ? c : c * n + c;
-        put(m->hessian, i, at(m->hessian, i) + pack_of(r->weight));
-    }
+    for (size_t c = 0; c < r->dim; c++)
+        for (size_t d = r->is_diagonal ? c : 0; d <= c; d++) {
+            size_t place = r->is_diagonal ? c : c * r->dim + d;
+            pack value = pack_load(r->f2[place] + m->k);
+            is_finite &= pack_is_finite(value);
+            if (c == d)
+                value += pack_of(r->weight);
+            put(m->hessian, place, value);
+        }
     return is_finite;
 }
 
@@ -61,22 +59,21 @@ TC_INLINE pack_mask is_last_step(const model *m, const double *move, const doubl
     pack_mask is_last = pack_equal(pack_of(0), pack_of(0)), is_small = is_last;
     pack most = pack_of(0);
     for (size_t c = 0; c < r->dim; c++) {
-        pack x = row_at(m, r->x, c), d = pack_abs(at(move, c)), pull = pack_of(0);
-        pack little = pack_larger(pack_of(TC_PROXIMAL_LITTLE) * pack_abs(x), row_at(m, r->unit, c));
+        pack d = pack_abs(at(move, c)) * row_at(m, r->unit, c), pull = pack_of(0);
         if (in_part(m, c))
-            pull = m->t * pull_at(m, c, x);
+            pull = m->t * pull_at(m, c, row_at(m, r->x, c));
         pack slope = pack_abs(at(m->slope, c) + pull), size = at(terms, c) + pack_abs(pull);
         pack_mask is_tiny = pack_at_most(slope, pack_of(8 * DBL_EPSILON) * size);
-        is_tiny |= pack_at_most(d, pack_of(1e-5) * little);
-        is_last &= is_tiny | (pack_at_most(d, little) & pack_at_most(slope, pack_of(1e-6) * size));
+        is_tiny |= pack_at_most(d, pack_of(1e-5));
+        is_last &= is_tiny | (pack_at_most(d, pack_of(1)) & pack_at_most(slope, pack_of(1e-6) * size));
         is_small &= is_tiny | pack_at_most(slope, pack_of(1e-4) * size);
-        most = pack_larger(d / little, most);
+        most = pack_larger(d, most);
     }
     *length = most;
     if (!r->is_smooth)
         return is_last;
-    return is_last | (is_small & pack_at_most(most, pack_of(1.0 / 16) * last) &
-                      pack_at_most(most * most * most, pack_of(0.1) * last * last));
+    return is_last |
+           (is_small & pack_at_most(most, pack_of(1.0 / 16) * last) & pack_at_most(most * most * most, last * last));
 }
 
 TC_INLINE void mark(double *row, pack_mask which, double value) {

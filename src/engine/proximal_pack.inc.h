@@ -18,7 +18,7 @@ TC_INLINE pack_mask pack_less(pack a, pack b) { return (pack_mask)_mm256_cmp_pd(
 TC_INLINE pack_mask pack_at_most(pack a, pack b) { return (pack_mask)_mm256_cmp_pd(a, b, _CMP_LE_OQ); }
 TC_INLINE pack_mask pack_equal(pack a, pack b) { return (pack_mask)_mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 TC_INLINE pack pack_select(pack_mask mask, pack p, pack otherwise) {
-    return _mm256_blendv_pd(otherwise, p, (__m256d)mask);
+    return (pack)((mask & (pack_mask)p) | (~mask & (pack_mask)otherwise)); /* gcc 12 compares again for a blend */
 }
 TC_INLINE pack pack_where(pack_mask mask, pack p) { return _mm256_and_pd((__m256d)mask, p); }
 TC_INLINE pack pack_abs(pack p) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), p); }

@@ -57,9 +57,9 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double *roots;                                     /* dim rows: of the curvatures, in the weighted way */
     double busy[TC_LANES], hard[TC_LANES];             /* 1 for lanes that go on, and that must go alone */
     double t[TC_LANES], along[TC_LANES], length[TC_LANES], last[TC_LANES], radius[TC_LANES];
-    const double **f1; /* by component: rows of first derivatives */
-    double *scratch;   /* of Newton's method */
-    tc_coef *coefs;    /* 3 dim */
+    const double **f1, **f2; /* rows of derivatives: by component, by place in the Hessian */
+    double *scratch;         /* of Newton's method */
+    tc_coef *coefs;          /* 3 dim */
     /* of one member alone: dim^2, dim^2, dim each */
     double *hessian, *factor, *slope, *pull, *side, *response, *noise;
     size_t *free;
@@ -87,8 +87,13 @@ typedef struct tc_proximal_block { /* members first .. first + count - 1, at mos
     double step, regularization, weight; /* weight: regularization + 1 / step */
 } tc_proximal_block;
 
-/* What is little: so much of a component, or a tenth of it of the width of its bounds. */
-#define TC_PROXIMAL_LITTLE 1e-11
+/* What is little in a component: so much of the width of its bounds, or what the digits of its bounds allow. A step
+ * that is little is the last one; so is a step after which the next would, as steps get shorter, be little. */
+#define TC_PROXIMAL_LITTLE 1e-12
+static inline double tc_proximal_little(double lower, double upper) {
+    double width = TC_PROXIMAL_LITTLE * (upper - lower), digits = 0x1p-49 * (upper > -lower ? upper : -lower);
+    return width > digits ? width : digits;
+}
 
 /* Each leaves the new states in rows work->result, and returns TC_ALL_FINITE or a member. */
 size_t tc_proximal_rows(const tc_proximal_block *b);
@@ -122,7 +127,7 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
 typedef struct tc_line_rows { /* of one component */
     const double *f1, *f2;    /* derivatives */
     double *p, *old, *lower, *upper;
-    double *unit;           /* what is little at zero */
+    double *unit;           /* what is little */
     double *x, *low, *high; /* the bracket: where s < 0 and s > 0 was seen */
     double *last;           /* how long the last step was, < 0 where it was not Newton's; 0: ended */
     double *busy;
@@ -143,11 +148,10 @@ typedef struct tc_newton_rows {
     tc_newton_part part;
     size_t part_first, part_count;
     const double *const *f1; /* by component */
-    const double *const *f2; /* by second derivative; second_at: its place */
-    const size_t *second_at;
-    size_t second_count;
+    const double *const *f2; /* by place in the lower triangle, by rows, or on the diagonal */
     double inverse, regularization, weight;
-    const double *p, *old, *lower, *upper, *unit, *center; /* rows; center or normal */
+    const double *p, *old, *lower, *upper, *center; /* rows; center or normal */
+    const double *unit;                             /* 1 / what is little */
     double *x, *trial, *move;
     double *t, *along, *length, *last, *busy, *hard;
     const double *radius; /* of lanes: offset of planes, square for balls */
