@@ -22,6 +22,7 @@ import random_problems
 TACIT = os.environ.get("TACIT", "build/release/tacit")
 STEPS = (0.01, 0.1, 1, 10, 100)
 LEAST = 1e-4  # errors below this part of those at the start are as good as none
+NEAR = 0.1  # of the diagonal of all boxes: a start no nearer than this to the solution is its own scale
 NO_MULTIPLIERS = 1e-2  # stands for the size of multipliers that are all zero
 
 
@@ -68,8 +69,8 @@ class Table:
     def __init__(self):
         self.lines = []  # (seed, mechanism, x ratio, mu ratio)
 
-    def add(self, seed, name, mechanism, old, new):
-        size, price = new.start_x, max(new.start_mu, NO_MULTIPLIERS)
+    def add(self, seed, name, mechanism, old, new, length):
+        size, price = max(new.start_x, NEAR * length), max(new.start_mu, NO_MULTIPLIERS)
         if not np.isfinite(old.x):
             print(f"{seed:5d} {mechanism:8s} not released by the published method   {name}", flush=True)
             return
@@ -88,16 +89,16 @@ class Table:
                   f"worse on {len(lost)} of {len(self.lines)}: {lost}")
 
 
-def judge(first, count, seeds, rounds, seconds=np.inf, large=None, mechanisms=("laplace", "gaussian"), steps=STEPS):
+def judge(problems, seeds, rounds, seconds=np.inf, large=None, mechanisms=("laplace", "gaussian"), steps=STEPS):
     table, end = Table(), time.monotonic() + seconds
-    for seed in range(first, first + count):
+    for seed in problems:
         problem = random_problems.Random(seed, seed % 8 == 7 if large is None else large)
         with tempfile.TemporaryDirectory() as folder:
             path = write(problem, folder)
             for mechanism in mechanisms:
                 old = published(path, seeds, rounds, mechanism, steps)
                 new = tacit(path, seeds, rounds, mechanism)
-                table.add(seed, problem.name(), mechanism, old, new)
+                table.add(seed, problem.name(), mechanism, old, new, problem.length)
         if time.monotonic() > end:
             break
     return table
@@ -112,7 +113,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=np.inf)
     parser.add_argument("--large", action="store_true", default=None)
     asked = parser.parse_args()
-    table = judge(asked.first, asked.count, asked.seeds, asked.rounds, asked.seconds, asked.large)
+    problems = range(asked.first, asked.first + asked.count)
+    table = judge(problems, asked.seeds, asked.rounds, asked.seconds, asked.large)
     table.summary()
     return 0 if table.mean(2) < 0.5 and table.mean(3) < 0.5 else 1
 

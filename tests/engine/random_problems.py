@@ -11,6 +11,10 @@ def number(value):
     return f"({float(value):.9g})"
 
 
+def exactly(value):
+    return f"({float(value)!r})"
+
+
 def vector(values):
     return "[" + ", ".join(number(v) for v in values) + "]"
 
@@ -94,9 +98,9 @@ class Group:
                            lambda k, x: self.w[k] * self.center[k] @ x / self.width**2)
 
     def logsumexp(self):
-        self.set_objective(f"w * logsumexp((x - c) / {number(self.width)}) - w * sum(x) / {number(2 * self.width)}",
+        self.set_objective(f"w * logsumexp((x - c) / {number(self.width)}) - w * sum(x) / {number(2.5 * self.width)}",
                            lambda k, x: self.w[k] * (np.log(np.sum(np.exp((x - self.center[k]) / self.width)))
-                                                     - np.sum(x) / (2 * self.width)))
+                                                     - np.sum(x) / (2.5 * self.width)))
 
     def zero(self):
         self.set_objective("0", lambda k, x: 0.0)
@@ -193,9 +197,10 @@ class Random:
             self.add_row()
         if random.random() < 0.2:
             text, function, bound = self.rows[-1]
-            scale = 10 ** random.uniform(-1, 1.5)
-            self.rows.append((f"{number(scale)} * ({text})", function, bound * float(f"{scale:.9g}")))
+            scale = 2.0 ** random.integers(-3, 6)  # a power of two: the same constraint exactly
+            self.rows.append((f"{number(scale)} * ({text})", function, scale * float(f"{bound:.9g}")))
         self.bound = base * 10 ** random.uniform(-1.7, -0.7)
+        self.length = float(np.sqrt(sum(g.count * g.dim * g.width**2 for g in self.groups)))
         self.text = self.write()
 
     # ---- rows: text, and value at x by group ----
@@ -215,7 +220,7 @@ class Random:
             bound = inside + part * (wished - inside)
         else:
             bound = max(inside, wished) + self.random.uniform(0.2, 1) * (1 + abs(inside))
-        self.rows.append((text if scale == 1 else f"{number(scale)} * ({text})", function, bound * float(f"{scale:.9g}")))
+        self.rows.append((text if scale == 1 else f"{number(scale)} * ({text})", function, float(f"{bound * scale:.9g}")))
 
     def row_affine(self, group):
         signs = [self.random.choice([-1, 1, 1]) * self.random.uniform(0.3, 1) / g.width for g in self.groups]
@@ -269,7 +274,7 @@ class Random:
     def write(self):
         text = "".join(g.text() for g in self.groups)
         for j, (row, _, bound) in enumerate(self.rows):
-            text += f"constraint g{j + 1}: {row} <= {number(bound)}\n"
+            text += f"constraint g{j + 1}: {row} <= {exactly(bound)}\n"
         text += f"privacy {{ mechanism laplace; epsilon ln(2); delta 0.01; adjacency ensemble {number(self.bound)} }}\n"
         return text + "schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 2000 }\n"
 
