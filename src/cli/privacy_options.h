@@ -76,9 +76,10 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
                            .type = TC_OPTION_CHOICE,                                                                   \
                            .argument = "M",                                                                            \
                            .choices = tc_method_choices,                                                               \
-                           .text = "What the cloud and the agents do with what is released. published: the paper's "   \
-                                   "steps, and the default. tacit: filtered measurements, steps and regularization "   \
-                                   "that set themselves, proximal agents. The promise is the same."},                  \
+                           .text = "What the cloud and the agents do with what is released. tacit, the default: "      \
+                                   "filtered measurements, steps and regularization that set themselves, proximal "    \
+                                   "agents. published: the paper's steps, and the default of --calibration published " \
+                                   "and of bound. The promise is the same."},                                          \
     [TC_PRIVACY_MARGIN] = {.name = "margin",                                                                           \
                            .type = TC_OPTION_STRING,                                                                   \
                            .argument = "M",                                                                            \

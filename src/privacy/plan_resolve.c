@@ -73,7 +73,7 @@ const char *tc_method_name(tc_method method) {
     return names[method];
 }
 
-#define DEFAULT_METHOD TC_METHOD_PUBLISHED
+#define DEFAULT_METHOD TC_METHOD_TACIT
 
 /* The published calibration is the paper's scheme to the letter, steps included. */
 tc_method tc_resolve_method(const tc_plan_options *options) {

@@ -106,7 +106,7 @@ int main(void) {
         {"check", TACIT_SOURCE_DIR "/examples/num.tacit"},
         {"solve", TACIT_SOURCE_DIR "/examples/num.tacit", "--json"},
         {"plan", TACIT_SOURCE_DIR "/examples/num.tacit", "--ledger=" TACIT_SOURCE_DIR "/tests/cli/ledger", "--json"},
-        {"plan", TACIT_SOURCE_DIR "/examples/paper.tacit", "--placement=outputs"},
+        {"plan", TACIT_SOURCE_DIR "/examples/paper.tacit", "--placement=outputs", "--method=published"},
         {"bound", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--json"},
         {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--seeds=2", "--threads=1"},
     };
