@@ -2,16 +2,20 @@
  *
  *     x_i <- argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + |x - x_i|^2 / (2 step)
  *
- * To about 1e-10 of the set's size. A function of the agent's own data and of its answer (p_i, step, regularization)
- * alone; the bits of a member do not depend on who is computed with it. What is done is decided once for each family,
- * by structure:
+ * A function of the agent's own data and of its answer (p_i, step, regularization) alone; the bits of a member do not
+ * depend on who is computed with it. What is done is decided once for each family, by structure:
  *
  *   - f has constant curvature without mixed terms: a formula, then bounds, a projection (curvature the same in all
  *     components) or a projection in scaled components (half-spaces and planes);
  *   - each derivative of f speaks of its own component alone, in a box: one-dimensional equations, side by side;
- *   - a box, or one half-space, plane, ball or ellipsoid within a box: Newton's method on the box, and a
- *     one-dimensional equation for the multiplier of the part;
- *   - anything else: the interior-point method. */
+ *   - a box with at most one half-space, plane or ball: Newton's method over the set, side by side;
+ *   - an ellipsoid within a box: Newton's method on the box, and a one-dimensional equation for the multiplier;
+ *   - anything else: Newton's method over the set, each quadratic model minimised by the interior-point method.
+ *
+ * Newton's steps end when one is shorter than 1e-12 of the width of the bounds in every component, or the next one
+ * would be by the rate at which they get shorter, or slopes are lost in rounding; tests find errors below 1e-10 of the
+ * width. Where models are minimised by the interior-point method the error is bounded (proximal_inside.c), and what is
+ * not proved to be within 1e-10 of the width is counted. */
 #ifndef TC_ENGINE_PROXIMAL_H
 #define TC_ENGINE_PROXIMAL_H
 
