@@ -7,14 +7,6 @@ size_t tc_gauge_inputs(const tc_gauge *gauge) { return gauge->gauged.count; }
 
 double tc_gauge_input_variance(const tc_gauge *gauge, size_t input) { return gauge->variance[input]; }
 
-void tc_gauge_filters(const tc_gauge *gauge, size_t family, size_t component, size_t member, const double **y,
-                      const double **r) {
-    const tc_gauge_family *of = &gauge->families[family];
-    size_t at = component * of->family->count + member;
-    *y = of->y == NULL ? NULL : of->y + at;
-    *r = of->r == NULL ? NULL : of->r + at;
-}
-
 void tc_gauge_open(tc_gauge *gauge, tc_gains gains) { gauge->gains = gains; }
 
 /* ---- making one ----------------------------------------------------------------------------------------------------

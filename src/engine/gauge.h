@@ -54,11 +54,6 @@ size_t tc_gauge_inputs(const tc_gauge *gauge);
 /* Variance of the noise of an input that is a coordinate or a form; 0 for a sum of states' bodies. */
 double tc_gauge_input_variance(const tc_gauge *gauge, size_t input);
 
-/* Where y and r of a component are, from this member on, for who wants them in the cache before they are needed; NULL
- * where none are kept: forms, and families of which g knows single coordinates at most. */
-void tc_gauge_filters(const tc_gauge *gauge, size_t family, size_t component, size_t member, const double **y,
-                      const double **r);
-
 /* A round begins. */
 void tc_gauge_open(tc_gauge *gauge, tc_gains gains);
 /* STATES, first pass: block b of a family (release.h), x_hat[component][k]. */

@@ -9,6 +9,11 @@
 
 enum { TC_TOTAL_LANES = 8 }; /* partial sums of a block, side by side: member k adds to number k mod 8 */
 
+/* Always in this order: no bit depends on how the loops were compiled. */
+static inline double tc_total_of_lanes(const double *t) {
+    return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+}
+
 typedef struct tc_gauge_bounds {
     double lower, upper;
     const double *lowers, *uppers; /* by member; NULL: the numbers above */

@@ -195,7 +195,7 @@ static double most(size_t count, const double *row, double found) {
 static double squares(size_t count, const double *row) {
     double t[TC_TOTAL_LANES] = {0};
     total_product(count, row, row, t);
-    return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+    return tc_total_of_lanes(t);
 }
 
 const tc_gauge_kernels KERNELS = {.filter = filter,

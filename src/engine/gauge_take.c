@@ -135,7 +135,7 @@ static void take_rows(const tc_gauge *gauge, tc_gauge_family *of, tc_gauge_worke
     double *partial = of->partials + block * of->total_count;
     for (size_t i = 0; i < of->total_count; i++) {
         const double *t = total_at(worker, i);
-        partial[i] = ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+        partial[i] = tc_total_of_lanes(t);
     }
 }
 
