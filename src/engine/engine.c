@@ -114,9 +114,8 @@ tc_status tc_engine_new_driven(tc_arena *arena, const tc_plan *plan, const tc_mo
         return TC_BAD_USAGE;
     tc_engine *made = TC_NEW(arena, tc_engine, 1);
     *made = (tc_engine){.arena = arena, .plan = plan, .model = model, .team = settings->team};
-    const tc_model *measured = plan->measured != NULL ? plan->measured : model;
-    const tc_derivatives *of_measured = plan->measured_derivatives != NULL ? plan->measured_derivatives : derivatives;
-    tc_status status = tc_release_new(arena, plan, measured, of_measured, random, NULL, &made->release, why);
+    tc_status status =
+        tc_release_new(arena, plan, plan->measured, plan->measured_derivatives, random, NULL, &made->release, why);
     if (status == TC_OK)
         status = prepare(made, derivatives, settings, driver, why);
     if (status != TC_OK)

@@ -69,9 +69,10 @@ static void count_rows(warner *w, const tc_channel *channel, const double *of_ro
         count_entry(t, channel->variance, w->plan->rounds, of_row[j], 1);
 }
 
-static double *find_widths(warner *w, const tc_model *measured, const tc_derivatives *derivatives) {
+static double *find_widths(warner *w) {
+    const tc_model *measured = w->plan->measured;
     widths found = {.of_row = TC_NEW(w->arena, double, measured->constraint_count + 1)};
-    tc_streams *streams = tc_streams_new(w->arena, measured, derivatives, NULL);
+    tc_streams *streams = tc_streams_new(w->arena, measured, w->plan->measured_derivatives, NULL);
     tc_streams_outer_box(streams);
     (void)tc_streams_columns(streams, NULL, take_column, &found);
     return found.of_row;
@@ -99,11 +100,8 @@ static void warn_of_noise(warner *w) {
         if (channel->kind == TC_CHANNEL_STATES) {
             count_states(w, channel, &t);
         } else if (channel->kind != TC_CHANNEL_JACOBIAN) {
-            const tc_model *measured = w->plan->measured != NULL ? w->plan->measured : w->model;
-            const tc_derivatives *derivatives =
-                w->plan->measured_derivatives != NULL ? w->plan->measured_derivatives : w->derivatives;
             if (of_row == NULL)
-                of_row = find_widths(w, measured, derivatives);
+                of_row = find_widths(w);
             count_rows(w, channel, of_row, &t);
         }
     }

@@ -6,8 +6,6 @@
 
 bool tc_response_is_single_pass(const tc_response *response) { return response->single_pass; }
 
-bool tc_response_has_sums(const tc_response *response, size_t family) { return response->families[family].has_sums; }
-
 /* ---- prices --------------------------------------------------------------------------------------------------------
  */
 

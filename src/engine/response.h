@@ -24,8 +24,6 @@ tc_response *tc_response_new(tc_arena *arena, const tc_plan *plan, const tc_mode
                              const tc_derivatives *derivatives, size_t workers);
 
 bool tc_response_is_single_pass(const tc_response *response);
-/* Nothing to be done for this family but its single coordinates. */
-bool tc_response_has_sums(const tc_response *response, size_t family);
 
 /* A round with these multipliers begins. */
 void tc_response_open(tc_response *response, const double *mu);

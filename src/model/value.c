@@ -22,14 +22,6 @@ tc_expr tc_value_node_at(const tc_values *values, const tc_value *value, size_t 
     return value->rank == 0 ? value->node : value->nodes[i];
 }
 
-tc_value tc_value_at(const tc_value *value, size_t i) {
-    if (value->rank == 0)
-        return *value;
-    tc_value element = value->is_number ? tc_value_number(value->numbers[i]) : tc_value_node(value->nodes[i]);
-    element.secret = value->secret;
-    return element;
-}
-
 bool tc_value_has_state(const tc_values *values, const tc_value *value) {
     for (size_t i = 0; !value->is_number && i < tc_value_count(value); i++) {
         if (values->dag->nodes[tc_value_node_at(values, value, i)].has_state)

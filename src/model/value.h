@@ -49,7 +49,6 @@ static inline double tc_value_number_at(const tc_value *value, size_t i) {
     return value->rank == 0 ? value->number : value->numbers[i];
 }
 tc_expr tc_value_node_at(const tc_values *values, const tc_value *value, size_t i);
-tc_value tc_value_at(const tc_value *value, size_t i); /* one element, with the label */
 bool tc_value_has_state(const tc_values *values, const tc_value *value);
 bool tc_value_has_data(const tc_values *values, const tc_value *value);
 

@@ -10,7 +10,6 @@
 typedef struct candidates {
     tc_planner *p, forms_planner;
     bool is_affine;
-    const char *no_forms; /* why there are none; NULL where there are */
     tc_layout layouts[3]; /* as plan->facts: outputs, states, forms */
 } candidates;
 
@@ -52,7 +51,7 @@ static void try_forms(candidates *c) {
     tc_planner *p = c->p, *forms = &c->forms_planner;
     tc_layout *layout = &c->layouts[2];
     *forms = *p;
-    c->no_forms = layout->problem = tc_forms_problem(p->arena, p->model, p->derivatives);
+    layout->problem = tc_forms_problem(p->arena, p->model, p->derivatives);
     if (layout->problem != NULL)
         return;
     double *squares = tc_outer_squares(p->arena, p->streams);
