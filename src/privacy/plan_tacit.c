@@ -124,6 +124,16 @@ static void warn_of_outputs(tc_planner *p, const tc_placement_facts *taken) {
                      taken->total / outputs->total, tc_placement_name(taken->placement));
 }
 
+/* A placement with final scales is not taken either where what its noise does to constraints has no bound. */
+static const char *why_not(tc_arena *arena, const candidates *c, size_t i) {
+    return c->layouts[i].problem != NULL
+               ? c->layouts[i].problem
+               : tc_arena_format(arena,
+                                 "no bound is proved on what noise there does to constraints; --placement %s takes it "
+                                 "all the same",
+                                 tc_placement_name(placements[i]));
+}
+
 void tc_place_tacit(tc_planner *p) {
     tc_plan *plan = p->plan;
     candidates c = {.p = p, .is_affine = tc_is_affine(p->model, p->derivatives)};
@@ -138,8 +148,9 @@ void tc_place_tacit(tc_planner *p) {
     try_outputs(&c); /* last: its lattice is the one that stays with the planner */
     size_t taken = choose(plan, p->options->placement);
     if (taken == 3) {
-        tc_refuse(p, false, "no placement can be had. States: %s. Forms: %s.%s%s", c.layouts[1].problem,
-                  c.layouts[2].problem, c.is_affine ? " Outputs: " : "", c.is_affine ? c.layouts[0].problem : "");
+        tc_refuse(p, false, "no placement can be had. States: %s. Forms: %s.%s%s", why_not(p->arena, &c, 1),
+                  why_not(p->arena, &c, 2), c.is_affine ? " Outputs: " : "",
+                  c.is_affine ? why_not(p->arena, &c, 0) : "");
         return;
     }
     tc_take_layout(plan, placements[taken], &c.layouts[taken]);

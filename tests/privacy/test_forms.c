@@ -380,6 +380,22 @@ static void what_does_not_go_together_is_refused_with_a_reason(void **state) {
     planned_end(&p);
 }
 
+/* Roots have slopes without a bound: what noise on states does to their sum is not known. */
+static void states_whose_noise_cannot_be_predicted_are_left_to_whoever_asks_for_them(void **state) {
+    (void)state;
+    planned p =
+        planned_problem("steep.tacit", "agents a[i in 1..6000] {\n  state x in [0, 1]\n  private minimize x\n}\n"
+                                       "constraint steep: -sum(a: sqrt(x)) <= -1\n");
+    tc_plan_options options = tacit_options(TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE, TC_PLACEMENT_AUTO);
+    const char *problem = planned_plan(&p, &options)->problem;
+    assert_non_null(problem);
+    assert_non_null(strstr(problem, "States: no bound is proved"));
+    assert_non_null(strstr(problem, "--placement states takes it all the same"));
+    options.placement = TC_PLACEMENT_STATES;
+    assert_int_equal(made_plan(&p, &options)->placement, TC_PLACEMENT_STATES);
+    planned_end(&p);
+}
+
 /* A sum of squares over many: each moves it by little, but states must be hidden one by one. */
 static void noise_on_outputs_that_would_be_far_smaller_is_mentioned(void **state) {
     (void)state;
@@ -471,6 +487,7 @@ int main(void) {
         cmocka_unit_test(auto_takes_what_is_predicted_to_disturb_least),
         cmocka_unit_test(predictions_are_variances_of_scaled_rows),
         cmocka_unit_test(what_does_not_go_together_is_refused_with_a_reason),
+        cmocka_unit_test(states_whose_noise_cannot_be_predicted_are_left_to_whoever_asks_for_them),
         cmocka_unit_test(noise_on_outputs_that_would_be_far_smaller_is_mentioned),
         cmocka_unit_test(a_release_is_of_the_forms_and_of_nothing_else),
         cmocka_unit_test(without_noise_affine_rows_are_measured_and_else_states),
