@@ -32,8 +32,7 @@ static const tc_example examples[] = {
     {"tacit plan ev.tacit --coalition 'home[1],home[2]' --json", "Also what two agents learn together; for a program."},
     {"tacit plan paper.tacit --calibration published --constants declared",
      "The paper's scheme to the letter; exit code 1 where its constants do not keep the promise."},
-    {"tacit plan ev.tacit --method tacit --rounds 2000",
-     "For the method tacit: where its noise goes, and where it is not expected to do well."},
+    {"tacit plan ev.tacit --method published --rounds 2000", "Where noise would go for the paper's steps."},
     {"tacit plan ev.tacit --ledger spent", "What it would come to, with the runs before it."},
 };
 
@@ -169,7 +168,8 @@ const tc_command tc_command_plan = {
          .most_operands = 1,
          .description =
              "Reads a problem, or the cloud's part of it, and decides which numbers leave the cloud with how much "
-             "noise, so that what anyone can see keeps the promise. Prints the scales, the placements compared, a "
+             "noise, so that what anyone can see keeps the promise. Prints the scales, the placements compared, where "
+             "the method is not expected to do well, a "
              "certified upper bound of what each observer learns about the others over the whole run, a table of "
              "what it costs to hide more, and a card that says in plain words what is promised and what is not.\n\n"
              "A plan depends on the cloud's part of the problem and on options alone: made from the whole file and "

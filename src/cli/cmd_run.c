@@ -62,11 +62,10 @@ static const tc_option options[] = {
 };
 
 static const tc_example examples[] = {
-    {"tacit run ev.tacit", "One private run with fresh noise: checkpoints as it goes, the last state, the card."},
+    {"tacit run ev.tacit", "One private run with fresh noise: checkpoints as it goes, the answer, the card."},
     {"tacit run paper.tacit --calibration published --seeds 40 --report page.html",
      "The paper's scheme, 40 simulated runs, and a page of plots."},
-    {"tacit run paper.tacit --method tacit --margin auto --seeds 40",
-     "The other method, with room between the answer and its limits."},
+    {"tacit run paper.tacit --margin auto --seeds 40", "40 simulated runs with room between answers and limits."},
     {"tacit run ev.tacit --mechanism none --rounds 20000 --trace free.csv", "The same algorithm without noise."},
     {"tacit run ev.tacit --ledger spent --budget 4", "A run that is entered, and refused once 4 is spent."},
     {"tacit run paper.tacit --seed 7 --json", "A run that can be repeated, for a program. Not private."},
@@ -369,16 +368,16 @@ const tc_command tc_command_run = {
          .description =
              "Makes the plan that tacit plan shows, and runs the algorithm by it: each round the agents send their "
              "states, the cloud releases noisy numbers of them and nothing else, and all step. Noise is fresh and its "
-             "key is gone afterwards, unless --seed or --seeds asks for a simulation. By --method published the steps "
-             "are the paper's, and the answer is where they end. By --method tacit the cloud filters what was "
-             "released, sets steps and regularization from it, and each agent solves a small problem of its own; the "
-             "answer is an average over the rounds, and all that is shown is of that average.\n\n"
+             "key is gone afterwards, unless --seed or --seeds asks for a simulation. The cloud filters what "
+             "was released, sets steps and regularization from it, and each agent solves a small problem of its own; "
+             "the answer is an average over the rounds, and all that is shown is of that average. By --method "
+             "published "
+             "the steps are the paper's, and the answer is where they end.\n\n"
              "While it goes, a table tells at rounds 0, 1, 2, 5, 10, 20, 50, ..., T/2 and T: round, the distance of x "
-             "from "
-             "that "
-             "of the exact solution (x error), that of the multipliers (mu error), the objective, and the largest "
-             "constraint value where that is above 0 (max violation). Then come the last states and multipliers, the "
-             "times, and the guarantee card. Errors, objective, constraint values and states are true ones, which the "
+             "from that of the exact solution (x error), that of the multipliers (mu error), the objective, and the "
+             "largest constraint value where that is above 0 (max violation). Then come the answer, what released data "
+             "show of its constraints, the times, and the guarantee card. Errors, objective, constraint values and "
+             "states are true ones, which the "
              "cloud never shows anyone: they are for whoever holds the whole problem.\n\n"
              "The plan is made for T rounds, those of the file or of --rounds, and the run has exactly these: no "
              "further round can be had by the same plan. The multipliers are kept within the dual radius, which must "

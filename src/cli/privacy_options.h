@@ -114,23 +114,23 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
     [TC_PRIVACY_ALPHA_BAR] = {.name = "alpha-bar",                                                                     \
                               .type = TC_OPTION_STRING,                                                                \
                               .argument = "A",                                                                         \
-                              .text = "Regularization A k^-c1 in round k, A positive."},                               \
+                              .text = "Method published: regularization A k^-c1 in round k, A positive."},             \
     [TC_PRIVACY_GAMMA_BAR] = {.name = "gamma-bar",                                                                     \
                               .type = TC_OPTION_STRING,                                                                \
                               .argument = "G",                                                                         \
-                              .text = "Step G k^-c2 in round k, G positive."},                                         \
+                              .text = "Method published: step G k^-c2 in round k, G positive."},                       \
     [TC_PRIVACY_C1] = {.name = "c1",                                                                                   \
                        .type = TC_OPTION_REAL,                                                                         \
                        .argument = "C",                                                                                \
                        .least = 0,                                                                                     \
                        .most = 10,                                                                                     \
-                       .text = "How fast the regularization decays."},                                                 \
+                       .text = "Method published: how fast the regularization decays."},                               \
     [TC_PRIVACY_C2] = {.name = "c2",                                                                                   \
                        .type = TC_OPTION_REAL,                                                                         \
                        .argument = "C",                                                                                \
                        .least = 0,                                                                                     \
                        .most = 10,                                                                                     \
-                       .text = "How fast the step decays."},                                                           \
+                       .text = "Method published: how fast the step decays."},                                         \
     [TC_PRIVACY_SEED] = {                                                                                              \
         .name = "seed",                                                                                                \
         .type = TC_OPTION_INT,                                                                                         \

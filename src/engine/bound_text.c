@@ -150,7 +150,7 @@ static void put_horizon(const tc_bound_suggestion *s, tc_page *page) {
 static void put_suggestion(const tc_bound *b, tc_page *page) {
     tc_arena *arena = page->out->arena;
     const tc_bound_suggestion *s = &b->suggestion;
-    tc_buffer_puts(page->out, "\nSuggestion\n");
+    tc_buffer_puts(page->out, "\nSuggestion, for --method published\n");
     if (!s->made) {
         tc_page_paragraph(page, 2, "None: the theorem does not apply.");
         return;
