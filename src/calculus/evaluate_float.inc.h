@@ -60,10 +60,12 @@ static NUMBER norm(const NUMBER *arguments, size_t count) {
     return MATH(sqrt)(squares_without(arguments, count, SIZE_MAX, SIZE_MAX));
 }
 
-/* 0 at 0; never beyond 1, not even where squares underflow. */
+/* 0 at 0; never beyond 1, not even where squares underflow. One choice after another can be vectorised. */
 static inline NUMBER unit_of(NUMBER x, NUMBER length) {
     NUMBER ratio = x / length;
-    return length == 0 ? 0 : ratio > 1 ? 1 : ratio < -1 ? -1 : ratio;
+    ratio = ratio > 1 ? 1 : ratio;
+    ratio = ratio < -1 ? -1 : ratio;
+    return length == 0 ? 0 : ratio;
 }
 
 /* Ratios below 1 first: the cube of the norm would overflow, or vanish, long before the result does. */
