@@ -149,7 +149,8 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     made->curvatures = TC_NEW(arena, tc_curvature, made->of->family->dim);
     made->way = newton_way(made->of->projector);
     tc_expr *diagonal = diagonal_of(arena, made->of->family, made->derivatives);
-    if (made->is_diagonal && is_constant(model->dag, made->derivatives))
+    made->is_quadratic = is_constant(model->dag, made->derivatives);
+    if (made->is_diagonal && made->is_quadratic)
         made->way = quadratic_way(made->of->projector, diagonal);
     else if (made->is_diagonal && made->of->projector->form == TC_PROJECTOR_BOX)
         made->way = TC_PROXIMAL_LINES;

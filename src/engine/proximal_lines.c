@@ -56,7 +56,7 @@ static void pad(const tc_proximal_block *b, size_t left) {
             rows_of(b, c).last[k] = 0;
 }
 
-/* Lanes that have ended are written down and left out, once they are half of all. */
+/* Lanes that have ended are written down and left out, once they are a third of all. */
 static size_t leave_out(const tc_proximal_block *b, size_t left) {
     tc_proximal_work *work = b->work;
     size_t on = 0, places[TC_LANES];
@@ -64,7 +64,7 @@ static size_t leave_out(const tc_proximal_block *b, size_t left) {
         places[on] = k;
         on += work->busy[k] != 0;
     }
-    if (on > left / 2)
+    if (3 * on > 2 * left)
         return left;
     tc_proximal_write(b, left);
     double *rows[] = {work->center, work->trial, work->lower, work->upper, work->unit,

@@ -27,7 +27,7 @@ LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_num
         is_last |= pack_at_most(change, pack_of(1e-5) * little);
         is_last |= pack_at_most(change, little) & pack_at_most(size, pack_of(1e-6) * terms);
         is_last |= is_smooth & is_free & is_inside & pack_at_most(change, pack_of(1.0 / 16) * last) &
-                   pack_at_most(change * change * change, little * last * last) &
+                   pack_at_most(change * change * change, pack_of(10) * little * last * last) &
                    pack_at_most(size, pack_of(1e-4) * terms);
         is_last &= pack_is_finite(s) & pack_is_finite(slope);
         pack next = pack_select(takes | is_last, newton, from + (to - from) * half);

@@ -21,6 +21,7 @@ static tc_newton_rows rows_of(const tc_proximal_block *b) {
     tc_newton_rows r = {.dim = family->of->family->dim,
                         .is_diagonal = family->is_diagonal,
                         .is_smooth = family->is_smooth,
+                        .is_quadratic = family->is_quadratic,
                         .f1 = work->f1,
                         .f2 = work->f2,
                         .inverse = 1 / b->step,
@@ -67,6 +68,16 @@ static void load_part(const tc_proximal_block *b) {
         radius[k] *= radius[k];
 }
 
+/* 1 / what is little in a component. */
+static void load_units(const tc_proximal_block *b, size_t c) {
+    const tc_projector *projector = b->family->of->projector;
+    const double *lower = b->work->lower + c * TC_LANES, *upper = b->work->upper + c * TC_LANES;
+    double *unit = b->work->unit + c * TC_LANES, same = 1 / tc_proximal_little(lower[0], upper[0]);
+    bool is_even = projector->lower[c].column == NULL && projector->upper[c].column == NULL;
+    for (size_t k = 0; k < b->count; k++)
+        unit[k] = is_even ? same : 1 / tc_proximal_little(lower[k], upper[k]);
+}
+
 static void start(const tc_proximal_block *b) {
     tc_projector *projector = b->family->of->projector;
     tc_proximal_work *work = b->work;
@@ -77,8 +88,8 @@ static void start(const tc_proximal_block *b) {
         memcpy(work->old + at, b->x[c] + b->at, b->count * sizeof(double));
         tc_proximal_load(projector->lower[c], b, lower);
         tc_proximal_load(projector->upper[c], b, upper);
+        load_units(b, c);
         for (size_t k = 0; k < b->count; k++) {
-            work->unit[at + k] = 1 / tc_proximal_little(lower[k], upper[k]);
             work->x[at + k] = tc_proximal_bounded(work->old[at + k], lower[k], upper[k]);
             work->move[at + k] = 0;
         }
@@ -95,7 +106,7 @@ static void start(const tc_proximal_block *b) {
     }
 }
 
-/* Lanes that have ended are written down and left out, once they are half of all. hard and who stay by lane. */
+/* Lanes that have ended are written down and left out, once they are a third of all. hard and who stay by lane. */
 static size_t leave_out(const tc_proximal_block *b, size_t left, bool *is_hard) {
     tc_proximal_work *work = b->work;
     size_t on = 0, places[TC_LANES];
@@ -103,16 +114,17 @@ static size_t leave_out(const tc_proximal_block *b, size_t left, bool *is_hard) 
         places[on] = k;
         on += work->busy[k] != 0;
     }
-    if (on > left / 2)
+    if (3 * on > 2 * left)
         return left;
     tc_proximal_write(b, left);
     for (size_t k = 0; k < left; k++)
         is_hard[work->who[k]] = work->hard[k] != 0;
-    double *rows[] = {work->p, work->old,    work->lower, work->upper, work->unit,
-                      work->x, work->center, work->trial, work->move};
-    double *lanes[] = {work->t, work->along, work->length, work->last, work->radius, work->hard};
-    tc_proximal_squeeze(b, on, places, rows, sizeof rows / sizeof *rows);
-    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+    double *rows[] = {work->p, work->old,   work->lower, work->upper, work->unit,
+                      work->x, work->trial, work->move,  work->center};
+    double *lanes[] = {work->along, work->length, work->last, work->hard, work->t, work->radius};
+    bool has_part = b->family->of->projector->cut_count > 0;
+    tc_proximal_squeeze(b, on, places, rows, has_part ? 9 : 8);
+    for (size_t i = 0; i < (has_part ? 6 : 4); i++)
         for (size_t k = 0; k < on; k++)
             lanes[i][k] = lanes[i][places[k]];
     for (size_t k = 0; k < TC_LANES; k++)

@@ -2,6 +2,9 @@
  * proximal_wide.c. */
 #include "engine/proximal_model.inc.h"
 
+/* An error that is bounded may be so many times what is little. */
+#define NEWTON_BOUNDED 10
+
 typedef struct judged {   /* at the trial point */
     pack along, rounding; /* the slope along the line */
     pack_mask is_finite;
@@ -76,6 +79,28 @@ TC_INLINE pack_mask is_last_step(const model *m, const double *move, const doubl
            (is_small & pack_at_most(most, pack_of(1.0 / 16) * last) & pack_at_most(most * most * most, last * last));
 }
 
+/* Where the function is its model: whether what the step has left of the slopes, and what is lost in them, is so little
+ * that the minimum is near: |error| <= |slopes| / weight in the Euclidean norm. */
+TC_INLINE pack_mask is_exact_step(const model *m, const double *move, const double *terms) {
+    const tc_newton_rows *r = m->r;
+    pack rest = pack_of(0), unit = pack_of(0);
+    for (size_t c = 0; c < r->dim; c++) {
+        pack pull = pack_of(0), size = at(terms, c), bend = pack_of(0);
+        if (in_part(m, c))
+            pull = m->t * pull_at(m, c, row_at(m, r->x, c) + at(move, c));
+        for (size_t j = r->is_diagonal ? c : 0; j < (r->is_diagonal ? c + 1 : r->dim); j++) {
+            pack entry = at(m->hessian, r->is_diagonal ? c : c > j ? c * r->dim + j : j * r->dim + c) * at(move, j);
+            bend += entry;
+            size += pack_abs(entry);
+        }
+        size += pack_abs(pull);
+        pack slope = pack_where(is_free(m, c), (at(m->slope, c) + bend) + pull); /* bounds that are held are right */
+        rest += pack_abs(slope) + pack_of(8 * DBL_EPSILON) * size;
+        unit = pack_larger(row_at(m, r->unit, c), unit);
+    }
+    return pack_at_most(rest * unit, pack_of(NEWTON_BOUNDED * r->weight));
+}
+
 TC_INLINE void mark(double *row, pack_mask which, double value) {
     pack_store(row, pack_select(which, pack_of(value), pack_load(row)));
 }
@@ -95,7 +120,10 @@ TC_INLINE void take_step(model *m, double *terms, double *found, pack_mask goes)
     m->t = pack_load(r->t + m->k);
     hard |= find_step(m, found, goes & ~hard);
     pack along = pack_of(0), last = pack_load(r->last + m->k), length;
-    pack_mask ends = is_last_step(m, found, terms, last, &length) & goes & ~hard;
+    pack_mask ends = is_last_step(m, found, terms, last, &length);
+    if (r->is_quadratic)
+        ends |= is_exact_step(m, found, terms);
+    ends &= goes & ~hard;
     for (size_t c = 0; c < r->dim; c++) {
         size_t to = c * TC_LANES + m->k;
         pack d = at(found, c);

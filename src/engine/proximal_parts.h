@@ -36,6 +36,7 @@ typedef struct tc_proximal_family {
     tc_proximal_way way;
     bool is_diagonal;            /* no mixed second derivatives */
     bool is_smooth;              /* second derivatives do not jump */
+    bool is_quadratic;           /* they are constant */
     tc_curvature *curvatures;    /* by component: rows and weighted; lines use the rows */
     tc_tape *seconds;            /* rows and weighted: what varies of the curvatures */
     tc_tape *both;               /* lines and Newton: first derivatives, then second */
@@ -144,7 +145,7 @@ bool tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers 
 
 typedef struct tc_newton_rows {
     size_t dim;
-    bool is_diagonal, is_smooth;
+    bool is_diagonal, is_smooth, is_quadratic;
     tc_newton_part part;
     size_t part_first, part_count;
     const double *const *f1; /* by component */
