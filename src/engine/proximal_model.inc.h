@@ -240,9 +240,9 @@ TC_INLINE pack_mask find_step(model *m, double *found, pack_mask is_open) {
         is_open &= ~hard;
         pack_mask changed = exchange(m, is_open) | (is_left & is_open);
         pack_mask is_found = is_open & ~changed;
-        if (pack_bits(is_found) != 0)
+        if (pack_bits(is_found) != 0) /* + 0: the sign of a zero is left to what other lanes need */
             for (size_t c = 0; c < m->r->dim; c++)
-                put(found, c, pack_select(is_found, at(m->move, c), at(found, c)));
+                put(found, c, pack_select(is_found, at(m->move, c) + pack_of(0), at(found, c)));
         t = pack_select(is_found, m->t, t);
         is_open &= changed;
         if (pack_bits(is_open) == 0)

@@ -10,9 +10,9 @@
 
 #include "engine/proximal_pack.inc.h"
 
-#define LINE_ADVANCE line_advance_narrow
-#define NEWTON_ADVANCE newton_advance_narrow
-#define LINKAGE static
+#define LINKAGE
+#define LINE_ADVANCE tc_line_advance_narrow
+#define NEWTON_ADVANCE tc_newton_advance_narrow
 #include "engine/proximal_lines.inc.h"
 #include "engine/proximal_newton.inc.h"
 
@@ -21,7 +21,7 @@ bool tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers 
     if (TC_IS_WIDE())
         return tc_line_advance_wide(r, count, n);
 #endif
-    return line_advance_narrow(r, count, n);
+    return tc_line_advance_narrow(r, count, n);
 }
 
 void tc_newton_advance(const tc_newton_rows *r, size_t count, double most_along) {
@@ -31,5 +31,5 @@ void tc_newton_advance(const tc_newton_rows *r, size_t count, double most_along)
         return;
     }
 #endif
-    newton_advance_narrow(r, count, most_along);
+    tc_newton_advance_narrow(r, count, most_along);
 }
