@@ -141,6 +141,7 @@ static void say_assumptions(tc_arena *arena, tc_card *card) {
         "other uses of the same data: each run costs again (--ledger adds them up)",
         "a running machine that is copied with its memory and resumed twice: both copies draw the same noise",
         "whoever shares the cloud's processor and watches its caches",
+        "that a run breaks off, where an agent's own step leaves the finite numbers and everybody stops with it",
     };
     const char *texts[8];
     for (size_t i = 0; i < 3; i++)
@@ -150,9 +151,9 @@ static void say_assumptions(tc_arena *arena, tc_card *card) {
         "not covered: when answers leave can tell how late the slowest agent was. A cloud draws the noise of a round "
         "before its states arrive, so that drawing it tells nothing; tacit run draws it within the round, in one "
         "process where nobody waits for answers.");
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < 7; i++)
         texts[i] = exclusions[i];
-    (void)item(arena, card, "exclusions", "Not covered", true, texts, 6);
+    (void)item(arena, card, "exclusions", "Not covered", true, texts, 7);
 }
 
 static void say_warnings(tc_arena *arena, tc_card *card) {
