@@ -2,9 +2,9 @@
  * objectives and sets of many kinds, one thread. Answers change from step to step: a part that stays, and noise, much
  * of it as in the first rounds of a run and little as in the last. Times are for one state (member and component).
  *
- * bench_proximal PROBLEM...: whole rounds of the method `tacit`, one thread, with proximal steps and with gradient
- * steps, and rounds of the published method. Fails where a proximal round takes more than three times a gradient one.
- */
+ * bench_proximal [--inform] [--pair] PROBLEM...: whole rounds of the method `tacit`, one thread, with proximal steps
+ * and with gradient steps, and rounds of the published method. Fails where a proximal round takes more than three times
+ * a gradient one. --inform: does not fail. --pair: on two threads, by the wall clock. */
 #include "engine/pilot.h"
 #include "engine/proximal.h"
 #include "model/load.h"
@@ -176,8 +176,9 @@ static void bench_kind(const kind *k) {
 enum { ROUNDS = 30, WARM = 10 };
 static const double most_times = 3;
 
-static tc_engine *new_engine(tc_arena *arena, const bench_problem *problem, unsigned without) {
-    tc_engine_settings settings = {.dual_radius = problem->dual_radius, .method = problem->method, .without = without};
+static tc_engine *new_engine(tc_arena *arena, const bench_problem *problem, unsigned without, tc_team *team) {
+    tc_engine_settings settings = {
+        .dual_radius = problem->dual_radius, .method = problem->method, .without = without, .team = team};
     tc_engine *engine = NULL;
     const char *why = "no engine";
     tc_random *random = bench_random(arena, problem, 1);
@@ -187,25 +188,26 @@ static tc_engine *new_engine(tc_arena *arena, const bench_problem *problem, unsi
     return engine;
 }
 
-static bool bench_rounds(const char *path) {
+static bool bench_rounds(const char *path, bool is_pair) {
     tc_plan_options published = bench_options(), tacit = bench_options();
     published.seeded = tacit.seeded = true;
     tacit.method = TC_METHOD_TACIT;
     bench_problem old = bench_load(path, &published), new = bench_load(path, &tacit);
     tc_arena *arena = bench_arena();
-    tc_engine *engines[] = {new_engine(arena, &new, 0), new_engine(arena, &new, TC_WITHOUT_PROXIMAL),
-                            new_engine(arena, &old, 0)};
+    tc_team *team = is_pair ? tc_team_new(arena, 2) : NULL;
+    tc_engine *engines[] = {new_engine(arena, &new, 0, team), new_engine(arena, &new, TC_WITHOUT_PROXIMAL, team),
+                            new_engine(arena, &old, 0, team)};
     double least[] = {INFINITY, INFINITY, INFINITY}, each = 1e9 / (double)new.model->state_count;
     for (int round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < 3; i++) {
-            double taken = bench_advance(engines[i], 1, bench_own_seconds);
+            double taken = bench_advance(engines[i], 1, is_pair ? bench_seconds : bench_own_seconds);
             if (round >= WARM)
                 least[i] = fmin(least[i], taken);
         }
-    printf("%s: a round %.1f ns a state; with gradient steps %.1f: %.2f times (limit %.0f); of the published method "
-           "%.1f: %.2f times\n",
-           path, least[0] * each, least[1] * each, least[0] / least[1], most_times, least[2] * each,
-           least[0] / least[2]);
+    printf("%s, %s: a round %.1f ns a state; with gradient steps %.1f: %.2f times (limit %.0f); of the published "
+           "method %.1f: %.2f times\n",
+           path, is_pair ? "two threads" : "one thread", least[0] * each, least[1] * each, least[0] / least[1],
+           most_times, least[2] * each, least[0] / least[2]);
     tc_arena_free(arena);
     tc_arena_free(old.arena);
     tc_arena_free(new.arena);
@@ -222,8 +224,14 @@ int main(int argc, char **argv) {
                 bench_kind(&KINDS[i]);
         return 0;
     }
-    bool informs = strcmp(argv[1], "--inform") == 0;
-    for (int i = informs ? 2 : 1; i < argc; i++)
-        good = bench_rounds(argv[i]) && good;
+    bool informs = false, is_pair = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--inform") == 0)
+            informs = true;
+        else if (strcmp(argv[i], "--pair") == 0)
+            is_pair = true;
+        else
+            good = bench_rounds(argv[i], is_pair) && good;
+    }
     return good || informs ? 0 : 1;
 }
