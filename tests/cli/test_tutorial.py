@@ -5,7 +5,7 @@ shows of their output is what they print.
     ```sh                  commands, one on each line; `# exit 1` at the end of a line where that is the exit code
     ```text                lines that the commands before it print, in this order; `...` stands for lines left out,
                            and ~ for a number that differs from machine to machine
-    ```text about          the same, with numbers of the order that is shown: least and largest of runs are fickle
+    ```text about          the same, with numbers within a factor of 1.5 of what is shown
 """
 import os
 import pathlib
@@ -30,11 +30,11 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
 
 def is_about(shown, printed):
-    """The same words, and numbers within a factor of ten of those shown."""
+    """The same words, and numbers within a factor of 1.5 of those shown: whoever moves them further shows them anew."""
     if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
         return False
     pairs = zip(map(float, NUMBER.findall(shown)), map(float, NUMBER.findall(printed)))
-    return all(abs(have) <= 10 * abs(want) and abs(want) <= 10 * abs(have) for want, have in pairs)
+    return all(have * want >= 0 and abs(have) <= 1.5 * abs(want) and abs(want) <= 1.5 * abs(have) for want, have in pairs)
 
 
 class Tutorial(unittest.TestCase):

@@ -99,8 +99,10 @@ static bool torture(FILE *report, int argc, char *const *argv, allocator which) 
     }
 }
 
+enum { WORDS = 7 }; /* of a command, at most */
+
 int main(void) {
-    static const char *const commands[][5] = {
+    static const char *const commands[][WORDS] = {
         {"check", TACIT_SOURCE_DIR "/examples/paper.tacit", "--json"},
         {"solve", TACIT_SOURCE_DIR "/examples/paper.tacit"},
         {"check", TACIT_SOURCE_DIR "/examples/num.tacit"},
@@ -109,6 +111,10 @@ int main(void) {
         {"plan", TACIT_SOURCE_DIR "/examples/paper.tacit", "--placement=outputs", "--method=published"},
         {"bound", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--json"},
         {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=3", "--seeds=2", "--threads=1"},
+        {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=2", "--method=published", "--no-reference",
+         "--threads=1"},
+        {"run", TACIT_SOURCE_DIR "/examples/num.tacit", "--rounds=2", "--placement=forms", "--margin=auto",
+         "--no-reference", "--threads=1"},
     };
     /* The test's own words go to the real standard output; the command's go away, its messages to a file. */
     int saved = dup(STDOUT_FILENO);
@@ -120,11 +126,11 @@ int main(void) {
         return 3;
     int code = 0;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        char *argv[7] = {NULL};
+        char *argv[WORDS + 2] = {NULL};
         int argc = 0;
         char name[] = "tacit";
         argv[argc++] = name;
-        for (size_t k = 0; k < 5 && commands[i][k] != NULL; k++) {
+        for (size_t k = 0; k < WORDS && commands[i][k] != NULL; k++) {
             size_t size = strlen(commands[i][k]) + 1;
             argv[argc] = memcpy(__real_malloc(size), commands[i][k], size);
             argc++;
