@@ -277,6 +277,18 @@ class Command(Written):
         self.refused("around which epsilon?", nothing)
         self.assertEqual(sweep(nothing, "--epsilons", "1,2", "--seeds", "2")["outcome"], "done")
 
+    def test_methods_and_options_that_do_not_go_together(self):
+        self.refused("--method wants published or tacit, not 'best'", PAPER, "--method", "best")
+        self.refused("--margin wants a number from 0, auto, or auto:P", PAPER, "--margin", "wide")
+        self.refused("--margin goes with --method tacit", PAPER, "--margin", "1", "--method", "published")
+        self.refused("a margin of 1e+09 leaves no room in constraint g1", PAPER, "--margin", "1e9")
+        self.refused("--method tacit goes with --calibration tight", PAPER, "--calibration", "published", "--method", "tacit")
+        self.refused("forms goes with --method tacit", PAPER, "--placement", "forms", "--method", "published")
+        self.refused("--method tacit measures states or linear forms of them", PAPER, "--placement", "outputs")
+        curved = self.problem(LINEAR.replace("constraint", "agents b[i in 1..2] { state x in [0, 1]; private minimize x }\n"
+                                             "constraint bent: sum(b: x^2) <= 1\nconstraint", 1))
+        self.refused("a sum over 'b' in constraint 'bent' adds up terms that are not affine", curved, "--placement", "forms")
+
     def test_text_fits_eighty_columns_and_says_what_it_is(self):
         done = tacit("sweep", PAPER, "--rounds", "50", "--seeds", "3")
         self.assertEqual(done.returncode, 0, done.stderr)
