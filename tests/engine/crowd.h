@@ -114,6 +114,22 @@ static inline double crowd_number(size_t member, size_t component, uint64_t salt
     return crowd_random(&state, low, high);
 }
 
+typedef struct crowd_rows {
+    double *at[CROWD_DIM];
+} crowd_rows;
+
+/* Numbers of members offset + 1 .. offset + count. */
+static inline crowd_rows crowd_rows_of(tc_arena *arena, size_t count, size_t offset,
+                                       double (*of)(size_t member, size_t component)) {
+    crowd_rows made;
+    for (size_t c = 0; c < CROWD_DIM; c++) {
+        made.at[c] = TC_NEW(arena, double, count);
+        for (size_t k = 0; k < count; k++)
+            made.at[c][k] = of(offset + k + 1, c);
+    }
+    return made;
+}
+
 /* A random point of a set: drawn towards its inner point until it is inside, or, in a set without room, projected. That
  * it is in the set is checked, whatever found it. */
 static inline bool crowd_feasible(tc_set *set, const double *inner, uint64_t *seed, double *y) {

@@ -11,20 +11,6 @@ enum { LARGEST = 5000 };
 static double answer_of(size_t j, size_t c) { return crowd_number(j, c, 1, -2, 2); }
 static double state_of(size_t j, size_t c) { return crowd_number(j, c, 2, -1.9, 2.9); }
 
-typedef struct rows {
-    double *at[CROWD_DIM];
-} rows;
-
-static rows new_rows(tc_arena *arena, size_t count, size_t offset, double (*of)(size_t j, size_t c)) {
-    rows made;
-    for (size_t c = 0; c < CROWD_DIM; c++) {
-        made.at[c] = TC_NEW(arena, double, count);
-        for (size_t k = 0; k < count; k++)
-            made.at[c][k] = of(offset + k + 1, c);
-    }
-    return made;
-}
-
 /* Members offset + 1 .. offset + count as a family of their own, stepped block by block: x[component][k]. */
 static void step_family(size_t count, size_t offset, size_t block, const char *objective, const char *sets,
                         double *const *out) {
@@ -32,7 +18,8 @@ static void step_family(size_t count, size_t offset, size_t block, const char *o
     crowd_family(text, sizeof text, "m", count, offset, objective, sets);
     crowd c = crowd_of(text);
     tc_agents *agents = tc_agents_new(c.arena, c.model, c.derivatives, 3);
-    rows x = new_rows(c.arena, count, offset, state_of), p = new_rows(c.arena, count, offset, answer_of);
+    crowd_rows x = crowd_rows_of(c.arena, count, offset, state_of),
+               p = crowd_rows_of(c.arena, count, offset, answer_of);
     for (size_t first = 0, worker = 0; first < count; first += block, worker = (worker + 1) % 3) {
         const double *p_at[CROWD_DIM], *x_at[CROWD_DIM];
         double *next_at[CROWD_DIM];
@@ -68,7 +55,7 @@ static void members_do_not_depend_on_their_company(void **state) {
         bool is_slow = strstr(sets, "quadform") != NULL || strstr(sets, "ball1") != NULL;
         size_t largest = is_slow ? 700 : LARGEST;
         tc_mark mark = tc_arena_mark(arena);
-        rows all = new_rows(arena, LARGEST, 0, state_of), some = new_rows(arena, LARGEST, 0, state_of);
+        crowd_rows all = crowd_rows_of(arena, LARGEST, 0, state_of), some = crowd_rows_of(arena, LARGEST, 0, state_of);
         step_family(largest, 0, 2048, OBJECTIVES[o], sets, all.at);
         for (size_t i = 0; i < 5; i++)
             for (size_t k = 0; k < 3; k++) {
@@ -86,7 +73,7 @@ static void every_objective_and_set_goes_together(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(0);
     assert_non_null(arena);
-    rows all = new_rows(arena, 67, 0, state_of), some = new_rows(arena, 67, 0, state_of);
+    crowd_rows all = crowd_rows_of(arena, 67, 0, state_of), some = crowd_rows_of(arena, 67, 0, state_of);
     for (size_t s = 0; s < SET_COUNT; s++)
         for (size_t o = 0; o < OBJECTIVE_COUNT; o++) {
             step_family(67, 0, 67, OBJECTIVES[o], SETS[s], all.at);
@@ -162,7 +149,7 @@ static void an_agent_alone_steps_as_a_member_with_the_same_numbers(void **state)
     (void)state;
     tc_arena *arena = tc_arena_new(0);
     assert_non_null(arena);
-    rows all = new_rows(arena, 40, 0, state_of);
+    crowd_rows all = crowd_rows_of(arena, 40, 0, state_of);
     for (size_t s = 0; s < SET_COUNT; s++)
         for (size_t o = 0; o < OBJECTIVE_COUNT; o++) {
             char text[CROWD_TEXT];
@@ -225,7 +212,7 @@ static void a_step_goes_down_the_gradient_and_back_into_the_set(void **state) {
             const tc_tape *tape = tc_tape_new(c.arena, c.model->dag, &c.model->families->objective, 1);
             double *work = TC_NEW(c.arena, double, tc_tape_work(tape));
             tc_set *set = tc_set_new(c.arena, c.model->families);
-            rows next = new_rows(c.arena, COUNT, 0, state_of);
+            crowd_rows next = crowd_rows_of(c.arena, COUNT, 0, state_of);
             step_family(COUNT, 0, COUNT, OBJECTIVES[o], SETS[s], next.at);
             for (size_t k = 0; k < COUNT; k++) {
                 double x[CROWD_DIM], v[CROWD_DIM], moved[CROWD_DIM], h = 1e-5;

@@ -11,20 +11,6 @@ enum { MOST_COLUMNS = 64 };
 static double answer_of(size_t j, size_t c) { return crowd_number(j, c, 1, -3, 3); }
 static double state_of(size_t j, size_t c) { return crowd_number(j, c, 2, -1.9, 2.9); }
 
-typedef struct rows {
-    double *at[CROWD_DIM];
-} rows;
-
-static rows new_rows(tc_arena *arena, size_t count, size_t offset, double (*of)(size_t j, size_t c)) {
-    rows made;
-    for (size_t c = 0; c < CROWD_DIM; c++) {
-        made.at[c] = TC_NEW(arena, double, count);
-        for (size_t k = 0; k < count; k++)
-            made.at[c][k] = of(offset + k + 1, c);
-    }
-    return made;
-}
-
 static tc_proximal *new_proximal(const crowd *c, size_t workers) {
     tc_agents *agents = tc_agents_new(c->arena, c->model, c->derivatives, workers);
     return tc_proximal_new(c->arena, agents, c->derivatives);
@@ -37,7 +23,8 @@ static void step_family(size_t count, size_t offset, size_t block, const char *o
     crowd_family(text, sizeof text, "m", count, offset, objective, sets);
     crowd c = crowd_of(text);
     tc_proximal *proximal = new_proximal(&c, 2);
-    rows x = new_rows(c.arena, count, offset, state_of), p = new_rows(c.arena, count, offset, answer_of);
+    crowd_rows x = crowd_rows_of(c.arena, count, offset, state_of),
+               p = crowd_rows_of(c.arena, count, offset, answer_of);
     for (size_t first = 0, worker = 0; first < count; first += block, worker = 1 - worker) {
         const double *p_at[CROWD_DIM], *x_at[CROWD_DIM];
         double *next_at[CROWD_DIM];
@@ -137,7 +124,7 @@ static void check_steps(const char *objective, const char *sets, size_t count, t
     crowd_family(text, sizeof text, "m", count, 0, objective, sets);
     crowd c = crowd_of(text);
     judge j = new_judge(&c);
-    rows next = new_rows(c.arena, count, 0, state_of);
+    crowd_rows next = crowd_rows_of(c.arena, count, 0, state_of);
     step_family(count, 0, count, objective, sets, scalars, next.at);
     for (size_t k = 0; k < count; k++) {
         double x[CROWD_DIM];
@@ -197,7 +184,7 @@ static void members_do_not_depend_on_their_company(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(0);
     assert_non_null(arena);
-    rows all = new_rows(arena, 150, 0, state_of), some = new_rows(arena, 150, 0, state_of);
+    crowd_rows all = crowd_rows_of(arena, 150, 0, state_of), some = crowd_rows_of(arena, 150, 0, state_of);
     for (size_t s = 0; s < SET_COUNT; s++)
         for (size_t o = 0; o < OBJECTIVE_COUNT; o++) {
             size_t count = s > 9 ? 67 : 150;
@@ -289,7 +276,7 @@ static void a_member_that_is_not_finite_is_named(void **state) {
                 crowd_family(text, sizeof text, "m", 100, 0, OBJECTIVES[o], sets[s]);
                 crowd c = crowd_of(text);
                 tc_proximal *proximal = new_proximal(&c, 1);
-                rows x = new_rows(c.arena, 100, 0, state_of), p = new_rows(c.arena, 100, 0, answer_of);
+                crowd_rows x = crowd_rows_of(c.arena, 100, 0, state_of), p = crowd_rows_of(c.arena, 100, 0, answer_of);
                 p.at[bad][66 + bad] = bad == 0 ? INFINITY : bad == 1 ? NAN : -INFINITY;
                 assert_int_equal(tc_proximal_next(proximal, 0, 0, 0, 100, (const double *const *)p.at, SCALARS,
                                                   (const double *const *)x.at, x.at),
