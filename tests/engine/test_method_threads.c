@@ -9,20 +9,9 @@ typedef struct situation {
 } situation;
 
 static const situation situations[] = {
-    {"agents alone",
-     "agent a {\n state x[2] in [-10, 10]\n private minimize sumsq(x - 3)\n}\n"
-     "agent b {\n state x in [-1, 1]\n private minimize exp(x) - x\n}\n"
-     "agent c {\n state z[3] in [0, 5]\n private minimize sumsq(z)\n private set sum(z) >= 2\n}\n"
-     "constraint d: sumsq(a.x) + b.x <= 4\nconstraint e: exp(b.x) + sum(c.z) + a.x[1] <= 3\n" ROUND_LIMIT,
-     40},
+    {"agents alone", AGENTS_ALONE ROUND_LIMIT, 40},
     {"5,000 alike, with data in curved bodies and some of them named",
-     "agents a[i in 1..5000] {\n state x in [0, 4]\n state y in [-1, 2]\n private minimize (x - 3)^2 + y^2 - y\n}\n"
-     "agent b {\n state z[2] in [0.5, 3]\n private minimize sumsq(z) - z[1]\n}\n"
-     "constraint c1: sum(a: (1 + i / 5000) * x^2 + exp(y) / 2) / 5000 <= 4\n"
-     "constraint c2: 50 * exp(sum(a: x + y) / 8000) + b.z[1]^2 * 0.5 <= 60\n"
-     "constraint c3: a[3].x^2 + a[4999].y + sum(a: y) / 10 - log(b.z[2]) <= 1\n"
-     "constraint c4: sum(a: 2 * x - y / 4) / 5000 + a[2500].x <= 3\nstart multipliers 0.25\n" ROUND_LIMIT,
-     5},
+     MANY_ALIKE_AND_SOME_NAMED "start multipliers 0.25\n" ROUND_LIMIT, 5},
     {"many alike, affine constraints",
      "agents a[i in 1..9000] {\n state x[2] in [-1, 4]\n private minimize sumsq(x - i / 9000)\n}\n"
      "constraint c[j in 1..3]: sum(a: j * x[1] - x[2]) / 9000 <= 0.2\n"
