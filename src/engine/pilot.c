@@ -16,6 +16,7 @@
 #define SOME_WEIGHT 1e-3   /* omega where there is no R' */
 #define LEAST_WEIGHT 1e-12 /* omega where R' is 0 */
 #define FIRST_EPOCH 8
+#define MOST_STRIDE 25.0 /* rho_j, with margins that follow the answer (margin.h): rows must not be late */
 
 /* ---- making one ----------------------------------------------------------------------------------------------------
  */
@@ -157,13 +158,20 @@ static double next_fast(const tc_pilot *pilot) {
     return fmin(1, fmax(pilot->decay / WINDOW, FIRST_WINDOW / (k + 2)));
 }
 
-/* mn = Proj_M'[(mu + gd gh) / (1 + a sw)] and mb = mn + theta (mn - mu), which may be negative. */
+/* In the first epoch r^ is not worth much, and slopes at it neither. Without --margin auto rho_j = 1. */
+static double most_stride(const tc_pilot *pilot) {
+    bool follows = pilot->facts->margin.kind == TC_MARGIN_AUTO && pilot->state.round >= FIRST_EPOCH;
+    return follows ? MOST_STRIDE : 1;
+}
+
+/* mn = Proj_M'[(mu + gd rho gh) / (1 + a sw rho)] and mb = mn + theta (mn - mu), which may be negative. */
 static void move_multipliers(tc_pilot *pilot, const steps *s) {
     double *mu = pilot->kept.mu, *moved = pilot->moved, *led = pilot->led;
     size_t m = pilot->rows.count;
     for (size_t j = 0; j < m; j++) {
         double measured = pilot->rows.measured[j] + pilot->kept.margin[j] * pilot->inverse[j];
-        moved[j] = (mu[j] + s->dual * measured) / (1 + s->pull * pilot->weight[j]);
+        double stride = pilot->rows.stride[j];
+        moved[j] = (mu[j] + s->dual * stride * measured) / (1 + s->pull * pilot->weight[j] * stride);
         led[j] = mu[j];
     }
     tc_project_multipliers(m, pilot->radius, moved, mu, pilot->work);
@@ -205,6 +213,7 @@ size_t tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns column
     size_t row = tc_pilot_rows_measure(rows, gauged, (pilot->without & TC_WITHOUT_BIAS) != 0 ? 0 : state->variance);
     if (row != TC_ALL_FINITE)
         return row;
+    tc_pilot_rows_stride(rows, most_stride(pilot));
     steps s = choose_steps(pilot, columns, tc_pilot_rows_bend(rows, gauged, pilot->kept.mu));
     if (!(s.primal > 0 && isfinite(s.primal) && s.dual >= 0 && isfinite(s.dual)))
         return steepest_row(pilot);

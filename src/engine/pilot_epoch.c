@@ -69,8 +69,9 @@ void tc_pilot_epoch(tc_pilot *pilot, double dual_step) {
     tc_pilot_kept *kept = &pilot->kept;
     state->count++;
     for (size_t j = 0; j < pilot->rows.count; j++) {
-        kept->epoch_noise[j] += dual_step * dual_step * pilot->rows.noise[j];
-        kept->epoch_mean[j] += (kept->mu[j] - kept->epoch_mean[j]) / (double)state->count;
+        double stride = pilot->rows.stride[j];
+        kept->epoch_noise[j] += dual_step * dual_step * stride * pilot->rows.noise[j];
+        kept->epoch_mean[j] += (kept->mu[j] / sqrt(stride) - kept->epoch_mean[j]) / (double)state->count;
     }
     if (state->round == state->next)
         end_epoch(pilot);

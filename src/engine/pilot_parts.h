@@ -23,8 +23,8 @@ typedef struct tc_pilot_state {
 typedef struct tc_pilot_kept { /* m each */
     double *mu;                /* mu(k+1) */
     double *answer;            /* average of mu, in the file's units */
-    double *epoch_mean;        /* of mu over this epoch */
-    double *epoch_noise;       /* variance that noise added to mu in it */
+    double *epoch_mean;        /* of mu_j / sqrt(rho_j) over this epoch */
+    double *epoch_noise;       /* variance that noise added to that in it */
     double *margin;            /* M_j, in the file's units */
 } tc_pilot_kept;
 
@@ -53,8 +53,9 @@ typedef struct tc_pilot_rows {
     double *measured;   /* gh_j, m */
     double *reach;      /* rs_j = sum_s |Phi_js| n1_s */
     double *noise;      /* vr_j = sum_s Phi_js^2 G2_s: variance of g_j at noise of one round */
+    double *stride;     /* rho_j: the dual step of row j, over that of the row with the largest reach */
     double most_reach;  /* max rs_j */
-    double total_noise; /* Vg */
+    double total_noise; /* Vg = sum_j rho_j vr_j */
 } tc_pilot_rows;
 
 typedef struct tc_margin tc_margin;
@@ -86,6 +87,9 @@ void tc_pilot_rows_evaluate(tc_pilot_rows *rows, const tc_gauged *gauged);
 /* gh, without margins; and what noise and steps do to it. vy: 0 where noise is not corrected for. Returns TC_ALL_FINITE
  * or a row that is not finite. */
 size_t tc_pilot_rows_measure(tc_pilot_rows *rows, const tc_gauged *gauged, double vy);
+
+/* rho_j = min(most, max_l rs_l / rs_j), and Vg with it. */
+void tc_pilot_rows_stride(tc_pilot_rows *rows, double most);
 
 /* What curved Phi add to the largest eigenvalue of sum_j mu_j g_j'' and to the noise of the prices, beyond what the
  * gauge finds by column. */

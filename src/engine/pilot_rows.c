@@ -108,6 +108,7 @@ void tc_pilot_rows_new(tc_arena *arena, tc_pilot_rows *rows, const tc_plan *plan
                             .inverse = inverse,
                             .measured = TC_NEW(arena, double, m),
                             .reach = TC_NEW(arena, double, m),
+                            .stride = TC_NEW(arena, double, m),
                             .noise = TC_NEW(arena, double, m)};
     if (identity) {
         list_identity(arena, rows);
@@ -164,15 +165,23 @@ static void measure_row(tc_pilot_rows *rows, const tc_gauged *gauged, double vy,
 }
 
 size_t tc_pilot_rows_measure(tc_pilot_rows *rows, const tc_gauged *gauged, double vy) {
-    rows->most_reach = rows->total_noise = 0;
+    rows->most_reach = 0;
     for (size_t j = 0; j < rows->count; j++) {
         measure_row(rows, gauged, vy, j);
         if (!isfinite(rows->measured[j]) || !isfinite(rows->reach[j]) || !isfinite(rows->noise[j]))
             return j;
         rows->most_reach = fmax(rows->most_reach, rows->reach[j]);
-        rows->total_noise += rows->noise[j];
     }
     return TC_ALL_FINITE;
+}
+
+void tc_pilot_rows_stride(tc_pilot_rows *rows, double most) {
+    rows->total_noise = 0;
+    for (size_t j = 0; j < rows->count; j++) {
+        bool is_flat = !(most * rows->reach[j] > rows->most_reach);
+        rows->stride[j] = is_flat ? most : rows->most_reach / rows->reach[j];
+        rows->total_noise += rows->stride[j] * rows->noise[j];
+    }
 }
 
 tc_pilot_bends tc_pilot_rows_bend(tc_pilot_rows *rows, const tc_gauged *gauged, const double *mu) {

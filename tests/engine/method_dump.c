@@ -3,11 +3,12 @@
  *
  *     method_dump FILE ROUNDS MECHANISM PLACEMENT ADJACENCY BOUND EPSILON SEED DRIVER [OBSERVATIONS]
  *
+ * DRIVER: small, large, or follow: small with --margin auto.
  * With OBSERVATIONS, a file of whitespace-separated numbers, the cloud is shown these instead of what was released. The
  * linker puts the functions below between the engine and its parts (--wrap). */
 #include "engine/engine_parts.h"
 #include "engine/gauge.h"
-#include "engine/pilot.h"
+#include "engine/pilot_parts.h"
 #include "model/load.h"
 
 #include <stdio.h>
@@ -85,6 +86,7 @@ size_t __wrap_tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns
     size_t row = __real_tc_pilot_step(pilot, gauged, columns, scalars);
     print_numbers("columns", (double[]){columns.reach, columns.curvature, columns.noise}, 3);
     print_numbers("scalars", (double[]){scalars->step, scalars->regularization}, 2);
+    print_numbers("margin", pilot->kept.margin, tap.model->constraint_count);
     return row;
 }
 /* NOLINTEND */
@@ -197,8 +199,10 @@ static void dump(tc_arena *arena, char **words, int count) {
     tap.injected = count > 10 ? fopen(words[10], "r") : NULL;
     double radius = model->constraint_count == 0 ? INFINITY : analysis->dual_radius.value;
     const char *why = NULL;
-    tc_method_facts *facts =
-        tc_method_facts_make(arena, plan, model, derivatives, analysis, radius, (tc_margin_wish){0}, &why);
+    tc_margin_wish margin = {0};
+    if (strcmp(words[9], "follow") == 0)
+        margin = (tc_margin_wish){.kind = TC_MARGIN_AUTO, .probability = 0.95};
+    tc_method_facts *facts = tc_method_facts_make(arena, plan, model, derivatives, analysis, radius, margin, &why);
     if (facts == NULL)
         give_up(why);
     print_facts(arena, plan, facts);

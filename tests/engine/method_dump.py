@@ -66,13 +66,13 @@ def furthest(mine, theirs, size):
 class Comparison:
     """Goes through a dump with the reference, which sees the engine's observations and nothing else."""
 
-    def __init__(self, problem, dump):
+    def __init__(self, problem, dump, most_stride=1.0):
         self.problem, self.dump = problem, dump
         self.order = np.array([problem.at[name] for name in dump.coords])
         facts = dump.facts
         rounds, length, radius = facts["facts"]
         self.facts = method_reference.Facts(rounds, length, facts["row_scale"], radius, facts["weight"],
-                                            problem.start_multipliers)
+                                            problem.start_multipliers, most_stride=most_stride)
         self.match = self.order if dump.placement == "states" else self.match_forms()
         variance = self.place(facts["variance"], self.match)
         self.run = method_reference.Run(problem, self.facts, dump.placement, variance)
@@ -109,6 +109,7 @@ class Comparison:
 
     def check_round(self, at):
         """The largest deviation, and of what."""
+        self.facts.margin = at["margin"] / self.facts.row_scale  # test_margin.c has what it must be
         p, step, regularization = self.run.round(self.place(at["observed"], self.match))
         cloud = self.run.cloud
         mu, theirs = cloud.multipliers(), at["mu"]

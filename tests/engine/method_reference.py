@@ -17,8 +17,9 @@ import numpy as np
 class Facts:
     """What the cloud knows before the first round; constraints are g_j / S_j and multipliers mu_j S_j from here on."""
 
-    def __init__(self, rounds, box_length, row_scale, radius, weight, start, margin=None):
+    def __init__(self, rounds, box_length, row_scale, radius, weight, start, margin=None, most_stride=1.0):
         self.rounds, self.box_length, self.radius = rounds, box_length, radius
+        self.most_stride = most_stride  # 25 where margins follow the answer
         self.row_scale = np.array(row_scale, float)
         self.weight = np.array(weight, float)
         self.start = np.array(start, float) * self.row_scale
@@ -199,26 +200,28 @@ class Cloud:
         if self.columns is None:
             self.columns = self.column_facts(seen, first, old, mu)
         reach, curvature, noise = self.columns
-        longest = max(np.abs(first) @ seen.norm1, default=0)
+        reaches = np.abs(first) @ seen.norm1
+        longest = max(reaches, default=0)
+        stride = self.strides(reaches)
         N = max(0.1, math.sqrt(reach * longest))
         om = self.primal_weight
         step = 0.9 / (N * om + curvature + low)
         dual_step = 0.9 * om / N
-        v = step**2 * (noise + beyond_noise) + dual_step**2 * np.sum(row_variance) / om**2
+        v = step**2 * (noise + beyond_noise) + dual_step**2 * (stride @ row_variance) / om**2
         d = min(1.0, 1.2 * facts.box_length / math.sqrt(v * (k - self.origin))) if v > 0 else 1.0
         step, dual_step = step * d, dual_step * d
         a = max(0.0, 1 - k / (0.4 * facts.rounds)) ** 2 / (k + 4)
         lead = 1 + 2 * (1 - self.fast) / self.fast
         self.fast = min(1.0, max(d / 3, 2 / (k + 2)))
-        new = onto_simplex_below((mu + dual_step * g) / (1 + a * facts.weight), facts.radius)
+        new = onto_simplex_below((mu + dual_step * stride * g) / (1 + a * stride * facts.weight), facts.radius)
         ahead = new + lead * (new - mu)
-        self.epoch_noise += dual_step**2 * row_variance
+        self.epoch_noise += dual_step**2 * stride * row_variance
         self.mu = new
         fresh = self.mixed(second, new, len(seen.value))
         p = self.prices(seen, first, fresh, ahead, new)
         self.columns = self.column_facts(seen, first, fresh, new)
         self.average += min(1.0, 3 / (k + 2)) * (new / facts.row_scale - self.average)
-        self.end_round(d)
+        self.end_round(d, stride)
         return p, step, a / step
 
     def prices(self, seen, first, mixed, ahead, mu):
@@ -229,9 +232,14 @@ class Cloud:
                 p = p + (mu @ first[:, s]) * (h @ (self.y - self.settled))
         return p
 
-    def end_round(self, d):
+    def strides(self, reaches):
+        """How much longer than that of the row with the largest reach a row's dual step is."""
+        most = self.facts.most_stride if self.k >= 8 else 1.0
+        return np.array([min(most, max(reaches) / r) if r > 0 else most for r in reaches])
+
+    def end_round(self, d, stride):
         self.count += 1
-        self.epoch_mean += (self.mu - self.epoch_mean) / self.count
+        self.epoch_mean += (self.mu / np.sqrt(stride) - self.epoch_mean) / self.count
         if self.k != self.next:
             return
         mean, noise, X, om = self.epoch_mean, self.epoch_noise, self.facts.box_length, self.primal_weight

@@ -19,13 +19,14 @@ def largest_root(polynomial):
 
 
 def loop(jacobian, objective, bend, steps, beta, theta):
-    """One round as a matrix: (x, y, mu) to (x, y, mu), y as it was before the round."""
+    """One round as a matrix: (x, y, mu) to (x, y, mu), y as it was before the round. steps: primal, and dual by row."""
     m, n = jacobian.shape
     primal, dual = steps
     identity, zero = np.eye(n), np.zeros
     filtered = np.hstack([beta * identity, (1 - beta) * identity, zero((n, m))])
-    moved = np.hstack([zero((m, n)), zero((m, n)), np.eye(m)]) + dual * jacobian @ filtered
-    led = moved + theta * dual * jacobian @ filtered
+    change = dual[:, None] * jacobian @ filtered
+    moved = np.hstack([zero((m, n)), zero((m, n)), np.eye(m)]) + change
+    led = moved + theta * change
     price = jacobian.T @ led + bend @ filtered
     state = np.hstack([identity, zero((n, n)), zero((n, m))])
     proximal = np.linalg.solve(identity + primal * objective, state - primal * price)
@@ -35,6 +36,11 @@ def loop(jacobian, objective, bend, steps, beta, theta):
 def positive(random, n, rank, size):
     a = random.standard_normal((n, rank))
     return size * a @ a.T / rank
+
+
+def strides(jacobian, most):
+    reach = abs(jacobian).sum(axis=1)
+    return np.minimum(most, reach.max() / reach)
 
 
 class Modes(unittest.TestCase):
@@ -69,18 +75,28 @@ class Modes(unittest.TestCase):
 
 
 class Loops(unittest.TestCase):
+    def test_longer_steps_of_short_rows_keep_the_norm(self):
+        random = np.random.default_rng(4)
+        for _ in range(300):
+            m, n = random.integers(1, 8, 2)
+            jacobian = random.standard_normal((m, n)) * 10 ** random.uniform(-2, 2, (m, 1))
+            stride = strides(jacobian, random.choice([1, 25, 1e6]))
+            bound = np.sqrt(abs(jacobian).sum(axis=0).max() * abs(jacobian).sum(axis=1).max())
+            self.assertLessEqual(np.linalg.norm(np.sqrt(stride)[:, None] * jacobian, 2), bound * (1 + 1e-12))
+
     def test_loops_whose_parts_do_not_commute_are_stable(self):
         random = np.random.default_rng(3)
         for _ in range(400):
             n, m = random.integers(1, 7), random.integers(1, 5)
             jacobian = random.standard_normal((m, n)) * 10 ** random.uniform(-1, 1, (1, n))
+            jacobian *= 10 ** random.uniform(-2, 2, (m, 1)) if random.random() < 0.5 else 1
             objective = positive(random, n, random.integers(1, n + 1), 10 ** random.uniform(-3, 3))
             bend = positive(random, n, random.integers(1, n + 1), random.choice([0, 0.01, 1, 100]))
             omega, decay = 10 ** random.uniform(-3, 3), random.uniform(0.01, 1)
             beta = max(decay / 3, random.choice([0, 0.1, 0.5, 1]))
             size = np.sqrt(abs(jacobian).sum(axis=0).max() * abs(jacobian).sum(axis=1).max())
             largest = abs(bend).sum(axis=0).max()
-            steps = decay * 0.9 / (size * omega + largest), decay * 0.9 * omega / size
+            steps = decay * 0.9 / (size * omega + largest), decay * 0.9 * omega / size * strides(jacobian, random.choice([1, 25]))
             matrix = loop(jacobian, objective, bend, steps, beta, 1 + 2 * (1 - beta) / beta)
             values = np.linalg.eigvals(matrix)
             # what no constraint sees stays where it is: eigenvalues 1 that are no loop

@@ -37,8 +37,8 @@ class EveryRound(unittest.TestCase):
         self.check_facts(problem, dump)
         self.compare(problem, dump, f"{name}, {mechanism}, {placement}")
 
-    def compare(self, problem, dump, name):
-        compared = method_dump.Comparison(problem, dump)
+    def compare(self, problem, dump, name, most_stride=1.0):
+        compared = method_dump.Comparison(problem, dump, most_stride)
         self.assertLess(compared.check_start(), TOLERANCE)
         for k, at in enumerate(dump.rounds, 1):
             away, what = compared.check_round(at)
@@ -64,6 +64,13 @@ class EveryRound(unittest.TestCase):
         self.compare(problem, dump, "with a radius")
         sums = [at["mu"] @ dump.facts["row_scale"] for at in dump.rounds]
         self.assertAlmostEqual(max(sums), radius, delta=1e-9 * radius)
+
+    def test_margins_that_follow_the_answer_and_longer_steps_of_short_rows(self):
+        for name, placement in (("paper", "states"), ("robots", "forms"), ("bad_scales", "states")):
+            problem = method_problems.ALL[name]()
+            dump = dump_of(problem, ROUNDS, "laplace", placement, BOUNDS.get(name, 0.2), driver="follow")
+            self.assertTrue(any(np.any(at["margin"] > 0) for at in dump.rounds))
+            self.compare(problem, dump, name, most_stride=25.0)
 
     def test_other_units_of_adjacency(self):
         for name, placement, adjacency in (("charging", "outputs", "agent"), ("robots", "forms", "one"),

@@ -107,6 +107,7 @@ static void find_inputs(const crowd *c, size_t where[INPUTS]) {
 
 typedef struct plain {
     double rounds, length, radius, scale[ROWS], weight[ROWS], margin[ROWS], variance[INPUTS];
+    double most_stride; /* from the end of the first epoch on */
     double omega, beta, vy, last, origin, epoch, next, count;
     double mu[ROWS], answer[ROWS], mean[ROWS], noise[ROWS];
     double step, regularization;
@@ -164,7 +165,7 @@ static void plain_epoch(plain *p, double k, double d) {
 /* g: as the gauge shows it, in the order of by_hand. */
 static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns columns) {
     phi rows[ROWS];
-    double measured[ROWS], noise[ROWS], mn[ROWS], most = 0, total = 0, low = 0, low_noise = 0;
+    double measured[ROWS], noise[ROWS], mn[ROWS], reaches[ROWS], rho[ROWS], most = 0, total = 0, low = 0, low_noise = 0;
     by_hand(g->value, rows);
     p->vy = (1 - p->beta) * (1 - p->beta) * p->vy + p->beta * p->beta;
     for (size_t j = 0; j < ROWS; j++) {
@@ -179,8 +180,12 @@ static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns colum
             noise[j] += pow(rows[j].first[s] / p->scale[j], 2) * g->noise[s];
         }
         measured[j] = (sum + p->margin[j]) / p->scale[j];
-        most = fmax(most, reach / p->scale[j]);
-        total += noise[j];
+        reaches[j] = reach / p->scale[j];
+        most = fmax(most, reaches[j]);
+    }
+    for (size_t j = 0; j < ROWS; j++) {
+        rho[j] = k < 8 ? 1 : reaches[j] > 0 ? fmin(p->most_stride, most / reaches[j]) : p->most_stride;
+        total += rho[j] * noise[j];
     }
     for (size_t s = 0; s < INPUTS; s++)
         for (size_t t = 0; t < INPUTS; t++) {
@@ -201,7 +206,7 @@ static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns colum
     double a = pow(fmax(0, 1 - k / (0.4 * p->rounds)), 2) / (k + 4), theta = 1 + 2 * (1 - p->beta) / p->beta;
     p->beta = fmin(1, fmax(d / 3, 2 / (k + 2)));
     for (size_t j = 0; j < ROWS; j++)
-        mn[j] = (p->mu[j] + gd * measured[j]) / (1 + a * p->weight[j]);
+        mn[j] = (p->mu[j] + gd * rho[j] * measured[j]) / (1 + a * rho[j] * p->weight[j]);
     project_plainly(mn, p->radius);
     for (size_t s = 0; s < INPUTS; s++) {
         p->price[s] = p->curvature[s] = p->reach[s] = p->bend[s] = p->bend_noise[s] = 0;
@@ -225,8 +230,8 @@ static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns colum
     p->count += 1;
     for (size_t j = 0; j < ROWS; j++) {
         p->mu[j] = mn[j];
-        p->noise[j] += gd * gd * noise[j];
-        p->mean[j] += (mn[j] - p->mean[j]) / p->count;
+        p->noise[j] += gd * gd * rho[j] * noise[j];
+        p->mean[j] += (mn[j] / sqrt(rho[j]) - p->mean[j]) / p->count;
         p->answer[j] += 3 / (k + 2) * (mn[j] / p->scale[j] - p->answer[j]);
     }
     if (k == p->next)
@@ -304,12 +309,15 @@ static void compare(flight *f, const plain *p, uint64_t k, tc_answer_scalars sca
     }
 }
 
-static void run_beside_formulas(double noise, double radius, double margin, double offset) {
+/* follows: --margin auto, whose margins are tested elsewhere and taken as they are. */
+static void run_beside_formulas(double noise, double radius, double margin, double offset, bool follows) {
     enum { T = 300 };
     flight f;
     fly(&f, "0.3", T, radius, TC_PLACEMENT_STATES, 0);
+    f.facts.margin.kind = follows ? TC_MARGIN_AUTO : TC_MARGIN_NONE;
     plain p = {
         .rounds = T, .length = 1.5, .radius = radius, .omega = 1e-3 * radius / 1.5, .beta = 1, .epoch = 8, .next = 8};
+    p.most_stride = follows ? 25 : 1;
     if (radius == 0)
         p.omega = 1e-12;
     if (isinf(radius))
@@ -339,6 +347,8 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
         close_to("slow gain", k, 0, gains.slow, 3 / ((double)k + 2));
         assert_true(tc_pilot_average_gain(f.pilot) == gains.slow);
         assert_true(tc_pilot_step(f.pilot, &seen.gauged, columns, &scalars) == TC_ALL_FINITE);
+        for (size_t j = 0; follows && j < ROWS; j++)
+            p.margin[j] = f.pilot->kept.margin[j];
         plain_round(&p, (double)k, &hand.gauged, columns);
         compare(&f, &p, k, scalars);
     }
@@ -347,17 +357,24 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
 
 static void rounds_are_those_of_the_formulas(void **state) {
     (void)state;
-    run_beside_formulas(0.3, 40, 0, 0);
-    run_beside_formulas(0.3, 40, 0, 0.5);
-    run_beside_formulas(1e-4, 1e4, 0.2, 0.3);
-    run_beside_formulas(30, 3, 0, 0);
+    run_beside_formulas(0.3, 40, 0, 0, false);
+    run_beside_formulas(0.3, 40, 0, 0.5, false);
+    run_beside_formulas(1e-4, 1e4, 0.2, 0.3, false);
+    run_beside_formulas(30, 3, 0, 0, false);
+}
+
+static void with_margins_that_follow_the_answer_short_rows_take_longer_steps(void **state) {
+    (void)state;
+    run_beside_formulas(0.3, 40, 0, 0, true);
+    run_beside_formulas(1e-4, 1e4, 0, 0.3, true);
+    run_beside_formulas(0, 40, 0, 0.3, true);
 }
 
 static void without_noise_and_at_the_edges_of_the_radius_too(void **state) {
     (void)state;
-    run_beside_formulas(0, 40, 0, 0.3);
-    run_beside_formulas(0.1, 0, 0, 0);
-    run_beside_formulas(0.1, INFINITY, 0, 0.3);
+    run_beside_formulas(0, 40, 0, 0.3, false);
+    run_beside_formulas(0.1, 0, 0, 0, false);
+    run_beside_formulas(0.1, INFINITY, 0, 0.3, false);
 }
 
 static void affine_outputs_are_their_own_inputs(void **state) {
@@ -489,6 +506,7 @@ static void parts_can_be_left_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_are_those_of_the_formulas),
+        cmocka_unit_test(with_margins_that_follow_the_answer_short_rows_take_longer_steps),
         cmocka_unit_test(without_noise_and_at_the_edges_of_the_radius_too),
         cmocka_unit_test(affine_outputs_are_their_own_inputs),
         cmocka_unit_test(multipliers_stay_within_the_scaled_radius),
