@@ -22,7 +22,8 @@ LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_num
         pack from = pack_larger(low, lower), to = pack_smaller(high, upper);
         pack terms = pack_abs(f1) + pack_abs(p) + pack_abs(pull) + pack_abs(back);
         /* What is left is rounding. Or the step is short, where the slope is small too: curvature may be so large for a
-         * moment that a short step says little. Or steps get shorter as squares do, and the next one would be short. */
+         * moment that a short step says little. Or steps get shorter as squares do, and the next one would be all but
+         * short. */
         pack_mask is_last = pack_at_most(size, pack_of(4 * DBL_EPSILON) * terms);
         is_last |= pack_at_most(change, pack_of(1e-5) * little);
         is_last |= pack_at_most(change, little) & pack_at_most(size, pack_of(1e-6) * terms);
