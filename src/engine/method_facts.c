@@ -63,7 +63,8 @@ static void find_scales(tc_arena *arena, const double *raw, size_t m, tc_method_
     }
 }
 
-/* What a margin leaves of a slack. What `auto` will ask for is not known yet (margin.h): half of it, as a rule. */
+/* What a margin leaves of a slack. What `auto` steers the answer to is not known yet: half of it, as a rule. M_j itself
+ * may be larger for a while, to make up for earlier rounds (docs/proofs/method.md, section 3). */
 static double slack_left(const tc_method_facts *facts, size_t j) {
     switch (facts->margin.kind) {
     case TC_MARGIN_GIVEN:
