@@ -42,12 +42,13 @@ static void set_scales(tc_arena *arena, tc_pilot *pilot, size_t m) {
 
 static void start(tc_arena *arena, tc_pilot *pilot, const tc_model *model) {
     size_t m = model->constraint_count;
-    double *numbers = TC_NEW(arena, double, 5 * m);
+    double *numbers = TC_NEW(arena, double, 6 * m);
     pilot->kept = (tc_pilot_kept){.mu = numbers,
                                   .answer = numbers + m,
                                   .epoch_mean = numbers + 2 * m,
                                   .epoch_noise = numbers + 3 * m,
-                                  .margin = numbers + 4 * m};
+                                  .epoch_measured = numbers + 4 * m,
+                                  .margin = numbers + 5 * m};
     double weight = FIRST_WEIGHT * pilot->radius / pilot->length;
     pilot->state = (tc_pilot_state){.length = FIRST_EPOCH,
                                     .next = FIRST_EPOCH,
@@ -223,8 +224,8 @@ size_t tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns column
     (void)tc_pilot_rows_bend(rows, gauged, pilot->kept.mu);
     tc_pilot_rows_tariff(rows, gauged, pilot->kept.mu, pilot->led, pilot->input_variance,
                          tc_gauge_tariff(pilot->gauge));
-    average_multipliers(pilot);
     tc_pilot_epoch(pilot, s.dual);
+    average_multipliers(pilot);
     pilot->gauged = gauged;
     *scalars = (tc_answer_scalars){.step = s.primal, .regularization = s.pull / s.primal};
     return TC_ALL_FINITE;

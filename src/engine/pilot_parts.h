@@ -7,7 +7,7 @@
 #include "engine/pilot.h"
 
 /* All that later rounds depend on, besides what the gauge keeps: whoever saves a run between two rounds saves this, and
- * the five arrays of m numbers behind `kept`, one after another. */
+ * the six arrays of m numbers behind `kept`, one after another. */
 typedef struct tc_pilot_state {
     uint64_t round;   /* k: the last one that was opened */
     uint64_t origin;  /* k0: the noise that counts began after it */
@@ -25,6 +25,7 @@ typedef struct tc_pilot_kept { /* m each */
     double *answer;            /* average of mu, in the file's units */
     double *epoch_mean;        /* of mu_j / sqrt(rho_j) over this epoch */
     double *epoch_noise;       /* variance that noise added to that in it */
+    double *epoch_measured;    /* mean of the measured constraints, with margins, over it */
     double *margin;            /* M_j, in the file's units */
 } tc_pilot_kept;
 
@@ -102,7 +103,7 @@ tc_pilot_bends tc_pilot_rows_bend(tc_pilot_rows *rows, const tc_gauged *gauged, 
 void tc_pilot_rows_tariff(const tc_pilot_rows *rows, const tc_gauged *gauged, const double *mu, const double *led,
                           const double *input_variance, tc_tariff *tariff);
 
-/* Counts the round; at the end of an epoch, a new omega. */
+/* Counts the round; at the end of an epoch, a new omega, and where that falls for want of violations, smaller mu. */
 void tc_pilot_epoch(tc_pilot *pilot, double dual_step);
 
 #endif

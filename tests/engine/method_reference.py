@@ -121,6 +121,7 @@ class Cloud:
         self.count = 0
         self.epoch_mean = np.zeros(len(self.mu))
         self.epoch_noise = np.zeros(len(self.mu))
+        self.epoch_held = np.zeros(len(self.mu))
 
     def observe(self, o):
         """Filters; what is never released (NAN) stays zero, and has no weight."""
@@ -220,8 +221,8 @@ class Cloud:
         fresh = self.mixed(second, new, len(seen.value))
         p = self.prices(seen, first, fresh, ahead, new)
         self.columns = self.column_facts(seen, first, fresh, new)
-        self.average += min(1.0, 3 / (k + 2)) * (new / facts.row_scale - self.average)
-        self.end_round(d, stride)
+        self.end_round(d, stride, g, row_variance)
+        self.average += min(1.0, 3 / (k + 2)) * (self.mu / facts.row_scale - self.average)
         return p, step, a / step
 
     def prices(self, seen, first, mixed, ahead, mu):
@@ -237,8 +238,9 @@ class Cloud:
         most = self.facts.most_stride if self.k >= 8 else 1.0
         return np.array([min(most, max(reaches) / r) if r > 0 else most for r in reaches])
 
-    def end_round(self, d, stride):
+    def end_round(self, d, stride, g, row_variance):
         self.count += 1
+        self.epoch_held += (g - self.epoch_held) / self.count
         self.epoch_mean += (self.mu / np.sqrt(stride) - self.epoch_mean) / self.count
         if self.k != self.next:
             return
@@ -257,6 +259,8 @@ class Cloud:
                 self.primal_weight = wish
             elif sure > 0:
                 self.primal_weight = max(om / 2, wish)
+            elif np.all(self.epoch_held + np.sqrt(row_variance / self.count) <= 0):
+                self.primal_weight, self.mu = om / 16, self.mu / 16
             elif d == 1:
                 self.primal_weight = min(om, max(om / 2, at_most))
         if not grew and not (climbs and early and energy > 0):

@@ -109,7 +109,7 @@ typedef struct plain {
     double rounds, length, radius, scale[ROWS], weight[ROWS], margin[ROWS], variance[INPUTS];
     double most_stride; /* from the end of the first epoch on */
     double omega, beta, vy, last, origin, epoch, next, count;
-    double mu[ROWS], answer[ROWS], mean[ROWS], noise[ROWS];
+    double mu[ROWS], answer[ROWS], mean[ROWS], noise[ROWS], held[ROWS];
     double step, regularization;
     double price[INPUTS], curvature[INPUTS], reach[INPUTS], bend[INPUTS], bend_noise[INPUTS];
 } plain;
@@ -134,13 +134,14 @@ static void project_plainly(double *mu, double radius) { /* bisection on the thr
 
 static bool is_sum(size_t input) { return input < 2; }
 
-static void plain_epoch(plain *p, double k, double d) {
+static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     double all = 0, certain = 0, up = 0;
-    bool grew = false, early = k <= 0.75 * p->rounds;
+    bool grew = false, early = k <= 0.75 * p->rounds, idle = true;
     for (size_t j = 0; j < ROWS; j++) {
         all += p->mean[j] * p->mean[j];
         certain += fmax(0, p->mean[j] * p->mean[j] - 4 * p->noise[j]);
         up += pow(p->mean[j] + 0.5 * sqrt(p->noise[j]), 2);
+        idle = idle && p->held[j] + sqrt(row_noise[j] / p->count) <= 0;
     }
     bool climb = all > 2 * p->last;
     double wanted = sqrt(certain) / p->length * (climb ? 3 : 1);
@@ -150,6 +151,10 @@ static void plain_epoch(plain *p, double k, double d) {
         p->omega = wanted;
     } else if (early && certain > 0) {
         p->omega = fmax(p->omega / 2, wanted);
+    } else if (early && idle) {
+        p->omega /= 16;
+        for (size_t j = 0; j < ROWS; j++)
+            p->mu[j] /= 16;
     } else if (early && d == 1) {
         p->omega = fmin(p->omega, fmax(p->omega / 2, sqrt(up) / p->length));
     }
@@ -160,6 +165,7 @@ static void plain_epoch(plain *p, double k, double d) {
     p->count = 0;
     memset(p->mean, 0, sizeof p->mean);
     memset(p->noise, 0, sizeof p->noise);
+    memset(p->held, 0, sizeof p->held);
 }
 
 /* g: as the gauge shows it, in the order of by_hand. */
@@ -232,10 +238,12 @@ static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns colum
         p->mu[j] = mn[j];
         p->noise[j] += gd * gd * rho[j] * noise[j];
         p->mean[j] += (mn[j] / sqrt(rho[j]) - p->mean[j]) / p->count;
-        p->answer[j] += 3 / (k + 2) * (mn[j] / p->scale[j] - p->answer[j]);
+        p->held[j] += (measured[j] - p->held[j]) / p->count;
     }
     if (k == p->next)
-        plain_epoch(p, k, d);
+        plain_epoch(p, k, d, noise);
+    for (size_t j = 0; j < ROWS; j++)
+        p->answer[j] += 3 / (k + 2) * (p->mu[j] / p->scale[j] - p->answer[j]);
     p->step = gp;
     p->regularization = a / gp;
 }
