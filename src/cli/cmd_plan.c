@@ -59,10 +59,24 @@ static void method_json(const tc_method_facts *method, size_t rows, tc_json *jso
     tc_json_close_object(json);
 }
 
+/* The plan, with all that is warned of in one list. */
+static tc_plan with_warnings(tc_arena *arena, const tc_plan *plan, const tc_method_facts *method) {
+    tc_plan all = *plan;
+    const char **warnings = TC_NEW(arena, const char *, plan->warning_count + method->warning_count + 1);
+    all.warning_count = 0;
+    for (size_t i = 0; i < plan->warning_count; i++)
+        warnings[all.warning_count++] = plan->warnings[i];
+    for (size_t i = 0; i < method->warning_count; i++)
+        warnings[all.warning_count++] = method->warnings[i];
+    all.warnings = warnings;
+    return all;
+}
+
 static void print_json(tc_cli *cli, const printed *p) {
+    tc_plan all = p->method == NULL ? *p->plan : with_warnings(cli->arena, p->plan, p->method);
     tc_json json = tc_json_new(&cli->output);
     tc_json_open_object(&json, NULL);
-    tc_plan_json(p->plan, &json);
+    tc_plan_json(&all, &json);
     if (p->method != NULL)
         method_json(p->method, p->plan->model->constraint_count, &json);
     if (p->card != NULL) {
@@ -73,12 +87,27 @@ static void print_json(tc_cli *cli, const printed *p) {
     tc_json_close_object(&json);
 }
 
+/* One sentence on how far from their limits answers are to stay. */
+static const char *margin_sentence(tc_arena *arena, const tc_margin_wish *margin) {
+    return margin->kind == TC_MARGIN_GIVEN
+               ? tc_arena_format(arena, "margin %g, public: solves g + %g <= 0 instead; the promise does not change",
+                                 margin->amount, margin->amount)
+               : tc_arena_format(arena,
+                                 "margin auto, public: made in the run from released numbers, to have all constraints "
+                                 "hold with probability %g; the promise does not change",
+                                 margin->probability);
+}
+
 static void print_text(tc_cli *cli, const printed *p) {
     if (p->plan->problem != NULL) {
         tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "No plan can be made: %s", p->plan->problem), 0);
         return;
     }
     tc_plan_text(p->plan, &cli->output, 80);
+    if (p->method != NULL && p->method->margin.kind != TC_MARGIN_NONE) {
+        tc_buffer_puts(&cli->output, "\n");
+        tc_options_wrap(&cli->output, margin_sentence(cli->arena, &p->method->margin), 2);
+    }
     for (size_t i = 0; p->method != NULL && i < p->method->warning_count; i++) {
         tc_buffer_puts(&cli->output, "\n");
         tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "warning: %s", p->method->warnings[i]), 2);

@@ -190,6 +190,8 @@ void tc_run_answer_json(const tc_run_answer *answer, tc_json *json) {
     tc_json_open_array(json, "warnings");
     for (size_t i = 0; answer->method != NULL && i < answer->method->warning_count; i++)
         tc_json_string(json, NULL, answer->method->warnings[i]);
+    if (answer->study->warning != NULL)
+        tc_json_string(json, NULL, answer->study->warning);
     if (answer->warning != NULL)
         tc_json_string(json, NULL, answer->warning);
     tc_json_close_array(json);

@@ -30,11 +30,11 @@ static void text_method_warnings(const tc_method_facts *method, tc_buffer *out) 
 void tc_run_answer_begin(const tc_run_answer *answer, tc_buffer *out) {
     const tc_model *model = answer->study->model;
     tc_options_wrap(out,
-                    tc_arena_format(out->arena, "%s: %zu agent%s with %zu state%s, %zu constraint%s; %s; %.0f rounds.",
+                    tc_arena_format(out->arena, "%s: %zu agent%s with %zu state%s, %zu constraint%s; %s; %.0f round%s.",
                                     base_name(model->source.path), model->agent_count, tc_plural(model->agent_count),
                                     model->state_count, tc_plural(model->state_count), model->constraint_count,
                                     tc_plural(model->constraint_count), manner_of(out->arena, answer),
-                                    (double)answer->study->rounds),
+                                    (double)answer->study->rounds, tc_plural(answer->study->rounds)),
                     0);
     text_method_warnings(answer->method, out);
     if (answer->many)
@@ -75,9 +75,11 @@ static void text_constraints(const tc_model *model, const tc_row *row, bool full
         printed++;
     }
     tc_point_left_out(out, wanted - printed);
-    if (wanted < model->constraint_count)
-        tc_buffer_printf(out, "  %s%zu hold%s without a price\n", wanted == 0 ? "all " : "the other ",
-                         model->constraint_count - wanted, model->constraint_count - wanted == 1 ? "s" : "");
+    size_t rest = model->constraint_count - wanted;
+    if (rest == 1)
+        tc_buffer_printf(out, "  the %s one holds without a price\n", wanted == 0 ? "only" : "other");
+    else if (rest > 1)
+        tc_buffer_printf(out, "  %s %zu hold without a price\n", wanted == 0 ? "all" : "the other", rest);
 }
 
 /* A sentence from released data alone, which anybody may have. */
@@ -145,8 +147,8 @@ static void text_quantiles(const char *name, const tc_quantiles *q, tc_buffer *o
 }
 
 static void text_summary(const tc_row_quantiles *summary, tc_buffer *out) {
-    tc_buffer_printf(out, "\nafter %.0f rounds, over %zu run%s (%s)\n", (double)summary->k, summary->runs,
-                     tc_plural(summary->runs), TC_NOT_RELEASED);
+    tc_buffer_printf(out, "\nafter %.0f round%s, over %zu run%s (%s)\n", (double)summary->k, tc_plural(summary->k),
+                     summary->runs, tc_plural(summary->runs), TC_NOT_RELEASED);
     tc_buffer_printf(out, "  %-14s %11s %11s %11s %11s %11s\n", "", "least", "10 %", "median", "90 %", "largest");
     text_quantiles("x error", &summary->x_error, out);
     text_quantiles("mu error", &summary->mu_error, out);

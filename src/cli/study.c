@@ -200,11 +200,13 @@ static void judge_reference(tc_cli *cli, tc_study *study) {
                          study->command);
     for (size_t j = 0; j < study->model->constraint_count; j++)
         sum += reference->mu[j];
-    if (sum > study->dual_radius + reference->residual)
-        tc_buffer_printf(&cli->messages,
-                         "tacit %s: the solution's multipliers sum to %.6g, more than the dual radius of %.6g: the run "
-                         "cannot reach it\n",
-                         study->command, sum, study->dual_radius);
+    if (!(sum > study->dual_radius + reference->residual))
+        return;
+    study->warning = tc_arena_format(cli->arena,
+                                     "the solution's multipliers sum to %.6g, more than the dual radius of %.6g: the "
+                                     "run cannot reach it",
+                                     sum, study->dual_radius);
+    tc_buffer_printf(&cli->messages, "tacit %s: %s\n", study->command, study->warning);
 }
 
 tc_status tc_study_solve(tc_cli *cli, tc_study *study, double tolerance) {

@@ -33,6 +33,7 @@ typedef struct tc_study {
     tc_radius_origin radius_origin;
     const tc_reference *reference; /* NULL: none was asked for, or there is none */
     const char *problem;           /* NULL, or why there is nothing to run: an outcome, not an error */
+    const char *warning;           /* NULL, or why a run cannot reach the reference */
     bool sound;                    /* the assumptions that were looked at hold */
     double load_seconds, analyse_seconds, solve_seconds;
 } tc_study;

@@ -2,13 +2,10 @@
 
 #include "analysis/region.h"
 #include "analysis/streams.h"
-#include "calculus/degree.h"
-#include "engine/bound_hessians.h"
-#include "engine/bound_noise.h"
 
 #include <stdlib.h>
 
-enum { MOST_WARNINGS = 8, FEW_ROUNDS = 200, MANY_STATES = 50000 };
+enum { MOST_WARNINGS = 8, FEW_ROUNDS = 200 };
 #define UNLIKE_WIDTHS 30.0 /* boxes differ in width: one length for all steps */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
@@ -107,9 +104,9 @@ static void warn_of_noise(warner *w) {
     }
     tc_arena_rewind(w->arena, mark);
     if (t.hidden > t.all / 2 || rows_drown(w))
-        warn(w, "even averaged over all rounds the noise is wider than the public boxes: expect an answer that pays "
-                "no heed to the constraints; more rounds or a larger epsilon help, and so does a unit of adjacency "
-                "that asks for less noise");
+        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the answer says "
+                "nothing about the constraints' prices: it may ignore them or stay far inside; more rounds or a larger "
+                "epsilon help, and so does a unit of adjacency that asks for less noise");
 }
 
 /* ---- shapes --------------------------------------------------------------------------------------------------------
@@ -131,8 +128,8 @@ static void warn_of_widths(warner *w) {
     }
     if (most > UNLIKE_WIDTHS * least)
         warn(w, tc_arena_format(w->arena,
-                                "the widest public box is %.3g times the narrowest: expect slow progress; other units "
-                                "for the states would make them alike",
+                                "the widest public box is %.3g times the narrowest: the answer may be far off, "
+                                "even without noise; units in which the states have similar ranges help",
                                 most / least));
 }
 
@@ -184,32 +181,6 @@ static void warn_of_curved_bodies(warner *w) {
                 "every state carries its own noise: expect large errors; sums of affine functions need far less");
 }
 
-/* Where noise of one round is wider than the radius of a row's curvature: S_j < s |H_j|_F. Largest second derivatives
- * over the box stand for usual ones; where they vary, by a factor of two. */
-static void warn_of_bends(warner *w) {
-    bool noisy = w->plan->placement == TC_PLACEMENT_STATES && w->plan->mechanism != TC_MECHANISM_NONE;
-    if (!noisy || w->model->state_count > MANY_STATES)
-        return;
-    tc_streams *streams = tc_streams_new(w->arena, w->model, w->derivatives, NULL);
-    tc_streams_outer_box(streams);
-    const tc_bound_hessian *rows = tc_bound_hessians(streams, tc_bound_state_variance, w->plan);
-    double usual = tc_constraints_are_quadratic(w->arena, w->model, w->derivatives) ? 1 : 4;
-    size_t worst = SIZE_MAX;
-    double most = usual;
-    for (size_t j = 0; j < w->model->constraint_count; j++) {
-        double ratio = rows[j].spread / (w->facts->row_scale[j] * w->facts->row_scale[j]);
-        if (ratio > most) {
-            most = ratio;
-            worst = j;
-        }
-    }
-    if (worst != SIZE_MAX)
-        warn(w, tc_arena_format(w->arena,
-                                "noise of one round reaches over the bend of constraint %s: expect it to be violated "
-                                "by an amount that more rounds do not cure; a margin or a larger epsilon helps",
-                                w->model->constraints[worst].name));
-}
-
 void tc_method_warn(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                     tc_method_facts *facts) {
     warner w = {.arena = arena, .plan = plan, .model = model, .derivatives = derivatives, .facts = facts};
@@ -220,10 +191,9 @@ void tc_method_warn(tc_arena *arena, const tc_plan *plan, const tc_model *model,
     warn_of_slack(&w);
     warn_of_radius(&w);
     warn_of_curved_bodies(&w);
-    warn_of_bends(&w);
     if (plan->rounds < FEW_ROUNDS)
-        warn(&w, tc_arena_format(arena, "%.0f rounds are too few for the method to settle; %d or more are usual",
-                                 plan->rounds, (int)FEW_ROUNDS));
+        warn(&w, tc_arena_format(arena, "%.0f round%s too few for the method to settle; %d or more are usual",
+                                 plan->rounds, plan->rounds == 1 ? " is" : "s are", (int)FEW_ROUNDS));
     if (facts->margin.kind == TC_MARGIN_GIVEN && model->constraint_count > 0 && isnan(facts->slack[0]))
         warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
 }

@@ -448,6 +448,30 @@ class Method(Written):
         text = tacit("plan", self.problem(self.SHARED), "--method", "tacit", "--rounds", "100").stdout
         self.assertIn("warning: 100 rounds", text)
 
+    def test_warnings_of_the_method_are_among_all(self):
+        path = self.problem(self.SHARED)
+        few, many = (plan(path, "--method", "tacit", "--epsilon", "10", "--rounds", n) for n in ("100", "1000"))
+        self.assertIn("epsilon 10 promises next to nothing", few["warnings"])
+        self.assertTrue(few["method_facts"]["warnings"])
+        for facts in (few, many):
+            own = facts["method_facts"]["warnings"]
+            self.assertEqual(facts["warnings"][len(facts["warnings"]) - len(own):], own)
+        self.assertTrue(any("100 rounds" in w for w in few["warnings"]))
+        self.assertFalse(any("rounds" in w for w in many["warnings"]))
+
+    def test_a_margin_is_shown_and_promises_nothing_else(self):
+        path = self.problem(self.SHARED)
+        cards = []
+        for arguments, line in (((), None), (("--margin", "0.5"), "margin 0.5, public: solves g + 0.5 <= 0 instead; the promise"),
+                                (("--margin", "auto:0.9"), "hold with probability 0.9; the promise does not change")):
+            text = tacit("plan", path, "--method", "tacit", *arguments).stdout
+            if line is None:
+                self.assertNotIn("margin", text)
+            else:
+                self.assertIn(line, " ".join(text.split()))
+            cards.append(plan(path, "--method", "tacit", *arguments)["card"])
+        self.assertEqual(cards, [cards[0]] * 3)
+
     def test_margins_that_make_no_sense(self):
         path = self.problem(self.SHARED)
         for text in ("-1", "nan", "inf", "auto:", "auto:0.5", "auto:1", "auto:x", "automatic", ""):

@@ -396,6 +396,17 @@ class Refusals(Written):
         done = tacit("run", self.problem(PAIR + "dual radius 0.5\n" + PRIVACY + SCHEDULE), "--json")
         self.assertEqual(done.returncode, 0)
         self.assertIn("sum to 2, more than the dual radius of 0.5", done.stderr)
+        self.assertEqual(1, sum("the solution's multipliers sum to 2, more than the dual radius of 0.5" in w
+                                for w in json.loads(done.stdout)["warnings"]))
+
+    def test_one_is_not_called_many(self):
+        free = ("--method", "tacit", "--mechanism", "none", "--rounds", "1")
+        text = " ".join(tacit("run", self.whole, *free).stdout.split())
+        self.assertIn("1 round is too few", text)
+        self.assertNotIn("1 rounds", text)
+        slack = "agent a { state x in [0, 4]; private minimize x^2 }\nconstraint c: a.x <= 5\ndual radius 1\n"
+        text = tacit("run", self.problem(slack + PRIVACY + SCHEDULE), *free).stdout
+        self.assertIn("the only one holds without a price", text)
 
     def test_a_run_that_diverges_says_where_and_shows_what_there_was(self):
         done = tacit("run", self.whole, "--gamma-bar", "1e308", "--c2", "0", "--alpha-bar", "1e308", "--method",
