@@ -16,6 +16,7 @@
 #define SOME_WEIGHT 1e-3   /* omega where there is no R' */
 #define LEAST_WEIGHT 1e-12 /* omega where R' is 0 */
 #define FIRST_EPOCH 8
+#define AVERAGED 1.8     /* the variance of an average over T rounds with weights k(k+1) is 1.8/T of one round's */
 #define MOST_STRIDE 25.0 /* rho_j, with margins that follow the answer (margin.h): rows must not be late */
 
 /* ---- making one ----------------------------------------------------------------------------------------------------
@@ -159,6 +160,14 @@ static double next_fast(const tc_pilot *pilot) {
     return fmin(1, fmax(pilot->decay / WINDOW, FIRST_WINDOW / (k + 2)));
 }
 
+/* Of omega, where even the average of all rounds will be too noisy to tell states in the box apart: multipliers that
+ * nothing can be known about are to do little. */
+static double known_part(const tc_pilot *pilot) {
+    double doubt = sqrt(AVERAGED * pilot->rows.total_noise / pilot->facts->rounds);
+    double part = doubt > 0 ? pilot->length / doubt : 1;
+    return fmin(1, part * part);
+}
+
 /* In the first epoch r^ is not worth much, and slopes at it neither. Without --margin auto rho_j = 1. */
 static double most_stride(const tc_pilot *pilot) {
     bool follows = pilot->facts->margin.kind == TC_MARGIN_AUTO && pilot->state.round >= FIRST_EPOCH;
@@ -215,6 +224,8 @@ size_t tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns column
     if (row != TC_ALL_FINITE)
         return row;
     tc_pilot_rows_stride(rows, most_stride(pilot));
+    if (state->round == 1)
+        state->omega *= known_part(pilot);
     steps s = choose_steps(pilot, columns, tc_pilot_rows_bend(rows, gauged, pilot->kept.mu));
     if (!(s.primal > 0 && isfinite(s.primal) && s.dual >= 0 && isfinite(s.dual)))
         return steepest_row(pilot);

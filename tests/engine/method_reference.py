@@ -205,6 +205,9 @@ class Cloud:
         longest = max(reaches, default=0)
         stride = self.strides(reaches)
         N = max(0.1, math.sqrt(reach * longest))
+        if k == 1:
+            doubt = 1.8 * float(np.sum(stride * row_variance)) / facts.rounds
+            self.primal_weight *= min(1.0, facts.box_length**2 / doubt) if doubt > 0 else 1.0
         om = self.primal_weight
         step = 0.9 / (N * om + curvature + low)
         dual_step = 0.9 * om / N

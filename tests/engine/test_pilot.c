@@ -203,7 +203,9 @@ static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns colum
             low += s == t ? fmax(0, bent) * g->norm2[s] : fabs(bent) * sqrt(g->norm2[s] * g->norm2[t]);
             low_noise += bent * bent * g->norm2[s] * g->noise[t];
         }
-    double coupling = fmax(0.1, sqrt(columns.reach * most));
+    double coupling = fmax(0.1, sqrt(columns.reach * most)), known = total * 1.8 / p->rounds;
+    if (k == 1 && known > p->length * p->length)
+        p->omega *= p->length * p->length / known;
     double gp = 0.9 / (coupling * p->omega + columns.curvature + low), gd = 0.9 * p->omega / coupling;
     double v = gp * gp * (columns.noise + low_noise) + gd * gd * total / (p->omega * p->omega);
     double d = v > 0 ? fmin(1, 1.2 * p->length / sqrt(v * (k - p->origin))) : 1;
