@@ -63,7 +63,8 @@ void tc_put_run_tables(tc_report *report, const tc_section *section);
 void tc_put_constraint_table(tc_report *report, const tc_section *section);
 void tc_put_sweep(tc_report *report, const tc_section *section);
 void tc_put_run_comparison(tc_report *report, const tc_group *group);
-/* What the method `tacit` gains on the published one, run by run; nothing where the group has not both. */
+/* What the method `tacit` gains on the published one, for runs that promise the same and have no margin; a sentence
+ * where there are none, and nothing where the group has not both methods. */
 void tc_put_method_comparison(tc_report *report, const tc_group *group);
 /* The paper's steps, which are those of traces that say nothing of it. */
 bool tc_section_is_published(const tc_section *section);

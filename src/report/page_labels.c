@@ -52,6 +52,32 @@ static bool problems_differ(const tc_section *sections, size_t count, const tc_s
     return false;
 }
 
+/* "0.1" or "auto"; "auto for 0.9" where another's probability differs. */
+static const char *margin_value(tc_arena *arena, const tc_section *sections, size_t count, const tc_trace *of) {
+    static const char automatic[] = "auto, ";
+    const size_t length = sizeof automatic - 1;
+    const char *value = tc_trace_fact_of(of, "margin");
+    if (value == NULL || strncmp(value, automatic, length) != 0)
+        return value;
+    for (size_t i = 0; i < count; i++) {
+        const tc_trace *trace = sections[i].trace;
+        const char *other = trace->kind == of->kind ? tc_trace_fact_of(trace, "margin") : NULL;
+        if (other != NULL && strncmp(other, automatic, length) == 0 && strcmp(other, value) != 0 &&
+            tc_same_problem(trace, of))
+            return tc_arena_format(arena, "auto %s", value + length);
+    }
+    return "auto";
+}
+
+/* Said wherever there is one: a margin changes what a run aims at. */
+static const char *with_margin(tc_arena *arena, const tc_section *sections, size_t count, const tc_trace *of,
+                               const char *label) {
+    const char *value = margin_value(arena, sections, count, of);
+    if (value == NULL || strlen(value) > LONGEST_VALUE || strstr(label, "margin ") != NULL)
+        return label;
+    return tc_arena_format(arena, "%s, margin %s", label, value);
+}
+
 static const char *base_label(tc_arena *arena, const tc_section *sections, size_t count, const tc_section *of) {
     const tc_trace *trace = of->trace;
     const char *label =
@@ -66,6 +92,7 @@ static const char *base_label(tc_arena *arena, const tc_section *sections, size_
         if (strlen(value) <= LONGEST_VALUE && strstr(label, said) == NULL)
             label = tc_arena_format(arena, "%s, %s", label, words);
     }
+    label = with_margin(arena, sections, count, trace, label);
     if (trace->problem != NULL && problems_differ(sections, count, of))
         label = tc_arena_format(arena, "%s, %s", label, trace->problem);
     return label;

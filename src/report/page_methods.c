@@ -53,6 +53,8 @@ static void put_quantity(tc_report *report, const tc_section *published, const t
     tc_buffer_puts(out, "</td><td class=\"key\">");
     if (isnan(from))
         tc_buffer_puts(out, "not reached");
+    else if (from == 0)
+        tc_buffer_puts(out, "from the start");
     else
         tc_put_number(out, from, 16);
     tc_buffer_puts(out, "</td>");
@@ -72,35 +74,103 @@ static void put_pair(tc_report *report, const tc_section *published, const tc_se
     tc_buffer_puts(out, "</tr>\n");
 }
 
-/* Those with the same kind of noise, and with errors to compare. */
-static bool are_comparable(tc_report *report, const tc_section *a, const tc_section *b) {
-    const char *noise = tc_trace_fact_of(a->trace, "mechanism"), *other = tc_trace_fact_of(b->trace, "mechanism");
-    return strcmp(noise != NULL ? noise : "", other != NULL ? other : "") == 0 &&
-           !isnan(median_at_end(report, a, TC_QUANTITY_X_ERROR)) &&
-           !isnan(median_at_end(report, b, TC_QUANTITY_X_ERROR));
+/* ---- which runs are compared ------------------------------------------------------------------------------------- */
+
+static const char *fact_or_nothing(const tc_section *section, const char *name) {
+    const char *value = tc_trace_fact_of(section->trace, name);
+    return value != NULL ? value : "";
 }
 
+static bool same_fact(const tc_section *a, const tc_section *b, const char *name) {
+    return strcmp(fact_or_nothing(a, name), fact_or_nothing(b, name)) == 0;
+}
+
+/* The published calibration's "1 for each system" goes with "1 for all that anyone can see", which promises no less. */
+static bool same_epsilon(const tc_section *published, const tc_section *other) {
+    const char *before = fact_or_nothing(published, "epsilon"), *after = fact_or_nothing(other, "epsilon");
+    size_t length = strcspn(before, " ");
+    return strcmp(before, after) == 0 || (strcmp(before + length, " for each system") == 0 &&
+                                          length == strcspn(after, " ") && strncmp(before, after, length) == 0);
+}
+
+/* Otherwise the difference between errors is not the method's alone. */
+static bool promise_the_same(const tc_section *published, const tc_section *other) {
+    return same_fact(published, other, "mechanism") && same_epsilon(published, other) &&
+           same_fact(published, other, "delta") && same_fact(published, other, "hides");
+}
+
+static bool has_errors(tc_report *report, const tc_section *section) {
+    return !isnan(median_at_end(report, section, TC_QUANTITY_X_ERROR));
+}
+
+/* A margin keeps answers away from the solution on purpose. */
+static bool has_margin(const tc_section *section) { return tc_trace_fact_of(section->trace, "margin") != NULL; }
+
+typedef struct pair {
+    const tc_section *published, *other;
+} pair;
+
+typedef struct selection {
+    pair pairs[MOST_PAIRS];
+    size_t count;
+    bool per_system;      /* a pair's published run promises epsilon for each system, the other for everything */
+    bool with_errors;     /* there are two runs with errors */
+    bool without_margins; /* and two of these without margins */
+} selection;
+
+static void consider(tc_report *report, selection *chosen, pair candidate) {
+    if (!has_errors(report, candidate.published) || !has_errors(report, candidate.other))
+        return;
+    chosen->with_errors = true;
+    if (has_margin(candidate.published) || has_margin(candidate.other))
+        return;
+    chosen->without_margins = true;
+    if (chosen->count == MOST_PAIRS || !promise_the_same(candidate.published, candidate.other))
+        return;
+    chosen->per_system = chosen->per_system || !same_fact(candidate.published, candidate.other, "epsilon");
+    chosen->pairs[chosen->count++] = candidate;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const char promises[] = "<h3>What the method tacit gains</h3>\n<p class=\"note\">Medians over the runs, of runs "
+                               "with the same mechanism, epsilon, delta and unit, and without a margin. ";
+
+static const char per_system[] =
+    "The published calibration promises its epsilon for each system; the tacit run beside it promises the same epsilon "
+    "for all that anyone can see. ";
+
 static const char head[] =
-    "<h3>What the method tacit gains</h3>\n<p class=\"note\">Medians over the runs, of runs with the same kind of "
-    "noise. "
     "The last column is the first round shown from which on the tacit run stays at or below the error that the "
-    "published "
-    "run has at its end.</p>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Errors at the end."
-    "</strong></caption>\n<thead><tr><th scope=\"col\">Runs</th><th scope=\"col\"></th><th scope=\"col\">published</th>"
-    "<th scope=\"col\">tacit</th><th scope=\"col\">published / tacit</th><th scope=\"col\">reached in round</th></tr>"
-    "</thead>\n<tbody>\n";
+    "published run has at its end.</p>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Errors at the "
+    "end.</strong></caption>\n<thead><tr><th scope=\"col\">Runs</th><th scope=\"col\"></th><th scope=\"col\">published"
+    "</th><th scope=\"col\">tacit</th><th scope=\"col\">published / tacit</th><th scope=\"col\">reached in round</th>"
+    "</tr></thead>\n<tbody>\n";
+
+static const char *why_none(const selection *chosen) {
+    if (!chosen->with_errors)
+        return "errors are not known of runs by both";
+    return chosen->without_margins ? "no two runs without a margin have the same mechanism, epsilon, delta and unit"
+                                   : "runs with a margin keep away from the solution on purpose";
+}
 
 void tc_put_method_comparison(tc_report *report, const tc_group *group) {
-    size_t pairs = 0;
+    selection chosen = {.count = 0};
+    if (group->published == 0 || group->published == group->count)
+        return;
     for (size_t p = 0; p < group->published; p++) {
-        for (size_t t = group->published; t < group->count; t++) {
-            if (pairs == MOST_PAIRS || !are_comparable(report, group->sections[p], group->sections[t]))
-                continue;
-            if (pairs++ == 0)
-                tc_buffer_puts(report->out, head);
-            put_pair(report, group->sections[p], group->sections[t]);
-        }
+        for (size_t t = group->published; t < group->count; t++)
+            consider(report, &chosen, (pair){group->sections[p], group->sections[t]});
     }
-    if (pairs > 0)
-        tc_buffer_puts(report->out, "</tbody></table></div>\n");
+    if (chosen.count == 0) {
+        tc_buffer_printf(report->out, "<p class=\"note\">The methods are not compared in numbers: %s.</p>\n",
+                         why_none(&chosen));
+        return;
+    }
+    tc_buffer_puts(report->out, promises);
+    tc_buffer_puts(report->out, chosen.per_system ? per_system : "");
+    tc_buffer_puts(report->out, head);
+    for (size_t i = 0; i < chosen.count; i++)
+        put_pair(report, chosen.pairs[i].published, chosen.pairs[i].other);
+    tc_buffer_puts(report->out, "</tbody></table></div>\n");
 }

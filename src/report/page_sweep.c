@@ -234,5 +234,8 @@ void tc_put_sweep_comparison(tc_report *report, const tc_group *group) {
     tc_put_group_head(report, group);
     tc_buffer_puts(report->out, "<div class=\"figures\">\n");
     tc_put_figure(report, "What privacy costs", "Means; bands: 10 to 90\xc2\xa0% of the runs.", plot);
-    tc_buffer_puts(report->out, "</div>\n</section>\n");
+    tc_buffer_puts(report->out,
+                   "</div>\n<p class=\"note\">The penalty of each sweep is the squared distance from its own run "
+                   "without noise, by its own method: it says what noise costs that method, not which method comes "
+                   "closer to the solution.</p>\n</section>\n");
 }

@@ -305,6 +305,16 @@ class Labels(Case):
                                      {"facts": ["mechanism = none", "rounds = 100"], "label": "without noise"}),
                          ["laplace, tight", "gaussian, tight", "without noise"])
 
+    def test_margins(self):
+        def margins(*values):
+            return self.labels(*[{"facts": facts(method="tacit", margin=value), "label": "laplace, tacit"}
+                                 for value in values])
+        self.assertEqual(margins(None, "auto, for 0.95", "0.1"),
+                         ["laplace, tacit", "laplace, tacit, margin auto", "laplace, tacit, margin 0.1"])
+        self.assertEqual(margins("auto, for 0.95", "auto, for 0.9"),
+                         ["laplace, tacit, margin auto for 0.95", "laplace, tacit, margin auto for 0.9"])
+        self.assertEqual(margins("0.1"), ["laplace, tacit, margin 0.1"])
+
     def test_seeds_where_nothing_else_differs(self):
         self.assertEqual(self.labels({"facts": facts(), "label": "a"}, {"facts": facts(), "label": "a", "seeds": 1},
                                      {"facts": facts(), "label": "b", "seeds": 1}), ["a, seeds 1 to 2", "a, seed 1", "b"])
@@ -316,6 +326,8 @@ class Labels(Case):
         text = self.page(first, second)
         self.assertIn("Sweep: laplace, tight, epsilon 0.01 to 100</h2>", text)
         self.assertIn("Sweep: laplace, tight, epsilon 0.1 to 10</h2>", text)
+        beside = text.split('id="sweeps"')[1].split("</section>")[0]
+        self.assertIn("squared distance from its own run without noise, by its own method", beside.split("</svg>")[1])
 
     def test_only_runs_of_one_problem_are_side_by_side(self):
         said = "Only runs of the same problem are side by side"
@@ -396,11 +408,67 @@ class Methods(Case):
         self.assertIn("not reached", gain)
         self.assertEqual(gain.count("against"), 2)  # the same kind of noise alone
 
+    def of_promises(self, published, *tacit):
+        """The pairs of the table, and the words around it; changed facts of one published run and of tacit ones."""
+        runs = [("published", published), *(("tacit", one) for one in tacit)]
+        for i, (method, changed) in enumerate(runs):
+            text = example_traces.run(seeds=1, rounds=100, names=("g",), label=f"laplace, {method}",
+                                      facts=facts(method=method, **changed))
+            self.write(f"{i}.csv", text)
+        text = self.page(*[f"{i}.csv" for i in range(len(runs))])
+        Reader(text)
+        section = text.split('id="runs"')[1].split("<figure")[0]
+        table = section.partition("<h3>What the method tacit gains</h3>")[2]
+        return re.findall(r'class="pair"><a href="#run-(\d)">', table), section
+
+    def test_only_runs_that_promise_the_same_are_compared(self):
+        pairs, words = self.of_promises({}, {"epsilon": "8 for all that anyone can see"}, {"hides": "one:10"}, {},
+                                        {"delta": "1e-6"}, {"mechanism": "gaussian"}, {"epsilon": None},
+                                        {"epsilon": "10 for all that anyone can see"})
+        self.assertEqual(pairs, ["4"])
+        self.assertNotIn("for each system;", words)
+        self.assertIn("with the same mechanism, epsilon, delta and unit, and without a margin.", words)
+        self.assertEqual(self.of_promises({}, {"rounds": "9"})[0], ["2"])
+
+    def test_the_published_calibration_is_compared_with_the_same_epsilon_and_that_is_said(self):
+        pairs, words = self.of_promises({"epsilon": "1 for each system", "calibration": "published"}, {},
+                                        {"epsilon": "10 for all that anyone can see"})
+        self.assertEqual(pairs, ["2"])
+        self.assertIn("The published calibration promises its epsilon for each system; the tacit run beside it promises "
+                      "the same epsilon for all that anyone can see.", words)
+
+    def test_runs_with_a_margin_are_not_compared(self):
+        self.assertEqual(self.of_promises({}, {"margin": "auto, for 0.95"}, {}, {"margin": "0.1"})[0], ["3"])
+
+    def test_where_no_two_runs_can_be_compared_a_sentence_says_why(self):
+        said = "The methods are not compared in numbers: "
+        for changed, why in (({"epsilon": "8 for all that anyone can see"}, "no two runs without a margin have the "
+                              "same mechanism, epsilon, delta and unit."),
+                             ({"margin": "0.1"}, "runs with a margin keep away from the solution on purpose.")):
+            pairs, words = self.of_promises({}, changed)
+            self.assertEqual(pairs, [])
+            self.assertNotIn("tacit gains", words)
+            self.assertIn(said + why, words)
+        names = [self.write(f"{method}.csv", example_traces.run(seeds=1, rounds=100, errors=False,
+                                                                facts=facts(method=method)))
+                 for method in ("published", "tacit")]
+        self.assertIn(said + "errors are not known of runs by both.", self.page(*names))
+
+    def test_what_holds_in_round_0_holds_from_the_start(self):
+        common = {"seeds": 1, "rounds": 100, "names": ("g",)}
+        for method in ("published", "tacit"):
+            text = example_traces.run(**common, label=f"laplace, {method}", facts=facts(method=method))
+            mu = "0.0" if method == "tacit" else "1.0"
+            self.write(f"{method}.csv", re.sub(r"(?m)^(1,\d+,[^,]+),[^,]+,", rf"\1,{mu},", text))
+        gain = self.page("published.csv", "tacit.csv").split("tacit gains</h3>")[1].split("</table>")[0]
+        self.assertEqual(gain.count('<td class="key">from the start</td>'), 1)
+
     def test_one_method_alone_is_not_compared(self):
         names = [self.write(f"{i}.csv", example_traces.run(seeds=2, rounds=100, facts=facts(method="tacit")))
                  for i in range(2)]
         text = self.page(*names)
         self.assertNotIn("tacit gains", text)
+        self.assertNotIn("not compared in numbers", text)
         self.assertNotIn("Method tacit", text)
 
     def test_methods_differ_in_hue_however_many_runs_there_are(self):
