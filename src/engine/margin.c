@@ -188,10 +188,11 @@ static view look_at(const tc_margin *margin, const tc_pilot_rows *rows, const tc
     return seen;
 }
 
-/* u_j - g_j(r) after round k. */
+/* u_j - g_j(r) after round k. A quadratic form of noise is at most z^2 times its mean where slopes are at most z
+ * standard deviations off: that of one square, and more than what many squares come to. */
 static double room(const view *seen, double z, double k) {
     double v = variance_factor(k);
-    return z * sqrt(v * seen->variance) + v / 2 * fmax(0, seen->bend) + seen->rounding;
+    return z * sqrt(v * seen->variance) + v / 2 * fmax(1, z * z) * fmax(0, seen->bend) + seen->rounding;
 }
 
 void tc_margin_set(const tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged, uint64_t k,

@@ -4,7 +4,7 @@
  * observed. So r = x-bar + averaged noise, exactly, whatever the cloud did with the noise in between, and with v the
  * sum of the squared weights and s2_c the variance of a coordinate's (or form's) noise
  *
- *     u_j = g_j(r) + z sqrt(v sum_c s2_c (dg_j/dx_c)^2) + v/2 sum_c s2_c d2g_j/dx_c^2
+ *     u_j = g_j(r) + z sqrt(v sum_c s2_c (dg_j/dx_c)^2) + v/2 z^2 sum_c s2_c d2g_j/dx_c^2
  *
  * bounds g_j(x-bar), for all j at once with probability P where z = Q^-1((1 - P)/m) (larger for Laplace noise). For
  * rows that are affine by structure that is exact; for others it is of second order in r - x-bar.
