@@ -107,7 +107,7 @@ class Noise(unittest.TestCase):
                         ("--calibration", "published", "--mechanism", "gaussian"),
                         ("--placement", "outputs")):
             constants = report("bound", PAPER, *options)["constants"]
-            plan = report("plan", PAPER, *options)
+            plan = report("plan", PAPER, "--method", "published", *options)
             rows, g = np.zeros(6), 0
             for system in plan["systems"]:
                 if system["name"].startswith("g"):
@@ -124,7 +124,7 @@ class Noise(unittest.TestCase):
         for mechanism in ("laplace", "gaussian"):
             options = ("--placement", "states", "--mechanism", mechanism)
             constants = report("bound", PAPER, *options)["constants"]
-            systems = {s["name"]: s["variance"] for s in report("plan", PAPER, *options)["systems"]}
+            systems = {s["name"]: s["variance"] for s in report("plan", PAPER, "--method", "published", *options)["systems"]}
             deviation = np.repeat([math.sqrt(systems[f"x[a{i}]"]) for i in range(1, 11)], 2)
             random, draws = np.random.default_rng(2), 4000
             for signs in (np.ones(20), -np.ones(20)):
