@@ -14,4 +14,13 @@
 #define TC_IS_WIDE() __builtin_cpu_supports("avx2")
 #endif
 
+/* Around functions that are compiled for AVX2 as a whole, where TC_HAS_WIDE. */
+#ifdef __clang__
+#define TC_WIDE_BEGIN _Pragma("clang attribute push(__attribute__((target(\"avx2\"))), apply_to = function)")
+#define TC_WIDE_END _Pragma("clang attribute pop")
+#else
+#define TC_WIDE_BEGIN _Pragma("GCC push_options") _Pragma("GCC target(\"avx2\")")
+#define TC_WIDE_END _Pragma("GCC pop_options")
+#endif
+
 #endif

@@ -6,12 +6,7 @@
 
 #ifdef TC_HAS_WIDE
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#endif
+TC_WIDE_BEGIN
 
 #include "calculus/evaluate_double.inc.h"
 
@@ -21,10 +16,6 @@
 
 #include "calculus/evaluate.inc.h"
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+TC_WIDE_END
 
 #endif

@@ -137,8 +137,8 @@ static tc_status find_method(tc_cli *cli, const tc_plan *plan, tc_model *model, 
     *method = NULL;
     if (plan->problem != NULL || plan->method != TC_METHOD_TACIT)
         return TC_OK;
-    *method = tc_method_facts_make(cli->arena, plan, model, derivatives, analysis, tc_public_radius(model, analysis),
-                                   margin, &why);
+    *method =
+        tc_method_facts_make(cli->arena, plan, model, derivatives, tc_public_radius(model, analysis), margin, &why);
     if (*method != NULL)
         return TC_OK;
     tc_buffer_printf(&cli->messages, "tacit plan: %s\n", why);

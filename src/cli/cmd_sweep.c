@@ -229,6 +229,8 @@ static tc_status write_files(tc_cli *cli, const wishes *w, const tc_sweep_answer
         return TC_OK;
     tc_trace *trace = tc_trace_new(cli->arena, TC_TRACE_SWEEP, answer->sweep->points[0].plan, true, cli->command);
     tc_trace_set_sweep(cli->arena, trace, answer->sweep);
+    if (answer->margin != NULL)
+        tc_trace_fact_add(cli->arena, trace, "margin", answer->margin);
     if (trace->point_count == 0) {
         tc_buffer_puts(&cli->messages, "tacit sweep: no run was finished: no trace and no report is written\n");
         return TC_OK;
@@ -286,6 +288,7 @@ static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_study *study, tc_swe
     if (status != TC_OK || answer->reason != NULL)
         return status;
     collect_warnings(cli, methods, w->count, answer);
+    answer->margin = tc_margin_text(cli->arena, noise_free.method);
     tc_experiment base = {.model = study->model,
                           .derivatives = study->derivatives,
                           .reference = study->reference,

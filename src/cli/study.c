@@ -156,8 +156,8 @@ tc_status tc_study_method(tc_cli *cli, const tc_study *study, const tc_plan *pla
     *method = NULL;
     if (plan->method != TC_METHOD_TACIT)
         return TC_OK;
-    *method = tc_method_facts_make(cli->arena, plan, study->model, study->derivatives, study->analysis,
-                                   study->dual_radius, margin, &why);
+    *method =
+        tc_method_facts_make(cli->arena, plan, study->model, study->derivatives, study->dual_radius, margin, &why);
     return *method != NULL ? TC_OK : refuse(cli, study, why);
 }
 

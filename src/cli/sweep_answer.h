@@ -8,6 +8,7 @@
 typedef struct tc_sweep_answer {
     const tc_study *study;
     tc_method method;
+    const char *margin;    /* NULL for none */
     const char **warnings; /* of the method, each once */
     size_t warning_count;
     const tc_sweep *sweep; /* NULL where it was refused */

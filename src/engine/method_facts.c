@@ -124,9 +124,8 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
 }
 
 tc_method_facts *tc_method_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
-                                      const tc_derivatives *derivatives, const tc_analysis *analysis,
-                                      double dual_radius, tc_margin_wish margin, const char **why) {
-    (void)analysis;
+                                      const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
+                                      const char **why) {
     tc_method_facts *made = TC_NEW(arena, tc_method_facts, 1);
     *made = (tc_method_facts){.rounds = plan->rounds,
                               .box_length = tc_box_length(model),

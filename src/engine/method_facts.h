@@ -3,7 +3,6 @@
 #ifndef TC_ENGINE_METHOD_FACTS_H
 #define TC_ENGINE_METHOD_FACTS_H
 
-#include "analysis/analysis.h"
 #include "privacy/plan.h"
 
 typedef enum tc_margin_kind { TC_MARGIN_NONE, TC_MARGIN_GIVEN, TC_MARGIN_AUTO } tc_margin_kind;
@@ -37,7 +36,7 @@ typedef struct tc_feasibility {
 
 /* dual_radius: R, as the run uses it. *why and NULL where the margin leaves no room within the Slater point's slack. */
 tc_method_facts *tc_method_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
-                                      const tc_derivatives *derivatives, const tc_analysis *analysis,
-                                      double dual_radius, tc_margin_wish margin, const char **why);
+                                      const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
+                                      const char **why);
 
 #endif

@@ -46,6 +46,15 @@ void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const
     tc_tape_eval(tape, &inputs, count, work->tape, work->out_at);
 }
 
+size_t tc_proximal_busy(const tc_proximal_block *b, size_t left, size_t *places) {
+    size_t on = 0;
+    for (size_t k = 0; k < left; k++) {
+        places[on] = k;
+        on += b->work->busy[k] != 0;
+    }
+    return 3 * on > 2 * left ? left : on;
+}
+
 void tc_proximal_write(const tc_proximal_block *b, size_t count) {
     tc_proximal_work *work = b->work;
     for (size_t c = 0; c < b->family->of->family->dim; c++)

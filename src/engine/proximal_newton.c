@@ -109,12 +109,8 @@ static void start(const tc_proximal_block *b) {
 /* Lanes that have ended are written down and left out, once they are a third of all. hard and who stay by lane. */
 static size_t leave_out(const tc_proximal_block *b, size_t left, bool *is_hard) {
     tc_proximal_work *work = b->work;
-    size_t on = 0, places[TC_LANES];
-    for (size_t k = 0; k < left; k++) {
-        places[on] = k;
-        on += work->busy[k] != 0;
-    }
-    if (3 * on > 2 * left)
+    size_t places[TC_LANES], on = tc_proximal_busy(b, left, places);
+    if (on == left)
         return left;
     tc_proximal_write(b, left);
     for (size_t k = 0; k < left; k++)

@@ -112,6 +112,9 @@ size_t tc_proximal_begin(const tc_proximal_block *b);
 void tc_proximal_load(tc_coef numbers, const tc_proximal_block *b, double *row);
 /* The family's tape at rows of states; outputs in work->out_at. */
 void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const double *rows, size_t count);
+/* How many of the first `left` lanes go on, and their places; `left` where fewer than a third have ended, which is not
+ * worth moving them. */
+size_t tc_proximal_busy(const tc_proximal_block *b, size_t left, size_t *places);
 /* x of the first `count` lanes becomes the result of their members. */
 void tc_proximal_write(const tc_proximal_block *b, size_t count);
 /* Lane places[k] becomes lane k, for k < count, in dim rows each of rows[], in data and in who. */

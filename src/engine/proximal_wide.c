@@ -12,12 +12,7 @@
 
 #include <immintrin.h>
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#endif
+TC_WIDE_BEGIN
 
 #define PACKS_ARE_WIDE
 #include "engine/proximal_pack.inc.h"
@@ -28,10 +23,6 @@
 #include "engine/proximal_lines.inc.h"
 #include "engine/proximal_newton.inc.h"
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+TC_WIDE_END
 
 #endif

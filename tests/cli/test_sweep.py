@@ -296,6 +296,11 @@ class Command(Written):
         self.assertIn("simulation: not released; NOT PRIVATE", done.stdout)
         self.assertEqual(tacit("sweep", PAPER, "--rounds", "50", "--seeds", "3", "--no-reference").returncode, 0)
 
+    def test_a_trace_names_the_margin(self):
+        trace = self.here / "margin.csv"
+        answer_of("sweep", self.linear, "--method", "tacit", "--seeds", "2", "--margin", "auto", "--trace", str(trace))
+        self.assertIn("# fact: margin = auto, for 0.95", trace.read_text())
+
     def test_files_are_written(self):
         trace, page = self.here / "s.csv", self.here / "s.html"
         answer = sweep(self.linear, "--seeds", "3", "--trace", str(trace), "--report", str(page))

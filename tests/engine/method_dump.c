@@ -202,7 +202,7 @@ static void dump(tc_arena *arena, char **words, int count) {
     tc_margin_wish margin = {0};
     if (strcmp(words[9], "follow") == 0)
         margin = (tc_margin_wish){.kind = TC_MARGIN_AUTO, .probability = 0.95};
-    tc_method_facts *facts = tc_method_facts_make(arena, plan, model, derivatives, analysis, radius, margin, &why);
+    tc_method_facts *facts = tc_method_facts_make(arena, plan, model, derivatives, radius, margin, &why);
     if (facts == NULL)
         give_up(why);
     print_facts(arena, plan, facts);

@@ -41,7 +41,7 @@ static inline tc_method_facts *method_facts(planned *p, const tc_plan *plan, con
     tc_status status = TC_TRY(p->arena, &escape);
     if (status != TC_OK)
         fail_msg("raised: %s", tc_status_text(status));
-    tc_method_facts *facts = tc_method_facts_make(p->arena, plan, p->model, p->derivatives, p->analysis,
+    tc_method_facts *facts = tc_method_facts_make(p->arena, plan, p->model, p->derivatives,
                                                   isnan(radius) ? INFINITY : radius, asked->margin, &why);
     tc_escape_end(p->arena, &escape);
     if (facts == NULL)

@@ -70,11 +70,11 @@ static void a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left(voi
     const tc_plan *plan = method_plan(&p, &asked);
     const char *why = NULL;
     asked.margin.amount = 2;
-    assert_null(tc_method_facts_make(p.arena, plan, p.model, p.derivatives, p.analysis, 6, asked.margin, &why));
+    assert_null(tc_method_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
     assert_string_equal(why,
                         "a margin of 2 leaves no room in constraint c: the declared Slater point satisfies it by 2");
     asked.margin.amount = -1;
-    assert_null(tc_method_facts_make(p.arena, plan, p.model, p.derivatives, p.analysis, 6, asked.margin, &why));
+    assert_null(tc_method_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
     assert_string_equal(why, "the margin must be a number that is not negative");
     planned_end(&p);
 }
