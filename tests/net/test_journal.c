@@ -1,0 +1,443 @@
+/* mkdtemp, nftw */
+#define _XOPEN_SOURCE 700
+#include "net/fault_vfs.h"
+#include "net/journal.h"
+#include "net/message_cloud.h"
+#include "support/cmocka.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ANSWERS = 30, MEMORY = 200, ROUNDS = 8, LOG_PAGES = 4 };
+
+static const unsigned char PLAN[TC_HASH] = {1, 2, 3}, OTHER_PLAN[TC_HASH] = {4}, RUN[TC_RUN_ID] = {9};
+
+/* What round k writes, whoever writes it. */
+typedef struct content {
+    double answers[ANSWERS];
+    unsigned char memory[MEMORY];
+    tc_journal_round round;
+} content;
+
+static void fill(content *c, uint64_t k) {
+    memset(c, 0, sizeof *c);
+    for (size_t i = 0; i < ANSWERS; i++)
+        c->answers[i] = (double)k / (double)(i + 1);
+    memset(c->memory, (int)(k % 251), MEMORY);
+    c->round = (tc_journal_round){.round = k,
+                                  .input = {(unsigned char)k},
+                                  .step = 1 / (double)k,
+                                  .regularization = (double)k,
+                                  .answers = c->answers,
+                                  .answer_count = ANSWERS,
+                                  .memory = c->memory,
+                                  .memory_size = MEMORY};
+}
+
+static void expect_round(const tc_journal_round *found, uint64_t k) {
+    content c;
+    assert_int_equal(found->round, k);
+    if (k == 0) {
+        assert_int_equal(found->answer_count, 0);
+        assert_int_equal(found->memory_size, 0);
+        return;
+    }
+    fill(&c, k);
+    assert_memory_equal(found->input, c.round.input, TC_INPUT_MAC);
+    assert_true(found->step == c.round.step && found->regularization == c.round.regularization);
+    assert_int_equal(found->answer_count, ANSWERS);
+    assert_memory_equal(found->answers, c.answers, sizeof c.answers);
+    assert_int_equal(found->memory_size, MEMORY);
+    assert_memory_equal(found->memory, c.memory, MEMORY);
+}
+
+typedef struct opened {
+    tc_arena *arena;
+    tc_buffer messages;
+    tc_journal *journal;
+    tc_status status;
+} opened;
+
+static opened open_with(tc_journal_settings settings, const unsigned char *plan) {
+    opened o = {.arena = tc_arena_new(0)};
+    assert_non_null(o.arena);
+    o.messages = tc_buffer_new(o.arena, 1 << 16);
+    o.status = tc_journal_open(o.arena, &settings, plan, RUN, &o.messages, &o.journal);
+    assert_true((o.status == TC_OK) == (o.journal != NULL));
+    return o;
+}
+
+static tc_status commit(tc_journal *journal, uint64_t k) {
+    content c;
+    fill(&c, k);
+    return tc_journal_commit(journal, &c.round);
+}
+
+/* ---- on the machine's own disk ---- */
+
+static char folder[64];
+
+static int remove_one(const char *path, const struct stat *found, int what, struct FTW *where) {
+    (void)found;
+    (void)what;
+    (void)where;
+    return remove(path);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/tacit-journal-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static opened open_here(void) { return open_with((tc_journal_settings){.folder = folder}, PLAN); }
+
+static void what_was_committed_is_there_when_it_is_opened_again(void **state) {
+    (void)state;
+    tc_epoch first, second;
+    opened o = open_here();
+    assert_int_equal(o.status, TC_OK);
+    expect_round(tc_journal_last(o.journal), 0);
+    assert_memory_equal(tc_journal_run_of(o.journal)->run_id, RUN, TC_RUN_ID);
+    assert_int_equal(tc_journal_begin_epoch(o.journal, 0, &first), TC_OK);
+    for (uint64_t k = 1; k <= ROUNDS; k++)
+        assert_int_equal(commit(o.journal, k), TC_OK);
+    tc_arena_free(o.arena);
+
+    o = open_here();
+    assert_int_equal(o.status, TC_OK);
+    expect_round(tc_journal_last(o.journal), ROUNDS);
+    assert_int_equal(tc_journal_finished(o.journal), 0);
+    assert_int_equal(tc_journal_begin_epoch(o.journal, 0, &second), TC_OK);
+    assert_int_equal(second.number, first.number + 1);
+    assert_memory_not_equal(first.id, second.id, TC_EPOCH_ID);
+    assert_int_equal(tc_journal_begin_epoch(o.journal, 40, &second), TC_OK);
+    assert_int_equal(second.number, 41);
+    assert_int_equal(tc_journal_finish(o.journal, TC_END_DONE), TC_OK);
+    tc_arena_free(o.arena);
+
+    o = open_here();
+    assert_int_equal(tc_journal_finished(o.journal), TC_END_DONE);
+    expect_round(tc_journal_last(o.journal), ROUNDS);
+    tc_arena_free(o.arena);
+}
+
+static void its_files_are_their_owners_alone(void **state) {
+    (void)state;
+    mode_t before = umask(0);
+    opened o = open_here();
+    (void)umask(before);
+    assert_int_equal(o.status, TC_OK);
+    assert_int_equal(commit(o.journal, 1), TC_OK);
+    static const char *const names[] = {"journal.db", "journal.db-wal"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[128];
+        struct stat found;
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_int_equal(stat(path, &found), 0);
+        assert_int_equal(found.st_mode & 0777, 0600);
+    }
+    tc_arena_free(o.arena);
+}
+
+static void a_second_process_is_refused_while_one_has_it_open(void **state) {
+    (void)state;
+    opened o = open_here();
+    assert_int_equal(o.status, TC_OK);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        opened other = open_here();
+        _exit(other.status == TC_CANNOT_READ && strstr(tc_buffer_text(&other.messages), "another process") != NULL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_int_equal(commit(o.journal, 1), TC_OK);
+    tc_arena_free(o.arena);
+}
+
+static void another_plans_journal_is_refused(void **state) {
+    (void)state;
+    opened o = open_here();
+    tc_arena_free(o.arena);
+    o = open_with((tc_journal_settings){.folder = folder}, OTHER_PLAN);
+    assert_int_equal(o.status, TC_BAD_USAGE);
+    assert_non_null(strstr(tc_buffer_text(&o.messages), "another plan"));
+    tc_arena_free(o.arena);
+}
+
+static void rounds_only_go_forward(void **state) {
+    (void)state;
+    opened o = open_here();
+    assert_int_equal(commit(o.journal, 5), TC_OK);
+    assert_int_equal(commit(o.journal, 5), TC_CANNOT_WRITE);
+    assert_int_equal(commit(o.journal, 6), TC_CANNOT_WRITE); /* after a failure nothing more is written */
+    tc_arena_free(o.arena);
+}
+
+static void a_killed_process_loses_nothing_that_was_committed(void **state) {
+    (void)state;
+    for (uint64_t trial = 1; trial <= 20; trial++) {
+        int pipes[2];
+        assert_int_equal(pipe(pipes), 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            opened o = open_with((tc_journal_settings){.folder = folder,
+                                                       .durability = trial % 2 ? TC_DURABLE_POWER : TC_DURABLE_PROCESS},
+                                 PLAN);
+            uint64_t k = o.status == TC_OK ? tc_journal_last(o.journal)->round : 0;
+            while (o.status == TC_OK && commit(o.journal, ++k) == TC_OK && write(pipes[1], &k, sizeof k) == sizeof k)
+                continue;
+            _exit(1);
+        }
+        (void)close(pipes[1]);
+        uint64_t told = 0, k;
+        for (uint64_t i = 0; i < 3 * trial && read(pipes[0], &k, sizeof k) == sizeof k; i++)
+            told = k;
+        assert_int_equal(kill(child, SIGKILL), 0);
+        while (read(pipes[0], &k, sizeof k) == sizeof k)
+            told = k;
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        (void)close(pipes[0]);
+        opened o = open_here();
+        assert_int_equal(o.status, TC_OK);
+        uint64_t found = tc_journal_last(o.journal)->round;
+        assert_true(told > 0 && (found == told || found == told + 1));
+        expect_round(tc_journal_last(o.journal), found);
+        tc_arena_free(o.arena);
+    }
+}
+
+static void a_folder_that_cannot_be_made_is_named(void **state) {
+    (void)state;
+    opened o = open_with((tc_journal_settings){.folder = "/nowhere/at/all"}, PLAN);
+    assert_int_equal(o.status, TC_CANNOT_WRITE);
+    assert_non_null(strstr(tc_buffer_text(&o.messages), "/nowhere/at/all"));
+    tc_arena_free(o.arena);
+}
+
+/* ---- on a disk with faults ---- */
+
+static opened open_faulty(tc_durability durability) {
+    return open_with(
+        (tc_journal_settings){.folder = "disk", .durability = durability, .vfs = FAULT_VFS, .log_pages = LOG_PAGES},
+        PLAN);
+}
+
+typedef struct history { /* of a run that a fault may have ended */
+    bool is_open;
+    uint64_t returned, attempted; /* rounds */
+    uint64_t epoch;               /* the highest that was returned */
+} history;
+
+static history work(tc_durability durability) {
+    history h = {0};
+    opened o = open_faulty(durability);
+    tc_epoch epoch;
+    h.is_open = o.status == TC_OK;
+    if (h.is_open && tc_journal_begin_epoch(o.journal, 0, &epoch) == TC_OK) {
+        h.epoch = epoch.number;
+        for (uint64_t k = 1; k <= ROUNDS; k++) {
+            h.attempted = k;
+            if (commit(o.journal, k) != TC_OK)
+                break;
+            h.returned = k;
+        }
+    }
+    tc_arena_free(o.arena);
+    return h;
+}
+
+/* After the fault: opens, has a whole round, at least `least`, and goes on. */
+static void expect_recovered(tc_durability durability, const history *h, uint64_t least) {
+    opened o = open_faulty(durability);
+    if (o.status != TC_OK)
+        fail_msg("%s", tc_buffer_text(&o.messages));
+    uint64_t found = tc_journal_last(o.journal)->round;
+    assert_true(found >= least && found <= h->attempted);
+    expect_round(tc_journal_last(o.journal), found);
+    tc_epoch epoch;
+    assert_int_equal(tc_journal_begin_epoch(o.journal, 0, &epoch), TC_OK);
+    assert_true(epoch.number > h->epoch);
+    assert_int_equal(commit(o.journal, found + 1), TC_OK);
+    tc_arena_free(o.arena);
+    o = open_faulty(durability);
+    assert_int_equal(o.status, TC_OK);
+    expect_round(tc_journal_last(o.journal), found + 1);
+    tc_arena_free(o.arena);
+}
+
+static uint64_t operations_without_a_fault(tc_durability durability) {
+    fault_format(1);
+    history h = work(durability);
+    assert_int_equal(h.returned, ROUNDS);
+    return fault.operations;
+}
+
+/* Every operation in turn is the one at which power is lost. */
+static void lose_power_everywhere(tc_durability durability) {
+    uint64_t operations = operations_without_a_fault(durability);
+    assert_true(operations > 3 * ROUNDS);
+    static const fault_survivors survivors[] = {FAULT_KEEP_NOTHING, FAULT_KEEP_ALL, FAULT_KEEP_SOME, FAULT_KEEP_SOME,
+                                                FAULT_KEEP_SOME};
+    for (uint64_t at = 1; at <= operations + 1; at++)
+        for (size_t s = 0; s < sizeof survivors / sizeof survivors[0]; s++) {
+            fault_format(at * 31 + s);
+            fault.fail_at = at;
+            fault.fail_code = SQLITE_IOERR;
+            history h = work(durability);
+            fault_reboot(survivors[s]);
+            expect_recovered(durability, &h, durability == TC_DURABLE_POWER ? h.returned : 0);
+        }
+}
+
+static void no_loss_of_power_loses_a_committed_round(void **state) {
+    (void)state;
+    lose_power_everywhere(TC_DURABLE_POWER);
+}
+
+static void with_process_durability_power_loss_goes_back_to_a_whole_round_and_never_repeats_an_epoch(void **state) {
+    (void)state;
+    lose_power_everywhere(TC_DURABLE_PROCESS);
+}
+
+static void every_commit_is_synced_before_it_returns(void **state) {
+    (void)state;
+    fault_format(7);
+    opened o = open_faulty(TC_DURABLE_POWER);
+    assert_int_equal(o.status, TC_OK);
+    for (uint64_t k = 1; k <= 3 * LOG_PAGES; k++) {
+        uint64_t before = fault.syncs;
+        assert_int_equal(commit(o.journal, k), TC_OK);
+        assert_true(fault.syncs > before);
+    }
+    tc_arena_free(o.arena);
+}
+
+/* The process lives on and sees the error: nothing is lost, nothing is half there, nothing more is written. */
+static void a_failing_disk_fails_the_commit_and_loses_nothing(void **state) {
+    (void)state;
+    uint64_t operations = operations_without_a_fault(TC_DURABLE_POWER);
+    static const int codes[] = {SQLITE_IOERR, SQLITE_FULL};
+    for (uint64_t at = 1; at <= operations; at++)
+        for (size_t c = 0; c < 2; c++) {
+            fault_format(at);
+            fault.fail_at = at;
+            fault.fail_code = codes[c];
+            history h = work(TC_DURABLE_POWER);
+            fault.fail_at = 0;
+            expect_recovered(TC_DURABLE_POWER, &h, h.returned);
+        }
+}
+
+static void a_full_and_a_read_only_disk_are_called_that(void **state) {
+    (void)state;
+    fault_format(3);
+    opened o = open_faulty(TC_DURABLE_POWER);
+    assert_int_equal(commit(o.journal, 1), TC_OK);
+    fault.fail_at = fault.operations + 1;
+    fault.fail_code = SQLITE_FULL;
+    assert_int_equal(commit(o.journal, 2), TC_CANNOT_WRITE);
+    assert_string_equal(tc_journal_trouble(o.journal), "the disk is full");
+    fault.fail_at = 0;
+    assert_int_equal(commit(o.journal, 2), TC_CANNOT_WRITE); /* still: nobody knows what the disk has kept */
+    tc_arena_free(o.arena);
+    fault.is_read_only = true;
+    o = open_faulty(TC_DURABLE_POWER);
+    tc_epoch epoch;
+    if (o.status == TC_OK)
+        o.status = tc_journal_begin_epoch(o.journal, 0, &epoch);
+    assert_int_equal(o.status, TC_CANNOT_WRITE);
+    tc_arena_free(o.arena);
+}
+
+static void a_changed_byte_is_refused_or_harmless_but_never_believed(void **state) {
+    (void)state;
+    fault_format(5);
+    history h = work(TC_DURABLE_POWER);
+    fault_file *file = fault_find("disk/journal.db"), *log = fault_find("disk/journal.db-wal");
+    assert_true(file != NULL && log != NULL);
+    log->exists = false; /* all of it is in the file by now */
+    fault_bytes good = {0};
+    fault_copy(&good, &file->now);
+    unsigned refused = 0, tried = 0;
+    for (size_t at = 0; at < good.size; at += 1 + fault_draw() % 11) {
+        fault_copy(&file->now, &good);
+        file->now.bytes[at] ^= (unsigned char)(1u << fault_draw() % 8);
+        log->exists = false;
+        opened o = open_faulty(TC_DURABLE_POWER);
+        tried++;
+        if (o.status == TC_OK) {
+            expect_round(tc_journal_last(o.journal), h.returned);
+            tc_epoch epoch;
+            assert_int_equal(tc_journal_begin_epoch(o.journal, 0, &epoch), TC_OK);
+            assert_int_equal(epoch.number, h.epoch + 1);
+        } else {
+            assert_true(tc_buffer_text(&o.messages)[0] != 0);
+            refused++;
+        }
+        tc_arena_free(o.arena);
+    }
+    assert_true(refused > 0 && refused < tried);
+    free(good.bytes);
+}
+
+static void a_file_cut_short_is_refused_or_whole(void **state) {
+    (void)state;
+    fault_format(6);
+    history h = work(TC_DURABLE_POWER);
+    fault_file *file = fault_find("disk/journal.db"), *log = fault_find("disk/journal.db-wal");
+    fault_bytes good = {0};
+    fault_copy(&good, &file->now);
+    for (size_t size = 1; size < good.size; size += 1 + good.size / 50) {
+        fault_copy(&file->now, &good);
+        fault_resize(&file->now, size);
+        log->exists = false;
+        opened o = open_faulty(TC_DURABLE_POWER);
+        if (o.status == TC_OK)
+            expect_round(tc_journal_last(o.journal), h.returned);
+        tc_arena_free(o.arena);
+    }
+    free(good.bytes);
+}
+
+static int forget_disk(void **state) {
+    (void)state;
+    fault_format(0);
+    return 0;
+}
+
+int main(void) {
+    fault_register();
+#define HERE(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define FAULTY(test) cmocka_unit_test_teardown(test, forget_disk)
+    const struct CMUnitTest tests[] = {
+        HERE(what_was_committed_is_there_when_it_is_opened_again),
+        HERE(its_files_are_their_owners_alone),
+        HERE(a_second_process_is_refused_while_one_has_it_open),
+        HERE(another_plans_journal_is_refused),
+        HERE(rounds_only_go_forward),
+        HERE(a_killed_process_loses_nothing_that_was_committed),
+        cmocka_unit_test(a_folder_that_cannot_be_made_is_named),
+        FAULTY(every_commit_is_synced_before_it_returns),
+        FAULTY(no_loss_of_power_loses_a_committed_round),
+        FAULTY(with_process_durability_power_loss_goes_back_to_a_whole_round_and_never_repeats_an_epoch),
+        FAULTY(a_failing_disk_fails_the_commit_and_loses_nothing),
+        FAULTY(a_full_and_a_read_only_disk_are_called_that),
+        FAULTY(a_changed_byte_is_refused_or_harmless_but_never_believed),
+        FAULTY(a_file_cut_short_is_refused_or_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
