@@ -373,7 +373,7 @@ static void a_changed_byte_is_refused_or_harmless_but_never_believed(void **stat
     fault_bytes good = {0};
     fault_copy(&good, &file->now);
     unsigned refused = 0, tried = 0;
-    for (size_t at = 0; at < good.size; at += 1 + fault_draw() % 11) {
+    for (size_t at = 0; at < good.size; at += 1 + fault_draw() % 31) {
         fault_copy(&file->now, &good);
         file->now.bytes[at] ^= (unsigned char)(1u << fault_draw() % 8);
         log->exists = false;

@@ -1,0 +1,96 @@
+/* What the files of the connections share. */
+#ifndef TC_NET_LINK_PARTS_H
+#define TC_NET_LINK_PARTS_H
+
+#include "net/link.h"
+
+#include <event2/event_struct.h>
+#include <time.h>
+
+typedef enum tc_link_state {
+    TC_LINK_SILENT,  /* no byte yet, no TLS */
+    TC_LINK_SHAKING, /* in the handshake */
+    TC_LINK_OPEN,
+    TC_LINK_PARTING,   /* kept output leaves; nothing is read */
+    TC_LINK_LINGERING, /* nothing more to say: the peer's last bytes are thrown away, so that it hears the end */
+    TC_LINK_DEAD,      /* the owner knows; freed when the loop comes round */
+} tc_link_state;
+
+typedef struct tc_ring { /* a list with a head; the oldest first */
+    struct tc_ring *before, *after;
+} tc_ring;
+
+struct tc_link {
+    tc_ring ring;    /* in the list of its state; must be first */
+    tc_ring waiting; /* in links->kept while output is kept */
+    tc_links *links;
+    SSL *ssl; /* NULL before the first byte, and in plain text */
+    struct event reading, writing;
+    int descriptor;
+    tc_link_state state;
+    bool wants_write; /* the writing event is in */
+    bool was_open;    /* the owner has been told so */
+    uint32_t most_body;
+    time_t deadline;   /* of its state; of kept output in links->kept: when it last moved */
+    unsigned char *in; /* the beginning of a frame that is not whole */
+    size_t in_size, in_room;
+    bool is_uncut;      /* there may be whole frames among them: kept output came between */
+    unsigned char *out; /* kept output: out_size bytes from out_at on */
+    size_t out_at, out_size, out_room;
+    tc_identity *identity;
+    void *user;
+    tc_link_end end;
+};
+
+enum { TC_LINK_SCRATCH = 1 << 16, TC_LINK_PART_SECONDS = 2, TC_LINK_TURN = 16 };
+
+struct tc_links {
+    struct event_base *base;
+    SSL_CTX *tls;
+    bool is_plain;
+    tc_link_owner owner;
+    tc_links_settings settings;
+    struct event tick, bury;
+    tc_ring silent, shaking, open, parting, dead, kept;
+    tc_links_figures figures;
+    unsigned char scratch[TC_LINK_SCRATCH];
+};
+
+static inline void tc_ring_clear(tc_ring *ring) { ring->before = ring->after = ring; }
+static inline bool tc_ring_is_empty(const tc_ring *ring) { return ring->after == ring; }
+static inline void tc_ring_leave(tc_ring *item) {
+    item->before->after = item->after;
+    item->after->before = item->before;
+    tc_ring_clear(item);
+}
+static inline void tc_ring_join(tc_ring *ring, tc_ring *item) {
+    tc_ring_leave(item);
+    item->before = ring->before;
+    item->after = ring;
+    ring->before->after = item;
+    ring->before = item;
+}
+
+/* Seconds of a clock that is never set back. */
+time_t tc_link_now(void);
+
+/* Changes the state, its list and its counters. */
+void tc_link_enter(tc_link *link, tc_link_state state);
+/* Ends the connection now. */
+void tc_link_kill(tc_link *link, tc_link_end end, const char *why);
+
+/* Bytes that came (0: the peer is done) or went, or one of: */
+enum { TC_LINK_AGAIN = -1, TC_LINK_FAILED = -2 };
+ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size);
+ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size);
+
+/* Reading goes on where it was stopped for kept output. */
+void tc_link_resume(tc_link *link);
+/* The writing event's callback: kept output, or the handshake. */
+void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context);
+void tc_link_on_readable(evutil_socket_t descriptor, short what, void *context);
+void tc_link_shake(tc_link *link);
+void tc_link_read(tc_link *link);
+bool tc_link_want_write(tc_link *link, bool wanted);
+
+#endif

@@ -1,0 +1,153 @@
+/* Reading: bytes become frames in a buffer that all connections share; only what is left of a frame that is not whole
+ * is kept with its connection. */
+#include "net/link_parts.h"
+
+#include "net/tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
+    if (link->ssl == NULL) {
+        ssize_t got = recv(link->descriptor, bytes, size, 0);
+        if (got >= 0)
+            return got;
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
+    }
+    size_t got = 0;
+    if (SSL_read_ex(link->ssl, bytes, size, &got) == 1)
+        return (ptrdiff_t)got;
+    int error = SSL_get_error(link->ssl, 0);
+    if (error == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
+}
+
+/* Keeps what is not a whole frame yet, in a buffer that can take all of it. */
+static bool keep(tc_link *link, const unsigned char *bytes, size_t size, size_t wanted) {
+    if (size == 0) {
+        free(link->in);
+        link->in = NULL;
+        link->in_size = link->in_room = 0;
+        return true;
+    }
+    if (bytes != link->in) {
+        if (link->in_room < wanted) {
+            unsigned char *larger = realloc(link->in, wanted);
+            if (larger == NULL)
+                return false;
+            link->in = larger;
+            link->in_room = wanted;
+        }
+        memcpy(link->in, bytes, size);
+    }
+    link->in_size = size;
+    return true;
+}
+
+/* Gives every whole frame to the owner. False: the link is no longer read. */
+static bool cut(tc_link *link, const unsigned char *bytes, size_t size) {
+    tc_links *links = link->links;
+    tc_frame frame;
+    size_t taken, wanted, at = 0;
+    for (;;) {
+        tc_cut result = tc_frame_cut(bytes + at, size - at, link->most_body, &frame, &taken, &wanted);
+        if (result == TC_CUT_MORE)
+            break;
+        if (result != TC_CUT_FRAME) {
+            tc_link_refuse(link, TC_REFUSED_FRAME, tc_cut_text(result));
+            return false;
+        }
+        at += taken;
+        links->figures.frames++;
+        links->owner.frame(links->owner.context, link, &frame);
+        if (link->state != TC_LINK_OPEN)
+            return false;
+        if (link->out_size > 0) { /* the rest waits until the answer has left */
+            wanted = size - at;
+            link->is_uncut = at < size;
+            break;
+        }
+    }
+    if (bytes == link->in && at > 0 && at < size)
+        memmove(link->in, link->in + at, size - at);
+    if (!keep(link, bytes == link->in ? bytes : bytes + at, size - at, wanted)) {
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        return false;
+    }
+    if (link->in != NULL && link->in_room < wanted) { /* the next frame is longer than what kept the last */
+        unsigned char *larger = realloc(link->in, wanted);
+        if (larger == NULL) {
+            tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+            return false;
+        }
+        link->in = larger;
+        link->in_room = wanted;
+    }
+    return link->out_size == 0;
+}
+
+static bool has_more(const tc_link *link) { return link->ssl != NULL && SSL_has_pending(link->ssl) == 1; }
+
+static void lost(tc_link *link, ptrdiff_t got) {
+    if (got == 0)
+        tc_link_kill(link, TC_LINK_LEFT, link->in_size > 0 ? "closed in the middle of a frame" : "closed");
+    else
+        tc_link_kill(link, TC_LINK_BROKEN, link->ssl == NULL ? "the connection ended" : tc_tls_failure(link->ssl));
+}
+
+/* One read of a record, or of what the network has. False: that is all for now. */
+static bool read_once(tc_link *link) {
+    unsigned char *to = link->links->scratch;
+    size_t have = link->in_size, room = TC_LINK_SCRATCH;
+    if (link->in_room > TC_LINK_SCRATCH / 2) { /* a long frame grows where it is */
+        to = link->in;
+        room = link->in_room;
+    } else if (have > 0) {
+        memcpy(to, link->in, have);
+    }
+    ptrdiff_t got = tc_link_pull(link, to + have, room - have);
+    if (got == TC_LINK_AGAIN)
+        return false;
+    if (got <= 0) {
+        lost(link, got);
+        return false;
+    }
+    link->links->figures.bytes_in += (uint64_t)got;
+    return cut(link, to, have + (size_t)got) && has_more(link);
+}
+
+static void throw_away(tc_link *link) {
+    ssize_t got = recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH, 0);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        tc_link_kill(link, TC_LINK_CLOSED, "closed");
+}
+
+/* A connection that always has more must not keep the others waiting: after its turn it queues again. */
+void tc_link_read(tc_link *link) {
+    if (link->state == TC_LINK_LINGERING) {
+        throw_away(link);
+        return;
+    }
+    if (link->is_uncut) {
+        link->is_uncut = false;
+        if (!cut(link, link->in, link->in_size))
+            return;
+    }
+    for (unsigned turn = 0; turn < TC_LINK_TURN; turn++)
+        if (!read_once(link))
+            return;
+    event_active(&link->reading, EV_READ, 0);
+}
+
+void tc_link_resume(tc_link *link) {
+    if (event_add(&link->reading, NULL) != 0) {
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        return;
+    }
+    if (link->is_uncut || has_more(link)) /* bytes that no event will tell of */
+        event_active(&link->reading, EV_READ, 0);
+}

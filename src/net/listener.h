@@ -1,0 +1,21 @@
+/* Where connections come from. */
+#ifndef TC_NET_LISTENER_H
+#define TC_NET_LISTENER_H
+
+#include "net/link.h"
+
+typedef struct tc_listener tc_listener;
+
+/* Listens at "HOST:PORT", "[::1]:7500" or ":7500" (every address); port 0: any free one. Connections go to links.
+ * loopback_only: TC_BAD_USAGE for an address that others can reach. TC_BAD_USAGE, TC_CANNOT_READ (the system refuses
+ * the address), with a message. */
+tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *address, bool loopback_only,
+                          tc_buffer *messages, tc_listener **listener) TC_MUST_USE;
+void tc_listener_free(tc_listener *listener);
+
+unsigned tc_listener_port(const tc_listener *listener);
+
+/* Raises the soft limit of open files to the hard one, and returns it. */
+size_t tc_listener_raise_limit(void);
+
+#endif
