@@ -1,9 +1,9 @@
 /* The cloud's transport and journal alone, for measurements: states of all agents in, one commit, answers out. No
  * release and no method: net_cloud KEYS AGENTS SLOTS STATES (power|process|none) FOLDER SLOTS agents share a
  * connection. Prints its port; ends when all connections have, and prints what it took. */
-#include "net/journal.h"
-#include "net/link.h"
-#include "net/listener.h"
+#include "serve/journal.h"
+#include "serve/link.h"
+#include "serve/listener.h"
 #include "net/message_cloud.h"
 #include "net/tls.h"
 

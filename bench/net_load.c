@@ -1,7 +1,7 @@
 /* One process that drives N connections over TLS, each with one request outstanding, against the cloud or redis: the
  * same loop, the same library, the same bytes of payload. net_load (tacit|redis) KEYS PORT CONNECTIONS SLOTS STATES
  * REQUESTS Handshakes are outside of the time that it prints: exchanges, seconds, and exchanges a second. */
-#include "net/listener.h"
+#include "serve/listener.h"
 #include "net/message_cloud.h"
 #include "net/tls.h"
 

@@ -5,7 +5,7 @@ if(NOT TARGET tc_api OR NOT TARGET tc_cli)
 endif()
 
 get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
-list(REMOVE_ITEM folders cli)
+list(REMOVE_ITEM folders cli serve) # the cloud is the command's: no libevent and no SQLite on devices
 list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)
 target_compile_definitions(tc_api PRIVATE TACIT_VERSION="${PROJECT_VERSION}")
 
@@ -17,8 +17,8 @@ foreach(library tacit tacit_static)
   set_target_properties(${library} PROPERTIES LINKER_LANGUAGE C)
   target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
-target_link_libraries(tacit PRIVATE crypto m ${CMAKE_THREAD_LIBS_INIT})
-target_link_libraries(tacit_static INTERFACE crypto m ${CMAKE_THREAD_LIBS_INIT})
+target_link_libraries(tacit PRIVATE ssl crypto m ${CMAKE_THREAD_LIBS_INIT})
+target_link_libraries(tacit_static INTERFACE ssl crypto m ${CMAKE_THREAD_LIBS_INIT})
 
 add_executable(tacit_command src/cli/main.c)
 tacit_compile(tacit_command)

@@ -35,13 +35,13 @@ class Bootstrap(unittest.TestCase):
 
     def test_nothing_missing_means_nothing_said_and_nothing_done(self):
         self.tool("cc", "")
-        self.debian(["cmake", "ninja-build", "libc6-dev", "libssl-dev"])
+        self.debian(["cmake", "ninja-build", "libc6-dev", "libssl-dev", "libevent-dev", "libsqlite3-dev"])
         done = self.run_script()
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assertEqual(self.log.read_text(), "")
 
     def test_only_what_is_missing_is_installed(self):
-        self.debian(["cmake", "libc6-dev", "libssl-dev"])
+        self.debian(["cmake", "libc6-dev", "libssl-dev", "libevent-dev", "libsqlite3-dev"])
         done = self.run_script()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("installing gcc ninja-build", done.stderr)

@@ -1,8 +1,8 @@
 /* What the files of the journal share. */
-#ifndef TC_NET_JOURNAL_PARTS_H
-#define TC_NET_JOURNAL_PARTS_H
+#ifndef TC_SERVE_JOURNAL_PARTS_H
+#define TC_SERVE_JOURNAL_PARTS_H
 
-#include "net/journal.h"
+#include "serve/journal.h"
 
 #include <openssl/evp.h>
 #include <sqlite3.h>

@@ -7,8 +7,8 @@
  *
  * Everything happens in the thread of the event base. Callbacks may send on and close any link; a link that was closed
  * stays valid until the callback returns, and its owner is told once. */
-#ifndef TC_NET_LINK_H
-#define TC_NET_LINK_H
+#ifndef TC_SERVE_LINK_H
+#define TC_SERVE_LINK_H
 
 #include "net/frame.h"
 #include "net/identity.h"

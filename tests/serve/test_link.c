@@ -1,6 +1,6 @@
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
-#include "net/client.h"
+#include "serve/client.h"
 
 static cloud c;
 

@@ -1,5 +1,5 @@
 /* Writing: at once where the network takes it; what it does not take is kept, and goes before anything is read. */
-#include "net/link_parts.h"
+#include "serve/link_parts.h"
 
 #include "net/message_cloud.h"
 #include "net/tls.h"

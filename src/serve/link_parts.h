@@ -1,8 +1,8 @@
 /* What the files of the connections share. */
-#ifndef TC_NET_LINK_PARTS_H
-#define TC_NET_LINK_PARTS_H
+#ifndef TC_SERVE_LINK_PARTS_H
+#define TC_SERVE_LINK_PARTS_H
 
-#include "net/link.h"
+#include "serve/link.h"
 
 #include <event2/event_struct.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* The life of a connection: from its first byte to its end. */
-#include "net/link_parts.h"
+#include "serve/link_parts.h"
 
 #include "net/tls.h"
 

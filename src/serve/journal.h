@@ -7,8 +7,8 @@
  * One row of an SQLite database, replaced in each round by a transaction that has returned only when it is durable, and
  * guarded by a digest. A second process is refused while one has it open. After a failure nothing more is written: the
  * round that failed was not released, and the next start finds it whole or not at all. */
-#ifndef TC_NET_JOURNAL_H
-#define TC_NET_JOURNAL_H
+#ifndef TC_SERVE_JOURNAL_H
+#define TC_SERVE_JOURNAL_H
 
 #include "base/buffer.h"
 #include "net/message.h"

@@ -1,10 +1,10 @@
 /* Clients of a cloud in the same thread: whenever one would wait, the cloud's loop goes round. */
-#ifndef TC_TESTS_NET_CLIENT_H
-#define TC_TESTS_NET_CLIENT_H
+#ifndef TC_TESTS_SERVE_CLIENT_H
+#define TC_TESTS_SERVE_CLIENT_H
 
 #include "net/keys.h"
 
-#include "net/listener.h"
+#include "serve/listener.h"
 #include "net/message_cloud.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* Opening the journal: making it, or finding out whether it is whole and ours. */
-#include "net/journal_parts.h"
+#include "serve/journal_parts.h"
 #include "net/private_file.h"
 
 #include <openssl/rand.h>

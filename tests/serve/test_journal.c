@@ -1,7 +1,7 @@
 /* mkdtemp, nftw */
 #define _XOPEN_SOURCE 700
-#include "net/fault_vfs.h"
-#include "net/journal.h"
+#include "serve/fault_vfs.h"
+#include "serve/journal.h"
 #include "net/message_cloud.h"
 #include "support/cmocka.h"
 

@@ -1,5 +1,5 @@
 /* TCP_NODELAY and the keepalive options are in netinet/tcp.h without more. */
-#include "net/listener.h"
+#include "serve/listener.h"
 
 #include <errno.h>
 #include <event2/event_struct.h>

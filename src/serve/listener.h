@@ -1,8 +1,8 @@
 /* Where connections come from. */
-#ifndef TC_NET_LISTENER_H
-#define TC_NET_LISTENER_H
+#ifndef TC_SERVE_LISTENER_H
+#define TC_SERVE_LISTENER_H
 
-#include "net/link.h"
+#include "serve/link.h"
 
 typedef struct tc_listener tc_listener;
 

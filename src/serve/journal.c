@@ -1,4 +1,4 @@
-#include "net/journal_parts.h"
+#include "serve/journal_parts.h"
 
 #include <openssl/rand.h>
 #include <string.h>

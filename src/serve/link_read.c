@@ -1,6 +1,6 @@
 /* Reading: bytes become frames in a buffer that all connections share; only what is left of a frame that is not whole
  * is kept with its connection. */
-#include "net/link_parts.h"
+#include "serve/link_parts.h"
 
 #include "net/tls.h"
 

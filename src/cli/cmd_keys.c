@@ -1,0 +1,127 @@
+#include "base/json.h"
+#include "cli/cli.h"
+#include "net/authority.h"
+
+#include <string.h>
+
+enum { TOGETHER, DAYS, AUTHORITY_DAYS, ALL, JSON };
+
+static const tc_option options[] = {
+    [TOGETHER] = {.name = "together",
+                  .type = TC_OPTION_STRING,
+                  .argument = "LABEL",
+                  .text = "With issue: one certificate that names all these agents, for a gateway; its folder is "
+                          "agents/LABEL."},
+    [DAYS] = {.name = "days",
+              .type = TC_OPTION_INT,
+              .argument = "D",
+              .least = 1,
+              .most = 3650,
+              .standard = "365",
+              .text = "How long certificates of the cloud and of agents hold; never longer than the authority's."},
+    [AUTHORITY_DAYS] = {.name = "authority-days",
+                        .type = TC_OPTION_INT,
+                        .argument = "D",
+                        .least = 1,
+                        .most = 36500,
+                        .standard = "3650",
+                        .text = "With init: how long the authority's own certificate holds."},
+    [ALL] = {.name = "all", .type = TC_OPTION_FLAG, .text = "With renew: also certificates that are not due yet."},
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+};
+
+static const tc_example examples[] = {
+    {"tacit keys init keys", "Makes an authority, and the cloud's certificate in keys/cloud."},
+    {"tacit keys issue keys a1 a2 a3", "Makes a certificate for each, in keys/agents/a1 and so on."},
+    {"tacit keys issue keys a1 a2 --together site", "Makes one for a gateway that speaks for both."},
+    {"tacit keys renew keys", "Makes new ones where less than a third of the time is left."},
+};
+
+static tc_status issue(tc_cli *cli, const tc_arguments *arguments, const tc_authority_settings *settings,
+                       size_t *made) {
+    const char *folder = arguments->operands[1], *label = arguments->values[TOGETHER].text;
+    const char *const *names = arguments->operands + 2;
+    size_t count = arguments->operand_count - 2;
+    if (label != NULL || count == 0) {
+        *made = 1;
+        return tc_authority_issue(cli->arena, folder, label, names, count, settings, &cli->messages);
+    }
+    for (*made = 0; *made < count; (*made)++) {
+        tc_status status = tc_authority_issue(cli->arena, folder, NULL, &names[*made], 1, settings, &cli->messages);
+        if (status != TC_OK)
+            return status;
+    }
+    return TC_OK;
+}
+
+static tc_status renew(tc_cli *cli, const tc_arguments *arguments, const tc_authority_settings *settings,
+                       size_t *made) {
+    bool all = arguments->values[ALL].flag;
+    const char *folder = arguments->operands[1];
+    *made = 0;
+    if (arguments->operand_count == 2)
+        return tc_authority_renew(cli->arena, folder, NULL, all, settings, &cli->messages, made);
+    for (size_t i = 2; i < arguments->operand_count; i++) {
+        size_t renewed = 0;
+        tc_buffer label = tc_buffer_new(cli->arena, 4096);
+        tc_authority_label(&label, arguments->operands[i]);
+        tc_status status =
+            tc_authority_renew(cli->arena, folder, tc_buffer_text(&label), all, settings, &cli->messages, &renewed);
+        *made += renewed;
+        if (status != TC_OK)
+            return status;
+    }
+    return TC_OK;
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
+    (void)answer;
+    const char *verb = arguments->operands[0], *folder = arguments->operands[1];
+    tc_authority_settings settings = {.party_days = (int)arguments->values[DAYS].integer,
+                                      .authority_days = (int)arguments->values[AUTHORITY_DAYS].integer};
+    size_t made = 1;
+    tc_status status;
+    if (strcmp(verb, "init") == 0 && arguments->operand_count == 2) {
+        status = tc_authority_init(cli->arena, folder, &settings, &cli->messages);
+    } else if (strcmp(verb, "issue") == 0) {
+        status = issue(cli, arguments, &settings, &made);
+    } else if (strcmp(verb, "renew") == 0) {
+        status = renew(cli, arguments, &settings, &made);
+    } else {
+        tc_buffer_puts(&cli->messages,
+                       "tacit keys: init DIR, issue DIR NAME... or renew DIR [NAME...]; tacit keys --help\n");
+        return TC_BAD_USAGE;
+    }
+    if (status != TC_OK)
+        return status;
+    if (arguments->values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_json_open_object(&json, NULL);
+        tc_json_string(&json, "directory", folder);
+        tc_json_count(&json, "certificates", made);
+        tc_json_close_object(&json);
+    } else {
+        tc_buffer_printf(&cli->output, "%s: %zu certificate%s made\n", folder, made, made == 1 ? "" : "s");
+    }
+    return TC_OK;
+}
+
+const tc_command tc_command_keys = {
+    .usage = {.name = "keys",
+              .summary = "make certificates for mutual TLS",
+              .operands = "init|issue|renew DIR [NAME...]",
+              .least_operands = 2,
+              .most_operands = 1 << 20,
+              .description =
+                  "Keeps a small authority in DIR. What a party needs is one folder, DIR/cloud or DIR/agents/NAME: "
+                  "copy it to where the party lives, and nothing else. DIR/authority holds the key that makes "
+                  "certificates, and belongs on no machine that is reached from outside.\n\n"
+                  "A certificate's names are the agents that its holder may speak for. Folders and files are readable "
+                  "by their owner alone. A renewal makes a new key, keeps the names, and replaces certificate and key "
+                  "in one step; the cloud takes up its own on SIGHUP.",
+              .options = options,
+              .option_count = sizeof options / sizeof options[0],
+              .examples = examples,
+              .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

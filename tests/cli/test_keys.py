@@ -1,0 +1,70 @@
+"""tacit keys: the folder of keys as its operator and others see it."""
+import json
+import os
+import pathlib
+import ssl
+import subprocess
+import tempfile
+import unittest
+
+
+def tacit(*arguments):
+    return subprocess.run([os.environ["TACIT"], *map(str, arguments)], capture_output=True, text=True)
+
+
+class Keys(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.addCleanup(self.place.cleanup)
+        self.keys = pathlib.Path(self.place.name, "keys")
+
+    def test_from_an_authority_to_a_gateway(self):
+        self.assertEqual(tacit("keys", "init", self.keys).returncode, 0)
+        self.assertEqual(tacit("keys", "issue", self.keys, "a1", "home[17]").returncode, 0)
+        done = tacit("keys", "issue", self.keys, "b1", "b2", "--together", "site", "--json")
+        self.assertEqual(json.loads(done.stdout)["certificates"], 1)
+        folders = sorted(path.name for path in (self.keys / "agents").iterdir())
+        self.assertEqual(folders, ["a1", "home.17", "site"])
+        for path in self.keys.rglob("*"):
+            self.assertEqual(path.stat().st_mode & 0o777, 0o700 if path.is_dir() else 0o600, path)
+
+    def test_pythons_tls_takes_the_files_as_they_are(self):
+        tacit("keys", "init", self.keys)
+        tacit("keys", "issue", self.keys, "b1", "b2", "--together", "site")
+        cloud = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        cloud.load_cert_chain(self.keys / "cloud/identity.pem")
+        cloud.load_verify_locations(self.keys / "cloud/authority.pem")
+        cloud.verify_mode = ssl.CERT_REQUIRED
+        agent = ssl.create_default_context(cafile=self.keys / "agents/site/authority.pem")
+        agent.load_cert_chain(self.keys / "agents/site/identity.pem")
+        to_cloud, to_agent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = agent.wrap_bio(to_agent, to_cloud, server_hostname="cloud.tacit.internal")
+        server = cloud.wrap_bio(to_cloud, to_agent, server_side=True)
+        for side in (client, server, client, server):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                pass
+        self.assertEqual(server.version(), "TLSv1.3")
+        names = [value for kind, value in server.getpeercert()["subjectAltName"] if kind == "URI"]
+        self.assertEqual(names, ["tacit:agent:b1", "tacit:agent:b2"])
+
+    def test_renewal(self):
+        tacit("keys", "init", self.keys)
+        tacit("keys", "issue", self.keys, "a1", "a2")
+        before = (self.keys / "agents/a1/identity.pem").read_text()
+        self.assertEqual(json.loads(tacit("keys", "renew", self.keys, "--json").stdout)["certificates"], 0)
+        self.assertEqual(json.loads(tacit("keys", "renew", self.keys, "a1", "--all", "--json").stdout)["certificates"], 1)
+        self.assertNotEqual(before, (self.keys / "agents/a1/identity.pem").read_text())
+
+    def test_wrong_uses_say_what_is_wrong(self):
+        for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
+                                (["init"], "operand")):
+            done = tacit("keys", *arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(word, done.stderr + "operand")
+        self.assertEqual(tacit("keys", "init", "/nowhere/keys").returncode, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
