@@ -71,6 +71,7 @@ void tc_link_kill(tc_link *link, tc_link_end end, const char *why) {
         links->figures.failed++;
     tc_link_enter(link, TC_LINK_DEAD);
     tc_ring_leave(&link->waiting);
+    tc_ring_leave(&link->more);
     (void)event_del(&link->reading);
     (void)event_del(&link->writing);
     if (!told)
@@ -217,11 +218,13 @@ tc_links *tc_links_new(struct event_base *base, const tc_links_settings *setting
     fill_in(&links->settings);
     links->owner = settings->owner;
     links->is_plain = settings->tls == NULL;
-    tc_ring *lists[] = {&links->silent, &links->shaking, &links->open, &links->parting, &links->dead, &links->kept};
+    tc_ring *lists[] = {&links->silent, &links->shaking, &links->open, &links->parting,
+                        &links->dead,   &links->kept,    &links->more};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         tc_ring_clear(lists[i]);
     struct timeval second = {.tv_sec = 1};
     if (event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
+        event_assign(&links->again, base, -1, 0, tc_link_on_again, links) != 0 ||
         event_assign(&links->tick, base, -1, EV_PERSIST, tick, links) != 0 || event_add(&links->tick, &second) != 0) {
         free(links);
         return NULL;
@@ -247,6 +250,7 @@ void tc_links_free(tc_links *links) {
     bury(-1, 0, links);
     (void)event_del(&links->tick);
     (void)event_del(&links->bury);
+    (void)event_del(&links->again);
     SSL_CTX_free(links->tls);
     free(links);
 }
@@ -266,6 +270,7 @@ void tc_links_take(tc_links *links, int descriptor) {
                       .deadline = tc_link_now() + (time_t)links->settings.open_seconds};
     tc_ring_clear(&link->ring);
     tc_ring_clear(&link->waiting);
+    tc_ring_clear(&link->more);
     if (event_assign(&link->reading, links->base, descriptor, EV_READ | EV_PERSIST, tc_link_on_readable, link) != 0 ||
         event_assign(&link->writing, links->base, descriptor, EV_WRITE | EV_PERSIST, tc_link_on_writable, link) != 0 ||
         event_add(&link->reading, NULL) != 0) {

@@ -23,6 +23,7 @@ typedef struct tc_ring { /* a list with a head; the oldest first */
 struct tc_link {
     tc_ring ring;    /* in the list of its state; must be first */
     tc_ring waiting; /* in links->kept while output is kept */
+    tc_ring more;    /* in links->more while it has bytes that no event will tell of */
     tc_links *links;
     SSL *ssl; /* NULL before the first byte, and in plain text */
     struct event reading, writing;
@@ -50,8 +51,8 @@ struct tc_links {
     bool is_plain;
     tc_link_owner owner;
     tc_links_settings settings;
-    struct event tick, bury;
-    tc_ring silent, shaking, open, parting, dead, kept;
+    struct event tick, bury, again;
+    tc_ring silent, shaking, open, parting, dead, kept, more;
     tc_links_figures figures;
     unsigned char scratch[TC_LINK_SCRATCH];
 };
@@ -91,6 +92,10 @@ void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context);
 void tc_link_on_readable(evutil_socket_t descriptor, short what, void *context);
 void tc_link_shake(tc_link *link);
 void tc_link_read(tc_link *link);
+/* It is read again when all others that are ready have been. */
+void tc_link_queue(tc_link *link);
+/* The event's callback for those that queued. */
+void tc_link_on_again(evutil_socket_t descriptor, short what, void *context);
 bool tc_link_want_write(tc_link *link, bool wanted);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
     if (link->ssl == NULL) {
@@ -140,7 +141,7 @@ void tc_link_read(tc_link *link) {
     for (unsigned turn = 0; turn < TC_LINK_TURN; turn++)
         if (!read_once(link))
             return;
-    event_active(&link->reading, EV_READ, 0);
+    tc_link_queue(link);
 }
 
 void tc_link_resume(tc_link *link) {
@@ -149,5 +150,29 @@ void tc_link_resume(tc_link *link) {
         return;
     }
     if (link->is_uncut || has_more(link)) /* bytes that no event will tell of */
-        event_active(&link->reading, EV_READ, 0);
+        tc_link_queue(link);
+}
+
+/* A timer of no time: unlike an event that is made active, it lets the loop look at the descriptors in between. */
+void tc_link_queue(tc_link *link) {
+    static const struct timeval no_time;
+    tc_ring_join(&link->links->more, &link->more);
+    if (event_add(&link->links->again, &no_time) != 0)
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+}
+
+static tc_link *of_more(tc_ring *more) { return (tc_link *)(void *)((unsigned char *)more - offsetof(tc_link, more)); }
+
+void tc_link_on_again(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    tc_links *links = context;
+    size_t count = 0;
+    for (tc_ring *at = links->more.after; at != &links->more; at = at->after)
+        count++;
+    for (; count > 0 && !tc_ring_is_empty(&links->more); count--) { /* who queues again waits for the next time */
+        tc_link *link = of_more(links->more.after);
+        tc_ring_leave(&link->more);
+        tc_link_on_readable(link->descriptor, EV_READ, link);
+    }
 }

@@ -78,6 +78,7 @@ static void keep(tc_link *link, const unsigned char *bytes, size_t size) {
     memcpy(link->out + link->out_at + link->out_size, bytes, size);
     if (link->out_size == 0) {
         (void)event_del(&link->reading);
+        tc_ring_leave(&link->more);
         if (link->state == TC_LINK_OPEN) {
             link->deadline = tc_link_now();
             tc_ring_join(&link->links->kept, &link->waiting);
@@ -156,6 +157,7 @@ static void part(tc_link *link, tc_link_end end, const char *why) {
     tc_links *links = link->links;
     link->deadline = tc_link_now() + TC_LINK_PART_SECONDS;
     tc_ring_leave(&link->waiting);
+    tc_ring_leave(&link->more);
     (void)event_del(&link->reading);
     tc_link_enter(link, TC_LINK_PARTING);
     links->owner.closed(links->owner.context, link, end, why);

@@ -23,6 +23,7 @@ typedef struct cloud { /* echoes: an answer for every state, with what it said *
     tc_links *links;
     tc_listener *listener;
     unsigned opened, closed, drained, frames;
+    unsigned marked; /* how many frames there had been when one for slot 7 came */
     tc_link_end ends[SEEN];
     char why[SEEN][96];
     tc_link *last;
@@ -39,6 +40,8 @@ static inline void cloud_opened(void *context, tc_link *link) {
 static inline void cloud_frame(void *context, tc_link *link, const tc_frame *frame) {
     cloud *c = context;
     c->frames++;
+    if (frame->slot == 7)
+        c->marked = c->frames;
     size_t size = TC_FRAME_HEADER + (c->echo > 0 ? c->echo : frame->length);
     unsigned char *answer = calloc(1, size);
     assert_non_null(answer);
