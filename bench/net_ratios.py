@@ -22,7 +22,7 @@ over = []
 
 def load(kind, port, connections, slots, requests):
     command = [build / "net_load", kind, keys / "agents/a", port, connections, slots, states, requests]
-    out = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True, timeout=120).stdout
+    out = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True, timeout=300).stdout
     return float(out.split()[2])
 
 

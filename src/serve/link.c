@@ -137,6 +137,7 @@ static void greet(tc_link *link) {
         refuse_plain(link);
         return;
     }
+    link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* keeps the list in order */
     tc_link_enter(link, TC_LINK_SHAKING);
     link->ssl = tc_tls_accept(links->tls, link->descriptor);
     if (link->ssl == NULL) {

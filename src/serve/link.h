@@ -51,7 +51,7 @@ typedef struct tc_links_settings {
     tc_link_owner owner;
     size_t most_silent;    /* 0: 4096 */
     size_t most_shaking;   /* 0: 256 */
-    unsigned open_seconds; /* from the first to an open connection; 0: 10 */
+    unsigned open_seconds; /* for the first byte, and again for the handshake; 0: 10 */
     unsigned slow_seconds; /* for kept output to move at all; 0: 30 */
     size_t most_kept;      /* bytes of output kept for a link; 0: 1 MiB */
 } tc_links_settings;
