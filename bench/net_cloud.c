@@ -96,7 +96,7 @@ static void finish_round(round_trip *r) {
 static void taken(void *context, tc_link *link, const tc_frame *frame) {
     round_trip *r = context;
     size_t connection = (size_t)((tc_link **)tc_link_user(link) - r->by_connection);
-    if (frame->type != TC_STATE || frame->slot >= r->slots || frame->round != r->round) {
+    if (frame->type != TC_MESSAGE_STATE || frame->slot >= r->slots || frame->round != r->round) {
         tc_link_refuse(link, TC_REFUSED_TURN, NULL);
         return;
     }

@@ -19,22 +19,22 @@ static size_t from_agent(const tc_frame *frame, unsigned char *again) {
     tc_enrol enrol;
     int64_t units[STATES];
     switch (frame->type) {
-    case TC_HELLO:
+    case TC_MESSAGE_HELLO:
         if (tc_hello_decode(frame, &hello) != TC_NOT_REFUSED)
             return 0;
         tc_hello_encode(&hello, again);
         return tc_hello_size(&hello);
-    case TC_ENROL:
+    case TC_MESSAGE_ENROL:
         if (tc_enrol_decode(frame, &enrol) != TC_NOT_REFUSED)
             return 0;
         tc_enrol_encode(&enrol, again);
         return tc_enrol_size(&enrol);
-    case TC_STATE:
+    case TC_MESSAGE_STATE:
         if (tc_state_decode(frame, STATES, units) != TC_NOT_REFUSED)
             return 0;
         tc_state_encode(frame->slot, frame->round, units, STATES, again);
         return tc_state_size(STATES);
-    case TC_LEAVE:
+    case TC_MESSAGE_LEAVE:
         if (tc_leave_decode(frame) != TC_NOT_REFUSED)
             return 0;
         tc_leave_encode(frame->slot, again);
@@ -49,17 +49,17 @@ static size_t control_from_cloud(const tc_frame *frame, unsigned char *again) {
     tc_enrolled enrolled;
     tc_note note;
     switch (frame->type) {
-    case TC_WELCOME:
+    case TC_MESSAGE_WELCOME:
         if (tc_welcome_decode(frame, &welcome) != TC_NOT_REFUSED)
             return 0;
         tc_welcome_encode(&welcome, again);
         return TC_WELCOME_SIZE;
-    case TC_ENROLLED:
+    case TC_MESSAGE_ENROLLED:
         if (tc_enrolled_decode(frame, &enrolled) != TC_NOT_REFUSED)
             return 0;
         tc_enrolled_encode(&enrolled, again);
         return TC_ENROLLED_SIZE;
-    case TC_NOTE:
+    case TC_MESSAGE_NOTE:
         if (tc_note_decode(frame, &note) != TC_NOT_REFUSED)
             return 0;
         tc_note_encode(&note, again);
@@ -75,17 +75,17 @@ static size_t from_cloud(const tc_frame *frame, unsigned char *again) {
     tc_end end;
     double p[STATES];
     switch (frame->type) {
-    case TC_ANSWER:
+    case TC_MESSAGE_ANSWER:
         if (tc_answer_decode(frame, STATES, &answer, p) != TC_NOT_REFUSED)
             return 0;
         tc_answer_encode(&answer, p, again);
         return tc_answer_size(STATES);
-    case TC_REFUSAL:
+    case TC_MESSAGE_REFUSAL:
         if (tc_refusal_decode(frame, &refusal) != TC_NOT_REFUSED)
             return 0;
         tc_refusal_encode(&refusal, again);
         return tc_refusal_size(&refusal);
-    case TC_END:
+    case TC_MESSAGE_END:
         if (tc_end_decode(frame, &end) != TC_NOT_REFUSED)
             return 0;
         tc_end_encode(&end, again);

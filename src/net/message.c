@@ -56,7 +56,7 @@ static bool is_printable(const char *text, size_t length) {
 size_t tc_hello_size(const tc_hello *hello) { return TC_FRAME_HEADER + HELLO_FIXED + hello->software_length; }
 
 void tc_hello_encode(const tc_hello *hello, unsigned char *bytes) {
-    unsigned char *body = tc_frame_begin(bytes, TC_HELLO, TC_NO_SLOT, 0, tc_hello_size(hello));
+    unsigned char *body = tc_frame_begin(bytes, TC_MESSAGE_HELLO, TC_NO_SLOT, 0, tc_hello_size(hello));
     memcpy(body, MAGIC, sizeof MAGIC);
     tc_put_u16(body + 8, hello->lowest_version);
     tc_put_u16(body + 10, hello->highest_version);
@@ -87,7 +87,7 @@ enum { ENROL_FIXED = 4 + 4 + 8 + TC_EPOCH_ID + 2 };
 size_t tc_enrol_size(const tc_enrol *enrol) { return TC_FRAME_HEADER + ENROL_FIXED + enrol->name_length; }
 
 void tc_enrol_encode(const tc_enrol *enrol, unsigned char *bytes) {
-    unsigned char *body = tc_frame_begin(bytes, TC_ENROL, enrol->slot, enrol->answered, tc_enrol_size(enrol));
+    unsigned char *body = tc_frame_begin(bytes, TC_MESSAGE_ENROL, enrol->slot, enrol->answered, tc_enrol_size(enrol));
     tc_put_u32(body, enrol->states);
     tc_put_u32(body + 4, (uint32_t)enrol->slater);
     tc_put_u64(body + 8, enrol->epoch.number);
@@ -144,7 +144,7 @@ tc_refusal_code tc_enrol_decode(const tc_frame *frame, tc_enrol *enrol) {
 size_t tc_state_size(uint32_t states) { return TC_FRAME_HEADER + 8 * (size_t)states; }
 
 void tc_state_encode(uint32_t slot, uint64_t round, const int64_t *units, uint32_t states, unsigned char *bytes) {
-    tc_put_integers(tc_frame_begin(bytes, TC_STATE, slot, round, tc_state_size(states)), units, states);
+    tc_put_integers(tc_frame_begin(bytes, TC_MESSAGE_STATE, slot, round, tc_state_size(states)), units, states);
 }
 
 tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t *units) {
@@ -161,7 +161,7 @@ tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t 
 /* ---- leave ---- */
 
 void tc_leave_encode(uint32_t slot, unsigned char bytes[TC_LEAVE_SIZE]) {
-    (void)tc_frame_begin(bytes, TC_LEAVE, slot, 0, TC_LEAVE_SIZE);
+    (void)tc_frame_begin(bytes, TC_MESSAGE_LEAVE, slot, 0, TC_LEAVE_SIZE);
 }
 
 tc_refusal_code tc_leave_decode(const tc_frame *frame) {

@@ -9,16 +9,16 @@
 #include "net/frame.h"
 
 #define TC_MESSAGES(X)                                                                                                 \
-    X(TC_HELLO, 1, "hello")                                                                                            \
-    X(TC_ENROL, 2, "enrol")                                                                                            \
-    X(TC_STATE, 3, "state")                                                                                            \
-    X(TC_LEAVE, 4, "leave")                                                                                            \
-    X(TC_WELCOME, 17, "welcome")                                                                                       \
-    X(TC_ENROLLED, 18, "enrolled")                                                                                     \
-    X(TC_ANSWER, 19, "answer")                                                                                         \
-    X(TC_NOTE, 20, "note")                                                                                             \
-    X(TC_REFUSAL, 21, "refusal")                                                                                       \
-    X(TC_END, 22, "end")
+    X(TC_MESSAGE_HELLO, 1, "hello")                                                                                    \
+    X(TC_MESSAGE_ENROL, 2, "enrol")                                                                                    \
+    X(TC_MESSAGE_STATE, 3, "state")                                                                                    \
+    X(TC_MESSAGE_LEAVE, 4, "leave")                                                                                    \
+    X(TC_MESSAGE_WELCOME, 17, "welcome")                                                                               \
+    X(TC_MESSAGE_ENROLLED, 18, "enrolled")                                                                             \
+    X(TC_MESSAGE_ANSWER, 19, "answer")                                                                                 \
+    X(TC_MESSAGE_NOTE, 20, "note")                                                                                     \
+    X(TC_MESSAGE_REFUSAL, 21, "refusal")                                                                               \
+    X(TC_MESSAGE_END, 22, "end")
 
 typedef enum tc_message {
 #define X(code, number, name) code = number,

@@ -8,7 +8,7 @@ static bool has_size(const tc_frame *frame, size_t size) { return TC_FRAME_HEADE
 /* ---- welcome ---- */
 
 void tc_welcome_encode(const tc_welcome *welcome, unsigned char bytes[TC_WELCOME_SIZE]) {
-    unsigned char *body = tc_frame_begin(bytes, TC_WELCOME, TC_NO_SLOT, 0, TC_WELCOME_SIZE);
+    unsigned char *body = tc_frame_begin(bytes, TC_MESSAGE_WELCOME, TC_NO_SLOT, 0, TC_WELCOME_SIZE);
     tc_put_u16(body, welcome->version);
     tc_put_u16(body + 2, 0);
     tc_put_u32(body + 4, welcome->most_body);
@@ -36,7 +36,7 @@ tc_refusal_code tc_welcome_decode(const tc_frame *frame, tc_welcome *welcome) {
 /* ---- enrolled ---- */
 
 void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char bytes[TC_ENROLLED_SIZE]) {
-    unsigned char *body = tc_frame_begin(bytes, TC_ENROLLED, enrolled->slot, enrolled->next, TC_ENROLLED_SIZE);
+    unsigned char *body = tc_frame_begin(bytes, TC_MESSAGE_ENROLLED, enrolled->slot, enrolled->next, TC_ENROLLED_SIZE);
     tc_put_u32(body, enrolled->states);
     tc_put_u32(body + 4, (uint32_t)enrolled->exponent);
     tc_put_u64(body + 8, (uint64_t)enrolled->method);
@@ -65,7 +65,8 @@ tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled)
 size_t tc_answer_size(uint32_t states) { return TC_FRAME_HEADER + 16 + 8 * (size_t)states; }
 
 void tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes) {
-    unsigned char *body = tc_frame_begin(bytes, TC_ANSWER, answer->slot, answer->round, tc_answer_size(answer->states));
+    unsigned char *body =
+        tc_frame_begin(bytes, TC_MESSAGE_ANSWER, answer->slot, answer->round, tc_answer_size(answer->states));
     tc_put_doubles(body, &answer->step, 1);
     tc_put_doubles(body + 8, &answer->regularization, 1);
     tc_put_doubles(body + 16, p, answer->states);
@@ -107,7 +108,7 @@ const char *tc_note_text(tc_note_code code) {
 }
 
 void tc_note_encode(const tc_note *note, unsigned char bytes[TC_NOTE_SIZE]) {
-    tc_put_u16(tc_frame_begin(bytes, TC_NOTE, note->slot, note->round, TC_NOTE_SIZE), (uint16_t)note->code);
+    tc_put_u16(tc_frame_begin(bytes, TC_MESSAGE_NOTE, note->slot, note->round, TC_NOTE_SIZE), (uint16_t)note->code);
 }
 
 tc_refusal_code tc_note_decode(const tc_frame *frame, tc_note *note) {
@@ -125,7 +126,8 @@ tc_refusal_code tc_note_decode(const tc_frame *frame, tc_note *note) {
 size_t tc_refusal_size(const tc_refusal *refusal) { return TC_FRAME_HEADER + 4 + refusal->reason_length; }
 
 void tc_refusal_encode(const tc_refusal *refusal, unsigned char *bytes) {
-    unsigned char *body = tc_frame_begin(bytes, TC_REFUSAL, refusal->slot, refusal->round, tc_refusal_size(refusal));
+    unsigned char *body =
+        tc_frame_begin(bytes, TC_MESSAGE_REFUSAL, refusal->slot, refusal->round, tc_refusal_size(refusal));
     tc_put_u16(body, refusal->code);
     tc_put_u16(body + 2, (uint16_t)refusal->reason_length);
     memcpy(body + 4, refusal->reason, refusal->reason_length);
@@ -151,7 +153,7 @@ tc_refusal_code tc_refusal_decode(const tc_frame *frame, tc_refusal *refusal) {
 /* ---- end ---- */
 
 void tc_end_encode(const tc_end *end, unsigned char bytes[TC_END_SIZE]) {
-    *tc_frame_begin(bytes, TC_END, TC_NO_SLOT, end->round, TC_END_SIZE) = (unsigned char)end->reason;
+    *tc_frame_begin(bytes, TC_MESSAGE_END, TC_NO_SLOT, end->round, TC_END_SIZE) = (unsigned char)end->reason;
 }
 
 tc_refusal_code tc_end_decode(const tc_frame *frame, tc_end *end) {

@@ -203,7 +203,7 @@ static void states_are_integers_and_of_the_agreed_number(void **state) {
     int64_t units[4] = {0, -1, INT64_MAX, INT64_MIN}, back[4];
     tc_state_encode(7, 12, units, 4, bytes);
     tc_frame frame = cut(bytes, tc_state_size(4));
-    assert_int_equal(frame.type, TC_STATE);
+    assert_int_equal(frame.type, TC_MESSAGE_STATE);
     assert_int_equal(tc_state_decode(&frame, 4, back), TC_NOT_REFUSED);
     assert_memory_equal(back, units, sizeof units);
     assert_int_equal(tc_state_decode(&frame, 3, back), TC_REFUSED_STATES);
@@ -283,7 +283,7 @@ static void every_control_message_fits_the_common_limit(void **state) {
 
 static void every_message_and_refusal_has_a_name(void **state) {
     (void)state;
-    assert_string_equal(tc_message_name(TC_STATE), "state");
+    assert_string_equal(tc_message_name(TC_MESSAGE_STATE), "state");
     assert_null(tc_message_name(5));
     for (unsigned code = TC_REFUSED_FRAME; code <= TC_REFUSED_OVER; code++)
         assert_non_null(tc_refusal_text(code));

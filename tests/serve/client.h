@@ -45,7 +45,7 @@ static inline void cloud_frame(void *context, tc_link *link, const tc_frame *fra
     size_t size = TC_FRAME_HEADER + (c->echo > 0 ? c->echo : frame->length);
     unsigned char *answer = calloc(1, size);
     assert_non_null(answer);
-    unsigned char *body = tc_frame_begin(answer, TC_ANSWER, frame->slot, frame->round, size);
+    unsigned char *body = tc_frame_begin(answer, TC_MESSAGE_ANSWER, frame->slot, frame->round, size);
     if (c->echo == 0)
         memcpy(body, frame->body, frame->length);
     tc_link_send(link, answer, size);

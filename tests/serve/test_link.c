@@ -34,7 +34,7 @@ static void a_frame_is_answered_and_its_sender_known(void **state) {
     size_t size = make_state(bytes, 0, 1, 3);
     client_send(&c, client, bytes, size);
     tc_frame frame = client_frame(&c, client, answer, sizeof answer);
-    assert_int_equal(frame.type, TC_ANSWER);
+    assert_int_equal(frame.type, TC_MESSAGE_ANSWER);
     assert_memory_equal(frame.body, bytes + TC_FRAME_HEADER, size - TC_FRAME_HEADER);
     assert_true(tc_identity_has(tc_link_identity(c.last), "a", 1));
     client_close(client);
@@ -94,7 +94,7 @@ static void expect_refused(const unsigned char *bytes, size_t size, tc_refusal_c
     unsigned closed = c.closed;
     client_send(&c, client, bytes, size);
     tc_frame frame = client_frame(&c, client, answer, sizeof answer);
-    assert_int_equal(frame.type, TC_REFUSAL);
+    assert_int_equal(frame.type, TC_MESSAGE_REFUSAL);
     assert_int_equal(tc_refusal_decode(&frame, &refusal), TC_NOT_REFUSED);
     assert_int_equal(refusal.code, code);
     assert_true(refusal.reason_length > 0);
@@ -103,7 +103,7 @@ static void expect_refused(const unsigned char *bytes, size_t size, tc_refusal_c
     assert_int_equal(c.ends[closed % SEEN], TC_LINK_REFUSED);
     size = make_state(answer, 0, 1, 3); /* the others are not disturbed */
     client_send(&c, other, answer, size);
-    assert_int_equal(client_frame(&c, other, answer, sizeof answer).type, TC_ANSWER);
+    assert_int_equal(client_frame(&c, other, answer, sizeof answer).type, TC_MESSAGE_ANSWER);
     client_close(client);
     client_close(other);
     SSL_CTX_free(context);
@@ -112,9 +112,9 @@ static void expect_refused(const unsigned char *bytes, size_t size, tc_refusal_c
 static void broken_frames_are_refused_with_a_reason_and_nobody_else_notices(void **state) {
     (void)state;
     unsigned char bytes[TC_FRAME_HEADER];
-    (void)tc_frame_begin(bytes, TC_STATE, 0, 1, (size_t)TC_FRAME_HEADER + (1 << 20) + 1);
+    (void)tc_frame_begin(bytes, TC_MESSAGE_STATE, 0, 1, (size_t)TC_FRAME_HEADER + (1 << 20) + 1);
     expect_refused(bytes, sizeof bytes, TC_REFUSED_FRAME);
-    (void)tc_frame_begin(bytes, TC_STATE, 0, TC_FRAME_MOST_ROUND + 1, TC_FRAME_HEADER);
+    (void)tc_frame_begin(bytes, TC_MESSAGE_STATE, 0, TC_FRAME_MOST_ROUND + 1, TC_FRAME_HEADER);
     expect_refused(bytes, sizeof bytes, TC_REFUSED_FRAME);
     memset(bytes, 'x', sizeof bytes);
     expect_refused(bytes, sizeof bytes, TC_REFUSED_FRAME);
@@ -181,7 +181,7 @@ static void who_does_not_read_is_not_read(void **state) {
     assert_int_equal(c.frames, before);
     c.echo = 0;
     client_send(&c, other, bytes, size);
-    assert_int_equal(client_frame(&c, other, answer, sizeof answer).type, TC_ANSWER);
+    assert_int_equal(client_frame(&c, other, answer, sizeof answer).type, TC_MESSAGE_ANSWER);
     /* it reads after all, and everything comes, in order */
     unsigned char *long_answer = malloc(TC_FRAME_HEADER + 100000);
     assert_non_null(long_answer);
@@ -316,7 +316,7 @@ static void new_keys_serve_new_connections_and_old_ones_live_on(void **state) {
     SSL *both[] = {old, new};
     for (unsigned i = 0; i < 2; i++) {
         client_send(&c, both[i], bytes, make_state(bytes, 0, 1, 3));
-        assert_int_equal(client_frame(&c, both[i], bytes, sizeof bytes).type, TC_ANSWER);
+        assert_int_equal(client_frame(&c, both[i], bytes, sizeof bytes).type, TC_MESSAGE_ANSWER);
         client_close(both[i]);
     }
     SSL_CTX_free(tls);

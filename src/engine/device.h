@@ -1,0 +1,40 @@
+/* One agent on its own device: the agents' half of a round for a file made for one agent. Its bits are those of the
+ * same agent in an engine where all parties are together, whether it stands there alone or as a member of a family. */
+#ifndef TC_ENGINE_DEVICE_H
+#define TC_ENGINE_DEVICE_H
+
+#include "engine/agents.h"
+#include "privacy/plan.h"
+
+typedef struct tc_device tc_device;
+
+/* model: of role AGENT. TC_BAD_USAGE and a sentence in *why for any other. Raises on its arena. */
+tc_status tc_device_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, tc_device **device,
+                        const char **why) TC_MUST_USE;
+
+const char *tc_device_name(const tc_device *device); /* "a4", "home[17]" */
+size_t tc_device_states(const tc_device *device);
+
+/* Whether the public Slater point lies in the agent's own set; has_point false: the file names none. */
+typedef struct tc_device_slater {
+    bool has_point, holds;
+} tc_device_slater;
+tc_device_slater tc_device_check_slater(tc_device *device);
+
+/* x(1). */
+void tc_device_start(tc_device *device, double *x);
+
+/* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False where
+ * something is not finite; next is then of no use. next may be x. */
+bool tc_device_step(tc_device *device, tc_method method, tc_answer_scalars scalars, const double *p, const double *x,
+                    double *next) TC_MUST_USE;
+
+/* The weight of x(k) in the agent's answer, which in the method `tacit` is an average:  average += weight (x - average)
+ * with x(k), in round k; the average is x(1) before. In the published method the answer is the last x. */
+double tc_answer_weight(tc_method method, uint64_t k);
+
+/* The nearest multiples of 2^exponent: what a message carries. Ties and all as the cloud's own rounding
+ * (tc_states_from_doubles). False where a number is not finite or beyond 2^62 steps. */
+bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) TC_MUST_USE;
+
+#endif

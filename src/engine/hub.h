@@ -1,0 +1,55 @@
+/* The cloud's half of the rounds, for a cloud whose agents are elsewhere: states come in as messages, answers go out.
+ * With the same random source its bits are those of an engine (engine.h) in which all parties are together.
+ *
+ * Private states stay inside; what comes out of a round is made of released numbers alone, and so is the memory that
+ * is saved between rounds. No clock, no files, no sockets. */
+#ifndef TC_ENGINE_HUB_H
+#define TC_ENGINE_HUB_H
+
+#include "engine/agents.h"
+#include "engine/engine.h"
+
+typedef struct tc_hub tc_hub;
+
+enum { TC_HUB_INPUT = 32 }; /* bytes of the keyed MAC of a round's states */
+
+typedef struct tc_hub_settings {
+    double dual_radius;            /* R, public; INFINITY for none */
+    tc_team *team;                 /* NULL: the caller's thread alone */
+    const tc_method_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
+    uint64_t first_round;          /* 1, or after a restart the round after the last one that anybody can have seen */
+} tc_hub_settings;
+
+/* model: the cloud's file, or the whole problem. TC_BAD_USAGE and a sentence in *why where the plan cannot be released
+ * by. Raises on its arena. */
+tc_status tc_hub_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                     tc_random *random, const tc_hub_settings *settings, tc_hub **hub, const char **why) TC_MUST_USE;
+
+/* An agent's state, as its message carries it: it stays until the next one of this agent. CLAMPED is for the agent's
+ * own eyes. */
+tc_taken tc_hub_take(tc_hub *hub, size_t family, size_t member, const int64_t *units) TC_MUST_USE;
+
+/* Draws the noise of round k before its states arrive, so that time tells nothing. */
+tc_status tc_hub_prepare(tc_hub *hub, uint64_t k) TC_MUST_USE;
+
+/* Round k, the one after the last, with the states as they stand: the answers p by coordinate, the two scalars that
+ * every agent is told, and what identifies the input. DIVERGED: nothing may be sent; tc_hub_reason says what ceased to
+ * be finite. After anything but TC_OK the hub is of no more use. */
+tc_status tc_hub_round(tc_hub *hub, uint64_t k, tc_answer_scalars *scalars, double *p,
+                       unsigned char input[TC_HUB_INPUT], tc_engine_outcome *outcome) TC_MUST_USE;
+const char *tc_hub_reason(const tc_hub *hub);
+
+uint64_t tc_hub_rounds(const tc_hub *hub);                   /* done so far, those before a restart among them */
+const double *tc_hub_multipliers(const tc_hub *hub);         /* mu(rounds + 1), m */
+const double *tc_hub_answer_multipliers(const tc_hub *hub);  /* what the run is for: mu, or its average */
+const tc_feasibility *tc_hub_feasibility(const tc_hub *hub); /* as tc_engine_feasibility */
+bool tc_hub_is_private(const tc_hub *hub);
+
+/* What later rounds depend on besides states and noise, after a whole round: released values only. The size is the same
+ * in all rounds of a plan. Load: into a new hub, before its first round, which must be the one after the saved one;
+ * false where these bytes are no memory of this plan. */
+size_t tc_hub_memory_size(const tc_hub *hub);
+void tc_hub_save(const tc_hub *hub, unsigned char *memory);
+bool tc_hub_load(tc_hub *hub, const unsigned char *memory, size_t size) TC_MUST_USE;
+
+#endif

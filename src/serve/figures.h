@@ -1,0 +1,52 @@
+/* What the status page and the metrics are made of: released and operational figures only. Nothing here says anything
+ * of a single agent: no lateness, no clamps, no MACs. */
+#ifndef TC_SERVE_FIGURES_H
+#define TC_SERVE_FIGURES_H
+
+#include "engine/method_facts.h"
+#include "net/message.h"
+#include "serve/link.h"
+
+enum { TC_COMMIT_BUCKETS = 12, TC_REFUSAL_KINDS = 16 };
+/* Upper ends in seconds of the histogram of commits; the last bucket has no end. */
+extern const double tc_commit_bounds[TC_COMMIT_BUCKETS - 1];
+
+#define TC_PHASES(X)                                                                                                   \
+    X(TC_PHASE_ENROLLING, "enrolling") /* not every agent has been there yet */                                        \
+    X(TC_PHASE_RUNNING, "running")                                                                                     \
+    X(TC_PHASE_STOPPING, "stopping")                                                                                   \
+    X(TC_PHASE_DONE, "done")                                                                                           \
+    X(TC_PHASE_FAILED, "failed")
+typedef enum tc_phase {
+#define X(code, name) code,
+    TC_PHASES(X)
+#undef X
+} tc_phase;
+
+typedef struct tc_figures {
+    tc_phase phase;
+    bool is_private, is_insecure;   /* insecure: plain text, or noise from a seed */
+    const char *run_id, *plan_hash; /* hexadecimal digits */
+    const char *method, *mechanism;
+    double epsilon, delta;
+    uint64_t epoch, round, rounds; /* round: the last one that was answered */
+    uint64_t agents, enrolled;     /* agents of the file; those who are there now */
+    double rounds_per_second;      /* of late */
+    double started, last_round;    /* seconds of CLOCK_REALTIME; last_round 0 before the first */
+    const double *multipliers;     /* released, m; NULL before the first round */
+    const double *answer_multipliers;
+    size_t multiplier_count;
+    const char *const *constraint_names;
+    const tc_feasibility *feasibility;   /* NULL where there is none */
+    uint64_t refusals[TC_REFUSAL_KINDS]; /* by tc_refusal_code */
+    uint64_t held;                       /* states that were used again, of all agents together */
+    uint64_t answers, answers_again;     /* sent; sent again from the journal */
+    uint64_t commits[TC_COMMIT_BUCKETS];
+    double commit_seconds;
+    double certificate_expiry; /* seconds of CLOCK_REALTIME; 0 in plain text */
+    tc_links_figures links;
+} tc_figures;
+
+void tc_figures_commit(tc_figures *figures, double seconds); /* one more, which took so long */
+
+#endif

@@ -1,0 +1,88 @@
+/* The operator's log: one line for each thing that happens, as text or as JSON.
+ *
+ * Every kind of line stands in one list with its level and its text, which docs/operations.md explains. A line's fields
+ * are of the types below and of no other: no function here takes a double of a state, an array, a frame or bytes, so no
+ * private value can get in. Agents' names are the operator's own. */
+#ifndef TC_SERVE_LOG_H
+#define TC_SERVE_LOG_H
+
+#include "base/arena.h"
+#include "net/message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TC_LOG_LEVELS(X)                                                                                               \
+    X(TC_LOG_DEBUG, "debug")                                                                                           \
+    X(TC_LOG_INFO, "info")                                                                                             \
+    X(TC_LOG_WARNING, "warning")                                                                                       \
+    X(TC_LOG_ERROR, "error")
+typedef enum tc_log_level {
+#define X(code, name) code,
+    TC_LOG_LEVELS(X)
+#undef X
+} tc_log_level;
+
+/* code, level, name in JSON ("event"), sentence. New lines are added here, by whoever needs them. */
+#define TC_LOG_EVENTS(X)                                                                                               \
+    X(TC_EVENT_STARTED, TC_LOG_INFO, "started", "the cloud is up")                                                     \
+    X(TC_EVENT_RESUMED, TC_LOG_INFO, "resumed", "a run goes on from its journal")                                      \
+    X(TC_EVENT_LISTENING, TC_LOG_INFO, "listening", "waiting for agents")                                              \
+    X(TC_EVENT_HTTP, TC_LOG_INFO, "http", "status and metrics are served")                                             \
+    X(TC_EVENT_INSECURE, TC_LOG_WARNING, "insecure", "not for private data")                                           \
+    X(TC_EVENT_ENROLLED, TC_LOG_INFO, "enrolled", "an agent is there")                                                 \
+    X(TC_EVENT_COMPLETE, TC_LOG_INFO, "complete", "every agent is there: rounds begin")                                \
+    X(TC_EVENT_LEFT, TC_LOG_INFO, "left", "an agent's connection is gone")                                             \
+    X(TC_EVENT_REPLACED, TC_LOG_WARNING, "replaced", "a newer connection speaks for an agent")                         \
+    X(TC_EVENT_REFUSED, TC_LOG_WARNING, "refused", "an agent or its message was refused")                              \
+    X(TC_EVENT_CONNECTION_REFUSED, TC_LOG_WARNING, "connection-refused", "a connection was refused")                   \
+    X(TC_EVENT_WAITING, TC_LOG_WARNING, "waiting", "a round waits for agents")                                         \
+    X(TC_EVENT_HELD, TC_LOG_WARNING, "held", "an agent's last state was used again")                                   \
+    X(TC_EVENT_PROGRESS, TC_LOG_INFO, "progress", "rounds done")                                                       \
+    X(TC_EVENT_RELOADED, TC_LOG_INFO, "reloaded", "certificates were read again")                                      \
+    X(TC_EVENT_NOT_RELOADED, TC_LOG_ERROR, "not-reloaded", "the new certificates are not usable: the old ones stay")   \
+    X(TC_EVENT_EXPIRING, TC_LOG_WARNING, "expiring", "the cloud's certificate ends soon")                              \
+    X(TC_EVENT_STOPPING, TC_LOG_INFO, "stopping", "asked to stop")                                                     \
+    X(TC_EVENT_STOPPED, TC_LOG_INFO, "stopped", "stopped; the run can go on from its journal")                         \
+    X(TC_EVENT_DONE, TC_LOG_INFO, "done", "all rounds are done")                                                       \
+    X(TC_EVENT_DIVERGED, TC_LOG_ERROR, "diverged", "the run diverged")                                                 \
+    X(TC_EVENT_JOURNAL_FAILED, TC_LOG_ERROR, "journal-failed", "the journal cannot be written: nothing was released")  \
+    X(TC_EVENT_ROLLED_BACK, TC_LOG_ERROR, "rolled-back", "agents have seen later rounds than this journal")
+
+typedef enum tc_log_event {
+#define X(code, level, name, text) code,
+    TC_LOG_EVENTS(X)
+#undef X
+} tc_log_event;
+
+typedef struct tc_log_field { /* made by the functions below alone */
+    const char *key;
+    enum { TC_FIELD_COUNT, TC_FIELD_SECONDS, TC_FIELD_TEXT, TC_FIELD_NAMES } type;
+    uint64_t count;
+    double seconds;
+    const char *text;
+    size_t length;
+} tc_log_field;
+
+tc_log_field tc_log_count(const char *key, uint64_t count);
+tc_log_field tc_log_round(uint64_t round); /* key "round" */
+tc_log_field tc_log_seconds(const char *key, double seconds);
+tc_log_field tc_log_agent(const char *name);       /* key "agent" */
+tc_log_field tc_log_agents(const char *names);     /* key "agents": "a3, a7 and 12 more" */
+tc_log_field tc_log_refusal(tc_refusal_code code); /* key "reason" */
+tc_log_field tc_log_why(const char *sentence);     /* key "why": a text of the program, the system or OpenSSL */
+tc_log_field tc_log_text(const char *key,
+                         const char *text); /* an address, a path, an id; bytes that do not print are escaped */
+
+typedef struct tc_log tc_log;
+
+/* Lines below the level are left out. Text: "2026-11-16T07:14:50.123Z info enrolled: an agent is there agent=a3". JSON:
+ * one object a line. Every line is written at once and whole. */
+tc_log *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least);
+void tc_log_write(tc_log *log, tc_log_event event, const tc_log_field *fields, size_t count);
+#define TC_LOG(log, event, ...)                                                                                        \
+    tc_log_write(log, event, (const tc_log_field[]){__VA_ARGS__},                                                      \
+                 sizeof((const tc_log_field[]){__VA_ARGS__}) / sizeof(tc_log_field))
+
+#endif
