@@ -22,6 +22,7 @@ typedef enum tc_phase {
     TC_PHASES(X)
 #undef X
 } tc_phase;
+const char *tc_phase_name(tc_phase phase);
 
 typedef struct tc_figures {
     tc_phase phase;

@@ -126,7 +126,8 @@ static tc_status refuse(tc_buffer *messages, tc_status status, const char *addre
     return status;
 }
 
-static tc_status open_address(const char *address, bool loopback_only, tc_buffer *messages, int *descriptor) {
+tc_status tc_listen_at(const char *address, const char *loopback_only, tc_buffer *messages, int *descriptor,
+                       bool *is_local) {
     char host[MOST_HOST + 1], port[MOST_PORT + 1];
     if (!split(address, host, port))
         return refuse(messages, TC_BAD_USAGE, address,
@@ -136,8 +137,9 @@ static tc_status open_address(const char *address, bool loopback_only, tc_buffer
     if (code != 0)
         return refuse(messages, TC_BAD_USAGE, address, gai_strerror(code));
     tc_status status = TC_OK;
-    if (loopback_only && !is_loopback(found->ai_addr))
-        status = refuse(messages, TC_BAD_USAGE, address, "without TLS only at a loopback address");
+    *is_local = is_loopback(found->ai_addr);
+    if (loopback_only != NULL && !*is_local)
+        status = refuse(messages, TC_BAD_USAGE, address, loopback_only);
     *descriptor = status == TC_OK ? listen_at(found) : -1;
     if (status == TC_OK && *descriptor < 0)
         status = refuse(messages, TC_CANNOT_READ, address, strerror(errno));
@@ -149,7 +151,9 @@ tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *
                           tc_buffer *messages, tc_listener **listener) {
     *listener = NULL;
     int descriptor = -1;
-    tc_status status = open_address(address, loopback_only, messages, &descriptor);
+    bool is_local = false;
+    const char *only = loopback_only ? "without TLS only at a loopback address" : NULL;
+    tc_status status = tc_listen_at(address, only, messages, &descriptor, &is_local);
     if (status != TC_OK)
         return status;
     tc_listener *made = calloc(1, sizeof *made);
@@ -175,12 +179,14 @@ void tc_listener_free(tc_listener *listener) {
     free(listener);
 }
 
-unsigned tc_listener_port(const tc_listener *listener) {
+unsigned tc_port_of(int descriptor) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
     char port[MOST_PORT + 1];
-    if (getsockname(listener->descriptor, (struct sockaddr *)&name, &size) != 0 ||
+    if (getsockname(descriptor, (struct sockaddr *)&name, &size) != 0 ||
         getnameinfo((struct sockaddr *)&name, size, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0)
         return 0;
     return (unsigned)strtoul(port, NULL, 10);
 }
+
+unsigned tc_listener_port(const tc_listener *listener) { return tc_port_of(listener->descriptor); }

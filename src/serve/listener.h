@@ -15,6 +15,12 @@ void tc_listener_free(tc_listener *listener);
 
 unsigned tc_listener_port(const tc_listener *listener);
 
+/* Opens a listening socket that does not block, at an address as above. loopback_only: why others are refused; NULL:
+ * they are not. is_loopback: whether this machine alone can reach it. */
+tc_status tc_listen_at(const char *address, const char *loopback_only, tc_buffer *messages, int *descriptor,
+                       bool *is_loopback) TC_MUST_USE;
+unsigned tc_port_of(int descriptor);
+
 /* Raises the soft limit of open files to the hard one, and returns it. */
 size_t tc_listener_raise_limit(void);
 

@@ -30,6 +30,7 @@ typedef enum tc_log_level {
     X(TC_EVENT_RESUMED, TC_LOG_INFO, "resumed", "a run goes on from its journal")                                      \
     X(TC_EVENT_LISTENING, TC_LOG_INFO, "listening", "waiting for agents")                                              \
     X(TC_EVENT_HTTP, TC_LOG_INFO, "http", "status and metrics are served")                                             \
+    X(TC_EVENT_HTTP_OPEN, TC_LOG_WARNING, "http-open", "status and metrics can be read from other machines")           \
     X(TC_EVENT_INSECURE, TC_LOG_WARNING, "insecure", "not for private data")                                           \
     X(TC_EVENT_ENROLLED, TC_LOG_INFO, "enrolled", "an agent is there")                                                 \
     X(TC_EVENT_COMPLETE, TC_LOG_INFO, "complete", "every agent is there: rounds begin")                                \
@@ -77,8 +78,11 @@ tc_log_field tc_log_text(const char *key,
 
 typedef struct tc_log tc_log;
 
-/* Lines below the level are left out. Text: "2026-11-16T07:14:50.123Z info enrolled: an agent is there agent=a3". JSON:
- * one object a line. Every line is written at once and whole. */
+/* Lines below the level are left out. Text: "2026-11-16T07:14:50.123Z info enrolled: an agent is there agent=a3"; a
+ * value with blanks or anything unusual in it is written as a string of JSON. JSON: one object a line, with time,
+ * level, event and message, and then the fields. Every line is written at once and whole; where that fails nothing else
+ * does, and the next line that succeeds says in `lost` how many are missing. A log of NULL writes nothing. Keys are
+ * texts of the program. */
 tc_log *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least);
 void tc_log_write(tc_log *log, tc_log_event event, const tc_log_field *fields, size_t count);
 #define TC_LOG(log, event, ...)                                                                                        \
