@@ -12,7 +12,7 @@
 
 enum { LINE = 16384, MOST_TEXT = 2048, ESCAPED = 6, CLOSING = 64 };
 
-struct tc_log {
+struct tc_logbook {
     FILE *out;
     bool as_json, is_cut; /* is_cut: the last line ended in the middle */
     tc_log_level least;
@@ -66,14 +66,14 @@ tc_log_field tc_log_why(const char *sentence) { return tc_log_text("why", senten
 
 /* ---- Lines ---- */
 
-static size_t room(const tc_log *log) { return LINE - CLOSING - log->length; }
+static size_t room(const tc_logbook *log) { return LINE - CLOSING - log->length; }
 
-static void put(tc_log *log, const char *text, size_t length) { /* there is room: the caller has seen to it */
+static void put(tc_logbook *log, const char *text, size_t length) { /* there is room: the caller has seen to it */
     memcpy(log->line + log->length, text, length);
     log->length += length;
 }
 
-static void puts_at(tc_log *log, const char *text) {
+static void puts_at(tc_logbook *log, const char *text) {
     size_t length = strlen(text), most = LINE - log->length;
     put(log, text, length < most ? length : most);
 }
@@ -94,7 +94,7 @@ static unsigned long decode(const char *text, size_t length) {
 }
 
 /* As a string of JSON, which is the form in lines of text too. */
-static void put_quoted(tc_log *log, const char *text, size_t length) {
+static void put_quoted(tc_logbook *log, const char *text, size_t length) {
     puts_at(log, "\"");
     for (size_t i = 0; i < length;) {
         if (i >= MOST_TEXT || room(log) < 2 * ESCAPED) {
@@ -125,7 +125,7 @@ static bool is_plain(const char *text, size_t length) { /* needs no quotes in a 
     return length > 0 && length < MOST_TEXT;
 }
 
-static void put_text(tc_log *log, const tc_log_field *field) {
+static void put_text(tc_logbook *log, const tc_log_field *field) {
     if (field->text == NULL)
         puts_at(log, log->as_json ? "null" : "-");
     else if (!log->as_json && field->length < room(log) && is_plain(field->text, field->length))
@@ -134,14 +134,14 @@ static void put_text(tc_log *log, const tc_log_field *field) {
         put_quoted(log, field->text, field->length);
 }
 
-static void put_seconds(tc_log *log, double seconds) { /* to a microsecond */
+static void put_seconds(tc_logbook *log, double seconds) { /* to a microsecond */
     char text[32] = "null";
     if (isfinite(seconds))
         tc_shortest_number(text, fabs(seconds) < 1e9 ? round(seconds * 1e6) / 1e6 : seconds);
     puts_at(log, text);
 }
 
-static void put_field(tc_log *log, const tc_log_field *field) {
+static void put_field(tc_logbook *log, const tc_log_field *field) {
     if (room(log) < strlen(field->key) + CLOSING)
         return;
     puts_at(log, log->as_json ? ",\"" : " ");
@@ -163,7 +163,7 @@ static void put_field(tc_log *log, const tc_log_field *field) {
     }
 }
 
-static void put_time(tc_log *log) { /* UTC, as in RFC 3339 */
+static void put_time(tc_logbook *log) { /* UTC, as in RFC 3339 */
     struct timespec now = {0};
     struct tm utc = {0};
     char day[32] = "", text[48];
@@ -174,7 +174,7 @@ static void put_time(tc_log *log) { /* UTC, as in RFC 3339 */
     puts_at(log, text);
 }
 
-static void put_head(tc_log *log, tc_log_event event) {
+static void put_head(tc_logbook *log, tc_log_event event) {
     const char *level = levels[events[event].level];
     if (log->is_cut)
         puts_at(log, "\n");
@@ -193,7 +193,7 @@ static void put_head(tc_log *log, tc_log_event event) {
 
 /* One call of the system for a line: a reader of a pipe or a file never meets half of one. A stream without a
  * descriptor (in memory) gets it as it can. */
-static size_t deliver(tc_log *log) {
+static size_t deliver(tc_logbook *log) {
     int descriptor = fileno(log->out);
     if (descriptor < 0) {
         size_t written = fwrite(log->line, 1, log->length, log->out);
@@ -212,15 +212,15 @@ static size_t deliver(tc_log *log) {
     return sent;
 }
 
-tc_log *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least) {
-    tc_log *log = TC_NEW(arena, tc_log, 1);
+tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least) {
+    tc_logbook *log = TC_NEW(arena, tc_logbook, 1);
     log->out = out;
     log->as_json = as_json;
     log->least = least;
     return log;
 }
 
-void tc_log_write(tc_log *log, tc_log_event event, const tc_log_field *fields, size_t count) {
+void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count) {
     if (log == NULL || events[event].level < log->least)
         return;
     log->length = 0;

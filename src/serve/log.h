@@ -76,15 +76,15 @@ tc_log_field tc_log_why(const char *sentence);     /* key "why": a text of the p
 tc_log_field tc_log_text(const char *key,
                          const char *text); /* an address, a path, an id; bytes that do not print are escaped */
 
-typedef struct tc_log tc_log;
+typedef struct tc_logbook tc_logbook; /* tc_log is a logarithm, see model/expr.h */
 
 /* Lines below the level are left out. Text: "2026-11-16T07:14:50.123Z info enrolled: an agent is there agent=a3"; a
  * value with blanks or anything unusual in it is written as a string of JSON. JSON: one object a line, with time,
  * level, event and message, and then the fields. Every line is written at once and whole; where that fails nothing else
  * does, and the next line that succeeds says in `lost` how many are missing. A log of NULL writes nothing. Keys are
  * texts of the program. */
-tc_log *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least);
-void tc_log_write(tc_log *log, tc_log_event event, const tc_log_field *fields, size_t count);
+tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least);
+void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count);
 #define TC_LOG(log, event, ...)                                                                                        \
     tc_log_write(log, event, (const tc_log_field[]){__VA_ARGS__},                                                      \
                  sizeof((const tc_log_field[]){__VA_ARGS__}) / sizeof(tc_log_field))
