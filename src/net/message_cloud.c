@@ -114,10 +114,11 @@ void tc_note_encode(const tc_note *note, unsigned char bytes[TC_NOTE_SIZE]) {
 tc_refusal_code tc_note_decode(const tc_frame *frame, tc_note *note) {
     if (!has_size(frame, TC_NOTE_SIZE))
         return TC_REFUSED_FRAME;
+    static const tc_note_code codes[] = {TC_NOTE_CLAMPED, TC_NOTE_HELD, TC_NOTE_LOST};
     unsigned code = tc_get_u16(frame->body);
-    if (code < 1 || code > 2)
+    if (code < 1 || code > sizeof codes / sizeof codes[0])
         return TC_REFUSED_FRAME;
-    *note = (tc_note){.slot = frame->slot, .round = frame->round, .code = code == 1 ? TC_NOTE_CLAMPED : TC_NOTE_HELD};
+    *note = (tc_note){.slot = frame->slot, .round = frame->round, .code = codes[code - 1]};
     return note->slot >= TC_MOST_SLOTS ? TC_REFUSED_SLOT : TC_NOT_REFUSED;
 }
 

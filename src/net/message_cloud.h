@@ -49,7 +49,8 @@ tc_refusal_code tc_answer_decode(const tc_frame *frame, uint32_t states, tc_answ
 
 #define TC_NOTES(X)                                                                                                    \
     X(TC_NOTE_CLAMPED, 1, "the state of this round lay outside the public box and was moved into it")                  \
-    X(TC_NOTE_HELD, 2, "the deadline of this round passed: the last state was used again")
+    X(TC_NOTE_HELD, 2, "the deadline of this round passed: the last state was used again")                             \
+    X(TC_NOTE_LOST, 3, "no answer comes for rounds up to this one: the next state is what is wanted")
 typedef enum tc_note_code {
 #define X(code, number, text) code = number,
     TC_NOTES(X)
