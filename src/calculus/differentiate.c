@@ -318,6 +318,8 @@ const tc_partial *tc_differentiate(tc_differentiator *d, tc_expr root, tc_op op,
     d->partial_count = 0;
     collect(d, root, op, last_rank);
     tc_span origin = d->dag->origin;
+    uint32_t realm = d->dag->realm;
+    d->dag->realm = d->dag->nodes[root].realm;
     if (d->met_count > 0)
         d->adjoints[root] = tc_const(d->dag, 1);
     for (size_t i = d->met_count; i-- > 0;) {
@@ -331,6 +333,7 @@ const tc_partial *tc_differentiate(tc_differentiator *d, tc_expr root, tc_op op,
             spread(d, e, d->adjoints[e]);
     }
     d->dag->origin = origin;
+    d->dag->realm = realm;
     if (d->partial_count > 1)
         qsort(d->partials, d->partial_count, sizeof *d->partials, by_rank);
     *count = d->partial_count;

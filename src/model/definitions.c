@@ -14,7 +14,7 @@ static void already_defined(tc_elaborator *elaborator, const tc_name *name, tc_s
 
 static void collect_locals(tc_elaborator *elaborator, tc_block *block) {
     for (tc_statement *s = block->statement->block; s != NULL; s = s->next) {
-        if (s->kind != TC_STATEMENT_PARAM && s->kind != TC_STATEMENT_STATE)
+        if (s->kind != TC_STATEMENT_PARAM && s->kind != TC_STATEMENT_STATE && s->kind != TC_STATEMENT_COLUMN)
             continue;
         bool again = false;
         for (size_t i = 0; i < block->local_count && !again; i++) {
@@ -22,7 +22,7 @@ static void collect_locals(tc_elaborator *elaborator, tc_block *block) {
             if (again)
                 already_defined(elaborator, s->name, s->name_span, block->locals[i].statement->name_span);
         }
-        tc_local local = {.name = s->name, .statement = s};
+        tc_local local = {.name = s->name, .statement = s, .column = tc_value_broken()};
         if (!again)
             TC_PUSH(elaborator->arena, block->locals, block->local_count, local);
     }
@@ -138,7 +138,9 @@ static void label(tc_elaborator *elaborator, const tc_statement *statement, tc_v
         *secret = (tc_secret){.name = statement->name->text, .span = statement->span};
         value->secret = secret;
     } else if (value->secret != NULL) {
-        (void)tc_must_be_public(elaborator, value, statement->value->span, "a 'param' without 'private' before it");
+        (void)tc_must_be_public(elaborator, value, statement->value->span,
+                                statement->kind == TC_STATEMENT_COLUMN ? "a 'column' without 'private' before it"
+                                                                       : "a 'param' without 'private' before it");
         *value = tc_value_broken();
     }
 }
@@ -146,7 +148,7 @@ static void label(tc_elaborator *elaborator, const tc_statement *statement, tc_v
 tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement) {
     const char *before = elaborator->no_states;
     bool was_private = elaborator->in_private_param;
-    elaborator->no_states = "a parameter";
+    elaborator->no_states = statement->kind == TC_STATEMENT_COLUMN ? "a column" : "a parameter";
     elaborator->in_private_param = statement->is_private && scope == NULL;
     tc_value value = statement->value != NULL ? tc_elaborate_tree(elaborator, scope, statement->value)
                                               : load_matrix(elaborator, statement);

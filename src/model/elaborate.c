@@ -31,6 +31,14 @@ static void check_role(tc_elaborator *elaborator) {
         if (model->role == TC_ROLE_AGENT && s->kind == TC_STATEMENT_AGENTS && s->is_family)
             tc_error(elaborator->diagnostics, s->keyword, "an agent's file describes one agent");
     }
+    for (size_t b = 0; b < model->family_count && model->role != TC_ROLE_AGENT; b++) {
+        for (const tc_statement *s = elaborator->blocks[b].statement->block; s != NULL; s = s->next) {
+            if (s->kind == TC_STATEMENT_COLUMN)
+                tc_error(elaborator->diagnostics, s->keyword,
+                         "a column stands in an agent's file alone, where 'tacit split' writes a member's row; write "
+                         "'param'");
+        }
+    }
     if (model->role == TC_ROLE_AGENT && model->family_count > 1)
         tc_error(elaborator->diagnostics, elaborator->blocks[1].statement->name_span,
                  "an agent's file describes one agent");
@@ -93,15 +101,21 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
     elaborate_role(&elaborator);
     tc_collect_definitions(&elaborator);
     check_role(&elaborator);
+    model->dag->realm = TC_REALM_PARAMS;
     for (tc_definition *d = elaborator.definitions; d != NULL; d = d->next)
         tc_need_definition(&elaborator, d, d->statement->name_span);
-    for (size_t b = 0; b < model->family_count; b++)
+    for (size_t b = 0; b < model->family_count; b++) {
+        model->dag->realm = (uint32_t)b + 1;
         tc_elaborate_states(&elaborator, &elaborator.blocks[b]);
+    }
     if (model->family_count > 1 && count_named_families(model) > 0)
         check_agent_names(&elaborator);
     lay_out(model);
-    for (size_t b = 0; b < model->family_count; b++)
+    for (size_t b = 0; b < model->family_count; b++) {
+        model->dag->realm = (uint32_t)b + 1;
         tc_elaborate_block(&elaborator, &elaborator.blocks[b]);
+    }
+    model->dag->realm = TC_REALM_SHARED;
     for (tc_definition *d = elaborator.definitions; d != NULL; d = d->next) {
         if (d->kind == TC_DEFINES_CONSTRAINT)
             tc_elaborate_constraint(&elaborator, d);

@@ -46,13 +46,17 @@ typedef struct tc_definition {
     struct tc_definition *next;
 } tc_definition;
 
+/* What is elaborated now; each has names' nodes in a realm of its own. */
+typedef enum tc_part { TC_PART_SHARED, TC_PART_BLOCK, TC_PART_PARAMS, TC_PARTS } tc_part;
+
 typedef struct tc_local { /* a name defined in a block */
     tc_name *name;
-    tc_statement *statement; /* param or state */
-    tc_phase progress;
-    tc_value value;  /* param, for the member in general */
-    size_t variable; /* state: its number */
-    size_t member;   /* state: the member whose coordinates were asked for last, plus one */
+    tc_statement *statement; /* param, state or column */
+    tc_phase progress[TC_PARTS];
+    tc_value value[TC_PARTS]; /* for the member in general */
+    tc_value column;          /* column: its numbers */
+    size_t variable;          /* state: its number; column: the number of the first of the family's */
+    size_t member;            /* state: the member whose coordinates were asked for last, plus one */
     tc_value of_member;
     unsigned walks; /* used by tc_split: which of its walks have been here, and what they found */
 } tc_local;
@@ -60,12 +64,12 @@ typedef struct tc_local { /* a name defined in a block */
 typedef struct tc_block {
     tc_definition *definition;
     tc_statement *statement;
-    uint32_t number;         /* of the family in the model */
-    bool broken;             /* the head or a state has an error */
-    tc_definition *data;     /* NULL: none */
-    tc_name *index;          /* NULL: none */
-    tc_value *column_values; /* of the data, by column, once used */
-    bool *column_known;
+    uint32_t number;                   /* of the family in the model */
+    bool broken;                       /* the head or a state has an error */
+    tc_definition *data;               /* NULL: none */
+    tc_name *index;                    /* NULL: none */
+    tc_value *column_values[TC_PARTS]; /* of the data, by column, once used */
+    bool *column_known[TC_PARTS];
     size_t index_column; /* SIZE_MAX until used */
     size_t column_capacity;
     tc_local *locals;
@@ -116,6 +120,7 @@ void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc
 tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement);
 
 /* names.c */
+tc_part tc_part_of(const tc_elaborator *elaborator);
 tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);
 /* What a block keeps private is for its own lines: true (and an error) where value, reached from outside through
  * block, would carry it into a private parameter or another agent's lines. Public lines are checked by their label. */

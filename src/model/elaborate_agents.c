@@ -39,8 +39,10 @@ static void head_from_data(tc_elaborator *elaborator, tc_block *block) {
     block->broken = false;
     block->data = data;
     block->index = statement->index.name;
-    block->column_values = TC_NEW(elaborator->arena, tc_value, table->column_count);
-    block->column_known = TC_NEW(elaborator->arena, bool, table->column_count);
+    for (size_t part = 0; part < TC_PARTS; part++) {
+        block->column_values[part] = TC_NEW(elaborator->arena, tc_value, table->column_count);
+        block->column_known[part] = TC_NEW(elaborator->arena, bool, table->column_count);
+    }
     family->count = table->rows;
     family->member_names = table->names;
     family->column_count = block->column_capacity = table->value_count;
@@ -72,6 +74,35 @@ static void head_from_range(tc_elaborator *elaborator, tc_block *block) {
     family_of(elaborator, block)->count = (size_t)last;
 }
 
+/* A member's row of its family's data, in a file of its own: columns of one number. */
+static void add_column(tc_elaborator *elaborator, tc_block *block, tc_local *local) {
+    const tc_statement *statement = local->statement;
+    tc_family *family = family_of(elaborator, block);
+    tc_value value = tc_elaborate_param(elaborator, NULL, statement);
+    local->column = tc_value_broken();
+    local->variable = family->column_count;
+    if (value.broken)
+        return;
+    if (!value.is_number || value.rank == 2) {
+        tc_error(elaborator->diagnostics, statement->value->span, "a column is a number or a vector, but this is %s",
+                 tc_shape_text(elaborator->arena, &value));
+        return;
+    }
+    local->column = value;
+    size_t count = tc_value_count(&value), all = family->column_count + count;
+    double *numbers = TC_NEW(elaborator->arena, double, count);
+    family->columns =
+        tc_arena_grow(elaborator->arena, family->columns, family->column_count, all, sizeof *family->columns);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = statement->name->text;
+        numbers[i] = tc_value_number_at(&value, i);
+        if (value.rank == 1)
+            name = tc_arena_format(elaborator->arena, "%s[%zu]", name, i + 1);
+        family->columns[family->column_count++] = (tc_column){name, &numbers[i], value.secret != NULL};
+    }
+    block->column_capacity = all;
+}
+
 void tc_elaborate_head(tc_elaborator *elaborator, tc_block *block, tc_span used) {
     (void)used;
     const tc_statement *statement = block->statement;
@@ -87,6 +118,11 @@ void tc_elaborate_head(tc_elaborator *elaborator, tc_block *block, tc_span used)
         head_from_data(elaborator, block);
     else if (statement->binder_count > 0)
         head_from_range(elaborator, block);
+    for (size_t i = 0; i < block->local_count; i++) {
+        if (block->locals[i].statement->kind == TC_STATEMENT_COLUMN && elaborator->model->role == TC_ROLE_AGENT &&
+            !statement->is_family)
+            add_column(elaborator, block, &block->locals[i]);
+    }
 }
 
 /* ---- coefficients ----------------------------------------------------------------------------------------------- */
@@ -356,7 +392,9 @@ void tc_elaborate_block(tc_elaborator *elaborator, tc_block *block) {
         return;
     tc_scope scope = {.block = block, .member = SIZE_MAX};
     for (size_t i = 0; i < block->local_count; i++) {
-        bool found;
+        bool found; /* a column is met where a line uses it, as in a family */
+        if (block->locals[i].statement->kind == TC_STATEMENT_COLUMN)
+            continue;
         (void)tc_block_name(elaborator, &scope, block->locals[i].name, block->locals[i].statement->name_span, &found);
     }
     bool has_objective = false;

@@ -73,7 +73,7 @@ static uint64_t mix(uint64_t h, uint64_t v) {
 }
 
 static uint64_t hash_node(const tc_node *n, const tc_expr *arguments) {
-    uint64_t h = mix(n->op, n->u.index);
+    uint64_t h = mix(n->op | (uint64_t)n->realm << 8, n->u.index);
     h = mix(h, n->family);
     if (tc_is_nary(n->op)) {
         for (size_t i = 0; i < n->b; i++)
@@ -84,7 +84,8 @@ static uint64_t hash_node(const tc_node *n, const tc_expr *arguments) {
 }
 
 static bool same_node(const tc_dag *dag, const tc_node *x, const tc_node *wanted, const tc_expr *arguments) {
-    if (x->op != wanted->op || x->u.index != wanted->u.index || x->family != wanted->family || x->b != wanted->b)
+    if (x->op != wanted->op || x->u.index != wanted->u.index || x->family != wanted->family || x->b != wanted->b ||
+        x->realm != wanted->realm)
         return false;
     if (tc_is_nary(x->op))
         return memcmp(dag->arguments + x->a, arguments, x->b * sizeof *arguments) == 0;
@@ -139,6 +140,7 @@ static void inherit(const tc_dag *dag, tc_node *n, tc_expr child) {
 }
 
 static tc_expr intern(tc_dag *dag, tc_node n, const tc_expr *arguments) {
+    n.realm = dag->realm;
     if (n.op == TC_DIV)
         n.is_partial |= dag->nodes[n.b].has_state || dag->nodes[n.b].has_data;
     else if (n.op == TC_LOG || n.op == TC_SQRT || n.op == TC_POWR || (n.op == TC_POWI && n.u.exponent < 0))

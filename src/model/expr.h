@@ -7,7 +7,12 @@
  *
  * Two levels meet in TC_SUM: a *body* is a function of one member of a family (leaves TC_STATE and TC_DATA), an
  * *outer* expression combines sums of bodies over all members (TC_SUM) and single coordinates (TC_COORD).
- * A family's body is stored once however many members it has. */
+ * A family's body is stored once however many members it has.
+ *
+ * Operands of sums and products stand in the order of their numbers, and derivatives are added up in that order: so the
+ * numbers decide about last bits. Equal nodes are therefore one node only within a *realm*: what a block says, what the
+ * constraints say and what parameters say are numbered as if the others were not there, and a party that holds one part
+ * of a problem alone gets the bits of the whole. */
 #ifndef TC_MODEL_EXPR_H
 #define TC_MODEL_EXPR_H
 
@@ -18,6 +23,10 @@
 
 typedef uint32_t tc_expr;
 #define TC_NO_EXPR UINT32_MAX
+
+/* Any other realm is the number of a family plus one. */
+#define TC_REALM_SHARED 0
+#define TC_REALM_PARAMS UINT32_MAX
 
 typedef enum tc_op {
     TC_CONST,     /* value */
@@ -67,6 +76,7 @@ typedef struct tc_node {
     bool is_partial; /* not defined everywhere (log, sqrt, a quotient ...): folding must not make that unseen */
     uint32_t family; /* of TC_STATE and TC_DATA, and of whatever is built from them; UINT32_MAX for none */
     tc_expr a, b;    /* operands; of n-ary nodes a is the first place in dag->arguments, b how many */
+    uint32_t realm;
     union {
         double value;     /* TC_CONST, TC_POWR */
         int64_t exponent; /* TC_POWI */
@@ -85,6 +95,7 @@ typedef struct tc_dag {
     size_t table_size;
     size_t limit;   /* nodes; beyond it TC_TOO_LARGE is raised */
     tc_span origin; /* given to new nodes; the elaborator keeps it current */
+    uint32_t realm; /* of new nodes: TC_REALM_SHARED but while blocks, parameters and derivatives are made */
 } tc_dag;
 
 tc_dag *tc_dag_new(tc_arena *arena, size_t node_limit);

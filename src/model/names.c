@@ -3,23 +3,59 @@
 
 /* ---- names in blocks -------------------------------------------------------------------------------------------- */
 
+tc_part tc_part_of(const tc_elaborator *elaborator) {
+    uint32_t realm = elaborator->dag->realm;
+    return realm == TC_REALM_SHARED ? TC_PART_SHARED : realm == TC_REALM_PARAMS ? TC_PART_PARAMS : TC_PART_BLOCK;
+}
+
+/* What is wrong is said once, whoever asks. */
+static bool is_known_broken(const tc_local *local) {
+    bool broken = false;
+    for (size_t part = 0; part < TC_PARTS; part++)
+        broken = broken || (local->progress[part] == TC_DONE && local->value[part].broken);
+    return broken;
+}
+
 static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
+    tc_part part = tc_part_of(elaborator);
+    tc_phase *progress = &local->progress[part];
     if (scope->member != SIZE_MAX)
         return tc_elaborate_param(elaborator, scope, local->statement);
-    if (local->progress == TC_BUSY) {
+    if (*progress == TC_BUSY) {
         tc_error(elaborator->diagnostics, span, "'%s' is defined by itself", local->name->text);
-        local->value = tc_value_broken();
-        local->progress = TC_DONE;
+        local->value[part] = tc_value_broken();
+        *progress = TC_DONE;
     }
-    if (local->progress == TC_UNSEEN) {
-        local->progress = TC_BUSY;
+    if (*progress == TC_UNSEEN && is_known_broken(local))
+        return tc_value_broken();
+    if (*progress == TC_UNSEEN) {
+        *progress = TC_BUSY;
         tc_scope own = {.block = scope->block, .member = SIZE_MAX};
         tc_value value = tc_elaborate_param(elaborator, &own, local->statement);
-        if (local->progress == TC_BUSY)
-            local->value = value;
-        local->progress = TC_DONE;
+        if (*progress == TC_BUSY)
+            local->value[part] = value;
+        *progress = TC_DONE;
     }
-    return local->value;
+    return local->value[part];
+}
+
+/* A member's own number, one of a family's column of one. */
+static tc_value local_column(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local) {
+    const tc_value *column = &local->column;
+    tc_part part = tc_part_of(elaborator);
+    if (column->broken || scope->member != SIZE_MAX)
+        return *column;
+    if (local->progress[part] != TC_DONE) {
+        size_t count = tc_value_count(column);
+        tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
+        for (size_t c = 0; c < count; c++)
+            nodes[c] =
+                tc_data(elaborator->dag, scope->block->number, local->variable + c, local->statement->is_private);
+        local->value[part] = column->rank == 1 ? tc_value_nodes(nodes, 1, count, 1) : tc_value_node(nodes[0]);
+        local->value[part].secret = column->secret;
+        local->progress[part] = TC_DONE;
+    }
+    return local->value[part];
 }
 
 static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
@@ -32,8 +68,9 @@ static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc
         return tc_value_broken();
     const tc_family *family = &elaborator->model->families[scope->block->number];
     const tc_variable *variable = &family->variables[local->variable];
-    if (scope->member == SIZE_MAX && local->progress == TC_DONE)
-        return local->value;
+    tc_part part = tc_part_of(elaborator);
+    if (scope->member == SIZE_MAX && local->progress[part] == TC_DONE)
+        return local->value[part];
     if (scope->member != SIZE_MAX && local->member == scope->member + 1)
         return local->of_member;
     tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, variable->length);
@@ -44,8 +81,8 @@ static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc
     }
     tc_value value = variable->is_scalar ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, variable->length, 1);
     if (scope->member == SIZE_MAX) {
-        local->value = value;
-        local->progress = TC_DONE;
+        local->value[part] = value;
+        local->progress[part] = TC_DONE;
     } else {
         local->of_member = value;
         local->member = scope->member + 1;
@@ -56,9 +93,10 @@ static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc
 static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, size_t column) {
     const tc_definition *data = scope->block->data;
     const tc_table_column *facts = &data->table->columns[column];
+    tc_part part = tc_part_of(elaborator);
     tc_value value;
-    if (scope->member == SIZE_MAX && scope->block->column_known[column])
-        return scope->block->column_values[column];
+    if (scope->member == SIZE_MAX && scope->block->column_known[part][column])
+        return scope->block->column_values[part][column];
     if (scope->member != SIZE_MAX) {
         double *numbers = TC_NEW(elaborator->arena, double, facts->length);
         for (size_t c = 0; c < facts->length; c++)
@@ -72,8 +110,8 @@ static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, s
     }
     value.secret = data->secrets[column];
     if (scope->member == SIZE_MAX) {
-        scope->block->column_values[column] = value;
-        scope->block->column_known[column] = true;
+        scope->block->column_values[part][column] = value;
+        scope->block->column_known[part][column] = true;
     }
     return value;
 }
@@ -101,6 +139,8 @@ tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name
     for (size_t i = 0; i < block->local_count; i++) {
         if (block->locals[i].name != name)
             continue;
+        if (block->locals[i].statement->kind == TC_STATEMENT_COLUMN)
+            return local_column(elaborator, scope, &block->locals[i]);
         return block->locals[i].statement->kind == TC_STATEMENT_PARAM
                    ? local_param(elaborator, scope, &block->locals[i], span)
                    : local_state(elaborator, scope, &block->locals[i], span);

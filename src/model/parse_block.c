@@ -4,7 +4,7 @@
  *                   |  'private' 'minimize' expression
  *                   |  'private' 'set' expression ('<=' | '>=' | '==') expression
  *                   |  'private' 'set' expression 'in' ('[' expression ',' expression ']' | NAME '(' arguments ')')
- *                   |  ['private'] 'param' NAME '=' expression
+ *                   |  ['private'] ('param' | 'column') NAME '=' expression
  *                   |  'gap' expression
  *                   |  'slater' NAME '=' expression  |  ['private'] 'start' NAME '=' expression */
 #include "model/parse.h"
@@ -132,6 +132,10 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
         statement->kind = TC_STATEMENT_PARAM;
         tc_parser_next(parser);
         done = parse_assignment(parser, statement, "the name of the parameter");
+    } else if (tc_parser_at_word(parser, "column")) {
+        statement->kind = TC_STATEMENT_COLUMN;
+        tc_parser_next(parser);
+        done = parse_assignment(parser, statement, "the name of the column");
     } else if (tc_parser_at_word(parser, "gap")) {
         statement->kind = TC_STATEMENT_GAP;
         tc_parser_next(parser);

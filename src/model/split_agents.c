@@ -6,17 +6,17 @@
 /* Numbers copied into all files together. */
 #define MOST_COPIES 50000000.0
 
-/* Columns of a member as parameters of its block. */
+/* A member's row, as columns again: what is made of them is then computed as in the family, to the last bit. */
 static void write_columns(tc_buffer *out, const tc_uses *uses, size_t member) {
     const tc_block *block = uses->family->block;
     if (uses->index)
-        tc_buffer_printf(out, "  param %s = %zu\n", block->index->text, member + 1);
+        tc_buffer_printf(out, "  column %s = %zu\n", block->index->text, member + 1);
     for (size_t c = 0; block->data != NULL && c < block->data->table->column_count; c++) {
         const tc_table *table = block->data->table;
         const tc_table_column *column = &table->columns[c];
         if (!uses->columns[c])
             continue;
-        tc_buffer_printf(out, "  %sparam %s = %s", block->data->secrets[c] != NULL ? "private " : "", column->name,
+        tc_buffer_printf(out, "  %scolumn %s = %s", block->data->secrets[c] != NULL ? "private " : "", column->name,
                          column->is_vector ? "[" : "");
         for (size_t i = 0; i < column->length; i++) {
             if (i > 0)
@@ -120,15 +120,11 @@ static tc_uses uses_of(tc_split_job *job, const tc_statement *statement) {
     return uses;
 }
 
-/* The block's lines, parameters first. */
+/* The block's lines, in their order: the order of nodes depends on it. */
 static void write_lines(tc_split_job *job, tc_buffer *out, const tc_statement *statement) {
-    for (int pass = 0; pass < 2; pass++) {
-        for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
-            if ((s->kind == TC_STATEMENT_PARAM) != (pass == 0))
-                continue;
-            tc_buffer_puts(out, "  ");
-            tc_write_statement(out, &job->model->source, s->span);
-        }
+    for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
+        tc_buffer_puts(out, "  ");
+        tc_write_statement(out, &job->model->source, s->span);
     }
 }
 

@@ -496,6 +496,35 @@ static void memory_that_runs_out_is_a_status(void **state) {
     }
 }
 
+#define MEMBER(lines) "role agent\nagent x { " lines "; state y in [0, 1]; private minimize y }\n"
+
+static void columns_are_for_files_of_agents(void **state) {
+    (void)state;
+    bench good = load_good(MEMBER("column i = 2; private column c = [1, i_2]") "param i_2 = 1 / 3\n");
+    assert_int_equal(good.model->families[0].column_count, 3);
+    assert_string_equal(good.model->families[0].columns[2].name, "c[2]");
+    assert_true(good.model->families[0].columns[2].values[0] == 1.0 / 3 &&
+                good.model->families[0].columns[2].is_private);
+    bench_free(&good);
+    expect_error("agent x { column c = 1; state y in [0, 1]; private minimize y }",
+                 "p.tacit:1:11: error: a column stands in an agent's file alone, where 'tacit split' writes a member's "
+                 "row; write 'param'");
+    expect_error("agents x[i in 1..3] { column c = 1; state y in [0, c]; private minimize y }",
+                 "a column stands in an agent's file alone");
+    expect_error("role cloud\nagent x { column c = 1; state y in [0, 1] }", "a column stands in an agent's file alone");
+    expect_error("column c = 1\n" AGENT, "this statement stands inside an agent's block");
+    expect_error(MEMBER("column c = [[1, 2], [3, 4]]"), "a column is a number or a vector, but this is a 2 x 2 matrix");
+    expect_error(MEMBER("column c = 1 / 0"), "error: ");
+    expect_error(MEMBER("column c = w") "private param w = 2\n",
+                 "a 'column' without 'private' before it is public, but this uses the private 'w'");
+    expect_error(MEMBER("column c = 1; param c = 2"), "'c' is defined twice");
+    expect_error(MEMBER("column c = c + 1"), "there is no 'c' here");
+    expect_error(MEMBER("column = 1"), "expected the name of the column");
+    expect_error(MEMBER("private column c = 1; slater y = c"), "is public, but this uses the private 'c'");
+    expect_error(MEMBER("private column c = 1; state z[c] in [0, 1]"), "there is no 'c' here");
+    expect_error(MEMBER("column c = 2; private set y^c <= 1"), "an exponent must be the same for all members");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_shows_its_place_line_and_caret),
@@ -524,6 +553,7 @@ int main(void) {
         cmocka_unit_test(kinks_are_refused_with_their_assumption_and_an_alternative),
         cmocka_unit_test(expressions_keep_to_their_agent),
         cmocka_unit_test(other_things_that_make_no_sense),
+        cmocka_unit_test(columns_are_for_files_of_agents),
         cmocka_unit_test(names_and_texts_have_a_length_limit),
         cmocka_unit_test(unreadable_files_are_reported),
         cmocka_unit_test(memory_that_runs_out_is_a_status),

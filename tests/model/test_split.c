@@ -1,4 +1,5 @@
 /* The cloud's file and the agents' files: complete, loadable, and without anybody else's secrets. */
+#include "base/json.h"
 #include "model/evaluate.h"
 #include "model/split.h"
 #include "model/support.h"
@@ -152,6 +153,60 @@ static void nobody_learns_what_is_not_theirs(void **state) {
     }
     assert_non_null(strstr(read_text("out/agents/home.2.tacit"), "10009"));
     assert_string_equal(read_text("out/cloud.homes.csv"), "cap,bus\n5,1\n6,2\n7,1\n");
+}
+
+/* Every file of a family of six, searched for every member's private numbers, in any of the ways they are written. */
+static void no_file_holds_a_number_of_another_member(void **state) {
+    (void)state;
+    enum { MEMBERS = 6, COLUMNS = 4 };
+    static const char *const names[COLUMNS] = {"need", "w", "pref_1", "pref_2"};
+    char csv[2000] = "need,w,cap,pref_1,pref_2\n", numbers[MEMBERS][COLUMNS][32];
+    uint64_t seed = 11;
+    for (size_t k = 0; k < MEMBERS; k++) {
+        for (size_t c = 0; c < COLUMNS; c++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+            tc_shortest_number(numbers[k][c], ldexp((double)(seed >> 12), -50));
+        }
+        char row[200];
+        (void)snprintf(row, sizeof row, "%.31s,%.31s,%zu,%.31s,%.31s\n", numbers[k][0], numbers[k][1], 60 + k,
+                       numbers[k][2], numbers[k][3]);
+        (void)strcat(csv, row);
+    }
+    put_file("homes.csv", csv);
+    remove_all("searched");
+    size_t files;
+    bench b = split_into("data homes = csv \"homes.csv\" public cap\n"
+                         "agents home[i] over homes {\n  state p[2] in [0, cap]\n"
+                         "  private param twice = 2 * need\n  private set sum(p) <= 100 + twice\n"
+                         "  private minimize w * sumsq(p - pref) + i\n}\n"
+                         "constraint c: sum(home: i * p[1]) <= 1000\ndual radius 1\n",
+                         "searched", false, &files);
+    assert_int_equal(b.status, TC_OK);
+    assert_int_equal(files, MEMBERS + 2);
+    bench_free(&b);
+    for (size_t owner = 0; owner <= MEMBERS + 1; owner++) { /* six members, the cloud, its data */
+        char path[100];
+        (void)snprintf(path, sizeof path, "searched/agents/home.%zu.tacit", owner + 1);
+        const char *text = read_text(owner < MEMBERS    ? path
+                                     : owner == MEMBERS ? "searched/cloud.tacit"
+                                                        : "searched/cloud.homes.csv");
+        for (size_t k = 0; k < MEMBERS; k++)
+            for (size_t c = 0; c < COLUMNS; c++)
+                assert_int_equal(strstr(text, numbers[k][c]) != NULL, k == owner);
+        for (size_t c = 0; c < COLUMNS && owner >= MEMBERS; c++)
+            assert_null(strstr(text, names[c]));
+        static const char *const private_words[] = {"private", "minimize", "twice", "sumsq", "pref", "column"};
+        for (size_t i = 0; i < sizeof private_words / sizeof private_words[0] && owner >= MEMBERS; i++)
+            assert_null(strstr(text, private_words[i]));
+        if (owner < MEMBERS) {
+            char own[80];
+            (void)snprintf(own, sizeof own, "  private column need = %.31s\n", numbers[owner][0]);
+            assert_non_null(strstr(text, own));
+            (void)snprintf(own, sizeof own, "  column i = %zu\n", owner + 1);
+            assert_non_null(strstr(text, own));
+            assert_null(strstr(text, "constraint"));
+        }
+    }
 }
 
 static void numbers_are_written_to_the_last_bit(void **state) {
@@ -471,6 +526,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_kinds_of_files_load_again),
         cmocka_unit_test(nobody_learns_what_is_not_theirs),
+        cmocka_unit_test(no_file_holds_a_number_of_another_member),
         cmocka_unit_test(numbers_are_written_to_the_last_bit),
         cmocka_unit_test(names_from_data_become_file_names),
         cmocka_unit_test(every_example_splits_and_loads),
