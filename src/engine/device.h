@@ -4,7 +4,7 @@
 #define TC_ENGINE_DEVICE_H
 
 #include "engine/agents.h"
-#include "privacy/plan.h"
+#include "engine/schedule.h" /* tc_answer_weight */
 
 typedef struct tc_device tc_device;
 
@@ -28,10 +28,6 @@ void tc_device_start(tc_device *device, double *x);
  * something is not finite; next is then of no use. next may be x. */
 bool tc_device_step(tc_device *device, tc_method method, tc_answer_scalars scalars, const double *p, const double *x,
                     double *next) TC_MUST_USE;
-
-/* The weight of x(k) in the agent's answer, which in the method `tacit` is an average:  average += weight (x - average)
- * with x(k), in round k; the average is x(1) before. In the published method the answer is the last x. */
-double tc_answer_weight(tc_method method, uint64_t k);
 
 /* The nearest multiples of 2^exponent: what a message carries. Ties and all as the cloud's own rounding
  * (tc_states_from_doubles). False where a number is not finite or beyond 2^62 steps. */

@@ -46,8 +46,6 @@ static const char *check_method(const tc_plan *plan, const tc_model *model, cons
 
 static const char *check(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          const tc_engine_settings *settings) {
-    if (model->role != TC_ROLE_WHOLE)
-        return "a run in one process needs the whole problem";
     if (!(settings->dual_radius >= 0))
         return "the dual radius must not be negative";
     if (plan->method == TC_METHOD_TACIT && plan->problem != NULL)
@@ -61,14 +59,22 @@ static const char *check(const tc_plan *plan, const tc_model *model, const tc_de
 }
 
 static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings,
-                         tc_driver driver, const char **why) {
+                         tc_engine_kind kind, const char **why) {
+    tc_driver driver = kind.driver;
     bool large = driver == TC_DRIVER_AUTO ? is_large(engine->model) : driver == TC_DRIVER_LARGE;
     engine->workers = large && engine->team != NULL ? tc_team_size(engine->team) : 1;
     tc_status status = tc_release_hire(engine->arena, engine->release, engine->workers);
     if (status != TC_OK)
         return status;
     engine->released = tc_released_new(engine->arena, engine->release);
-    engine->agents = tc_agents_new(engine->arena, engine->model, derivatives, engine->workers);
+    if (kind.has_agents)
+        engine->agents = tc_agents_new(engine->arena, engine->model, derivatives, engine->workers);
+    if (!kind.has_agents || !large)
+        engine->states = tc_states_new(engine->arena, engine->model, engine->plan->state_exponent);
+    if (engine->states == NULL && (!kind.has_agents || !large)) {
+        *why = "the public box of some agent holds no point of the states' lattice";
+        return TC_BAD_USAGE;
+    }
     bool is_published = engine->plan->method != TC_METHOD_TACIT;
     if (is_published)
         engine->cloud = tc_cloud_new(engine->arena, engine->model, engine->released, settings->dual_radius);
@@ -80,49 +86,67 @@ static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, c
         engine->large = tc_large_new(engine);
     else
         engine->small = tc_small_new(engine);
-    if (engine->large == NULL && engine->small == NULL) {
-        *why = "the public box of some agent holds no point of the states' lattice";
-        return TC_BAD_USAGE;
-    }
     return TC_OK;
+}
+
+static void start_agents(tc_engine *engine) {
+    size_t count = engine->model->state_count;
+    engine->x = TC_NEW(engine->arena, double, count);
+    engine->next_x = TC_NEW(engine->arena, double, count);
+    engine->p = TC_NEW(engine->arena, double, engine->small != NULL ? count : 0);
+    tc_agents_start(engine->agents, engine->x);
+    if (engine->method != NULL)
+        memcpy(engine->method->average, engine->x, count * sizeof(double));
 }
 
 static void start(tc_engine *engine) {
     const tc_model *model = engine->model;
-    engine->x = TC_NEW(engine->arena, double, model->state_count);
-    engine->next_x = TC_NEW(engine->arena, double, model->state_count);
     engine->mu = TC_NEW(engine->arena, double, model->constraint_count);
     engine->next_mu = TC_NEW(engine->arena, double, model->constraint_count);
-    tc_agents_start(engine->agents, engine->x);
+    if (engine->agents != NULL)
+        start_agents(engine);
     if (engine->method == NULL) {
         tc_cloud_start(engine->cloud, model->start_multipliers, engine->mu);
     } else {
         size_t m = model->constraint_count;
         memcpy(engine->mu, tc_pilot_multipliers(engine->method->pilot), m * sizeof(double));
         memcpy(engine->method->answer, engine->mu, m * sizeof(double));
-        memcpy(engine->method->average, engine->x, model->state_count * sizeof(double));
     }
     engine->work = engine->plan->entry_count + model->state_count + 1;
 }
 
-tc_status tc_engine_new_driven(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                               const tc_derivatives *derivatives, tc_random *random, const tc_engine_settings *settings,
-                               tc_driver driver, tc_engine **engine, const char **why) {
+tc_status tc_engine_new_of_kind(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                                const tc_derivatives *derivatives, tc_random *random,
+                                const tc_engine_settings *settings, tc_engine_kind kind, tc_engine **engine,
+                                const char **why) {
+    const tc_release_settings from = {.first_round = kind.first_round};
     *engine = NULL;
     *why = check(plan, model, derivatives, settings);
     if (*why != NULL)
         return TC_BAD_USAGE;
     tc_engine *made = TC_NEW(arena, tc_engine, 1);
-    *made = (tc_engine){.arena = arena, .plan = plan, .model = model, .team = settings->team};
+    *made =
+        (tc_engine){.arena = arena, .plan = plan, .model = model, .team = settings->team, .done = kind.first_round - 1};
     tc_status status =
-        tc_release_new(arena, plan, plan->measured, plan->measured_derivatives, random, NULL, &made->release, why);
+        tc_release_new(arena, plan, plan->measured, plan->measured_derivatives, random, &from, &made->release, why);
     if (status == TC_OK)
-        status = prepare(made, derivatives, settings, driver, why);
+        status = prepare(made, derivatives, settings, kind, why);
     if (status != TC_OK)
         return status;
     start(made);
     *engine = made;
     return TC_OK;
+}
+
+tc_status tc_engine_new_driven(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                               const tc_derivatives *derivatives, tc_random *random, const tc_engine_settings *settings,
+                               tc_driver driver, tc_engine **engine, const char **why) {
+    tc_engine_kind kind = {.driver = driver, .has_agents = true, .first_round = 1};
+    *engine = NULL;
+    *why = "a run in one process needs the whole problem";
+    if (model->role != TC_ROLE_WHOLE)
+        return TC_BAD_USAGE;
+    return tc_engine_new_of_kind(arena, plan, model, derivatives, random, settings, kind, engine, why);
 }
 
 tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
@@ -140,7 +164,8 @@ static const char *describe(tc_engine *engine, const tc_failure *failure, uint64
                                model->constraints[failure->row].name, (unsigned long long)k);
     tc_buffer name = tc_buffer_new(engine->arena, 4096);
     tc_agent_name(&name, &model->families[failure->family], failure->member);
-    return tc_arena_format(engine->arena, "the state of %s in round %llu", tc_buffer_text(&name),
+    return tc_arena_format(engine->arena, "the %s %s in round %llu",
+                           failure->what == TC_FAILED_STATE ? "state of" : "answer to", tc_buffer_text(&name),
                            (unsigned long long)k);
 }
 
@@ -154,15 +179,32 @@ static tc_status drive_round(tc_engine *engine, uint64_t k, tc_failure *failure)
     if (engine->method != NULL)
         return engine->large != NULL ? tc_large_method_round(engine, k, failure)
                                      : tc_small_method_round(engine, k, failure);
-    tc_answer_scalars scalars = tc_schedule_at(&engine->model->schedule, k);
-    return engine->large != NULL ? tc_large_round(engine, k, scalars, failure)
-                                 : tc_small_round(engine, k, scalars, failure);
+    engine->scalars = tc_schedule_at(&engine->model->schedule, k);
+    return engine->large != NULL ? tc_large_round(engine, k, failure) : tc_small_round(engine, k, failure);
 }
 
-static tc_status run_round(tc_engine *engine) {
+/* What agents elsewhere would fail with. */
+static void check_answers(const tc_engine *engine, tc_failure *failure) {
+    const tc_model *model = engine->model;
+    double zero = 0; /* or no number */
+    for (size_t i = 0; i < model->state_count; i++)
+        zero += engine->p[i] * 0;
+    for (size_t i = 0; zero != 0 && i < model->state_count; i++)
+        if (!isfinite(engine->p[i])) {
+            const tc_family *family = tc_family_of_coord(model, i);
+            *failure = (tc_failure){.what = TC_FAILED_ANSWER,
+                                    .family = (size_t)(family - model->families),
+                                    .member = (i - family->first_coord) % family->count};
+            return;
+        }
+}
+
+tc_status tc_engine_round(tc_engine *engine) {
     uint64_t k = engine->done + 1;
     tc_failure failure = {0};
     engine->broken = drive_round(engine, k, &failure);
+    if (engine->agents == NULL && engine->broken == TC_OK && failure.what == TC_NOTHING_FAILED)
+        check_answers(engine, &failure);
     if (engine->broken == TC_OK && failure.what == TC_NOTHING_FAILED) {
         if (engine->method != NULL)
             tc_method_settle(engine);
@@ -191,7 +233,7 @@ tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor
     if (engine->broken != TC_OK)
         return engine->broken;
     while (engine->reason == NULL && engine->done < rounds) {
-        tc_status status = run_round(engine);
+        tc_status status = tc_engine_round(engine);
         if (status != TC_OK)
             return status;
         if (engine->reason == NULL && engine->done < rounds && is_stopped(engine, monitor)) {

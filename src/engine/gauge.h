@@ -12,6 +12,7 @@
 #ifndef TC_ENGINE_GAUGE_H
 #define TC_ENGINE_GAUGE_H
 
+#include "engine/memory.h"
 #include "privacy/release.h"
 
 typedef struct tc_gauge tc_gauge;
@@ -73,6 +74,11 @@ void tc_gauge_answer(tc_gauge *gauge, size_t worker, size_t family, size_t block
                      double *const *p);
 /* After every block of a second pass. */
 tc_columns tc_gauge_columns(tc_gauge *gauge);
+
+/* What later rounds depend on: the filters. After a load, tc_gauge_review shows what the last close showed; a second
+ * pass needs a round of its own. */
+void tc_gauge_memory(tc_gauge *gauge, tc_memory *memory);
+const tc_gauged *tc_gauge_review(tc_gauge *gauge);
 
 /* Small ensembles, one thread, x-hat and p by coordinate: the same bits. p may be NULL. */
 void tc_gauge_take_whole(tc_gauge *gauge, const double *x_hat);

@@ -118,6 +118,7 @@ static void take_bite(const tc_gauge *gauge, const tc_gauge_family *of, tc_gauge
     }
 }
 
+/* x_hat NULL: the filters stay as they are. */
 static void take_rows(const tc_gauge *gauge, tc_gauge_family *of, tc_gauge_worker *worker, size_t block,
                       const double *const *x_hat) {
     size_t first = block * TC_RELEASE_BLOCK, left = of->family->count - first;
@@ -125,7 +126,7 @@ static void take_rows(const tc_gauge *gauge, tc_gauge_family *of, tc_gauge_worke
     memset(worker->totals, 0, of->total_count * TC_TOTAL_LANES * sizeof *worker->totals);
     for (size_t at = 0; at < count; at += TC_GAUGE_BITE) {
         size_t bite = count - at < TC_GAUGE_BITE ? count - at : TC_GAUGE_BITE;
-        for (size_t c = 0; c < of->family->dim; c++) {
+        for (size_t c = 0; x_hat != NULL && c < of->family->dim; c++) {
             size_t place = c * of->family->count + first + at;
             gauge->kernels->filter(bite, gauge->gains.fast, gauge->gains.slow, x_hat[c] + at, of->y + place,
                                    of->r + place);
@@ -142,17 +143,21 @@ static void take_rows(const tc_gauge *gauge, tc_gauge_family *of, tc_gauge_worke
 /* ---- what is observed one by one -----------------------------------------------------------------------------------
  */
 
-static inline void observe(tc_gauge *gauge, size_t i, double observed) {
+static inline void show(tc_gauge *gauge, size_t i, double y, double r) {
     double lower = gauge->lower[i], upper = gauge->upper[i];
-    double y = gauge->y[i] + gauge->gains.fast * (observed - gauge->y[i]);
-    double r = gauge->r[i] + gauge->gains.slow * (observed - gauge->r[i]);
     double inside = r < lower ? lower : r > upper ? upper : r;
     size_t input = gauge->first_observed + i;
-    gauge->y[i] = y;
-    gauge->r[i] = r;
     gauge->gauged.value[input] = inside;
     gauge->gauged.shift[input] = y - inside;
     gauge->gauged.rest[input] = r - inside;
+}
+
+static inline void observe(tc_gauge *gauge, size_t i, double observed) {
+    double y = gauge->y[i] + gauge->gains.fast * (observed - gauge->y[i]);
+    double r = gauge->r[i] + gauge->gains.slow * (observed - gauge->r[i]);
+    gauge->y[i] = y;
+    gauge->r[i] = r;
+    show(gauge, i, y, r);
 }
 
 void tc_gauge_take(tc_gauge *gauge, size_t worker, size_t family, size_t block, const double *const *x_hat) {
@@ -238,4 +243,30 @@ const tc_gauged *tc_gauge_close(tc_gauge *gauge) {
         if (gauge->families[f].has_rows)
             close_family(gauge, &gauge->families[f]);
     return &gauge->gauged;
+}
+
+/* ---- between two runs ----------------------------------------------------------------------------------------------
+ */
+
+void tc_gauge_memory(tc_gauge *gauge, tc_memory *memory) {
+    tc_memory_numbers(memory, gauge->y, gauge->observed_count);
+    tc_memory_numbers(memory, gauge->r, gauge->observed_count);
+    for (size_t f = 0; f < gauge->model->family_count; f++) {
+        tc_gauge_family *of = &gauge->families[f];
+        if (of->y == NULL)
+            continue;
+        tc_memory_numbers(memory, of->y, of->family->dim * of->family->count);
+        tc_memory_numbers(memory, of->r, of->family->dim * of->family->count);
+    }
+}
+
+const tc_gauged *tc_gauge_review(tc_gauge *gauge) {
+    for (size_t i = 0; i < gauge->observed_count; i++)
+        show(gauge, i, gauge->y[i], gauge->r[i]);
+    for (size_t f = 0; !gauge->takes_forms && f < gauge->model->family_count; f++) {
+        tc_gauge_family *of = &gauge->families[f];
+        for (size_t block = 0; of->has_rows && block < of->block_count; block++)
+            take_rows(gauge, of, &gauge->workers[0], block, NULL);
+    }
+    return tc_gauge_close(gauge);
 }

@@ -8,10 +8,11 @@
 
 #include "engine/agents.h"
 #include "engine/engine.h"
+#include "privacy/random.h"
 
 typedef struct tc_hub tc_hub;
 
-enum { TC_HUB_INPUT = 32 }; /* bytes of the keyed MAC of a round's states */
+enum { TC_HUB_INPUT = TC_MAC_BYTES }; /* the keyed MAC of a round's states (privacy/release_mac.h) */
 
 typedef struct tc_hub_settings {
     double dual_radius;            /* R, public; INFINITY for none */
@@ -26,7 +27,7 @@ tc_status tc_hub_new(tc_arena *arena, const tc_plan *plan, const tc_model *model
                      tc_random *random, const tc_hub_settings *settings, tc_hub **hub, const char **why) TC_MUST_USE;
 
 /* An agent's state, as its message carries it: it stays until the next one of this agent. CLAMPED is for the agent's
- * own eyes. */
+ * own eyes; REFUSED: there is no such agent. */
 tc_taken tc_hub_take(tc_hub *hub, size_t family, size_t member, const int64_t *units) TC_MUST_USE;
 
 /* Draws the noise of round k before its states arrive, so that time tells nothing. */
@@ -46,8 +47,12 @@ const tc_feasibility *tc_hub_feasibility(const tc_hub *hub); /* as tc_engine_fea
 bool tc_hub_is_private(const tc_hub *hub);
 
 /* What later rounds depend on besides states and noise, after a whole round: released values only. The size is the same
- * in all rounds of a plan. Load: into a new hub, before its first round, which must be the one after the saved one;
- * false where these bytes are no memory of this plan. */
+ * in all rounds of a plan.
+ *
+ * Load: into a new hub, before its first round. That is the one after the saved one; where it is a later one, since
+ * rounds that agents have seen are missing in the memory (a restored back-up), the rest goes on without them, and
+ * nothing is said of feasibility any more. False where these bytes are no memory of this plan, from before the first
+ * round; the hub is of no use then. A hub that does not begin with round 1 has to be loaded. */
 size_t tc_hub_memory_size(const tc_hub *hub);
 void tc_hub_save(const tc_hub *hub, unsigned char *memory);
 bool tc_hub_load(tc_hub *hub, const unsigned char *memory, size_t size) TC_MUST_USE;

@@ -3,6 +3,8 @@
  * response are kept by block and added in the order of the blocks, and noise is drawn by address. */
 #include "engine/engine_parts.h"
 
+#include <string.h>
+
 typedef struct block {
     size_t family, number;
 } block;
@@ -30,7 +32,6 @@ struct tc_large {
     worker *workers;
     bool *answers_late; /* by family: p is not known in the first pass */
     bool any_late;
-    tc_answer_scalars scalars;
     pass pass;
 };
 
@@ -133,10 +134,24 @@ static void fail(const job *j, tc_status status, size_t member) {
     j->worker->member = member;
 }
 
-static tc_status take(const job *j) { return tc_release_take(j->release, j->family, j->block, j->worker->x); }
+static tc_status take(const job *j) {
+    if (j->engine->agents == NULL)
+        return tc_release_take_stored(j->release, j->family, j->block, j->engine->states);
+    return tc_release_take(j->release, j->family, j->block, j->worker->x);
+}
 
-/* The agents' half for members at .. of the block, from x to next_x. */
+static void put_answers(const job *j, size_t at, size_t count) {
+    const tc_family *family = &j->engine->model->families[j->family];
+    for (size_t c = 0; c < family->dim; c++)
+        memcpy(j->engine->p + tc_coord_of(family, j->first + at, c), j->worker->p[c], count * sizeof(double));
+}
+
+/* The agents' half for members at .. of the block, from x to next_x; where agents are elsewhere, their answers. */
 static bool step(const job *j, size_t at, size_t count) {
+    if (j->engine->agents == NULL) {
+        put_answers(j, at, count);
+        return true;
+    }
     const tc_family *family = &j->engine->model->families[j->family];
     const double **x = j->worker->bite_x;
     double **next = j->worker->next_x;
@@ -145,7 +160,7 @@ static bool step(const job *j, size_t at, size_t count) {
         next[c] = j->engine->next_x + tc_coord_of(family, j->first + at, c);
     }
     const double *const *p = (const double *const *)j->worker->p;
-    tc_answer_scalars scalars = j->engine->large->scalars;
+    tc_answer_scalars scalars = j->engine->scalars;
     tc_proximal *proximal = j->engine->method != NULL ? j->engine->method->proximal : NULL;
     size_t member =
         proximal != NULL
@@ -240,7 +255,7 @@ static void second_of_method(const job *j, bool steps) {
         if (!steps)
             continue;
         steps = step(j, at, count);
-        for (size_t c = 0; c < family->dim; c++)
+        for (size_t c = 0; j->engine->agents != NULL && c < family->dim; c++)
             tc_method_average(j->engine, tc_coord_of(family, j->first + at, c), count);
         if (!steps)
             return;
@@ -277,7 +292,7 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
              .block = b->number,
              .first = first,
              .count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK};
-    for (size_t c = 0; c < family->dim; c++)
+    for (size_t c = 0; engine->agents != NULL && c < family->dim; c++)
         j.worker->x[c] = engine->x + tc_coord_of(family, first, c);
     tc_status status = engine->method != NULL ? do_method(&j) : do_published(&j);
     if (status != TC_OK)
@@ -289,7 +304,7 @@ static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) 
     const block *b = &engine->large->blocks[number];
     const tc_family *family = &engine->model->families[b->family];
     size_t first = b->number * TC_RELEASE_BLOCK, left = family->count - first, rows = 0;
-    if (2 * family->dim + family->column_count > TC_FETCH_ROWS)
+    if (engine->agents == NULL || 2 * family->dim + family->column_count > TC_FETCH_ROWS)
         return;
     for (size_t c = 0; c < family->dim; c++) {
         fetch->rows[rows++] = engine->x + tc_coord_of(family, first, c);
@@ -347,18 +362,17 @@ static tc_status run_first(tc_engine *engine) {
 }
 
 static tc_status run_published(tc_engine *engine, tc_failure *failure) {
-    tc_large *large = engine->large;
     tc_status status = run_first(engine);
     if (status != TC_OK)
         return status;
     if (engine->response != NULL)
         tc_response_close(engine->response, engine->mu, engine->released->constraints);
-    size_t row = tc_cloud_step(engine->cloud, engine->released, large->scalars, engine->mu, engine->next_mu);
+    size_t row = tc_cloud_step(engine->cloud, engine->released, engine->scalars, engine->mu, engine->next_mu);
     if (row != TC_ALL_FINITE) {
         *failure = (tc_failure){.what = TC_FAILED_CONSTRAINT, .row = row};
         return TC_OK;
     }
-    if (large->any_late)
+    if (engine->large->any_late)
         run_pass(engine, PASS_SECOND);
     return find_failure(engine, failure);
 }
@@ -376,7 +390,7 @@ static tc_status run_method(tc_engine *engine, uint64_t k, tc_failure *failure) 
         run_pass(engine, PASS_COLUMNS);
         run->columns = tc_gauge_columns(run->gauge);
     }
-    if (!tc_method_turn(engine, gauged, &engine->large->scalars, failure))
+    if (!tc_method_turn(engine, gauged, failure))
         return TC_OK;
     run_pass(engine, PASS_SECOND);
     run->columns = tc_gauge_columns(run->gauge);
@@ -391,8 +405,7 @@ static tc_status open_round(tc_engine *engine, uint64_t k) {
     return tc_release_open(engine->release, k);
 }
 
-tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_answer_scalars scalars, tc_failure *failure) {
-    engine->large->scalars = scalars;
+tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_failure *failure) {
     if (engine->response != NULL)
         tc_response_open(engine->response, engine->mu);
     tc_status status = open_round(engine, k);

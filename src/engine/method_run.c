@@ -7,12 +7,14 @@ tc_method_run *tc_method_run_new(tc_engine *engine, const tc_derivatives *deriva
     const tc_model *model = engine->model;
     tc_method_run *made = TC_NEW(engine->arena, tc_method_run, 1);
     *made = (tc_method_run){.takes_states = engine->plan->placement == TC_PLACEMENT_STATES,
-                            .average = TC_NEW(engine->arena, double, model->state_count),
-                            .next_average = TC_NEW(engine->arena, double, model->state_count),
                             .answer = TC_NEW(engine->arena, double, model->constraint_count)};
     made->gauge = tc_gauge_new(engine->arena, engine->plan, model, derivatives, engine->released, engine->workers);
     made->pilot =
         tc_pilot_new(engine->arena, settings->method, engine->plan, model, derivatives, made->gauge, settings->without);
+    if (engine->agents == NULL)
+        return made;
+    made->average = TC_NEW(engine->arena, double, model->state_count);
+    made->next_average = TC_NEW(engine->arena, double, model->state_count);
     if ((settings->without & TC_WITHOUT_PROXIMAL) == 0)
         made->proximal = tc_proximal_new(engine->arena, engine->agents, derivatives);
     return made;
@@ -31,9 +33,9 @@ const tc_gauged *tc_method_close(tc_engine *engine) {
     return tc_gauge_close(run->gauge);
 }
 
-bool tc_method_turn(tc_engine *engine, const tc_gauged *gauged, tc_answer_scalars *scalars, tc_failure *failure) {
+bool tc_method_turn(tc_engine *engine, const tc_gauged *gauged, tc_failure *failure) {
     tc_method_run *run = engine->method;
-    size_t row = tc_pilot_step(run->pilot, gauged, run->columns, scalars);
+    size_t row = tc_pilot_step(run->pilot, gauged, run->columns, &engine->scalars);
     if (row != TC_ALL_FINITE) {
         *failure = (tc_failure){.what = TC_FAILED_CONSTRAINT, .row = row};
         return false;

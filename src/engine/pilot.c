@@ -2,6 +2,7 @@
 
 #include "engine/margin.h"
 #include "engine/pilot_parts.h"
+#include "engine/schedule.h"
 #include "solver/project.h"
 
 #define STEP_PART 0.9      /* of the largest steps that a linear loop is stable with */
@@ -90,15 +91,12 @@ tc_pilot *tc_pilot_new(tc_arena *arena, const tc_method_facts *facts, const tc_p
 /* ---- gains ---------------------------------------------------------------------------------------------------------
  */
 
-/* Weights k (k+1): the newest of k rounds has this part of the sum. */
-static double late_gain(double k) { return 3 / (k + 2); }
-
 tc_gains tc_pilot_open(tc_pilot *pilot, uint64_t k) {
     tc_pilot_state *state = &pilot->state;
     double fast = state->fast, rest = 1 - fast;
     state->round = k;
     state->variance = rest * rest * state->variance + fast * fast;
-    return (tc_gains){.fast = fast, .slow = late_gain((double)k)};
+    return (tc_gains){.fast = fast, .slow = tc_answer_weight(TC_METHOD_TACIT, k)};
 }
 
 double tc_pilot_average_gain(const tc_pilot *pilot) {
@@ -107,7 +105,7 @@ double tc_pilot_average_gain(const tc_pilot *pilot) {
         return 1 / k;
     if ((pilot->without & TC_WITHOUT_AVERAGE) != 0)
         return 21 / (k + 20); /* weights about k^20 */
-    return late_gain(k);
+    return tc_answer_weight(TC_METHOD_TACIT, pilot->state.round);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------
@@ -242,6 +240,7 @@ size_t tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns column
     return TC_ALL_FINITE;
 }
 
+uint64_t tc_pilot_round(const tc_pilot *pilot) { return pilot->state.round; }
 const double *tc_pilot_multipliers(const tc_pilot *pilot) { return pilot->multipliers; }
 const double *tc_pilot_answer(const tc_pilot *pilot) { return pilot->kept.answer; }
 

@@ -42,6 +42,12 @@ double tc_pilot_average_gain(const tc_pilot *pilot);
 const double *tc_pilot_multipliers(const tc_pilot *pilot); /* mu(k+1), m, in the units of the file */
 const double *tc_pilot_answer(const tc_pilot *pilot);      /* their average: the answer */
 
+/* What later rounds depend on. After a load, tc_pilot_review takes what the gauge shows again, so that
+ * tc_pilot_feasibility speaks of the last round; false where the numbers are none that a pilot can have. */
+uint64_t tc_pilot_round(const tc_pilot *pilot); /* the last one that was opened */
+void tc_pilot_memory(tc_pilot *pilot, tc_memory *memory);
+bool tc_pilot_review(tc_pilot *pilot, const tc_gauged *gauged) TC_MUST_USE;
+
 /* After a whole round. NULL where r and the answer are not averages of the same kind (tc_without). */
 const tc_feasibility *tc_pilot_feasibility(tc_pilot *pilot);
 

@@ -99,6 +99,6 @@ void tc_pilot_epoch(tc_pilot *pilot, double dual_step) {
         kept->epoch_noise[j] += dual_step * dual_step * stride * pilot->rows.noise[j];
         kept->epoch_mean[j] += (kept->mu[j] / sqrt(stride) - kept->epoch_mean[j]) / (double)state->count;
     }
-    if (state->round == state->next)
+    if (state->round >= state->next) /* beyond it where rounds are missing */
         end_epoch(pilot);
 }

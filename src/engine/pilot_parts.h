@@ -6,8 +6,8 @@
 #include "calculus/program.h"
 #include "engine/pilot.h"
 
-/* All that later rounds depend on, besides what the gauge keeps: whoever saves a run between two rounds saves this, and
- * the six arrays of m numbers behind `kept`, one after another. */
+/* All that later rounds depend on, besides what the gauge keeps: tc_pilot_memory has this, and the six arrays of m
+ * numbers behind `kept`, one after another. */
 typedef struct tc_pilot_state {
     uint64_t round;   /* k: the last one that was opened */
     uint64_t origin;  /* k0: the noise that counts began after it */

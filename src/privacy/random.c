@@ -12,7 +12,8 @@ typedef struct secrets { /* at the start of the secret page */
     uint64_t alive;      /* zero in a forked child */
     unsigned char chain_key[TC_KEY_BYTES];
     unsigned char round_key[TC_KEY_BYTES];
-    unsigned char master_key[TC_KEY_BYTES]; /* only while the run key is derived */
+    unsigned char input_key[TC_KEY_BYTES];  /* of tc_random_mac */
+    unsigned char master_key[TC_KEY_BYTES]; /* only while the others are derived */
 } secrets;
 
 struct tc_random {
@@ -109,11 +110,14 @@ static tc_random *new_source(tc_arena *arena) {
     return random;
 }
 
-/* Turns the master key, which it wipes, into the first chain key. */
-static tc_status start(tc_random *random, const tc_run_identity *run, const char *label) {
+/* Turns the master key, which it wipes, into the first chain key and the key of tc_random_mac. */
+static tc_status start(tc_random *random, const tc_run_identity *run, const char *noise_label,
+                       const char *input_label) {
     secrets *keys = random->secrets;
-    bool good = random->cipher != NULL &&
-                tc_run_key(keys->master_key, run->run_id, run->run_id_length, run->plan_hash, label, keys->chain_key);
+    bool good =
+        random->cipher != NULL &&
+        tc_run_key(keys->master_key, run->run_id, run->run_id_length, run->plan_hash, noise_label, keys->chain_key) &&
+        tc_run_key(keys->master_key, run->run_id, run->run_id_length, run->plan_hash, input_label, keys->input_key);
     tc_secret_wipe(keys->master_key, TC_KEY_BYTES);
     if (good)
         keys->alive = ALIVE;
@@ -126,7 +130,7 @@ tc_status tc_random_new(tc_arena *arena, const tc_run_identity *run, tc_random *
         return TC_NO_RANDOM;
     made->is_private = true;
     *random = made;
-    return start(made, run, "tacit noise 1");
+    return start(made, run, "tacit noise 1", "tacit input 1");
 }
 
 tc_status tc_random_new_simulation(tc_arena *arena, const tc_run_identity *run, uint64_t seed, tc_random **random) {
@@ -134,7 +138,7 @@ tc_status tc_random_new_simulation(tc_arena *arena, const tc_run_identity *run, 
     for (unsigned i = 0; i < 8; i++)
         made->secrets->master_key[i] = (unsigned char)(seed >> (8 * i));
     *random = made;
-    return start(made, run, "tacit simulated noise 1");
+    return start(made, run, "tacit simulated noise 1", "tacit simulated input 1");
 }
 
 bool tc_random_is_private(const tc_random *random) { return random->is_private; }
@@ -296,4 +300,12 @@ tc_status tc_random_refine(tc_random_worker *worker, uint64_t entry, unsigned at
     }
     to_native(word, 1);
     return TC_OK;
+}
+
+tc_status tc_random_mac(const tc_random *random, const char *label, uint64_t number, const int64_t *words, size_t count,
+                        unsigned char mac[TC_MAC_BYTES]) {
+    if (is_usable(random) && tc_mac_words(random->secrets->input_key, label, number, words, count, mac))
+        return TC_OK;
+    tc_secret_wipe(mac, TC_MAC_BYTES);
+    return TC_NO_RANDOM;
 }

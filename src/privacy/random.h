@@ -51,6 +51,13 @@ tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_wor
 void tc_random_worker_fetches(tc_random_worker *worker, tc_fetch *fetch);
 tc_fetch *tc_random_worker_fetch(const tc_random_worker *worker);
 
+/* HMAC-SHA256 of the label, the number and the words (64 bits each, least significant byte first) under a key that
+ * serves nothing else, goes with the source and comes from the same fresh randomness, or from the seed. Who does not
+ * have the key learns nothing from it but whether two inputs were the same. */
+enum { TC_MAC_BYTES = 32 };
+tc_status tc_random_mac(const tc_random *random, const char *label, uint64_t number, const int64_t *words, size_t count,
+                        unsigned char mac[TC_MAC_BYTES]) TC_MUST_USE;
+
 /* The words of entries first .. first + count - 1 in the open round: attempt 0, two entries to a block. */
 tc_status tc_random_bulk(tc_random_worker *worker, uint64_t first, size_t count, uint64_t *words) TC_MUST_USE;
 

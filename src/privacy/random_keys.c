@@ -62,3 +62,43 @@ bool tc_ratchet(EVP_CIPHER_CTX *cipher, unsigned char chain_and_round_key[2 * TC
     /* Another key at once: the expanded chain key must not stay in OpenSSL's own memory, which is not locked. */
     return EVP_EncryptInit_ex(cipher, NULL, NULL, chain_and_round_key + TC_KEY_BYTES, NULL) == 1 && good;
 }
+
+/* ---- what identifies an input --------------------------------------------------------------------------------------
+ */
+
+static void to_bytes(uint64_t number, unsigned char bytes[8]) {
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(number >> (8 * i));
+}
+
+static bool add_words(EVP_MAC_CTX *context, const int64_t *words, size_t count) {
+    unsigned char bytes[64 * 8];
+    bool good = true;
+    for (size_t at = 0; good && at < count; at += 64) {
+        size_t now = count - at < 64 ? count - at : 64;
+        for (size_t i = 0; i < now; i++)
+            to_bytes((uint64_t)words[at + i], bytes + 8 * i);
+        good = EVP_MAC_update(context, bytes, 8 * now) == 1;
+    }
+    tc_secret_wipe(bytes, sizeof bytes);
+    return good;
+}
+
+bool tc_mac_words(const unsigned char key[TC_KEY_BYTES], const char *label, uint64_t number, const int64_t *words,
+                  size_t count, unsigned char mac[TC_KEY_BYTES]) {
+    char digest[] = "SHA256"; /* OpenSSL reads it through a pointer to non-const */
+    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                                     OSSL_PARAM_construct_end()};
+    unsigned char round[8];
+    size_t length = 0;
+    EVP_MAC *algorithm = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    EVP_MAC_CTX *context = algorithm == NULL ? NULL : EVP_MAC_CTX_new(algorithm);
+    to_bytes(number, round);
+    bool good = context != NULL && EVP_MAC_init(context, key, TC_KEY_BYTES, parameters) == 1 &&
+                EVP_MAC_update(context, (const unsigned char *)label, strlen(label)) == 1 &&
+                EVP_MAC_update(context, round, sizeof round) == 1 && add_words(context, words, count) &&
+                EVP_MAC_final(context, mac, &length, TC_KEY_BYTES) == 1 && length == TC_KEY_BYTES;
+    EVP_MAC_CTX_free(context);
+    EVP_MAC_free(algorithm);
+    return good;
+}

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { TC_KEY_BYTES = 32, TC_PLAN_HASH_BYTES = 32 };
 
@@ -17,6 +18,10 @@ bool tc_master_key(unsigned char master[TC_KEY_BYTES]) TC_MUST_USE;
 bool tc_run_key(const unsigned char master[TC_KEY_BYTES], const void *run_id, size_t run_id_length,
                 const unsigned char plan_hash[TC_PLAN_HASH_BYTES], const char *label,
                 unsigned char run_key[TC_KEY_BYTES]) TC_MUST_USE;
+
+/* HMAC-SHA256 of label | number | words, numbers of 64 bits with the least significant byte first. */
+bool tc_mac_words(const unsigned char key[TC_KEY_BYTES], const char *label, uint64_t number, const int64_t *words,
+                  size_t count, unsigned char mac[TC_KEY_BYTES]) TC_MUST_USE;
 
 /* One step of the ratchet: (next chain key | round key) = AES-256 of four fixed blocks under the chain key, which is
  * overwritten. The cipher is an AES-256-ECB context; it is left with the round key, and keeps nothing of the chain
