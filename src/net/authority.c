@@ -23,19 +23,6 @@ static time_t until_of(const tc_authority_settings *settings, bool authority) {
     return now_of(settings) + (time_t)(wanted == 0 ? days : wanted) * DAY;
 }
 
-void tc_authority_label(tc_buffer *out, const char *name) {
-    for (; *name != 0; name++) {
-        bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-                     (*name >= '0' && *name <= '9') || *name == '-' || *name == '_' || *name == '.';
-        if (plain)
-            tc_buffer_add(out, name, 1);
-        else if (*name == '[')
-            tc_buffer_puts(out, ".");
-        else if (*name != ']')
-            tc_buffer_printf(out, "=%02x", (unsigned)(unsigned char)*name);
-    }
-}
-
 static bool exists(const char *path) {
     struct stat found;
     return lstat(path, &found) == 0;
