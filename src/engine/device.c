@@ -69,15 +69,3 @@ bool tc_device_step(tc_device *device, tc_method method, tc_answer_scalars scala
                         : tc_agents_next(device->agents, 0, 0, 0, 1, device->p, scalars, device->x, device->next);
     return member == TC_ALL_FINITE;
 }
-
-bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) {
-    const double most = 0x1p62, per_unit = ldexp(1, -exponent);
-    bool good = true;
-    for (size_t i = 0; i < count; i++) {
-        double nearest = rint(x[i] * per_unit); /* ties to even */
-        bool fits = nearest >= -most && nearest <= most;
-        units[i] = fits ? (int64_t)nearest : 0;
-        good = good && fits;
-    }
-    return good;
-}

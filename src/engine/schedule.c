@@ -12,6 +12,3 @@ tc_answer_scalars tc_schedule_at(const tc_schedule *schedule, uint64_t k) {
                                .regularization =
                                    decayed(schedule->regularization, (double)k, schedule->regularization_decay)};
 }
-
-/* Weights k (k+1): the newest of k rounds has this part of the sum. */
-double tc_answer_weight(tc_method method, uint64_t k) { return method == TC_METHOD_TACIT ? 3 / ((double)k + 2) : 1; }
