@@ -49,7 +49,20 @@ typedef enum tc_log_level {
     X(TC_EVENT_DONE, TC_LOG_INFO, "done", "all rounds are done")                                                       \
     X(TC_EVENT_DIVERGED, TC_LOG_ERROR, "diverged", "the run diverged")                                                 \
     X(TC_EVENT_JOURNAL_FAILED, TC_LOG_ERROR, "journal-failed", "the journal cannot be written: nothing was released")  \
-    X(TC_EVENT_ROLLED_BACK, TC_LOG_ERROR, "rolled-back", "agents have seen later rounds than this journal")
+    X(TC_EVENT_ROLLED_BACK, TC_LOG_ERROR, "rolled-back", "agents have seen later rounds than this journal")            \
+    X(TC_EVENT_CONNECTION_FAILED, TC_LOG_WARNING, "connection-failed", "a connection failed")                          \
+    X(TC_EVENT_CONNECTION_ENDED, TC_LOG_DEBUG, "connection-ended", "a connection that no agent used is gone")          \
+    X(TC_EVENT_LEFT_OUT, TC_LOG_WARNING, "left-out", "too much happened at once: lines were left out")                 \
+    X(TC_EVENT_RESTORING, TC_LOG_WARNING, "restoring",                                                                 \
+      "agents are asked what they have seen before anything is released")                                              \
+    X(TC_EVENT_RESTORED, TC_LOG_WARNING, "restored", "the run goes on after all rounds that agents have seen")         \
+    X(TC_EVENT_MOVED, TC_LOG_WARNING, "moved", "the journal of the run before was moved aside")                        \
+    X(TC_EVENT_OVER, TC_LOG_WARNING, "over", "this run is over: agents are given its last answer")                     \
+    X(TC_EVENT_UNTOLD, TC_LOG_WARNING, "untold",                                                                       \
+      "agents have not had the last answer: the same command gives it to them")                                        \
+    X(TC_EVENT_NOT_HELD, TC_LOG_ERROR, "slater", "the public Slater point does not lie in the sets of agents")         \
+    X(TC_EVENT_FEW_FILES, TC_LOG_WARNING, "few-files", "fewer files may be open than agents and newcomers need")       \
+    X(TC_EVENT_FAILED, TC_LOG_ERROR, "failed", "the cloud cannot go on")
 
 typedef enum tc_log_event {
 #define X(code, level, name, text) code,

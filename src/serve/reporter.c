@@ -1,0 +1,66 @@
+#include "serve/reporter.h"
+
+#include <time.h>
+
+/* A start of a thousand agents is told agent by agent. */
+static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20;
+
+static double seconds(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void fill(tc_reporter *reporter) {
+    double now = seconds();
+    if (reporter->filled_at <= 0)
+        reporter->room = MOST_AT_ONCE;
+    else
+        reporter->room += LINES_A_SECOND * (now - reporter->filled_at);
+    reporter->room = reporter->room < MOST_AT_ONCE ? reporter->room : MOST_AT_ONCE;
+    reporter->filled_at = now;
+}
+
+bool tc_reporter_has_room(tc_reporter *reporter) {
+    fill(reporter);
+    if (reporter->room < 1) {
+        reporter->left_out++;
+        return false;
+    }
+    reporter->room -= 1;
+    return true;
+}
+
+void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agent) {
+    if (tc_reporter_has_room(reporter))
+        TC_LOG(reporter->log, event, tc_log_agent(agent));
+}
+
+void tc_report_refusal(tc_reporter *reporter, const char *agent, tc_refusal_code code, const char *why) {
+    if (reporter->figures != NULL && (unsigned)code < TC_REFUSAL_KINDS)
+        reporter->figures->refusals[code]++;
+    if (!tc_reporter_has_room(reporter))
+        return;
+    if (agent == NULL)
+        TC_LOG(reporter->log, TC_EVENT_CONNECTION_REFUSED, tc_log_refusal(code),
+               tc_log_why(why != NULL ? why : tc_refusal_text(code)));
+    else
+        TC_LOG(reporter->log, TC_EVENT_REFUSED, tc_log_agent(agent), tc_log_refusal(code),
+               tc_log_why(why != NULL ? why : tc_refusal_text(code)));
+}
+
+void tc_report_end(tc_reporter *reporter, tc_link_end end, const char *why) {
+    bool is_refused = end == TC_LINK_REFUSED || end == TC_LINK_BROKEN;
+    if (tc_reporter_has_room(reporter))
+        TC_LOG(reporter->log, is_refused ? TC_EVENT_CONNECTION_FAILED : TC_EVENT_CONNECTION_ENDED,
+               tc_log_text("end", tc_link_end_name(end)), tc_log_why(why));
+}
+
+void tc_reporter_tick(tc_reporter *reporter) {
+    fill(reporter);
+    if (reporter->left_out == 0 || reporter->room < 2)
+        return;
+    TC_LOG(reporter->log, TC_EVENT_LEFT_OUT, tc_log_count("lines", reporter->left_out));
+    reporter->left_out = 0;
+    reporter->room -= 1;
+}
