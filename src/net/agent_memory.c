@@ -78,8 +78,8 @@ tc_memory_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size
     if (size < NUMBERS + TC_AGENT_DIGEST || memcmp(bytes, MAGIC, sizeof MAGIC) != 0)
         return TC_MEMORY_DAMAGED;
     size_t length = tc_get_u16(bytes + NAME_LENGTH), found = tc_get_u32(bytes + STATES);
-    if (length == 0 || length > TC_MOST_NAME || !are_zero(bytes + RESERVED, NAME - RESERVED) ||
-        !are_zero(bytes + NAME + length, TC_MOST_NAME - length))
+    if (length == 0 || length > TC_MOST_NAME || memchr(bytes + NAME, 0, length) != NULL ||
+        !are_zero(bytes + RESERVED, NAME - RESERVED) || !are_zero(bytes + NAME + length, TC_MOST_NAME - length))
         return TC_MEMORY_DAMAGED;
     if (length != strlen(name) || memcmp(bytes + NAME, name, length) != 0)
         return TC_MEMORY_ANOTHER;

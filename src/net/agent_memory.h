@@ -50,7 +50,7 @@ typedef enum tc_memory_finding {
 } tc_memory_finding;
 const char *tc_memory_finding_text(tc_memory_finding finding);
 
-/* Everything but the digest is checked, which the caller has compared. x and average have room for `states` numbers;
+/* Everything but the digest is checked, which is the caller's affair. x and average have room for `states` numbers;
  * what is GOOD is encoded again to the same bytes. */
 tc_memory_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size, const char *name, size_t states,
                                          tc_agent_memory *memory) TC_MUST_USE;
