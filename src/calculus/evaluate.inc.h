@@ -176,34 +176,64 @@ static inline void add_squares(const tc_tape *tape, const INPUTS *inputs, size_t
         sum[lane] += row[lane] * row[lane];
 }
 
-/* NORM, DIRECTION and BEND with the same operations in the same order, row by row: the loops can be vectorised. */
-APART void run_norm(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
-                    const NUMBER *work, NUMBER *const *out, NUMBER *restrict r) {
+typedef struct norm_rows { /* of the last vector: what its norm and all derivatives share */
+    NUMBER length[TC_LANES], inverse[TC_LANES];
+    bool has_inverse;
+} norm_rows;
+
+APART void find_lengths(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
+                        const NUMBER *work, NUMBER *const *out, norm_rows *rows) {
+    NUMBER sum[TC_LANES] = {0};
+    for (size_t i = 0; i < instruction->b.index; i++)
+        add_squares(tape, inputs, lanes, work, out, tape->arguments[instruction->a.index + i], sum);
+    for (size_t lane = 0; lane < lanes; lane++)
+        rows->length[lane] = MATH(sqrt)(sum[lane]);
+    rows->has_inverse = false;
+}
+
+/* Second derivatives; low and high are the arguments. */
+APART void run_bend(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
+                    const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, norm_rows *rows) {
     const tc_place *arguments = tape->arguments + instruction->a.index;
     size_t low = (size_t)(instruction->u.index & UINT32_MAX), high = (size_t)(instruction->u.index >> 32);
-    bool is_bend = instruction->op == TC_BEND;
     NUMBER rest[TC_LANES] = {0}, spare_a[TC_LANES], spare_b[TC_LANES];
+    if (!rows->has_inverse)
+        for (size_t lane = 0; lane < lanes; lane++)
+            rows->inverse[lane] = 1 / rows->length[lane];
+    rows->has_inverse = true;
+    if (low != high) {
+        const NUMBER *a = row_of(tape, inputs, lanes, work, out, arguments[high], spare_a);
+        const NUMBER *b = row_of(tape, inputs, lanes, work, out, arguments[low], spare_b);
+        for (size_t lane = 0; lane < lanes; lane++)
+            r[lane] = bend_of_two(a[lane], b[lane], rows->inverse[lane]);
+        return;
+    }
     for (size_t i = 0; i < instruction->b.index; i++)
-        if (!is_bend || (i != low && i != high))
+        if (i != low)
             add_squares(tape, inputs, lanes, work, out, arguments[i], rest);
+    for (size_t lane = 0; lane < lanes; lane++)
+        r[lane] = bend_of_one(rest[lane], rows->inverse[lane]);
+}
+
+/* NORM, DIRECTION and BEND with the same operations in the same order, row by row: the loops can be vectorised. */
+APART void run_norm(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
+                    const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, norm_rows *rows) {
+    if (!instruction->shares)
+        find_lengths(tape, inputs, instruction, lanes, work, out, rows);
+    if (instruction->op == TC_BEND) {
+        run_bend(tape, inputs, instruction, lanes, work, out, r, rows);
+        return;
+    }
     if (instruction->op == TC_NORM) {
         for (size_t lane = 0; lane < lanes; lane++)
-            r[lane] = MATH(sqrt)(rest[lane]);
+            r[lane] = rows->length[lane];
         return;
     }
-    const NUMBER *b = row_of(tape, inputs, lanes, work, out, arguments[low], spare_b);
-    if (!is_bend) {
-        for (size_t lane = 0; lane < lanes; lane++)
-            r[lane] = unit_of(b[lane], MATH(sqrt)(rest[lane]));
-        return;
-    }
-    const NUMBER *a = row_of(tape, inputs, lanes, work, out, arguments[high], spare_a);
-    if (low == high)
-        for (size_t lane = 0; lane < lanes; lane++)
-            r[lane] = bend_of_one(rest[lane], rest[lane] + a[lane] * a[lane]);
-    else
-        for (size_t lane = 0; lane < lanes; lane++)
-            r[lane] = bend_of_two(a[lane], b[lane], MATH(sqrt)(rest[lane] + a[lane] * a[lane] + b[lane] * b[lane]));
+    NUMBER spare[TC_LANES];
+    tc_place place = tape->arguments[instruction->a.index + (size_t)(instruction->u.index & UINT32_MAX)];
+    const NUMBER *a = row_of(tape, inputs, lanes, work, out, place, spare);
+    for (size_t lane = 0; lane < lanes; lane++)
+        r[lane] = unit_of(a[lane], rows->length[lane]);
 }
 #endif
 
@@ -221,12 +251,15 @@ APART void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruct
 void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *work, NUMBER *const *out) {
     NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
     const tc_instruction *end = tape->code + tape->code_count;
+#ifdef NORMS_BY_ROWS
+    norm_rows rows;
+#endif
     for (const tc_instruction *instruction = tape->code; instruction < end; instruction++) {
         tc_place target = instruction->target, left = instruction->a, right = instruction->b;
         NUMBER *r = target.kind == TC_IN_SLOT ? work + (size_t)target.index * lanes : out[target.index];
 #ifdef NORMS_BY_ROWS
         if (instruction->op == TC_NORM || instruction->op == TC_DIRECTION || instruction->op == TC_BEND) {
-            run_norm(tape, inputs, instruction, lanes, work, out, r);
+            run_norm(tape, inputs, instruction, lanes, work, out, r, &rows);
             continue;
         }
 #endif

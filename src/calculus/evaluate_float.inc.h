@@ -68,19 +68,22 @@ static inline NUMBER unit_of(NUMBER x, NUMBER length) {
     return length == 0 ? 0 : ratio;
 }
 
-/* Ratios below 1 first: the cube of the norm would overflow, or vanish, long before the result does. */
-static inline NUMBER bend_of_one(NUMBER rest, NUMBER sum) { return rest / sum / MATH(sqrt)(sum); }
-static inline NUMBER bend_of_two(NUMBER x, NUMBER y, NUMBER length) { return -(x / length * (y / length) / length); }
+/* One root and one division for all of a norm's second derivatives. inverse: of the norm. Ratios first: the cube of the
+ * norm would overflow, or vanish, long before the result does. */
+static inline NUMBER bend_of_one(NUMBER rest, NUMBER inverse) { return rest * inverse * inverse * inverse; }
+static inline NUMBER bend_of_two(NUMBER x, NUMBER y, NUMBER inverse) {
+    return -(x * inverse * (y * inverse) * inverse);
+}
 
 static NUMBER direction(const NUMBER *arguments, size_t count, size_t index) {
     return unit_of(arguments[index], norm(arguments, count));
 }
 
 static NUMBER bend(const NUMBER *arguments, size_t count, size_t i, size_t k) {
-    NUMBER rest = squares_without(arguments, count, i, k), sum = rest + arguments[i] * arguments[i];
+    NUMBER inverse = 1 / norm(arguments, count);
     if (i == k)
-        return bend_of_one(rest, sum);
-    return bend_of_two(arguments[i], arguments[k], MATH(sqrt)(sum + arguments[k] * arguments[k]));
+        return bend_of_one(squares_without(arguments, count, i, i), inverse);
+    return bend_of_two(arguments[i], arguments[k], inverse);
 }
 
 #define NORMS_BY_ROWS

@@ -328,7 +328,7 @@ static tc_rounded bend_of(const tc_rounded *arguments, size_t count, size_t i, s
         return unknown(exact);
     tc_interval at_computed = tc_ibend(computed_ranges(arguments), count, i, k);
     double carried = tc_div_up(3 * l.error, tc_mul_down(least, least));
-    double unit = up_product(TC_UNIT, up_sum(3 * (double)count, 10));
+    double unit = up_product(TC_UNIT, up_sum(3 * (double)count, 14));
     double local = up_sum(up_product(unit, tc_magnitude(at_computed)), up_product(0x1p-160, (double)count));
     return settle_loosely(exact, at_computed, carried, local, i == k ? 0 : -HUGE_VAL);
 }

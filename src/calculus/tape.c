@@ -15,6 +15,7 @@ typedef struct compiler {
     uint32_t *last_use; /* by position: the position of the last instruction that reads it */
     uint32_t *free_slots;
     size_t free_count;
+    tc_expr last_norm; /* the last norm or derivative of one; TC_NO_EXPR before the first */
 } compiler;
 
 static size_t position_of(const compiler *c, tc_expr e) {
@@ -75,6 +76,19 @@ static void release_slots(compiler *c, size_t at) {
     }
 }
 
+/* Whether the node is a norm or a derivative of one, of the same vector as the last one: its root is known. */
+static bool shares_norm(compiler *c, tc_expr e) {
+    unsigned op = c->dag->nodes[e].op;
+    if (op != TC_NORM && op != TC_DIRECTION && op != TC_BEND)
+        return false;
+    tc_expr last = c->last_norm;
+    c->last_norm = e;
+    bool is_same = last != TC_NO_EXPR && c->dag->nodes[last].b == c->dag->nodes[e].b;
+    for (size_t i = 0; is_same && i < c->dag->nodes[e].b; i++)
+        is_same = tc_operand(c->dag, last, i) == tc_operand(c->dag, e, i);
+    return is_same;
+}
+
 static void emit(compiler *c, size_t at) {
     tc_expr e = c->order[at];
     const tc_node *n = &c->dag->nodes[e];
@@ -86,6 +100,7 @@ static void emit(compiler *c, size_t at) {
     if (is_nary(c->dag, e)) {
         instruction->a.index = (uint32_t)c->tape->argument_count;
         instruction->b.index = n->b;
+        instruction->shares = shares_norm(c, e);
         for (size_t i = 0; i < n->b; i++)
             c->tape->arguments[c->tape->argument_count++] = c->places[position_of(c, tc_operand(c->dag, e, i))];
     } else {
@@ -148,7 +163,7 @@ tc_tape *tc_tape_new(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, s
         return tape;
     /* Once to learn the sizes, once to fill: the scratch memory between can then be given back. */
     tc_mark mark = tc_arena_mark(arena);
-    compiler c = {.dag = dag, .tape = tape};
+    compiler c = {.dag = dag, .tape = tape, .last_norm = TC_NO_EXPR};
     c.order = tc_reachable(arena, dag, roots, root_count, &c.count);
     measure(tape, dag, c.order, c.count);
     tc_arena_rewind(arena, mark);

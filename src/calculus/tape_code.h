@@ -26,6 +26,7 @@ typedef struct tc_instruction {
     uint32_t op;     /* tc_op; a leaf's op copies operand a */
     tc_place target; /* TC_IN_SLOT or TC_IN_OUTPUT; never one of the operands' places */
     tc_place a, b;   /* n-ary: a.index is the first in tape->arguments, b.index how many */
+    bool shares;     /* a norm or a derivative of one, of the same vector as the last such instruction before it */
     union {
         double value;
         int64_t exponent;

@@ -42,25 +42,19 @@ static double whole_power(double x, int64_t n) { /* from the lowest bit of the e
 }
 
 static double recurse_norm(const tc_node *n, const lane_inputs *in) {
-    double a[16] = {0}, rest = 0;
-    size_t i = SIZE_MAX, k = SIZE_MAX;
-    if (n->op == TC_BEND) {
-        i = (size_t)(n->u.index >> 32);
-        k = (size_t)(n->u.index & UINT32_MAX);
-    }
+    double a[16] = {0}, rest = 0, all = 0;
+    size_t i = (size_t)(n->u.index >> 32), k = (size_t)(n->u.index & UINT32_MAX);
     for (size_t j = 0; j < n->b; j++) {
         a[j] = recurse(dag->arguments[n->a + j], in);
-        if (j != i && j != k)
-            rest += a[j] * a[j];
+        all += a[j] * a[j];
+        rest += j == k ? 0 : a[j] * a[j];
     }
+    double length = sqrt(all), inverse = 1 / length, ratio = a[k] / length;
     if (n->op == TC_NORM)
-        return sqrt(rest);
-    if (n->op == TC_DIRECTION) {
-        double ratio = a[n->u.index] / sqrt(rest);
-        return rest == 0 ? 0 : fabs(ratio) > 1 ? copysign(1, ratio) : ratio;
-    }
-    double sum = rest + a[i] * a[i], length = i == k ? sqrt(sum) : sqrt(sum + a[k] * a[k]);
-    return i == k ? rest / sum / length : -(a[i] / length * (a[k] / length) / length);
+        return length;
+    if (n->op == TC_DIRECTION)
+        return all == 0 ? 0 : fabs(ratio) > 1 ? copysign(1, ratio) : ratio;
+    return i == k ? rest * inverse * inverse * inverse : -(a[i] * inverse * (a[k] * inverse) * inverse);
 }
 
 static double recurse_nary(const tc_node *n, const lane_inputs *in) {
@@ -233,6 +227,34 @@ static void a_tape_computes_what_recursion_computes_for_any_number_of_lanes(void
     }
 }
 
+/* Nodes are in the order they were made in: those of one vector beside each other and apart, all kinds first. */
+static void norms_of_one_vector_share_their_root_and_of_others_do_not(void **state) {
+    (void)state;
+    uint64_t seed = 35;
+    for (size_t n = 0; n < CASES(400); n++) {
+        tc_mark mark = tc_arena_mark(arena);
+        tc_arena *own = arena;
+        arena = tc_arena_new(0);
+        assert_non_null(arena);
+        dag = tc_dag_new(arena, 100000);
+        tc_expr x = tc_state(dag, 0, 0), y = tc_state(dag, 1, 0), w = tc_data(dag, 0, 1, false);
+        tc_expr sum = tc_add(dag, x, w), vectors[3][3] = {{sum, y, w}, {sum, y, x}, {y, sum, w}}, roots[ROOTS];
+        for (size_t i = 0; i < ROOTS; i++) {
+            const tc_expr *v = vectors[random_below(&seed, 3)];
+            size_t count = 2 + random_below(&seed, 2), first = random_below(&seed, count);
+            roots[i] = random_below(&seed, 3) == 0   ? tc_norm(dag, v, count)
+                       : random_below(&seed, 2) == 0 ? tc_norm_direction(dag, v, count, first)
+                                                     : tc_norm_bend(dag, v, count, first, random_below(&seed, count));
+            if (random_below(&seed, 2) == 0) /* not the root itself: slots are used again */
+                roots[i] = tc_mul(dag, roots[i], sum);
+        }
+        check_lanes(roots, tc_tape_new(arena, dag, roots, ROOTS), random_rows(&seed), 1 + n % TC_LANES);
+        tc_arena_free(arena);
+        arena = own;
+        tc_arena_rewind(arena, mark);
+    }
+}
+
 static void long_double_evaluation_refines_double(void **state) {
     (void)state;
     uint64_t seed = 31;
@@ -311,6 +333,7 @@ static void a_tape_without_roots_does_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_tape_computes_what_recursion_computes_for_any_number_of_lanes),
+        TEST(norms_of_one_vector_share_their_root_and_of_others_do_not),
         TEST(long_double_evaluation_refines_double),
         TEST(outer_expressions_read_coordinates_and_sums),
         TEST(extreme_arguments_do_not_overflow_logsumexp),
