@@ -1,6 +1,7 @@
 /* One step of Newton's method (proximal_newton.c) for a pack of lanes; included by proximal_narrow.c and
  * proximal_wide.c. */
 #include "engine/proximal_model.inc.h"
+#include "engine/proximal_plane.inc.h"
 
 /* An error that is bounded may be so many times what is little. */
 #define NEWTON_BOUNDED 10
@@ -144,9 +145,32 @@ TC_INLINE void take_step(model *m, double *terms, double *found, pack_mask goes)
     mark(r->hard + m->k, hard, 1);
 }
 
+/* The lanes of a pack that are on. */
+TC_INLINE void advance_pack(model *m, pack_mask on, double most_along, double *terms, double *found) {
+    const tc_newton_rows *r = m->r;
+    judged j = find_slopes(m, terms);
+    pack along = pack_load(r->along + m->k), length = pack_load(r->length + m->k);
+    /* The function is convex: as long as it falls at the trial point, or hardly rises, it has fallen. */
+    pack_mask goes = on & j.is_finite & pack_at_most(j.along, j.rounding - pack_of(most_along) * along);
+    pack_mask waits = on & ~goes;
+    if (pack_bits(waits) != 0) {
+        pack shorter = pack_select(j.is_finite, -along / (j.along - along), pack_of(0.5));
+        length = length * pack_clip(shorter, pack_of(0.1), pack_of(0.8));
+        pack_mask hard = waits & ~pack_less(along, pack_of(0)); /* not finite where it begins */
+        pack_store(r->length + m->k, pack_select(waits, length, pack_load(r->length + m->k)));
+        mark(r->last + m->k, waits, 0);
+        set_trial(m, waits & ~hard, length);
+        mark(r->busy + m->k, hard, 0);
+        mark(r->hard + m->k, hard, 1);
+    }
+    if (pack_bits(goes) != 0)
+        take_step(m, terms, found, goes);
+}
+
 TC_INLINE void advance_all(const tc_newton_rows *r, size_t count, double most_along, double *scratch) {
     size_t n = r->dim * PACK_LANES, square = r->is_diagonal ? n : n * r->dim;
     double *rest = scratch + 2 * square, *terms = rest + 7 * n, *found = terms + n;
+    bool is_plane = r->dim == 2 && !r->is_diagonal && r->part == TC_NEWTON_BOX && !r->is_quadratic;
     model m = {.r = r,
                .hessian = scratch,
                .factor = scratch + square,
@@ -159,25 +183,9 @@ TC_INLINE void advance_all(const tc_newton_rows *r, size_t count, double most_al
                .response = rest + 6 * n};
     for (m.k = 0; m.k < count; m.k += PACK_LANES) {
         pack_mask on = pack_less(pack_of(0), pack_load(r->busy + m.k));
-        if (pack_bits(on) == 0)
+        if (pack_bits(on) == 0 || (is_plane && advance_plainly(r, m.k, on, most_along)))
             continue;
-        judged j = find_slopes(&m, terms);
-        pack along = pack_load(r->along + m.k), length = pack_load(r->length + m.k);
-        /* The function is convex: as long as it falls at the trial point, or hardly rises, it has fallen. */
-        pack_mask goes = on & j.is_finite & pack_at_most(j.along, j.rounding - pack_of(most_along) * along);
-        pack_mask waits = on & ~goes;
-        if (pack_bits(waits) != 0) {
-            pack shorter = pack_select(j.is_finite, -along / (j.along - along), pack_of(0.5));
-            length = length * pack_clip(shorter, pack_of(0.1), pack_of(0.8));
-            pack_mask hard = waits & ~pack_less(along, pack_of(0)); /* not finite where it begins */
-            pack_store(r->length + m.k, pack_select(waits, length, pack_load(r->length + m.k)));
-            mark(r->last + m.k, waits, 0);
-            set_trial(&m, waits & ~hard, length);
-            mark(r->busy + m.k, hard, 0);
-            mark(r->hard + m.k, hard, 1);
-        }
-        if (pack_bits(goes) != 0)
-            take_step(&m, terms, found, goes);
+        advance_pack(&m, on, most_along, terms, found);
     }
 }
 
