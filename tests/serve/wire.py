@@ -1,5 +1,5 @@
-"""The wire protocol (docs/protocol.md) for tests: every frame's encoder and decoder, connections with a folder of keys, and
-an agent that does what a script tells it and remembers the bytes of every answer. Independent of the C code."""
+"""The wire protocol (docs/protocol.md) for tests: every frame's encoder and decoder, connections with a folder of keys,
+and an agent that does what a script tells it and remembers the bytes of every answer. Independent of the C code."""
 
 import pathlib
 import socket
@@ -86,6 +86,33 @@ def leave(slot=NO_SLOT):
 
 
 # ---- cloud to agent ----
+
+
+def welcome(run=bytes(16), plan=bytes(32), epoch=(1, bytes(16)), version=1, most_body=512):
+    return Frame(WELCOME, body=struct.pack("<HHI16s32sQ16s", version, 0, most_body, run, plan, *epoch)).encode()
+
+
+def enrolled(slot, next_, states, exponent=-20, method=PUBLISHED, rounds=10):
+    return Frame(ENROLLED, slot, next_, struct.pack("<IiQQ", states, exponent, method, rounds)).encode()
+
+
+def answer(slot, round_, step, regularization, p):
+    return Frame(ANSWER, slot, round_, struct.pack(f"<{2 + len(p)}d", step, regularization, *p)).encode()
+
+
+def note(slot, round_, code):
+    return Frame(NOTE, slot, round_, struct.pack("<H", code)).encode()
+
+
+def refusal(code, reason=b"", slot=NO_SLOT, round_=0):
+    return Frame(REFUSAL, slot, round_, struct.pack("<HH", code, len(reason)) + reason).encode()
+
+
+def end(round_, reason):
+    return Frame(END, round=round_, body=struct.pack("<B", reason)).encode()
+
+
+# ---- all of them ----
 
 
 @dataclass

@@ -1,0 +1,211 @@
+"""The agent in Python: what docs/protocol.md asks of an agent, against a cloud that a script plays; and among agents in C
+against the real cloud, with the same bits."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import wire
+
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+PROGRAM = SOURCE / "examples" / "python" / "agent.py"
+
+spec = importlib.util.spec_from_file_location("python_agent", PROGRAM)
+python_agent = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(python_agent)
+
+
+class ScriptedCloud:
+    """The cloud's end of a connection, for one agent at a time."""
+
+    def __init__(self, keys):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_3
+        self.context.load_cert_chain(keys / "cloud/identity.pem")
+        self.context.load_verify_locations(keys / "cloud/authority.pem")
+        self.context.verify_mode = ssl.CERT_REQUIRED
+        self.context.set_alpn_protocols(["tacit/1"])
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(10)
+        self.port = self.listener.getsockname()[1]
+
+    def meet(self, epoch=(1, bytes(16)), run=bytes(16)):
+        """A connection up to its ENROL."""
+        plain, _ = self.listener.accept()
+        plain.settimeout(10)
+        link = wire.Link(self.context.wrap_socket(plain, server_side=True))
+        greeting = link.expect(wire.HELLO)
+        assert (greeting.slot, greeting.round, greeting.lowest, greeting.highest) == (wire.NO_SLOT, 0, 1, 1)
+        link.send(wire.welcome(epoch=epoch, run=run))
+        return link
+
+    def close(self):
+        self.listener.close()
+
+
+class Rules(unittest.TestCase):
+    """What an agent does when the cloud says this or that."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.keys = pathlib.Path(cls.place.name, "keys")
+        for command in (["init", cls.keys], ["issue", cls.keys, "py"]):
+            subprocess.run([os.environ["TACIT"], "keys", *map(str, command)], check=True, capture_output=True, timeout=30)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    def setUp(self):
+        self.cloud = ScriptedCloud(self.keys)
+        self.addCleanup(self.cloud.close)
+        self.state = pathlib.Path(self.place.name, self.id().rsplit(".", 1)[1] + ".json")
+
+    def start(self):
+        child = subprocess.Popen([sys.executable, str(PROGRAM), "py", "--cloud", f"127.0.0.1:{self.cloud.port}", "--keys",
+                                  str(self.keys / "agents/py"), "--state", str(self.state)], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        return child
+
+    def enrol(self, next_, epoch=(1, bytes(16)), **more):
+        link = self.cloud.meet(epoch)
+        self.addCleanup(link.close)
+        enrol = link.expect(wire.ENROL)
+        link.send(wire.enrolled(enrol.slot, next_, enrol.states, **more))
+        return link, enrol
+
+    def expect_end(self, child, code, sentence):
+        out, err = child.communicate(timeout=10)
+        self.assertEqual(child.returncode, code, err)
+        self.assertIn(sentence, err)
+        return out
+
+    def test_a_run_from_its_first_round_to_its_end(self):
+        child, objective, e = self.start(), python_agent.Quadratic(), -30
+        link, enrol = self.enrol(1, exponent=e, rounds=3, method=wire.TACIT)
+        self.assertEqual((enrol.name, enrol.states, enrol.round, enrol.slater), ("py", 2, 0, wire.YES))
+        self.assertEqual(enrol.epoch, wire.NO_EPOCH)
+        x = average = objective.start
+        for k in (1, 2, 3):
+            state = link.expect(wire.STATE)
+            self.assertEqual((state.round, state.units), (k, [round(v * 2**-e) for v in x]))
+            p, step, shrink = [-3.5 + k, 1.25], 0.3 / k, 0.01
+            link.send(wire.answer(0, k, step, shrink, p))
+            average = [a + (3 / (k + 2)) * (v - a) for a, v in zip(average, x)]
+            x = objective.proximal_step(x, p, step, shrink)
+            if k == 2:
+                link.send(wire.note(0, k, wire.CLAMPED) + wire.answer(0, k, step, shrink, p))  # twice: taken once
+        link.send(wire.end(3, wire.DONE))
+        self.assertEqual(json.loads(self.expect_end(child, 0, "done"))["x"], average)
+        self.assertEqual(self.state.stat().st_mode & 0o777, 0o600)
+
+    def test_it_steps_to_the_minimum_that_the_method_asks_for(self):
+        objective, x, p, step, shrink = python_agent.Quadratic(), [1.7, 0.2], [0.9, -0.4], 0.37, 0.05
+        found = objective.proximal_step(x, p, step, shrink)
+
+        def value(y):
+            return sum(w * (v - c) ** 2 + q * v + shrink / 2 * v * v + (v - o) ** 2 / (2 * step)
+                       for w, v, c, q, o in zip(objective.weight, y, objective.wish, p, x))
+        for d in (-1e-4, 1e-4):
+            self.assertLess(value(found), value([found[0] + d, found[1]]))
+            self.assertLess(value(found), value([found[0], found[1] + d]))
+
+    def test_after_kill_9_it_says_the_same_state_again_and_steps_once(self):
+        child = self.start()
+        link, _ = self.enrol(1)
+        link.expect(wire.STATE)
+        link.send(wire.answer(0, 1, 0.1, 0, [-4.0, 1 / 3]))
+        second = link.expect(wire.STATE)
+        child.kill()
+        child.wait(10)
+        child = self.start()
+        link, enrol = self.enrol(2)
+        self.assertEqual((enrol.round, enrol.epoch), (1, (1, bytes(16))))
+        self.assertEqual(link.expect(wire.STATE).raw, second.raw)
+        link.close()  # the network fails: it comes back by itself; the cloud has answered meanwhile
+        link, enrol = self.enrol(3, epoch=(2, b"B" * 16))
+        self.assertEqual(enrol.round, 1)
+        link.send(wire.answer(0, 2, 0.1, 0, [-4.0, 1 / 3]))
+        third = link.expect(wire.STATE)
+        self.assertEqual(third.round, 3)
+        self.assertNotEqual(third.units, second.units)
+        self.assertEqual(json.loads(self.state.read_text())["epoch"], [2, (b"B" * 16).hex()])
+
+    def test_rounds_that_went_by_without_it(self):
+        self.start()
+        link, _ = self.enrol(5, exponent=-10)
+        link.send(wire.answer(0, 4, 0.1, 0, [-10.0, 0.0]))  # the last of some: it takes that one
+        state = link.expect(wire.STATE)
+        self.assertEqual(state.round, 5)
+        self.assertGreater(state.units[0], 0)
+        link.send(wire.note(0, 8, wire.LOST))  # none comes: x stays
+        again = link.expect(wire.STATE)
+        self.assertEqual((again.round, again.units), (9, state.units))
+
+    def test_a_cloud_that_was_rolled_back_gets_no_state(self):
+        child = self.start()
+        link, _ = self.enrol(1, epoch=(5, b"A" * 16))
+        link.expect(wire.STATE)
+        link.send(wire.answer(0, 1, 0.1, 0, [0.0, 0.0]))
+        link.expect(wire.STATE)
+        child.kill()
+        child.wait(10)
+        for epoch in ((4, b"A" * 16), (5, b"B" * 16)):
+            with self.subTest(epoch=epoch):
+                child = self.start()
+                with self.cloud.meet(epoch) as link:
+                    self.expect_end(child, 1, "a copy or an old back-up")
+        child = self.start()
+        self.enrol(1, epoch=(6, b"C" * 16))
+        self.expect_end(child, 1, "state 1 is wanted, which was answered")
+        child = self.start()
+        with self.cloud.meet(run=b"another run     "):
+            self.expect_end(child, 1, "another run")
+
+    def test_after_a_refusal_it_stops_or_comes_back(self):
+        child = self.start()
+        for code in (wire.CROWD, 999):  # it comes back, and after what it does not know too
+            with self.cloud.meet() as link:
+                link.expect(wire.ENROL)
+                link.send(wire.refusal(code, b"not now"))
+        with self.cloud.meet() as link:
+            link.expect(wire.ENROL)
+            link.send(wire.refusal(wire.REPLACED, b"there is another", slot=0))
+            self.expect_end(child, 1, "refused (5): there is another")
+
+    def test_a_stopped_cloud_is_waited_for(self):
+        self.start()
+        link, _ = self.enrol(1)
+        link.expect(wire.STATE)
+        link.send(wire.end(0, wire.STOPPED))
+        link, _ = self.enrol(1)
+        self.assertEqual(link.expect(wire.STATE).round, 1)
+
+    def test_a_server_that_is_not_its_cloud_is_not_talked_to(self):
+        other = pathlib.Path(self.place.name, "other")
+        if not other.exists():
+            subprocess.run([os.environ["TACIT"], "keys", "init", str(other)], check=True, capture_output=True, timeout=30)
+        self.cloud.close()
+        self.cloud = ScriptedCloud(other)
+        self.addCleanup(self.cloud.close)
+        self.start()
+        plain, _ = self.cloud.listener.accept()
+        plain.settimeout(10)
+        with self.assertRaises(ssl.SSLError):
+            stream = self.cloud.context.wrap_socket(plain, server_side=True)
+            stream.recv(1)
+        plain.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
