@@ -19,9 +19,10 @@
 
 enum {
     AT_ONCE = 4,
-    PATIENCE = 10,             /* seconds a connection lives */
-    IDLE_SHARE = 20,           /* for each second spent on a page, so many without a new connection */
-    MOST_UNREAD = 1024 * 1024, /* bytes that are thrown away, so that the answer is not lost to a reset */
+    PATIENCE = 10,              /* seconds a connection lives */
+    IDLE_SHARE = 20,            /* for each second spent on a page, so many without a new connection */
+    KEPT_BY_KERNEL = 64 * 1024, /* bytes of an answer that nobody reads */
+    MOST_UNREAD = 1024 * 1024,  /* bytes that are thrown away, so that the answer is not lost to a reset */
 };
 
 static double seconds_now(void) {
@@ -162,6 +163,8 @@ static void take(tc_http *http, int descriptor) {
         (void)close(descriptor);
         return;
     }
+    int kept = KEPT_BY_KERNEL;
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &kept, sizeof kept);
     tc_http_client *client = free_place(http);
     client->descriptor = descriptor;
     client->number = ++http->arrived;

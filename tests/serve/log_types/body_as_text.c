@@ -1,0 +1,4 @@
+/* must not compile: pointer-sign */
+#include "attempt.h"
+
+void attempt(const hands *h) { TC_LOG(h->log, TC_EVENT_ENROLLED, tc_log_text("body", h->frame->body)); }

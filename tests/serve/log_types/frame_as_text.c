@@ -1,0 +1,4 @@
+/* must not compile: incompatible pointer type */
+#include "attempt.h"
+
+void attempt(const hands *h) { TC_LOG(h->log, TC_EVENT_ENROLLED, tc_log_text("frame", h->frame)); }

@@ -1,0 +1,4 @@
+/* must not compile: incompatible type|incompatible pointer */
+#include "attempt.h"
+
+void attempt(const hands *h) { TC_LOG(h->log, TC_EVENT_ENROLLED, tc_log_seconds("x", h->numbers)); }

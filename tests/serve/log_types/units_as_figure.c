@@ -1,0 +1,4 @@
+/* must not compile: incompatible pointer type */
+#include "attempt.h"
+
+void attempt(const hands *h) { h->figures->multipliers = h->units; }
