@@ -51,3 +51,11 @@ install(FILES ${PROJECT_BINARY_DIR}/tacit-config-version.cmake DESTINATION ${pac
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/tacit.pc.in tacit.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tacit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# For machines with systemd: docs/operations.md.
+foreach(unit tacit-serve@.service tacit-agent@.service)
+  configure_file(dist/${unit}.in dist/${unit} @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/dist/${unit} DESTINATION lib/systemd/system)
+endforeach()
+install(FILES dist/tacit.sysusers DESTINATION lib/sysusers.d RENAME tacit.conf)
+install(FILES dist/serve.env dist/agent.env docs/operations.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
