@@ -58,4 +58,5 @@ foreach(unit tacit-serve@.service tacit-agent@.service)
   install(FILES ${PROJECT_BINARY_DIR}/dist/${unit} DESTINATION lib/systemd/system)
 endforeach()
 install(FILES dist/tacit.sysusers DESTINATION lib/sysusers.d RENAME tacit.conf)
-install(FILES dist/serve.env dist/agent.env docs/operations.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES dist/serve.env dist/agent.env docs/operations.md docs/privacy.md docs/threat-model.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
