@@ -5,7 +5,7 @@
 #include "privacy/ledger.h"
 #include "privacy/plan.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, ROUNDS_PER_DAY };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -21,6 +21,8 @@ static const tc_option options[] = {
                         .least = 1,
                         .most = 0x1p48 - 1,
                         .text = "How many rounds a day has, for the price of hiding a day."},
+    [ON_LATE] = TC_LATE_ON_LATE,
+    [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
 };
 
 static const tc_example examples[] = {
@@ -33,6 +35,7 @@ static const tc_example examples[] = {
     {"tacit plan paper.tacit --calibration published --constants declared",
      "The paper's scheme to the letter; exit code 1 where its constants do not keep the promise."},
     {"tacit plan ev.tacit --method published --rounds 2000", "Where noise would go for the paper's steps."},
+    {"tacit plan ev.tacit --on-late hold --most-holds 2", "The price of a cloud that does not wait for late agents."},
     {"tacit plan ev.tacit --ledger spent", "What it would come to, with the runs before it."},
 };
 
@@ -150,6 +153,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_model *model = NULL;
     tc_ledger *ledger = NULL;
     tc_status status = tc_privacy_options_read(cli, "plan", arguments, &wishes);
+    if (status == TC_OK)
+        status = tc_late_options_read(cli, "plan", &arguments->values[ON_LATE], &arguments->values[MOST_HOLDS],
+                                      &wishes.plan.hold_cap);
     if (status == TC_OK && arguments->values[LEDGER].given)
         status = tc_ledger_read(cli->arena, arguments->values[LEDGER].text, &cli->messages, &ledger);
     if (status == TC_OK)

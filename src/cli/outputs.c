@@ -1,5 +1,7 @@
 #include "cli/outputs.h"
 
+#include "serve/server.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,8 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const beginnings[] = {[TC_OUTPUT_TRACE] = "# tacit trace 1", [TC_OUTPUT_PAGE] = "<!doctype html"};
-static const char *const kind_names[] = {[TC_OUTPUT_TRACE] = "a trace", [TC_OUTPUT_PAGE] = "an HTML page"};
+static const char *const beginnings[] = {[TC_OUTPUT_TRACE] = "# tacit trace 1",
+                                         [TC_OUTPUT_PAGE] = "<!doctype html",
+                                         [TC_OUTPUT_ROUNDS] = TC_SERVER_TRACE_MARK};
+static const char *const kind_names[] = {
+    [TC_OUTPUT_TRACE] = "a trace", [TC_OUTPUT_PAGE] = "an HTML page", [TC_OUTPUT_ROUNDS] = "a trace of serve"};
 
 static tc_status refuse(tc_cli *cli, const tc_output *output, const char *why) {
     tc_buffer_printf(&cli->messages, "%s: error: %s %s\n", output->path, output->option, why);

@@ -11,6 +11,8 @@ const char *const tc_placement_choices[] = {"auto", "outputs", "states", "forms"
 const char *const tc_calibration_choices[] = {"tight", "published", NULL};
 const char *const tc_constants_choices[] = {"certified", "declared", NULL};
 
+const char *const tc_late_choices[] = {"wait", "hold", NULL};
+
 #define MARGIN_PROBABILITY 0.95
 
 typedef struct reader {
@@ -159,6 +161,16 @@ tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arg
     read_coalitions(&r, &wishes->plan);
     read_margin(&r, wishes);
     return r.wrong ? TC_BAD_USAGE : TC_OK;
+}
+
+tc_status tc_late_options_read(tc_cli *cli, const char *command, const tc_option_value *on_late,
+                               const tc_option_value *most_holds, double *hold_cap) {
+    bool holds = on_late->choice == 1;
+    *hold_cap = holds ? (double)most_holds->integer : 0;
+    if (holds || !most_holds->given)
+        return TC_OK;
+    tc_buffer_printf(&cli->messages, "tacit %s: --most-holds goes with --on-late hold\n", command);
+    return TC_BAD_USAGE;
 }
 
 static void replace(double *value, double wish) {

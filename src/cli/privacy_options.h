@@ -147,6 +147,24 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
                                               .argument = "A,B,..",                                                    \
                                               .text = "Also say what these agents learn together about the others."}
 
+/* What serve and plan say of agents that are late: in the plan, since it has a price. */
+extern const char *const tc_late_choices[];
+#define TC_LATE_ON_LATE                                                                                                \
+    {                                                                                                                  \
+        .name = "on-late", .type = TC_OPTION_CHOICE, .argument = "P", .choices = tc_late_choices, .standard = "wait",  \
+        .text = "What a round does without the state of an agent: wait for it, or hold, which uses the agent's last "  \
+                "state again; then one message tells of more, and noise grows by what that costs."                     \
+    }
+#define TC_LATE_MOST_HOLDS                                                                                             \
+    {                                                                                                                  \
+        .name = "most-holds", .type = TC_OPTION_INT, .argument = "H", .least = 1, .most = 1e6, .standard = "3",        \
+        .text = "With --on-late hold: how often one state may be used again; then the round waits. The plan counts "   \
+                "a message 1 + H times."                                                                               \
+    }
+/* The plan's cap; TC_BAD_USAGE with a message where a number of holds is given without hold. */
+tc_status tc_late_options_read(tc_cli *cli, const char *command, const tc_option_value *on_late,
+                               const tc_option_value *most_holds, double *hold_cap) TC_MUST_USE;
+
 typedef struct tc_privacy_wishes {
     tc_plan_options plan;
     tc_margin_wish margin;

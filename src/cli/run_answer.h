@@ -41,6 +41,11 @@ void tc_run_answer_begin(const tc_run_answer *answer, tc_buffer *out);
 void tc_run_answer_row(const tc_row *row, tc_buffer *out);
 void tc_run_answer_end(const tc_run_answer *answer, bool full, tc_buffer *out);
 
+/* What released data show of the constraints: a sentence, and "feasibility": null or {probability, shown, exact,
+ * bounds}. For serve too. */
+const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found);
+void tc_feasibility_json(tc_json *json, const tc_feasibility *found, size_t m);
+
 /* {min, q10, median, q90, max}, for sweep too. */
 void tc_json_quantiles(tc_json *json, const char *key, const tc_quantiles *quantiles);
 

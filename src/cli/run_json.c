@@ -49,9 +49,8 @@ static void json_state(tc_json *json, const tc_model *model, const tc_record *re
 }
 
 /* From released data, and so for everybody. */
-static void json_feasibility(tc_json *json, const tc_record *record, size_t m) {
-    const tc_feasibility *found = &record->feasibility;
-    if (!(found->probability > 0)) {
+void tc_feasibility_json(tc_json *json, const tc_feasibility *found, size_t m) {
+    if (found == NULL || !(found->probability > 0)) {
         tc_json_null(json, "feasibility");
         return;
     }
@@ -68,7 +67,7 @@ static void json_single(tc_json *json, const tc_run_answer *answer) {
     json_row(json, "final", tc_record_last(record));
     json_checkpoints(json, answer, record);
     json_state(json, answer->study->model, record);
-    json_feasibility(json, record, answer->study->model->constraint_count);
+    tc_feasibility_json(json, &record->feasibility, answer->study->model->constraint_count);
 }
 
 static void json_summary(tc_json *json, const tc_row_quantiles *summary) {
@@ -102,7 +101,7 @@ static void json_runs(tc_json *json, const tc_run_answer *answer) {
         json_row(json, "final", tc_record_last(record));
         json_checkpoints(json, answer, record);
         tc_json_numbers(json, "mu", record->mu, answer->study->model->constraint_count);
-        json_feasibility(json, record, answer->study->model->constraint_count);
+        tc_feasibility_json(json, &record->feasibility, answer->study->model->constraint_count);
         tc_json_close_object(json);
     }
     tc_json_close_array(json);

@@ -83,7 +83,7 @@ static void text_constraints(const tc_model *model, const tc_row *row, bool full
 }
 
 /* A sentence from released data alone, which anybody may have. */
-static const char *feasibility_of(tc_arena *arena, const tc_model *model, const tc_feasibility *found) {
+const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found) {
     size_t worst = 0;
     for (size_t j = 1; j < model->constraint_count; j++)
         worst = found->bounds[j] > found->bounds[worst] ? j : worst;
@@ -108,7 +108,7 @@ static void text_single(const tc_run_answer *answer, bool full, tc_buffer *out) 
     if (model->constraint_count > 0)
         text_constraints(model, tc_record_last(record), full, out);
     if (record->feasibility.probability > 0)
-        tc_options_wrap(out, feasibility_of(out->arena, model, &record->feasibility), 0);
+        tc_options_wrap(out, tc_feasibility_sentence(out->arena, model, &record->feasibility), 0);
 }
 
 /* Of runs of which released data show that they are feasible, how many are? */

@@ -40,7 +40,7 @@ static tc_status find_radius(tc_cli *cli, tc_study *study) {
     study->radius_origin = TC_RADIUS_GIVEN;
     if (study->model->constraint_count == 0)
         return TC_OK;
-    if (isnan(radius->value)) {
+    if (isnan(radius->value) && study->model->role == TC_ROLE_WHOLE) {
         tc_progress(&cli->monitor, "looking for a dual radius", 0);
         const tc_analysis *all = tc_analysis_run(cli->arena, study->model, study->derivatives, NULL, &cli->monitor);
         if (all->interrupted)
@@ -63,7 +63,7 @@ static tc_status find_radius(tc_cli *cli, tc_study *study) {
 
 static void judge(tc_cli *cli, tc_study *study, const char *path) {
     const tc_assumption *sets = &study->analysis->sets;
-    bool objectives = study->analysis->objectives.verdict == TC_HOLDS;
+    bool objectives = study->model->role == TC_ROLE_CLOUD || study->analysis->objectives.verdict == TC_HOLDS;
     if (sets->verdict == TC_FAILS)
         study->problem = sets->finding_count > 0 ? sets->findings[0].text : "some agent's set is empty";
     study->sound = objectives && study->analysis->constraints.verdict == TC_HOLDS;
@@ -73,16 +73,31 @@ static void judge(tc_cli *cli, tc_study *study, const char *path) {
                          study->command, objectives ? "constraints" : "objectives", path);
 }
 
-static tc_status load(tc_cli *cli, const char *path, const tc_privacy_wishes *wishes, tc_study *study) {
+static tc_status check_role(tc_cli *cli, const char *path, tc_role wanted, const tc_study *study) {
+    if (study->model->role == wanted)
+        return TC_OK;
+    if (wanted == TC_ROLE_WHOLE)
+        tc_buffer_printf(&cli->messages, "%s: this file holds one party's part; %s wants the whole problem\n", path,
+                         study->command);
+    else if (study->model->role == TC_ROLE_WHOLE)
+        tc_buffer_printf(&cli->messages,
+                         "%s: this file holds the whole problem, private parts included, which no cloud may have: "
+                         "`tacit split %s -o DIR` makes the cloud's file and one for each agent\n",
+                         path, path);
+    else
+        tc_buffer_printf(&cli->messages, "%s: this is an agent's file; %s wants the cloud's, which tacit split made\n",
+                         path, study->command);
+    return TC_BAD_PROBLEM;
+}
+
+static tc_status load(tc_cli *cli, const char *path, tc_role role, const tc_privacy_wishes *wishes, tc_study *study) {
     double began = tc_lab_seconds();
     tc_status status = tc_cli_load(cli, path, &study->model);
     if (status != TC_OK)
         return status;
-    if (study->model->role != TC_ROLE_WHOLE) {
-        tc_buffer_printf(&cli->messages, "%s: this file holds one party's part; %s wants the whole problem\n", path,
-                         study->command);
-        return TC_BAD_PROBLEM;
-    }
+    status = check_role(cli, path, role, study);
+    if (status != TC_OK)
+        return status;
     tc_privacy_override(study->model, wishes);
     status = check_schedule(cli, study, tc_resolve_method(&wishes->plan));
     study->load_seconds = tc_lab_seconds() - began;
@@ -100,10 +115,10 @@ static void judge_steps(tc_cli *cli, const tc_study *study, const tc_privacy_wis
                          study->command);
 }
 
-tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
-                         tc_study *study) {
+static tc_status begin(tc_cli *cli, const char *command, const char *path, tc_role role,
+                       const tc_privacy_wishes *wishes, tc_study *study) {
     *study = (tc_study){.command = command};
-    tc_status status = load(cli, path, wishes, study);
+    tc_status status = load(cli, path, role, wishes, study);
     if (status != TC_OK)
         return status;
     double began = tc_lab_seconds();
@@ -120,6 +135,16 @@ tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, con
         status = find_radius(cli, study);
     study->analyse_seconds = tc_lab_seconds() - began;
     return status;
+}
+
+tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
+                         tc_study *study) {
+    return begin(cli, command, path, TC_ROLE_WHOLE, wishes, study);
+}
+
+tc_status tc_study_begin_cloud(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
+                               tc_study *study) {
+    return begin(cli, command, path, TC_ROLE_CLOUD, wishes, study);
 }
 
 /* M acts on mu, which everybody sees: a radius made of private data shows something of them. */

@@ -43,6 +43,11 @@ typedef struct tc_study {
 tc_status tc_study_begin(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
                          tc_study *study) TC_MUST_USE;
 
+/* The same of the cloud's part, for which nothing private is looked at: the dual radius must be public, and only the
+ * constraints are judged. The whole problem, or an agent's part, is refused with a message. */
+tc_status tc_study_begin_cloud(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
+                               tc_study *study) TC_MUST_USE;
+
 /* Makes a plan. Where the dual radius is private the plan is void, and says so. TC_BAD_USAGE, with a message, where
  * options or file do not say what to promise; where no plan can be made for another reason, its problem says why. */
 tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *options, const tc_plan **plan) TC_MUST_USE;

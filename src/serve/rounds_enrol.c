@@ -54,7 +54,8 @@ void tc_rounds_free(tc_rounds *r) {
     (void)event_del(&r->late);
     (void)event_del(&r->ending);
     free(r->batch);
-    r->batch = NULL;
+    free(r->memory);
+    r->batch = r->memory = NULL;
 }
 
 size_t tc_rounds_most_kept(const tc_rounds *r) {

@@ -1,0 +1,433 @@
+#include "cli/outputs.h"
+#include "cli/serve_answer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LISTEN = TC_PRIVACY_OPTION_COUNT,
+    KEYS,
+    STATE,
+    THREADS,
+    ON_LATE,
+    DEADLINE,
+    MOST_HOLDS,
+    DURABILITY,
+    HTTP,
+    LOG,
+    LOG_LEVEL,
+    LEDGER,
+    BUDGET,
+    TRACE,
+    JSON,
+    PORT_FILE,
+    AFTER_RESTORE,
+    NEW_RUN,
+    INSECURE_SEED,
+    INSECURE_PLAINTEXT
+};
+
+static const char *const durabilities[] = {"power", "process", NULL};
+static const char *const log_forms[] = {"text", "json", NULL};
+static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
+
+static const tc_option options[] = {
+    TC_PRIVACY_OPTIONS,
+    [LISTEN] = {.name = "listen",
+                .type = TC_OPTION_STRING,
+                .argument = "ADDRESS",
+                .standard = "127.0.0.1:7575",
+                .text = "Where agents connect: HOST:PORT, [HOST]:PORT, or :PORT for every address of the machine."},
+    [KEYS] = {.name = "keys",
+              .type = TC_OPTION_STRING,
+              .argument = "DIR",
+              .text = "The cloud's own folder of keys, which tacit keys made: its certificate, and the authority's. "
+                      "SIGHUP reads it again."},
+    [STATE] = {.name = "state",
+               .required = true,
+               .type = TC_OPTION_STRING,
+               .argument = "DIR",
+               .text = "The folder of the journal, made where it is not there. A run that was stopped or died goes on "
+                       "from it. It holds released numbers only; one cloud at a time has it open."},
+    [THREADS] = TC_STUDY_THREADS,
+    [ON_LATE] = TC_LATE_ON_LATE,
+    [DEADLINE] = {.name = "deadline",
+                  .type = TC_OPTION_REAL,
+                  .argument = "SECONDS",
+                  .least = 1e-3,
+                  .most = 1e6,
+                  .standard = "10",
+                  .text = "When an agent is late, counted from the opening of a round, or from when the agent came "
+                          "back. With wait, the log then says for whom a round waits. At the end of a run, agents that "
+                          "are not there have as long to come for the last answer."},
+    [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
+    [DURABILITY] = {.name = "durability",
+                    .type = TC_OPTION_CHOICE,
+                    .argument = "D",
+                    .choices = durabilities,
+                    .standard = "power",
+                    .text = "What a round survives before it is answered: loss of power, or the end of the process "
+                            "alone, which is faster; after a loss of power agents may then have seen more than the "
+                            "journal, and the cloud says so."},
+    [HTTP] = {.name = "http",
+              .type = TC_OPTION_STRING,
+              .argument = "ADDRESS",
+              .standard = "127.0.0.1:7576",
+              .text = "Where /healthz, /status and /metrics are served, or off. They show released and operational "
+                      "figures only."},
+    [LOG] = {.name = "log",
+             .type = TC_OPTION_CHOICE,
+             .argument = "FORM",
+             .choices = log_forms,
+             .standard = "text",
+             .text = "The form of the log, on standard error."},
+    [LOG_LEVEL] = {.name = "log-level",
+                   .type = TC_OPTION_CHOICE,
+                   .argument = "LEVEL",
+                   .choices = log_levels,
+                   .standard = "info",
+                   .text = "Lines of less weight are left out."},
+    [LEDGER] = {.name = "ledger",
+                .type = TC_OPTION_STRING,
+                .argument = "FILE",
+                .text = "Enter what the run costs before its first round is released; once for a run, however often it "
+                        "is started again. Nothing is entered with a seed."},
+    [BUDGET] = {.name = "budget",
+                .type = TC_OPTION_STRING,
+                .argument = "E",
+                .text = "Refuse to begin a run where the ledger's epsilon for this unit would come to more than E with "
+                        "it, a positive number or ln(X). Needs --ledger."},
+    [TRACE] = {.name = "trace",
+               .type = TC_OPTION_STRING,
+               .argument = "FILE.csv",
+               .text = "Write what is released of every round: step, regularization and multipliers. A run that goes "
+                       "on goes on in the same file."},
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print the summary as one JSON object."},
+    [PORT_FILE] = {.name = "port-file",
+                   .type = TC_OPTION_STRING,
+                   .argument = "FILE",
+                   .text = "Write the two ports into FILE when the cloud is ready: for scripts that listen at port 0."},
+    [AFTER_RESTORE] = {.name = "after-restore",
+                       .type = TC_OPTION_FLAG,
+                       .text = "The journal is a back-up, and agents may have seen later rounds: ask all of them, and "
+                               "go on after the last round that any has seen. What was released since the back-up is "
+                               "lost to the method, and stays spent."},
+    [NEW_RUN] = {.name = "new-run",
+                 .type = TC_OPTION_FLAG,
+                 .text = "Move the journal in --state aside and begin another run, which costs again. Agents keep to "
+                         "their run unless they are told the same."},
+    [INSECURE_SEED] = {.name = "insecure-seed",
+                       .type = TC_OPTION_FLAG,
+                       .text = "Allow --seed, for tests: whoever knows the seed knows the noise. NOT PRIVATE."},
+    [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
+                            .type = TC_OPTION_FLAG,
+                            .text = "Without TLS, for measurements: at a loopback address only, and whoever says an "
+                                    "agent's name is believed. NOT PRIVATE."},
+};
+
+static const tc_example examples[] = {
+    {"tacit serve parts/cloud.tacit --keys keys/cloud --state state", "A cloud for agents of this machine."},
+    {"tacit serve cloud.tacit --keys cloud --state /var/lib/tacit --listen :7575 --log json",
+     "A cloud for agents anywhere, with a log for machines."},
+    {"tacit serve cloud.tacit --keys cloud --state state --on-late hold --deadline 2 --most-holds 3",
+     "A cloud that waits two seconds for a late agent, and goes on with its last state up to three times."},
+    {"tacit serve cloud.tacit --keys cloud --state state --after-restore",
+     "After a back-up of the journal was restored."},
+    {"tacit serve cloud.tacit --state state --insecure-plaintext --seed 7 --insecure-seed --json",
+     "A test that can be repeated. Not private."},
+};
+
+/* ---- options that belong together ---- */
+
+typedef struct wishes {
+    tc_privacy_wishes privacy;
+    const tc_option_value *values;
+    double budget; /* NAN for none */
+} wishes;
+
+static const char *find_wrong(tc_cli *cli, wishes *w) {
+    const tc_option_value *values = w->values;
+    if (w->privacy.seeded && !values[INSECURE_SEED].flag)
+        return "--seed makes noise that can be repeated, and a cloud is for private data: for a test, add "
+               "--insecure-seed";
+    if (values[INSECURE_SEED].flag && !w->privacy.seeded)
+        return "--insecure-seed goes with --seed S";
+    if (values[KEYS].given == values[INSECURE_PLAINTEXT].flag)
+        return values[KEYS].given ? "--keys and --insecure-plaintext exclude each other"
+                                  : "--keys DIR is needed: the cloud's folder of keys, which `tacit keys init` makes";
+    if (values[AFTER_RESTORE].flag && values[NEW_RUN].flag)
+        return "--after-restore goes on with a run, and --new-run begins another: give one of them";
+    if (values[BUDGET].given && !tc_privacy_read_price(cli->arena, values[BUDGET].text, &w->budget))
+        return tc_arena_format(cli->arena, "--budget wants a positive number, or ln(X) with X above 1, not '%s'",
+                               values[BUDGET].text);
+    if (values[BUDGET].given && !values[LEDGER].given)
+        return "--budget wants --ledger FILE, where what was spent is written";
+    return NULL;
+}
+
+static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
+    const tc_option_value *values = arguments->values;
+    *w = (wishes){.values = values, .budget = NAN};
+    tc_status status = tc_privacy_options_read(cli, "serve", arguments, &w->privacy);
+    if (status == TC_OK)
+        status = tc_late_options_read(cli, "serve", &values[ON_LATE], &values[MOST_HOLDS], &w->privacy.plan.hold_cap);
+    if (status != TC_OK)
+        return status;
+    const char *wrong = find_wrong(cli, w);
+    if (wrong != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit serve: %s\n", wrong);
+        return TC_BAD_USAGE;
+    }
+    const tc_output outputs[] = {{"--trace", values[TRACE].text, TC_OUTPUT_ROUNDS}};
+    const tc_input inputs[] = {{"the cloud's file", arguments->operands[0]}, {"the ledger", values[LEDGER].text}};
+    return tc_outputs_check(cli, outputs, 1, inputs, 2);
+}
+
+/* ---- the ledger ---- */
+
+typedef struct till {
+    tc_cli *cli;
+    const tc_plan *plan;
+    const char *path; /* NULL: nothing is entered */
+    double budget;
+    bool recorded;
+    const char *over; /* why the run may not begin */
+    char text[512];
+} till;
+
+static bool has_entry(const tc_ledger *ledger, const char *run) {
+    for (size_t i = 0; i < ledger->count; i++)
+        if (strcmp(ledger->entries[i].run, run) == 0)
+            return true;
+    return false;
+}
+
+/* Before anybody is let in: a run that could not be paid for is not begun. */
+static tc_status look(void *context, const char *run_id, bool begun) {
+    till *t = context;
+    tc_ledger *ledger = NULL;
+    if (t->path == NULL)
+        return TC_OK;
+    tc_status status = tc_ledger_read(t->cli->arena, t->path, &t->cli->messages, &ledger);
+    if (status != TC_OK || begun || has_entry(ledger, run_id))
+        return status;
+    tc_ledger_entry entry = tc_ledger_entry_of(t->cli->arena, t->plan, run_id);
+    t->over = tc_ledger_over_budget(t->cli->arena, ledger, &entry, t->budget);
+    return t->over == NULL ? TC_OK : TC_BAD_USAGE;
+}
+
+/* Durable before the first answer leaves. In an arena of its own, since it is called from the loop. */
+static tc_status pay(void *context, const char *run_id, bool begun) {
+    till *t = context;
+    if (t->path == NULL)
+        return TC_OK;
+    tc_arena *arena = tc_arena_new(0);
+    if (arena == NULL)
+        return TC_NO_MEMORY;
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+        tc_ledger_entry entry = tc_ledger_entry_of(arena, t->plan, run_id);
+        const char *over = NULL;
+        status = tc_ledger_record_within(arena, t->path, &entry, begun ? NAN : t->budget, &messages, &over);
+        (void)snprintf(t->text, sizeof t->text, "%s", over != NULL ? over : tc_buffer_text(&messages));
+        if (over != NULL)
+            t->over = t->text;
+        if (over != NULL && status == TC_OK)
+            status = TC_BAD_USAGE;
+    }
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    t->recorded = status == TC_OK;
+    return status;
+}
+
+/* ---- what is served ---- */
+
+/* NULL, or why this may not be served. What is not private must have been asked for by name. */
+static const char *find_refusal(tc_cli *cli, const wishes *w, const tc_study *study, const tc_plan *plan) {
+    if (study->problem != NULL || plan->problem != NULL)
+        return study->problem != NULL ? study->problem : plan->problem;
+    if (plan->is_private || w->privacy.seeded)
+        return NULL;
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        return w->values[TC_PRIVACY_MECHANISM].given
+                   ? NULL
+                   : "the file asks for no noise, and what is released would show the agents' data; --mechanism none "
+                     "says that this is meant";
+    tc_buffer why = tc_buffer_new(cli->arena, 1 << 16);
+    tc_buffer_puts(&why, "the plan does not keep its promise");
+    for (size_t i = 0; i < plan->void_reason_count; i++)
+        tc_buffer_printf(&why, "%s %s", i == 0 ? ":" : ";", plan->void_reasons[i]);
+    return tc_buffer_text(&why);
+}
+
+static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_serve_answer *answer) {
+    const char **list = TC_NEW(cli->arena, const char *, 3);
+    if (w->values[INSECURE_PLAINTEXT].flag)
+        list[answer->insecure_count++] = "connections are not encrypted, and agents are who they say they are";
+    if (w->privacy.seeded)
+        list[answer->insecure_count++] = "noise is drawn from a seed: whoever knows it knows the agents' data";
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        list[answer->insecure_count++] = "no noise is added: what is released shows the agents' data";
+    answer->insecure = list;
+}
+
+static tc_server_settings settings_of(const wishes *w, const tc_serve_answer *answer, till *t) {
+    const tc_option_value *values = w->values;
+    const tc_study *study = answer->study;
+    return (tc_server_settings){
+        .model = study->model,
+        .derivatives = study->derivatives,
+        .plan = answer->plan,
+        .method = answer->method,
+        .dual_radius = study->dual_radius,
+        .needs_slater = study->radius_origin == TC_RADIUS_GAPS,
+        .seed = w->privacy.seeded ? &w->privacy.seed : NULL,
+        .listen = values[LISTEN].text,
+        .keys = values[KEYS].text,
+        .state = values[STATE].text,
+        .http = strcmp(values[HTTP].text, "off") == 0 ? NULL : values[HTTP].text,
+        .durability = (tc_durability)values[DURABILITY].choice,
+        .threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0,
+        .late = {.holds = values[ON_LATE].choice == 1,
+                 .deadline = values[DEADLINE].real,
+                 .most_holds = (unsigned)values[MOST_HOLDS].integer},
+        .after_restore = values[AFTER_RESTORE].flag,
+        .new_run = values[NEW_RUN].flag,
+        .trace = values[TRACE].text,
+        .port_file = values[PORT_FILE].text,
+        .insecure = answer->insecure,
+        .insecure_count = answer->insecure_count,
+        .log = tc_log_new(t->cli->arena, stderr, values[LOG].choice == 1, (tc_log_level)values[LOG_LEVEL].choice),
+        .at_start = look,
+        .before_first = pay,
+        .context = t};
+}
+
+static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
+    switch (result->end) {
+    case TC_RUN_DIVERGED:
+        return result->reason == NULL ? "The run diverged."
+                                      : tc_arena_format(cli->arena, "The run diverged: %s.", result->reason);
+    case TC_RUN_REFUSED:
+        return tc_arena_format(cli->arena,
+                               "The public Slater point, on which the dual radius rests, does not lie in the sets of "
+                               "these agents, or they have not checked it: %s.",
+                               result->names);
+    case TC_RUN_DONE:
+        return result->names[0] == '\0'
+                   ? NULL
+                   : tc_arena_format(cli->arena,
+                                     "These agents are not known to have had the last answer: %s. The same command "
+                                     "gives it to them.",
+                                     result->names);
+    case TC_RUN_STOPPED:
+        return "Stopped: the same command goes on with the run.";
+    case TC_RUN_GOES_ON:
+    case TC_RUN_ROLLED_BACK:
+    case TC_RUN_FAILED:
+        break;
+    }
+    return NULL;
+}
+
+static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc_server_result *result) {
+    till t = {.cli = cli,
+              .plan = answer->plan,
+              .path = w->privacy.seeded ? NULL : w->values[LEDGER].text,
+              .budget = w->budget};
+    tc_ledger *ledger = NULL;
+    if (w->privacy.seeded && w->values[LEDGER].given)
+        tc_buffer_puts(&cli->messages, "tacit serve: noise from a seed: nothing is entered in the ledger\n");
+    tc_server_settings settings = settings_of(w, answer, &t);
+    tc_cli_flush(cli);
+    tc_status status = tc_server_run(cli->arena, &settings, &cli->messages, result);
+    if (t.over != NULL) {
+        answer->reason = tc_arena_copy(cli->arena, t.over, strlen(t.over));
+        return TC_OK;
+    }
+    if (status != TC_OK) {
+        if (t.text[0] != '\0' && !t.recorded)
+            tc_buffer_puts(&cli->messages, t.text);
+        return status;
+    }
+    answer->result = result;
+    answer->outcome = tc_run_end_name(result->end);
+    answer->reason = reason_of(cli, result);
+    answer->recorded = t.recorded;
+    if (t.path == NULL)
+        return TC_OK;
+    tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
+    *entry = tc_ledger_entry_of(cli->arena, answer->plan, result->run_id);
+    answer->entry = entry;
+    status = tc_ledger_read(cli->arena, t.path, &cli->messages, &ledger);
+    answer->ledger = ledger;
+    answer->recorded = status == TC_OK && has_entry(ledger, result->run_id);
+    return status;
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
+    wishes w;
+    tc_study study;
+    tc_server_result result;
+    tc_serve_answer answer = {.study = &study, .outcome = "refused"};
+    tc_status status = read_wishes(cli, arguments, &w);
+    if (status == TC_OK)
+        status = tc_study_begin_cloud(cli, "serve", arguments->operands[0], &w.privacy, &study);
+    if (status == TC_OK)
+        status = tc_study_plan(cli, &study, &w.privacy.plan, &answer.plan);
+    if (status != TC_OK)
+        return status;
+    answer.reason = find_refusal(cli, &w, &study, answer.plan);
+    if (answer.reason == NULL) {
+        status = tc_study_method(cli, &study, answer.plan, w.privacy.margin, &answer.method);
+        if (status != TC_OK)
+            return status;
+        list_insecure(cli, &w, answer.plan, &answer);
+        answer.card = tc_card_make(cli->arena, answer.plan, w.privacy.seeded);
+        status = serve(cli, &w, &answer, &result);
+    }
+    if (status != TC_OK)
+        return status;
+    if (w.values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_serve_answer_json(&answer, &json);
+    } else {
+        tc_serve_answer_text(&answer, &cli->output);
+    }
+    *yes = answer.result != NULL && (result.end == TC_RUN_STOPPED || (result.end == TC_RUN_DONE && study.sound));
+    return TC_OK;
+}
+
+const tc_command tc_command_serve = {
+    .usage =
+        {.name = "serve",
+         .summary = "be the cloud, for agents that connect over the network",
+         .operands = "CLOUDFILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Takes the cloud's file that tacit split made, makes the plan that tacit plan shows of it, and waits for "
+             "the agents that the file names. When all are there the rounds begin: agents send their states, the cloud "
+             "releases noisy numbers of them and answers each agent with its prices and two numbers that are the same "
+             "for all. At the end, or when it is stopped, it prints what was released, and the guarantee card.\n\n"
+             "Connections are TLS 1.3 with certificates on both sides: an agent is whom its certificate names. A round "
+             "is in the journal before any answer leaves, so a cloud that dies goes on where it was: no round is "
+             "released a second time, and answers that agents have not had are sent again as they were. Noise keys are "
+             "new at each start, and never on the disk.\n\n"
+             "SIGTERM or Ctrl-C stops it cleanly, and the same command goes on; a second one does not wait for agents "
+             "that do not read. SIGHUP reads the certificates again. The log is on standard error; docs/operations.md "
+             "says what its lines mean.\n\n"
+             "The exit code is 0 when the run is done or was stopped; 1 when it diverged, was refused (no plan, not "
+             "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
+             "convex; 2 when options or files do not fit, a journal of another plan among them; 3 when the disk, the "
+             "network or the journal fails, or agents have seen more than the journal.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

@@ -1,0 +1,113 @@
+#include "cli/serve_answer.h"
+
+#include "api/point.h"
+#include "cli/run_answer.h"
+
+/* ---- for people ---- */
+
+static void text_multipliers(const tc_serve_answer *answer, tc_buffer *out) {
+    const tc_model *model = answer->study->model;
+    const double *mu = answer->result->answer_multipliers;
+    size_t wanted = 0;
+    if (mu == NULL || model->constraint_count == 0)
+        return;
+    tc_buffer_printf(out, "\nmultipliers%s (released)\n", answer->method != NULL ? ", averaged over the rounds" : "");
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        if (!(mu[j] > 0) || wanted++ >= TC_POINT_SHOWN)
+            continue;
+        tc_point_name(out, model->constraints[j].name);
+        tc_buffer_printf(out, " %*.6g\n", TC_POINT_CELL_WIDTH - 1, mu[j]);
+    }
+    if (wanted > TC_POINT_SHOWN)
+        tc_point_left_out(out, wanted - TC_POINT_SHOWN);
+    if (wanted < model->constraint_count)
+        tc_buffer_printf(out, "  %s without a price: %zu\n", wanted == 0 ? "all are" : "the others are",
+                         model->constraint_count - wanted);
+}
+
+static void text_served(const tc_serve_answer *answer, tc_buffer *out) {
+    const tc_server_result *result = answer->result;
+    tc_buffer_printf(out, "%s: round %.0f of %.0f", answer->outcome, (double)result->rounds, answer->plan->rounds);
+    if (result->seconds > 0)
+        tc_buffer_printf(out, ", %.0f of them here in %.3g s, %.4g a second", (double)result->rounds_here,
+                         result->seconds, (double)result->rounds_here / result->seconds);
+    tc_buffer_printf(out, "\nrun %s, epoch %.0f\n", result->run_id, (double)result->epoch);
+    if (result->was_over)
+        tc_buffer_puts(out, "The run was over before: agents were given its last answer, and nothing was released.\n");
+    if (result->held > 0)
+        tc_buffer_printf(out, "states used again: %.0f\n", (double)result->held);
+    text_multipliers(answer, out);
+    if (result->feasibility != NULL) {
+        tc_buffer_puts(out, "\n");
+        tc_options_wrap(out, tc_feasibility_sentence(out->arena, answer->study->model, result->feasibility), 0);
+    }
+}
+
+void tc_serve_answer_text(const tc_serve_answer *answer, tc_buffer *out) {
+    if (answer->result == NULL)
+        tc_options_wrap(out, tc_arena_format(out->arena, "Refused, and nothing was served: %s", answer->reason), 0);
+    else
+        text_served(answer, out);
+    if (answer->result != NULL && answer->reason != NULL)
+        tc_options_wrap(out, answer->reason, 0);
+    for (size_t i = 0; i < answer->insecure_count; i++)
+        tc_options_wrap(out, tc_arena_format(out->arena, "INSECURE: %s", answer->insecure[i]), 0);
+    if (answer->ledger != NULL && answer->entry != NULL) {
+        tc_buffer_puts(out, "\n");
+        tc_ledger_text(out->arena, answer->ledger, answer->recorded ? NULL : answer->entry, out);
+    }
+    if (answer->card == NULL || answer->result == NULL)
+        return;
+    tc_buffer_puts(out, "\n");
+    tc_card_text(answer->card, out);
+}
+
+/* ---- for a program ---- */
+
+static void json_served(const tc_serve_answer *answer, tc_json *json) {
+    const tc_server_result *result = answer->result;
+    const tc_model *model = answer->study->model;
+    size_t m = model->constraint_count;
+    tc_json_string(json, "run", result->run_id);
+    tc_json_count(json, "epoch", result->epoch);
+    tc_json_count(json, "rounds", result->rounds);
+    tc_json_count(json, "rounds_here", result->rounds_here);
+    tc_json_number(json, "seconds", result->seconds);
+    tc_json_bool(json, "was_over", result->was_over);
+    tc_json_count(json, "held", result->held);
+    tc_json_string(json, "agents", result->names[0] == '\0' ? NULL : result->names);
+    tc_point_json_constraints(model, json);
+    if (result->multipliers == NULL) {
+        tc_json_null(json, "mu");
+        tc_json_null(json, "answer");
+    } else {
+        tc_json_numbers(json, "mu", result->multipliers, m);
+        tc_json_numbers(json, "answer", result->answer_multipliers, m);
+    }
+    tc_feasibility_json(json, result->feasibility, m);
+}
+
+void tc_serve_answer_json(const tc_serve_answer *answer, tc_json *json) {
+    tc_json_open_object(json, NULL);
+    tc_json_string(json, "outcome", answer->outcome);
+    tc_json_string(json, "reason", answer->reason);
+    tc_json_bool(json, "private", answer->card != NULL && answer->card->is_private && answer->insecure_count == 0);
+    tc_json_open_array(json, "insecure");
+    for (size_t i = 0; i < answer->insecure_count; i++)
+        tc_json_string(json, NULL, answer->insecure[i]);
+    tc_json_close_array(json);
+    tc_json_string(json, "method", tc_method_word(answer->plan->method));
+    tc_margin_json(answer->method, json);
+    if (answer->result != NULL)
+        json_served(answer, json);
+    tc_json_open_object(json, "plan");
+    tc_plan_json(answer->plan, json);
+    tc_json_close_object(json);
+    if (answer->card != NULL)
+        tc_card_json(answer->card, "card", json);
+    if (answer->ledger != NULL && answer->entry != NULL) {
+        tc_json_bool(json, "recorded", answer->recorded);
+        tc_ledger_json(json->out->arena, answer->ledger, answer->recorded ? NULL : answer->entry, "ledger", json);
+    }
+    tc_json_close_object(json);
+}

@@ -1,0 +1,61 @@
+/* The cloud as a process: links, listener, journal, hub, pages and signals in one loop.
+ *
+ * SIGTERM and SIGINT end it cleanly: agents hear that it stops, and the journal has the run. A second one does not wait
+ * for them. SIGHUP reads the certificates again, for connections from then on. */
+#ifndef TC_SERVE_SERVER_H
+#define TC_SERVE_SERVER_H
+
+#include "serve/rounds.h"
+
+typedef struct tc_server_settings {
+    const tc_model *model; /* the cloud's */
+    const tc_derivatives *derivatives;
+    const tc_plan *plan;
+    const tc_method_facts *method; /* NULL for the published method */
+    double dual_radius;
+    bool needs_slater;
+    const uint64_t *seed; /* NULL: noise from the system's random source */
+    const char *listen;
+    const char *keys;  /* the cloud's folder; NULL: plain text, on loopback */
+    const char *state; /* the journal's folder */
+    const char *http;  /* NULL: none */
+    tc_durability durability;
+    size_t threads; /* 0: all processors */
+    tc_late_policy late;
+    bool after_restore, new_run;
+    const char *trace, *port_file; /* NULL: none */
+    const char *const *insecure;   /* sentences: why this is not for private data */
+    size_t insecure_count;
+    tc_logbook *log;
+    /* At the start, before anybody is let in, and before the first round of the process is released; with the run's id
+     * in hexadecimal digits, and whether rounds of the run were released before. Anything but TC_OK ends it. May be
+     * NULL. The second is called from the loop, and may not raise. */
+    tc_status (*at_start)(void *context, const char *run_id, bool begun);
+    tc_status (*before_first)(void *context, const char *run_id, bool begun);
+    void *context;
+} tc_server_settings;
+
+typedef struct tc_server_result {
+    tc_run_end end;
+    uint64_t rounds; /* in all, those before a restart among them */
+    uint64_t rounds_here, epoch;
+    double seconds; /* from the first round of this process to the last */
+    const char *run_id;
+    bool was_over;                                  /* before this start */
+    const double *multipliers, *answer_multipliers; /* NULL where there was no round */
+    const tc_feasibility *feasibility;              /* NULL for none */
+    const char *names;                              /* agents that the end is about; "" for none */
+    const char *reason;                             /* of a run that diverged; NULL where it is not known */
+    uint64_t held;
+} tc_server_result;
+
+/* Until the run ends or somebody stops it. With a message: TC_BAD_USAGE (an address, the journal of another plan),
+ * TC_CANNOT_READ and TC_CANNOT_WRITE (port, keys, journal, disk), TC_NO_RANDOM. TC_CANNOT_READ also where agents have
+ * seen more than the journal. Raises on its arena. */
+tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_buffer *messages,
+                        tc_server_result *result) TC_MUST_USE;
+
+/* The file at settings.trace begins so. */
+#define TC_SERVER_TRACE_MARK "# tacit rounds 1"
+
+#endif

@@ -1,0 +1,56 @@
+/* What the files of the server share. */
+#ifndef TC_SERVE_SERVER_PARTS_H
+#define TC_SERVE_SERVER_PARTS_H
+
+#include "serve/http.h"
+#include "serve/listener.h"
+#include "serve/server.h"
+
+#include <stdio.h>
+
+typedef struct tc_server {
+    tc_arena *arena;
+    const tc_server_settings *settings;
+    tc_buffer *messages;
+    tc_figures figures;
+    tc_reporter reporter;
+    struct event_base *base;
+    SSL_CTX *tls;
+    tc_journal *journal;
+    tc_epoch epoch;
+    tc_team *team;
+    tc_random *random;
+    tc_hub *hub;
+    tc_rounds *rounds;
+    tc_links *links;
+    tc_listener *listener;
+    tc_http *http;
+    struct event *signals[3], *tick;
+    FILE *trace;
+    bool has_trace_failed, was_over;
+    const char *run_id; /* hexadecimal digits */
+    uint64_t first_round, ticked_round;
+    double first_at, last_at, ticked_at, told_at;
+    time_t expiry_told;
+} tc_server;
+
+/* The journal of a run before is moved to a name of its own. Refused while a process has it open. */
+tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
+
+/* The hub for this round, with the journal's memory in it. */
+tc_status tc_server_make_hub(tc_server *server, uint64_t first_round) TC_MUST_USE;
+
+/* Released figures of every round, one line each. A run that goes on goes on in the same file. */
+tc_status tc_server_trace_open(tc_server *server) TC_MUST_USE;
+void tc_server_trace_row(tc_server *server, uint64_t round, tc_answer_scalars scalars);
+tc_status tc_server_trace_close(tc_server *server) TC_MUST_USE;
+
+/* "LISTENPORT HTTPPORT", whole or not at all. */
+tc_status tc_server_write_ports(tc_server *server) TC_MUST_USE;
+
+/* What stands in the log from time to time, and what the pages show. */
+void tc_server_refresh(void *server);
+void tc_server_tick(tc_server *server);
+void tc_server_check_expiry(tc_server *server);
+
+#endif
