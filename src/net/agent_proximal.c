@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_GRADIENTS = 20000, SETTLED = 50 /* steps in a row that do not get shorter: rounding */ };
+enum { MOST_GRADIENTS = 20000, SETTLED = 1000 /* steps in a row that come no closer: rounding */ };
+static const double SHRINK = 0.6, GROW = 1.15; /* of the step size, when it is refused and when it is accepted */
 
 typedef struct problem {
     tc_agent_proximal *solver;
@@ -66,7 +67,7 @@ static bool descend(problem *of, iterate *now) {
             return false;
         if (change * now->size <= now->length || now->length <= grain(of, now) || of->gradients >= MOST_GRADIENTS)
             return true;
-        now->size *= 0.5;
+        now->size *= SHRINK;
     }
 }
 
@@ -101,6 +102,7 @@ static bool minimise(problem *of, iterate *now, double *last, double *next) {
             of->solver->inaccurate += best > of->solver->tolerance && !settled;
             return true;
         }
+        now->size = fmin(GROW * now->size, 1 / of->modulus);
         /* Momentum, unless it points against the step that was just made. */
         double along = 0, weight = momentum(of, now->size);
         for (size_t i = 0; i < n; i++)
@@ -133,8 +135,7 @@ bool tc_agent_proximal_step(tc_agent_proximal *solver, const tc_agent_functions 
     size_t n = solver->states;
     double *work = solver->work, *last = work + 4 * n;
     iterate now = {.at = work, .slope = work + n, .to = work + 2 * n, .slope_to = work + 3 * n};
-    /* A little longer than last time, so that a step size that was once too small does not stay so. */
-    now.size = solver->step_size > 0 ? fmin(2 * solver->step_size, 1 / of.modulus) : 1 / of.modulus;
+    now.size = solver->step_size > 0 ? fmin(solver->step_size, 1 / of.modulus) : 1 / of.modulus;
     memcpy(now.at, from, n * sizeof(double));
     memcpy(last, from, n * sizeof(double));
     if (!slope(&of, now.at, now.slope) || !minimise(&of, &now, last, next))

@@ -4,9 +4,9 @@
  *
  * Accelerated projected gradients. The problem is strongly convex with modulus m = regularization + 1/step, whatever
  * the convex f. No function values are asked for, and no constant of f: a step size s is accepted when gradients at its
- * two ends differ by no more than their distance over s, and halved otherwise. With s <= 1/L a projected gradient step
- * contracts distances to the solution by 1 - s m, so that from the length r of such a step follows the distance of its
- * end from the solution, at most r (1 - s m) / (s m); the method stops when that is below the tolerance. It begins
+ * two ends differ by no more than their distance over s, and shortened otherwise. With s <= 1/L a projected gradient
+ * step contracts distances to the solution by 1 - s m, so that from the length r of such a step follows the distance of
+ * its end from the solution, at most r (1 - s m) / (s m); the method stops when that is below the tolerance. It begins
  * again from where it is whenever momentum points away from the last step. */
 #ifndef TC_NET_AGENT_PROXIMAL_H
 #define TC_NET_AGENT_PROXIMAL_H

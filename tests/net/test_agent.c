@@ -1,0 +1,728 @@
+/* nftw, mkdtemp */
+#define _XOPEN_SOURCE 700
+/* The agents' side against a cloud that follows a script: what is said, what is not, and when it is over. */
+#include "net/fake_cloud.h"
+
+#include <dirent.h>
+
+static void expect_done(fake *f) {
+    double x[FAKE_STATES], average[FAKE_STATES];
+    FAKE_UNTIL(f, tc_agent_is_over(tc_agent_how(f->agent)))
+    tc_agent_view view = tc_agent_look(f->agent, 0);
+    assert_string_equal(tc_agent_condition_name(view.how), "done");
+    assert_int_equal(view.answered, FAKE_ROUNDS);
+    fake_state_of(FAKE_ROUNDS + 1, x, average);
+    assert_memory_equal(view.x, x, sizeof x);
+    assert_memory_equal(view.answer, average, sizeof average);
+}
+
+static void a_whole_run(bool tls, bool in_pieces) {
+    fake f;
+    fake_begin(&f, tls, 1);
+    f.in_pieces = in_pieces;
+    assert_int_equal(fake_open(&f), TC_OK);
+    assert_int_equal(tc_agent_descriptor(f.agent), -1);
+    fake_greet(&f);
+    tc_enrol enrol = fake_expect_enrol(&f, 0, 0);
+    assert_int_equal(enrol.slater, TC_SLATER_YES);
+    assert_int_equal(enrol.epoch.number, 0);
+    assert_memory_equal(enrol.name, "a1", 2);
+    fake_enrolled(&f, 0, 1);
+    fake_expect_state(&f, 0, 1);
+    assert_int_equal(f.moved, 1);
+    fake_rounds(&f, 1, FAKE_ROUNDS);
+    fake_say_end(&f, FAKE_ROUNDS, TC_END_DONE);
+    expect_done(&f);
+    assert_int_equal(f.moved, FAKE_ROUNDS + 1);
+    assert_int_equal(tc_agent_descriptor(f.agent), -1);
+    fake_end(&f);
+}
+
+static void a_run_from_hello_to_its_end(void **state) {
+    (void)state;
+    a_whole_run(false, false);
+}
+
+static void the_same_over_tls(void **state) {
+    (void)state;
+    a_whole_run(true, false);
+}
+
+static void the_same_in_one_byte_pieces(void **state) {
+    (void)state;
+    a_whole_run(false, true);
+    a_whole_run(true, true);
+}
+
+static void an_answer_that_comes_again_is_ignored(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    fake_rounds(&f, 1, 2);
+    fake_answer(&f, 0, 2);
+    fake_answer(&f, 0, 1);
+    fake_expect_silence(&f);
+    fake_rounds(&f, 3, FAKE_ROUNDS);
+    fake_say_end(&f, FAKE_ROUNDS, TC_END_DONE);
+    expect_done(&f);
+    fake_end(&f);
+}
+
+/* ---- Connections that are lost ---- */
+
+static void a_lost_connection_is_made_again_and_the_run_goes_on(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, true);
+    fake_rounds(&f, 1, 2);
+    fake_hang_up(&f); /* state 3 was sent, and is lost */
+    fake_greet(&f);
+    tc_enrol enrol = fake_expect_enrol(&f, 0, 2);
+    assert_int_equal(enrol.epoch.number, 1);
+    fake_enrolled(&f, 0, 3);
+    fake_expect_state(&f, 0, 3);
+    fake_hang_up(&f); /* the cloud had it, and its answer was lost */
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 2);
+    fake_enrolled(&f, 0, 4);
+    fake_expect_silence(&f);
+    fake_rounds(&f, 3, FAKE_ROUNDS);
+    fake_say_end(&f, FAKE_ROUNDS, TC_END_DONE);
+    expect_done(&f);
+    fake_end(&f);
+}
+
+static void a_killed_agent_goes_on_where_it_was(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    for (uint64_t round = 1; round < FAKE_ROUNDS; round++) {
+        fake_rounds(&f, round, round);
+        fake_kill(&f);
+        fake_hang_up(&f);
+        assert_int_equal(fake_open(&f), TC_OK);
+        fake_greet(&f);
+        (void)fake_expect_enrol(&f, 0, round);
+        fake_enrolled(&f, 0, round + 1);
+        fake_expect_state(&f, 0, round + 1); /* the same bytes again */
+    }
+    fake_rounds(&f, FAKE_ROUNDS, FAKE_ROUNDS);
+    fake_say_end(&f, FAKE_ROUNDS, TC_END_DONE);
+    expect_done(&f);
+    fake_kill(&f);
+    assert_int_equal(fake_open(&f), TC_OK); /* over is over, without any cloud */
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_DONE);
+    expect_done(&f);
+    fake_end(&f);
+}
+
+static void whoever_has_all_answers_needs_no_end(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    fake_rounds(&f, 1, FAKE_ROUNDS);
+    fake_expect_silence(&f);
+    fake_hang_up(&f);
+    expect_done(&f);
+    fake_end(&f);
+}
+
+static void pauses_grow_up_to_a_limit_and_are_told(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, false, 1);
+    (void)close(f.listener); /* nobody is there */
+    f.settings.least_pause = 8;
+    f.settings.most_pause = 40;
+    assert_int_equal(fake_open(&f), TC_OK);
+    int longest = 0, shortest = 1000;
+    for (unsigned tries = 0; tries < 6; tries++) {
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+        assert_non_null(strstr(tc_agent_message(f.agent), "refused"));
+        tc_agent_wish wish = tc_agent_wants(f.agent);
+        assert_true(!wish.read && !wish.write && wish.milliseconds >= 0 && wish.milliseconds <= 51);
+        longest = wish.milliseconds > longest ? wish.milliseconds : longest;
+        shortest = wish.milliseconds < shortest ? wish.milliseconds : shortest;
+        double end = fake_now() + 0.06;
+        FAKE_UNTIL(&f, fake_now() >= end || tc_agent_how(f.agent) != TC_AGENT_PAUSING)
+        while (tc_agent_wants(f.agent).milliseconds > 0 && tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+            ;
+        assert_int_equal(tc_agent_advance(f.agent) == TC_AGENT_DONE, false);
+    }
+    assert_true(shortest <= 10 && longest >= 25);
+    fake_listen(&f);
+    fake_end(&f);
+}
+
+static void a_cloud_that_takes_connections_and_says_nothing_is_left(void **state) {
+    (void)state;
+    for (int tls = 0; tls < 2; tls++) {
+        fake f;
+        fake_begin(&f, tls == 1, 1);
+        f.settings.open_milliseconds = 30;
+        assert_int_equal(fake_open(&f), TC_OK);
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+        assert_non_null(strstr(tc_agent_message(f.agent), tls ? "in time" : "does not answer"));
+        fake_end(&f);
+    }
+}
+
+/* ---- Clouds that were restored, copied or exchanged ---- */
+
+static void expect_refused(fake *f, const char *text) {
+    FAKE_UNTIL(f, tc_agent_is_over(tc_agent_how(f->agent)))
+    assert_string_equal(tc_agent_condition_name(tc_agent_how(f->agent)), "refused");
+    if (strstr(tc_agent_message(f->agent), text) == NULL)
+        print_message("%s\n", tc_agent_message(f->agent));
+    assert_non_null(strstr(tc_agent_message(f->agent), text));
+}
+
+static void reconnect(fake *f) {
+    fake_hang_up(f);
+    fake_greet(f);
+}
+
+static void a_cloud_of_an_earlier_epoch_gets_no_state(void **state) {
+    (void)state;
+    for (int copy = 0; copy < 2; copy++) {
+        fake f;
+        fake_begin(&f, false, 1);
+        f.epoch.number = 5;
+        assert_int_equal(fake_open(&f), TC_OK);
+        fake_greet(&f);
+        (void)fake_expect_enrol(&f, 0, 0);
+        fake_enrolled(&f, 0, 1);
+        fake_expect_state(&f, 0, 1);
+        fake_rounds(&f, 1, 1);
+        if (copy)
+            f.epoch.id[3] ^= 1; /* another start with the same number */
+        else
+            f.epoch.number = 4;
+        reconnect(&f);
+        tc_enrol enrol = fake_expect_enrol(&f, 0, 1); /* it is told what this agent has seen */
+        assert_int_equal(enrol.epoch.number, 5);
+        fake_enrolled(&f, 0, 2);
+        expect_refused(&f, "--after-restore");
+        assert_int_equal(fake_receive(&f, TC_MESSAGE_LEAVE).slot, 0);
+        fake_end(&f);
+    }
+}
+
+static void after_a_restoration_a_later_epoch_is_served(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, false, 1);
+    f.epoch.number = 5;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_enrolled(&f, 0, 1);
+    fake_expect_state(&f, 0, 1);
+    f.epoch.number = 3; /* restored; it hears of epoch 5 and comes back with a sixth */
+    reconnect(&f);
+    assert_int_equal(fake_expect_enrol(&f, 0, 0).epoch.number, 5);
+    fake_say_end(&f, 0, TC_END_STOPPED);
+    f.epoch.number = 6;
+    reconnect(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_enrolled(&f, 0, 1);
+    fake_expect_state(&f, 0, 1);
+    fake_end(&f);
+}
+
+static void a_cloud_that_asks_for_an_answered_round_gets_no_state(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    fake_rounds(&f, 1, 3);
+    f.epoch.number = 2;
+    reconnect(&f);
+    (void)fake_expect_enrol(&f, 0, 3);
+    fake_enrolled(&f, 0, 3);
+    expect_refused(&f, "asks agent a1 for state 3");
+    fake_end(&f);
+}
+
+static void another_run_is_refused_unless_it_is_wished(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    fake_rounds(&f, 1, 3);
+    f.run = 0x77;
+    reconnect(&f);
+    expect_refused(&f, "--new-run");
+    fake_kill(&f);
+    fake_hang_up(&f);
+    f.settings.new_run = true;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    assert_int_equal(fake_expect_enrol(&f, 0, 0).epoch.number, 0);
+    fake_enrolled(&f, 0, 1);
+    fake_expect_state(&f, 0, 1);
+    fake_rounds(&f, 1, 2);
+    reconnect(&f); /* the wish does not begin a run anew that is going on */
+    (void)fake_expect_enrol(&f, 0, 2);
+    fake_end(&f);
+}
+
+/* ---- Refusals and ends ---- */
+
+static void refusals_are_final_or_not_as_the_protocol_says(void **state) {
+    (void)state;
+    for (unsigned code = 1; code <= 16; code++) /* 16: of a later version */
+        for (int whole = 0; whole < 2; whole++) {
+            fake f;
+            fake_begin_enrolled(&f, false);
+            fake_refuse(&f, whole ? TC_NO_SLOT : 0, code);
+            FAKE_UNTIL(&f, tc_agent_how(f.agent) != TC_AGENT_RUNNING)
+            bool over = tc_agent_is_over(tc_agent_how(f.agent));
+            bool expected = !tc_refusal_may_retry(code) && !(whole && code == TC_REFUSED_REPLACED);
+            assert_int_equal(over, expected);
+            if (over)
+                assert_int_equal(tc_agent_how(f.agent),
+                                 code == TC_REFUSED_SLATER ? TC_AGENT_NO_SLATER : TC_AGENT_REFUSED);
+            assert_non_null(strstr(tc_agent_message(f.agent), "refused"));
+            fake_end(&f);
+        }
+}
+
+static void a_newcomer_that_comes_too_soon_tries_again(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, false, 1);
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_refuse(&f, 0, TC_REFUSED_REPLACED);
+    reconnect(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_end(&f);
+}
+
+static void ends_are_done_diverged_or_a_pause(void **state) {
+    (void)state;
+    for (int reason = 1; reason <= 3; reason++) {
+        fake f;
+        fake_begin_enrolled(&f, false);
+        fake_rounds(&f, 1, 2);
+        fake_say_end(&f, 2, reason == 1 ? TC_END_DONE : reason == 2 ? TC_END_STOPPED : TC_END_DIVERGED);
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) != TC_AGENT_RUNNING)
+        if (reason == 1) { /* done without this agent */
+            expect_refused(&f, "up to round 2 alone");
+        } else if (reason == 2) {
+            assert_int_equal(tc_agent_how(f.agent), TC_AGENT_PAUSING);
+            assert_non_null(strstr(tc_agent_message(f.agent), "may come back"));
+            reconnect(&f);
+            (void)fake_expect_enrol(&f, 0, 2);
+        } else {
+            assert_int_equal(tc_agent_how(f.agent), TC_AGENT_DIVERGED);
+        }
+        fake_end(&f);
+    }
+}
+
+static void a_step_that_fails_is_the_agents_end_and_the_cloud_is_told(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    f.steps_fail = true;
+    fake_answer(&f, 0, 1);
+    assert_int_equal(fake_receive(&f, TC_MESSAGE_LEAVE).slot, 0);
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_DIVERGED);
+    assert_int_equal(tc_agent_look(f.agent, 0).answered, 0);
+    fake_end(&f);
+}
+
+static void rounds_that_passed_without_the_agent_count_with_its_last_state(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    fake_note(&f, 0, 1, TC_NOTE_CLAMPED);
+    fake_note(&f, 0, 2, TC_NOTE_HELD);
+    fake_answer(&f, 0, 3); /* of rounds 1 and 2 no answer came */
+    tc_frame frame = fake_receive(&f, TC_MESSAGE_STATE);
+    assert_int_equal(frame.round, 4);
+    tc_agent_view view = tc_agent_look(f.agent, 0);
+    assert_int_equal(view.clamped, 1);
+    assert_int_equal(view.held, 1);
+    assert_int_equal(view.answered, 3);
+    assert_true(view.answer[0] == 1 && view.answer[1] == 2); /* x(1), three times */
+    assert_true(view.x[0] == 1 - 0.25 * (3 + 0.5));
+    fake_end(&f);
+}
+
+static void leaving_is_said(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, true);
+    tc_agent_leave(f.agent);
+    fake_kill(&f);
+    size_t wanted;
+    tc_frame frame;
+    fake_drop_taken(&f);
+    (void)fake_read(&f);
+    assert_int_equal(tc_frame_cut(f.in, f.in_size, FAKE_ROOM, &frame, &f.in_taken, &wanted), TC_CUT_FRAME);
+    assert_int_equal(frame.type, TC_MESSAGE_LEAVE);
+    fake_end(&f);
+}
+
+/* ---- Gateways ---- */
+
+static void several_agents_on_one_connection(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, false, 3);
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    for (uint32_t slot = 0; slot < 3; slot++)
+        (void)fake_expect_enrol(&f, slot, 0);
+    fake_refuse(&f, 1, TC_REFUSED_UNKNOWN); /* the others go on */
+    for (uint32_t slot = 3; slot-- > 0;)
+        if (slot != 1) {
+            fake_enrolled(&f, slot, 1);
+            fake_expect_state(&f, slot, 1);
+        }
+    for (uint64_t round = 1; round <= FAKE_ROUNDS; round++)
+        for (uint32_t slot = 0; slot < 3; slot += 2) {
+            fake_answer(&f, slot, round);
+            if (round < FAKE_ROUNDS)
+                fake_expect_state(&f, slot, round + 1);
+        }
+    fake_say_end(&f, FAKE_ROUNDS, TC_END_DONE);
+    FAKE_UNTIL(&f, tc_agent_is_over(tc_agent_how(f.agent)))
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_REFUSED); /* as who fared worst */
+    assert_int_equal(tc_agent_look(f.agent, 0).how, TC_AGENT_DONE);
+    assert_int_equal(tc_agent_look(f.agent, 1).how, TC_AGENT_REFUSED);
+    assert_int_equal(tc_agent_look(f.agent, 2).how, TC_AGENT_DONE);
+    assert_non_null(strstr(tc_agent_look(f.agent, 1).message, "tacit split"));
+    fake_end(&f);
+}
+
+/* ---- Nonsense from the cloud ---- */
+
+static void frames_out_of_turn_or_range_end_the_connection_and_nothing_else(void **state) {
+    (void)state;
+    enum { KINDS = 9 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        fake f;
+        unsigned char bytes[128] = {0};
+        static const double nonsense[FAKE_STATES] = {0};
+        fake_begin_enrolled(&f, false);
+        tc_answer answer = {.slot = 0, .round = 1, .step = 1, .regularization = 0, .states = FAKE_STATES};
+        size_t size = tc_answer_size(FAKE_STATES);
+        switch (kind) {
+        case 0:
+            memset(bytes, 0xee, sizeof bytes);
+            size = sizeof bytes;
+            break;
+        case 1:
+            (void)tc_frame_begin(bytes, 99, TC_NO_SLOT, 0, TC_FRAME_HEADER);
+            size = TC_FRAME_HEADER;
+            break;
+        case 2:
+            answer.slot = 7;
+            tc_answer_encode(&answer, nonsense, bytes);
+            break;
+        case 3:
+            answer.round = FAKE_ROUNDS + 1;
+            tc_answer_encode(&answer, nonsense, bytes);
+            break;
+        case 4:
+            answer.step = -1;
+            tc_answer_encode(&answer, nonsense, bytes);
+            break;
+        case 5:
+            answer.states = 1;
+            tc_answer_encode(&answer, nonsense, bytes);
+            size = tc_answer_size(1);
+            break;
+        case 6:
+            (void)tc_frame_begin(bytes, TC_MESSAGE_STATE, 0, 2, TC_FRAME_HEADER + 16); /* an agent's word */
+            size = TC_FRAME_HEADER + 16;
+            break;
+        case 7:
+            tc_put_u32(bytes, 1 << 24);
+            size = TC_FRAME_HEADER;
+            break;
+        default: /* a second enrolment */
+            tc_enrolled_encode(
+                &(tc_enrolled){
+                    .slot = 0, .next = 1, .states = FAKE_STATES, .method = TC_WIRE_TACIT, .rounds = FAKE_ROUNDS},
+                bytes);
+            size = TC_ENROLLED_SIZE;
+        }
+        fake_send(&f, bytes, size);
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+        assert_non_null(strstr(tc_agent_message(f.agent), "not the protocol's"));
+        reconnect(&f);
+        (void)fake_expect_enrol(&f, 0, 0);
+        fake_enrolled(&f, 0, 1);
+        fake_expect_state(&f, 0, 1);
+        fake_end(&f);
+    }
+}
+
+static void any_bytes_from_the_cloud_are_survived(void **state) {
+    (void)state;
+    uint64_t seed = 3;
+    fake f;
+    fake_begin(&f, false, 1);
+    assert_int_equal(fake_open(&f), TC_OK);
+    for (int i = 0; i < 60; i++) {
+        unsigned char bytes[200] = {0};
+        fake_accept(&f);
+        (void)fake_receive(&f, TC_MESSAGE_HELLO);
+        if (i % 2 == 0)
+            fake_welcome(&f);
+        for (size_t at = 0; at < sizeof bytes; at++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1;
+            bytes[at] = (unsigned char)(seed >> 56);
+        }
+        if (i % 3 == 0) { /* a header that passes */
+            static const unsigned char types[] = {17, 18, 19, 20, 21, 22};
+            (void)tc_frame_begin(bytes, types[i / 3 % 6], i % 2 == 0 ? 0 : TC_NO_SLOT, (uint64_t)i % 7, 24 + 40);
+        }
+        (void)send(f.connection, bytes, sizeof bytes, MSG_NOSIGNAL);
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+        fake_hang_up(&f);
+    }
+    fake_end(&f);
+}
+
+static void a_cloud_that_is_not_the_authoritys_gets_not_a_word(void **state) {
+    (void)state;
+    fake f, stranger;
+    fake_begin(&f, true, 1);
+    fake_begin(&stranger, true, 1);
+    SSL_CTX *own = f.tls;
+    f.tls = stranger.tls; /* answers with a certificate of another authority */
+    assert_int_equal(fake_open(&f), TC_OK);
+    FAKE_UNTIL(&f, (f.connection = accept(f.listener, NULL, NULL)) >= 0)
+    assert_int_equal(fcntl(f.connection, F_SETFL, O_NONBLOCK), 0);
+    f.ssl = tc_tls_accept(f.tls, f.connection);
+    while (tc_agent_how(f.agent) != TC_AGENT_PAUSING) {
+        (void)SSL_do_handshake(f.ssl);
+        fake_turn(&f);
+    }
+    assert_non_null(strstr(tc_agent_message(f.agent), "TLS"));
+    f.tls = own;
+    stranger.arena = NULL;
+    fake_end(&f);
+    fake_end(&stranger);
+}
+
+static void plain_text_goes_to_loopback_alone(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, false, 1);
+    f.settings.cloud = "192.0.2.1:9"; /* an address for documentation: nothing is sent */
+    assert_int_equal(fake_open(&f), TC_OK);
+    FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+    assert_non_null(strstr(tc_agent_message(f.agent), "loopback"));
+    fake_end(&f);
+}
+
+static void what_is_wrong_is_said_before_anything_is_sent(void **state) {
+    (void)state;
+    static const char *const addresses[] = {"nowhere", "host:", ":1", "::1:7575", "[::1]", "host:x", "host:123456", ""};
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
+        fake f;
+        fake_begin(&f, false, 1);
+        f.settings.cloud = addresses[i];
+        assert_int_equal(fake_open(&f), TC_BAD_USAGE);
+        assert_non_null(strstr(tc_buffer_text(&f.messages), "HOST:PORT"));
+        fake_end(&f);
+    }
+    fake f;
+    fake_begin(&f, false, 2);
+    f.steps[1].name = "a1";
+    assert_int_equal(fake_open(&f), TC_BAD_USAGE);
+    assert_non_null(strstr(tc_buffer_text(&f.messages), "twice"));
+    fake_end(&f);
+    fake_begin(&f, true, 1);
+    f.settings.keys = "/nonexistent";
+    assert_int_equal(fake_open(&f), TC_CANNOT_READ);
+    fake_end(&f);
+}
+
+/* ---- Memory that is out ---- */
+
+static long countdown = -1; /* OpenSSL's allocations in the agent's turn that still succeed; -1: all */
+static bool in_turn, has_failed;
+
+static bool fails(void) {
+    if (!in_turn || countdown < 0)
+        return false;
+    if (countdown-- > 0)
+        return false;
+    has_failed = true;
+    return true; /* once */
+}
+
+static void *failing_malloc(size_t size, const char *file, int line) {
+    (void)file;
+    (void)line;
+    return fails() ? NULL : malloc(size);
+}
+
+static void *failing_realloc(void *old, size_t size, const char *file, int line) {
+    (void)file;
+    (void)line;
+    return fails() ? NULL : realloc(old, size);
+}
+
+static void plain_free(void *memory, const char *file, int line) {
+    (void)file;
+    (void)line;
+    free(memory);
+}
+
+static int turn_begins(fake *f) {
+    (void)f;
+    in_turn = true;
+    return 0;
+}
+
+static int turn_ends(fake *f) {
+    (void)f;
+    in_turn = false;
+    return 0;
+}
+
+/* The cloud without a script: it serves whoever comes until the run is done. */
+static void serve_until_done(fake *f) {
+    uint64_t answered = 0;
+    double end = fake_now() + 20;
+    while (!tc_agent_is_over(tc_agent_how(f->agent))) {
+        tc_frame frame;
+        size_t wanted;
+        assert_true(fake_now() < end);
+        fake_turn(f);
+        int arrived = accept(f->listener, NULL, NULL);
+        if (arrived >= 0) {
+            fake_hang_up(f);
+            f->connection = arrived;
+            assert_int_equal(fcntl(arrived, F_SETFL, O_NONBLOCK), 0);
+            f->ssl = tc_tls_accept(f->tls, arrived);
+        }
+        if (f->ssl == NULL || SSL_do_handshake(f->ssl) != 1)
+            continue;
+        fake_drop_taken(f);
+        (void)fake_read(f);
+        if (tc_frame_cut(f->in, f->in_size, FAKE_ROOM, &frame, &f->in_taken, &wanted) != TC_CUT_FRAME)
+            continue;
+        if (frame.type == TC_MESSAGE_HELLO)
+            fake_welcome(f);
+        if (frame.type == TC_MESSAGE_ENROL) {
+            fake_enrolled(f, 0, answered + 1);
+            if (frame.round < answered)
+                fake_answer(f, 0, answered);
+        }
+        if (frame.type == TC_MESSAGE_STATE) {
+            answered = frame.round;
+            fake_answer(f, 0, answered);
+        }
+        if (answered == FAKE_ROUNDS && f->ssl != NULL)
+            fake_say_end(f, answered, TC_END_DONE);
+    }
+}
+
+static void an_allocation_that_fails_costs_a_connection_or_ends_with_a_message(void **state) {
+    (void)state;
+    unsigned done = 0, over = 0;
+    fake f;
+    fake_begin(&f, true, 1);
+    f.before = turn_begins;
+    f.after = turn_ends;
+    for (long n = 0; n < 4000; n += n < 20 ? 1 : 3 + n / 8) {
+        f.settings.state = tc_arena_format(f.k.arena, "%s/state%ld", f.k.folder, n);
+        assert_int_equal(fake_open(&f), TC_OK);
+        countdown = n;
+        has_failed = false;
+        serve_until_done(&f);
+        if (tc_agent_how(f.agent) == TC_AGENT_DONE) {
+            expect_done(&f);
+            done++;
+        } else {
+            assert_int_equal(tc_agent_how(f.agent), TC_AGENT_FAILED); /* the state file could not be written */
+            assert_true(strlen(tc_agent_message(f.agent)) > 0);
+            over++;
+        }
+        countdown = -1;
+        fake_kill(&f);
+        fake_hang_up(&f);
+    }
+    assert_true(done > over);
+    fake_end(&f);
+}
+
+static size_t open_descriptors(void) {
+    size_t count = 0;
+    for (int i = 0; i < 256; i++)
+        count += fcntl(i, F_GETFD) >= 0;
+    return count;
+}
+
+static tc_status open_within(fake *f, size_t limit) {
+    tc_escape escape;
+    f->arena = tc_arena_new(limit);
+    assert_non_null(f->arena);
+    tc_status status = TC_TRY(f->arena, &escape);
+    if (status == TC_OK) {
+        f->messages = tc_buffer_new(f->arena, 1 << 16);
+        status = tc_agent_new(f->arena, &f->settings, &f->messages, &f->agent);
+    }
+    tc_escape_end(f->arena, &escape);
+    fake_kill(f);
+    return status;
+}
+
+static void an_agent_that_cannot_be_made_leaves_nothing_open(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, true, 3);
+    assert_int_equal(open_within(&f, 0), TC_OK);
+    size_t before = open_descriptors(), limit = 16384;
+    while (open_within(&f, limit) != TC_OK) {
+        assert_int_equal(open_descriptors(), before);
+        limit += 2048;
+        assert_true(limit < 1 << 20);
+    }
+    assert_int_equal(open_descriptors(), before);
+    fake_end(&f);
+}
+
+int main(void) {
+    if (CRYPTO_set_mem_functions(failing_malloc, failing_realloc, plain_free) != 1)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_from_hello_to_its_end),
+        cmocka_unit_test(the_same_over_tls),
+        cmocka_unit_test(the_same_in_one_byte_pieces),
+        cmocka_unit_test(an_answer_that_comes_again_is_ignored),
+        cmocka_unit_test(a_lost_connection_is_made_again_and_the_run_goes_on),
+        cmocka_unit_test(a_killed_agent_goes_on_where_it_was),
+        cmocka_unit_test(whoever_has_all_answers_needs_no_end),
+        cmocka_unit_test(pauses_grow_up_to_a_limit_and_are_told),
+        cmocka_unit_test(a_cloud_that_takes_connections_and_says_nothing_is_left),
+        cmocka_unit_test(a_cloud_of_an_earlier_epoch_gets_no_state),
+        cmocka_unit_test(after_a_restoration_a_later_epoch_is_served),
+        cmocka_unit_test(a_cloud_that_asks_for_an_answered_round_gets_no_state),
+        cmocka_unit_test(another_run_is_refused_unless_it_is_wished),
+        cmocka_unit_test(refusals_are_final_or_not_as_the_protocol_says),
+        cmocka_unit_test(a_newcomer_that_comes_too_soon_tries_again),
+        cmocka_unit_test(ends_are_done_diverged_or_a_pause),
+        cmocka_unit_test(a_step_that_fails_is_the_agents_end_and_the_cloud_is_told),
+        cmocka_unit_test(rounds_that_passed_without_the_agent_count_with_its_last_state),
+        cmocka_unit_test(leaving_is_said),
+        cmocka_unit_test(several_agents_on_one_connection),
+        cmocka_unit_test(frames_out_of_turn_or_range_end_the_connection_and_nothing_else),
+        cmocka_unit_test(any_bytes_from_the_cloud_are_survived),
+        cmocka_unit_test(a_cloud_that_is_not_the_authoritys_gets_not_a_word),
+        cmocka_unit_test(plain_text_goes_to_loopback_alone),
+        cmocka_unit_test(what_is_wrong_is_said_before_anything_is_sent),
+        cmocka_unit_test(an_allocation_that_fails_costs_a_connection_or_ends_with_a_message),
+        cmocka_unit_test(an_agent_that_cannot_be_made_leaves_nothing_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
