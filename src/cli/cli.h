@@ -22,8 +22,8 @@ typedef struct tc_command {
 } tc_command;
 
 extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_run, tc_command_sweep,
-    tc_command_bound, tc_command_audit, tc_command_split, tc_command_keys, tc_command_serve, tc_command_report,
-    tc_command_help;
+    tc_command_bound, tc_command_audit, tc_command_split, tc_command_keys, tc_command_serve, tc_command_agent,
+    tc_command_report, tc_command_help;
 extern const tc_command *const tc_commands[];
 extern const size_t tc_command_count;
 

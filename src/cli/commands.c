@@ -11,9 +11,10 @@
 
 static const size_t output_limit = (size_t)1 << 36;
 
-const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve, &tc_command_plan,   &tc_command_run,
-                                         &tc_command_sweep, &tc_command_bound, &tc_command_audit,  &tc_command_split,
-                                         &tc_command_keys,  &tc_command_serve, &tc_command_report, &tc_command_help};
+const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve, &tc_command_plan,  &tc_command_run,
+                                         &tc_command_sweep, &tc_command_bound, &tc_command_audit, &tc_command_split,
+                                         &tc_command_keys,  &tc_command_serve, &tc_command_agent, &tc_command_report,
+                                         &tc_command_help};
 const size_t tc_command_count = sizeof tc_commands / sizeof tc_commands[0];
 
 const tc_command *tc_command_find(tc_cli *cli, const char *name) {

@@ -634,7 +634,7 @@ static void an_allocation_that_fails_costs_a_connection_or_ends_with_a_message(v
     fake_begin(&f, true, 1);
     f.before = turn_begins;
     f.after = turn_ends;
-    for (long n = 0; n < 4000; n += n < 20 ? 1 : 3 + n / 8) {
+    for (long n = 0; n < 4000; n += n < 12 ? 1 : 5 + n / 4) {
         f.settings.state = tc_arena_format(f.k.arena, "%s/state%ld", f.k.folder, n);
         assert_int_equal(fake_open(&f), TC_OK);
         countdown = n;

@@ -1,0 +1,84 @@
+#include "cli/agent_answer.h"
+
+#include "api/point.h"
+
+static const char *outcome_of(const tc_agent_report *report, tc_agent_condition how) {
+    return tc_agent_is_over(how) || !report->stopped ? tc_agent_condition_name(how) : "stopped";
+}
+
+const char *tc_agent_report_outcome(const tc_agent_report *report) {
+    return outcome_of(report, tc_agent_how(report->agent));
+}
+
+static const char *method_name(unsigned method) {
+    return method == TC_WIRE_TACIT ? "tacit" : method == TC_WIRE_PUBLISHED ? "published" : NULL;
+}
+
+/* ---- for people ---- */
+
+static void text_of_rounds(const tc_agent_view *view, tc_buffer *out) {
+    if (view->rounds == 0)
+        tc_buffer_puts(out, "before the first round");
+    else
+        tc_buffer_printf(out, "%llu of %llu rounds answered", (unsigned long long)view->answered,
+                         (unsigned long long)view->rounds);
+    if (view->clamped > 0)
+        tc_buffer_printf(out, ", %llu states outside the public box", (unsigned long long)view->clamped);
+    if (view->held > 0)
+        tc_buffer_printf(out, ", late in %llu", (unsigned long long)view->held);
+}
+
+void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out) {
+    for (size_t i = 0; i < report->count; i++) {
+        tc_agent_view view = tc_agent_look(report->agent, i);
+        tc_buffer_printf(out, "%s: %s, ", view.name, outcome_of(report, view.how));
+        text_of_rounds(&view, out);
+        tc_buffer_puts(out, "\n");
+        if (view.answered > 0) {
+            tc_point_name(out, view.method == TC_WIRE_TACIT ? "answer (average)" : "answer");
+            tc_point_numbers(out, view.answer, view.states, true);
+        }
+    }
+    if (report->reason != NULL)
+        tc_buffer_printf(out, "\n%s\n", report->reason);
+    if (report->is_plain)
+        tc_buffer_puts(out, "\nINSECURE: nothing was encrypted.\n");
+}
+
+/* ---- for programs ---- */
+
+static void json_of_agent(const tc_agent_report *report, const tc_agent_view *view, tc_json *json) {
+    tc_json_open_object(json, NULL);
+    tc_json_string(json, "name", view->name);
+    tc_json_string(json, "outcome", outcome_of(report, view->how));
+    tc_json_string(json, "reason", view->message[0] == 0 ? NULL : view->message);
+    tc_json_count(json, "answered", view->answered);
+    tc_json_count(json, "rounds", view->rounds);
+    tc_json_string(json, "method", method_name(view->method));
+    tc_json_count(json, "clamped", view->clamped);
+    tc_json_count(json, "held", view->held);
+    tc_json_numbers(json, "x", view->answer, view->states);
+    tc_json_numbers(json, "last", view->x, view->states);
+    tc_json_string(json, "state_file", view->path);
+    tc_json_close_object(json);
+}
+
+void tc_agent_report_json(const tc_agent_report *report, tc_json *json) {
+    tc_json_open_object(json, NULL);
+    tc_json_string(json, "outcome", tc_agent_report_outcome(report));
+    tc_json_string(json, "reason", report->reason);
+    tc_json_bool(json, "encrypted", !report->is_plain);
+    tc_json_open_object(json, "x");
+    for (size_t i = 0; i < report->count; i++) {
+        tc_agent_view view = tc_agent_look(report->agent, i);
+        tc_json_numbers(json, view.name, view.answer, view.states);
+    }
+    tc_json_close_object(json);
+    tc_json_open_array(json, "agents");
+    for (size_t i = 0; i < report->count; i++) {
+        tc_agent_view view = tc_agent_look(report->agent, i);
+        json_of_agent(report, &view, json);
+    }
+    tc_json_close_array(json);
+    tc_json_close_object(json);
+}

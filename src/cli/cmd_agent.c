@@ -1,0 +1,330 @@
+#include "cli/agent_answer.h"
+#include "cli/cli.h"
+#include "cli/outputs.h"
+#include "net/agent_compiled.h"
+#include "serve/listener.h"
+
+#include <tacit/tacit.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CLOUD, KEYS, STATE, TRACE, DURABILITY, NEW_RUN, INSECURE_PLAINTEXT, JSON, QUIET };
+
+static const char *const durabilities[] = {"power", "process", NULL};
+
+static const tc_option options[] = {
+    [CLOUD] = {.name = "cloud",
+               .required = true,
+               .type = TC_OPTION_STRING,
+               .argument = "HOST:PORT",
+               .text = "Where the cloud listens; [ADDRESS]:PORT for IPv6."},
+    [KEYS] = {.name = "keys",
+              .type = TC_OPTION_STRING,
+              .argument = "DIR",
+              .text = "The agent's own folder of keys, which tacit keys made: a certificate that names every agent "
+                      "here, and the authority's. It is read again for each connection, so a renewed one is taken up."},
+    [STATE] = {.name = "state",
+               .required = true,
+               .type = TC_OPTION_STRING,
+               .argument = "DIR",
+               .text = "The folder of the state files, one for each agent, made where it is not there. An agent that "
+                       "was stopped or died goes on from its file. It holds private data."},
+    [TRACE] = {.name = "trace",
+               .type = TC_OPTION_STRING,
+               .argument = "FILE.csv",
+               .text = "Write every state of the agents here, with all digits: round, agent, states. For their owner's "
+                       "eyes: private. An agent that goes on goes on in the same file."},
+    [DURABILITY] = {.name = "durability",
+                    .type = TC_OPTION_CHOICE,
+                    .argument = "D",
+                    .choices = durabilities,
+                    .standard = "process",
+                    .text = "What a state survives before it is sent: loss of power, or the end of the process alone, "
+                            "which is faster. What is lost with the power costs some accuracy, and no privacy."},
+    [NEW_RUN] = {.name = "new-run",
+                 .type = TC_OPTION_FLAG,
+                 .text = "Take part in another run than that of the state files, from its first round; a damaged state "
+                         "file is put aside. Give it once: not in a unit that starts again by itself."},
+    [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
+                            .type = TC_OPTION_FLAG,
+                            .text = "Without TLS, for measurements: to a loopback address only. NOT PRIVATE."},
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [QUIET] = {.name = "quiet",
+               .type = TC_OPTION_FLAG,
+               .text = "Say nothing of lost connections, pauses and notes while it runs."},
+};
+
+static const tc_example examples[] = {
+    {"tacit agent a1.tacit --cloud cloud.example.org:7575 --keys keys/agents/a1 --state state",
+     "One agent, from the file that tacit split made for it."},
+    {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys keys/agents/site --state state",
+     "A gateway: two agents on one connection, by one certificate that names both."},
+    {"tacit agent a1.tacit --cloud 127.0.0.1:7575 --insecure-plaintext --state state --json",
+     "A test on one machine. Not private."},
+};
+
+/* ---- signals: the first ends the loop, the second the program ---- */
+
+static int alarm_pipe[2] = {-1, -1}; /* a handler has no other way to say whom it speaks to */
+
+static void on_signal(int number) {
+    int error = errno;
+    (void)number;
+    ssize_t written = write(alarm_pipe[1], "", 1);
+    (void)written;
+    errno = error;
+}
+
+static bool begin_signals(struct sigaction before[2]) {
+    struct sigaction action = {.sa_handler = on_signal};
+    action.sa_flags = (int)SA_RESETHAND; /* an unsigned constant in some systems' headers */
+    (void)sigemptyset(&action.sa_mask);
+    if (pipe(alarm_pipe) != 0)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        int flags = fcntl(alarm_pipe[i], F_GETFL);
+        (void)fcntl(alarm_pipe[i], F_SETFL, flags | O_NONBLOCK);
+        (void)fcntl(alarm_pipe[i], F_SETFD, FD_CLOEXEC);
+    }
+    (void)sigaction(SIGTERM, &action, &before[0]);
+    (void)sigaction(SIGINT, &action, &before[1]);
+    return true;
+}
+
+static void end_signals(const struct sigaction before[2]) {
+    (void)sigaction(SIGTERM, &before[0], NULL);
+    (void)sigaction(SIGINT, &before[1], NULL);
+    for (size_t i = 0; i < 2; i++) {
+        (void)close(alarm_pipe[i]);
+        alarm_pipe[i] = -1;
+    }
+}
+
+/* ---- the trace ---- */
+
+#define TRACE_MARK "# tacit states 1: round, agent, its states before that round; private"
+
+typedef struct tracer {
+    const tc_agent_steps *agents;
+    FILE *file;
+    bool failed;
+} tracer;
+
+static void close_trace(void *what) { (void)fclose(what); }
+
+/* Each line leaves at once: what was traced is there after a crash, and what was sent has been traced. */
+static void trace(void *context, size_t agent, uint64_t round, const double *x) {
+    tracer *t = context;
+    const tc_agent_steps *steps = &t->agents[agent];
+    if (t->file == NULL)
+        return;
+    (void)fprintf(t->file, "%llu,%s", (unsigned long long)round, steps->name);
+    for (size_t i = 0; i < steps->states; i++)
+        (void)fprintf(t->file, ",%.17g", x[i]);
+    (void)fputc('\n', t->file);
+    t->failed = fflush(t->file) != 0 || ferror(t->file) != 0 || t->failed;
+}
+
+/* A file that is there must have been begun here. */
+static const char *find_wrong_trace(int descriptor) {
+    char begin[sizeof TRACE_MARK] = "";
+    ssize_t got = pread(descriptor, begin, sizeof TRACE_MARK - 1, 0);
+    if (got < 0)
+        return strerror(errno);
+    return got == 0 || strcmp(begin, TRACE_MARK) == 0 ? NULL : "it is something else than a trace of states";
+}
+
+static tc_status begin_trace(tc_cli *cli, const char *path, tracer *t) {
+    if (path == NULL)
+        return TC_OK;
+    int descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const char *wrong = descriptor < 0 ? strerror(errno) : find_wrong_trace(descriptor);
+    t->file = wrong != NULL ? NULL : fdopen(descriptor, "a");
+    if (t->file == NULL) {
+        tc_buffer_printf(&cli->messages, "tacit agent: cannot write '%s': %s\n", path,
+                         wrong != NULL ? wrong : strerror(errno));
+        if (descriptor >= 0)
+            (void)close(descriptor);
+        return TC_CANNOT_WRITE;
+    }
+    tc_arena_on_free(cli->arena, close_trace, t->file);
+    if (lseek(descriptor, 0, SEEK_END) == 0)
+        (void)fprintf(t->file, "%s\n", TRACE_MARK);
+    return TC_OK;
+}
+
+/* ---- running ---- */
+
+/* What is new of the connection, once. */
+static void tell(tc_cli *cli, const tc_agent *agent, char *last, size_t size) {
+    tc_agent_condition how = tc_agent_how(agent);
+    const char *text = tc_agent_message(agent);
+    if (how != TC_AGENT_PAUSING || strcmp(last, text) == 0)
+        return;
+    (void)snprintf(last, size, "%s", text);
+    tc_buffer_printf(&cli->messages, "tacit agent: %s; trying again\n", text);
+    tc_cli_flush(cli);
+}
+
+static void show(tc_cli *cli, const tc_agent *agent, size_t count) {
+    char what[64];
+    uint64_t answered = UINT64_MAX, rounds = 0;
+    if (cli->monitor.progress == NULL)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        answered = view.answered < answered ? view.answered : answered;
+        rounds = view.rounds > rounds ? view.rounds : rounds;
+    }
+    if (tc_agent_how(agent) == TC_AGENT_RUNNING && rounds > 0)
+        (void)snprintf(what, sizeof what, "round %llu of %llu", (unsigned long long)answered,
+                       (unsigned long long)rounds);
+    else
+        (void)snprintf(what, sizeof what, "%s", tc_agent_condition_name(tc_agent_how(agent)));
+    tc_progress(&cli->monitor, what, rounds == 0 ? 0 : (double)answered / (double)rounds);
+}
+
+/* Until it is over, or a signal came: then true. */
+static bool drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
+    char last[512] = "";
+    while (!tc_agent_is_over(tc_agent_advance(agent))) {
+        if (!quiet)
+            tell(cli, agent, last, sizeof last);
+        show(cli, agent, count);
+        tc_agent_wish wish = tc_agent_wants(agent);
+        struct pollfd watched[2] = {{.fd = alarm_pipe[0], .events = POLLIN},
+                                    {.fd = tc_agent_descriptor(agent),
+                                     .events = (short)((wish.read ? POLLIN : 0) | (wish.write ? POLLOUT : 0))}};
+        int ready = poll(watched, watched[1].fd >= 0 ? 2 : 1, wish.milliseconds);
+        if (ready > 0 && watched[0].revents != 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *reason_of(tc_cli *cli, const tc_agent_report *report, const char *cloud) {
+    if (tc_agent_is_over(tc_agent_how(report->agent)))
+        return tc_agent_how(report->agent) == TC_AGENT_DONE ? NULL : tc_agent_message(report->agent);
+    return tc_arena_format(cli->arena, "Stopped before the end; the same command goes on, with the cloud at %s.",
+                           cloud);
+}
+
+static tc_status status_of(tc_agent_condition how, bool *yes) {
+    *yes = how != TC_AGENT_DIVERGED && how != TC_AGENT_NO_SLATER;
+    return how == TC_AGENT_REFUSED ? TC_BAD_USAGE : how == TC_AGENT_FAILED ? TC_CANNOT_WRITE : TC_OK;
+}
+
+/* ---- options ---- */
+
+static tc_status check(tc_cli *cli, const tc_arguments *arguments) {
+    const tc_option_value *values = arguments->values;
+    const char *wrong = NULL;
+    if (values[KEYS].given && values[INSECURE_PLAINTEXT].flag)
+        wrong = "--keys and --insecure-plaintext exclude each other";
+    else if (!values[KEYS].given && !values[INSECURE_PLAINTEXT].flag)
+        wrong = "--keys DIR is needed: the agent's folder of keys, which `tacit keys issue` makes";
+    for (size_t i = 0; i < arguments->operand_count && wrong == NULL && values[TRACE].given; i++)
+        if (strcmp(arguments->operands[i], values[TRACE].text) == 0)
+            wrong = "--trace would write into an agent's file";
+    if (wrong == NULL)
+        return TC_OK;
+    tc_buffer_printf(&cli->messages, "tacit agent: %s\n", wrong);
+    return TC_BAD_USAGE;
+}
+
+static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tracer *t, tc_agent **agent) {
+    const tc_option_value *values = arguments->values;
+    size_t count = arguments->operand_count;
+    tc_agent_steps *steps = TC_NEW(cli->arena, tc_agent_steps, count);
+    tc_status status = begin_trace(cli, values[TRACE].text, t);
+    for (size_t i = 0; i < count && status == TC_OK; i++)
+        status = tc_agent_compile(cli->arena, arguments->operands[i], &cli->monitor, &cli->messages, &steps[i]);
+    if (status != TC_OK)
+        return status;
+    t->agents = steps;
+    (void)tc_listener_raise_limit(); /* a state file for each agent is open */
+    tc_agent_settings settings = {.cloud = values[CLOUD].text,
+                                  .keys = values[KEYS].text,
+                                  .state = values[STATE].text,
+                                  .software = tc_arena_format(cli->arena, "tacit %s", tacit_version()),
+                                  .survives_power = values[DURABILITY].choice == 0,
+                                  .new_run = values[NEW_RUN].flag,
+                                  .agents = steps,
+                                  .count = count,
+                                  .moved = trace,
+                                  .context = t};
+    return tc_agent_new(cli->arena, &settings, &cli->messages, agent);
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
+    const tc_option_value *values = arguments->values;
+    tracer t = {0};
+    tc_agent *agent = NULL;
+    struct sigaction before[2];
+    tc_status status = check(cli, arguments);
+    if (status == TC_OK)
+        status = begin(cli, arguments, &t, &agent);
+    if (status != TC_OK)
+        return status;
+    if (!begin_signals(before)) {
+        tc_buffer_printf(&cli->messages, "tacit agent: cannot make a pipe: %s\n", strerror(errno));
+        return TC_CANNOT_WRITE;
+    }
+    bool stopped = drive(cli, agent, arguments->operand_count, values[QUIET].flag);
+    tc_agent_leave(agent);
+    end_signals(before);
+    tc_agent_report report = {.agent = agent,
+                              .count = arguments->operand_count,
+                              .stopped = stopped,
+                              .is_plain = values[INSECURE_PLAINTEXT].flag};
+    report.reason = reason_of(cli, &report, values[CLOUD].text);
+    status = stopped ? TC_OK : status_of(tc_agent_how(agent), yes);
+    if (status != TC_OK)
+        tc_buffer_printf(&cli->messages, "tacit agent: %s\n", tc_agent_message(agent));
+    if (values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_agent_report_json(&report, &json);
+    } else {
+        tc_agent_report_text(&report, &cli->output);
+    }
+    if (t.failed) {
+        tc_buffer_printf(&cli->messages, "tacit agent: '%s' could not be written to its end\n", values[TRACE].text);
+        return status == TC_OK ? TC_CANNOT_WRITE : status;
+    }
+    return status;
+}
+
+const tc_command tc_command_agent = {
+    .usage =
+        {.name = "agent",
+         .summary = "be an agent, or several, of a cloud on the network",
+         .operands = "AGENTFILE...",
+         .least_operands = 1,
+         .most_operands = 1 << 16,
+         .description =
+             "Takes the files that tacit split made for agents, and takes part for them in the cloud's run: it says "
+             "whether the public Slater point lies in each agent's own set, and then, round by round, sends states and "
+             "takes answers. What an agent wants and may do stays here; of its states the cloud releases noisy numbers "
+             "only. Several files share one connection, whose certificate must name all their agents.\n\n"
+             "A lost connection is made again, after pauses that grow from 0.2 to 30 seconds. A state is in its file "
+             "before it is sent, so an agent that died goes on where it was when it is started again by the same "
+             "command. SIGTERM and Ctrl-C end it cleanly at any time.\n\n"
+             "An agent gives no state to a cloud that has seen less of the run than the agent has: one that was "
+             "restored from a back-up, or copied. It says so and ends; what the cloud's operator can do is in "
+             "docs/operations.md.\n\n"
+             "At the end it prints the agents' own part of the answer. The exit code is 0 when the run came to its "
+             "end, or a signal stopped this; 1 when the run diverged, or the Slater point is not in an agent's set; 2 "
+             "when options or files are wrong, or the cloud or the agent refused the other for good; 3 when the "
+             "environment failed: keys or state files that cannot be read or written.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};
