@@ -249,6 +249,49 @@ static void a_seeded_source_is_not_private(void **state) {
     tc_arena_free(f.arena);
 }
 
+static void a_mac_is_hmac_under_a_key_of_its_own(void **state) {
+    (void)state;
+    static const unsigned char expected[TC_MAC_BYTES] = {
+        0x2c, 0x43, 0x43, 0xab, 0xe5, 0x45, 0x02, 0x5b, 0x23, 0xd2, 0x36, 0x91, 0xc7, 0xab, 0x10, 0xaf,
+        0xdd, 0xa6, 0x39, 0xa2, 0x5c, 0x93, 0xbf, 0x2e, 0x34, 0x16, 0xd4, 0x51, 0xfc, 0x49, 0xd3, 0x8f};
+    int64_t words[200];
+    unsigned char mac[TC_MAC_BYTES], other[TC_MAC_BYTES];
+    fixture f = seeded(5);
+    for (int64_t i = 0; i < 200; i++)
+        words[i] = (i % 2 == 0 ? 1 : -1) * i * i * i * 1000003;
+    assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456789, words, 200, mac), TC_OK);
+    assert_memory_equal(mac, expected, TC_MAC_BYTES);
+    assert_int_equal(tc_random_open_round(f.random, 9), TC_OK); /* no round changes it */
+    assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456789, words, 200, mac), TC_OK);
+    assert_memory_equal(mac, expected, TC_MAC_BYTES);
+    for (size_t i = 0; i < 200; i += 21) {
+        words[i] ^= INT64_C(1) << (i % 64);
+        assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456789, words, 200, other), TC_OK);
+        assert_memory_not_equal(mac, other, TC_MAC_BYTES);
+        words[i] ^= INT64_C(1) << (i % 64);
+    }
+    assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456788, words, 200, other), TC_OK);
+    assert_memory_not_equal(mac, other, TC_MAC_BYTES);
+    assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456789, words, 199, other), TC_OK);
+    assert_memory_not_equal(mac, other, TC_MAC_BYTES);
+    tc_arena_free(f.arena);
+}
+
+static void macs_of_two_fresh_sources_differ(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    tc_run_identity run = identity();
+    const int64_t word = 1;
+    unsigned char macs[2][TC_MAC_BYTES];
+    for (size_t i = 0; i < 2; i++) {
+        tc_random *random = NULL;
+        assert_int_equal(tc_random_new(arena, &run, &random), TC_OK);
+        assert_int_equal(tc_random_mac(random, "tacit states 1", 1, &word, 1, macs[i]), TC_OK);
+    }
+    assert_memory_not_equal(macs[0], macs[1], TC_MAC_BYTES);
+    tc_arena_free(arena);
+}
+
 static void a_forked_child_is_refused(void **state) {
     (void)state;
     fixture f = seeded(1);
@@ -258,10 +301,13 @@ static void a_forked_child_is_refused(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
         uint64_t word = 1, refined = 1;
+        const int64_t input = 1;
+        unsigned char mac[TC_MAC_BYTES] = {1};
         bool refused = tc_random_bulk(f.worker, 0, 1, &word) == TC_NO_RANDOM &&
                        tc_random_refine(f.worker, 0, 1, &refined) == TC_NO_RANDOM &&
                        tc_random_open_round(f.random, 1) == TC_NO_RANDOM &&
-                       tc_random_open_round(f.random, 2) == TC_NO_RANDOM && word == 0 && refined == 0;
+                       tc_random_open_round(f.random, 2) == TC_NO_RANDOM && word == 0 && refined == 0 &&
+                       tc_random_mac(f.random, "x", 1, &input, 1, mac) == TC_NO_RANDOM && mac[0] == 0;
         tc_arena_free(f.arena);
         _exit(refused ? 0 : 1);
     }
@@ -305,6 +351,8 @@ int main(void) {
         cmocka_unit_test(addresses_outside_the_limits_are_refused),
         cmocka_unit_test(system_keys_are_private_and_never_the_same),
         cmocka_unit_test(a_seeded_source_is_not_private),
+        cmocka_unit_test(a_mac_is_hmac_under_a_key_of_its_own),
+        cmocka_unit_test(macs_of_two_fresh_sources_differ),
         cmocka_unit_test(a_forked_child_is_refused),
         cmocka_unit_test(a_source_works_without_locked_memory),
     };

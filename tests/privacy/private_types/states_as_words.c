@@ -1,0 +1,9 @@
+/* must not compile: incompatible pointer type */
+#include "attempt.h"
+
+void attempt(tc_json *json, tc_buffer *out, const tc_private_states *states, const tc_private_values *values,
+             const tc_released *released) {
+    (void)json, (void)out, (void)states, (void)values, (void)released;
+    unsigned char mac[TC_MAC_BYTES];
+    (void)(tc_random_mac(NULL, "x", 1, states, 1, mac) == TC_OK);
+}
