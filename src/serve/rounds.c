@@ -105,6 +105,12 @@ void tc_rounds_release(tc_rounds *r) {
 
 /* ---- frames ---- */
 
+/* The round before; where rounds do not wait, any that went by while the state was on its way. */
+static bool is_answered(const tc_rounds *r, uint64_t round) {
+    bool is_past = round + 1 == r->open || (r->settings.late.holds && round > 0 && round < r->open);
+    return is_past && tc_rounds_has_answer(r);
+}
+
 static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     tc_enrolment *e = r->enrolment;
     tc_seat *seat = tc_party_seat(e, party, frame->slot);
@@ -112,7 +118,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_SLOT, NULL);
         return;
     }
-    if (frame->round + 1 == r->open && tc_rounds_has_answer(r)) { /* what it says is not looked at */
+    if (is_answered(r, frame->round)) { /* what it says is not looked at */
         tc_answers_again(r, seat);
         return;
     }

@@ -135,7 +135,7 @@ static void end_refused(tc_rounds *r) {
     static const struct timeval soon = {.tv_sec = NO_SECONDS};
     if (r->refused + r->enrolment->seen >= r->enrolment->seat_count)
         tc_rounds_break(r, TC_RUN_REFUSED, TC_OK);
-    else if (r->refused == 1)
+    else if (!evtimer_pending(&r->ending, NULL))
         (void)event_add(&r->ending, &soon);
 }
 
@@ -166,6 +166,8 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
         if (!r->is_over)
             TC_LOG(log, TC_EVENT_COMPLETE, tc_log_count("agents", r->enrolment->seat_count));
     }
+    if (r->refused > 0)
+        end_refused(r);
     if (r->is_surveying) {
         if (is_complete)
             (void)event_base_loopbreak(r->settings.base);
