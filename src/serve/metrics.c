@@ -87,7 +87,7 @@ static void add_progress(tc_buffer *out, const tc_figures *figures) {
     counter(out, "rounds_total", "Rounds answered since the run began; restarts of the cloud do not begin anew.",
             figures->round);
     gauge(out, "rounds_planned", "Rounds that the plan has.", (double)figures->rounds);
-    gauge(out, "epoch", "Starts of the cloud in this run.", (double)figures->epoch);
+    gauge(out, "epoch", "The number of this start of the cloud; every start has a higher one.", (double)figures->epoch);
     gauge(out, "agents", "Agents that the cloud's file names.", (double)figures->agents);
     gauge(out, "agents_enrolled", "Agents that are there now.", (double)figures->enrolled);
     gauge(out, "start_time_seconds", "When this process began, in seconds since 1970.", figures->started);
