@@ -6,11 +6,20 @@
 #define UNTIL 0.98    /* of all rounds: then M_j stays as it is */
 #define MOST_SLACKS 5 /* M_j is at most so many times the slack of the declared Slater point */
 
+enum { PARTS = 8 }; /* of a tail that are tried */
+
+typedef struct normals { /* what quantiles of a tail have in common; dear, hence found once */
+    bool are_known;
+    double whole;        /* Q^-1 of the tail */
+    double parts[PARTS]; /* of what is left of it without 4^-1, 4^-2, ... of it */
+} normals;
+
 struct tc_margin {
     const tc_method_facts *facts;
     tc_mechanism mechanism;
     size_t count;
     double tail; /* (1 - P) / m */
+    normals normals;
     double last; /* z of round T, for --margin auto */
     double state_step;
     double *input_step; /* by input: what its lattice adds to what the states' adds */
@@ -38,10 +47,10 @@ static double variance_factor(double k) {
 /* Laplace noise is Gaussian noise with a variance that is itself random: exponential. The averaged noise is a normal
  * variable times the root of a weighted sum of exponential ones, whose tail is that of a gamma law at most. part: of
  * the tail, for the variance to be larger than it is taken to be. */
-static double mixture_quantile(double tail, double part, double fourth, double largest) {
+static double mixture_quantile(double tail, double part, double normal, double fourth, double largest) {
     double log_part = -log(tail * part);
     double variance = 1 + sqrt(2 * fourth * log_part) + largest * log_part;
-    return tc_normal_tail_inverse_up(tail * (1 - part)) * sqrt(variance);
+    return normal * sqrt(variance);
 }
 
 /* Chernoff's bound with exp(t .), b the largest scale of a term where the sum has variance 1. */
@@ -50,17 +59,33 @@ static double chernoff_quantile(double tail, double largest, double part) {
     return (-log1p(-part * part) / largest - log(tail)) / t;
 }
 
-double tc_margin_quantile(tc_mechanism mechanism, double tail, double k) {
+static void find_normals(tc_mechanism mechanism, double tail, normals *found) {
+    if (found->are_known)
+        return;
+    found->are_known = true;
     if (mechanism != TC_MECHANISM_LAPLACE)
-        return tc_normal_tail_inverse_up(tail);
+        found->whole = tc_normal_tail_inverse_up(tail);
+    for (int i = 0; mechanism == TC_MECHANISM_LAPLACE && i < PARTS; i++)
+        found->parts[i] = tc_normal_tail_inverse_up(tail * (1 - ldexp(1, -2 * (i + 1))));
+}
+
+static double quantile(tc_mechanism mechanism, double tail, double k, normals *known) {
+    find_normals(mechanism, tail, known);
+    if (mechanism != TC_MECHANISM_LAPLACE)
+        return known->whole;
     double squares = square_sum(k), largest = k * k * (k + 1) * (k + 1) / squares;
     double fourth = fmin(largest, pow(k + 1, 9) / 9 / (squares * squares)); /* i (i+1) <= (i + 1/2)^2, convex */
     double best = INFINITY;
-    for (double part = 0.25; part > 1e-5; part /= 4)
-        best = fmin(best, mixture_quantile(tail, part, fourth, largest));
+    for (int i = 0; i < PARTS; i++)
+        best = fmin(best, mixture_quantile(tail, ldexp(1, -2 * (i + 1)), known->parts[i], fourth, largest));
     for (double part = 0.01; part < 1; part += 0.01)
         best = fmin(best, chernoff_quantile(tail, largest, part));
     return best;
+}
+
+double tc_margin_quantile(tc_mechanism mechanism, double tail, double k) {
+    normals found = {0};
+    return quantile(mechanism, tail, k, &found);
 }
 
 /* ---- structure -----------------------------------------------------------------------------------------------------
@@ -131,7 +156,7 @@ tc_margin *tc_margin_new(tc_arena *arena, const tc_method_facts *facts, const tc
                         .is_affine = TC_NEW(arena, bool, m),
                         .bounds = TC_NEW(arena, double, m)};
     if (facts->margin.kind == TC_MARGIN_AUTO)
-        made->last = tc_margin_quantile(plan->mechanism, made->tail, facts->rounds);
+        made->last = quantile(plan->mechanism, made->tail, facts->rounds, &made->normals);
     look_at_rows(arena, made, plan, model, derivatives);
     look_at_lattices(made, plan, model);
     made->found = (tc_feasibility){.probability = probability, .bounds = made->bounds, .is_exact = true};
@@ -213,7 +238,7 @@ void tc_margin_set(const tc_margin *margin, const tc_pilot_rows *rows, const tc_
 const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged,
                                       uint64_t k) {
     bool is_known = margin->facts->margin.kind == TC_MARGIN_AUTO && (double)k == margin->facts->rounds;
-    double z = is_known ? margin->last : tc_margin_quantile(margin->mechanism, margin->tail, (double)k);
+    double z = is_known ? margin->last : quantile(margin->mechanism, margin->tail, (double)k, &margin->normals);
     margin->found.shown = true;
     for (size_t j = 0; j < margin->count; j++) {
         view seen = look_at(margin, rows, gauged, j);

@@ -142,7 +142,7 @@ static inline void hub_expect(const hub_case *of, const tc_hub *hub, const tc_en
                  (int)of->plan->mechanism, (int)of->plan->placement, (unsigned long long)tc_hub_rounds(hub));
 }
 
-/* Takes some milliseconds. */
+/* Takes some milliseconds for each hub and engine. */
 static inline void hub_expect_feasibility(const hub_case *of, const tc_hub *hub, const tc_engine *engine) {
     const tc_feasibility *a = tc_hub_feasibility(hub), *b = tc_engine_feasibility(engine);
     assert_true((a == NULL) == (b == NULL));
