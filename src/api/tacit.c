@@ -3,10 +3,10 @@
 
 #include "analysis/analysis.h"
 #include "api/solution.h"
+#include "api/text.h"
 #include "base/status.h"
 #include "model/load.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_LIMIT = 1 << 20 };
@@ -42,23 +42,12 @@ struct tacit_solution {
     const char *json;
 };
 
-const char *tacit_version(void) { return TACIT_VERSION; }
-
-const char *tacit_status_text(tacit_status status) { return tc_status_text((tc_status)status); }
-
 /* ---- Problems ---- */
 
 typedef struct source { /* text NULL: read the file */
     const char *path, *text;
     size_t length;
 } source;
-
-/* The text for the caller lives outside the arena, which is about to be freed. */
-static char *own_text(const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy == NULL ? NULL : memcpy(copy, text, size);
-}
 
 static tc_status load(tacit_problem *problem, const source *from, tc_buffer *messages) {
     if (from->text == NULL)
@@ -84,7 +73,7 @@ static tacit_status make_problem(const source *from, tacit_problem **problem, ch
         if (status == TC_OK)
             *problem = made;
         else if (message != NULL)
-            *message = own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
+            *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
     }
     tc_escape_end(arena, &escape);
     if (status != TC_OK)
@@ -105,8 +94,6 @@ void tacit_problem_free(tacit_problem *problem) {
     if (problem != NULL)
         tc_arena_free(problem->arena);
 }
-
-void tacit_text_free(char *text) { free(text); }
 
 size_t tacit_problem_agents(const tacit_problem *problem) { return problem->model->agent_count; }
 size_t tacit_problem_states(const tacit_problem *problem) { return problem->model->state_count; }

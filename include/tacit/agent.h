@@ -1,0 +1,135 @@
+/* An agent of a cloud on the network, for a device's own program.
+ *
+ *     double x_lower[2] = {0, 0}, x_upper[2] = {4, 4};
+ *     tacit_agent_functions functions = {0};
+ *     functions.size = sizeof functions;
+ *     functions.name = "home[17]";
+ *     ... states, bounds, gradient, project
+ *     tacit_agent_options options = {0};
+ *     options.size = sizeof options;
+ *     options.cloud = "10.0.0.1:7575";
+ *     options.keys = "keys";
+ *     options.state = "state";
+ *     if (tacit_agent_open(&options, &functions, 1, &agent, &message) != TACIT_OK)
+ *         ...
+ *     while (tacit_agent_step(agent) < TACIT_AGENT_DONE) {
+ *         int milliseconds, wants = tacit_agent_wants(agent, &milliseconds);
+ *         ... poll tacit_agent_descriptor(agent) for wants, milliseconds at most
+ *     }
+ *     ... tacit_agent_answer(agent, 0)
+ *     tacit_agent_close(agent);
+ *
+ * There are no threads, no global state and no signals here, and nothing is printed. Different agents are independent;
+ * one is for one thread at a time. docs/devices.md says more, and examples/device is a whole program. */
+#ifndef TACIT_AGENT_H
+#define TACIT_AGENT_H
+
+#include <stdint.h>
+#include <tacit/tacit.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A connection, with one agent on it or several (a gateway). */
+typedef struct tacit_agent tacit_agent;
+
+/* How it stands. Those from DONE on are final: nothing more will happen. */
+typedef enum tacit_agent_condition {
+    TACIT_AGENT_CONNECTING,
+    TACIT_AGENT_RUNNING,
+    TACIT_AGENT_PAUSING,   /* until the next try to connect */
+    TACIT_AGENT_DONE,      /* every round was answered */
+    TACIT_AGENT_DIVERGED,  /* numbers ceased to be finite, here or in the cloud, or a function failed */
+    TACIT_AGENT_NO_SLATER, /* the public Slater point does not lie in the agent's own set */
+    TACIT_AGENT_REFUSED,   /* by the cloud, or by the agent, for good */
+    TACIT_AGENT_FAILED,    /* the state file cannot be written */
+} tacit_agent_condition;
+
+/* "running". Static. */
+TACIT_API const char *tacit_agent_condition_text(tacit_agent_condition condition);
+
+/* Zero it and set size: what a later version adds is zero then. All texts are copied. */
+typedef struct tacit_agent_options {
+    size_t size;            /* sizeof(tacit_agent_options) */
+    const char *cloud;      /* "host:port", "[::1]:7575" */
+    const char *keys;       /* the agent's folder of keys, as `tacit keys issue` made it */
+    const char *state;      /* a folder for state files, made where it is not there: private */
+    int insecure_plaintext; /* instead of keys, to a loopback address, for tests */
+    int survives_power;     /* a state is on the disk before it is sent; else it survives the end of the process */
+    int new_run;            /* begin anew where the cloud runs another run, or a state file is damaged */
+    /* Told of every x(round) of agent number `agent`, x(1) and the last one included. NULL: nobody. */
+    void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
+    void *context; /* of moved; stays the caller's */
+} tacit_agent_options;
+
+/* An agent as functions. Zero it and set size. Texts and numbers are copied; context and functions stay the caller's
+ * and must be good until tacit_agent_close. Functions return 0, or anything else where they cannot, which ends the run
+ * for this agent; they must give the same result for the same arguments, and may not call the agent that calls them. */
+typedef struct tacit_agent_functions {
+    size_t size; /* sizeof(tacit_agent_functions); the same for all of an array */
+    const char *name;
+    size_t states;
+    const double *lower, *upper; /* the public box, as in the cloud's file: `states` finite numbers each */
+    const double *start;         /* where it begins, before its projection; NULL: the middle of the box */
+    int slater; /* the public Slater point lies in the agent's own set: 1 yes, 2 no; 0: there is none */
+    void *context;
+    /* Writes the gradient of the agent's objective, convex and differentiable, at x. */
+    int (*gradient)(void *context, const double *x, double *gradient);
+    /* Moves v to the nearest point of the agent's own set, convex, closed, within the box. */
+    int (*project)(void *context, double *v);
+    /* Writes the minimiser, over the agent's own set, of
+     *     f(x) + p . x + (regularization/2) |x|^2 + |x - from|^2 / (2 step),
+     * which the method `tacit` asks for in each round. NULL: it is found from gradient and project, to 1e-10 of the
+     * narrowest bounds. next is not from. */
+    int (*proximal)(void *context, const double *p, double step, double regularization, const double *from,
+                    double *next);
+} tacit_agent_functions;
+
+/* Opens keys and state files; nothing is sent yet. On success *agent is the caller's, to close with tacit_agent_close.
+ * On failure *agent is NULL and *message a text, the caller's, to free with tacit_text_free (NULL where memory is out).
+ * message may be NULL. A program that calls this one and not the next links nothing of the language of problems. */
+TACIT_API tacit_status tacit_agent_open(const tacit_agent_options *options, const tacit_agent_functions *agents,
+                                        size_t count, tacit_agent **agent, char **message);
+
+/* The same for files that `tacit split` made for agents. */
+TACIT_API tacit_status tacit_agent_open_files(const tacit_agent_options *options, const char *const *paths,
+                                              size_t count, tacit_agent **agent, char **message);
+
+/* Says good-bye to the cloud, as far as the network takes that at once, and frees everything. NULL is allowed. */
+TACIT_API void tacit_agent_close(tacit_agent *agent);
+
+/* Does what can be done now: sends, receives, calls the agents' functions, saves. It waits for nothing but the disk,
+ * and where the cloud's host is a name and no number, for the system's resolver. */
+TACIT_API tacit_agent_condition tacit_agent_step(tacit_agent *agent);
+
+#define TACIT_AGENT_READ 1
+#define TACIT_AGENT_WRITE 2
+
+/* What to wait for before the next step: the descriptor (-1: none now; it changes with each connection) becoming ready
+ * for what wants says, or as many milliseconds having passed (-1: no limit). A step too many does no harm. milliseconds
+ * may be NULL. */
+TACIT_API int tacit_agent_descriptor(const tacit_agent *agent);
+TACIT_API int tacit_agent_wants(const tacit_agent *agent, int *milliseconds);
+
+/* Why it pauses or is over, or what it waits for: one line. It belongs to the agent, and is good until the next step.
+ */
+TACIT_API const char *tacit_agent_message(const tacit_agent *agent);
+
+/* Agents are numbered from 0 in the order of tacit_agent_open. Of a number that is none: 0, NULL or FAILED. What is
+ * pointed to belongs to the agent, and is good until the next step. */
+TACIT_API size_t tacit_agent_count(const tacit_agent *agent);
+TACIT_API const char *tacit_agent_name(const tacit_agent *agent, size_t number);
+TACIT_API size_t tacit_agent_states(const tacit_agent *agent, size_t number);
+TACIT_API tacit_agent_condition tacit_agent_how(const tacit_agent *agent, size_t number);
+TACIT_API uint64_t tacit_agent_round(const tacit_agent *agent, size_t number);  /* the last one that was answered */
+TACIT_API uint64_t tacit_agent_rounds(const tacit_agent *agent, size_t number); /* in all; 0: not known yet */
+/* Where the agent stands, and its part of the answer as it is now: an average over the rounds in the method `tacit`. */
+TACIT_API const double *tacit_agent_x(const tacit_agent *agent, size_t number);
+TACIT_API const double *tacit_agent_answer(const tacit_agent *agent, size_t number);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

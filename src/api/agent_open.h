@@ -1,0 +1,23 @@
+/* What the two ways to open an agent share. */
+#ifndef TC_API_AGENT_OPEN_H
+#define TC_API_AGENT_OPEN_H
+
+#include "net/agent.h"
+
+#include <tacit/agent.h>
+
+/* Makes the steps of all agents, in an arena whose escape is set. */
+typedef struct tc_agent_source {
+    tc_status (*make)(const void *context, tc_arena *arena, tc_buffer *messages, tc_agent_steps *steps);
+    const void *context;
+    size_t count;
+} tc_agent_source;
+
+tacit_status tc_agent_open(const tacit_agent_options *options, const tc_agent_source *source, tacit_agent **agent,
+                           char **message);
+
+/* Copies a struct whose first member is its size, from a program that may be older or newer than the library. False:
+ * what it sets beyond this version is not known here, or it is no such struct. */
+bool tc_copy_sized(void *to, size_t room, size_t least, const void *from);
+
+#endif
