@@ -37,8 +37,9 @@ typedef struct fault_disk {
     fault_file files[FAULT_FILES];
     uint64_t operations; /* writes, cuts, syncs and deletions so far */
     uint64_t syncs;
-    uint64_t fail_at; /* this operation and all later ones fail; 0: none */
-    int fail_code;    /* with this */
+    uint64_t fail_at;    /* this operation and all later ones fail; 0: none */
+    uint64_t fail_count; /* so many of them; 0: all */
+    int fail_code;       /* with this */
     bool is_read_only;
     uint64_t random;
 } fault_disk;
@@ -104,7 +105,9 @@ static inline int fault_operation(void) {
     fault.operations++;
     if (fault.is_read_only)
         return SQLITE_READONLY;
-    return fault.fail_at != 0 && fault.operations >= fault.fail_at ? fault.fail_code : SQLITE_OK;
+    bool fails = fault.fail_at != 0 && fault.operations >= fault.fail_at &&
+                 (fault.fail_count == 0 || fault.operations < fault.fail_at + fault.fail_count);
+    return fails ? fault.fail_code : SQLITE_OK;
 }
 
 /* ---- SQLite's side ---- */
