@@ -452,7 +452,6 @@ static void agents_that_have_seen_more_than_the_journal_stop_the_cloud(void **st
     desk_start(&d, (desk_wish){0});
     join_all(0);
     rounds_to(1, 2);
-    client_close(&other);
     leave_all();
     desk_start(&d, (desk_wish){0});
     client_join(&d, &agents[0], 0, 2);

@@ -1,0 +1,326 @@
+"""tacit serve as its operator meets it: a whole run over TLS, signals, starting again, and what it refuses."""
+
+import json
+import shutil
+import signal
+import socket
+import threading
+import time
+import unittest
+import urllib.request
+
+import parties
+import wire
+
+PROBLEM = """agent a { state x in [-10, 10]
+  private minimize (x - 3)^2
+  gap 100
+  slater x = -1 }
+agent b { state x in [-10, 10]
+  private minimize (x - 2)^2
+  gap 100
+  slater x = -1 }
+constraint c: a.x + b.x <= 1
+privacy { mechanism laplace; epsilon 1; adjacency one 1 }
+schedule { rounds ROUNDS }
+"""
+
+
+def problem(rounds):
+    return PROBLEM.replace("ROUNDS", str(rounds))
+
+
+class Agents:
+    """Two agents in threads that walk towards 1, whatever they are answered."""
+
+    def __init__(self, place, book=None):
+        self.place, self.book = place, book or wire.Book()
+        self.agents = [wire.RawAgent(name, book=self.book, move=self.move) for name in place.names]
+        self.threads, self.errors = [], []
+
+    @staticmethod
+    def move(name, k, x, message):
+        return [x[0] + (1 - x[0]) / (k + 1)]
+
+    def go(self, rounds=None):
+        self.threads = [threading.Thread(target=self.serve, args=(agent, rounds)) for agent in self.agents]
+        for thread in self.threads:
+            thread.start()
+
+    def serve(self, agent, rounds):
+        try:
+            agent.open(self.place.port, self.place.key_folders.get(agent.names[0]))
+            agent.enrol()
+            agent.run(rounds)
+        except wire.Closed as error:
+            self.errors.append(error)
+        finally:
+            if rounds is None:
+                agent.close()
+
+    def wait(self):
+        for thread in self.threads:
+            thread.join(20)
+            assert not thread.is_alive()
+
+    def stop_cloud(self):
+        """SIGTERM; the agents hear of it and go."""
+        self.place.cloud.signal(signal.SIGTERM)
+        for agent in self.agents:
+            assert agent.link.expect(wire.END).reason == wire.STOPPED
+            agent.close()
+        return self.place.cloud.wait(10)
+
+
+def get(port, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+        return answer.read().decode()
+
+
+class Runs(unittest.TestCase):
+    def open(self, rounds, **more):
+        place = parties.Parties(problem(rounds), **more)
+        self.addCleanup(place.close)
+        return place
+
+    def test_a_run_over_tls_ends_with_released_quantities_and_can_be_looked_up_again(self):
+        place = self.open(50)
+        place.start_cloud("--deadline", "2", "--log", "json")
+        status = json.loads(get(place.http_port, "/status"))
+        self.assertEqual((status["agents"], status["round"]), (2, 0))
+        crowd = Agents(place)
+        crowd.go()
+        crowd.wait()
+        self.assertEqual(place.cloud.wait(10), 0, place.cloud.err)
+        summary = place.cloud.json()
+        self.assertEqual((summary["outcome"], summary["rounds"], summary["epoch"]), ("done", 50, 1))
+        self.assertTrue(summary["private"])
+        self.assertEqual(len(summary["mu"]), 1)
+        self.assertNotIn("x", summary)
+        rows = (place.folder / "cloud.1.csv").read_text().splitlines()
+        self.assertEqual(rows[0], "# tacit rounds 1")
+        self.assertEqual([int(row.split(",")[0]) for row in rows[3:]], list(range(1, 51)))
+        self.assertEqual(float(rows[-1].split(",")[3]), summary["mu"][0])
+        events = [json.loads(line)["event"] for line in place.cloud.err.splitlines() if line.startswith("{")]
+        for event in ("started", "listening", "enrolled", "complete", "done"):
+            self.assertIn(event, events)
+        # Started again: over, with the same answers for whoever asks.
+        place.start_cloud("--deadline", "0.5")
+        late = Agents(place, crowd.book)
+        late.agents[0].answered["a"] = 49
+        late.agents[1].answered["b"] = 50
+        late.go()
+        late.wait()
+        self.assertEqual(place.cloud.wait(10), 0)
+        again = place.cloud.json()
+        self.assertTrue(again["was_over"])
+        self.assertEqual((again["mu"], again["run"], again["epoch"]), (summary["mu"], summary["run"], 2))
+        self.assertEqual(crowd.book.repeats, 1)
+        self.assertIn("over", place.cloud.err)
+
+    def test_sigterm_stops_it_and_the_same_command_goes_on_with_the_same_bits(self):
+        ends = []
+        for stops in ([], [7, 20]):
+            place = self.open(30)
+            crowd = Agents(place)
+            for rounds in [*stops, None]:
+                place.start_cloud("--deadline", "2", seed=3)
+                crowd.go(rounds)
+                crowd.wait()
+                if rounds is not None:
+                    self.assertEqual(crowd.stop_cloud(), 0)
+                    self.assertEqual(place.cloud.json()["outcome"], "stopped")
+            self.assertEqual(place.cloud.wait(10), 0)
+            summary = place.cloud.json()
+            self.assertFalse(summary["private"])
+            self.assertIn("seed", " ".join(summary["insecure"]))
+            ends.append((summary["mu"], summary["answer"], crowd.book.answers))
+        self.assertEqual(ends[0], ends[1])
+
+    def test_kill_minus_nine_loses_no_round_and_answers_none_twice(self):
+        place = self.open(40)
+        crowd = Agents(place)
+        for _ in range(4):
+            place.start_cloud("--deadline", "2", seed=3)
+            crowd.go()
+            time.sleep(0.05)
+            place.cloud.kill()
+            crowd.wait()
+            if all(agent.answered[agent.names[0]] == 40 for agent in crowd.agents):
+                break
+        place.start_cloud("--deadline", "2", seed=3)
+        crowd.go()
+        crowd.wait()
+        self.assertEqual(place.cloud.wait(10), 0, place.cloud.err)
+        undisturbed = self.open(40)
+        undisturbed.start_cloud("--deadline", "2", seed=3)
+        quiet = Agents(undisturbed)
+        quiet.go()
+        quiet.wait()
+        self.assertEqual(undisturbed.cloud.wait(10), 0)
+        self.assertEqual(place.cloud.json()["mu"], undisturbed.cloud.json()["mu"])
+        for key, body in crowd.book.answers.items():
+            self.assertEqual(quiet.book.answers[key], body)
+
+    def test_a_restored_journal_is_refused_until_told_so(self):
+        place = self.open(30)
+        crowd = Agents(place)
+        place.start_cloud()
+        crowd.go(5)
+        crowd.wait()
+        self.assertEqual(crowd.stop_cloud(), 0)
+        shutil.copytree(place.folder / "journal", place.folder / "backup")
+        place.start_cloud()
+        crowd.go(9)
+        crowd.wait()
+        self.assertEqual(crowd.stop_cloud(), 0)
+        place.start_cloud(state=place.folder / "backup")
+        agent = crowd.agents[0]
+        agent.open(place.port, place.key_folders["a"])
+        self.assertEqual(agent.welcome.epoch[0], agent.epoch[0])  # the same number: it is the other's twin
+        agent.link.send(wire.enrol(0, "a", 1, answered=9, epoch=agent.epoch))
+        self.assertEqual(agent.link.expect(wire.REFUSAL).code, wire.ROLLBACK)
+        agent.close()
+        self.assertEqual(place.cloud.wait(10), 3)
+        self.assertIn("--after-restore", place.cloud.err)
+        place.start_cloud("--after-restore", state=place.folder / "backup")
+        crowd.agents[1].answered["b"] = 8  # it lacks an answer that is lost
+        crowd.go()
+        crowd.wait()
+        self.assertEqual(place.cloud.wait(20), 0, place.cloud.err)
+        self.assertEqual(place.cloud.json()["rounds"], 30)
+        self.assertEqual(crowd.book.repeats, 0)
+
+    def test_a_certificate_speaks_for_its_own_agent_alone(self):
+        place = self.open(10)
+        place.start_cloud()
+        with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:
+            link.send(wire.hello() + wire.enrol(0, "b", 1))
+            link.expect(wire.WELCOME)
+            self.assertEqual(link.expect(wire.REFUSAL).code, wire.IDENTITY)
+            link.send(wire.enrol(0, "nobody", 1))
+            self.assertEqual(link.expect(wire.REFUSAL).code, wire.IDENTITY)
+        with socket.create_connection(("127.0.0.1", place.port), timeout=5) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            self.assertIn(b"400", plain.recv(1000))
+        place.cloud.signal(signal.SIGHUP)
+        place.wait_for(lambda: "reloaded" in place.cloud.err, 5, "certificates")
+        (place.keys / "cloud" / "identity.pem").write_text("nonsense")
+        place.cloud.signal(signal.SIGHUP)
+        place.wait_for(lambda: "not-reloaded" in place.cloud.err, 5, "a complaint")
+        with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:  # the old ones serve
+            link.send(wire.hello())
+            link.expect(wire.WELCOME)
+        self.assertEqual(place.cloud.stop(), 0)
+
+    def test_the_ledger_is_written_before_the_first_answer_and_once(self):
+        place = self.open(20)
+        ledger = place.folder / "ledger"
+        place.start_cloud("--ledger", ledger, "--budget", "1.5")
+        self.assertFalse(ledger.exists())
+        crowd = Agents(place)
+        crowd.go(3)
+        crowd.wait()
+        self.assertEqual(len(ledger.read_text().splitlines()), 1)
+        self.assertEqual(crowd.stop_cloud(), 0)
+        place.start_cloud("--ledger", ledger, "--budget", "1.5", "--deadline", "2")
+        crowd.go()
+        crowd.wait()
+        self.assertEqual(place.cloud.wait(10), 0)
+        self.assertTrue(place.cloud.json()["recorded"])
+        self.assertEqual(len(ledger.read_text().splitlines()), 1)
+        place.start_cloud("--ledger", ledger, "--budget", "1.5", "--new-run", ready=0)
+        self.assertEqual(place.cloud.wait(10), 1)
+        self.assertIn("refused", place.cloud.json()["outcome"])
+
+    def test_an_agent_that_says_no_ends_it_with_its_name(self):
+        place = self.open(20)
+        place.start_cloud()
+        with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:
+            link.send(wire.hello() + wire.enrol(0, "a", 1, slater=wire.NO))
+            link.expect(wire.WELCOME)
+            self.assertEqual(link.expect(wire.REFUSAL).code, wire.SLATER)
+            with wire.Link(wire.connect(place.port, place.key_folders["b"])) as other:
+                other.send(wire.hello() + wire.enrol(0, "b", 1))
+                other.expect(wire.WELCOME)
+                link.is_closed()
+        self.assertEqual(place.cloud.wait(10), 1)
+        self.assertEqual(place.cloud.json()["agents"], "a")
+
+
+class Refusals(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = parties.Parties(problem(20))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.close()
+
+    def refused(self, code, text, *options, file=None, keys=True, state="state"):
+        place = self.place
+        arguments = [file or place.parts / "cloud.tacit", "--state", place.folder / state, "--listen", "127.0.0.1:0",
+                     "--http", "off", *(["--keys", place.keys / "cloud"] if keys else []), *options]
+        done = place.tacit("serve", *arguments, code=None, seconds=20)
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, code, said)
+        self.assertRegex(" ".join(said.split()), text)
+
+    def test_files_that_are_not_the_clouds(self):
+        self.refused(2, "tacit split", file=self.place.problem)
+        self.refused(2, "agent's file", file=self.place.names["a"])
+        self.refused(2, "No such file", file=self.place.folder / "nothing.tacit")
+
+    def test_what_is_not_private(self):
+        self.refused(2, "--insecure-seed", "--seed", "1")
+        self.refused(2, "--insecure-seed goes with", "--insecure-seed")
+        open_file = self.place.folder / "open.tacit"
+        open_file.write_text((self.place.parts / "cloud.tacit").read_text().replace("mechanism laplace", "mechanism none"))
+        self.refused(1, "--mechanism none", file=open_file)
+        no_radius = self.place.folder / "no_radius.tacit"
+        no_radius.write_text((self.place.parts / "cloud.tacit").read_text().replace("gap 100", ""))
+        self.refused(2, "dual radius", file=no_radius)
+
+    def test_keys(self):
+        self.refused(2, "--keys DIR is needed", keys=False)
+        self.refused(2, "exclude each other", "--insecure-plaintext")
+        self.refused(3, "authority.pem", "--keys", self.place.folder / "nowhere", keys=False)
+        self.refused(2, "does not serve as the cloud's", "--keys", self.place.key_folders["a"], keys=False)
+        self.refused(2, "loopback", "--insecure-plaintext", "--listen", ":0", keys=False)
+
+    def test_addresses_and_options(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            self.refused(3, "in use", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+        self.refused(2, "HOST:PORT", "--listen", "nonsense")
+        self.refused(2, "--on-late hold", "--most-holds", "2")
+        self.refused(2, "give one of them", "--new-run", "--after-restore")
+        self.refused(2, "--ledger", "--budget", "1")
+
+    def test_journals(self):
+        place = self.place
+        place.start_cloud(state=place.folder / "busy")
+        self.refused(3, "another process", state="busy")
+        self.refused(3, "another process", "--new-run", state="busy")
+        self.assertEqual(place.cloud.stop(), 0)
+        self.refused(2, "another plan.*--new-run", "--epsilon", "2", state="busy")
+        (place.folder / "damaged").mkdir()
+        text = bytearray((place.folder / "busy" / "journal.db").read_bytes())
+        for i in range(0, len(text), 64):
+            text[i] ^= 0x5A
+        (place.folder / "damaged" / "journal.db").write_bytes(text)
+        self.refused(3, "journal", state="damaged")
+        (place.folder / "file").write_text("no folder")
+        self.refused(3, "file", state="file")
+
+    def test_the_price_of_holding_is_in_the_plan(self):
+        file = self.place.parts / "cloud.tacit"
+        wait = json.loads(self.place.tacit("plan", file, "--json").stdout)
+        hold = json.loads(self.place.tacit("plan", file, "--json", "--on-late", "hold", "--most-holds", "2").stdout)
+        self.assertEqual((wait["card"]["hold_cap"], hold["card"]["hold_cap"]), (0, 2))
+        self.assertAlmostEqual(hold["systems"][0]["scale"] / wait["systems"][0]["scale"], 3, places=6)
+        self.assertNotEqual(hold["hash"], wait["hash"])
+        self.assertIn("at most 2 times; the price counts it 3 times", hold["card"]["hold_policy"])
+
+
+if __name__ == "__main__":
+    unittest.main()
