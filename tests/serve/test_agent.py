@@ -1,0 +1,210 @@
+"""`tacit agent` with the real cloud: stopped, killed, refused, several in one process; and what it says."""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import time
+import unittest
+
+from parties import Parties
+
+TACIT = os.environ["TACIT"]
+SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
+
+PROBLEM = """
+agent a { state x in [0, 4]; private minimize (x - 3)^2; gap 9; slater x = 1 }
+agent b { state y in [0, 4]; private minimize (y - 3)^2; gap 9; slater y = 1 }
+agent c { state z[2] in [0, 4]; private minimize sumsq(z - [1, 2]); private set z[1] + z[2] <= 5; gap 5; slater z = 1 }
+constraint shared: a.x + b.y + c.z[1] <= 4
+privacy  { mechanism gaussian; epsilon ln(2); delta 1e-5; adjacency ensemble 0.5 }
+schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds ROUNDS }
+"""
+
+
+def problem(rounds):
+    return PROBLEM.replace("; ", "\n").replace(" }", "\n}").replace("ROUNDS", str(rounds))
+
+
+def rows_of(path):
+    """round, agent -> states as texts; an agent that was killed may have written a row twice, the same."""
+    rows = {}
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith("# tacit states 1"), lines[0]
+    for line in lines[1:]:
+        number, agent, *states = line.split(",")
+        assert rows.setdefault((int(number), agent), states) == states, line
+    return rows
+
+
+class Runs(unittest.TestCase):
+    def expect_same(self, parties, results, seed):
+        expected = parties.in_process(seed=seed)["x"]
+        found = {name: x for result in results.values() for name, x in result["x"].items()}
+        self.assertEqual(found, expected)
+
+    def test_one_process_each_gives_the_bits_of_a_run_in_one_process(self):
+        with Parties(problem(40)) as parties:
+            parties.start_cloud(seed=3)
+            parties.start_agents()
+            parties.finish()
+            results = parties.results()
+            self.expect_same(parties, results, 3)
+            self.assertEqual(results["a"]["outcome"], "done")
+            self.assertEqual(results["a"]["agents"][0]["rounds"], 40)
+            rows = rows_of(parties.trace_of("c"))
+            self.assertEqual(sorted(rows), [(k, "c") for k in range(1, 42)])
+            self.assertEqual([float(text) for text in rows[41, "c"]], results["c"]["agents"][0]["last"])
+
+    def test_a_gateway_gives_the_same_bits_by_either_method(self):
+        for method in "tacit", "published":
+            with Parties(problem(40), options=["--method", method]) as parties:
+                keys = parties.issue(["a", "b", "c"], together="site")
+                parties.start_cloud(seed=3)
+                parties.start_agent("a", "b", "c", keys=keys)
+                parties.finish()
+                results = parties.results()
+                self.expect_same(parties, results, 3)
+                self.assertEqual({agent["method"] for agent in results["a+b+c"]["agents"]}, {method})
+
+    def test_agents_that_are_killed_and_stopped_go_on_with_the_same_bits(self):
+        chance = random.Random(5)
+        with Parties(problem(4000)) as parties:
+            parties.start_cloud("--durability", "process", seed=3)
+            parties.start_agents()
+            deaths, stops = 0, 0
+            while deaths + stops < 20 and all(agent.is_running() for agent in parties.agents.values()):
+                time.sleep(chance.uniform(0.01, 0.06))
+                name = chance.choice("abc")
+                if chance.random() < 0.7:
+                    parties.agents[name].kill()
+                    deaths += 1
+                else:
+                    self.assertEqual(parties.agents[name].stop(), 0)
+                    self.assertIn(parties.agents[name].json()["outcome"], ("stopped", "done"))
+                    stops += 1
+                parties.start_agent(name)
+            parties.finish()
+            self.assertGreater(deaths, 0)
+            self.expect_same(parties, parties.results(), 3)
+            for name in "abc":
+                self.assertEqual(len(rows_of(parties.trace_of(name))), 4001)
+
+    def test_an_agent_waits_for_a_cloud_that_is_stopped_and_comes_back(self):
+        with Parties(problem(3000)) as parties:
+            parties.start_cloud("--durability", "process", seed=3)
+            port = parties.port
+            parties.start_agents()
+            time.sleep(0.2)
+            self.assertEqual(parties.cloud.stop(), 0)
+            time.sleep(0.3)
+            self.assertTrue(all(agent.is_running() for agent in parties.agents.values()))
+            parties.start_cloud("--durability", "process", "--listen", f"127.0.0.1:{port}", seed=3)
+            parties.finish()
+            self.expect_same(parties, parties.results(), 3)
+
+
+class Refusals(unittest.TestCase):
+    def test_an_agent_that_the_cloud_does_not_know_ends_with_2_and_a_sentence(self):
+        with Parties(problem(40)) as parties:
+            stranger = parties.folder / "d.tacit"
+            stranger.write_text(parties.names["a"].read_text().replace("agent a ", "agent d "))
+            parties.names["d"] = stranger
+            parties.issue(["d"])
+            parties.start_cloud(seed=3)
+            agent = parties.start_agent("d")
+            self.assertEqual(agent.wait(20), 2)
+            self.assertIn("no such agent", agent.err)
+            self.assertIn("tacit split", agent.err)
+            self.assertEqual(agent.json()["outcome"], "refused")
+
+    def test_a_certificate_for_another_agent_ends_with_2_and_a_sentence(self):
+        with Parties(problem(40)) as parties:
+            parties.start_cloud(seed=3)
+            agent = parties.start_agent("a", keys=parties.key_folders["b"])
+            self.assertEqual(agent.wait(20), 2)
+            self.assertIn("tacit keys issue", agent.err)
+
+    def test_a_run_that_is_over_is_told_again_without_a_cloud_and_another_needs_a_wish(self):
+        with Parties(problem(20)) as parties:
+            parties.start_cloud(seed=3)
+            parties.start_agents(trace=False)
+            parties.finish()
+            first = parties.results()
+            agent = parties.start_agent("a", trace=False)
+            self.assertEqual(agent.wait(20), 0)
+            self.assertEqual(agent.json(), first["a"])
+            parties.start_cloud("--new-run", seed=4)
+            parties.start_agents(["b", "c"], more=["--new-run"], trace=False)
+            parties.start_agent("a", more=["--new-run"], trace=False)
+            parties.finish()
+            self.expect_answers(parties, parties.in_process(seed=4)["x"])
+
+    def expect_answers(self, parties, expected):
+        found = {name: x for result in parties.results().values() for name, x in result["x"].items()}
+        self.assertEqual(found, expected)
+
+
+class Words(unittest.TestCase):
+    """Without a cloud."""
+
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory(prefix="tacit-agent-")
+        self.folder = pathlib.Path(self.place.name)
+        (self.folder / "whole.tacit").write_text(problem(10))
+        self.run_tacit("split", "whole.tacit", "-o", "parts")
+        self.run_tacit("keys", "init", "keys")
+        self.run_tacit("keys", "issue", "keys", "a")
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def run_tacit(self, *arguments):
+        return subprocess.run([TACIT, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=30)
+
+    def agent(self, *more, file="parts/agents/a.tacit", cloud="127.0.0.1:9", keys="keys/agents/a", state="state"):
+        return self.run_tacit("agent", file, "--cloud", cloud, *(["--keys", keys] if keys else []), "--state", state,
+                              *more)
+
+    def test_what_is_wrong_is_said(self):
+        (self.folder / "open").mkdir()
+        (self.folder / "state").mkdir(mode=0o700)
+        (self.folder / "damaged").mkdir(mode=0o700)
+        (self.folder / "damaged/a.state").write_text("no")
+        (self.folder / "else.csv").write_text("something else\n")
+        for done, code, text in [
+            (self.agent(keys=None), 2, "tacit keys issue"),
+            (self.agent("--insecure-plaintext"), 2, "exclude each other"),
+            (self.agent(file="whole.tacit"), 2, "tacit split"),
+            (self.agent(file="parts/cloud.tacit"), 2, "tacit split"),
+            (self.agent(cloud="nowhere"), 2, "HOST:PORT"),
+            (self.agent(keys="nokeys"), 3, "nokeys"),
+            (self.agent(keys="keys/cloud"), 2, "does not serve as an agent's"),
+            (self.agent(state="no/such/place"), 3, "no/such/place"),
+            (self.agent(state="damaged"), 2, "--new-run"),
+            (self.agent("--trace", "else.csv"), 3, "something else"),
+        ]:
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_it_says_once_why_it_pauses_and_stops_on_a_signal(self):
+        for signal_name in "TERM", "INT":
+            process = subprocess.Popen(
+                [TACIT, "agent", "parts/agents/a.tacit", "--cloud", "127.0.0.1:9", "--keys", "keys/agents/a", "--state",
+                 "state", "--json"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.5)
+            process.send_signal(getattr(__import__("signal"), f"SIG{signal_name}"))
+            out, err = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 0)
+            self.assertEqual(err.count("127.0.0.1:9"), 1, err)
+            self.assertIn("trying again", err)
+            answer = json.loads(out)
+            self.assertEqual(answer["outcome"], "stopped")
+            self.assertEqual(answer["agents"][0]["answered"], 0)
+            self.assertEqual((self.folder / "state/a.state").stat().st_mode & 0o777, 0o600)
+
+
+if __name__ == "__main__":
+    unittest.main()
