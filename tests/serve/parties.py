@@ -79,20 +79,21 @@ class Process:
 
 class Parties:
     """problem: a text, or the path of a file. files: names and texts that the problem reads.
-    options: of `tacit serve`, the privacy options (the same go to `tacit run` in in_process)."""
+    options: of `tacit serve`, the privacy options (the same go to `tacit run` in in_process).
+    issue: whether each agent gets a certificate of its own; else the test issues what it needs."""
 
-    def __init__(self, problem, files=None, options=(), tls=True):
+    def __init__(self, problem, files=None, options=(), tls=True, issue=True):
         self.place = tempfile.TemporaryDirectory(prefix="tacit-parties-")
         self.folder = pathlib.Path(self.place.name)
         self.options, self.tls = list(map(str, options)), tls
         self.cloud, self.agents, self.others, self.port, self.http_port, self.starts = None, {}, [], None, None, 0
         try:
-            self.prepare(problem, files or {})
+            self.prepare(problem, files or {}, issue)
         except BaseException:
             self.close()
             raise
 
-    def prepare(self, problem, files):
+    def prepare(self, problem, files, issue):
         for name, text in files.items():
             (self.folder / name).write_text(text)
         self.problem = pathlib.Path(problem) if "\n" not in str(problem) else self.folder / "problem.tacit"
@@ -104,7 +105,7 @@ class Parties:
         self.key_folders = {}
         if self.tls:
             self.tacit("keys", "init", self.keys)
-            for name in self.names:
+            for name in self.names if issue else ():
                 self.issue([name])
 
     @staticmethod
