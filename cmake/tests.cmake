@@ -51,3 +51,11 @@ target_link_options(
   engine_method_dump PRIVATE
   -Wl,--wrap=tc_gauge_take_whole,--wrap=tc_gauge_take_forms,--wrap=tc_gauge_answer_whole
   -Wl,--wrap=tc_pilot_open,--wrap=tc_pilot_step)
+
+# The command with every round of `run` written down, for tests/serve/test_same_bits.py.
+if(TARGET tacit_command)
+  add_executable(tacit_trajectory src/cli/main.c tests/serve/trajectory.c)
+  tacit_compile(tacit_trajectory)
+  target_link_libraries(tacit_trajectory PRIVATE tc_cli)
+  target_link_options(tacit_trajectory PRIVATE -Wl,--wrap=tc_engine_advance)
+endif()
