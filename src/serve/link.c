@@ -103,6 +103,7 @@ static void refuse_plain(tc_link *link) {
     static const char text[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
                                "This port speaks TLS 1.3 and the protocol " TC_TLS_PROTOCOL ".\n";
     (void)send(link->descriptor, text, sizeof text - 1, MSG_NOSIGNAL);
+    (void)recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH, 0); /* closing over it would destroy ours */
     tc_link_kill(link, TC_LINK_REFUSED, "its first byte was not TLS");
 }
 

@@ -18,6 +18,7 @@ ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size) {
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
     }
     size_t sent = 0;
+    tc_link_forget_errors();
     if (SSL_write_ex(link->ssl, bytes, size, &sent) == 1)
         return (ptrdiff_t)sent;
     int error = SSL_get_error(link->ssl, 0);
@@ -124,6 +125,8 @@ void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context) 
     tc_link *link = context;
     if (link->state == TC_LINK_SHAKING) {
         tc_link_shake(link);
+        if (link->state == TC_LINK_OPEN) /* its first frames may have come with the end of the handshake */
+            tc_link_queue(link);
         return;
     }
     size_t sent = 0;
