@@ -165,16 +165,25 @@ static tc_status make_rounds(tc_server *s) {
     return status;
 }
 
+/* Those who say nothing must not take the last descriptor: the oldest of them gives way before that. */
+static void share_files(tc_links_settings *links, size_t files, size_t needed) {
+    size_t spare = files > needed + 64 ? files - needed : 64;
+    links->most_silent = spare / 2;
+    links->most_shaking = spare / 4 < 256 ? spare / 4 : 256;
+}
+
 static tc_status open_doors(tc_server *s) {
     const tc_server_settings *of = s->settings;
     tc_links_settings links = {
         .tls = s->tls, .owner = tc_rounds_owner(s->rounds), .most_kept = tc_rounds_most_kept(s->rounds)};
+    size_t files = tc_listener_raise_limit(), wanted = of->model->agent_count + 4096 + 64;
+    if (files < wanted) {
+        TC_LOG(of->log, TC_EVENT_FEW_FILES, tc_log_count("allowed", files), tc_log_count("wanted", wanted));
+        share_files(&links, files, of->model->agent_count + 64);
+    }
     s->links = tc_links_new(s->base, &links);
     if (s->links == NULL)
         return TC_NO_MEMORY;
-    size_t files = tc_listener_raise_limit(), wanted = of->model->agent_count + 4096 + 64;
-    if (files < wanted)
-        TC_LOG(of->log, TC_EVENT_FEW_FILES, tc_log_count("allowed", files), tc_log_count("wanted", wanted));
     tc_status status = tc_listener_new(s->links, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
     if (status == TC_OK && of->http != NULL)
         status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
