@@ -201,12 +201,11 @@ void tc_party_end(tc_enrolment *e, tc_party *party, tc_refusal_code code, const 
     tc_link_refuse(party->link, code, reason);
 }
 
-void tc_party_refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t round, tc_refusal_code code,
-                     const char *reason) {
+static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t round, const char *agent,
+                   tc_refusal_code code, const char *reason) {
     unsigned char bytes[TC_FRAME_HEADER + TC_MOST_CONTROL];
     const char *text = reason != NULL ? reason : tc_refusal_text(code);
     size_t length = strlen(text);
-    const tc_seat *seat = tc_party_seat(e, party, slot);
     tc_refusal refusal = {.slot = slot,
                           .round = round,
                           .code = (uint16_t)code,
@@ -216,9 +215,23 @@ void tc_party_refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t r
         tc_party_end(e, party, code, "too much of what it said was refused");
         return;
     }
-    tc_report_refusal(e->reporter, seat == NULL ? NULL : seat->name, code, text);
+    tc_report_refusal(e->reporter, agent, code, text);
     tc_refusal_encode(&refusal, bytes);
     tc_link_send(party->link, bytes, tc_refusal_size(&refusal));
+}
+
+void tc_party_refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t round, tc_refusal_code code,
+                     const char *reason) {
+    const tc_seat *seat = tc_party_seat(e, party, slot);
+    refuse(e, party, slot, round, seat == NULL ? NULL : seat->name, code, reason);
+}
+
+void tc_party_refuse_enrol(tc_enrolment *e, tc_party *party, const tc_enrol *enrol, uint64_t round,
+                           tc_refusal_code code, const char *reason) {
+    char name[TC_MOST_NAME + 1];
+    memcpy(name, enrol->name, enrol->name_length);
+    name[enrol->name_length] = '\0';
+    refuse(e, party, enrol->slot, round, name, code, reason);
 }
 
 /* ---- taking a seat ---- */

@@ -23,13 +23,15 @@ typedef struct tc_seat { /* an agent of the file */
     uint64_t answered; /* what it said when it last enrolled */
     uint64_t taken;    /* the last round whose state has come to this process; 0 for none */
     uint64_t mark;     /* keyed hash of that state's bytes */
-    double enrolled_at, replaced_at;
-    unsigned holds; /* how often that state has been used again */
-    bool was_there; /* since the start */
-    bool said_no;   /* of the Slater point */
-    bool is_held;   /* in the open round */
-    bool is_owed;   /* the last answer, when its connection has room */
-    bool is_told;   /* it has been sent the last answer of the run, and the end */
+    double replaced_at;
+    double enrolled_at; /* where more than once in the open round, for the first time */
+    unsigned holds;     /* how often that state has been used again */
+    bool was_there;     /* since the start */
+    bool said_no;       /* of the Slater point */
+    bool is_held;       /* in the open round */
+    bool is_owed;       /* the last answer, when its connection has room */
+    bool is_told;       /* it has been sent the last answer of the run, and the end */
+    bool came_for_end;  /* after the run was over */
 } tc_seat;
 
 typedef struct tc_place { /* slot -> seat, in a table of the connection */
@@ -100,6 +102,9 @@ tc_seat *tc_party_at(const tc_enrolment *enrolment, const tc_party *party, size_
 /* Refuses what a slot said, and goes on; ends the connection where that is all it ever hears. round: 0 for none. */
 void tc_party_refuse(tc_enrolment *enrolment, tc_party *party, uint32_t slot, uint64_t round, tc_refusal_code code,
                      const char *reason);
+/* The same for an agent that wants a seat: the log has the name that it says. */
+void tc_party_refuse_enrol(tc_enrolment *enrolment, tc_party *party, const tc_enrol *enrol, uint64_t round,
+                           tc_refusal_code code, const char *reason);
 /* Refuses the connection, which ends: the party is gone when this returns. */
 void tc_party_end(tc_enrolment *enrolment, tc_party *party, tc_refusal_code code, const char *reason);
 

@@ -190,6 +190,7 @@ static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     }
     tc_report_agent(e->reporter, TC_EVENT_LEFT, seat->name);
     tc_enrolment_leave(e, seat);
+    r->figures->enrolled = e->enrolled;
 }
 
 static void on_frame(void *context, tc_link *link, const tc_frame *frame) {

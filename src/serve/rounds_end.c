@@ -99,8 +99,11 @@ void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
     tc_ending_check(r);
 }
 
-void tc_ending_again(tc_rounds *r) {
-    r->news_at = tc_serve_now();
+/* Coming back again and again puts off nothing: an agent has its time once. */
+void tc_ending_again(tc_rounds *r, tc_seat *seat) {
+    if (!seat->came_for_end)
+        r->news_at = tc_serve_now();
+    seat->came_for_end = true;
     arm(r, TELL_AFTER);
 }
 

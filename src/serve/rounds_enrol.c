@@ -111,8 +111,8 @@ tc_status tc_rounds_begin(tc_rounds *r, tc_hub *hub) {
 static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, const tc_enrol *enrol) {
     const tc_epoch *ours = &r->settings.epoch, *theirs = &enrol->epoch;
     if (enrol->answered > r->settings.rounds) {
-        tc_party_refuse(r->enrolment, party, enrol->slot, enrol->answered, TC_REFUSED_ROUND,
-                        "the run does not have so many rounds");
+        tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROUND,
+                              "the run does not have so many rounds");
         return true;
     }
     bool later_epoch = theirs->number > ours->number ||
@@ -120,7 +120,7 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
     bool later_round = enrol->answered >= r->open && !r->is_surveying;
     if (!later_epoch && !later_round)
         return false;
-    tc_party_refuse(r->enrolment, party, enrol->slot, enrol->answered, TC_REFUSED_ROLLBACK, NULL);
+    tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROLLBACK, NULL);
     TC_LOG(r->settings.reporter->log, TC_EVENT_ROLLED_BACK, tc_log_agent(seat->name),
            tc_log_count("agent_round", enrol->answered), tc_log_count("journal_round", r->last),
            tc_log_count("agent_epoch", theirs->number), tc_log_count("epoch", ours->number));
@@ -144,8 +144,8 @@ static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol
     bool unasked = enrol->slater == TC_SLATER_UNASKED && r->settings.needs_slater;
     if (enrol->slater != TC_SLATER_NO && !unasked)
         return false;
-    tc_party_refuse(r->enrolment, party, enrol->slot, 0, TC_REFUSED_SLATER,
-                    unasked ? "the dual radius rests on a public point that this agent has not checked" : NULL);
+    tc_party_refuse_enrol(r->enrolment, party, enrol, 0, TC_REFUSED_SLATER,
+                          unasked ? "the dual radius rests on a public point that this agent has not checked" : NULL);
     if (r->open > 1 || seat->said_no)
         return true;
     seat->said_no = true;
@@ -175,7 +175,7 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
     }
     if (r->is_over) {
         seat->is_told = seat->answered >= r->last;
-        tc_ending_again(r);
+        tc_ending_again(r, seat);
     }
     tc_answers_enrolled(r, seat);
 }
@@ -192,14 +192,17 @@ void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     if (code == TC_NOT_REFUSED)
         seat = tc_enrolment_find(r->enrolment, party, &enrol, &code, &reason);
     if (seat == NULL) {
-        tc_party_refuse(r->enrolment, party, frame->slot, 0, code, reason);
+        tc_party_refuse_enrol(r->enrolment, party, &enrol, 0, code, reason);
         return;
     }
     if (says_no(r, party, seat, &enrol) || is_rolled_back(r, party, seat, &enrol))
         return;
+    double came_at = seat->enrolled_at;
     party->has_end = false; /* it will be told again, after this agent's last answer */
     if (!tc_enrolment_seat(r->enrolment, party, seat, enrol.slot))
         return;
+    if (r->hub != NULL && came_at > r->opened_at) /* coming back again and again puts off no deadline */
+        seat->enrolled_at = came_at;
     seat->answered = enrol.answered;
     r->most_answered = enrol.answered > r->most_answered ? enrol.answered : r->most_answered;
     if (!tc_batch_reserve(r)) {

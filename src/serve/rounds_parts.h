@@ -61,7 +61,7 @@ void tc_note_send(tc_party *party, uint32_t slot, uint64_t round, tc_note_code c
 /* ---- the end ---- */
 void tc_rounds_over(tc_rounds *r, tc_end_reason reason);
 /* A newcomer, when all is over: it is told so, once it has had time to enrol all its agents. */
-void tc_ending_again(tc_rounds *r);
+void tc_ending_again(tc_rounds *r, tc_seat *seat);
 /* Breaks the loop where everybody has heard of the end and gone. */
 void tc_ending_check(tc_rounds *r);
 void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context);
