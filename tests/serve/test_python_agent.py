@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+import parties
+import proxy
 import wire
 
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
@@ -205,6 +207,52 @@ class Rules(unittest.TestCase):
             stream = self.cloud.context.wrap_socket(plain, server_side=True)
             stream.recv(1)
         plain.close()
+
+
+PROBLEM = """agent a { state x[2] in [0, 4]; private minimize sumsq(x - [3, 1]); gap 100; slater x = 0.5 }
+agent py {
+  state x[2] in [0, 4]; private minimize 1.3 * (x[1] - 2.7)^2 + 0.4 * (x[2] - 0.9)^2
+  gap 100; slater x = 0.5
+}
+agents f[i in 1..2] { state x in [0, 3]; private minimize (x - 2)^4 + i * x / 7; gap 100; slater x = 0.5 }
+constraint c: a.x[1] + py.x[1] + sum(f: x) <= 5
+constraint d: sumsq(a.x - py.x) + exp(py.x[2]) <= 4
+privacy { mechanism gaussian; epsilon 1; delta 1e-5; adjacency one 0.1 }
+schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds ROUNDS }
+"""
+
+
+class AmongOthers(unittest.TestCase):
+    """With agents in C and the real cloud: all states of all agents, and so the answer, have the bits of one process."""
+
+    def run_with(self, method, rounds, disturb):
+        with parties.Parties(PROBLEM.replace("ROUNDS", str(rounds)), options=["--method", method]) as place:
+            place.start_cloud(seed=11, trace=False)
+            for name in place.names:
+                if name != "py":
+                    place.start_agent(name, trace=False)
+            disturb(place)
+            summary = place.finish(20)
+            self.assertEqual(summary["rounds"], rounds)
+            expected = place.in_process(seed=11)["x"]
+            found = {name: result["x"] if name == "py" else result["x"][name] for name, result in place.results().items()}
+            self.assertEqual(found, expected)
+
+    def test_gradient_steps(self):
+        self.run_with("published", 100, lambda place: place.start_python("py", PROGRAM))
+
+    def test_proximal_steps_through_a_bad_network_and_kill_9(self):
+        weather = proxy.Weather(piece=40, reset=0.01, most_resets=4)
+
+        def disturb(place):
+            road = proxy.Proxy(place.port, seed=5, weather=weather)
+            self.addCleanup(road.close)
+            child = place.start_python("py", PROGRAM, port=road.port)
+            state = place.states / "py.json"
+            place.wait_for(lambda: state.exists() and json.loads(state.read_text())["answered"] > 20, 10, "round 20")
+            child.kill()
+            place.start_python("py", PROGRAM, port=road.port)
+        self.run_with("tacit", 200, disturb)
 
 
 if __name__ == "__main__":
