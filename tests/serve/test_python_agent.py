@@ -239,20 +239,20 @@ class AmongOthers(unittest.TestCase):
             self.assertEqual(found, expected)
 
     def test_gradient_steps(self):
-        self.run_with("published", 100, lambda place: place.start_python("py", PROGRAM))
+        self.run_with("published", 50, lambda place: place.start_python("py", PROGRAM))
 
     def test_proximal_steps_through_a_bad_network_and_kill_9(self):
-        weather = proxy.Weather(piece=40, reset=0.01, most_resets=4)
+        weather = proxy.Weather(piece=40, reset=0.002, most_resets=2)
 
         def disturb(place):
             road = proxy.Proxy(place.port, seed=5, weather=weather)
             self.addCleanup(road.close)
             child = place.start_python("py", PROGRAM, port=road.port)
             state = place.states / "py.json"
-            place.wait_for(lambda: state.exists() and json.loads(state.read_text())["answered"] > 20, 10, "round 20")
+            place.wait_for(lambda: state.exists() and json.loads(state.read_text())["answered"] > 10, 10, "round 10")
             child.kill()
             place.start_python("py", PROGRAM, port=road.port)
-        self.run_with("tacit", 200, disturb)
+        self.run_with("tacit", 100, disturb)
 
 
 if __name__ == "__main__":
