@@ -77,7 +77,7 @@ static inline double fake_now(void) {
 }
 
 static inline void fake_turn(fake *f) {
-    struct timespec pause = {.tv_nsec = 100000};
+    struct timespec pause = {.tv_nsec = 10000};
     if (f->before != NULL)
         (void)f->before(f);
     (void)tc_agent_advance(f->agent);
