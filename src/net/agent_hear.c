@@ -189,16 +189,31 @@ static void hear_answer(tc_agent *agent, tc_agent_slot *slot, const tc_frame *fr
 
 /* ---- notes, refusals, the end ---- */
 
+/* No answer comes for rounds up to this one: x stays, and is what the next round gets. */
+static void skip(tc_agent *agent, tc_agent_slot *slot, uint64_t round) {
+    if (!slot->is_enrolled || round > slot->memory.rounds) {
+        broken(agent, "a note for an agent that is not enrolled, or of a round out of range");
+        return;
+    }
+    if (round <= slot->memory.answered)
+        return;
+    slot->memory.answered = round;
+    slot->is_saved = false;
+    tc_agent_say_state(agent, slot);
+}
+
 static void hear_note(tc_agent *agent, tc_agent_slot *slot, const tc_frame *frame) {
     tc_note note;
     if (tc_note_decode(frame, &note) != TC_NOT_REFUSED) {
         broken(agent, "a note of unknown meaning");
         return;
     }
-    uint64_t *count = note.code == TC_NOTE_CLAMPED ? &slot->clamped : &slot->held;
-    (*count)++;
+    slot->clamped += note.code == TC_NOTE_CLAMPED;
+    slot->held += note.code == TC_NOTE_HELD;
     (void)snprintf(agent->message, sizeof agent->message, "round %llu, agent %.100s: %s",
                    (unsigned long long)note.round, slot->steps.name, tc_note_text(note.code));
+    if (note.code == TC_NOTE_LOST)
+        skip(agent, slot, note.round);
 }
 
 static const char *advice(unsigned code) {
@@ -213,6 +228,9 @@ static const char *advice(unsigned code) {
         return "; an agent runs once at a time";
     case TC_REFUSED_STATES:
         return "; the files are not of the same problem";
+    case TC_REFUSED_ROLLBACK:
+        return "; the cloud was restored from a back-up, or is a copy: its operator goes on with tacit serve "
+               "--after-restore";
     case TC_REFUSED_RUN:
         return "; --new-run takes part in it from its first round";
     default:
