@@ -3,9 +3,16 @@
 #include <openssl/err.h>
 #include <openssl/rand.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_PAUSE = 200, MOST_PAUSE = 30000, OPEN_MILLISECONDS = 10000, TURN = 32 /* reads */ };
+enum {
+    LEAST_PAUSE = 200,
+    MOST_PAUSE = 30000,
+    OPEN_MILLISECONDS = 10000,
+    TURN = 32 /* reads */,
+    MOST_AT_ONCE = 1 << 16
+};
 
 const char *tc_agent_condition_name(tc_agent_condition condition) {
     static const char *const names[] = {
@@ -67,9 +74,12 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
     return TC_OK;
 }
 
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
 static const char *check_agents(tc_arena *arena, const tc_agent_settings *settings) {
     if (settings->count == 0 || settings->count > TC_MOST_SLOTS)
         return "a connection has 1 to 65536 agents";
+    const char **names = TC_NEW(arena, const char *, settings->count);
     for (size_t i = 0; i < settings->count; i++) {
         const tc_agent_steps *steps = &settings->agents[i];
         size_t length = strlen(steps->name);
@@ -77,15 +87,18 @@ static const char *check_agents(tc_arena *arena, const tc_agent_settings *settin
             return "an agent's name has 1 to 256 bytes";
         if (steps->states == 0 || steps->states > TC_MOST_STATES)
             return tc_arena_format(arena, "agent %s has no state, or too many", steps->name);
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(steps->name, settings->agents[j].name) == 0)
-                return tc_arena_format(arena, "agent %s is there twice", steps->name);
+        names[i] = steps->name;
     }
+    qsort(names, settings->count, sizeof *names, by_text);
+    for (size_t i = 1; i < settings->count; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            return tc_arena_format(arena, "agent %s is there twice", names[i]);
     return NULL;
 }
 
 /* Room for what may wait at once: a hello, and an enrolment, a state and a good-bye of each agent. */
 static void measure(const tc_agent_settings *settings, tc_agent_link_settings *link, size_t *largest) {
+    size_t all_answers = 0;
     link->most_out = TC_FRAME_HEADER + TC_MOST_CONTROL + TC_LEAVE_SIZE;
     *largest = 0;
     for (size_t i = 0; i < settings->count; i++) {
@@ -93,7 +106,9 @@ static void measure(const tc_agent_settings *settings, tc_agent_link_settings *l
         tc_enrol enrol = {.name_length = strlen(steps->name)};
         link->most_out += tc_enrol_size(&enrol) + tc_state_size((uint32_t)steps->states) + TC_LEAVE_SIZE;
         *largest = steps->states > *largest ? steps->states : *largest;
+        all_answers += tc_answer_size((uint32_t)steps->states);
     }
+    link->in_bytes = all_answers < MOST_AT_ONCE ? all_answers : MOST_AT_ONCE;
     size_t answer = 16 + 8 * *largest;
     link->most_body = answer > TC_MOST_CONTROL ? answer : TC_MOST_CONTROL;
 }

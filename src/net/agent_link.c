@@ -36,6 +36,8 @@ tc_status tc_agent_link_new(tc_arena *arena, const tc_agent_link_settings *setti
         link->settings.open_milliseconds = OPEN_MILLISECONDS;
     size_t frame = TC_FRAME_HEADER + settings->most_body;
     link->in_room = frame > LEAST_IN ? frame : LEAST_IN;
+    if (link->in_room < settings->in_bytes)
+        link->in_room = settings->in_bytes;
     link->in = TC_NEW(arena, unsigned char, link->in_room);
     link->out = TC_NEW(arena, unsigned char, settings->most_out);
     tc_arena_on_free(arena, release, link);

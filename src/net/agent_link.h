@@ -15,6 +15,7 @@ typedef struct tc_agent_link_settings {
     const char *cloud;          /* "host:port", "[::1]:7575" */
     const char *keys;           /* the agent's folder of keys, read anew for each connection; NULL: in plain text */
     size_t most_body;           /* of frames that are accepted */
+    size_t in_bytes;            /* what a read should have room for; at least a frame is */
     size_t most_out;            /* bytes that may wait for the network */
     unsigned open_milliseconds; /* for the connection, and again for the handshake; 0: 10,000 */
 } tc_agent_link_settings;
