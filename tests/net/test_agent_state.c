@@ -297,7 +297,7 @@ static void a_full_disk_is_said_and_the_round_before_stays(void **state) {
         bool refused = setrlimit(RLIMIT_FSIZE, &none) == 0 && !tc_agent_state_save(o.state, &p.memory);
         _exit(refused && errno == EFBIG ? 0 : 1);
     }
-    int status;
+    int status = 0;
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
