@@ -390,7 +390,7 @@ static void the_deadline_of_an_agent_that_comes_back_begins_anew(void **state) {
 
 static void an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_more(void **state) {
     (void)state;
-    desk_start(&d, (desk_wish){.late = {.holds = true, .deadline = 0.02, .most_holds = 100}, .slow_seconds = 1});
+    desk_start(&d, (desk_wish){.late = {.holds = true, .deadline = 0.25, .most_holds = 100}, .slow_seconds = 5});
     join_all(0);
     rounds_to(1, 1);
     for (unsigned i = 0; i < 20000; i++) { /* asks for its answer again and again, and reads none */
@@ -401,18 +401,18 @@ static void an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_m
         if (i % 50 == 0)
             desk_turn(&d);
     }
-    for (uint64_t k = 2; k <= 4; k++) {
+    for (uint64_t k = 2; k <= 3; k++) {
         for (size_t i = 1; i < DESK_AGENTS; i++)
             client_say_state(&d, &agents[i], i, 0, k, 1);
         for (size_t i = 1; i < DESK_AGENTS; i++)
             (void)client_expect_answer(&d, &agents[i], i, 0, k, NULL);
     }
     uint64_t last = 0;
-    for (tc_frame frame; (frame = client_hear_within(&d, &agents[0], 0.3)).type != 0;) { /* it reads after all */
+    for (tc_frame frame; (frame = client_hear_within(&d, &agents[0], 0.1)).type != 0;) { /* it reads after all */
         assert_true(frame.round >= last);
         last = frame.round;
     }
-    assert_true(last >= 4); /* of what it missed it gets the last; meanwhile rounds go on with held states */
+    assert_true(last >= 3); /* of what it missed it gets the last; meanwhile rounds go on with held states */
     leave_all();
 }
 
