@@ -114,11 +114,13 @@ void tc_account_prices(tc_planner *p) {
         double rounds = spans[i];
         if (!(rounds >= 1) || rounds > plan->rounds || (i > 0 && rounds == spans[i - 1]))
             continue;
-        double times = gaussian ? tc_sqrt_up(rounds) : rounds;
+        /* Held messages are used in later rounds too; but a round uses one message of an agent. */
+        double uses = fmin(tc_mul_up(rounds, tc_hold_l1(plan->hold_cap)), plan->rounds);
         const char *what = i == 2 ? tc_arena_format(p->arena, "everything one agent could do in the whole run (%s)",
                                                     rounds_text(p, rounds))
                                   : tc_arena_format(p->arena, "everything one agent could do in %s%s",
                                                     rounds_text(p, rounds), i == 1 ? part_text : "");
-        add_price(p, what, tc_mul_up(times, reach), tc_mul_up(times, agent));
+        add_price(p, what, tc_mul_up(gaussian ? tc_sqrt_up(rounds) : rounds, reach),
+                  tc_mul_up(gaussian ? tc_sqrt_up(uses) : uses, agent));
     }
 }
