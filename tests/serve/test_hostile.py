@@ -263,6 +263,7 @@ class Hostile(unittest.TestCase):
             old.send(wire.state(0, self.resident.answered + 1, [1, 1]))  # who was replaced has no say
             self.refused(old, wire.SLOT, slot=0, round_=self.resident.answered + 1)
             old.close()
+        time.sleep(1)  # for the tests that enrol it again
 
     # ---- states ----
 
