@@ -268,13 +268,16 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_agent *agent = NULL;
     struct sigaction before[2];
     tc_status status = check(cli, arguments);
-    if (status == TC_OK)
-        status = begin(cli, arguments, &t, &agent);
     if (status != TC_OK)
         return status;
-    if (!begin_signals(before)) {
+    if (!begin_signals(before)) { /* first of all: a signal while files are read counts too */
         tc_buffer_printf(&cli->messages, "tacit agent: cannot make a pipe: %s\n", strerror(errno));
         return TC_CANNOT_WRITE;
+    }
+    status = begin(cli, arguments, &t, &agent);
+    if (status != TC_OK) {
+        end_signals(before);
+        return status;
     }
     bool stopped = drive(cli, agent, arguments->operand_count, values[QUIET].flag);
     tc_agent_leave(agent);
