@@ -49,7 +49,8 @@ struct tc_party { /* an open connection */
     size_t bytes;     /* of all its answers together, with a note for each */
     unsigned strikes; /* refusals since it last sent something useful */
     bool has_greeted, is_owed, is_refused;
-    bool has_end; /* it has been told that the run is over */
+    bool has_end;   /* it has been told that the run is over */
+    double tell_at; /* when it may be */
 };
 
 typedef struct tc_enrolment {

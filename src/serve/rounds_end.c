@@ -19,7 +19,7 @@ static void arm(tc_rounds *r, double wait) {
 static void tell(tc_rounds *r, tc_party *party) {
     unsigned char bytes[TC_END_SIZE];
     tc_link *link = party->link;
-    if (party->has_end || !party->has_greeted)
+    if (party->has_end || !party->has_greeted || (r->is_over && tc_serve_now() < party->tell_at))
         return;
     party->has_end = true;
     for (size_t i = 0; r->is_over && i < party->room; i++) {
@@ -99,12 +99,15 @@ void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
     tc_ending_check(r);
 }
 
-/* Coming back again and again puts off nothing: an agent has its time once. */
+/* Coming back again and again puts off nothing: an agent has its time once, and the clock goes on. */
 void tc_ending_again(tc_rounds *r, tc_seat *seat) {
+    double now = tc_serve_now();
     if (!seat->came_for_end)
-        r->news_at = tc_serve_now();
+        r->news_at = now;
     seat->came_for_end = true;
-    arm(r, TELL_AFTER);
+    seat->party->tell_at = now + TELL_AFTER;
+    if (!event_pending(&r->ending, EV_TIMEOUT, NULL))
+        arm(r, TELL_AFTER);
 }
 
 /* ---- time and news ---- */
