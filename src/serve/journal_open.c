@@ -20,9 +20,19 @@ static tc_status complain(const tc_journal *journal, tc_status status, const cha
     return status;
 }
 
+/* Nothing is repaired: what would be left out of it might have been released. */
+static tc_status complain_damage(const tc_journal *journal, tc_buffer *messages) {
+    return complain(journal, TC_CANNOT_READ,
+                    "it is damaged; put a back-up of it in its place and start with --after-restore, or begin another "
+                    "run with --new-run",
+                    messages);
+}
+
 static tc_status complain_code(const tc_journal *journal, int code, tc_buffer *messages) {
     int kind = code & 0xff;
     bool writing = kind == SQLITE_FULL || kind == SQLITE_READONLY || kind == SQLITE_PERM;
+    if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
+        return complain_damage(journal, messages);
     return complain(journal, writing ? TC_CANNOT_WRITE : TC_CANNOT_READ, tc_journal_explain(code), messages);
 }
 
@@ -170,11 +180,17 @@ static tc_status read_journal(tc_journal *journal, tc_buffer *messages) {
     if (code != SQLITE_OK)
         return complain_code(journal, code, messages);
     if (application != APPLICATION_ID)
-        return complain(journal, TC_CANNOT_READ, "it is another program's file, or damaged", messages);
+        return complain(journal, TC_CANNOT_READ,
+                        "it is another program's file, or damaged; choose another --state, or begin another run with "
+                        "--new-run, which moves it aside",
+                        messages);
     if (format != FORMAT)
-        return complain(journal, TC_CANNOT_READ, "it was written by another version of this program", messages);
+        return complain(journal, TC_CANNOT_READ,
+                        "it was written by another version of this program; go on with that one, or begin another run "
+                        "with --new-run",
+                        messages);
     if (!is_sound(journal))
-        return complain(journal, TC_CANNOT_READ, "it is damaged", messages);
+        return complain_damage(journal, messages);
     code = sqlite3_prepare_v2(journal->database, "SELECT * FROM journal WHERE id = 1", -1, &row, NULL);
     if (code != SQLITE_OK)
         return complain_code(journal, code == SQLITE_ERROR ? SQLITE_CORRUPT : code, messages);
@@ -184,13 +200,29 @@ static tc_status read_journal(tc_journal *journal, tc_buffer *messages) {
         return complain_code(journal, code == SQLITE_DONE ? SQLITE_CORRUPT : code, messages);
     bool good = sqlite3_column_count(row) == 13 && read_row(journal, row);
     (void)sqlite3_reset(row); /* else it would hold a snapshot */
-    return good ? TC_OK : complain(journal, TC_CANNOT_READ, "it is damaged", messages);
+    return good ? TC_OK : complain_damage(journal, messages);
+}
+
+/* SQLite would take it for a new one and throw the log away, in which a whole run may be. A file is never empty when
+ * its log has begun. */
+static tc_status check_log(const tc_journal *journal, tc_buffer *messages) {
+    struct stat file, log;
+    const char *path = tc_arena_format(journal->arena, "%s-wal", journal->path);
+    bool is_there = stat(journal->path, &file) == 0 && file.st_size > 0;
+    if (is_there || stat(path, &log) != 0 || log.st_size == 0)
+        return TC_OK;
+    return complain(journal, TC_CANNOT_READ,
+                    "it is missing or empty, but its log (journal.db-wal) is there; put the file back that belongs to "
+                    "it, or begin another run with --new-run",
+                    messages);
 }
 
 static tc_status open_database(tc_journal *journal, const tc_journal_settings *settings, tc_buffer *messages) {
     int code = SQLITE_OK;
     if (settings->vfs == NULL) {
         tc_status status = tc_private_folder(settings->folder, messages);
+        if (status == TC_OK)
+            status = check_log(journal, messages);
         if (status != TC_OK)
             return status;
     }
@@ -200,6 +232,8 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
                            settings->vfs);
     if (code == SQLITE_OK)
         (void)sqlite3_extended_result_codes(journal->database, 1);
+    if (code == SQLITE_OK && sqlite3_db_readonly(journal->database, "main") == 1) /* it was opened all the same */
+        code = SQLITE_READONLY;
     if (code == SQLITE_OK)
         code = set_up(journal, settings);
     (void)umask(before); /* the log was made by now */

@@ -388,6 +388,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     *s = (tc_server){.arena = arena, .settings = settings, .messages = messages};
     *result = (tc_server_result){.names = ""};
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a failing write, with a message */
     s->told_at = tc_serve_now();
     fill_figures(s);
     tc_status status = start(s);

@@ -30,7 +30,8 @@ tc_status tc_server_move_aside(tc_server *s) {
     struct stat facts;
     struct timespec now;
     const char *path = tc_arena_format(s->arena, "%s/journal.db", s->settings->state);
-    if (stat(path, &facts) != 0)
+    const char *log = tc_arena_format(s->arena, "%s-wal", path);
+    if (stat(path, &facts) != 0 && stat(log, &facts) != 0)
         return TC_OK;
     if (is_open_elsewhere(path)) {
         tc_buffer_printf(s->messages, "the journal '%s' cannot be moved aside: another process has it open\n", path);
@@ -39,9 +40,8 @@ tc_status tc_server_move_aside(tc_server *s) {
     (void)clock_gettime(CLOCK_REALTIME, &now);
     const char *aside =
         tc_arena_format(s->arena, "%s/journal-%lld-%09ld.db", s->settings->state, (long long)now.tv_sec, now.tv_nsec);
-    const char *log = tc_arena_format(s->arena, "%s-wal", path);
-    /* In this order: a log without its database is none of any other's. */
-    if (rename(path, aside) != 0)
+    /* In this order: a log without its database is none of any other's, and is found by the next start. */
+    if (rename(path, aside) != 0 && errno != ENOENT)
         return cannot(s, path);
     if (rename(log, tc_arena_format(s->arena, "%s-wal", aside)) != 0 && errno != ENOENT)
         return cannot(s, log);

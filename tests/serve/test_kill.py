@@ -122,6 +122,19 @@ class Kill(unittest.TestCase):
     def test_killed_at_any_moment_the_cloud_never_answers_a_round_twice_though_its_noise_is_new(self):
         self.kill_again_and_again(300 if LONG else 30, itertools.repeat(None))
 
+    def test_killed_while_it_makes_its_journal_it_makes_it_the_next_time(self):
+        with Parties(town.problem(2), options=town.options(50)) as parties:
+            began = time.monotonic()
+            parties.start_cloud("--http", "off", state=parties.folder / "first").kill()
+            startup = time.monotonic() - began
+            for trial in range(100 if LONG else 10):
+                state = parties.folder / f"state.{trial}"
+                cloud = parties.start_cloud("--http", "off", state=state, ready=None)
+                time.sleep(self.chance.uniform(0.1, 1.1) * startup)
+                cloud.kill()
+                cloud = parties.start_cloud("--http", "off", state=state)
+                self.assertEqual(cloud.stop(), 0)
+
     # ---- everybody, with agents of the command ----
 
     def test_killed_agents_and_clouds_end_with_the_same_bits(self):
