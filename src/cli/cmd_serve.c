@@ -127,14 +127,13 @@ static const tc_option options[] = {
 };
 
 static const tc_example examples[] = {
-    {"tacit serve parts/cloud.tacit --keys keys/cloud --state state", "A cloud for agents of this machine."},
-    {"tacit serve cloud.tacit --keys cloud --state /var/lib/tacit --listen :7575 --log json",
+    {"tacit serve cloud.tacit --keys keys/cloud --state state", "A cloud for agents of this machine."},
+    {"tacit serve cloud.tacit --keys cloud --state st --listen :7575 --log json",
      "A cloud for agents anywhere, with a log for machines."},
-    {"tacit serve cloud.tacit --keys cloud --state state --on-late hold --deadline 2 --most-holds 3",
+    {"tacit serve cloud.tacit --keys cloud --state st --on-late hold --deadline 2",
      "A cloud that waits two seconds for a late agent, and goes on with its last state up to three times."},
-    {"tacit serve cloud.tacit --keys cloud --state state --after-restore",
-     "After a back-up of the journal was restored."},
-    {"tacit serve cloud.tacit --state state --insecure-plaintext --seed 7 --insecure-seed --json",
+    {"tacit serve cloud.tacit --keys cloud --state st --after-restore", "After a back-up of the journal was restored."},
+    {"tacit serve cloud.tacit --keys cloud --state st --seed 7 --insecure-seed",
      "A test that can be repeated. Not private."},
 };
 
