@@ -248,6 +248,13 @@ APART void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruct
     }
 }
 
+/* An operation on numbers that are the same for all lanes: once. */
+APART void run_even(const tc_instruction *instruction, size_t lanes, NUMBER *restrict r, NUMBER a, NUMBER b) {
+    run_scalar(instruction, 1, r, &a, &b);
+    for (size_t lane = 1; lane < lanes; lane++)
+        r[lane] = r[0];
+}
+
 void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *work, NUMBER *const *out) {
     NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
     const tc_instruction *end = tape->code + tape->code_count;
@@ -276,6 +283,10 @@ void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *w
             continue;
         if (a != NULL && b == NULL && run_right(instruction->op, lanes, r, a, even_of(tape, inputs, right)))
             continue;
+        if (a == NULL && b == NULL) {
+            run_even(instruction, lanes, r, even_of(tape, inputs, left), even_of(tape, inputs, right));
+            continue;
+        }
         a = a != NULL ? a : row_of(tape, inputs, lanes, work, out, left, spare_a);
         b = b != NULL ? b : row_of(tape, inputs, lanes, work, out, right, spare_b);
         run_scalar(instruction, lanes, r, a, b);

@@ -5,8 +5,17 @@
 
 enum { LARGEST_CHAIN = 16 };
 
-/* Repeated squaring errs by less than |n| units in the last place; beyond LARGEST_CHAIN logarithms are better. */
+/* Repeated squaring errs by less than |n| units in the last place; beyond LARGEST_CHAIN logarithms are better.
+ * Exponents that run_power has loops for are written out: compilers vectorise what has no loop inside. */
 static inline NUMBER whole_power(NUMBER x, int64_t n) {
+    if (n == 3)
+        return x * x * x;
+    if (n == 4)
+        return x * x * (x * x);
+    if (n == -1)
+        return 1 / x;
+    if (n == -2)
+        return 1 / (x * x);
     if (n > LARGEST_CHAIN || n < -LARGEST_CHAIN)
         return (n % 2 != 0 && x < 0 ? -1 : 1) * REAL_POWER(MATH(fabs)(x), (NUMBER)n);
     NUMBER power = 1, base = x;
