@@ -1,11 +1,25 @@
 #include "engine/proximal.h"
 
 #include "engine/proximal_parts.h"
+#include "solver/pack.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- what the ways share ----------------------------------------------------------------------------------------- */
+
+static bool all_finite(const double *row, size_t count) {
+    tc_pack zero = tc_pack_both(0), other = zero; /* or no number; two sums, which do not wait for each other */
+    size_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+        zero += tc_pack_load(row + k) * tc_pack_both(0);
+        other += tc_pack_load(row + k + 2) * tc_pack_both(0);
+    }
+    for (; k < count; k++)
+        zero += tc_pack_both(row[k] * 0);
+    zero += other;
+    return zero[0] == 0 && zero[1] == 0;
+}
 
 size_t tc_proximal_begin(const tc_proximal_block *b) {
     const tc_agents_family *of = b->family->of;
@@ -16,11 +30,7 @@ size_t tc_proximal_begin(const tc_proximal_block *b) {
     for (size_t d = 0; d < of->family->column_count; d++)
         work->data_at[d] = of->data[d] + b->first;
     for (size_t c = 0; c < of->family->dim; c++) {
-        const double *p = b->p[c] + b->at, *x = b->x[c] + b->at;
-        double zero = 0; /* or no number */
-        for (size_t k = 0; k < b->count; k++)
-            zero += p[k] * 0 + x[k] * 0;
-        is_finite = is_finite && zero == 0;
+        is_finite = all_finite(b->p[c] + b->at, b->count) && all_finite(b->x[c] + b->at, b->count) && is_finite;
     }
     for (size_t k = 0; k < b->count && !is_finite; k++)
         for (size_t c = 0; c < of->family->dim; c++)
@@ -46,13 +56,31 @@ void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const
     tc_tape_eval(tape, &inputs, count, work->tape, work->out_at);
 }
 
+/* Of ones and zeros. */
+static size_t count_ones(const double *row, size_t count) {
+    tc_pack sum = tc_pack_both(0), other = sum;
+    size_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+        sum += tc_pack_load(row + k);
+        other += tc_pack_load(row + k + 2);
+    }
+    sum += other;
+    double all = sum[0] + sum[1];
+    for (; k < count; k++)
+        all += row[k];
+    return (size_t)all;
+}
+
 size_t tc_proximal_busy(const tc_proximal_block *b, size_t left, size_t *places) {
+    const double *busy = b->work->busy;
+    if (3 * count_ones(busy, left) > 2 * left)
+        return left;
     size_t on = 0;
     for (size_t k = 0; k < left; k++) {
         places[on] = k;
-        on += b->work->busy[k] != 0;
+        on += busy[k] != 0;
     }
-    return 3 * on > 2 * left ? left : on;
+    return on;
 }
 
 void tc_proximal_write(const tc_proximal_block *b, size_t count) {

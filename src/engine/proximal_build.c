@@ -140,12 +140,20 @@ static void new_inside(tc_arena *arena, const tc_proximal_family *family, tc_pro
         made->out_at[r] = out + r;
 }
 
+static bool has_even_bounds(const tc_projector *projector) {
+    for (size_t c = 0; c < projector->family->dim && projector->form != TC_PROJECTOR_MEMBERS; c++)
+        if (projector->lower[c].column != NULL || projector->upper[c].column != NULL)
+            return false;
+    return true;
+}
+
 static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivatives *derivatives, size_t f) {
     tc_proximal_family *made = &proximal->families[f];
     const tc_model *model = proximal->agents->model;
     made->of = &proximal->agents->families[f];
     made->derivatives = &derivatives->families[f];
     made->is_diagonal = is_diagonal(made->derivatives);
+    made->has_even_bounds = has_even_bounds(made->of->projector);
     made->curvatures = TC_NEW(arena, tc_curvature, made->of->family->dim);
     made->way = newton_way(made->of->projector);
     tc_expr *diagonal = diagonal_of(arena, made->of->family, made->derivatives);

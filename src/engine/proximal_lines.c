@@ -63,9 +63,9 @@ static size_t leave_out(const tc_proximal_block *b, size_t left) {
     if (on == left)
         return left;
     tc_proximal_write(b, left);
-    double *rows[] = {work->center, work->trial, work->lower, work->upper, work->unit,
-                      work->x,      work->low,   work->high,  work->move};
-    tc_proximal_squeeze(b, on, places, rows, sizeof rows / sizeof *rows);
+    double *rows[] = {work->center, work->trial, work->x,     work->low, work->high,
+                      work->move,   work->lower, work->upper, work->unit};
+    tc_proximal_squeeze(b, on, places, rows, b->family->has_even_bounds ? 6 : 9);
     pad(b, on);
     return on;
 }

@@ -78,6 +78,13 @@ static void load_units(const tc_proximal_block *b, size_t c) {
         unit[k] = is_even ? same : 1 / tc_proximal_little(lower[k], upper[k]);
 }
 
+static void set_busy(tc_proximal_work *work, size_t count) {
+    for (size_t k = 0; k < count; k++)
+        work->busy[k] = 1;
+    for (size_t k = count; k < TC_LANES; k++)
+        work->busy[k] = 0;
+}
+
 static void start(const tc_proximal_block *b) {
     tc_projector *projector = b->family->of->projector;
     tc_proximal_work *work = b->work;
@@ -100,10 +107,10 @@ static void start(const tc_proximal_block *b) {
     }
     for (size_t c = 0; c < b->family->of->family->dim; c++)
         memcpy(work->trial + c * TC_LANES, work->x + c * TC_LANES, b->count * sizeof(double));
-    for (size_t k = 0; k < TC_LANES; k++) {
-        work->busy[k] = k < b->count ? 1 : 0;
-        work->t[k] = work->along[k] = work->last[k] = work->hard[k] = 0;
-    }
+    double *none[] = {work->t, work->along, work->last, work->hard};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        memset(none[i], 0, TC_LANES * sizeof(double));
+    set_busy(work, b->count);
 }
 
 /* Lanes that have ended are written down and left out, once they are a third of all. hard and who stay by lane. */
@@ -115,16 +122,22 @@ static size_t leave_out(const tc_proximal_block *b, size_t left, bool *is_hard) 
     tc_proximal_write(b, left);
     for (size_t k = 0; k < left; k++)
         is_hard[work->who[k]] = work->hard[k] != 0;
-    double *rows[] = {work->p, work->old,   work->lower, work->upper, work->unit,
-                      work->x, work->trial, work->move,  work->center};
-    double *lanes[] = {work->along, work->length, work->last, work->hard, work->t, work->radius};
     bool has_part = b->family->of->projector->cut_count > 0;
-    tc_proximal_squeeze(b, on, places, rows, has_part ? 9 : 8);
+    double *rows[9] = {work->p, work->old, work->x, work->trial, work->move};
+    size_t row_count = 5;
+    if (has_part)
+        rows[row_count++] = work->center;
+    if (!b->family->has_even_bounds) {
+        rows[row_count++] = work->lower;
+        rows[row_count++] = work->upper;
+        rows[row_count++] = work->unit;
+    }
+    tc_proximal_squeeze(b, on, places, rows, row_count);
+    double *lanes[] = {work->along, work->length, work->last, work->hard, work->t, work->radius};
     for (size_t i = 0; i < (has_part ? 6 : 4); i++)
         for (size_t k = 0; k < on; k++)
             lanes[i][k] = lanes[i][places[k]];
-    for (size_t k = 0; k < TC_LANES; k++)
-        work->busy[k] = k < on ? 1 : 0;
+    set_busy(work, on);
     return on;
 }
 

@@ -24,6 +24,7 @@ TC_INLINE pack pack_where(pack_mask mask, pack p) { return _mm256_and_pd((__m256
 TC_INLINE pack pack_abs(pack p) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), p); }
 TC_INLINE pack pack_clip(pack x, pack lower, pack upper) { return _mm256_min_pd(upper, _mm256_max_pd(lower, x)); }
 TC_INLINE pack pack_larger(pack a, pack b) { return _mm256_max_pd(a, b); }
+TC_INLINE pack pack_least(pack a, pack b) { return _mm256_min_pd(a, b); }
 TC_INLINE pack pack_root(pack p) { return _mm256_sqrt_pd(p); }
 TC_INLINE pack_mask pack_none(void) { return _mm256_setzero_si256(); }
 /* One bit for each lane. */
@@ -48,6 +49,7 @@ TC_INLINE pack pack_where(pack_mask mask, pack p) { return tc_pack_where(mask, p
 TC_INLINE pack pack_abs(pack p) { return tc_pack_abs(p); }
 TC_INLINE pack pack_clip(pack x, pack lower, pack upper) { return tc_pack_clip(x, lower, upper); }
 TC_INLINE pack pack_larger(pack a, pack b) { return tc_pack_larger(a, b); }
+TC_INLINE pack pack_least(pack a, pack b) { return tc_pack_select(tc_pack_less(a, b), a, b); }
 TC_INLINE pack pack_root(pack p) { return (pack){sqrt(p[0]), sqrt(p[1])}; }
 TC_INLINE pack_mask pack_none(void) { return (pack_mask){0, 0}; }
 TC_INLINE unsigned pack_bits(pack_mask mask) { return (unsigned)((mask[0] & 1) | (mask[1] & 2)); }

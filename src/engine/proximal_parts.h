@@ -37,6 +37,7 @@ typedef struct tc_proximal_family {
     bool is_diagonal;            /* no mixed second derivatives */
     bool is_smooth;              /* second derivatives do not jump */
     bool is_quadratic;           /* they are constant */
+    bool has_even_bounds;        /* the same for all members */
     tc_curvature *curvatures;    /* by component: rows and weighted; lines use the rows */
     tc_tape *seconds;            /* rows and weighted: what varies of the curvatures */
     tc_tape *both;               /* lines and Newton: first derivatives, then second */

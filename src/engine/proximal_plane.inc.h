@@ -52,12 +52,10 @@ TC_INLINE void move_side(const tc_newton_rows *r, size_t k, size_t c, const plan
     pack_store(r->move + at, move);
 }
 
-/* Whether a lane is inside its bounds, and whether a step leaves it there. */
-TC_INLINE pack_mask is_inside(const plane_side *s) {
-    return pack_less(s->low, pack_of(0)) & pack_less(pack_of(0), s->high);
-}
+/* Whether a lane is inside its bounds, and its step leaves it there; not where the step is no number. */
 TC_INLINE pack_mask stays_inside(const plane_side *s, pack move) {
-    return pack_at_most(s->low, move) & pack_at_most(move, s->high);
+    const pack zero = pack_of(0);
+    return pack_less(s->low, pack_least(zero, move)) & pack_less(pack_larger(zero, move), s->high);
 }
 
 /* Of the lanes that are on. False, and nothing has changed, where a lane needs more. */
@@ -69,16 +67,15 @@ TC_INLINE bool advance_plainly(const tc_newton_rows *r, size_t k, pack_mask on, 
     pack rounding = (a.size * pack_abs(move_a) + b.size * pack_abs(move_b)) * pack_of(4 * DBL_EPSILON);
     pack before = pack_of(most_along) * pack_load(r->along + k);
     pack aa = pack_load(r->f2[0] + k), ba = pack_load(r->f2[2] + k), bb = pack_load(r->f2[3] + k);
-    /* Where curvature is finite and positive so is what follows. */
-    pack_mask plain = pack_at_most(along, rounding - before) & is_inside(&a) & is_inside(&b);
-    plain &= pack_is_finite(a.slope) & pack_is_finite(b.slope);
-    plain &= pack_is_finite(aa) & pack_is_finite(ba) & pack_is_finite(bb);
+    pack_mask plain = pack_at_most(along, rounding - before) & pack_is_finite(a.slope + b.slope);
     aa += weight;
     bb += weight;
     pack inverse_a = one / pack_larger(aa, little * aa), entry = ba * inverse_a;
     pack inverse_b = one / pack_larger(bb - ba * entry, little * bb);
     move_b = (-b.slope - entry * -a.slope) * inverse_b;
     move_a = -a.slope * inverse_a - entry * move_b;
+    /* Where a second derivative is infinite an inverse is 0; where it is no number, so is the step. */
+    plain &= pack_less(zero, inverse_a) & pack_less(zero, inverse_b);
     plain &= stays_inside(&a, move_a) & stays_inside(&b, move_b);
     pack last = pack_load(r->last + k), length;
     pack_mask ends =
