@@ -15,6 +15,7 @@ static void on_stop(evutil_socket_t number, short what, void *context) {
     (void)number;
     (void)what;
     tc_server *s = context;
+    s->stops++;
     TC_LOG(s->settings->log, TC_EVENT_STOPPING, tc_log_round(tc_rounds_last(s->rounds)));
     tc_rounds_stop(s->rounds, STOP_SECONDS);
 }
@@ -290,14 +291,14 @@ static tc_status loop(tc_server *s) {
     return status;
 }
 
-/* What was said last is on its way: those who hear it close. */
+/* What was said last is on its way: those who hear it close. Who asks a second time does not want to wait for that. */
 static void part(tc_server *s) {
     double until = tc_serve_now() + TC_LINK_PART_SECONDS + 0.5;
     tc_listener_free(s->listener);
     s->listener = NULL;
     while (!tc_ring_is_empty(&s->links->open))
         tc_link_close((tc_link *)(void *)s->links->open.after);
-    while (!tc_ring_is_empty(&s->links->parting) && tc_serve_now() < until)
+    while (!tc_ring_is_empty(&s->links->parting) && tc_serve_now() < until && s->stops < 2)
         if (event_base_loop(s->base, EVLOOP_ONCE) < 0)
             return;
 }

@@ -28,6 +28,7 @@ typedef struct tc_server {
     struct event *signals[3], *tick;
     FILE *trace;
     bool has_trace_failed, was_over;
+    unsigned stops;     /* how often somebody asked for the end */
     const char *run_id; /* hexadecimal digits */
     uint64_t first_round, ticked_round;
     double first_at, last_at, ticked_at, told_at;

@@ -137,6 +137,20 @@ class Runs(unittest.TestCase):
             ends.append((summary["mu"], summary["answer"], crowd.book.answers))
         self.assertEqual(ends[0], ends[1])
 
+    def test_a_second_sigterm_does_not_wait_for_agents_that_do_not_go(self):
+        place = self.open(30)
+        place.start_cloud()
+        with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:
+            link.send(wire.hello() + wire.enrol(0, "a", 1))
+            link.expect(wire.WELCOME)
+            link.expect(wire.ENROLLED)
+            place.cloud.signal(signal.SIGTERM)
+            self.assertEqual(link.expect(wire.END).reason, wire.STOPPED)
+            place.cloud.signal(signal.SIGTERM)
+            began = time.monotonic()
+            self.assertEqual(place.cloud.wait(10), 0)
+            self.assertLess(time.monotonic() - began, 1.5)
+
     def test_kill_minus_nine_loses_no_round_and_answers_none_twice(self):
         place = self.open(40)
         crowd = Agents(place)
