@@ -61,11 +61,11 @@ static const tc_option options[] = {
 };
 
 static const tc_example examples[] = {
-    {"tacit agent a1.tacit --cloud cloud.example.org:7575 --keys keys/agents/a1 --state state",
+    {"tacit agent a1.tacit --cloud example.org:7575 --keys keys/a1 --state state",
      "One agent, from the file that tacit split made for it."},
-    {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys keys/agents/site --state state",
+    {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys site --state st",
      "A gateway: two agents on one connection, by one certificate that names both."},
-    {"tacit agent a1.tacit --cloud 127.0.0.1:7575 --insecure-plaintext --state state --json",
+    {"tacit agent a1.tacit --cloud 127.0.0.1:7575 --insecure-plaintext --state st",
      "A test on one machine. Not private."},
 };
 
