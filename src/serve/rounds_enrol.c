@@ -65,7 +65,27 @@ size_t tc_rounds_most_kept(const tc_rounds *r) {
     return all;
 }
 
+/* There is no round to be late for yet. */
+static void warn_survey(tc_rounds *r) {
+    double now = tc_serve_now();
+    size_t missing = r->enrolment->seat_count - r->enrolment->seen;
+    if (r->warn_at <= 0) {
+        r->opened_at = now;
+        r->warn_after = r->settings.late.deadline;
+        r->warn_at = now + r->warn_after;
+    }
+    if (now < r->warn_at || missing == 0)
+        return;
+    TC_LOG(r->settings.reporter->log, TC_EVENT_WAITING, tc_log_round(r->most_answered + 1),
+           tc_log_count("missing", missing), tc_log_agents(tc_rounds_names(r, TC_NAME_ABSENT)),
+           tc_log_seconds("seconds", now - r->opened_at));
+    r->warn_after *= 2;
+    r->warn_at = r->opened_at + r->warn_after;
+}
+
 void tc_rounds_tick(tc_rounds *r) {
+    if (r->is_surveying)
+        warn_survey(r);
     tc_enrolment_tick(r->enrolment);
     tc_reporter_tick(r->settings.reporter);
 }

@@ -197,7 +197,8 @@ class Runs(unittest.TestCase):
         agent.close()
         self.assertEqual(place.cloud.wait(10), 3)
         self.assertIn("--after-restore", place.cloud.err)
-        place.start_cloud("--after-restore", state=place.folder / "backup")
+        place.start_cloud("--after-restore", "--deadline", "0.5", state=place.folder / "backup")
+        place.wait_for(lambda: 'agents="a, b"' in place.cloud.err, 10, "a word on whom it waits for")
         crowd.agents[1].answered["b"] = 8  # it lacks an answer that is lost
         crowd.go()
         crowd.wait()
