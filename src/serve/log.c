@@ -220,8 +220,12 @@ tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level le
     return log;
 }
 
+bool tc_log_takes(const tc_logbook *log, tc_log_event event) {
+    return log != NULL && events[event].level >= log->least;
+}
+
 void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count) {
-    if (log == NULL || events[event].level < log->least)
+    if (!tc_log_takes(log, event))
         return;
     log->length = 0;
     put_head(log, event);

@@ -97,6 +97,7 @@ typedef struct tc_logbook tc_logbook; /* tc_log is a logarithm, see model/expr.h
  * does, and the next line that succeeds says in `lost` how many are missing. A log of NULL writes nothing. Keys are
  * texts of the program. */
 tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least);
+bool tc_log_takes(const tc_logbook *log, tc_log_event event); /* whether its level is high enough */
 void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count);
 #define TC_LOG(log, event, ...)                                                                                        \
     tc_log_write(log, event, (const tc_log_field[]){__VA_ARGS__},                                                      \

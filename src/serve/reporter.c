@@ -2,8 +2,9 @@
 
 #include <time.h>
 
-/* A start of a thousand agents is told agent by agent. */
-static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20;
+/* A start of a thousand agents is told agent by agent. Half of the room is for lines that name an agent: whoever knocks
+ * without a name, as often as he likes, does not hide that an agent was replaced. */
+static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20, FOR_AGENTS = 500;
 
 static double seconds(void) {
     struct timespec now;
@@ -21,15 +22,17 @@ static void fill(tc_reporter *reporter) {
     reporter->filled_at = now;
 }
 
-bool tc_reporter_has_room(tc_reporter *reporter) {
+static bool has_room(tc_reporter *reporter, double reserved) {
     fill(reporter);
-    if (reporter->room < 1) {
+    if (reporter->room < 1 + reserved) {
         reporter->left_out++;
         return false;
     }
     reporter->room -= 1;
     return true;
 }
+
+bool tc_reporter_has_room(tc_reporter *reporter) { return has_room(reporter, 0); }
 
 void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agent) {
     if (tc_reporter_has_room(reporter))
@@ -39,7 +42,7 @@ void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agen
 void tc_report_refusal(tc_reporter *reporter, const char *agent, tc_refusal_code code, const char *why) {
     if (reporter->figures != NULL && (unsigned)code < TC_REFUSAL_KINDS)
         reporter->figures->refusals[code]++;
-    if (!tc_reporter_has_room(reporter))
+    if (!has_room(reporter, agent == NULL ? FOR_AGENTS : 0))
         return;
     if (agent == NULL)
         TC_LOG(reporter->log, TC_EVENT_CONNECTION_REFUSED, tc_log_refusal(code),
@@ -51,9 +54,9 @@ void tc_report_refusal(tc_reporter *reporter, const char *agent, tc_refusal_code
 
 void tc_report_end(tc_reporter *reporter, tc_link_end end, const char *why) {
     bool is_refused = end == TC_LINK_REFUSED || end == TC_LINK_BROKEN;
-    if (tc_reporter_has_room(reporter))
-        TC_LOG(reporter->log, is_refused ? TC_EVENT_CONNECTION_FAILED : TC_EVENT_CONNECTION_ENDED,
-               tc_log_text("end", tc_link_end_name(end)), tc_log_why(why));
+    tc_log_event event = is_refused ? TC_EVENT_CONNECTION_FAILED : TC_EVENT_CONNECTION_ENDED;
+    if (tc_log_takes(reporter->log, event) && has_room(reporter, FOR_AGENTS))
+        TC_LOG(reporter->log, event, tc_log_text("end", tc_link_end_name(end)), tc_log_why(why));
 }
 
 void tc_reporter_tick(tc_reporter *reporter) {
