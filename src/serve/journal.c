@@ -142,6 +142,7 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal) { return &journal->run; }
 const tc_journal_round *tc_journal_last(const tc_journal *journal) { return &journal->last; }
 unsigned tc_journal_finished(const tc_journal *journal) { return journal->finished; }
+bool tc_journal_is_broken(const tc_journal *journal) { return journal->is_broken; }
 const char *tc_journal_trouble(const tc_journal *journal) {
     return journal->trouble == NULL ? "nothing is wrong" : journal->trouble;
 }

@@ -72,7 +72,8 @@ tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) 
 /* The run is over: reason is a tc_end_reason. */
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) TC_MUST_USE;
 
-/* Why the last call failed: "the disk is full". */
+/* Whether a call has failed; and why: "the disk is full". */
+bool tc_journal_is_broken(const tc_journal *journal);
 const char *tc_journal_trouble(const tc_journal *journal);
 
 #endif

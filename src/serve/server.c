@@ -335,6 +335,14 @@ static tc_status explain_rollback(tc_server *s) {
     return TC_CANNOT_READ;
 }
 
+static void explain_failure(tc_server *s) {
+    bool is_end = tc_rounds_last(s->rounds) >= s->figures.rounds;
+    tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s. %s when there is room again\n",
+                     s->settings->state, tc_journal_trouble(s->journal),
+                     is_end ? "All rounds are released; the same command ends the run"
+                            : "The round was not released; the run goes on from the round before");
+}
+
 static tc_status judge(tc_server *s, tc_status status, tc_server_result *result) {
     if (s->rounds == NULL || s->links == NULL)
         return status;
@@ -344,11 +352,8 @@ static tc_status judge(tc_server *s, tc_status status, tc_server_result *result)
     const char *names = is_named ? tc_rounds_names(s->rounds, naming) : "";
     if (status == TC_OK && end == TC_RUN_FAILED)
         status = tc_rounds_status(s->rounds);
-    if (status == TC_CANNOT_WRITE && tc_journal_trouble(s->journal) != NULL)
-        tc_buffer_printf(s->messages,
-                         "the journal in '%s' cannot be written: %s. The round was not released; the run goes on from "
-                         "the round before when there is room again\n",
-                         s->settings->state, tc_journal_trouble(s->journal));
+    if (status == TC_CANNOT_WRITE && tc_journal_is_broken(s->journal))
+        explain_failure(s);
     log_end(s, end, status, names);
     *result = (tc_server_result){.end = end,
                                  .rounds = tc_rounds_last(s->rounds),

@@ -154,14 +154,14 @@ class Disks(unittest.TestCase):
 
     def test_a_ledger_that_cannot_be_written_is_known_before_the_first_answer(self):
         room = self.room("20m")
-        (self.parties.folder / "open").mkdir()
         self.parties.options += ["--ledger", room.folder / "ledger.tsv"]
         parties.TACIT, before = str(self.program), parties.TACIT
         self.addCleanup(setattr, parties, "TACIT", before)
         cloud = self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", trace=False)
         room.fill()
         self.start_agents()
-        self.expect_end(cloud, str(room.folder / "ledger.tsv"))
+        self.expect_end(cloud, str(room.folder / "ledger.tsv"), "No space left on device")
+        self.assertNotIn("the journal in", cloud.err)
         self.assertEqual(self.book.answers, {})
         room.remove()
         cloud = self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", trace=False)

@@ -25,12 +25,12 @@ def digits(numbers):
 class Disturbed:
     """A run of parties whose cloud always comes back at the same port, and goes on with the same trace."""
 
-    def __init__(self, parties, label, seed):
+    def __init__(self, parties, label, seed, *more):
         self.parties, self.label, self.seed = parties, label, seed
         self.port, self.kills = recorders.free_port(), 0
         self.trace = parties.folder / f"cloud.{label}.csv"
         self.options = ["--listen", f"127.0.0.1:{self.port}", "--trace", self.trace, "--http", "off", "--threads", 1,
-                        "--deadline", 30]
+                        "--deadline", 30, *more]
         parties.states = parties.folder / f"states.{label}"
         parties.agents.clear()
 
@@ -77,7 +77,7 @@ class Kill(unittest.TestCase):
         return cloud.wait(30)
 
     def record(self, parties, label, seed, kills):
-        book, run = wire.Book(), Disturbed(parties, label, seed)
+        book, run = wire.Book(), Disturbed(parties, label, seed, "--durability", "power" if label % 2 else "process")
         agents = [recorders.Recorder(names, run.port, parties.key_folders[names[0]], book, seed=f"{seed}/{i}", deaths=0.01)
                   for i, names in enumerate((list(parties.names)[:4], *([name] for name in list(parties.names)[4:])))]
         for agent in agents:
