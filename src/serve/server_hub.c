@@ -55,9 +55,10 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
 
 /* ---- figures ---- */
 
+/* Where a round could not be written down the hub is ahead of the journal: what it has was not released. */
 void tc_server_refresh(void *context) {
     tc_server *s = context;
-    bool has_round = s->hub != NULL && tc_hub_rounds(s->hub) > 0;
+    bool has_round = s->hub != NULL && tc_hub_rounds(s->hub) > 0 && tc_rounds_end(s->rounds) != TC_RUN_FAILED;
     s->figures.links = tc_links_count(s->links);
     s->figures.multipliers = has_round ? tc_hub_multipliers(s->hub) : NULL;
     s->figures.answer_multipliers = has_round ? tc_hub_answer_multipliers(s->hub) : NULL;

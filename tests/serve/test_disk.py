@@ -1,6 +1,7 @@
 """Disks that are full or read-only, and journals that are damaged: the cloud says which file and what to do and ends with 3,
 no answer leaves that is not written down, and what is lost is found out before anything is released."""
 
+import json
 import os
 import random
 import shutil
@@ -107,6 +108,27 @@ class Disks(unittest.TestCase):
         self.expect_end(cloud, "the disk is full")
         room.remount("size=40m")
         self.expect_same_bits(self.start(room.folder / "state", program=self.program))
+
+    def test_of_a_round_that_could_not_be_written_the_status_page_says_nothing_either(self):
+        """It will be released again, with other noise: what is seen of it now would be a second release."""
+        room = self.room("20m")
+        self.start(self.parties.folder / "before").stop()
+        room.run("mkdir", "-m", "700", room.folder / "state")
+        room.copy_in(self.parties.folder / "before" / "journal.db", "state")
+        room.remount(f"size={(self.parties.folder / 'before' / 'journal.db').stat().st_size // 1024 + 400}k")
+        cloud = self.start(room.folder / "state", "--http", "127.0.0.1:0", program=self.program)
+        guest = wire.RawAgent("nobody", town.STATES)
+        guest.open(self.port, self.parties.key_folders["a1"])  # stays while the cloud takes its leave
+        self.addCleanup(guest.close)
+        self.start_agents()
+        Parties.wait_for(lambda: "journal-failed" in cloud.err, 20, "a full disk")
+        status = json.loads(town.page(self.parties.http_port, "status"))
+        self.assertEqual(status["phase"], "failed")
+        written = [line for line in self.trace.read_text().splitlines() if line[0].isdigit()][-1].split(",")
+        self.assertEqual(status["round"], int(written[0]))
+        self.assertEqual((status["multipliers"], status["answer_multipliers"]), (None, None))
+        self.assertNotIn("feasibility", status)
+        self.expect_end(cloud, "The round was not released")
 
     def test_a_file_that_may_not_grow_is_a_full_disk_and_no_death_by_a_signal(self):
         state = self.parties.folder / "state"
