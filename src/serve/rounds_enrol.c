@@ -141,9 +141,10 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
     if (!later_epoch && !later_round)
         return false;
     tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROLLBACK, NULL);
-    TC_LOG(r->settings.reporter->log, TC_EVENT_ROLLED_BACK, tc_log_agent(seat->name),
-           tc_log_count("agent_round", enrol->answered), tc_log_count("journal_round", r->last),
-           tc_log_count("agent_epoch", theirs->number), tc_log_count("epoch", ours->number));
+    if (!r->has_released || tc_reporter_has_room(r->settings.reporter))
+        TC_LOG(r->settings.reporter->log, TC_EVENT_ROLLED_BACK, tc_log_agent(seat->name),
+               tc_log_count("agent_round", enrol->answered), tc_log_count("journal_round", r->last),
+               tc_log_count("agent_epoch", theirs->number), tc_log_count("epoch", ours->number));
     if (r->has_released)
         return true;
     r->rollback = (tc_rollback){.agent = seat->name, .round = enrol->answered, .epoch = theirs->number};
