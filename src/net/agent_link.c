@@ -138,6 +138,7 @@ static void connected(tc_agent_link *link) {
 }
 
 static void shake(tc_agent_link *link) {
+    tc_tls_forget_errors();
     int done = SSL_do_handshake(link->ssl);
     int error = done == 1 ? SSL_ERROR_NONE : SSL_get_error(link->ssl, done);
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
@@ -177,6 +178,7 @@ static ptrdiff_t push(tc_agent_link *link, const unsigned char *bytes, size_t si
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? AGAIN : lost(link, strerror(errno));
     }
     size_t sent = 0;
+    tc_tls_forget_errors();
     if (SSL_write_ex(link->ssl, bytes, size, &sent) == 1)
         return (ptrdiff_t)sent;
     int error = SSL_get_error(link->ssl, 0);
@@ -191,6 +193,7 @@ static ptrdiff_t pull(tc_agent_link *link, unsigned char *bytes, size_t size) {
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? AGAIN : lost(link, strerror(errno));
     }
     size_t got = 0;
+    tc_tls_forget_errors();
     if (SSL_read_ex(link->ssl, bytes, size, &got) == 1)
         return (ptrdiff_t)got;
     int error = SSL_get_error(link->ssl, 0);

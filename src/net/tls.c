@@ -167,6 +167,11 @@ const char *tc_tls_refuse(SSL *connection) {
     return NULL;
 }
 
+void tc_tls_forget_errors(void) {
+    if (ERR_peek_error() != 0)
+        ERR_clear_error();
+}
+
 const char *tc_tls_failure(SSL *connection) {
     unsigned long error = ERR_peek_last_error();
     const char *reason = error == 0 ? NULL : ERR_reason_error_string(error);

@@ -29,6 +29,10 @@ SSL *tc_tls_connect(SSL_CTX *context, int descriptor) TC_MUST_USE;
 /* After the handshake: what it has not checked by itself. NULL, or why the peer is refused. */
 const char *tc_tls_refuse(SSL *connection);
 
+/* Before each call that SSL_get_error judges: it looks at a list of the whole thread, and what others have left there
+ * must not end this connection. */
+void tc_tls_forget_errors(void);
+
 /* Why the last operation of a connection failed, from the library's queue of errors, which is emptied: "certificate has
  * expired". Static or valid until the next call of the thread. */
 const char *tc_tls_failure(SSL *connection);

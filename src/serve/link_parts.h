@@ -5,7 +5,6 @@
 #include "serve/link.h"
 
 #include <event2/event_struct.h>
-#include <openssl/err.h>
 #include <time.h>
 
 typedef enum tc_link_state {
@@ -75,12 +74,6 @@ static inline void tc_ring_join(tc_ring *ring, tc_ring *item) {
 
 /* Seconds of a clock that is never set back. */
 time_t tc_link_now(void);
-
-/* SSL_get_error looks at a list of the whole thread: what another call has left there must not end this connection. */
-static inline void tc_link_forget_errors(void) {
-    if (ERR_peek_error() != 0)
-        ERR_clear_error();
-}
 
 /* Changes the state, its list and its counters. */
 void tc_link_enter(tc_link *link, tc_link_state state);

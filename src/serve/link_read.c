@@ -19,7 +19,7 @@ ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
     }
     size_t got = 0;
-    tc_link_forget_errors();
+    tc_tls_forget_errors();
     if (SSL_read_ex(link->ssl, bytes, size, &got) == 1)
         return (ptrdiff_t)got;
     int error = SSL_get_error(link->ssl, 0);

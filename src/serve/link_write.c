@@ -18,7 +18,7 @@ ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size) {
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
     }
     size_t sent = 0;
-    tc_link_forget_errors();
+    tc_tls_forget_errors();
     if (SSL_write_ex(link->ssl, bytes, size, &sent) == 1)
         return (ptrdiff_t)sent;
     int error = SSL_get_error(link->ssl, 0);

@@ -4,6 +4,7 @@
 #include "net/fake_cloud.h"
 
 #include <dirent.h>
+#include <openssl/err.h>
 
 static void expect_done(fake *f) {
     double x[FAKE_STATES], average[FAKE_STATES];
@@ -86,6 +87,21 @@ static void a_lost_connection_is_made_again_and_the_run_goes_on(void **state) {
     (void)fake_expect_enrol(&f, 0, 2);
     fake_enrolled(&f, 0, 4);
     fake_expect_silence(&f);
+    fake_rounds(&f, 3, FAKE_ROUNDS);
+    fake_say_end(&f, FAKE_ROUNDS, TC_END_DONE);
+    expect_done(&f);
+    fake_end(&f);
+}
+
+/* OpenSSL keeps one list of errors for a thread, and the agent may share its thread with others. */
+static void errors_of_others_do_not_end_a_connection(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, true);
+    fake_rounds(&f, 1, 2);
+    ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR);
+    fake_expect_silence(&f);
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_RUNNING);
     fake_rounds(&f, 3, FAKE_ROUNDS);
     fake_say_end(&f, FAKE_ROUNDS, TC_END_DONE);
     expect_done(&f);
@@ -701,6 +717,7 @@ int main(void) {
         cmocka_unit_test(the_same_in_one_byte_pieces),
         cmocka_unit_test(an_answer_that_comes_again_is_ignored),
         cmocka_unit_test(a_lost_connection_is_made_again_and_the_run_goes_on),
+        cmocka_unit_test(errors_of_others_do_not_end_a_connection),
         cmocka_unit_test(a_killed_agent_goes_on_where_it_was),
         cmocka_unit_test(whoever_has_all_answers_needs_no_end),
         cmocka_unit_test(pauses_grow_up_to_a_limit_and_are_told),
