@@ -147,7 +147,8 @@ class Resident(threading.Thread):
         self.lock, self.error, self.longest, self.is_over = threading.RLock(), None, 0.0, False
 
     def step(self, name, k, x, message):
-        self.average[name] = [a + (3 / (k + 2)) * (v - a) for a, v in zip(self.average[name], x)]
+        for j in range(self.agent.answered[name] + 1, k + 1):  # more than one where rounds went by without it
+            self.average[name] = [a + (3 / (j + 2)) * (v - a) for a, v in zip(self.average[name], x)]
         return move(name, k, x, message)
 
     def connect(self):
