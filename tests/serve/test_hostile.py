@@ -156,7 +156,7 @@ class Hostile(unittest.TestCase):
     def tearDown(self):
         """The others have gone on all the time: no round took long."""
         self.resident.await_rounds(2)
-        self.assertLess(self.resident.longest, 5)
+        self.assertLess(self.resident.longest, 8)
 
     # ---- helpers ----
 
@@ -336,7 +336,7 @@ class Hostile(unittest.TestCase):
         try:
             with contextlib.suppress(socket.timeout):  # the state that it had sent before
                 self.resident.agent.send_state()
-                agent.take(agent.link.expect(wire.ANSWER, 0.5))
+                agent.take(agent.link.expect(wire.ANSWER, 1.5))
             yield
         finally:
             child.signal(signal.SIGCONT)

@@ -62,7 +62,7 @@ class Waiting(Case):
         line = town.await_event(p.cloud, "waiting", more_than=2)
         self.assertEqual((line["agents"], line["missing"], line["round"], line["level"]), ("a3", 1, 4, "warning"))
         spoken = [line["seconds"] for line in town.events(p.cloud, "waiting", round=4)]
-        self.assertTrue(all(0.2 * 2**i <= s < 0.2 * 2**i + 2 for i, s in enumerate(spoken)), spoken)
+        self.assertTrue(all(0.2 * 2**i <= s < 0.2 * 2**i + 5 for i, s in enumerate(spoken)), spoken)
         for text in (town.page(p.http_port, "status"), town.page(p.http_port, "metrics")):
             self.assertNotIn("a3", text)
         self.assertEqual(town.page(p.http_port, "healthz"), "running\n")
@@ -130,12 +130,13 @@ class Holding(Case):
     def test_the_last_state_stands_in_up_to_the_cap_and_then_the_round_waits(self):
         """With notes to that agent alone; its next state counts anew."""
         p = self.hold()
-        self.rounds(3)
+        self.rounds(2)
         before = time.monotonic()
+        self.rounds(1)
         for k in (4, 5):
             self.message(wire.NOTE, code=wire.HELD, round=k)
             self.message(wire.ANSWER, round=k)
-        self.assertGreater(time.monotonic() - before, 2 * 0.3 - 0.05)
+        self.assertGreater(time.monotonic() - before, 2 * 0.3)
         with self.assertRaises(socket.timeout):
             self.third.agent.link.receive(1)
         town.await_event(p.cloud, "waiting", round=6, agents="a3")
@@ -156,10 +157,10 @@ class Holding(Case):
         self.rounds(3)
         self.third.agent.link.close()
         time.sleep(1.2)
-        self.third.connect()
         began = time.monotonic()
+        self.third.connect()
         self.message(wire.NOTE, code=wire.HELD, round=4)
-        self.assertGreater(time.monotonic() - began, 1.4)
+        self.assertGreater(time.monotonic() - began, 1.5)
         self.assertEqual(len(town.events(p.cloud, "held")), 1)
 
     def test_a_state_within_the_deadline_after_a_return_is_not_held(self):
