@@ -1,13 +1,22 @@
-/* One process that drives N connections over TLS, each with one request outstanding, against the cloud or redis: the
- * same loop, the same library, the same bytes of payload. net_load (tacit|redis) KEYS PORT CONNECTIONS SLOTS STATES
- * REQUESTS Handshakes are outside of the time that it prints: exchanges, seconds, and exchanges a second. */
+/* One process that drives N connections over mutual TLS, each with one request outstanding, against the cloud, redis,
+ * or a bare server: the same loop, the same library, the same bytes of payload.
+ *
+ *     net_load (tacit|redis|bare) KEYS PORT CONNECTIONS SLOTS STATES
+ *
+ * KEYS: a folder of `tacit keys`. The agents are unit[1], unit[2], ..., SLOTS of them on a connection, each connection
+ * with a certificate of its own that is made here. To the cloud it speaks as agents do: hello, enrolment, states.
+ *
+ * When all are connected and enrolled it prints "ready". For each line with a number on standard input it makes so many
+ * requests on every connection, and prints exchanges, seconds, and its own seconds of processor time. */
 #include "serve/listener.h"
+#include "net/certificate.h"
 #include "net/message_cloud.h"
 #include "net/tls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -19,25 +28,32 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 512, AT_ONCE = 64, ROOM = 1 << 16 };
+enum { EVENTS = 512, AT_ONCE = 64, ROOM = 1 << 16, GROUP = 100, WAIT = 60000 };
 
 typedef struct connection {
     SSL *ssl;
-    uint64_t done; /* requests answered */
-    size_t got;    /* bytes of the answer */
+    uint64_t asked; /* requests so far: the round */
+    uint64_t until;
+    size_t got; /* bytes of what is awaited */
     bool is_open;
 } connection;
 
+typedef enum peer { TACIT, REDIS, BARE } peer;
+
 typedef struct load {
-    bool redis;
+    tc_arena *arena;
+    peer peer;
     uint32_t slots, states;
-    uint64_t requests;
     size_t count, open, finished;
     connection *all;
     int poll;
-    size_t answer; /* bytes of one */
+    size_t awaited; /* bytes of one answer */
     unsigned char *request;
     size_t request_size;
+    tc_credential authority;
+    int exponent;
+    void (*whole)(struct load *l, connection *c, const unsigned char *bytes,
+                  size_t size); /* what was awaited is here */
 } load;
 
 static unsigned char scratch[ROOM];
@@ -47,21 +63,29 @@ static void fail(const char *why) {
     exit(3);
 }
 
-static double now(void) {
+static double seconds_of(clockid_t clock) {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+static void put(const connection *c, const unsigned char *bytes, size_t size) {
+    size_t sent = 0;
+    if (SSL_write_ex(c->ssl, bytes, size, &sent) != 1 || sent != size)
+        fail("a request did not leave");
+}
+
+/* ---- requests ---- */
 
 /* The payload of redis is what a state's frame is. */
 static void prepare(load *l) {
     size_t one = tc_state_size(l->states);
-    int64_t *units = calloc(l->states, sizeof *units);
-    l->request = calloc(1, l->slots * (one + 128));
-    if (units == NULL || l->request == NULL)
-        fail("memory is out");
+    int64_t *units = TC_NEW(l->arena, int64_t, l->states);
+    l->request = TC_NEW(l->arena, unsigned char, l->slots *(one + 128));
+    for (uint32_t i = 0; i < l->states; i++)
+        units[i] = (int64_t)ldexp(0.25, -l->exponent); /* within the box, so that nobody is told of being moved */
     for (uint32_t s = 0; s < l->slots; s++) {
-        if (l->redis) {
+        if (l->peer == REDIS) {
             int head = snprintf((char *)l->request + l->request_size, 128,
                                 "*3\r\n$3\r\nSET\r\n$6\r\nkey%03u\r\n$%zu\r\n", s % 1000, one);
             l->request_size += (size_t)head;
@@ -73,38 +97,88 @@ static void prepare(load *l) {
             l->request_size += one;
         }
     }
-    l->answer = l->slots * (l->redis ? 5 : tc_answer_size(l->states));
-    free(units);
+    l->awaited = l->slots * (l->peer == REDIS ? 5 : tc_answer_size(l->states));
 }
 
-static void send_request(load *l, connection *c) {
-    size_t sent = 0;
-    if (!l->redis)
+static void ask(load *l, connection *c) {
+    c->asked++;
+    if (l->peer != REDIS)
         for (uint32_t s = 0; s < l->slots; s++)
-            tc_put_u64(l->request + s * tc_state_size(l->states) + 16, c->done + 1);
-    if (SSL_write_ex(c->ssl, l->request, l->request_size, &sent) != 1 || sent != l->request_size)
-        fail("a request did not leave");
+            tc_put_u64(l->request + s * tc_state_size(l->states) + 16, c->asked);
+    put(c, l->request, l->request_size);
 }
 
-/* An answer is whole: the next request, or the end. */
+static void on_answer(load *l, connection *c, const unsigned char *bytes, size_t size) {
+    if (l->peer == REDIS
+            ? bytes[size - 5] != '+'
+            : size >= TC_FRAME_HEADER && (bytes[4] != TC_MESSAGE_ANSWER || tc_get_u64(bytes + 16) != c->asked))
+        fail("an answer is not that of its round");
+    if (c->asked == c->until)
+        l->finished++;
+    else
+        ask(l, c);
+}
+
+/* ---- beginning ---- */
+
+static void name_of(const load *l, const connection *c, uint32_t slot, char name[32]) {
+    (void)snprintf(name, 32, "unit[%zu]", (size_t)(c - l->all) * l->slots + slot + 1);
+}
+
+static void on_enrolled(load *l, connection *c, const unsigned char *bytes, size_t size) {
+    (void)c;
+    if (size < TC_ENROLLED_SIZE || bytes[4] != TC_MESSAGE_ENROLLED)
+        fail("an agent was not enrolled");
+    l->exponent = (int)(int32_t)tc_get_u32(bytes + TC_FRAME_HEADER + 4);
+    l->finished++;
+}
+
+static void on_welcome(load *l, connection *c, const unsigned char *bytes, size_t size) {
+    (void)c;
+    if (size != TC_WELCOME_SIZE || bytes[4] != TC_MESSAGE_WELCOME)
+        fail("an agent is not welcome");
+    l->finished++;
+}
+
+static void say_hello(const connection *c) {
+    tc_hello hello = {.lowest_version = 1, .highest_version = 1, .software = "net_load", .software_length = 8};
+    unsigned char out[TC_FRAME_HEADER + TC_MOST_CONTROL];
+    tc_hello_encode(&hello, out);
+    put(c, out, tc_hello_size(&hello));
+}
+
+static void say_enrol(const load *l, const connection *c) {
+    size_t size = 0;
+    for (uint32_t s = 0; s < l->slots; s++) {
+        char name[32];
+        name_of(l, c, s, name);
+        tc_enrol enrol = {.slot = s, .states = l->states, .name = name, .name_length = strlen(name)};
+        if (size + tc_enrol_size(&enrol) > ROOM)
+            fail("too many slots");
+        tc_enrol_encode(&enrol, scratch + size);
+        size += tc_enrol_size(&enrol);
+    }
+    put(c, scratch, size);
+}
+
+/* ---- the loop ---- */
+
 static void receive(load *l, connection *c) {
     do {
         size_t got = 0;
         if (SSL_read_ex(c->ssl, scratch, sizeof scratch, &got) != 1) {
-            int error = SSL_get_error(c->ssl, 0);
-            if (error == SSL_ERROR_WANT_READ)
+            if (SSL_get_error(c->ssl, 0) == SSL_ERROR_WANT_READ)
                 return;
             fail("an answer did not come");
         }
         c->got += got;
-        if (c->got < l->answer)
+        if (c->got < l->awaited)
             continue;
+        size_t over = c->got - l->awaited;
+        if (over != 0)
+            fail("more came than was asked for");
         c->got = 0;
-        if (++c->done == l->requests) {
-            l->finished++;
-            return;
-        }
-        send_request(l, c);
+        l->whole(l, c, scratch, got);
     } while (SSL_has_pending(c->ssl));
 }
 
@@ -120,7 +194,7 @@ static void shake(load *l, connection *c) {
 
 static void turn(load *l) {
     struct epoll_event events[EVENTS];
-    int count = epoll_wait(l->poll, events, EVENTS, 10000);
+    int count = epoll_wait(l->poll, events, EVENTS, WAIT);
     if (count <= 0)
         fail("nothing happens");
     for (int i = 0; i < count; i++) {
@@ -132,6 +206,33 @@ static void turn(load *l) {
     }
 }
 
+static void await(load *l, size_t count) {
+    for (l->finished = 0; l->finished < count;)
+        turn(l);
+}
+
+/* ---- connections ---- */
+
+static void identify(load *l, const connection *c) {
+    const char **names = TC_NEW(l->arena, const char *, l->slots);
+    for (uint32_t s = 0; s < l->slots; s++) {
+        char name[32];
+        name_of(l, c, s, name);
+        names[s] = tc_arena_format(l->arena, "%s", name);
+    }
+    time_t now = time(NULL);
+    tc_certificate_wish wish = {.kind = TC_CERTIFICATE_AGENT,
+                                .label = names[0],
+                                .names = names,
+                                .name_count = l->slots,
+                                .from = now - 3600,
+                                .until = now + 86400};
+    tc_credential own;
+    if (tc_certificate_make(l->arena, &wish, &l->authority, &own) != TC_OK ||
+        SSL_use_certificate(c->ssl, own.certificate) != 1 || SSL_use_PrivateKey(c->ssl, own.key) != 1)
+        fail("cannot make a certificate");
+}
+
 static void start(load *l, connection *c, SSL_CTX *context, uint16_t port) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
     int yes = 1, descriptor = socket(AF_INET, SOCK_STREAM, 0);
@@ -140,57 +241,89 @@ static void start(load *l, connection *c, SSL_CTX *context, uint16_t port) {
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0 ||
         fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0 || (c->ssl = tc_tls_connect(context, descriptor)) == NULL)
         fail("cannot connect");
+    identify(l, c);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     if (epoll_ctl(l->poll, EPOLL_CTL_ADD, descriptor, &event) != 0)
         fail("cannot wait for it");
     shake(l, c);
 }
 
+static void enrol(load *l, size_t first, size_t count) {
+    l->awaited = TC_WELCOME_SIZE;
+    l->whole = on_welcome;
+    for (size_t i = 0; i < count; i++)
+        say_hello(&l->all[first + i]);
+    await(l, count);
+    l->awaited = (size_t)l->slots * TC_ENROLLED_SIZE;
+    l->whole = on_enrolled;
+    for (size_t i = 0; i < count; i++)
+        say_enrol(l, &l->all[first + i]);
+    await(l, count);
+}
+
+/* The cloud gives a connection ten seconds to enrol: each group of them does so before the next one begins. */
 static void open_all(load *l, SSL_CTX *context, uint16_t port) {
-    for (size_t i = 0; i < l->count; i++) {
-        start(l, &l->all[i], context, port);
-        while (i + 1 - l->open >= AT_ONCE)
+    for (size_t first = 0; first < l->count; first += GROUP) {
+        size_t count = l->count - first < GROUP ? l->count - first : GROUP;
+        for (size_t i = first; i < first + count; i++) {
+            start(l, &l->all[i], context, port);
+            while (i + 1 - l->open >= AT_ONCE)
+                turn(l);
+        }
+        while (l->open < first + count)
             turn(l);
+        if (l->peer == TACIT)
+            enrol(l, first, count);
     }
-    while (l->open < l->count)
-        turn(l);
+}
+
+static void burst(load *l, uint64_t requests) {
+    double began = seconds_of(CLOCK_MONOTONIC), work = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    for (size_t i = 0; i < l->count; i++) {
+        l->all[i].until = l->all[i].asked + requests;
+        ask(l, &l->all[i]);
+    }
+    await(l, l->count);
+    (void)printf("%llu %.9f %.9f\n", (unsigned long long)(l->count * l->slots * requests),
+                 seconds_of(CLOCK_MONOTONIC) - began, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - work);
+    (void)fflush(stdout);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 8)
-        fail("(tacit|redis) KEYS PORT CONNECTIONS SLOTS STATES REQUESTS");
+    if (argc != 7)
+        fail("(tacit|redis|bare) KEYS PORT CONNECTIONS SLOTS STATES");
     (void)signal(SIGPIPE, SIG_IGN);
     (void)tc_listener_raise_limit();
-    load l = {.redis = strcmp(argv[1], "redis") == 0,
+    tc_arena *arena = tc_arena_new(0);
+    load l = {.arena = arena,
+              .peer = strcmp(argv[1], "redis") == 0  ? REDIS
+                      : strcmp(argv[1], "bare") == 0 ? BARE
+                                                     : TACIT,
               .count = strtoul(argv[4], NULL, 10),
               .slots = (uint32_t)strtoul(argv[5], NULL, 10),
               .states = (uint32_t)strtoul(argv[6], NULL, 10),
-              .requests = strtoul(argv[7], NULL, 10),
-              .poll = epoll_create1(0)};
-    tc_arena *arena = tc_arena_new(0);
+              .poll = epoll_create1(0),
+              .exponent = -40};
     tc_buffer messages = tc_buffer_new(arena, 1 << 16);
     SSL_CTX *context = NULL;
-    if (tc_tls_agent(arena, argv[2], &messages, &context) != TC_OK)
+    uint16_t port = (uint16_t)strtoul(argv[3], NULL, 10);
+    if (tc_tls_agent(arena, tc_arena_format(arena, "%s/agents/load", argv[2]), &messages, &context) != TC_OK ||
+        tc_certificate_read(arena, tc_arena_format(arena, "%s/authority/identity.pem", argv[2]), true, &messages,
+                            &l.authority) != TC_OK)
         fail(tc_buffer_text(&messages));
-    l.all = calloc(l.count, sizeof *l.all);
-    if (l.all == NULL)
-        fail("memory is out");
+    l.all = TC_NEW(arena, connection, l.count);
+    open_all(&l, context, port);
+    l.whole = on_answer;
     prepare(&l);
-    open_all(&l, context, (uint16_t)strtoul(argv[3], NULL, 10));
-    double began = now();
-    for (size_t i = 0; i < l.count; i++)
-        send_request(&l, &l.all[i]);
-    while (l.finished < l.count)
-        turn(&l);
-    double seconds = now() - began;
-    uint64_t exchanges = (uint64_t)l.count * l.slots * l.requests;
-    (void)printf("%llu %.6f %.0f\n", (unsigned long long)exchanges, seconds, (double)exchanges / seconds);
+    (void)puts("ready");
+    (void)fflush(stdout);
+    char line[64];
+    while (fgets(line, sizeof line, stdin) != NULL)
+        burst(&l, strtoul(line, NULL, 10));
     for (size_t i = 0; i < l.count; i++) {
         (void)close(SSL_get_fd(l.all[i].ssl));
         SSL_free(l.all[i].ssl);
     }
-    free(l.all);
-    free(l.request);
     SSL_CTX_free(context);
     tc_arena_free(arena);
     return 0;

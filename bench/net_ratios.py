@@ -1,115 +1,246 @@
-"""The network's figures, as ratios in one run on loopback: the cloud's transport and journal against redis over TLS with
-the same load generator, a small round against its parts, a gateway against single connections, memory of idle agents.
+"""The network's figures, as ratios in one run on loopback: `tacit serve` as it is (mutual TLS, release, method and
+journal, durable) against redis over mutual TLS, driven by the same load generator; a small round against its parts; a
+gateway against single connections; memory of idle agents; a commit against an append.
 
-    net_ratios.py BUILD [--quick]      exit code 1 where a figure is beyond its limit
+    net_ratios.py TACIT NET_LOAD NET_BARE [--quick] [PART...]      exit code 1 where a figure is beyond its limit
+
+Parts: redis, round, gateway, memory. Contestants take turns, on connections that stay open; of each the best of its
+turns counts, and the median of the turns' ratios is printed beside it. docs/performance.md says more.
 """
 import os
 import pathlib
 import shutil
+import socket
+import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
-build = pathlib.Path(sys.argv[1])
+words = [word for word in sys.argv[1:] if word != "--quick"]
+tacit, net_load, net_bare = words[:3]
 quick = "--quick" in sys.argv
-repeats = 2 if quick else 5
-states = 2
-work = pathlib.Path(tempfile.mkdtemp(prefix="tacit-net-", dir=os.environ.get("TMPDIR", "/tmp")))
+parts = words[3:] or ["redis", "round", "gateway", "memory"]
+STATES = 2
+work = pathlib.Path(tempfile.mkdtemp(prefix="tacit-net-"))
 keys = work / "keys"
 over = []
 
 
-def load(kind, port, connections, slots, requests):
-    command = [build / "net_load", kind, keys / "agents/a", port, connections, slots, states, requests]
-    out = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True, timeout=300).stdout
-    return float(out.split()[2])
+def seconds_of(pid):
+    """Processor time of all threads so far."""
+    return sum(int(task.joinpath("schedstat").read_text().split()[0])
+               for task in pathlib.Path(f"/proc/{pid}/task").iterdir()) / 1e9
 
 
-def cloud(connections, slots, requests, durability="power"):
-    """Exchanges a second, microseconds of a commit, KiB an agent."""
-    folder = work / "state"
-    shutil.rmtree(folder, ignore_errors=True)
-    command = [build / "net_cloud", keys / "cloud", connections * slots, slots, states, durability, folder]
-    with subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True) as process:
-        rate = load("tacit", int(process.stdout.readline()), connections, slots, requests)
-        words = process.stdout.readline().split()
-        process.wait(timeout=30)
-    return rate, float(words[3]), float(words[5])
+def kibibytes_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1024
 
 
-class Redis:
+class Server:
+    """A child that listens, and the load on it."""
+
+    def __init__(self, arguments, **pipes):
+        self.process = subprocess.Popen([str(a) for a in arguments], text=True, **pipes)
+        self.load = None
+
+    def connect(self, kind, port, connections, slots=1):
+        command = [net_load, kind, keys, port, connections, slots, STATES]
+        self.load = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.load.stdout.readline() != "ready\n":
+            self.__exit__()
+            raise RuntimeError("the load generator could not connect")
+
+    def turn(self, requests):
+        """Exchanges a second, and microseconds of the server's processor time for one."""
+        before = seconds_of(self.process.pid)
+        self.load.stdin.write(f"{requests}\n")
+        self.load.stdin.flush()
+        exchanges, seconds, _ = map(float, self.load.stdout.readline().split())
+        return exchanges / seconds, 1e6 * (seconds_of(self.process.pid) - before) / exchanges
+
     def __enter__(self):
-        self.port = 17379
-        tls = {"port": 0, "tls-port": self.port, "tls-cert-file": keys / "cloud/identity.pem",
-               "tls-key-file": keys / "cloud/identity.pem", "tls-ca-cert-file": keys / "cloud/authority.pem",
-               "tls-auth-clients": "yes", "save": "", "appendonly": "no", "bind": "127.0.0.1", "maxclients": 12000,
-               "daemonize": "no", "dir": work}
-        arguments = [str(word) for name, value in tls.items() for word in ("--" + name, value)]
-        self.process = subprocess.Popen(["redis-server", *arguments], stdout=subprocess.DEVNULL)
-        time.sleep(0.7)
         return self
 
     def __exit__(self, *_):
+        if self.load is not None:
+            self.load.stdin.close()
+            self.load.wait(timeout=60)
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)
 
 
-def append_microseconds(size, count=400):
-    """One write to blocks that are there already, and fdatasync: the quickest quarter's mean."""
-    descriptor = os.open(work / "append", os.O_RDWR | os.O_CREAT, 0o600)
-    os.write(descriptor, bytes(4 << 20))
-    os.fsync(descriptor)
-    data, times, offset = bytes(size), [], 0
-    for _ in range(count):
+class Cloud(Server):
+    def __init__(self, connections, slots=1, durability="power", connect=True):
+        number = connections * slots
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=work))
+        self.folder.joinpath("cloud.tacit").write_text(
+            f"role cloud\nagents unit[member in 1..{number}] {{ state x[2] in [0, 1] }}\n"
+            f"constraint limit[j in 1..4]: sum(unit: x[1]^2 + j * x[2]) <= (0.1 + 0.3 * j) * {number}\n"
+            "dual radius 100\nprivacy { mechanism laplace; epsilon 1; adjacency one 1 }\n"
+            "schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000000 }\n")
+        ports = self.folder / "ports"
+        self.log = open(self.folder / "log", "w")
+        super().__init__([tacit, "serve", self.folder / "cloud.tacit", "--keys", keys / "cloud", "--state",
+                          self.folder / "state", "--durability", durability, "--listen", "127.0.0.1:0", "--http",
+                          "127.0.0.1:0", "--port-file", ports, "--deadline", 3600, "--log-level", "warning"],
+                         stdout=subprocess.DEVNULL, stderr=self.log)
+        while not (ports.exists() and ports.read_text().endswith("\n")):
+            if self.process.poll() is not None:
+                raise RuntimeError((self.folder / "log").read_text())
+            time.sleep(0.02)
+        self.port, self.http = map(int, ports.read_text().split())
+        self.at_start = kibibytes_of(self.process.pid)
+        if connect:
+            self.connect("tacit", self.port, connections, slots)
+
+    def commits(self):
+        """Seconds in commits so far, and how many."""
+        text = urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=10).read().decode()
+        found = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+        return tuple(float(found[f"tacit_journal_commit_seconds_{what}"]) for what in ("sum", "count"))
+
+    def __exit__(self, *rest):
+        super().__exit__(*rest)
+        self.log.close()
+
+    def row_bytes(self):
+        """What a round leaves in the journal; after the end."""
+        database = sqlite3.connect(self.folder / "state/journal.db")
+        (size,) = database.execute("SELECT length(answers) + length(memory) + 112 FROM journal").fetchone()
+        database.close()
+        return size
+
+
+class Redis(Server):
+    def __init__(self, connections):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        wishes = {"port": 0, "tls-port": port, "tls-cert-file": keys / "cloud/identity.pem",
+                  "tls-key-file": keys / "cloud/identity.pem", "tls-ca-cert-file": keys / "cloud/authority.pem",
+                  "tls-auth-clients": "yes", "save": "", "appendonly": "no", "bind": "127.0.0.1",
+                  "maxclients": connections + 100, "daemonize": "no", "dir": work}
+        super().__init__(["redis-server", *(w for name, value in wishes.items() for w in ("--" + name, value))],
+                         stdout=subprocess.DEVNULL)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        self.connect("redis", port, connections)
+
+
+class Bare(Server):
+    def __init__(self, connections, slots=1):
+        state, answer = 24 + 8 * STATES, 40 + 8 * STATES
+        super().__init__([net_bare, keys / "cloud", connections, slots * state, slots * answer], stdout=subprocess.PIPE)
+        self.connect("bare", int(self.process.stdout.readline()), connections, slots)
+
+
+class Append:
+    """One write to blocks that are there already, and fdatasync."""
+
+    def __init__(self, size):
+        self.data, self.at = bytes(size), 0
+        self.descriptor = os.open(work / "append", os.O_RDWR | os.O_CREAT, 0o600)
+        os.pwrite(self.descriptor, bytes(4 << 20), 0)
+        os.fsync(self.descriptor)
+
+    def turn(self, count=300):
+        """Microseconds of one."""
         began = time.perf_counter()
-        os.pwrite(descriptor, data, offset)
-        os.fdatasync(descriptor)
-        times.append(time.perf_counter() - began)
-        offset = (offset + size) % (3 << 20)
-    os.close(descriptor)
-    return times
+        for _ in range(count):
+            os.pwrite(self.descriptor, self.data, self.at)
+            os.fdatasync(self.descriptor)
+            self.at = (self.at + len(self.data)) % (3 << 20)
+        return 1e6 * (time.perf_counter() - began) / count
 
 
-def show(what, value, limit, least):
+def show(what, value, limit, least, ratios=()):
     good = value >= limit if least else value <= limit
-    print(f"{what:<66} {value:8.2f}  ({'at least' if least else 'at most'} {limit}){'' if good else '  BEYOND'}", flush=True)
+    middle = f"; median of turns {statistics.median(ratios):.2f}" if ratios else ""
+    print(f"{what:<62} {value:7.2f}  ({'at least' if least else 'at most'} {limit}{middle}){'' if good else '  BEYOND'}",
+          flush=True)
     if not good:
         over.append(what)
 
 
-try:
-    subprocess.run([str(build / "net_keys"), str(keys), "a"], check=True)
-    rates = {}
-    for connections, limit in ((100, 0.6), (1000, 1.0), (10000, 0.9)):
-        requests = {100: 400, 1000: 100, 10000: 100 if not quick else 30}[connections]
-        best_cloud = best_redis = 0
-        for _ in range(repeats if connections < 10000 else max(1, repeats // 2)):
-            with Redis() as redis:
-                best_redis = max(best_redis, load("redis", redis.port, connections, 1, requests))
-            best_cloud = max(best_cloud, cloud(connections, 1, requests)[0])
-        rates[connections] = best_cloud
-        print(f"N = {connections}: {best_cloud:.0f} exchanges/s, redis {best_redis:.0f}")
-        show(f"exchanges a second against redis, N = {connections}", best_cloud / best_redis, limit, True)
-    show("thousands of exchanges a second at N = 100", rates[100] / 1000, 40 * 970 / 1000, True)
+def against_redis():
+    plan = ((100, 0.6, 1000, 7), (1000, 1.0, 150, 5), (10000, 0.9, 100, 3))
+    if quick:
+        plan = ((100, 0.6, 300, 4), (1000, 1.0, 100, 3), (10000, 0.9, 20, 2))
+    for connections, limit, requests, turns in plan:
+        with Redis(connections) as redis, Cloud(connections) as cloud:
+            cloud.turn(requests // 10)
+            redis.turn(requests // 10)
+            rows = [(cloud.turn(requests), redis.turn(requests)) for _ in range(turns)]
+        ratios = [c[0] / r[0] for c, r in rows]
+        best_cloud, best_redis = max(c[0] for c, _ in rows), max(r[0] for _, r in rows)
+        print(f"N = {connections}: {best_cloud:.0f} exchanges/s, redis {best_redis:.0f}; processor time of the server for "
+              f"one: {min(c[1] for c, _ in rows):.2f} us, redis {min(r[1] for _, r in rows):.2f}")
+        show(f"exchanges a second against redis, N = {connections}", best_cloud / best_redis, limit, True, ratios)
+        if connections == 100:
+            show("thousands of exchanges a second, N = 100", best_cloud / 1000, 38.8, True)
 
-    bare = max(cloud(10, 1, 1000, "none")[0] for _ in range(repeats))
-    whole, commits = [], []
-    appends = []
-    for _ in range(repeats):
-        appends.append(sum(append_microseconds(260)) / 400 * 1e6)
-        rate, commit, _ = cloud(10, 1, 1000)
-        whole.append(1e6 * 10 / rate)
-        commits.append(commit)
-    ping = 1e6 * 10 / bare
-    print(f"N = 10: round {min(whole):.0f} us, ping-pong {ping:.0f}, append {min(appends):.0f}, commit {min(commits):.0f}")
-    show("a round at N = 10 against ping-pong and append", min(whole) / (ping + min(appends)), 1.35, False)
-    show("a commit at N = 10 against append and fdatasync", min(commits) / min(appends), 1.6, False)
-    gateway = max(cloud(1, 10, 2000, "none")[0] for _ in range(repeats))
-    show("a gateway of ten against ten connections, without the disk", gateway / bare, 5, True)
-    durable = max(cloud(1, 10, 2000)[0] for _ in range(repeats))
-    print(f"with the disk: gateway {durable:.0f}, ten connections {10e6 / min(whole):.0f} exchanges/s")
-    show("KiB of the cloud's memory for an idle agent, N = 10000", cloud(10000, 1, 2)[2], 28, False)
+
+def small_round():
+    turns, rounds = (6, 500) if quick else (20, 1000)
+    with Cloud(10) as cloud:
+        cloud.turn(50)
+    append = Append(cloud.row_bytes())
+    rows = []
+    with Cloud(10) as cloud, Bare(10) as bare:
+        for server in (cloud, bare):
+            server.turn(rounds // 5)
+        for _ in range(turns):
+            ping = 1e7 / bare.turn(rounds)[0]
+            sync = append.turn(rounds // 2)
+            before = cloud.commits()
+            whole = 1e7 / cloud.turn(rounds)[0]
+            spent, count = (b - a for a, b in zip(before, cloud.commits()))
+            rows.append((whole, ping, sync, 1e6 * spent / count))
+    whole, ping, sync, commit = (min(column) for column in zip(*rows))
+    print(f"N = 10: round {whole:.0f} us, ping-pong {ping:.0f}, append {sync:.0f} ({len(append.data)} bytes), commit {commit:.0f}")
+    show("a round at N = 10 against ping-pong and append", whole / (ping + sync), 1.35, False,
+         [w / (p + s) for w, p, s, _ in rows])
+    show("a commit at N = 10 against append and fdatasync", commit / sync, 1.6, False, [c / s for _, _, s, c in rows])
+
+
+def gateway():
+    turns, rounds = (4, 500) if quick else (10, 2000)
+    for durability, what in (("process", "without waiting for the disk"), ("power", "with the disk")):
+        with Cloud(10, 1, durability) as ten, Cloud(1, 10, durability) as one:
+            for server in (ten, one):
+                server.turn(rounds // 5)
+            rows = [(one.turn(rounds), ten.turn(rounds)) for _ in range(turns)]
+        best = max(o[0] for o, _ in rows), max(t[0] for _, t in rows)
+        print(f"{what}: gateway {best[0]:.0f} exchanges/s, ten connections {best[1]:.0f}; processor time of the cloud "
+              f"{min(o[1] for o, _ in rows):.2f} and {min(t[1] for _, t in rows):.2f} us")
+        if durability == "process":
+            show(f"a gateway of ten against ten connections, {what}", best[0] / best[1], 5, True,
+                 [o[0] / t[0] for o, t in rows])
+        else:
+            print(f"a gateway of ten against ten connections, {what:<20} {best[0] / best[1]:7.2f}")
+
+
+def memory():
+    number = 2000 if quick else 10000
+    with Cloud(number) as cloud:
+        cloud.turn(2)
+        grown = kibibytes_of(cloud.process.pid) - cloud.at_start
+    show(f"KiB of the cloud's memory for an idle agent, N = {number}", grown / number, 28, False)
+
+
+try:
+    subprocess.run([tacit, "keys", "init", keys], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([tacit, "keys", "issue", keys, "load"], check=True, stdout=subprocess.DEVNULL)
+    run = {"redis": against_redis, "round": small_round, "gateway": gateway, "memory": memory}
+    for part in parts:
+        run[part]()
 finally:
     shutil.rmtree(work, ignore_errors=True)
 sys.exit(1 if over else 0)
