@@ -110,9 +110,9 @@ static void add_connections(tc_buffer *out, const tc_links_figures *links) {
     counter(out, "connections_accepted_total", "Connections that arrived.", links->accepted);
     counter(out, "connections_opened_total", "Connections whose certificate was accepted.", links->opened);
     counter(out, "connections_failed_total", "Connections that ended before they were open.", links->failed);
-    counter(out, "frames_received_total", "Frames that arrived whole.", links->frames);
-    counter(out, "received_bytes_total", "Bytes from agents, inside of TLS.", links->bytes_in);
-    counter(out, "sent_bytes_total", "Bytes to agents, inside of TLS.", links->bytes_out);
+    counter(out, "frames_received_total", "Frames that arrived whole, up to the last round.", links->frames);
+    counter(out, "received_bytes_total", "Bytes from agents, inside of TLS, up to the last round.", links->bytes_in);
+    counter(out, "sent_bytes_total", "Bytes to agents, inside of TLS, up to the last round.", links->bytes_out);
 }
 
 static void add_messages(tc_buffer *out, const tc_figures *figures) {
@@ -122,7 +122,7 @@ static void add_messages(tc_buffer *out, const tc_figures *figures) {
     family(out, "refusals_total", "counter", "Refusals, by reason.");
     for (unsigned code = 1; code < TC_REFUSAL_KINDS; code++) {
         const char *reason = tc_refusal_text(code);
-        if (reason == NULL)
+        if (reason == NULL || code == TC_REFUSED_SLATER) /* not counted: reporter.c */
             continue;
         labelled(out, "refusals_total", "reason", reason);
         add_count(out, figures->refusals[code]);

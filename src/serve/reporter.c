@@ -40,7 +40,8 @@ void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agen
 }
 
 void tc_report_refusal(tc_reporter *reporter, const char *agent, tc_refusal_code code, const char *why) {
-    if (reporter->figures != NULL && (unsigned)code < TC_REFUSAL_KINDS)
+    bool is_counted = code != TC_REFUSED_SLATER; /* an agent's no is for the log alone, not for the pages' readers */
+    if (reporter->figures != NULL && (unsigned)code < TC_REFUSAL_KINDS && is_counted)
         reporter->figures->refusals[code]++;
     if (!has_room(reporter, agent == NULL ? FOR_AGENTS : 0))
         return;

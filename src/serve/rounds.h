@@ -73,7 +73,7 @@ size_t tc_rounds_most_kept(const tc_rounds *rounds);
 void tc_rounds_tick(tc_rounds *rounds);
 
 /* after_restore: the base's loop is broken when every agent has said what it has seen. The first round that nobody
- * has: to be the hub's. */
+ * can have seen: to be the hub's. */
 bool tc_rounds_is_surveyed(const tc_rounds *rounds);
 uint64_t tc_rounds_first(const tc_rounds *rounds);
 

@@ -76,7 +76,7 @@ static void warn_survey(tc_rounds *r) {
     }
     if (now < r->warn_at || missing == 0)
         return;
-    TC_LOG(r->settings.reporter->log, TC_EVENT_WAITING, tc_log_round(r->most_answered + 1),
+    TC_LOG(r->settings.reporter->log, TC_EVENT_WAITING, tc_log_round(tc_rounds_first(r)),
            tc_log_count("missing", missing), tc_log_agents(tc_rounds_names(r, TC_NAME_ABSENT)),
            tc_log_seconds("seconds", now - r->opened_at));
     r->warn_after *= 2;
@@ -102,7 +102,12 @@ bool tc_rounds_is_surveyed(const tc_rounds *r) {
     return r->is_surveying && r->enrolment->seen == r->enrolment->seat_count;
 }
 
-uint64_t tc_rounds_first(const tc_rounds *r) { return r->is_surveying ? r->most_answered + 1 : r->open; }
+/* After a restore: agents know what they were answered. The round after that may have been released and shown, if not
+ * to them, and where late agents are held, as many more as one state may be used again. */
+uint64_t tc_rounds_first(const tc_rounds *r) {
+    uint64_t unseen = 1 + (r->settings.late.holds ? r->settings.late.most_holds : 0);
+    return r->is_surveying ? r->most_answered + unseen + 1 : r->open;
+}
 
 tc_status tc_rounds_begin(tc_rounds *r, tc_hub *hub) {
     r->open = tc_rounds_first(r);

@@ -83,8 +83,8 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
     double now = tc_serve_now(), next = INFINITY;
     if (r->is_over || r->hub == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
         return;
-    if (r->settings.late.holds)
-        next = hold(r, now);
+    if (r->settings.late.holds) /* with nobody there, rounds would be for nobody */
+        next = r->enrolment->enrolled > 0 ? hold(r, now) : now + r->settings.late.deadline;
     if (r->missing == 0) {
         tc_rounds_release(r);
         return;

@@ -76,6 +76,7 @@ static tc_status before_first(void *context) {
 static void after_round(void *context, uint64_t round, tc_answer_scalars scalars) {
     tc_server *s = context;
     s->last_at = tc_serve_now();
+    tc_server_count_traffic(s);
     if (s->trace != NULL)
         tc_server_trace_row(s, round, scalars);
 }
@@ -260,9 +261,9 @@ static tc_status survey(tc_server *s) {
     if (first <= s->figures.rounds)
         return tc_server_make_hub(s, first);
     tc_buffer_printf(s->messages,
-                     "agents have seen all %llu rounds of this run: it is over, and its last answers are "
-                     "lost; --new-run begins another\n",
-                     (unsigned long long)s->figures.rounds);
+                     "rounds up to %llu may have been released, and the run has %llu: none is left, and the last "
+                     "answers are lost; --new-run begins another\n",
+                     (unsigned long long)(first - 1), (unsigned long long)s->figures.rounds);
     return TC_CANNOT_READ;
 }
 

@@ -40,8 +40,8 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
     }
     if (first_round > 1 && last->round == 0) {
         tc_buffer_printf(s->messages,
-                         "the journal in '%s' is empty, but agents have seen %llu rounds: there is nothing to go on "
-                         "from; --new-run begins another run\n",
+                         "the journal in '%s' is empty, and rounds up to %llu may have been released: there is nothing "
+                         "to go on from; --new-run begins another run\n",
                          of->state, (unsigned long long)(first_round - 1));
         return TC_CANNOT_READ;
     }
@@ -55,11 +55,19 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
 
 /* ---- figures ---- */
 
-/* Where a round could not be written down the hub is ahead of the journal: what it has was not released. */
+void tc_server_count_traffic(tc_server *s) { s->figures.links = tc_links_count(s->links); }
+
+/* Where a round could not be written down the hub is ahead of the journal: what it has was not released. Traffic is
+ * counted when a round has been answered, and so is of whole rounds: in between it would tell when states arrive. */
 void tc_server_refresh(void *context) {
     tc_server *s = context;
-    bool has_round = s->hub != NULL && tc_hub_rounds(s->hub) > 0 && tc_rounds_end(s->rounds) != TC_RUN_FAILED;
-    s->figures.links = tc_links_count(s->links);
+    tc_links_figures links = tc_links_count(s->links);
+    bool has_round = s->hub != NULL && tc_hub_rounds(s->hub) > 0 && tc_hub_rounds(s->hub) == s->figures.round &&
+                     tc_rounds_end(s->rounds) != TC_RUN_FAILED;
+    links.frames = s->figures.links.frames;
+    links.bytes_in = s->figures.links.bytes_in;
+    links.bytes_out = s->figures.links.bytes_out;
+    s->figures.links = links;
     s->figures.multipliers = has_round ? tc_hub_multipliers(s->hub) : NULL;
     s->figures.answer_multipliers = has_round ? tc_hub_answer_multipliers(s->hub) : NULL;
     s->figures.feasibility = has_round ? tc_hub_feasibility(s->hub) : NULL;

@@ -51,6 +51,7 @@ tc_status tc_server_write_ports(tc_server *server) TC_MUST_USE;
 
 /* What stands in the log from time to time, and what the pages show. */
 void tc_server_refresh(void *server);
+void tc_server_count_traffic(tc_server *server); /* a round has been answered */
 void tc_server_tick(tc_server *server);
 void tc_server_check_expiry(tc_server *server);
 

@@ -44,7 +44,10 @@ class LostAnswers(unittest.TestCase):
             b.close()
             summary = place.finish(20)
             self.assertEqual((summary["rounds"], place.results()["a"]["outcome"]), (60, "done"))
-            self.assertEqual(sorted(k for _, k in b.book.answers), list(range(1, 61)))  # and none with other bytes
+            answered = sorted(k for _, k in b.book.answers)  # none with other bytes; a round that may have been shown
+            lost = sorted(set(range(1, 61)) - set(answered))  # is left out
+            self.assertEqual(len(lost), 1)
+            self.assertIn(lost[0], (41, 42))
 
 
 if __name__ == "__main__":
