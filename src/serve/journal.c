@@ -52,9 +52,10 @@ bool tc_journal_digest_round(EVP_MD_CTX *d, const tc_journal_round *round, const
 bool tc_journal_digest_row(EVP_MD_CTX *d, const tc_journal_run *run, const tc_epoch *epoch, unsigned finished,
                            const unsigned char content[TC_HASH], unsigned char row[TC_HASH]) {
     return EVP_DigestInit_ex(d, EVP_sha256(), NULL) == 1 && EVP_DigestUpdate(d, run->run_id, TC_RUN_ID) == 1 &&
-           EVP_DigestUpdate(d, run->plan_hash, TC_HASH) == 1 && add_number(d, epoch->number) &&
-           EVP_DigestUpdate(d, epoch->id, TC_EPOCH_ID) == 1 && add_number(d, finished) &&
-           EVP_DigestUpdate(d, content, TC_HASH) == 1 && EVP_DigestFinal_ex(d, row, NULL) == 1;
+           EVP_DigestUpdate(d, run->plan_hash, TC_HASH) == 1 && EVP_DigestUpdate(d, run->terms, TC_HASH) == 1 &&
+           add_number(d, epoch->number) && EVP_DigestUpdate(d, epoch->id, TC_EPOCH_ID) == 1 &&
+           add_number(d, finished) && EVP_DigestUpdate(d, content, TC_HASH) == 1 &&
+           EVP_DigestFinal_ex(d, row, NULL) == 1;
 }
 
 static tc_status fail(tc_journal *journal, const char *trouble) {

@@ -29,15 +29,16 @@ typedef enum tc_durability {
 typedef struct tc_journal_settings {
     const char *folder; /* made, 0700, where it is not there; the file is journal.db in it */
     tc_durability durability;
-    const char *vfs;    /* SQLite's file system; NULL for the machine's own. For tests */
-    unsigned log_pages; /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
+    const unsigned char *terms; /* TC_HASH bytes: of what a run is begun under besides its plan; NULL: nothing */
+    const char *vfs;            /* SQLite's file system; NULL for the machine's own. For tests */
+    unsigned log_pages;         /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
 } tc_journal_settings;
 
 enum { TC_JOURNAL_LOG_PAGES = 1000, TC_INPUT_MAC = 32 };
 
 typedef struct tc_journal_run { /* what a journal belongs to */
     unsigned char run_id[TC_RUN_ID];
-    unsigned char plan_hash[TC_HASH];
+    unsigned char plan_hash[TC_HASH], terms[TC_HASH];
 } tc_journal_run;
 
 typedef struct tc_journal_round {
@@ -51,8 +52,8 @@ typedef struct tc_journal_round {
 } tc_journal_round;
 
 /* Opens the journal, or makes one for a run of this plan. made: the run id of a new one; NULL: random. TC_CANNOT_WRITE,
- * TC_CANNOT_READ where it is damaged or another process has it, TC_BAD_USAGE where it belongs to another plan; with a
- * message each. Raises on its arena, with which it is closed. */
+ * TC_CANNOT_READ where it is damaged or another process has it, TC_BAD_USAGE where it belongs to another plan or other
+ * terms; with a message each. Raises on its arena, with which it is closed. */
 tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
                           const unsigned char *made, tc_buffer *messages, tc_journal **journal) TC_MUST_USE;
 

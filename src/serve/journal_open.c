@@ -100,13 +100,14 @@ static int insert_row(tc_journal *journal) {
         return SQLITE_ERROR;
     int code = sqlite3_prepare_v2(
         journal->database,
-        "INSERT INTO journal VALUES (1, ?1, ?2, 0, zeroblob(16), 0, 0, zeroblob(32), 0, 0, x'', x'', ?3)", -1, &insert,
-        NULL);
+        "INSERT INTO journal VALUES (1, ?1, ?2, ?3, 0, zeroblob(16), 0, 0, zeroblob(32), 0, 0, x'', x'', ?4)", -1,
+        &insert, NULL);
     if (code != SQLITE_OK)
         return code;
     code = sqlite3_bind_blob(insert, 1, journal->run.run_id, TC_RUN_ID, SQLITE_STATIC);
     code |= sqlite3_bind_blob(insert, 2, journal->run.plan_hash, TC_HASH, SQLITE_STATIC);
-    code |= sqlite3_bind_blob(insert, 3, digest, TC_HASH, SQLITE_STATIC);
+    code |= sqlite3_bind_blob(insert, 3, journal->run.terms, TC_HASH, SQLITE_STATIC);
+    code |= sqlite3_bind_blob(insert, 4, digest, TC_HASH, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_step(insert);
     int after = sqlite3_finalize(insert);
@@ -118,12 +119,13 @@ static int create(tc_journal *journal, const tc_journal_settings *settings) {
     unsigned pages = settings->log_pages == 0 ? TC_JOURNAL_LOG_PAGES : settings->log_pages;
     int code = write_through(journal, pages);
     if (code == SQLITE_OK)
-        code = run(journal, "BEGIN IMMEDIATE; PRAGMA application_id=" APPLICATION "; PRAGMA user_version=1; "
-                            "CREATE TABLE journal (id INTEGER PRIMARY KEY CHECK (id = 1), run_id BLOB NOT NULL, "
-                            "plan_hash BLOB NOT NULL, epoch INTEGER NOT NULL, epoch_id BLOB NOT NULL, "
-                            "finished INTEGER NOT NULL, round INTEGER NOT NULL, input BLOB NOT NULL, "
-                            "step REAL NOT NULL, regularization REAL NOT NULL, answers BLOB NOT NULL, "
-                            "memory BLOB NOT NULL, digest BLOB NOT NULL) STRICT;");
+        code = run(journal,
+                   "BEGIN IMMEDIATE; PRAGMA application_id=" APPLICATION "; PRAGMA user_version=1; "
+                   "CREATE TABLE journal (id INTEGER PRIMARY KEY CHECK (id = 1), run_id BLOB NOT NULL, "
+                   "plan_hash BLOB NOT NULL, terms BLOB NOT NULL, epoch INTEGER NOT NULL, epoch_id BLOB NOT NULL, "
+                   "finished INTEGER NOT NULL, round INTEGER NOT NULL, input BLOB NOT NULL, "
+                   "step REAL NOT NULL, regularization REAL NOT NULL, answers BLOB NOT NULL, "
+                   "memory BLOB NOT NULL, digest BLOB NOT NULL) STRICT;");
     if (code == SQLITE_OK)
         code = insert_row(journal);
     return code == SQLITE_OK ? run(journal, "COMMIT") : code;
@@ -140,22 +142,22 @@ static bool take_bytes(sqlite3_stmt *row, int column, unsigned char *bytes, int 
 static bool read_row(tc_journal *journal, sqlite3_stmt *row) {
     tc_journal_round *last = &journal->last;
     unsigned char digest[TC_HASH], stored[TC_HASH];
-    int64_t epoch = sqlite3_column_int64(row, 3), finished = sqlite3_column_int64(row, 5);
-    int64_t round = sqlite3_column_int64(row, 6);
-    int answers = sqlite3_column_bytes(row, 10), memory = sqlite3_column_bytes(row, 11);
+    int64_t epoch = sqlite3_column_int64(row, 4), finished = sqlite3_column_int64(row, 6);
+    int64_t round = sqlite3_column_int64(row, 7);
+    int answers = sqlite3_column_bytes(row, 11), memory = sqlite3_column_bytes(row, 12);
     if (!take_bytes(row, 1, journal->run.run_id, TC_RUN_ID) || !take_bytes(row, 2, journal->run.plan_hash, TC_HASH) ||
-        !take_bytes(row, 4, journal->epoch.id, TC_EPOCH_ID) || !take_bytes(row, 7, last->input, TC_INPUT_MAC) ||
-        !take_bytes(row, 12, stored, TC_HASH) || epoch < 0 || round < 0 || finished < 0 || finished > 255 ||
-        answers % 8 != 0)
+        !take_bytes(row, 3, journal->run.terms, TC_HASH) || !take_bytes(row, 5, journal->epoch.id, TC_EPOCH_ID) ||
+        !take_bytes(row, 8, last->input, TC_INPUT_MAC) || !take_bytes(row, 13, stored, TC_HASH) || epoch < 0 ||
+        round < 0 || finished < 0 || finished > 255 || answers % 8 != 0)
         return false;
     journal->epoch.number = (uint64_t)epoch;
     journal->finished = (unsigned)finished;
     last->round = (uint64_t)round;
-    last->step = sqlite3_column_double(row, 8);
-    last->regularization = sqlite3_column_double(row, 9);
+    last->step = sqlite3_column_double(row, 9);
+    last->regularization = sqlite3_column_double(row, 10);
     last->answer_count = (size_t)answers / 8;
     last->memory_size = (size_t)memory;
-    const unsigned char *bytes = sqlite3_column_blob(row, 10), *kept = sqlite3_column_blob(row, 11);
+    const unsigned char *bytes = sqlite3_column_blob(row, 11), *kept = sqlite3_column_blob(row, 12);
     if (last->answer_count > 0) {
         double *values = TC_NEW(journal->arena, double, last->answer_count);
         tc_get_doubles(bytes, values, last->answer_count);
@@ -198,7 +200,7 @@ static tc_status read_journal(tc_journal *journal, tc_buffer *messages) {
     code = sqlite3_step(row);
     if (code != SQLITE_ROW)
         return complain_code(journal, code == SQLITE_DONE ? SQLITE_CORRUPT : code, messages);
-    bool good = sqlite3_column_count(row) == 13 && read_row(journal, row);
+    bool good = sqlite3_column_count(row) == 14 && read_row(journal, row);
     (void)sqlite3_reset(row); /* else it would hold a snapshot */
     return good ? TC_OK : complain_damage(journal, messages);
 }
@@ -240,10 +242,13 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
     return code == SQLITE_OK ? TC_OK : complain_code(journal, code, messages);
 }
 
-static tc_status check_owner(tc_journal *journal, const unsigned char plan_hash[TC_HASH], tc_buffer *messages) {
-    if (memcmp(journal->run.plan_hash, plan_hash, TC_HASH) == 0)
-        return TC_OK;
-    return complain(journal, TC_BAD_USAGE, "it belongs to a run of another plan", messages);
+static tc_status check_owner(tc_journal *journal, const tc_journal_run *wanted, tc_buffer *messages) {
+    if (memcmp(journal->run.plan_hash, wanted->plan_hash, TC_HASH) != 0)
+        return complain(journal, TC_BAD_USAGE, "it belongs to a run of another plan", messages);
+    if (memcmp(journal->run.terms, wanted->terms, TC_HASH) != 0)
+        return complain(journal, TC_BAD_USAGE, "it belongs to a run of another file, seed, margin or schedule",
+                        messages);
+    return TC_OK;
 }
 
 static int prepare(tc_journal *journal, const char *sql, sqlite3_stmt **statement) {
@@ -253,12 +258,16 @@ static int prepare(tc_journal *journal, const char *sql, sqlite3_stmt **statemen
 tc_status tc_journal_prepare(tc_journal *journal, const tc_journal_settings *settings,
                              const unsigned char plan_hash[TC_HASH], const unsigned char *made, tc_buffer *messages) {
     int code;
+    tc_journal_run wanted = {0};
+    memcpy(wanted.plan_hash, plan_hash, TC_HASH);
+    if (settings->terms != NULL)
+        memcpy(wanted.terms, settings->terms, TC_HASH);
     tc_status status = open_database(journal, settings, messages);
     if (status != TC_OK)
         return status;
     int64_t tables = ask(journal, "SELECT count(*) FROM sqlite_schema WHERE name <> 'filler'", &code);
     if (code == SQLITE_OK && tables == 0 && ask(journal, "PRAGMA application_id", &code) == 0 && code == SQLITE_OK) {
-        memcpy(journal->run.plan_hash, plan_hash, TC_HASH);
+        journal->run = wanted;
         if (made != NULL)
             memcpy(journal->run.run_id, made, TC_RUN_ID);
         else if (RAND_bytes(journal->run.run_id, TC_RUN_ID) != 1)
@@ -271,7 +280,7 @@ tc_status tc_journal_prepare(tc_journal *journal, const tc_journal_settings *set
         return complain_code(journal, code, messages);
     status = read_journal(journal, messages);
     if (status == TC_OK)
-        status = check_owner(journal, plan_hash, messages);
+        status = check_owner(journal, &wanted, messages);
     if (status == TC_OK && journal->durability == TC_DURABLE_PROCESS)
         code = run(journal, "PRAGMA synchronous=NORMAL");
     if (status == TC_OK && code == SQLITE_OK)

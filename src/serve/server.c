@@ -125,14 +125,17 @@ static tc_status begin_epoch(tc_server *s) {
 
 static tc_status open_journal(tc_server *s) {
     const tc_server_settings *of = s->settings;
-    tc_journal_settings settings = {.folder = of->state, .durability = of->durability};
+    unsigned char terms[TC_HASH];
+    tc_journal_settings settings = {.folder = of->state, .durability = of->durability, .terms = terms};
+    if (!tc_server_terms(of, terms))
+        return TC_INTERNAL;
     tc_status status = of->new_run ? tc_server_move_aside(s) : TC_OK;
     if (status == TC_OK)
         status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
     if (status == TC_BAD_USAGE)
         tc_buffer_puts(s->messages,
-                       "the plan is made of the cloud's file and of options: start with those of that run, "
-                       "choose another --state, or begin another run with --new-run\n");
+                       "start with the file and the options of that run, choose another --state, or begin another run "
+                       "with --new-run\n");
     if (status != TC_OK)
         return status;
     s->run_id = hexadecimal(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);

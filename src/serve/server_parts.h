@@ -38,6 +38,10 @@ typedef struct tc_server {
 /* The journal of a run before is moved to a name of its own. Refused while a process has it open. */
 tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
 
+/* SHA-256 of the file, its data, and the options that decide about rounds but not about noise. False: OpenSSL failed.
+ */
+bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) TC_MUST_USE;
+
 /* The hub for this round, with the journal's memory in it. */
 tc_status tc_server_make_hub(tc_server *server, uint64_t first_round) TC_MUST_USE;
 

@@ -177,6 +177,23 @@ static void another_plans_journal_is_refused(void **state) {
     tc_arena_free(o.arena);
 }
 
+static void a_journal_of_other_terms_is_refused(void **state) {
+    (void)state;
+    static const unsigned char terms[TC_HASH] = {5}, others[TC_HASH] = {[TC_HASH - 1] = 5};
+    opened o = open_with((tc_journal_settings){.folder = folder, .terms = terms}, PLAN);
+    assert_int_equal(o.status, TC_OK);
+    assert_int_equal(commit(o.journal, 1), TC_OK);
+    tc_arena_free(o.arena);
+    o = open_with((tc_journal_settings){.folder = folder, .terms = others}, PLAN);
+    assert_int_equal(o.status, TC_BAD_USAGE);
+    assert_non_null(strstr(tc_buffer_text(&o.messages), "another file, seed, margin or schedule"));
+    tc_arena_free(o.arena);
+    o = open_with((tc_journal_settings){.folder = folder, .terms = terms}, PLAN);
+    assert_int_equal(o.status, TC_OK);
+    expect_round(tc_journal_last(o.journal), 1);
+    tc_arena_free(o.arena);
+}
+
 static void rounds_only_go_forward(void **state) {
     (void)state;
     opened o = open_here();
@@ -428,6 +445,7 @@ int main(void) {
         HERE(its_files_are_their_owners_alone),
         HERE(a_second_process_is_refused_while_one_has_it_open),
         HERE(another_plans_journal_is_refused),
+        HERE(a_journal_of_other_terms_is_refused),
         HERE(rounds_only_go_forward),
         HERE(a_killed_process_loses_nothing_that_was_committed),
         cmocka_unit_test(a_folder_that_cannot_be_made_is_named),

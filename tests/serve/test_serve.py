@@ -327,6 +327,31 @@ class Refusals(unittest.TestCase):
         (place.folder / "file").write_text("no folder")
         self.refused(3, "file", state="file")
 
+    def test_a_run_goes_on_only_with_its_file_seed_margin_and_schedule(self):
+        place, own = self.place, (self.place.parts / "cloud.tacit").read_text()
+        methods = {"tacit": {"--margin": "0.5"},
+                   "published": {"--gamma-bar": "0.1", "--alpha-bar": "0.1", "--c1": "0.3", "--c2": "0.52"}}
+
+        def flat(options):
+            return [*(word for pair in options.items() for word in pair), "--insecure-seed"]
+
+        for method, given in methods.items():
+            same = {"--method": method, "--seed": "1", **given}
+            state = place.folder / method
+            place.start_cloud(*flat(same), state=state)
+            self.assertEqual(place.cloud.stop(), 0)
+            for name in ["--seed", *given]:
+                with self.subTest(method=method, other=name):
+                    self.refused(2, "another file, seed, margin or schedule.*options of that run.*--new-run",
+                                 *flat({**same, name: "2"}), state=method)
+            for before, after in [("<= 1", "<= 1.5"), ("gap 100", "gap 200")]:
+                with self.subTest(method=method, other=before):
+                    changed = place.folder / "changed.tacit"
+                    changed.write_text(own.replace(before, after))
+                    self.refused(2, "another file, seed, margin or schedule", *flat(same), file=changed, state=method)
+            place.start_cloud(*flat(same), "--threads", "1", "--deadline", "2", state=state)
+            self.assertEqual(place.cloud.stop(), 0)
+
     def test_the_price_of_holding_is_in_the_plan(self):
         file = self.place.parts / "cloud.tacit"
         wait = json.loads(self.place.tacit("plan", file, "--json").stdout)
