@@ -84,14 +84,14 @@ class Recorder(threading.Thread):
         (now, id_now), (seen, id_seen) = agent.welcome.epoch, agent.epoch
         self.is_stale = now < seen or (now == seen and id_now != id_seen)
         agent.enrol(wait=False)
-        while agent.ended is None and not (self.is_done() and self.is_over):
+        while agent.ended is None and not self.is_over:
             self.hear(agent.link.receive(20))
 
     def run(self):
         while not self.is_over:
             try:
                 self.connect()
-                if self.agent.ended.reason == wire.DONE:
+                if self.agent.ended is not None and self.agent.ended.reason == wire.DONE:
                     break
             except (wire.Closed, OSError):
                 pass

@@ -53,8 +53,9 @@ class Disks(unittest.TestCase):
         finally:
             parties.TACIT = before
 
-    def start_agents(self):
-        self.agents = [recorders.Recorder([name], self.port, self.parties.key_folders[name], self.book) for name in self.names]
+    def start_agents(self, names=None):
+        self.agents = [recorders.Recorder([name], self.port, self.parties.key_folders[name], self.book)
+                       for name in names or self.names]
         for agent in self.agents:
             agent.start()
 
@@ -141,8 +142,7 @@ class Disks(unittest.TestCase):
     def test_an_agent_whose_disk_is_full_sends_nothing_and_goes_on_when_there_is_room(self):
         room = self.room("2m")
         cloud = self.start(self.parties.folder / "state")
-        self.start_agents()
-        self.agents.pop(0).stop()
+        self.start_agents(["a2", "a3"])
         room.fill()
         command = [COMMAND, "agent", self.parties.names["a1"], "--cloud", f"127.0.0.1:{self.port}", "--keys",
                    self.parties.key_folders["a1"], "--state", room.folder / "own", "--quiet"]
