@@ -1,9 +1,6 @@
 /* Which way a family's steps are taken, and what they need. */
 #include "engine/proximal_parts.h"
 
-/* With more families the interior-point method is made only where nothing else will do: it takes memory. */
-enum { MOST_SPARE = 256 };
-
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static bool is_diagonal(const tc_family_derivatives *d) {
@@ -119,13 +116,6 @@ static void find_derivatives(tc_arena *arena, const tc_dag *dag, tc_proximal_fam
     }
 }
 
-/* Whether some member may have more than one part, or one that is not smooth. */
-static bool may_be_general(const tc_projector *projector) {
-    if (projector->form == TC_PROJECTOR_CUTS)
-        return projector->cut_count > 1 || projector->cuts[0].cut.kind == TC_SET_BALL1;
-    return projector->form == TC_PROJECTOR_MEMBERS;
-}
-
 static void new_inside(tc_arena *arena, const tc_proximal_family *family, tc_proximal_inside *made) {
     size_t dim = family->of->family->dim, roots = tc_tape_root_count(family->both);
     tc_real *out = TC_NEW(arena, tc_real, roots);
@@ -167,9 +157,9 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     if (made->way == TC_PROXIMAL_ROWS && made->of->projector->form == TC_PROJECTOR_BOX)
         return;
     find_derivatives(arena, model->dag, made);
-    bool is_spare = model->family_count <= MOST_SPARE; /* for what resists Newton's method */
-    if (made->way == TC_PROXIMAL_LINES || !(is_spare || may_be_general(made->of->projector)))
+    if (made->way == TC_PROXIMAL_LINES)
         return;
+    /* For what resists Newton's method too, however many families there are: an agent alone on its device has it. */
     made->insides = TC_NEW(arena, tc_proximal_inside, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
         new_inside(arena, made, &made->insides[w]);
