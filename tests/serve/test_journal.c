@@ -430,6 +430,37 @@ static void a_file_cut_short_is_refused_or_whole(void **state) {
     free(good.bytes);
 }
 
+/* A back-up that was put back in part, or was torn while it was taken. */
+static void files_of_different_moments_are_refused_or_give_a_whole_round(void **state) {
+    (void)state;
+    enum { MOMENTS = ROUNDS + 1 };
+    fault_bytes files[MOMENTS] = {0}, logs[MOMENTS] = {0};
+    fault_format(8);
+    opened o = open_faulty(TC_DURABLE_POWER);
+    assert_int_equal(o.status, TC_OK);
+    fault_file *file = fault_find("disk/journal.db"), *log = fault_find("disk/journal.db-wal");
+    for (uint64_t k = 0; k < MOMENTS; k++) {
+        assert_int_equal(k == 0 ? TC_OK : commit(o.journal, k), TC_OK);
+        fault_copy(&files[k], &file->now);
+        fault_copy(&logs[k], &log->now);
+    }
+    tc_arena_free(o.arena);
+    for (size_t i = 0; i < (size_t)MOMENTS * MOMENTS; i++) {
+        fault_copy(&file->now, &files[i / MOMENTS]);
+        fault_copy(&log->now, &logs[i % MOMENTS]);
+        o = open_faulty(TC_DURABLE_POWER);
+        if (o.status == TC_OK)
+            expect_round(tc_journal_last(o.journal), tc_journal_last(o.journal)->round);
+        else
+            assert_true(tc_buffer_text(&o.messages)[0] != 0);
+        tc_arena_free(o.arena);
+    }
+    for (size_t k = 0; k < MOMENTS; k++) {
+        free(files[k].bytes);
+        free(logs[k].bytes);
+    }
+}
+
 static int forget_disk(void **state) {
     (void)state;
     fault_format(0);
@@ -456,6 +487,7 @@ int main(void) {
         FAULTY(a_full_and_a_read_only_disk_are_called_that),
         FAULTY(a_changed_byte_is_refused_or_harmless_but_never_believed),
         FAULTY(a_file_cut_short_is_refused_or_whole),
+        FAULTY(files_of_different_moments_are_refused_or_give_a_whole_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
