@@ -73,7 +73,6 @@ void tc_agent_link_end(tc_agent_link *link, const char *why) {
 const char *tc_agent_link_why(const tc_agent_link *link) { return link->why; }
 tc_agent_link_state tc_agent_link_is(const tc_agent_link *link) { return link->state; }
 int tc_agent_link_descriptor(const tc_agent_link *link) { return link->descriptor; }
-bool tc_agent_link_is_drained(const tc_agent_link *link) { return link->out_size == 0; }
 
 static void set_deadline(tc_agent_link *link, unsigned milliseconds) {
     link->deadline = tc_agent_clock() + milliseconds;

@@ -51,7 +51,6 @@ const char *tc_agent_link_why(const tc_agent_link *link);
 
 /* Where a frame of this size may be encoded: it is sent with the next advance. NULL: too much waits already. */
 unsigned char *tc_agent_link_put(tc_agent_link *link, size_t size) TC_MUST_USE;
-bool tc_agent_link_is_drained(const tc_agent_link *link);
 
 /* Reads what the network has, once. False: nothing for now, or it is OFF. */
 bool tc_agent_link_read(tc_agent_link *link);

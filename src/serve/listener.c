@@ -1,12 +1,10 @@
-/* TCP_NODELAY and the keepalive options are in netinet/tcp.h without more. */
 #include "serve/listener.h"
+
+#include "net/address.h"
 
 #include <errno.h>
 #include <event2/event_struct.h>
-#include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,7 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024, AT_ONCE = 64, MOST_HOST = 255, MOST_PORT = 31 };
+enum { BACKLOG = 1024, AT_ONCE = 64 };
 
 struct tc_listener {
     tc_links *links;
@@ -30,22 +28,6 @@ size_t tc_listener_raise_limit(void) {
     (void)setrlimit(RLIMIT_NOFILE, &limit);
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     return (size_t)limit.rlim_cur;
-}
-
-/* A peer whose machine is gone is noticed within a minute. */
-static bool set_up(int descriptor) {
-    static const struct {
-        int level, name, value;
-    } options[] = {{IPPROTO_TCP, TCP_NODELAY, 1},
-                   {SOL_SOCKET, SO_KEEPALIVE, 1},
-                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
-                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
-                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        (void)setsockopt(descriptor, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
-    int flags = fcntl(descriptor, F_GETFL);
-    return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 &&
-           fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 static void pause_for_a_while(tc_listener *listener) {
@@ -71,7 +53,7 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
                 pause_for_a_while(listener);
             if (errno != ECONNABORTED && errno != EINTR)
                 return;
-        } else if (set_up(arrived)) {
+        } else if (tc_socket_set_up(arrived)) {
             tc_links_take(listener->links, arrived);
         } else {
             (void)close(arrived);
@@ -81,39 +63,13 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
 
 /* ---- addresses ---- */
 
-static bool split(const char *address, char host[MOST_HOST + 1], char port[MOST_PORT + 1]) {
-    const char *colon = strrchr(address, ':');
-    if (colon == NULL || colon[1] == 0 || strlen(colon + 1) > MOST_PORT || colon - address > MOST_HOST)
-        return false;
-    size_t length = (size_t)(colon - address);
-    bool bracketed = length >= 2 && address[0] == '[' && colon[-1] == ']';
-    if (!bracketed && memchr(address, ':', length) != NULL)
-        return false;
-    memcpy(host, address + bracketed, length - 2 * bracketed);
-    host[length - 2 * bracketed] = 0;
-    strcpy(port, colon + 1);
-    return strspn(port, "0123456789") == strlen(port) && strtoul(port, NULL, 10) <= 65535;
-}
-
-static bool is_loopback(const struct sockaddr *address) {
-    if (address->sa_family == AF_INET) {
-        struct sockaddr_in four;
-        memcpy(&four, address, sizeof four);
-        return ntohl(four.sin_addr.s_addr) >> 24 == 127;
-    }
-    struct sockaddr_in6 six;
-    if (address->sa_family != AF_INET6)
-        return false;
-    memcpy(&six, address, sizeof six);
-    return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
-}
-
 static int listen_at(const struct addrinfo *at) {
     int yes = 1, descriptor = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
     if (descriptor < 0)
         return -1;
     (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (set_up(descriptor) && bind(descriptor, at->ai_addr, at->ai_addrlen) == 0 && listen(descriptor, BACKLOG) == 0)
+    if (tc_socket_set_up(descriptor) && bind(descriptor, at->ai_addr, at->ai_addrlen) == 0 &&
+        listen(descriptor, BACKLOG) == 0)
         return descriptor;
     int error = errno;
     (void)close(descriptor);
@@ -128,16 +84,16 @@ static tc_status refuse(tc_buffer *messages, tc_status status, const char *addre
 
 tc_status tc_listen_at(const char *address, const char *loopback_only, tc_buffer *messages, int *descriptor,
                        bool *is_local) {
-    char host[MOST_HOST + 1], port[MOST_PORT + 1];
-    if (!split(address, host, port))
+    tc_address read;
+    if (!tc_address_read(address, &read))
         return refuse(messages, TC_BAD_USAGE, address,
                       "an address is HOST:PORT, or [HOST]:PORT where the host has colons");
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    int code = getaddrinfo(host[0] == 0 ? NULL : host, port, &hints, &found);
+    int code = getaddrinfo(read.host[0] == 0 ? NULL : read.host, read.port, &hints, &found);
     if (code != 0)
         return refuse(messages, TC_BAD_USAGE, address, gai_strerror(code));
     tc_status status = TC_OK;
-    *is_local = is_loopback(found->ai_addr);
+    *is_local = tc_address_is_loopback(found->ai_addr);
     if (loopback_only != NULL && !*is_local)
         status = refuse(messages, TC_BAD_USAGE, address, loopback_only);
     *descriptor = status == TC_OK ? listen_at(found) : -1;
@@ -182,7 +138,7 @@ void tc_listener_free(tc_listener *listener) {
 unsigned tc_port_of(int descriptor) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
-    char port[MOST_PORT + 1];
+    char port[TC_MOST_PORT + 1];
     if (getsockname(descriptor, (struct sockaddr *)&name, &size) != 0 ||
         getnameinfo((struct sockaddr *)&name, size, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0)
         return 0;
