@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/outputs.h"
 #include "net/agent_compiled.h"
+#include "serve/journal.h"
 #include "serve/listener.h"
 
 #include <tacit/tacit.h>
@@ -15,8 +16,6 @@
 #include <unistd.h>
 
 enum { CLOUD, KEYS, STATE, TRACE, DURABILITY, NEW_RUN, INSECURE_PLAINTEXT, JSON, QUIET };
-
-static const char *const durabilities[] = {"power", "process", NULL};
 
 static const tc_option options[] = {
     [CLOUD] = {.name = "cloud",
@@ -43,7 +42,7 @@ static const tc_option options[] = {
     [DURABILITY] = {.name = "durability",
                     .type = TC_OPTION_CHOICE,
                     .argument = "D",
-                    .choices = durabilities,
+                    .choices = tc_durability_names,
                     .standard = "process",
                     .text = "What a state survives before it is sent: loss of power, or the end of the process alone, "
                             "which is faster. What is lost with the power costs some accuracy, and no privacy."},
@@ -253,7 +252,7 @@ static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tracer *t, tc
                                   .keys = values[KEYS].text,
                                   .state = values[STATE].text,
                                   .software = tc_arena_format(cli->arena, "tacit %s", tacit_version()),
-                                  .survives_power = values[DURABILITY].choice == 0,
+                                  .survives_power = values[DURABILITY].choice == TC_DURABLE_POWER,
                                   .new_run = values[NEW_RUN].flag,
                                   .agents = steps,
                                   .count = count,

@@ -28,9 +28,7 @@ enum {
     INSECURE_PLAINTEXT
 };
 
-static const char *const durabilities[] = {"power", "process", NULL};
 static const char *const log_forms[] = {"text", "json", NULL};
-static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -65,7 +63,7 @@ static const tc_option options[] = {
     [DURABILITY] = {.name = "durability",
                     .type = TC_OPTION_CHOICE,
                     .argument = "D",
-                    .choices = durabilities,
+                    .choices = tc_durability_names,
                     .standard = "power",
                     .text = "What a round survives before it is answered: loss of power, or the end of the process "
                             "alone, which is faster; after a loss of power agents may then have seen more than the "
@@ -85,7 +83,7 @@ static const tc_option options[] = {
     [LOG_LEVEL] = {.name = "log-level",
                    .type = TC_OPTION_CHOICE,
                    .argument = "LEVEL",
-                   .choices = log_levels,
+                   .choices = tc_log_level_names,
                    .standard = "info",
                    .text = "Lines of less weight are left out."},
     [LEDGER] = {.name = "ledger",

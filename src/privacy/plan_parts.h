@@ -77,13 +77,7 @@ double tc_plan_price(tc_planner *planner, const tc_viewer *viewer);
 void tc_account_observers(tc_planner *planner);
 void tc_account_prices(tc_planner *planner);
 
-/* plan_canonical.c */
+/* plan_json.c */
 void tc_plan_hash(tc_arena *arena, tc_plan *plan);
-
-const char *tc_mechanism_name(tc_mechanism mechanism);
-const char *tc_adjacency_name(tc_adjacency adjacency);
-const char *tc_method_name(tc_method method);
-const char *tc_placement_name(tc_placement placement);
-const char *tc_calibration_name(tc_calibration calibration);
 
 #endif

@@ -1,6 +1,7 @@
 /* What is asked for: the file, overridden by options. */
 #include "privacy/calibrate.h"
 #include "privacy/plan_parts.h"
+#include "privacy/words.h"
 #include "privacy/random.h"
 
 #include <stdarg.h>

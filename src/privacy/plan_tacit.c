@@ -3,6 +3,7 @@
  * needs measurements of states, or of linear forms of them. */
 #include "privacy/forms.h"
 #include "privacy/plan_parts.h"
+#include "privacy/words.h"
 
 #define AS_GOOD 1.02   /* outputs, then states, are taken where they are no worse than this: fewer surprises */
 #define FAR_BETTER 0.1 /* noise on outputs that is this much smaller is worth a warning, if it cannot be used */

@@ -4,6 +4,13 @@
 
 #include "privacy/plan.h"
 
+/* As in files and on the command line. */
+const char *tc_mechanism_name(tc_mechanism mechanism);
+const char *tc_adjacency_name(tc_adjacency adjacency);
+const char *tc_method_name(tc_method method);
+const char *tc_placement_name(tc_placement placement);
+const char *tc_calibration_name(tc_calibration calibration);
+
 /* "one:0.5", "agent": as --adjacency takes it. */
 const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound);
 

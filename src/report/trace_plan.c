@@ -1,7 +1,6 @@
 /* Traces of what was done by a plan. */
 #include "base/json.h"
 #include "privacy/card.h"
-#include "privacy/plan_parts.h"
 #include "privacy/words.h"
 #include "report/trace.h"
 

@@ -3,6 +3,12 @@
 #include <openssl/rand.h>
 #include <string.h>
 
+const char *const tc_durability_names[] = {
+#define X(code, name) [code] = name,
+    TC_DURABILITIES(X)
+#undef X
+        NULL};
+
 const char *tc_journal_explain(int code) {
     switch (code & 0xff) {
     case SQLITE_FULL:

@@ -25,6 +25,7 @@ typedef enum tc_durability {
     TC_DURABILITIES(X)
 #undef X
 } tc_durability;
+extern const char *const tc_durability_names[]; /* NULL at the end */
 
 typedef struct tc_journal_settings {
     const char *folder; /* made, 0700, where it is not there; the file is journal.db in it */

@@ -30,11 +30,11 @@ static const struct {
 #undef X
 };
 
-static const char *const levels[] = {
+const char *const tc_log_level_names[] = {
 #define X(code, name) [code] = name,
     TC_LOG_LEVELS(X)
 #undef X
-};
+        NULL};
 
 /* ---- Fields ---- */
 
@@ -175,7 +175,7 @@ static void put_time(tc_logbook *log) { /* UTC, as in RFC 3339 */
 }
 
 static void put_head(tc_logbook *log, tc_log_event event) {
-    const char *level = levels[events[event].level];
+    const char *level = tc_log_level_names[events[event].level];
     if (log->is_cut)
         puts_at(log, "\n");
     puts_at(log, log->as_json ? "{\"time\":\"" : "");

@@ -23,6 +23,7 @@ typedef enum tc_log_level {
     TC_LOG_LEVELS(X)
 #undef X
 } tc_log_level;
+extern const char *const tc_log_level_names[]; /* NULL at the end */
 
 /* code, level, name in JSON ("event"), sentence. New lines are added here, by whoever needs them. */
 #define TC_LOG_EVENTS(X)                                                                                               \

@@ -1,6 +1,7 @@
 #include "serve/server_parts.h"
 
 #include "net/tls.h"
+#include "privacy/words.h"
 
 #include <math.h>
 #include <signal.h>
@@ -93,7 +94,6 @@ static const char *hexadecimal(tc_arena *arena, const unsigned char *bytes, size
 static void fill_figures(tc_server *s) {
     const tc_plan *plan = s->settings->plan;
     const tc_model *model = s->settings->model;
-    static const char *const mechanisms[] = {"unset", "none", "laplace", "gaussian"};
     const char **names = TC_NEW(s->arena, const char *, model->constraint_count + 1);
     struct timespec now;
     for (size_t j = 0; j < model->constraint_count; j++)
@@ -102,8 +102,8 @@ static void fill_figures(tc_server *s) {
     s->figures = (tc_figures){.is_private = plan->is_private && s->settings->seed == NULL,
                               .is_insecure = s->settings->insecure_count > 0,
                               .plan_hash = hexadecimal(s->arena, plan->hash, sizeof plan->hash),
-                              .method = plan->method == TC_METHOD_TACIT ? "tacit" : "published",
-                              .mechanism = mechanisms[plan->mechanism],
+                              .method = tc_method_name(plan->method),
+                              .mechanism = tc_mechanism_name(plan->mechanism),
                               .epsilon = plan->epsilon,
                               .delta = plan->delta,
                               .started = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec,
