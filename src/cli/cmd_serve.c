@@ -1,5 +1,6 @@
 #include "cli/outputs.h"
 #include "cli/serve_answer.h"
+#include "cli/serve_ledger.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -181,66 +182,6 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
     return tc_outputs_check(cli, outputs, 1, inputs, 2);
 }
 
-/* ---- the ledger ---- */
-
-typedef struct till {
-    tc_cli *cli;
-    const tc_plan *plan;
-    const char *path; /* NULL: nothing is entered */
-    double budget;
-    bool recorded;
-    const char *over; /* why the run may not begin */
-    char text[512];
-} till;
-
-static bool has_entry(const tc_ledger *ledger, const char *run) {
-    for (size_t i = 0; i < ledger->count; i++)
-        if (strcmp(ledger->entries[i].run, run) == 0)
-            return true;
-    return false;
-}
-
-/* Before anybody is let in: a run that could not be paid for is not begun. */
-static tc_status look(void *context, const char *run_id, bool begun) {
-    till *t = context;
-    tc_ledger *ledger = NULL;
-    if (t->path == NULL)
-        return TC_OK;
-    tc_status status = tc_ledger_read(t->cli->arena, t->path, &t->cli->messages, &ledger);
-    if (status != TC_OK || begun || has_entry(ledger, run_id))
-        return status;
-    tc_ledger_entry entry = tc_ledger_entry_of(t->cli->arena, t->plan, run_id);
-    t->over = tc_ledger_over_budget(t->cli->arena, ledger, &entry, t->budget);
-    return t->over == NULL ? TC_OK : TC_BAD_USAGE;
-}
-
-/* Durable before the first answer leaves. In an arena of its own, since it is called from the loop. */
-static tc_status pay(void *context, const char *run_id, bool begun) {
-    till *t = context;
-    if (t->path == NULL)
-        return TC_OK;
-    tc_arena *arena = tc_arena_new(0);
-    if (arena == NULL)
-        return TC_NO_MEMORY;
-    tc_escape escape;
-    tc_status status = TC_TRY(arena, &escape);
-    if (status == TC_OK) {
-        tc_buffer messages = tc_buffer_new(arena, 1 << 16);
-        tc_ledger_entry entry = tc_ledger_entry_of(arena, t->plan, run_id);
-        const char *over = NULL;
-        status = tc_ledger_record_within(arena, t->path, &entry, begun ? NAN : t->budget, &messages, &over);
-        (void)snprintf(t->text, sizeof t->text, "%s", over != NULL ? over : tc_buffer_text(&messages));
-        if (over != NULL)
-            t->over = t->text;
-        if (over != NULL && status == TC_OK)
-            status = TC_BAD_USAGE;
-    }
-    tc_escape_end(arena, &escape);
-    tc_arena_free(arena);
-    t->recorded = status == TC_OK;
-    return status;
-}
-
 /* ---- what is served ---- */
 
 /* NULL, or why this may not be served. What is not private must have been asked for by name. */
@@ -272,7 +213,7 @@ static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_
     answer->insecure = list;
 }
 
-static tc_server_settings settings_of(const wishes *w, const tc_serve_answer *answer, till *t) {
+static tc_server_settings settings_of(const wishes *w, const tc_serve_answer *answer, tc_serve_ledger *ledger) {
     const tc_option_value *values = w->values;
     const tc_study *study = answer->study;
     return (tc_server_settings){
@@ -298,10 +239,10 @@ static tc_server_settings settings_of(const wishes *w, const tc_serve_answer *an
         .port_file = values[PORT_FILE].text,
         .insecure = answer->insecure,
         .insecure_count = answer->insecure_count,
-        .log = tc_log_new(t->cli->arena, stderr, values[LOG].choice == 1, (tc_log_level)values[LOG_LEVEL].choice),
-        .at_start = look,
-        .before_first = pay,
-        .context = t};
+        .log = tc_log_new(ledger->cli->arena, stderr, values[LOG].choice == 1, (tc_log_level)values[LOG_LEVEL].choice),
+        .at_start = tc_serve_ledger_look,
+        .before_first = tc_serve_ledger_pay,
+        .context = ledger};
 }
 
 static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
@@ -332,37 +273,36 @@ static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
 }
 
 static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc_server_result *result) {
-    till t = {.cli = cli,
-              .plan = answer->plan,
-              .path = w->privacy.seeded ? NULL : w->values[LEDGER].text,
-              .budget = w->budget};
+    tc_serve_ledger costs = {.cli = cli,
+                             .plan = answer->plan,
+                             .path = w->privacy.seeded ? NULL : w->values[LEDGER].text,
+                             .budget = w->budget};
     tc_ledger *ledger = NULL;
     if (w->privacy.seeded && w->values[LEDGER].given)
         tc_buffer_puts(&cli->messages, "tacit serve: noise from a seed: nothing is entered in the ledger\n");
-    tc_server_settings settings = settings_of(w, answer, &t);
+    tc_server_settings settings = settings_of(w, answer, &costs);
     tc_cli_flush(cli);
     tc_status status = tc_server_run(cli->arena, &settings, &cli->messages, result);
-    if (t.over != NULL) {
-        answer->reason = tc_arena_copy(cli->arena, t.over, strlen(t.over));
+    if (costs.is_over) {
+        answer->reason = tc_arena_copy(cli->arena, costs.text, strlen(costs.text));
         return TC_OK;
     }
     if (status != TC_OK) {
-        if (t.text[0] != '\0' && !t.recorded)
-            tc_buffer_puts(&cli->messages, t.text);
+        if (costs.text[0] != '\0' && !costs.recorded)
+            tc_buffer_puts(&cli->messages, costs.text);
         return status;
     }
     answer->result = result;
     answer->outcome = tc_run_end_name(result->end);
     answer->reason = reason_of(cli, result);
-    answer->recorded = t.recorded;
-    if (t.path == NULL)
+    if (costs.path == NULL)
         return TC_OK;
     tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
     *entry = tc_ledger_entry_of(cli->arena, answer->plan, result->run_id);
     answer->entry = entry;
-    status = tc_ledger_read(cli->arena, t.path, &cli->messages, &ledger);
+    status = tc_ledger_read(cli->arena, costs.path, &cli->messages, &ledger);
     answer->ledger = ledger;
-    answer->recorded = status == TC_OK && has_entry(ledger, result->run_id);
+    answer->recorded = status == TC_OK && tc_serve_ledger_has(ledger, result->run_id);
     return status;
 }
 

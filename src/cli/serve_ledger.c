@@ -1,0 +1,59 @@
+#include "cli/serve_ledger.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool tc_serve_ledger_has(const tc_ledger *ledger, const char *run_id) {
+    for (size_t i = 0; i < ledger->count; i++)
+        if (strcmp(ledger->entries[i].run, run_id) == 0)
+            return true;
+    return false;
+}
+
+static tc_status refuse(tc_serve_ledger *l, const char *over) {
+    (void)snprintf(l->text, sizeof l->text, "%s", over);
+    l->is_over = true;
+    return TC_BAD_USAGE;
+}
+
+/* A run that could not be paid for is not begun. */
+tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
+    tc_serve_ledger *l = context;
+    tc_ledger *ledger = NULL;
+    if (l->path == NULL)
+        return TC_OK;
+    tc_status status = tc_ledger_read(l->cli->arena, l->path, &l->cli->messages, &ledger);
+    if (status != TC_OK || begun || tc_serve_ledger_has(ledger, run_id))
+        return status;
+    tc_ledger_entry entry = tc_ledger_entry_of(l->cli->arena, l->plan, run_id);
+    const char *over = tc_ledger_over_budget(l->cli->arena, ledger, &entry, l->budget);
+    return over == NULL ? TC_OK : refuse(l, over);
+}
+
+/* In an arena of its own, since it is called from the loop. */
+tc_status tc_serve_ledger_pay(void *context, const char *run_id, bool begun) {
+    tc_serve_ledger *l = context;
+    if (l->path == NULL)
+        return TC_OK;
+    tc_arena *arena = tc_arena_new(0);
+    if (arena == NULL)
+        return TC_NO_MEMORY;
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+        tc_ledger_entry entry = tc_ledger_entry_of(arena, l->plan, run_id);
+        const char *over = NULL;
+        status = tc_ledger_record_within(arena, l->path, &entry, begun ? NAN : l->budget, &messages, &over);
+        (void)snprintf(l->text, sizeof l->text, "%s", tc_buffer_text(&messages));
+        if (over != NULL) {
+            tc_status refused = refuse(l, over);
+            status = status == TC_OK ? refused : status;
+        }
+    }
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    l->recorded = status == TC_OK;
+    return status;
+}

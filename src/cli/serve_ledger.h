@@ -1,0 +1,25 @@
+/* What a run that is served costs, in the ledger: looked up before anybody is let in, and entered before the first
+ * answer leaves. */
+#ifndef TC_CLI_SERVE_LEDGER_H
+#define TC_CLI_SERVE_LEDGER_H
+
+#include "cli/cli.h"
+#include "privacy/ledger.h"
+
+typedef struct tc_serve_ledger {
+    tc_cli *cli;
+    const tc_plan *plan;
+    const char *path; /* NULL: nothing is entered */
+    double budget;    /* NAN for none */
+    bool recorded;    /* by this process */
+    bool is_over;     /* the run may not begin: text says why */
+    char text[512];   /* of what failed last */
+} tc_serve_ledger;
+
+/* For tc_server_settings, with a tc_serve_ledger as their context. */
+tc_status tc_serve_ledger_look(void *ledger, const char *run_id, bool begun);
+tc_status tc_serve_ledger_pay(void *ledger, const char *run_id, bool begun);
+
+bool tc_serve_ledger_has(const tc_ledger *ledger, const char *run_id);
+
+#endif
