@@ -10,6 +10,7 @@ Its states have the bits that `tacit agent` has for the same problem: a double i
 operations of a step and their order are part of the protocol."""
 
 import argparse
+import fcntl
 import hashlib
 import json
 import math
@@ -98,7 +99,7 @@ class Connection:
 
     def receive(self):
         length, kind, flags, slot, zero, round_ = HEADER.unpack(self.read(HEADER.size))
-        if flags or zero or round_ >= 1 << 48 or length > self.most_body:
+        if (flags and kind != ANSWER) or zero or round_ >= 1 << 48 or length > self.most_body:
             raise Broken("bytes that are no frame")
         return kind, round_, self.read(length)
 
@@ -109,14 +110,27 @@ class Memory:
 
     def __init__(self, path, name, start):
         self.path = pathlib.Path(path)
+        self.lock()
         self.kept = {"name": name, "run": None, "epoch": [0, bytes(16).hex()], "answered": 0, "rounds": 0, "method": 0}
         self.x, self.average = list(start), list(start)
         if self.path.exists():
-            kept = json.loads(self.path.read_text())
-            if kept.pop("sha256") != self.digest(kept) or kept["name"] != name or len(kept["x"]) != len(start):
+            try:
+                kept = json.loads(self.path.read_text())
+                good = kept.pop("sha256") == self.digest(kept) and kept["name"] == name and len(kept["x"]) == len(start)
+            except (ValueError, KeyError, TypeError):
+                good = False
+            if not good:
                 raise Over(2, f"{path}: damaged, or another agent's")
             self.x, self.average = ([float.fromhex(v) for v in kept.pop(key)] for key in ("x", "average"))
             self.kept = kept
+
+    def lock(self):
+        """An agent runs once at a time. Beside the file, which is another with every save."""
+        self.locked = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(self.locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Over(2, f"another process has {self.path}: an agent runs once at a time") from None
 
     @staticmethod
     def digest(kept):
@@ -124,8 +138,9 @@ class Memory:
 
     def save(self):
         kept = {**self.kept, "x": [v.hex() for v in self.x], "average": [v.hex() for v in self.average]}
-        new = self.path.with_suffix(".new")
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+        new = pathlib.Path(f"{self.path}.new")
+        new.unlink(missing_ok=True)  # whoever made it might read it
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(json.dumps({**kept, "sha256": self.digest(kept)}))
         os.replace(new, self.path)
 
@@ -133,6 +148,7 @@ class Memory:
 class Agent:
     def __init__(self, name, objective, memory):
         self.name, self.objective, self.memory, self.kept, self.tries = name.encode(), objective, memory, memory.kept, 0
+        self.is_enrolled = False  # on this connection
 
     def is_done(self):
         return 0 < self.kept["rounds"] == self.kept["answered"]
@@ -153,7 +169,13 @@ class Agent:
         return frame(ENROL, 0, self.kept["answered"], body + self.name)
 
     def enrolled(self, next_, body):
-        _, self.exponent, self.kept["method"], self.kept["rounds"] = struct.unpack("<IiQQ", body)
+        states, self.exponent, method, rounds = struct.unpack("<IiQQ", body)
+        if states != len(self.memory.x):
+            raise Over(1, f"the cloud's file has {states} states for this agent: the files are not of the same problem")
+        if self.is_enrolled or method not in (1, 2) or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
+                self.kept["rounds"] and (method, rounds) != (self.kept["method"], self.kept["rounds"])):
+            raise Broken("an enrolment that is not this run's")
+        self.kept["method"], self.kept["rounds"], self.is_enrolled = method, rounds, True
         if next_ <= self.kept["answered"]:
             raise Over(1, f"state {next_} is wanted, which was answered: the cloud was restored from a back-up")
         return next_ == self.kept["answered"] + 1  # else an answer or a note follows
@@ -163,12 +185,16 @@ class Agent:
         if self.epoch != self.kept["epoch"]:
             self.kept["epoch"] = self.epoch
             self.memory.save()
-        units = [round(v * math.ldexp(1, -self.exponent)) for v in self.memory.x]  # ties to even
+        per_unit = math.ldexp(1, -self.exponent)
+        units = [min(max(round(v * per_unit), math.ceil(l * per_unit)), math.floor(u * per_unit))  # ties to even, within the public box
+                 for v, l, u in zip(self.memory.x, self.objective.low, self.objective.high)]
         return frame(STATE, 0, self.kept["answered"] + 1, struct.pack(f"<{len(units)}q", *units))
 
     def answer(self, k, body):
         memory = self.memory
-        step, regularization, *p = struct.unpack(f"<{len(memory.x) + 2}d", body)
+        step, regularization, *p = numbers = struct.unpack(f"<{len(memory.x) + 2}d", body)
+        if not (all(map(math.isfinite, numbers)) and step > 0 and regularization >= 0):
+            raise Broken("an answer with numbers out of range")
         for j in range(max(self.kept["answered"] + 1, k - 1000), k + 1):
             memory.average = [a + (3 / (j + 2)) * (v - a) for a, v in zip(memory.average, memory.x)]
         move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
@@ -183,7 +209,9 @@ class Agent:
             return self.enrol()
         if kind == ENROLLED:
             return self.state() if self.enrolled(k, body) and not self.is_done() else b""
-        if kind == ANSWER or (kind == NOTE and body == b"\3\0"):  # or no answer comes any more
+        if kind == ANSWER or (kind == NOTE and body == b"\1\0"):  # or no answer comes any more
+            if not self.is_enrolled or not 1 <= k <= self.kept["rounds"]:
+                raise Broken("an answer out of turn, or of a round that the run does not have")
             if k <= self.kept["answered"]:
                 return b""
             if kind == ANSWER:
@@ -191,8 +219,6 @@ class Agent:
             self.kept["answered"], self.tries = k, 0
             self.memory.save()
             return b"" if self.is_done() else self.state()
-        if kind == NOTE:  # clamped, or held
-            return b""
         if kind == REFUSAL:
             code, count = struct.unpack_from("<HH", body)
             sentence = f"refused ({code}): {body[4:4 + count].decode('ascii')}"
@@ -203,7 +229,7 @@ class Agent:
 
     def talk(self, address, keys):
         """Until the run is over or the connection broken."""
-        connection = Connection(address, keys, len(self.memory.x))
+        connection, self.is_enrolled = Connection(address, keys, len(self.memory.x)), False
         said = b"tacit\r\n\0" + struct.pack("<HHH", 1, 1, 6) + b"python"
         with connection.stream:
             connection.stream.sendall(frame(HELLO, NO_SLOT, 0, said))
@@ -216,7 +242,7 @@ class Agent:
         while True:
             try:
                 self.talk(address, keys)
-            except (Broken, OSError) as error:  # ssl.SSLError is an OSError
+            except (Broken, OSError, struct.error) as error:  # ssl.SSLError is an OSError; a body of another length
                 why = error
             if self.is_done():
                 raise Over(0, "done")

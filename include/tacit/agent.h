@@ -70,9 +70,10 @@ typedef struct tacit_agent_functions {
     size_t size; /* sizeof(tacit_agent_functions); the same for all of an array */
     const char *name;
     size_t states;
-    const double *lower, *upper; /* the public box, as in the cloud's file: `states` finite numbers each */
-    const double *start;         /* where it begins, before its projection; NULL: the middle of the box */
-    int slater; /* the public Slater point lies in the agent's own set: 1 yes, 2 no; 0: there is none */
+    /* The public box, as in the cloud's file: `states` finite numbers each. What the cloud is told lies within it. */
+    const double *lower, *upper;
+    const double *start; /* where it begins, before its projection; NULL: the middle of the box */
+    int slater;          /* the public Slater point lies in the agent's own set: 1 yes, 2 no; 0: there is none */
     void *context;
     /* Writes the gradient of the agent's objective, convex and differentiable, at x. */
     int (*gradient)(void *context, const double *x, double *gradient);

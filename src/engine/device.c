@@ -55,6 +55,13 @@ tc_device_slater tc_device_check_slater(tc_device *device) {
                               .holds = !device->set->is_empty && outside <= MEMBERSHIP * tc_set_scale(device->set)};
 }
 
+void tc_device_box(const tc_device *device, double *lower, double *upper) {
+    for (size_t c = 0; c < device->family->dim; c++) {
+        lower[c] = tc_coef_at(device->family->lower[c], 0);
+        upper[c] = tc_coef_at(device->family->upper[c], 0);
+    }
+}
+
 void tc_device_start(tc_device *device, double *x) { tc_agents_start(device->agents, x); }
 
 bool tc_device_step(tc_device *device, tc_method method, tc_answer_scalars scalars, const double *p, const double *x,

@@ -21,6 +21,9 @@ typedef struct tc_device_slater {
 } tc_device_slater;
 tc_device_slater tc_device_check_slater(tc_device *device);
 
+/* The agent's public box. */
+void tc_device_box(const tc_device *device, double *lower, double *upper);
+
 /* x(1). */
 void tc_device_start(tc_device *device, double *x);
 
@@ -32,5 +35,9 @@ bool tc_device_step(tc_device *device, tc_method method, tc_answer_scalars scala
 /* The nearest multiples of 2^exponent: what a message carries. Ties and all as the cloud's own rounding
  * (tc_states_from_doubles). False where a number is not finite or beyond 2^62 steps. */
 bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) TC_MUST_USE;
+
+/* Moves units to the nearest lattice points of the box, which is what the cloud does with them: a bound that is no
+ * lattice point may lie nearer to one outside. */
+void tc_into_box(const double *lower, const double *upper, size_t count, int exponent, int64_t *units);
 
 #endif

@@ -17,3 +17,16 @@ bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) 
     }
     return good;
 }
+
+void tc_into_box(const double *lower, const double *upper, size_t count, int exponent, int64_t *units) {
+    const double most = 0x1p62;
+    for (size_t i = 0; i < count; i++) {
+        double first = ceil(ldexp(lower[i], -exponent)), last = floor(ldexp(upper[i], -exponent));
+        if (!(first <= last && first >= -most && last <= most))
+            continue; /* no lattice point to move to: no cloud has such a box */
+        if (units[i] < (int64_t)first)
+            units[i] = (int64_t)first;
+        else if (units[i] > (int64_t)last)
+            units[i] = (int64_t)last;
+    }
+}

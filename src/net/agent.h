@@ -83,7 +83,7 @@ typedef struct tc_agent_view { /* of one agent; good until the next call */
     unsigned method;           /* of tc_wire_method; 0: not known yet */
     const double *x;           /* x(answered + 1) */
     const double *answer;      /* the average in the method `tacit`, else x */
-    uint64_t clamped, held;    /* notes of the cloud since the start of the process */
+    uint64_t clamped, held;    /* rounds, since the start of the process, of which the cloud says so */
     const char *path;          /* of its state file */
 } tc_agent_view;
 tc_agent_view tc_agent_look(const tc_agent *agent, size_t i);

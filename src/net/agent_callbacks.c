@@ -82,6 +82,8 @@ tc_status tc_agent_call(tc_arena *arena, const tc_agent_callbacks *callbacks, tc
                              .work = TC_NEW(arena, double, TC_AGENT_PROXIMAL_WORK *states)}};
     *steps = (tc_agent_steps){.name = callbacks->name,
                               .states = states,
+                              .lower = callbacks->lower,
+                              .upper = callbacks->upper,
                               .context = c,
                               .start = start,
                               .check_slater = check_slater,

@@ -38,8 +38,13 @@ tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *
         tc_buffer_printf(messages, "%s: %s\n", path, why);
         return status;
     }
+    double *lower = TC_NEW(arena, double, tc_device_states(device)),
+           *upper = TC_NEW(arena, double, tc_device_states(device));
+    tc_device_box(device, lower, upper);
     *steps = (tc_agent_steps){.name = tc_device_name(device),
                               .states = tc_device_states(device),
+                              .lower = lower,
+                              .upper = upper,
                               .context = device,
                               .start = start,
                               .check_slater = check_slater,

@@ -183,8 +183,11 @@ static void hear_answer(tc_agent *agent, tc_agent_slot *slot, const tc_frame *fr
         broken(agent, "an answer for an agent that is not enrolled");
     else if (!(answer.step > 0) || !(answer.regularization >= 0) || answer.round > slot->memory.rounds)
         broken(agent, "an answer with a step, regularization or round out of range");
-    else if (answer.round > slot->memory.answered) /* again: the cloud did not know that it had arrived */
+    else if (answer.round > slot->memory.answered) { /* again: the cloud did not know that it had arrived */
+        slot->clamped += (answer.flags & TC_ANSWER_CLAMPED) != 0;
+        slot->held += (answer.flags & TC_ANSWER_HELD) != 0;
         take(agent, slot, &answer);
+    }
 }
 
 /* ---- notes, refusals, the end ---- */
@@ -208,12 +211,9 @@ static void hear_note(tc_agent *agent, tc_agent_slot *slot, const tc_frame *fram
         broken(agent, "a note of unknown meaning");
         return;
     }
-    slot->clamped += note.code == TC_NOTE_CLAMPED;
-    slot->held += note.code == TC_NOTE_HELD;
     (void)snprintf(agent->message, sizeof agent->message, "round %llu, agent %.100s: %s",
                    (unsigned long long)note.round, slot->steps.name, tc_note_text(note.code));
-    if (note.code == TC_NOTE_LOST)
-        skip(agent, slot, note.round);
+    skip(agent, slot, note.round);
 }
 
 static const char *advice(unsigned code) {

@@ -13,8 +13,9 @@ typedef struct tc_agent_answer { /* of one round */
 } tc_agent_answer;
 
 typedef struct tc_agent_steps {
-    const char *name; /* 1 to TC_MOST_NAME bytes */
-    size_t states;    /* 1 to TC_MOST_STATES */
+    const char *name;            /* 1 to TC_MOST_NAME bytes */
+    size_t states;               /* 1 to TC_MOST_STATES */
+    const double *lower, *upper; /* the public box: what is said lies within. NULL: nothing is moved */
     void *context;
     /* x(1). False where it cannot be had. */
     bool (*start)(void *context, double *x);

@@ -83,6 +83,8 @@ void tc_agent_say_state(tc_agent *agent, tc_agent_slot *slot) {
         tc_agent_say_leave(agent, (uint32_t)slot->number);
         return;
     }
+    if (slot->steps.lower != NULL)
+        tc_into_box(slot->steps.lower, slot->steps.upper, states, slot->exponent, agent->units);
     unsigned char *bytes = room(agent, tc_state_size((uint32_t)states));
     if (bytes != NULL)
         tc_state_encode((uint32_t)slot->number, memory->answered + 1, agent->units, (uint32_t)states, bytes);

@@ -78,7 +78,8 @@ tc_cut tc_frame_cut(const unsigned char *bytes, size_t size, uint32_t most_body,
         return TC_CUT_MORE;
     uint32_t length = tc_get_u32(bytes);
     uint64_t round = tc_get_u64(bytes + 16);
-    if (tc_get_u16(bytes + 6) != 0 || tc_get_u32(bytes + 12) != 0)
+    uint16_t type = tc_get_u16(bytes + 4), flags = tc_get_u16(bytes + 6);
+    if ((flags != 0 && type != TC_FRAME_FLAGGED) || tc_get_u32(bytes + 12) != 0)
         return TC_CUT_RESERVED;
     if (length > most_body || length > TC_FRAME_MOST_BODY)
         return TC_CUT_TOO_LONG;
@@ -87,7 +88,8 @@ tc_cut tc_frame_cut(const unsigned char *bytes, size_t size, uint32_t most_body,
     *wanted = TC_FRAME_HEADER + (size_t)length;
     if (size < *wanted)
         return TC_CUT_MORE;
-    *frame = (tc_frame){.type = tc_get_u16(bytes + 4),
+    *frame = (tc_frame){.type = type,
+                        .flags = flags,
                         .slot = tc_get_u32(bytes + 8),
                         .round = round,
                         .body = bytes + TC_FRAME_HEADER,

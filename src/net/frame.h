@@ -2,7 +2,7 @@
  *
  *     0  u32  length   bytes of the body that follows
  *     4  u16  type
- *     6  u16  flags    0
+ *     6  u16  flags    of an answer (message_cloud.h), else 0
  *     8  u32  slot     which agent of this connection; TC_NO_SLOT: the connection itself
  *     12 u32  zero     0
  *     16 u64  round    below 2^48; 0 where the message has none
@@ -20,19 +20,21 @@
 enum {
     TC_FRAME_HEADER = 24,
     TC_FRAME_MOST_BODY = 16 << 20, /* whatever a connection's own limit is */
+    TC_FRAME_FLAGGED = 19,         /* the one type that may have flags: TC_MESSAGE_ANSWER */
 };
 #define TC_NO_SLOT UINT32_MAX
 #define TC_FRAME_MOST_ROUND ((UINT64_C(1) << 48) - 1)
 
 typedef struct tc_frame {
     uint16_t type;
+    uint16_t flags;
     uint32_t slot;
     uint64_t round;
     const unsigned char *body; /* not the frame's own */
     uint32_t length;
 } tc_frame;
 
-/* Writes the header of a frame of size bytes in all, and returns where its body begins. */
+/* Writes the header of a frame of size bytes in all, without flags, and returns where its body begins. */
 unsigned char *tc_frame_begin(unsigned char *bytes, unsigned type, uint32_t slot, uint64_t round, size_t size);
 
 #define TC_CUTS(X)                                                                                                     \

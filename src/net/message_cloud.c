@@ -64,9 +64,12 @@ tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled)
 
 size_t tc_answer_size(uint32_t states) { return TC_FRAME_HEADER + 16 + 8 * (size_t)states; }
 
+_Static_assert((int)TC_FRAME_FLAGGED == (int)TC_MESSAGE_ANSWER, "answers alone have flags");
+
 void tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes) {
     unsigned char *body =
         tc_frame_begin(bytes, TC_MESSAGE_ANSWER, answer->slot, answer->round, tc_answer_size(answer->states));
+    tc_put_u16(bytes + 6, answer->flags);
     tc_put_doubles(body, &answer->step, 1);
     tc_put_doubles(body + 8, &answer->regularization, 1);
     tc_put_doubles(body + 16, p, answer->states);
@@ -86,7 +89,7 @@ tc_refusal_code tc_answer_decode(const tc_frame *frame, uint32_t states, tc_answ
         return TC_REFUSED_ROUND;
     if (!has_size(frame, tc_answer_size(states)))
         return TC_REFUSED_STATES;
-    *answer = (tc_answer){.slot = frame->slot, .round = frame->round, .states = states};
+    *answer = (tc_answer){.slot = frame->slot, .round = frame->round, .flags = frame->flags, .states = states};
     tc_get_doubles(frame->body, &answer->step, 1);
     tc_get_doubles(frame->body + 8, &answer->regularization, 1);
     tc_get_doubles(frame->body + 16, p, states);
@@ -114,11 +117,9 @@ void tc_note_encode(const tc_note *note, unsigned char bytes[TC_NOTE_SIZE]) {
 tc_refusal_code tc_note_decode(const tc_frame *frame, tc_note *note) {
     if (!has_size(frame, TC_NOTE_SIZE))
         return TC_REFUSED_FRAME;
-    static const tc_note_code codes[] = {TC_NOTE_CLAMPED, TC_NOTE_HELD, TC_NOTE_LOST};
-    unsigned code = tc_get_u16(frame->body);
-    if (code < 1 || code > sizeof codes / sizeof codes[0])
+    if (tc_get_u16(frame->body) != TC_NOTE_LOST)
         return TC_REFUSED_FRAME;
-    *note = (tc_note){.slot = frame->slot, .round = frame->round, .code = codes[code - 1]};
+    *note = (tc_note){.slot = frame->slot, .round = frame->round, .code = TC_NOTE_LOST};
     return note->slot >= TC_MOST_SLOTS ? TC_REFUSED_SLOT : TC_NOT_REFUSED;
 }
 

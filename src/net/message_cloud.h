@@ -36,9 +36,17 @@ enum { TC_ENROLLED_SIZE = TC_FRAME_HEADER + 24 };
 void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char bytes[TC_ENROLLED_SIZE]);
 tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled) TC_MUST_USE;
 
+/* For this agent alone, and in the header of its answer: a message of its own would tell whoever counts bytes. They
+ * belong to the first sending; one that is repeated has none. Bits of a later version mean nothing here. */
+enum {
+    TC_ANSWER_CLAMPED = 1, /* the state of this round lay outside the public box and was moved into it */
+    TC_ANSWER_HELD = 2     /* the deadline of this round passed: the last state was used again */
+};
+
 typedef struct tc_answer {
     uint32_t slot;
     uint64_t round;
+    uint16_t flags;
     double step, regularization;
     uint32_t states;
 } tc_answer;
@@ -47,10 +55,7 @@ size_t tc_answer_size(uint32_t states);
 void tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes);
 tc_refusal_code tc_answer_decode(const tc_frame *frame, uint32_t states, tc_answer *answer, double *p) TC_MUST_USE;
 
-#define TC_NOTES(X)                                                                                                    \
-    X(TC_NOTE_CLAMPED, 1, "the state of this round lay outside the public box and was moved into it")                  \
-    X(TC_NOTE_HELD, 2, "the deadline of this round passed: the last state was used again")                             \
-    X(TC_NOTE_LOST, 3, "no answer comes for rounds up to this one: the next state is what is wanted")
+#define TC_NOTES(X) X(TC_NOTE_LOST, 1, "no answer comes for rounds up to this one: the next state is what is wanted")
 typedef enum tc_note_code {
 #define X(code, number, text) code = number,
     TC_NOTES(X)

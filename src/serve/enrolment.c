@@ -158,7 +158,7 @@ void tc_enrolment_opened(tc_enrolment *e, tc_link *link) {
         tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_CROWD, "too many connections without an agent");
 }
 
-static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states) + TC_NOTE_SIZE; }
+static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states); }
 
 static void unseat(tc_enrolment *e, tc_seat *seat) {
     seat->party->bytes -= bytes_of(seat);
@@ -293,6 +293,7 @@ bool tc_enrolment_seat(tc_enrolment *e, tc_party *party, tc_seat *seat, uint32_t
     e->batch_bytes = party->bytes > e->batch_bytes ? party->bytes : e->batch_bytes;
     seat->party = party;
     seat->slot = slot;
+    seat->said = 0;
     seat->is_owed = false;
     seat->enrolled_at = tc_serve_now();
     e->enrolled++;

@@ -22,7 +22,8 @@ typedef struct tc_seat { /* an agent of the file */
     const char *name;
     uint64_t answered; /* what it said when it last enrolled */
     uint64_t taken;    /* the last round whose state has come to this process; 0 for none */
-    uint64_t mark;     /* keyed hash of that state's bytes */
+    uint64_t said;     /* the last round whose state this connection has said; 0 for none */
+    uint64_t clamped;  /* the last round whose state lay outside the public box, for its own eyes; 0 for none */
     double replaced_at;
     double enrolled_at; /* where more than once in the open round, for the first time */
     unsigned holds;     /* how often that state has been used again */
@@ -46,7 +47,7 @@ struct tc_party { /* an open connection */
     tc_place *places; /* open addressing; never more than half full but for a table of one */
     size_t room, count;
     tc_place one;     /* the table of most connections */
-    size_t bytes;     /* of all its answers together, with a note for each */
+    size_t bytes;     /* of all its answers together */
     unsigned strikes; /* refusals since it last sent something useful */
     bool has_greeted, is_owed, is_refused;
     bool has_end;   /* it has been told that the run is over */
@@ -112,7 +113,7 @@ void tc_party_end(tc_enrolment *enrolment, tc_party *party, tc_refusal_code code
 /* Seconds of a clock that is never set back. */
 double tc_serve_now(void);
 
-/* SipHash-2-4. */
+/* SipHash-2-4: names that somebody chooses do not all fall on one place. */
 uint64_t tc_keyed_hash(const uint64_t key[2], const unsigned char *bytes, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* SipHash-2-4 (Aumasson and Bernstein, 2012): tells two messages apart, for whoever does not know the key. */
+/* SipHash-2-4 (Aumasson and Bernstein, 2012): where a name stands in a table, for whoever does not know the key. */
 #include "serve/enrolment.h"
 
 #include <string.h>

@@ -126,24 +126,23 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         tc_party_refuse(e, party, frame->slot, frame->round, r->is_over ? TC_REFUSED_OVER : TC_REFUSED_ROUND, NULL);
         return;
     }
+    if (seat->said == r->open) { /* whatever it says: a comparison would tell what the first one said */
+        tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_ROUND, "the state of this round has been said");
+        return;
+    }
     tc_refusal_code code = tc_state_decode(frame, seat->states, r->units);
     if (code != TC_NOT_REFUSED) {
         tc_party_refuse(e, party, frame->slot, frame->round, code, NULL);
         return;
     }
-    uint64_t mark = tc_keyed_hash(e->key, frame->body, frame->length);
-    if (seat->taken == r->open) {
-        if (mark != seat->mark)
-            tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_ROUND,
-                            "another state for this round is here already");
+    seat->said = r->open;
+    if (seat->taken == r->open) /* from a connection before this one, which said it again */
         return;
-    }
     party->strikes = 0;
-    seat->mark = mark;
     seat->taken = r->open;
     seat->holds = 0;
     if (tc_hub_take(r->hub, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
-        tc_note_send(party, frame->slot, frame->round, TC_NOTE_CLAMPED);
+        seat->clamped = r->open;
     if (seat->is_held) { /* in time after all: the round still waits for others */
         seat->is_held = false;
         r->held--;

@@ -26,9 +26,10 @@ static const double *gather(const tc_rounds *r, const tc_seat *seat) {
     return r->one;
 }
 
-static size_t put_answer(tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
+static size_t put_answer(tc_rounds *r, const tc_seat *seat, unsigned flags, unsigned char *bytes) {
     tc_answer answer = {.slot = seat->slot,
                         .round = r->last,
+                        .flags = (uint16_t)flags,
                         .step = r->scalars.step,
                         .regularization = r->scalars.regularization,
                         .states = seat->states};
@@ -36,15 +37,15 @@ static size_t put_answer(tc_rounds *r, const tc_seat *seat, unsigned char *bytes
     return tc_answer_size(seat->states);
 }
 
-static size_t put_note(unsigned char *bytes, uint32_t slot, uint64_t round, tc_note_code code) {
-    tc_note note = {.slot = slot, .round = round, .code = code};
-    tc_note_encode(&note, bytes);
-    return TC_NOTE_SIZE;
+/* Of the first sending alone: the journal does not have them, and an answer that is sent again is as it says. */
+static unsigned flags_of(const tc_rounds *r, const tc_seat *seat) {
+    return (seat->clamped == r->last ? TC_ANSWER_CLAMPED : 0U) | (seat->is_held ? TC_ANSWER_HELD : 0U);
 }
 
-void tc_note_send(tc_party *party, uint32_t slot, uint64_t round, tc_note_code code) {
-    unsigned char bytes[TC_NOTE_SIZE];
-    tc_link_send(party->link, bytes, put_note(bytes, slot, round, code));
+static size_t put_lost(const tc_rounds *r, const tc_seat *seat, unsigned char *bytes) {
+    tc_note note = {.slot = seat->slot, .round = r->open - 1, .code = TC_NOTE_LOST};
+    tc_note_encode(&note, bytes);
+    return TC_NOTE_SIZE;
 }
 
 /* A connection that has not taken the answers before gets these when it has; never a queue. */
@@ -69,10 +70,8 @@ static void answer_party(tc_rounds *r, tc_party *party) {
         tc_seat *seat = tc_party_at(r->enrolment, party, i);
         if (seat == NULL)
             continue;
-        if (seat->is_held)
-            size += put_note(r->batch + size, seat->slot, r->last, TC_NOTE_HELD);
+        size += put_answer(r, seat, flags_of(r, seat), r->batch + size);
         seat->is_held = false;
-        size += put_answer(r, seat, r->batch + size);
     }
     r->figures->answers += party->count;
     tc_link_send(party->link, r->batch, size);
@@ -107,7 +106,7 @@ void tc_answers_again(tc_rounds *r, tc_seat *seat) {
         return;
     }
     r->figures->answers_again++;
-    size_t size = put_answer(r, seat, r->batch);
+    size_t size = put_answer(r, seat, 0, r->batch);
     tc_link_send(party->link, r->batch, size);
 }
 
@@ -121,7 +120,7 @@ void tc_answers_owed(tc_rounds *r, tc_party *party) {
         seat->is_owed = false;
         if (!tc_rounds_has_answer(r))
             continue;
-        size += put_answer(r, seat, r->batch + size);
+        size += put_answer(r, seat, 0, r->batch + size);
         r->figures->answers++;
     }
     tc_link_send(party->link, r->batch, size);
@@ -138,10 +137,10 @@ void tc_answers_enrolled(tc_rounds *r, tc_seat *seat) {
     tc_enrolled_encode(&enrolled, r->batch);
     size_t size = TC_ENROLLED_SIZE;
     if (tc_rounds_has_answer(r) && seat->answered < r->last) {
-        size += put_answer(r, seat, r->batch + size);
+        size += put_answer(r, seat, 0, r->batch + size);
         r->figures->answers_again++;
     } else if (!tc_rounds_has_answer(r) && seat->answered + 1 < r->open) {
-        size += put_note(r->batch + size, seat->slot, r->open - 1, TC_NOTE_LOST);
+        size += put_lost(r, seat, r->batch + size);
     }
     tc_link_send(party->link, r->batch, size);
 }

@@ -61,7 +61,7 @@ void tc_rounds_free(tc_rounds *r) {
 size_t tc_rounds_most_kept(const tc_rounds *r) {
     size_t all = 1 << 20;
     for (size_t i = 0; i < r->enrolment->seat_count; i++)
-        all += tc_answer_size(r->enrolment->seats[i].states) + TC_NOTE_SIZE;
+        all += tc_answer_size(r->enrolment->seats[i].states) + TC_ENROLLED_SIZE;
     return all;
 }
 

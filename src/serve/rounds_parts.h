@@ -56,7 +56,6 @@ void tc_answers_enrolled(tc_rounds *r, tc_seat *seat);
 void tc_answers_all(tc_rounds *r);
 void tc_answers_again(tc_rounds *r, tc_seat *seat);
 void tc_answers_owed(tc_rounds *r, tc_party *party);
-void tc_note_send(tc_party *party, uint32_t slot, uint64_t round, tc_note_code code);
 
 /* ---- the end ---- */
 void tc_rounds_over(tc_rounds *r, tc_end_reason reason);

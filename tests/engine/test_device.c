@@ -108,10 +108,15 @@ static void expect_states(const crew *c, const tc_engine *engine, const char *na
 /* A round by hand: every agent sends, the cloud answers, every agent steps. */
 static void exchange(crew *c, const hub_case *of, tc_hub *hub, uint64_t k, hub_answer *answer) {
     int64_t units[64];
+    double lower[64], upper[64];
     for (size_t i = 0; i < c->whole->agent_count; i++) {
         const agent *one = &c->agents[i];
-        assert_true(tc_to_lattice(one->x, tc_device_states(one->device), of->plan->state_exponent, units));
-        assert_int_not_equal(tc_hub_take(hub, one->family, one->member, units), TC_STATE_REFUSED);
+        size_t states = tc_device_states(one->device);
+        assert_true(tc_to_lattice(one->x, states, of->plan->state_exponent, units));
+        tc_device_box(one->device, lower, upper);
+        tc_into_box(lower, upper, states, of->plan->state_exponent, units);
+        assert_int_equal(tc_hub_take(hub, one->family, one->member, units),
+                         TC_STATE_TAKEN); /* nothing is left to move */
     }
     hub_round(hub, k, answer);
     double weight = tc_answer_weight(of->plan->method, k);
@@ -251,6 +256,22 @@ static void the_lattice_is_rounded_to_as_the_cloud_does(void **state) {
     }
 }
 
+static void bounds_that_are_no_lattice_points_have_the_nearest_ones_inside(void **state) {
+    (void)state;
+    const double lower[] = {0.1, 0.1, 0.1, -0.55, 3, 0.3}, upper[] = {0.55, 0.55, 0.55, -0.1, 3, 0.4};
+    int64_t units[] = {104857, 576717, 300000, -576717, 7, 12}; /* of 2^-20, but for the last two */
+    const int64_t expected[] = {104858, 576716, 300000, -576716};
+    tc_into_box(lower, upper, 4, -20, units);
+    assert_memory_equal(units, expected, sizeof expected);
+    tc_into_box(lower + 4, upper + 4, 2, 0, units + 4);
+    assert_int_equal(units[4], 3);
+    assert_int_equal(units[5], 12); /* no lattice point at all lies in this one */
+    const double far = 0x1p1000;
+    int64_t largest = INT64_MAX;
+    tc_into_box(&(double){-far}, &far, 1, 0, &largest);
+    assert_true(largest == INT64_MAX);
+}
+
 static void answers_are_averages_with_growing_weights_in_the_method_tacit(void **state) {
     (void)state;
     double average = 17, sum = 0, weights = 0;
@@ -271,6 +292,7 @@ int main(void) {
         cmocka_unit_test(an_answer_that_is_not_finite_is_no_step),
         cmocka_unit_test(a_device_needs_the_file_of_one_agent),
         cmocka_unit_test(the_lattice_is_rounded_to_as_the_cloud_does),
+        cmocka_unit_test(bounds_that_are_no_lattice_points_have_the_nearest_ones_inside),
         cmocka_unit_test(answers_are_averages_with_growing_weights_in_the_method_tacit),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

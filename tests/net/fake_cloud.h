@@ -266,13 +266,20 @@ static inline void fake_enrolled(fake *f, uint32_t slot, uint64_t next) {
     fake_send(f, bytes, sizeof bytes);
 }
 
-static inline void fake_answer(fake *f, uint32_t slot, uint64_t round) {
+static inline void fake_answer_flagged(fake *f, uint32_t slot, uint64_t round, unsigned flags) {
     unsigned char bytes[TC_FRAME_HEADER + 16 + 8 * FAKE_STATES];
-    tc_answer answer = {.slot = slot, .round = round, .step = 0.25, .regularization = 0.5, .states = FAKE_STATES};
+    tc_answer answer = {.slot = slot,
+                        .round = round,
+                        .flags = (uint16_t)flags,
+                        .step = 0.25,
+                        .regularization = 0.5,
+                        .states = FAKE_STATES};
     const double p[FAKE_STATES] = {(double)round, -1};
     tc_answer_encode(&answer, p, bytes);
     fake_send(f, bytes, sizeof bytes);
 }
+
+static inline void fake_answer(fake *f, uint32_t slot, uint64_t round) { fake_answer_flagged(f, slot, round, 0); }
 
 static inline void fake_note(fake *f, uint32_t slot, uint64_t round, tc_note_code code) {
     unsigned char bytes[TC_NOTE_SIZE];

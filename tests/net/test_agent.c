@@ -353,9 +353,7 @@ static void rounds_that_passed_without_the_agent_count_with_its_last_state(void 
     (void)state;
     fake f;
     fake_begin_enrolled(&f, false);
-    fake_note(&f, 0, 1, TC_NOTE_CLAMPED);
-    fake_note(&f, 0, 2, TC_NOTE_HELD);
-    fake_answer(&f, 0, 3); /* of rounds 1 and 2 no answer came */
+    fake_answer_flagged(&f, 0, 3, TC_ANSWER_CLAMPED | TC_ANSWER_HELD | 0x8000); /* of rounds 1 and 2 no answer came */
     tc_frame frame = fake_receive(&f, TC_MESSAGE_STATE);
     assert_int_equal(frame.round, 4);
     tc_agent_view view = tc_agent_look(f.agent, 0);
@@ -364,6 +362,27 @@ static void rounds_that_passed_without_the_agent_count_with_its_last_state(void 
     assert_int_equal(view.answered, 3);
     assert_true(view.answer[0] == 1 && view.answer[1] == 2); /* x(1), three times */
     assert_true(view.x[0] == 1 - 0.25 * (3 + 0.5));
+    fake_end(&f);
+}
+
+/* 0.55 / 2^-20 = 576716.8 and 0.1 / 2^-20 = 104857.6: the nearest lattice points lie outside of this box. */
+static void what_is_said_lies_within_the_public_box(void **state) {
+    (void)state;
+    static const double lower[FAKE_STATES] = {0, 2 + 0.1}, upper[FAKE_STATES] = {0.55, 4};
+    int64_t units[FAKE_STATES];
+    fake f;
+    fake_begin(&f, false, 1);
+    f.steps[0].lower = lower;
+    f.steps[0].upper = upper;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_enrolled(&f, 0, 1);
+    tc_frame frame = fake_receive(&f, TC_MESSAGE_STATE); /* of (1, 2) */
+    assert_int_equal(tc_state_decode(&frame, FAKE_STATES, units), TC_NOT_REFUSED);
+    assert_int_equal(units[0], 576716);
+    assert_int_equal(units[1], (2 << 20) + 104858);
+    assert_true(tc_agent_look(f.agent, 0).x[0] == 1); /* x itself stays as it is */
     fake_end(&f);
 }
 
@@ -731,6 +750,7 @@ int main(void) {
         cmocka_unit_test(ends_are_done_diverged_or_a_pause),
         cmocka_unit_test(a_step_that_fails_is_the_agents_end_and_the_cloud_is_told),
         cmocka_unit_test(rounds_that_passed_without_the_agent_count_with_its_last_state),
+        cmocka_unit_test(what_is_said_lies_within_the_public_box),
         cmocka_unit_test(leaving_is_said),
         cmocka_unit_test(several_agents_on_one_connection),
         cmocka_unit_test(frames_out_of_turn_or_range_end_the_connection_and_nothing_else),

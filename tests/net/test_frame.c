@@ -95,7 +95,11 @@ static void a_header_that_breaks_a_rule_is_refused_before_its_body_arrives(void 
     EXPECT(TC_CUT_FRAME);
     bytes[6] = 1;
     EXPECT(TC_CUT_RESERVED);
-    bytes[6] = 0;
+    tc_put_u16(bytes + 4, TC_MESSAGE_ANSWER); /* of all messages this one may have flags, those of later versions too */
+    tc_put_u16(bytes + 6, 0x8003);
+    EXPECT(TC_CUT_FRAME);
+    assert_int_equal(frame.flags, 0x8003);
+    tc_put_u16(bytes + 6, 0);
     bytes[15] = 128;
     EXPECT(TC_CUT_RESERVED);
 #undef EXPECT
@@ -216,12 +220,12 @@ static void answers_keep_every_bit_and_must_be_finite(void **state) {
     (void)state;
     unsigned char bytes[TC_FRAME_HEADER + 40];
     double p[3] = {-0.0, 0x1p-1074, 1e308}, back[3];
-    tc_answer answer = {.slot = 1, .round = 9, .step = 0.1, .regularization = 0, .states = 3}, read;
+    tc_answer answer = {.slot = 1, .round = 9, .flags = 3, .step = 0.1, .regularization = 0, .states = 3}, read;
     tc_answer_encode(&answer, p, bytes);
     tc_frame frame = cut(bytes, tc_answer_size(3));
     assert_int_equal(tc_answer_decode(&frame, 3, &read, back), TC_NOT_REFUSED);
     assert_memory_equal(back, p, sizeof p);
-    assert_true(read.step == 0.1 && read.regularization == 0 && read.round == 9 && read.slot == 1);
+    assert_true(read.step == 0.1 && read.regularization == 0 && read.round == 9 && read.slot == 1 && read.flags == 3);
     assert_int_equal(tc_answer_decode(&frame, 2, &read, back), TC_REFUSED_STATES);
     p[1] = (double)NAN;
     tc_answer_encode(&answer, p, bytes);
@@ -246,12 +250,14 @@ static void what_the_cloud_says_is_read_back(void **state) {
     assert_int_equal(tc_enrolled_decode(&frame, &e), TC_NOT_REFUSED);
     assert_true(e.next == 18 && e.exponent == -20 && e.method == TC_WIRE_TACIT && e.rounds == 100000 && e.states == 24);
 
-    tc_note note = {.slot = 1, .round = 3, .code = TC_NOTE_HELD}, n;
+    tc_note note = {.slot = 1, .round = 3, .code = TC_NOTE_LOST}, n;
     tc_note_encode(&note, bytes);
     frame = cut(bytes, TC_NOTE_SIZE);
     assert_int_equal(tc_note_decode(&frame, &n), TC_NOT_REFUSED);
-    assert_int_equal(n.code, TC_NOTE_HELD);
+    assert_int_equal(n.code, TC_NOTE_LOST);
     assert_non_null(tc_note_text(n.code));
+    tc_put_u16(bytes + TC_FRAME_HEADER, 2);
+    assert_int_equal(tc_note_decode(&frame, &n), TC_REFUSED_FRAME);
 
     tc_refusal refusal = {.slot = TC_NO_SLOT, .code = TC_REFUSED_ROUND, .reason = "late", .reason_length = 4}, r;
     tc_refusal_encode(&refusal, bytes);

@@ -16,9 +16,9 @@
 
 #define DESK_PROBLEM                                                                                                   \
     AGENTS_ALONE                                                                                                       \
-        "agents h[i in 1..2] {\n state x in [0, 4]\n state y in [-1, 2]\n private minimize (x - 3)^2 + y^2\n}\n"       \
-        "constraint f: sum(h: x + y) <= 3\n"                                                                           \
-        "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 1000 }\n"
+    "agents h[i in 1..2] {\n state x in [0, 4]\n state y in [-1, 2]\n private minimize (x - 3)^2 + y^2\n}\n"           \
+    "constraint f: sum(h: x + y) <= 3\n"                                                                               \
+    "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 1000 }\n"
 enum { DESK_AGENTS = 5, DESK_ROUNDS = 12 };
 static const char *const DESK_NAMES[DESK_AGENTS] = {"a", "b", "c", "h[1]", "h[2]"};
 static const uint32_t DESK_STATES[DESK_AGENTS] = {2, 1, 3, 2, 2};
@@ -209,6 +209,15 @@ static inline void client_expect_end(desk *d, client *c, tc_end_reason reason) {
     assert_int_equal(frame.type, TC_MESSAGE_END);
     assert_int_equal(tc_end_decode(&frame, &end), TC_NOT_REFUSED);
     assert_int_equal(end.reason, reason);
+}
+
+/* An answer, and what its header says of the state. */
+static inline void client_expect_flags(desk *d, client *c, uint32_t slot, uint64_t round, unsigned flags) {
+    tc_frame frame = client_hear(d, c);
+    assert_int_equal(frame.type, TC_MESSAGE_ANSWER);
+    assert_int_equal(frame.slot, slot);
+    assert_int_equal(frame.round, round);
+    assert_int_equal(frame.flags, flags);
 }
 
 static inline void client_expect_note(desk *d, client *c, uint32_t slot, uint64_t round, tc_note_code code) {

@@ -38,6 +38,7 @@ class Pair:
     def __init__(self, proxy, client, seed):
         self.proxy, self.client, self.server = proxy, client, None
         self.random = random.Random(seed)
+        self.heard = {"up": bytearray(), "down": bytearray()}  # from the agent, from the cloud
         self.thread = threading.Thread(target=self.work, daemon=True)
 
     def work(self):
@@ -77,16 +78,28 @@ class Pair:
             time.sleep(weather.stall_seconds)
         if weather.delay > 0:
             time.sleep(chance.uniform(0, weather.delay))
+        if self.proxy.listens:
+            self.heard["up" if source is self.client else "down"] += data
         sink.sendall(data)
         self.proxy.bytes += len(data)
         return True
 
 
-class Proxy:
-    """Listens on a port of its own (.port) for the cloud's port."""
+def records(data):
+    """The TLS records of a stream, as whoever is on the way sees them: (type, length)."""
+    found, at = [], 0
+    while at + 5 <= len(data):
+        kind, _, length = struct.unpack_from(">BHH", data, at)
+        found.append((kind, length))
+        at += 5 + length
+    return found
 
-    def __init__(self, target, seed=1, weather=None):
-        self.target, self.weather, self.seed = target, weather or Weather(), seed
+
+class Proxy:
+    """Listens on a port of its own (.port) for the cloud's port. listens: it keeps what passes, by connection (.all)."""
+
+    def __init__(self, target, seed=1, weather=None, listens=False):
+        self.target, self.weather, self.seed, self.listens, self.all = target, weather or Weather(), seed, listens, []
         self.random = random.Random(seed)
         self.pairs, self.lock = set(), threading.Lock()
         self.is_closed, self.is_rough = False, False
@@ -125,6 +138,7 @@ class Proxy:
         pair = Pair(self, client, f"{self.seed}/{self.connections}/{len(self.pairs)}")
         with self.lock:
             self.pairs.add(pair)
+            self.all += [pair] if self.listens else []
         pair.thread.start()
 
     def forget(self, pair):

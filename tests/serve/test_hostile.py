@@ -280,9 +280,8 @@ class Hostile(unittest.TestCase):
             with self.resident.lock:
                 link, k = self.between()
                 self.resident.agent.send_state(units=units)  # it stands in the corner where these are moved to
-                note = link.receive(PATIENCE)
-                self.assertEqual((note.type, note.slot, note.round, note.code), (wire.NOTE, 0, k, wire.CLAMPED))
-                self.resident.agent.take(link.expect(wire.ANSWER, PATIENCE))
+                answer = self.resident.agent.take(link.receive(PATIENCE))  # it is said in its header, and nowhere else
+                self.assertEqual((answer.type, answer.slot, answer.round, answer.flags), (wire.ANSWER, 0, k, wire.CLAMPED))
         status, metrics = (town.page(self.parties.http_port, path) for path in ("status", "metrics"))
         for text in (status, metrics, self.parties.cloud.err):
             self.assertNotRegex(text.lower(), "clamp|box|outside")
@@ -309,7 +308,7 @@ class Hostile(unittest.TestCase):
             self.logged("refused", agent="a5", why="wrong round")
 
     def test_a_state_that_is_said_again(self):
-        """The same bytes are passed over, others refused; the round before is answered again with the same bytes."""
+        """The same bytes or others, it is refused; the round before is answered again with the same bytes."""
         with self.resident.lock:
             agent = self.resident.agent
             link, k = self.between()
@@ -322,11 +321,11 @@ class Hostile(unittest.TestCase):
                 self.assertEqual(link.expect(wire.ANSWER, PATIENCE).raw, last)
         with self.resident.lock, self.stopped("a3"):
             link, k = self.between()
-            for _ in range(2):
-                link.send(wire.state(0, k, agent.units("a5")))
-            link.send(wire.state(0, k, [7, 7]))
-            self.refused(link, wire.ROUND, "another state for this round is here already", 0, k)
-        self.logged("refused", agent="a5", why="another state for this round is here already")
+            link.send(wire.state(0, k, agent.units("a5")))
+            for units in (agent.units("a5"), [7, 7]):
+                link.send(wire.state(0, k, units))
+                self.refused(link, wire.ROUND, "the state of this round has been said", 0, k)
+        self.logged("refused", agent="a5", why="the state of this round has been said")
 
     @contextlib.contextmanager
     def stopped(self, name):
@@ -398,6 +397,7 @@ class Hostile(unittest.TestCase):
         long_name = wire.Frame(wire.ENROL, 0, 0, struct.pack("<IIQ16sH", 2, 1, 0, bytes(16), 257) + b"a" * 257)
         for label, greet, sent, code, reason in (
                 ("a flag", False, magic.encode(flags=1), wire.BAD_FRAME, "a reserved field is not zero"),
+                ("a flag of an answer", True, wire.answer(0, 1, 1, 0, [0, 0], flags=1), wire.TURN, None),
                 ("the reserved word", False, magic.encode(zero=1 << 31), wire.BAD_FRAME, "a reserved field is not zero"),
                 ("a round of 2^48", True, wire.Frame(wire.STATE, 0, 1 << 48, bytes(16)).encode(), wire.BAD_FRAME,
                  "the round is out of range"),

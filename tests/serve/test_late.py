@@ -128,14 +128,13 @@ class Holding(Case):
         return self.start("--on-late", "hold", "--deadline", deadline, "--most-holds", cap, rounds=rounds)
 
     def test_the_last_state_stands_in_up_to_the_cap_and_then_the_round_waits(self):
-        """With notes to that agent alone; its next state counts anew."""
+        """That agent alone is told; its next state counts anew."""
         p = self.hold()
         self.rounds(2)
         before = time.monotonic()
         self.rounds(1)
         for k in (4, 5):
-            self.message(wire.NOTE, code=wire.HELD, round=k)
-            self.message(wire.ANSWER, round=k)
+            self.message(wire.ANSWER, flags=wire.HELD, round=k)
         self.assertGreater(time.monotonic() - before, 2 * 0.3)
         with self.assertRaises(socket.timeout):
             self.third.agent.link.receive(1)
@@ -144,8 +143,7 @@ class Holding(Case):
         self.third.agent.send_state(round_=6)
         self.message(wire.ANSWER, round=6)
         for k in (7, 8):
-            self.message(wire.NOTE, code=wire.HELD, round=k)
-            self.message(wire.ANSWER, round=k)
+            self.message(wire.ANSWER, flags=wire.HELD, round=k)
         summary, _ = self.finish()
         self.assertEqual((summary["outcome"], summary["held"]), ("done", 4))
         for result in p.results().values():
@@ -159,7 +157,7 @@ class Holding(Case):
         time.sleep(1.2)
         began = time.monotonic()
         self.third.connect()
-        self.message(wire.NOTE, code=wire.HELD, round=4)
+        self.message(wire.ANSWER, flags=wire.HELD, round=4)
         self.assertGreater(time.monotonic() - began, 1.5)
         self.assertEqual(len(town.events(p.cloud, "held")), 1)
 

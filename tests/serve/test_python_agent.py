@@ -7,6 +7,7 @@ import os
 import pathlib
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -102,11 +103,11 @@ class Rules(unittest.TestCase):
             state = link.expect(wire.STATE)
             self.assertEqual((state.round, state.units), (k, [round(v * 2**-e) for v in x]))
             p, step, shrink = [-3.5 + k, 1.25], 0.3 / k, 0.01
-            link.send(wire.answer(0, k, step, shrink, p))
+            link.send(wire.answer(0, k, step, shrink, p, flags=wire.CLAMPED if k == 2 else 1 << 15))
             average = [a + (3 / (k + 2)) * (v - a) for a, v in zip(average, x)]
             x = objective.proximal_step(x, p, step, shrink)
             if k == 2:
-                link.send(wire.note(0, k, wire.CLAMPED) + wire.answer(0, k, step, shrink, p))  # twice: taken once
+                link.send(wire.answer(0, k, step, shrink, p))  # twice: taken once
         link.send(wire.end(3, wire.DONE))
         self.assertEqual(json.loads(self.expect_end(child, 0, "done"))["x"], average)
         self.assertEqual(self.state.stat().st_mode & 0o777, 0o600)
@@ -153,6 +154,67 @@ class Rules(unittest.TestCase):
         link.send(wire.note(0, 8, wire.LOST))  # none comes: x stays
         again = link.expect(wire.STATE)
         self.assertEqual((again.round, again.units), (9, state.units))
+
+    def alone(self, start=(0.0, 0.0)):
+        """An agent without a connection, welcomed."""
+        agent = python_agent.Agent("py", python_agent.Quadratic(), python_agent.Memory(self.state, "py", list(start)))
+        self.addCleanup(os.close, agent.memory.locked)
+        self.tell(agent, wire.welcome())
+        return agent
+
+    @staticmethod
+    def tell(agent, data):
+        frame, _ = wire.cut(data)
+        return agent.hear(frame.type, frame.round, frame.body)
+
+    def test_what_is_not_this_runs_or_out_of_range_is_not_taken(self):
+        agent, p = self.alone(), [0.0, 0.0]
+        with self.assertRaisesRegex(python_agent.Broken, "out of turn"):
+            self.tell(agent, wire.answer(0, 1, 0.1, 0, p))
+        first = self.tell(agent, wire.enrolled(0, 1, 2))
+        for wrong in (wire.answer(0, 11, 0.1, 0, p), wire.answer(0, 1, 0.1, 0, [float("nan"), 0.0]), wire.answer(0, 1, 0.0, 0, p),
+                      wire.answer(0, 1, float("inf"), 0, p), wire.answer(0, 1, 0.1, -1.0, p), wire.answer(0, 1, 0.1, 0, [0.0]),
+                      wire.note(0, 11, wire.LOST), wire.note(0, 1, 2), wire.enrolled(0, 1, 2)):
+            with self.assertRaises((python_agent.Broken, struct.error)):
+                self.tell(agent, wrong)
+        for other in ({"rounds": 11}, {"method": wire.TACIT}, {"exponent": 2000}):
+            agent.is_enrolled = False
+            with self.assertRaisesRegex(python_agent.Broken, "not this run's"):
+                self.tell(agent, wire.enrolled(0, 1, 2, **other))
+        with self.assertRaisesRegex(python_agent.Over, "not of the same problem"):
+            self.tell(agent, wire.enrolled(0, 1, 3))
+        self.assertEqual(self.tell(agent, wire.enrolled(0, 1, 2)), first)
+
+    def test_what_it_says_lies_within_the_public_box(self):
+        """0.55 / 2^-20 is 576716.8: the nearest point of the lattice is outside."""
+        agent = self.alone([0.55, 0.1])
+        agent.objective.low, agent.objective.high = [0.1, 0.1], [0.55, 0.55]
+        state = self.tell(agent, wire.enrolled(0, 1, 2, exponent=-20))
+        self.assertEqual(struct.unpack("<2q", state[24:]), (576716, 104858))
+
+    def test_bytes_that_are_no_message_end_the_connection_alone(self):
+        self.start()
+        link, _ = self.enrol(1)
+        link.expect(wire.STATE)
+        link.send(wire.Frame(wire.ANSWER, 0, 1, bytes(3)).encode())
+        self.assertTrue(link.is_closed())
+        link, _ = self.enrol(1)
+        link.expect(wire.STATE)
+
+    def test_it_runs_once_at_a_time_and_its_file_is_its_own(self):
+        new = pathlib.Path(f"{self.state}.new")
+        new.touch()
+        new.chmod(0o666)
+        self.start()
+        link, _ = self.enrol(1)
+        link.expect(wire.STATE)
+        self.assertEqual(self.state.stat().st_mode & 0o777, 0o600)
+        self.expect_end(self.start(), 2, "an agent runs once at a time")
+
+    def test_a_damaged_file_is_refused(self):
+        for text in ("", "{}", "[]", '{"sha256": 3, "name": "py", "x": []}'):
+            self.state.write_text(text)
+            self.expect_end(self.start(), 2, "damaged, or another agent's")
 
     def test_a_cloud_that_was_rolled_back_gets_no_state(self):
         child = self.start()

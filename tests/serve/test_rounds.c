@@ -117,9 +117,10 @@ static void the_first_state_stands_and_an_answered_round_is_answered_again_with_
     desk_start(&d, (desk_wish){0});
     join_all(0);
     client_say_state(&d, &agents[0], 0, 0, 1, 1);
-    client_say_state(&d, &agents[0], 0, 0, 1, 1); /* the same: nothing */
-    client_say_state(&d, &agents[0], 0, 0, 1, 2);
-    client_expect_refusal(&d, &agents[0], 0, TC_REFUSED_ROUND);
+    for (int64_t unit = 1; unit <= 2; unit++) { /* the same, or another: nobody learns which */
+        client_say_state(&d, &agents[0], 0, 0, 1, unit);
+        client_expect_refusal(&d, &agents[0], 0, TC_REFUSED_ROUND);
+    }
     for (size_t i = 1; i < DESK_AGENTS; i++)
         client_say_state(&d, &agents[i], i, 0, 1, 1);
     size_t size = client_expect_answer(&d, &agents[0], 0, 0, 1, first);
@@ -132,6 +133,27 @@ static void the_first_state_stands_and_an_answered_round_is_answered_again_with_
         (void)client_expect_answer(&d, &agents[i], i, 0, 1, NULL);
     rounds_to(2, 3); /* nobody is the worse for it */
     leave_all();
+}
+
+static void a_newer_connection_may_say_its_state_once_and_is_told_nothing_of_the_first(void **state) {
+    (void)state;
+    static client newer;
+    for (int64_t unit = 1; unit <= 2; unit++) { /* the state that the old connection said was 1 */
+        desk_start(&d, (desk_wish){0});
+        uint64_t k = tc_rounds_first(d.rounds);
+        join_all(k - 1);
+        client_say_state(&d, &agents[0], 0, 0, k, 1);
+        client_join(&d, &newer, 0, k - 1);
+        client_say_state(&d, &newer, 0, 0, k, unit);
+        client_expect_silence(&d, &newer);
+        client_say_state(&d, &newer, 0, 0, k, unit);
+        client_expect_refusal(&d, &newer, 0, TC_REFUSED_ROUND);
+        for (size_t i = 1; i < DESK_AGENTS; i++)
+            client_say_state(&d, &agents[i], i, 0, k, 1);
+        (void)client_expect_answer(&d, &newer, 0, 0, k, NULL);
+        client_close(&newer);
+        leave_all();
+    }
 }
 
 static void a_state_of_the_wrong_length_or_slot_is_refused_and_the_connection_stays(void **state) {
@@ -154,10 +176,16 @@ static void a_state_outside_the_box_is_moved_and_its_agent_alone_is_told(void **
     desk_start(&d, (desk_wish){0});
     join_all(0);
     client_say_state(&d, &agents[0], 0, 0, 1, INT64_MAX - 8);
-    client_expect_note(&d, &agents[0], 0, 1, TC_NOTE_CLAMPED);
+    client_expect_silence(&d, &agents[0]); /* in the header of its answer, whose size is that of any other */
     for (size_t i = 1; i < DESK_AGENTS; i++)
         client_say_state(&d, &agents[i], i, 0, 1, 1);
-    hear_all(1);
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        client_expect_flags(&d, &agents[i], 0, 1, i == 0 ? TC_ANSWER_CLAMPED : 0);
+    client_say_state(&d, &agents[0], 0, 0, 1, 1); /* again: as the journal has it */
+    client_expect_flags(&d, &agents[0], 0, 1, 0);
+    say_all(2);
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        client_expect_flags(&d, &agents[i], 0, 2, 0);
     leave_all();
 }
 
@@ -352,8 +380,7 @@ static void hold_uses_the_last_state_up_to_its_cap_and_then_waits(void **state) 
     for (uint64_t k = 2; k <= 3; k++) {
         for (size_t i = 1; i < DESK_AGENTS; i++)
             client_say_state(&d, &agents[i], i, 0, k, 1);
-        client_expect_note(&d, &agents[0], 0, k, TC_NOTE_HELD);
-        (void)client_expect_answer(&d, &agents[0], 0, 0, k, NULL);
+        client_expect_flags(&d, &agents[0], 0, k, TC_ANSWER_HELD);
         for (size_t i = 1; i < DESK_AGENTS; i++)
             (void)client_expect_answer(&d, &agents[i], i, 0, k, NULL);
     }
@@ -365,7 +392,7 @@ static void hold_uses_the_last_state_up_to_its_cap_and_then_waits(void **state) 
     hear_all(4);
     for (size_t i = 1; i < DESK_AGENTS; i++)
         client_say_state(&d, &agents[i], i, 0, 5, 1);
-    client_expect_note(&d, &agents[0], 0, 5, TC_NOTE_HELD);
+    client_expect_flags(&d, &agents[0], 0, 5, TC_ANSWER_HELD);
     assert_int_equal(d.figures.held, 3);
     leave_all();
 }
@@ -614,6 +641,7 @@ int main(void) {
         T(a_run_over_messages_has_the_bits_of_a_run_in_one_process),
         T(nothing_is_answered_where_the_journal_fails),
         T(the_first_state_stands_and_an_answered_round_is_answered_again_with_the_same_bytes),
+        T(a_newer_connection_may_say_its_state_once_and_is_told_nothing_of_the_first),
         T(a_state_of_the_wrong_length_or_slot_is_refused_and_the_connection_stays),
         T(a_state_outside_the_box_is_moved_and_its_agent_alone_is_told),
         T(an_agent_that_never_stops_being_refused_is_shown_the_door),

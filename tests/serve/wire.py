@@ -21,7 +21,8 @@ NAMES = {HELLO: "HELLO", ENROL: "ENROL", STATE: "STATE", LEAVE: "LEAVE", WELCOME
          ANSWER: "ANSWER", NOTE: "NOTE", REFUSAL: "REFUSAL", END: "END"}
 
 PUBLISHED, TACIT = 1, 2
-CLAMPED, HELD, LOST = 1, 2, 3
+CLAMPED, HELD = 1, 2  # flags of ANSWER
+LOST = 1  # of NOTE
 DONE, STOPPED, DIVERGED = 1, 2, 3
 UNASKED, YES, NO = 0, 1, 2
 (BAD_FRAME, VERSION, UNKNOWN, IDENTITY, REPLACED, STATES, ROUND, SLOT, SLATER, ROLLBACK, RUN, CROWD, SLOW, TURN,
@@ -45,9 +46,11 @@ class Frame:
     slot: int = NO_SLOT
     round: int = 0
     body: bytes = b""
+    flags: int = 0
 
-    def encode(self, flags=0, zero=0, length=None):
+    def encode(self, flags=None, zero=0, length=None):
         length = len(self.body) if length is None else length
+        flags = self.flags if flags is None else flags
         return HEADER.pack(length, self.type, flags, self.slot, zero, self.round) + self.body
 
 
@@ -56,12 +59,12 @@ def cut(data):
     if len(data) < HEADER.size:
         return None, 0
     length, kind, flags, slot, zero, round_ = HEADER.unpack_from(data)
-    if flags or zero or length > MOST_BODY or round_ >= 1 << 48:
+    if (flags and kind != ANSWER) or zero or length > MOST_BODY or round_ >= 1 << 48:
         raise Malformed(data[:HEADER.size].hex())
     end = HEADER.size + length
     if len(data) < end:
         return None, 0
-    return Frame(kind, slot, round_, bytes(data[HEADER.size:end])), end
+    return Frame(kind, slot, round_, bytes(data[HEADER.size:end]), flags), end
 
 
 # ---- agent to cloud ----
@@ -96,8 +99,8 @@ def enrolled(slot, next_, states, exponent=-20, method=PUBLISHED, rounds=10):
     return Frame(ENROLLED, slot, next_, struct.pack("<IiQQ", states, exponent, method, rounds)).encode()
 
 
-def answer(slot, round_, step, regularization, p):
-    return Frame(ANSWER, slot, round_, struct.pack(f"<{2 + len(p)}d", step, regularization, *p)).encode()
+def answer(slot, round_, step, regularization, p, flags=0):
+    return Frame(ANSWER, slot, round_, struct.pack(f"<{2 + len(p)}d", step, regularization, *p)).encode(flags)
 
 
 def note(slot, round_, code):
@@ -123,6 +126,7 @@ class Message:
     round: int
     fields: dict
     raw: bytes = b""
+    flags: int = 0
 
     def __getattr__(self, name):
         try:
@@ -140,7 +144,7 @@ def decode(frame):
         fields = DECODERS[frame.type](frame.body)
     except (KeyError, struct.error, UnicodeDecodeError) as error:
         raise Malformed(f"{NAMES.get(frame.type, frame.type)}: {error}") from None
-    return Message(frame.type, frame.slot, frame.round, fields, frame.encode())
+    return Message(frame.type, frame.slot, frame.round, fields, frame.encode(), frame.flags)
 
 
 def _exactly(body, size):
