@@ -8,12 +8,6 @@
 
 enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64 };
 
-double tc_serve_now(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* ---- the seats ---- */
 
 static uint32_t *name_place(const tc_enrolment *e, const char *name, size_t length) {

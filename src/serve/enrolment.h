@@ -9,6 +9,7 @@
 #define TC_SERVE_ENROLMENT_H
 
 #include "model/model.h"
+#include "serve/clock.h"
 #include "serve/link_parts.h"
 #include "serve/reporter.h"
 
@@ -109,9 +110,6 @@ void tc_party_refuse_enrol(tc_enrolment *enrolment, tc_party *party, const tc_en
                            tc_refusal_code code, const char *reason);
 /* Refuses the connection, which ends: the party is gone when this returns. */
 void tc_party_end(tc_enrolment *enrolment, tc_party *party, tc_refusal_code code, const char *reason);
-
-/* Seconds of a clock that is never set back. */
-double tc_serve_now(void);
 
 /* SipHash-2-4: names that somebody chooses do not all fall on one place. */
 uint64_t tc_keyed_hash(const uint64_t key[2], const unsigned char *bytes, size_t size);

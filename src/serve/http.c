@@ -6,6 +6,7 @@
  * the loop's time that goes into pages. */
 #include "serve/http_parts.h"
 
+#include "serve/clock.h"
 #include "serve/listener.h"
 
 #include <errno.h>
@@ -24,12 +25,6 @@ enum {
     KEPT_BY_KERNEL = 64 * 1024, /* bytes of an answer that nobody reads */
     MOST_UNREAD = 1024 * 1024,  /* bytes that are thrown away, so that the answer is not lost to a reset */
 };
-
-static double seconds_now(void) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static struct timeval to_timeval(double seconds) {
     struct timeval value = {.tv_sec = (time_t)seconds};
@@ -78,9 +73,9 @@ static void send_more(tc_http_client *client) {
 }
 
 static void answer(tc_http_client *client) {
-    double begun = seconds_now();
+    double begun = tc_serve_now();
     tc_http_answer(client);
-    double pause = IDLE_SHARE * (seconds_now() - begun);
+    double pause = IDLE_SHARE * (tc_serve_now() - begun);
     tc_http *http = client->http;
     struct timeval until = to_timeval(pause < 1 ? pause : 1);
     (void)event_del(&http->arriving);

@@ -1,4 +1,5 @@
 /* Requests and their answers (RFC 9112). Headers are not looked at: no page depends on them. */
+#include "serve/clock.h"
 #include "serve/http_parts.h"
 
 #include <string.h>
@@ -123,10 +124,8 @@ static void fill(tc_http *http, const request *parts, page *made) {
     if (http->refresh != NULL)
         http->refresh(http->context);
     if (is_status) {
-        struct timespec now = {0};
-        (void)clock_gettime(CLOCK_REALTIME, &now);
         made->type = "application/json";
-        tc_status_json(&made->body, http->figures, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+        tc_status_json(&made->body, http->figures, tc_serve_date());
     } else if (is_metrics) {
         made->type = "text/plain; version=0.0.4; charset=utf-8";
         tc_metrics_text(&made->body, http->figures);

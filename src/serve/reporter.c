@@ -1,19 +1,13 @@
 #include "serve/reporter.h"
 
-#include <time.h>
+#include "serve/clock.h"
 
 /* A start of a thousand agents is told agent by agent. Half of the room is for lines that name an agent: whoever knocks
  * without a name, as often as he likes, does not hide that an agent was replaced. */
 static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20, FOR_AGENTS = 500;
 
-static double seconds(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void fill(tc_reporter *reporter) {
-    double now = seconds();
+    double now = tc_serve_now();
     if (reporter->filled_at <= 0)
         reporter->room = MOST_AT_ONCE;
     else

@@ -95,10 +95,8 @@ static void fill_figures(tc_server *s) {
     const tc_plan *plan = s->settings->plan;
     const tc_model *model = s->settings->model;
     const char **names = TC_NEW(s->arena, const char *, model->constraint_count + 1);
-    struct timespec now;
     for (size_t j = 0; j < model->constraint_count; j++)
         names[j] = model->constraints[j].name;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     s->figures = (tc_figures){.is_private = plan->is_private && s->settings->seed == NULL,
                               .is_insecure = s->settings->insecure_count > 0,
                               .plan_hash = hexadecimal(s->arena, plan->hash, sizeof plan->hash),
@@ -106,7 +104,7 @@ static void fill_figures(tc_server *s) {
                               .mechanism = tc_mechanism_name(plan->mechanism),
                               .epsilon = plan->epsilon,
                               .delta = plan->delta,
-                              .started = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec,
+                              .started = tc_serve_date(),
                               .multiplier_count = model->constraint_count,
                               .constraint_names = names};
     s->reporter = (tc_reporter){.log = s->settings->log, .figures = &s->figures};

@@ -73,15 +73,9 @@ void tc_server_refresh(void *context) {
     s->figures.feasibility = has_round ? tc_hub_feasibility(s->hub) : NULL;
 }
 
-static double real_now(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void tc_server_check_expiry(tc_server *s) {
     static const double day = 86400, soon = 30;
-    double now = real_now();
+    double now = tc_serve_date();
     if (s->tls == NULL)
         return;
     s->figures.certificate_expiry = (double)tc_tls_expiry(s->tls);
@@ -103,7 +97,7 @@ void tc_server_tick(tc_server *s) {
         s->figures.rounds_per_second = before > 0 ? before + FORGET * (rate - before) : rate;
     }
     if (round > s->ticked_round)
-        s->figures.last_round = real_now();
+        s->figures.last_round = tc_serve_date();
     if (round > s->first_round && now - s->told_at >= TELL_EACH && round != s->ticked_round) {
         s->told_at = now;
         TC_LOG(s->settings->log, TC_EVENT_PROGRESS, tc_log_round(round), tc_log_count("rounds", s->figures.rounds),
