@@ -65,4 +65,3 @@ const double *tc_hub_answer_multipliers(const tc_hub *hub) { return tc_engine_an
 const tc_feasibility *tc_hub_feasibility(const tc_hub *hub) {
     return hub->has_gap || !hub->has_memory ? NULL : tc_engine_feasibility(hub->engine);
 }
-bool tc_hub_is_private(const tc_hub *hub) { return tc_engine_is_private(hub->engine); }

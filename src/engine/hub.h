@@ -44,7 +44,6 @@ uint64_t tc_hub_rounds(const tc_hub *hub);                   /* done so far, tho
 const double *tc_hub_multipliers(const tc_hub *hub);         /* mu(rounds + 1), m */
 const double *tc_hub_answer_multipliers(const tc_hub *hub);  /* what the run is for: mu, or its average */
 const tc_feasibility *tc_hub_feasibility(const tc_hub *hub); /* as tc_engine_feasibility; the first takes some ms */
-bool tc_hub_is_private(const tc_hub *hub);
 
 /* What later rounds depend on besides states and noise, after a whole round: released values only. The size is the same
  * in all rounds of a plan.

@@ -58,7 +58,6 @@ static void follow(const situation *of, const hub_case *wished) {
         }
     }
     hub_expect_feasibility(wished, hubs[0], engine);
-    assert_false(tc_hub_is_private(hubs[0]));
     tc_arena_free(arena);
 }
 
