@@ -57,7 +57,7 @@ typedef struct tacit_agent_options {
     const char *state;      /* a folder for state files, made where it is not there: private */
     int insecure_plaintext; /* instead of keys, to a loopback address, for tests */
     int survives_power;     /* a state is on the disk before it is sent; else it survives the end of the process */
-    int new_run;            /* begin anew where the cloud runs another run, or a state file is damaged */
+    int new_run;            /* begin anew, once, where the cloud runs another run, or a state file is damaged */
     /* Told of every x(round) of agent number `agent`, x(1) and the last one included. NULL: nobody. */
     void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
     void *context; /* of moved; stays the caller's */

@@ -49,7 +49,8 @@ static const tc_option options[] = {
     [NEW_RUN] = {.name = "new-run",
                  .type = TC_OPTION_FLAG,
                  .text = "Take part in another run than that of the state files, from its first round; a damaged state "
-                         "file is put aside. Give it once: not in a unit that starts again by itself."},
+                         "file is put aside, and with it the guard against an old copy of the cloud. For one run: give "
+                         "it once, not in a unit that starts again by itself."},
     [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
                             .type = TC_OPTION_FLAG,
                             .text = "Without TLS, for measurements: to a loopback address only. NOT PRIVATE."},

@@ -41,7 +41,7 @@ typedef struct tc_agent_settings { /* all texts and arrays stay the caller's, fo
     const char *state;             /* folder of the state files */
     const char *software;          /* what the hello says; NULL: "tacit" */
     bool survives_power;
-    bool new_run; /* a run other than that of the state files is begun anew, a damaged file put aside */
+    bool new_run; /* one run other than that of the state files is begun anew, a damaged file put aside */
     const tc_agent_steps *agents;
     size_t count;                     /* at most TC_MOST_SLOTS */
     unsigned least_pause, most_pause; /* milliseconds; 0: 200 and 30,000 */

@@ -26,14 +26,17 @@ static bool is_stale(const tc_epoch *seen, const tc_epoch *now) {
     return now->number < seen->number || (now->number == seen->number && memcmp(now->id, seen->id, TC_EPOCH_ID) != 0);
 }
 
+/* A wish for a new run is for one: a cloud cannot have this process begin again and again. */
 static void begin_run(tc_agent *agent, tc_agent_slot *slot) {
     tc_agent_memory *memory = &slot->memory;
     if (memory->rounds > 0 && !is_same_run(memory, &agent->welcome)) {
-        if (!agent->settings.new_run) {
-            tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
-                            "the cloud runs another run or plan than that of '%s'; with --new-run agent %s takes part "
-                            "in it from its first round",
-                            tc_agent_state_path(slot->file), slot->steps.name);
+        if (!agent->settings.new_run || slot->is_current) {
+            tc_agent_finish(
+                agent, slot, TC_AGENT_REFUSED,
+                "the cloud runs another run or plan than that of '%s'; %s--new-run agent %s takes part in it "
+                "from its first round",
+                tc_agent_state_path(slot->file), agent->settings.new_run ? "when it is started again with " : "with ",
+                slot->steps.name);
             return;
         }
         if (!tc_agent_reset(slot)) {

@@ -170,10 +170,11 @@ static tc_status read_both(tc_agent_state *state, tc_buffer *messages, tc_agent_
 
 static tc_status refuse(const tc_agent_state *state, tc_memory_finding finding, tc_buffer *messages) {
     tc_buffer_printf(messages, "the state file '%s' is %s; ", state->path, tc_memory_finding_text(finding));
-    tc_buffer_puts(messages, finding == TC_MEMORY_ANOTHER
-                                 ? "give each agent a state folder of its own\n"
-                                 : "--new-run puts it aside and begins anew, which loses this agent's place in its run "
-                                   "but nothing that is private\n");
+    tc_buffer_puts(messages,
+                   finding == TC_MEMORY_ANOTHER
+                       ? "give each agent a state folder of its own\n"
+                       : "--new-run puts it aside and begins anew, which loses this agent's place in its run, "
+                         "and its guard against an old copy of the cloud: ask the cloud's operator first\n");
     return TC_BAD_USAGE;
 }
 

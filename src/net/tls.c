@@ -43,6 +43,13 @@ static bool set_common(SSL_CTX *context) {
            SSL_CTX_set_num_tickets(context, 0) == 1 && SSL_CTX_set_max_early_data(context, 0) == 1;
 }
 
+/* The name of the cloud stands where names do: what a certificate's subject says, agents' names among it, is no name.
+ */
+static bool expect_cloud(X509_VERIFY_PARAM *parameters) {
+    X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_WILDCARDS);
+    return X509_VERIFY_PARAM_set1_host(parameters, TC_CLOUD_HOST, 0) == 1;
+}
+
 static SSL_CTX *new_context(bool cloud) {
     SSL_CTX *context = SSL_CTX_new(cloud ? TLS_server_method() : TLS_client_method());
     if (context == NULL)
@@ -52,7 +59,7 @@ static SSL_CTX *new_context(bool cloud) {
         SSL_CTX_set_alpn_select_cb(context, select_protocol, NULL);
     else
         good = good && SSL_CTX_set_alpn_protos(context, PROTOCOLS, PROTOCOLS_LENGTH) == 0 &&
-               X509_VERIFY_PARAM_set1_host(SSL_CTX_get0_param(context), TC_CLOUD_HOST, 0) == 1;
+               expect_cloud(SSL_CTX_get0_param(context));
     if (good)
         return context;
     SSL_CTX_free(context);
@@ -66,7 +73,7 @@ static const char *check_own(SSL_CTX *context, X509 *certificate, bool cloud) {
     if (check != NULL && X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(context), certificate, NULL) == 1) {
         bool set = X509_STORE_CTX_set_purpose(check, cloud ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT) == 1;
         if (set && cloud)
-            set = X509_VERIFY_PARAM_set1_host(X509_STORE_CTX_get0_param(check), TC_CLOUD_HOST, 0) == 1;
+            set = expect_cloud(X509_STORE_CTX_get0_param(check));
         if (set)
             wrong =
                 X509_verify_cert(check) == 1 ? NULL : X509_verify_cert_error_string(X509_STORE_CTX_get_error(check));

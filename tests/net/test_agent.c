@@ -278,6 +278,16 @@ static void another_run_is_refused_unless_it_is_wished(void **state) {
     fake_rounds(&f, 1, 2);
     reconnect(&f); /* the wish does not begin a run anew that is going on */
     (void)fake_expect_enrol(&f, 0, 2);
+    fake_enrolled(&f, 0, 3);
+    fake_expect_state(&f, 0, 3);
+    f.run = 0x78; /* and is for one run: a third is another wish */
+    reconnect(&f);
+    expect_refused(&f, "--new-run");
+    fake_kill(&f);
+    fake_hang_up(&f);
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
     fake_end(&f);
 }
 

@@ -95,6 +95,7 @@ static long found(place *p) {
         assert_int_equal(o.status, TC_BAD_USAGE);
         assert_non_null(strstr(tc_buffer_text(&o.messages), "damaged"));
         assert_non_null(strstr(tc_buffer_text(&o.messages), "--new-run"));
+        assert_non_null(strstr(tc_buffer_text(&o.messages), "guard against an old copy of the cloud"));
     }
     tc_arena_free(o.arena);
     return answered;

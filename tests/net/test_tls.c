@@ -2,6 +2,9 @@
 #define _XOPEN_SOURCE 700
 #include "net/keys.h"
 
+#include "net/certificate.h"
+#include "net/identity.h"
+
 #include <openssl/err.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -142,6 +145,32 @@ static void an_agent_cannot_pose_as_the_cloud_nor_the_cloud_as_an_agent(void **s
     keys_end(&k);
 }
 
+/* The names of a certificate stand in its extension for names. One without a word on what it is for, so that nothing
+ * but the name is left to look at, signed by the authority. */
+static void a_common_name_does_not_make_a_cloud(void **state) {
+    (void)state;
+    keys k = begin();
+    keys_issue(&k, TC_CLOUD_HOST, NULL);
+    SSL_CTX *cloud = cloud_of(&k), *posing = agent_of(&k, TC_CLOUD_HOST);
+    tc_credential authority = {0};
+    assert_int_equal(
+        tc_certificate_read(k.arena, keys_path(&k, "authority/identity.pem"), true, &k.messages, &authority), TC_OK);
+    X509 *certificate = X509_dup(SSL_CTX_get0_certificate(posing));
+    assert_non_null(certificate);
+    int at = X509_get_ext_by_NID(certificate, NID_ext_key_usage, -1);
+    assert_true(at >= 0);
+    X509_EXTENSION_free(X509_delete_ext(certificate, at));
+    assert_true(X509_sign(certificate, authority.key, EVP_sha256()) > 0);
+    assert_int_equal(SSL_CTX_use_certificate(cloud, certificate), 1);
+    assert_int_equal(SSL_CTX_use_PrivateKey(cloud, SSL_CTX_get0_privatekey(posing)), 1);
+    outcome o = meet(cloud, agent_of(&k, "a"));
+    assert_false(o.done);
+    assert_string_equal(o.agent, "hostname mismatch");
+    X509_free(certificate);
+    SSL_CTX_free(posing);
+    keys_end(&k);
+}
+
 static void a_certificate_holds_from_its_first_to_its_last_day(void **state) {
     (void)state;
     keys k = begin();
@@ -226,6 +255,7 @@ int main(void) {
         cmocka_unit_test(cloud_and_agent_of_one_authority_meet),
         cmocka_unit_test(a_stranger_of_another_authority_is_refused_by_both),
         cmocka_unit_test(an_agent_cannot_pose_as_the_cloud_nor_the_cloud_as_an_agent),
+        cmocka_unit_test(a_common_name_does_not_make_a_cloud),
         cmocka_unit_test(a_certificate_holds_from_its_first_to_its_last_day),
         cmocka_unit_test(older_versions_other_protocols_and_anonymous_clients_are_refused),
         cmocka_unit_test(a_context_knows_when_its_certificate_ends),
