@@ -74,9 +74,25 @@ static tc_status renew(tc_cli *cli, const tc_arguments *arguments, const tc_auth
     return TC_OK;
 }
 
+/* Somebody who gives it expects something of it. */
+static const char *find_stray(const char *verb, const tc_option_value *values) {
+    if (values[TOGETHER].given && strcmp(verb, "issue") != 0)
+        return "--together goes with issue";
+    if (values[AUTHORITY_DAYS].given && strcmp(verb, "init") != 0)
+        return "--authority-days goes with init";
+    if (values[ALL].flag && strcmp(verb, "renew") != 0)
+        return "--all goes with renew";
+    return NULL;
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     (void)answer;
     const char *verb = arguments->operands[0], *folder = arguments->operands[1];
+    const char *stray = find_stray(verb, arguments->values);
+    if (stray != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit keys: %s\n", stray);
+        return TC_BAD_USAGE;
+    }
     tc_authority_settings settings = {.party_days = (int)arguments->values[DAYS].integer,
                                       .authority_days = (int)arguments->values[AUTHORITY_DAYS].integer};
     size_t made = 1;

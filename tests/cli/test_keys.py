@@ -9,7 +9,7 @@ import unittest
 
 
 def tacit(*arguments):
-    return subprocess.run([os.environ["TACIT"], *map(str, arguments)], capture_output=True, text=True)
+    return subprocess.run([os.environ["TACIT"], *map(str, arguments)], capture_output=True, text=True, timeout=60)
 
 
 class Keys(unittest.TestCase):
@@ -59,10 +59,15 @@ class Keys(unittest.TestCase):
 
     def test_wrong_uses_say_what_is_wrong(self):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
-                                (["init"], "operand")):
-            done = tacit("keys", *arguments)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(word, done.stderr + "operand")
+                                (["init"], "init|issue|renew DIR"),
+                                (["init", self.keys, "--together", "site"], "--together goes with issue"),
+                                (["init", self.keys, "--all"], "--all goes with renew"),
+                                (["renew", self.keys, "--authority-days", "9"], "--authority-days goes with init")):
+            with self.subTest(arguments=arguments):
+                done = tacit("keys", *arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(word, done.stderr)
+        self.assertFalse(self.keys.exists())
         self.assertEqual(tacit("keys", "init", "/nowhere/keys").returncode, 3)
 
 
