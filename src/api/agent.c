@@ -1,10 +1,8 @@
 /* The public functions of an agent that is open, and what both ways to open one share. */
 #include "api/agent_open.h"
-#include "api/text.h"
+#include "api/handle.h"
 
 #include <string.h>
-
-enum { MESSAGE_LIMIT = 1 << 20 };
 
 _Static_assert((int)TACIT_AGENT_CONNECTING == (int)TC_AGENT_CONNECTING &&
                    (int)TACIT_AGENT_RUNNING == (int)TC_AGENT_RUNNING &&
@@ -66,44 +64,34 @@ static tc_status read_options(tc_arena *arena, const tacit_agent_options *from, 
     return TC_OK;
 }
 
-static tc_status open_in(tc_arena *arena, const tacit_agent_options *options, const tc_agent_source *source,
-                         tc_buffer *messages, tacit_agent *made) {
-    tc_status status = read_options(arena, options, messages, &made->settings);
-    if (status == TC_OK && source->count == 0)
+typedef struct opening {
+    const tacit_agent_options *options;
+    const tc_agent_source *source;
+    tacit_agent *made;
+} opening;
+
+static tc_status open_in(void *context, tc_arena *arena, tc_buffer *messages) {
+    opening *o = context;
+    tacit_agent *made = o->made = TC_NEW(arena, tacit_agent, 1);
+    made->arena = arena;
+    tc_status status = read_options(arena, o->options, messages, &made->settings);
+    if (status == TC_OK && o->source->count == 0)
         status = refuse(messages, "there is no agent to open");
     if (status != TC_OK)
         return status;
-    tc_agent_steps *steps = TC_NEW(arena, tc_agent_steps, source->count);
-    status = source->make(source->context, arena, messages, steps);
+    tc_agent_steps *steps = TC_NEW(arena, tc_agent_steps, o->source->count);
+    status = o->source->make(o->source->context, arena, messages, steps);
     made->settings.agents = steps;
-    made->settings.count = made->count = source->count;
+    made->settings.count = made->count = o->source->count;
     return status == TC_OK ? tc_agent_new(arena, &made->settings, messages, &made->agent) : status;
 }
 
 tacit_status tc_agent_open(const tacit_agent_options *options, const tc_agent_source *source, tacit_agent **agent,
                            char **message) {
-    tc_arena *arena = tc_arena_new(0);
-    if (message != NULL)
-        *message = NULL;
-    *agent = NULL;
-    if (arena == NULL)
-        return TACIT_NO_MEMORY;
-    tc_escape escape;
-    tc_buffer messages = tc_buffer_new(arena, MESSAGE_LIMIT);
-    tc_status status = TC_TRY(arena, &escape);
-    if (status == TC_OK) {
-        tacit_agent *made = TC_NEW(arena, tacit_agent, 1);
-        made->arena = arena;
-        status = open_in(arena, options, source, &messages, made);
-        if (status == TC_OK)
-            *agent = made;
-        else if (message != NULL)
-            *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
-    }
-    tc_escape_end(arena, &escape);
-    if (status != TC_OK)
-        tc_arena_free(arena);
-    return (tacit_status)status;
+    opening o = {.options = options, .source = source};
+    tacit_status status = tc_handle_make(open_in, &o, message);
+    *agent = status == TACIT_OK ? o.made : NULL;
+    return status;
 }
 
 void tacit_agent_close(tacit_agent *agent) {

@@ -2,8 +2,8 @@
 #include <tacit/tacit.h>
 
 #include "analysis/analysis.h"
+#include "api/handle.h"
 #include "api/solution.h"
-#include "api/text.h"
 #include "base/status.h"
 #include "model/load.h"
 
@@ -47,47 +47,32 @@ struct tacit_solution {
 typedef struct source { /* text NULL: read the file */
     const char *path, *text;
     size_t length;
+    tacit_problem *made;
 } source;
 
-static tc_status load(tacit_problem *problem, const source *from, tc_buffer *messages) {
+static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
+    source *from = context;
+    from->made = TC_NEW(arena, tacit_problem, 1);
+    from->made->arena = arena;
     if (from->text == NULL)
-        return tc_model_load(problem->arena, from->path, NULL, messages, &problem->model);
-    const char *text = tc_arena_copy(problem->arena, from->text, from->length);
-    return tc_model_parse(problem->arena, from->path, text, from->length, NULL, messages, &problem->model);
+        return tc_model_load(arena, from->path, NULL, messages, &from->made->model);
+    const char *text = tc_arena_copy(arena, from->text, from->length);
+    return tc_model_parse(arena, from->path, text, from->length, NULL, messages, &from->made->model);
 }
 
-static tacit_status make_problem(const source *from, tacit_problem **problem, char **message) {
-    tc_arena *arena = tc_arena_new(0);
-    if (message != NULL)
-        *message = NULL;
-    *problem = NULL;
-    if (arena == NULL)
-        return TACIT_NO_MEMORY;
-    tc_escape escape;
-    tc_buffer messages = tc_buffer_new(arena, MESSAGE_LIMIT);
-    tc_status status = TC_TRY(arena, &escape);
-    if (status == TC_OK) {
-        tacit_problem *made = TC_NEW(arena, tacit_problem, 1);
-        made->arena = arena;
-        status = load(made, from, &messages);
-        if (status == TC_OK)
-            *problem = made;
-        else if (message != NULL)
-            *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
-    }
-    tc_escape_end(arena, &escape);
-    if (status != TC_OK)
-        tc_arena_free(arena);
-    return (tacit_status)status;
+static tacit_status make_problem(source from, tacit_problem **problem, char **message) {
+    tacit_status status = tc_handle_make(load, &from, message);
+    *problem = status == TACIT_OK ? from.made : NULL;
+    return status;
 }
 
 tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message) {
-    return make_problem(&(source){.path = path}, problem, message);
+    return make_problem((source){.path = path}, problem, message);
 }
 
 tacit_status tacit_problem_parse(const char *path, const char *text, size_t length, tacit_problem **problem,
                                  char **message) {
-    return make_problem(&(source){.path = path, .text = text, .length = length}, problem, message);
+    return make_problem((source){.path = path, .text = text, .length = length}, problem, message);
 }
 
 void tacit_problem_free(tacit_problem *problem) {

@@ -1,0 +1,27 @@
+#include "api/handle.h"
+
+#include "api/text.h"
+#include "base/status.h"
+
+enum { MESSAGE_LIMIT = 1 << 20 };
+
+tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc_buffer *messages), void *context,
+                            char **message) {
+    tc_arena *arena = tc_arena_new(0);
+    if (message != NULL)
+        *message = NULL;
+    if (arena == NULL)
+        return TACIT_NO_MEMORY;
+    tc_escape escape;
+    tc_buffer messages = tc_buffer_new(arena, MESSAGE_LIMIT);
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK) {
+        status = make(context, arena, &messages);
+        if (status != TC_OK && message != NULL)
+            *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
+    }
+    tc_escape_end(arena, &escape);
+    if (status != TC_OK)
+        tc_arena_free(arena);
+    return (tacit_status)status;
+}
