@@ -48,7 +48,7 @@ static bool add_double(EVP_MD_CTX *digest, double number) {
 /* Lengths come before what they measure: two different rounds have different texts. */
 bool tc_journal_digest_round(EVP_MD_CTX *d, const tc_journal_round *round, const unsigned char *answers,
                              unsigned char content[TC_HASH]) {
-    return EVP_DigestInit_ex(d, EVP_sha256(), NULL) == 1 && add_number(d, round->round) &&
+    return EVP_DigestInit_ex(d, NULL, NULL) == 1 && add_number(d, round->round) &&
            EVP_DigestUpdate(d, round->input, TC_INPUT_MAC) == 1 && add_double(d, round->step) &&
            add_double(d, round->regularization) && add_number(d, round->answer_count) &&
            EVP_DigestUpdate(d, answers, 8 * round->answer_count) == 1 && add_number(d, round->memory_size) &&
@@ -57,7 +57,7 @@ bool tc_journal_digest_round(EVP_MD_CTX *d, const tc_journal_round *round, const
 
 bool tc_journal_digest_row(EVP_MD_CTX *d, const tc_journal_run *run, const tc_epoch *epoch, unsigned finished,
                            const unsigned char content[TC_HASH], unsigned char row[TC_HASH]) {
-    return EVP_DigestInit_ex(d, EVP_sha256(), NULL) == 1 && EVP_DigestUpdate(d, run->run_id, TC_RUN_ID) == 1 &&
+    return EVP_DigestInit_ex(d, NULL, NULL) == 1 && EVP_DigestUpdate(d, run->run_id, TC_RUN_ID) == 1 &&
            EVP_DigestUpdate(d, run->plan_hash, TC_HASH) == 1 && EVP_DigestUpdate(d, run->terms, TC_HASH) == 1 &&
            add_number(d, epoch->number) && EVP_DigestUpdate(d, epoch->id, TC_EPOCH_ID) == 1 &&
            add_number(d, finished) && EVP_DigestUpdate(d, content, TC_HASH) == 1 &&
@@ -139,7 +139,7 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
                            .path = tc_arena_format(arena, "%s/journal.db", settings->folder)};
     tc_arena_on_free(arena, close_journal, opened);
     opened->digest = EVP_MD_CTX_new();
-    if (opened->digest == NULL)
+    if (opened->digest == NULL || EVP_DigestInit_ex(opened->digest, EVP_sha256(), NULL) != 1)
         tc_raise(arena, TC_NO_MEMORY);
     tc_status status = tc_journal_prepare(opened, settings, plan_hash, made, messages);
     *journal = status == TC_OK ? opened : NULL;

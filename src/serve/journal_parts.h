@@ -11,7 +11,7 @@ struct tc_journal {
     tc_arena *arena;
     sqlite3 *database;
     sqlite3_stmt *update_round, *update_standing;
-    EVP_MD_CTX *digest;
+    EVP_MD_CTX *digest; /* SHA-256, found once: looking it up costs more than hashing a small row */
     const char *path;
     tc_durability durability;
     bool is_broken;
