@@ -26,6 +26,7 @@ struct tc_random {
     uint64_t round;         /* whose key is in secrets, or NO_ROUND */
     uint64_t next_round;    /* whose key the chain makes next */
     EVP_CIPHER_CTX *cipher; /* left with the open round's key, so that a worker may draw with it */
+    EVP_MAC_CTX *mac;       /* of tc_random_mac, without a key */
     bool is_lent;
     tc_random_worker *workers; /* those with ciphers of their own */
 };
@@ -48,6 +49,7 @@ static bool is_usable(const tc_random *random) {
 }
 
 static void free_cipher(void *cipher) { EVP_CIPHER_CTX_free(cipher); }
+static void free_mac(void *mac) { EVP_MAC_CTX_free(mac); }
 
 /* Padding concerns the end of a message, and there is none: only whole blocks go in. */
 static EVP_CIPHER_CTX *new_cipher(tc_arena *arena) {
@@ -106,6 +108,8 @@ static tc_random *new_source(tc_arena *arena) {
     random->owner = getpid();
     random->round = NO_ROUND;
     random->cipher = new_cipher(arena);
+    random->mac = tc_mac_new();
+    tc_arena_on_free(arena, free_mac, random->mac);
     tc_arena_on_free(arena, dismiss, random);
     return random;
 }
@@ -115,7 +119,7 @@ static tc_status start(tc_random *random, const tc_run_identity *run, const char
                        const char *input_label) {
     secrets *keys = random->secrets;
     bool good =
-        random->cipher != NULL &&
+        random->cipher != NULL && random->mac != NULL &&
         tc_run_key(keys->master_key, run->run_id, run->run_id_length, run->plan_hash, noise_label, keys->chain_key) &&
         tc_run_key(keys->master_key, run->run_id, run->run_id_length, run->plan_hash, input_label, keys->input_key);
     tc_secret_wipe(keys->master_key, TC_KEY_BYTES);
@@ -304,7 +308,7 @@ tc_status tc_random_refine(tc_random_worker *worker, uint64_t entry, unsigned at
 
 tc_status tc_random_mac(const tc_random *random, const char *label, uint64_t number, const int64_t *words, size_t count,
                         unsigned char mac[TC_MAC_BYTES]) {
-    if (is_usable(random) && tc_mac_words(random->secrets->input_key, label, number, words, count, mac))
+    if (is_usable(random) && tc_mac_words(random->mac, random->secrets->input_key, label, number, words, count, mac))
         return TC_OK;
     tc_secret_wipe(mac, TC_MAC_BYTES);
     return TC_NO_RANDOM;

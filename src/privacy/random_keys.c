@@ -84,21 +84,29 @@ static bool add_words(EVP_MAC_CTX *context, const int64_t *words, size_t count) 
     return good;
 }
 
-bool tc_mac_words(const unsigned char key[TC_KEY_BYTES], const char *label, uint64_t number, const int64_t *words,
-                  size_t count, unsigned char mac[TC_KEY_BYTES]) {
+EVP_MAC_CTX *tc_mac_new(void) {
     char digest[] = "SHA256"; /* OpenSSL reads it through a pointer to non-const */
     const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
                                      OSSL_PARAM_construct_end()};
-    unsigned char round[8];
-    size_t length = 0;
     EVP_MAC *algorithm = EVP_MAC_fetch(NULL, "HMAC", NULL);
     EVP_MAC_CTX *context = algorithm == NULL ? NULL : EVP_MAC_CTX_new(algorithm);
+    EVP_MAC_free(algorithm);
+    if (context != NULL && EVP_MAC_CTX_set_params(context, parameters) == 1)
+        return context;
+    EVP_MAC_CTX_free(context);
+    return NULL;
+}
+
+bool tc_mac_words(EVP_MAC_CTX *context, const unsigned char key[TC_KEY_BYTES], const char *label, uint64_t number,
+                  const int64_t *words, size_t count, unsigned char mac[TC_KEY_BYTES]) {
+    static const unsigned char no_key[TC_KEY_BYTES];
+    unsigned char round[8];
+    size_t length = 0;
     to_bytes(number, round);
-    bool good = context != NULL && EVP_MAC_init(context, key, TC_KEY_BYTES, parameters) == 1 &&
+    bool good = EVP_MAC_init(context, key, TC_KEY_BYTES, NULL) == 1 &&
                 EVP_MAC_update(context, (const unsigned char *)label, strlen(label)) == 1 &&
                 EVP_MAC_update(context, round, sizeof round) == 1 && add_words(context, words, count) &&
                 EVP_MAC_final(context, mac, &length, TC_KEY_BYTES) == 1 && length == TC_KEY_BYTES;
-    EVP_MAC_CTX_free(context);
-    EVP_MAC_free(algorithm);
-    return good;
+    /* The key must not stay in OpenSSL's own memory, which is not locked. */
+    return EVP_MAC_init(context, no_key, TC_KEY_BYTES, NULL) == 1 && good;
 }

@@ -19,9 +19,13 @@ bool tc_run_key(const unsigned char master[TC_KEY_BYTES], const void *run_id, si
                 const unsigned char plan_hash[TC_PLAN_HASH_BYTES], const char *label,
                 unsigned char run_key[TC_KEY_BYTES]) TC_MUST_USE;
 
-/* HMAC-SHA256 of label | number | words, numbers of 64 bits with the least significant byte first. */
-bool tc_mac_words(const unsigned char key[TC_KEY_BYTES], const char *label, uint64_t number, const int64_t *words,
-                  size_t count, unsigned char mac[TC_KEY_BYTES]) TC_MUST_USE;
+/* A context of HMAC-SHA256, without a key; finding the algorithm costs more than a short MAC. NULL where memory is out,
+ * or OpenSSL has no such thing. Free with EVP_MAC_CTX_free. */
+EVP_MAC_CTX *tc_mac_new(void) TC_MUST_USE;
+/* HMAC-SHA256 of label | number | words, numbers of 64 bits with the least significant byte first. The context keeps
+ * nothing of the key. */
+bool tc_mac_words(EVP_MAC_CTX *context, const unsigned char key[TC_KEY_BYTES], const char *label, uint64_t number,
+                  const int64_t *words, size_t count, unsigned char mac[TC_KEY_BYTES]) TC_MUST_USE;
 
 /* One step of the ratchet: (next chain key | round key) = AES-256 of four fixed blocks under the chain key, which is
  * overwritten. The cipher is an AES-256-ECB context; it is left with the round key, and keeps nothing of the chain
