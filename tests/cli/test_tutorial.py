@@ -1,8 +1,9 @@
 """docs/tutorial.md from the first line to the last: its files are written, its commands run in their order, and what it
-shows of their output is what they print.
+shows of their output is what they print. README.md's commands for a network run too.
 
     ```tacit name=FILE     a file
     ```sh                  commands, one on each line; `# exit 1` at the end of a line where that is the exit code
+    ```sh together         commands that are one script; the cloud's port is another one here, for it may be taken
     ```text                lines that the commands before it print, in this order; `...` stands for lines left out,
                            and ~ for a number that differs from machine to machine
     ```text about          the same, with numbers within a factor of 1.5 of what is shown
@@ -11,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -19,6 +21,14 @@ TACIT = pathlib.Path(os.environ["TACIT"])
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
 TEXT = (SOURCE / "docs/tutorial.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)([^\n]*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def elsewhere(script):
+    """The same with a cloud that listens where nobody else does, and with an end for those who wait for each other."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    script = script.replace("7575", port).replace("tacit agent ", "timeout 120 tacit agent ")
+    return script.replace("tacit serve ", f"timeout 120 tacit serve --listen 127.0.0.1:{port} --http off ")
 
 
 def pattern_of(line):
@@ -37,9 +47,7 @@ def is_about(shown, printed):
     return all(have * want >= 0 and abs(have) <= 1.5 * abs(want) and abs(want) <= 1.5 * abs(have) for want, have in pairs)
 
 
-class Tutorial(unittest.TestCase):
-    maxDiff = None
-
+class Commands(unittest.TestCase):
     def run_line(self, line, folder):
         command, _, comment = line.partition("  # exit ")
         environment = {**os.environ, "PATH": f"{TACIT.parent}:{os.environ['PATH']}"}
@@ -47,6 +55,24 @@ class Tutorial(unittest.TestCase):
                               timeout=600)
         self.assertEqual(done.returncode, int(comment or 0), f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
+
+
+class Readme(Commands):
+    def test_from_the_whole_problem_to_ten_agents_and_their_cloud(self):
+        text = (SOURCE / "README.md").read_text()
+        script = re.search(r"^```sh\n(script/bootstrap.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
+        build, folder, script = script.split("\n", 2)
+        self.assertRegex(build, r"script/build release tacit_command && PATH=\$PWD/build/release:\$PATH$")
+        self.assertRegex(folder, r"^mkdir build/(\w+) && cd build/\1$")
+        with tempfile.TemporaryDirectory() as place:
+            shutil.copytree(SOURCE / "examples", pathlib.Path(place) / "examples")
+            printed = self.run_line(elsewhere(script).replace("../../examples", "examples"), place)
+        self.assertEqual(len(re.findall(r"^a\d+: done, 1000 of 1000 rounds answered$", printed, re.MULTILINE)), 10, printed)
+        self.assertRegex(printed, r"\nGUARANTEE: private, ")
+
+
+class Tutorial(Commands):
+    maxDiff = None
 
     def compare(self, shown, printed, about):
         rest = printed.splitlines()
@@ -72,7 +98,8 @@ class Tutorial(unittest.TestCase):
                 if name:
                     (pathlib.Path(folder) / name.group(1)).write_text(body)
                 elif language == "sh":
-                    lines = [line for line in body.splitlines() if line.strip()]
+                    together = rest.strip() == "together"
+                    lines = [elsewhere(body)] if together else [line for line in body.splitlines() if line.strip()]
                     printed = "".join(self.run_line(line, folder) for line in lines)
                     commands += len(lines)
                 elif language == "text":
