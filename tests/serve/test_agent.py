@@ -1,14 +1,15 @@
 """`tacit agent` with the real cloud: stopped, killed, refused, several in one process; and what it says."""
-import json
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
-from parties import Parties
+import town
+from parties import Parties, Process
 
 TACIT = os.environ["TACIT"]
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
@@ -96,7 +97,7 @@ class Runs(unittest.TestCase):
             parties.start_cloud("--durability", "process", seed=3)
             port = parties.port
             parties.start_agents()
-            time.sleep(0.2)
+            parties.wait_for(lambda: town.round_of(parties) > 0, what="a round")
             self.assertEqual(parties.cloud.stop(), 0)
             time.sleep(0.3)
             self.assertTrue(all(agent.is_running() for agent in parties.agents.values()))
@@ -190,17 +191,17 @@ class Words(unittest.TestCase):
             self.assertEqual(done.stdout, "")
 
     def test_it_says_once_why_it_pauses_and_stops_on_a_signal(self):
-        for signal_name in "TERM", "INT":
-            process = subprocess.Popen(
-                [TACIT, "agent", "parts/agents/a.tacit", "--cloud", "127.0.0.1:9", "--keys", "keys/agents/a", "--state",
-                 "state", "--json"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(0.5)
-            process.send_signal(getattr(__import__("signal"), f"SIG{signal_name}"))
-            out, err = process.communicate(timeout=20)
-            self.assertEqual(process.returncode, 0)
-            self.assertEqual(err.count("127.0.0.1:9"), 1, err)
-            self.assertIn("trying again", err)
-            answer = json.loads(out)
+        for number in signal.SIGTERM, signal.SIGINT:
+            agent = Process("agent", self.folder, [
+                TACIT, "agent", self.folder / "parts/agents/a.tacit", "--cloud", "127.0.0.1:9", "--keys",
+                self.folder / "keys/agents/a", "--state", self.folder / "state", "--json"])
+            self.addCleanup(agent.kill)
+            Parties.wait_for(lambda: "trying again" in agent.err, what="a pause")
+            time.sleep(0.5)  # for a second one, of which nothing is said
+            agent.signal(number)
+            self.assertEqual(agent.wait(20), 0)
+            self.assertEqual(agent.err.count("127.0.0.1:9"), 1, agent.err)
+            answer = agent.json()
             self.assertEqual(answer["outcome"], "stopped")
             self.assertEqual(answer["agents"][0]["answered"], 0)
             self.assertEqual((self.folder / "state/a.state").stat().st_mode & 0o777, 0o600)
