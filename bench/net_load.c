@@ -3,8 +3,9 @@
  *
  *     net_load (tacit|redis|bare) KEYS PORT CONNECTIONS SLOTS STATES
  *
- * KEYS: a folder of `tacit keys`. The agents are unit[1], unit[2], ..., SLOTS of them on a connection, each connection
- * with a certificate of its own that is made here. To the cloud it speaks as agents do: hello, enrolment, states.
+ * KEYS: a folder of `tacit keys` with a certificate of the label "load". The agents are unit[1], unit[2], ..., SLOTS of
+ * them on a connection. To the cloud it speaks as agents do: hello, enrolment, states; and each connection has a
+ * certificate of its own, made here, that names its agents.
  *
  * When all are connected and enrolled it prints "ready". For each line with a number on standard input it makes so many
  * requests on every connection, and prints exchanges, seconds, and its own seconds of processor time. */
@@ -241,7 +242,8 @@ static void start(load *l, connection *c, SSL_CTX *context, uint16_t port) {
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0 ||
         fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0 || (c->ssl = tc_tls_connect(context, descriptor)) == NULL)
         fail("cannot connect");
-    identify(l, c);
+    if (l->peer == TACIT)
+        identify(l, c);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     if (epoll_ctl(l->poll, EPOLL_CTL_ADD, descriptor, &event) != 0)
         fail("cannot wait for it");
