@@ -1,5 +1,6 @@
 #include "cli/agent_answer.h"
 #include "cli/cli.h"
+#include "cli/no_core.h"
 #include "cli/outputs.h"
 #include "net/agent_compiled.h"
 #include "serve/journal.h"
@@ -270,6 +271,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_status status = check(cli, arguments);
     if (status != TC_OK)
         return status;
+    tc_no_core();
     if (!begin_signals(before)) { /* first of all: a signal while files are read counts too */
         tc_buffer_printf(&cli->messages, "tacit agent: cannot make a pipe: %s\n", strerror(errno));
         return TC_CANNOT_WRITE;
@@ -317,7 +319,7 @@ const tc_command tc_command_agent = {
              "only. Several files share one connection, whose certificate must name all their agents.\n\n"
              "A lost connection is made again, after pauses that grow from 0.2 to 30 seconds. A state is in its file "
              "before it is sent, so an agent that died goes on where it was when it is started again by the same "
-             "command. SIGTERM and Ctrl-C end it cleanly at any time.\n\n"
+             "command. SIGTERM and Ctrl-C end it cleanly at any time. The process leaves no core file.\n\n"
              "An agent gives no state to a cloud that has seen less of the run than the agent has: one that was "
              "restored from a back-up, or copied. It says so and ends; what the cloud's operator can do is in "
              "docs/operations.md.\n\n"

@@ -1,3 +1,4 @@
+#include "cli/no_core.h"
 #include "cli/outputs.h"
 #include "cli/serve_answer.h"
 #include "cli/serve_ledger.h"
@@ -311,6 +312,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_study study;
     tc_server_result result;
     tc_serve_answer answer = {.study = &study, .outcome = "refused"};
+    tc_no_core();
     tc_status status = read_wishes(cli, arguments, &w);
     if (status == TC_OK)
         status = tc_study_begin_cloud(cli, "serve", arguments->operands[0], &w.privacy, &study);
@@ -354,7 +356,7 @@ const tc_command tc_command_serve = {
              "Connections are TLS 1.3 with certificates on both sides: an agent is whom its certificate names. A round "
              "is in the journal before any answer leaves, so a cloud that dies goes on where it was: no round is "
              "released a second time, and answers that agents have not had are sent again as they were. Noise keys are "
-             "new at each start, and never on the disk.\n\n"
+             "new at each start, and never on the disk; the process leaves no core file.\n\n"
              "SIGTERM or Ctrl-C stops it cleanly, and the same command goes on; a second one does not wait for agents "
              "that do not read. SIGHUP reads the certificates again. The log is on standard error; docs/operations.md "
              "says what its lines mean.\n\n"

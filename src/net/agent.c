@@ -1,5 +1,6 @@
 #include "net/agent_parts.h"
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
 #include <stdio.h>
@@ -46,6 +47,13 @@ bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot) {
            slot->memory.answered == slot->memory.rounds && slot->is_saved;
 }
 
+/* What is private does not outlive the agent. */
+static void wipe_slot(void *what) {
+    const tc_agent_slot *slot = what;
+    OPENSSL_cleanse(slot->memory.x, slot->steps.states * sizeof(double));
+    OPENSSL_cleanse(slot->memory.average, slot->steps.states * sizeof(double));
+}
+
 static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer *messages) {
     const tc_agent_settings *settings = &agent->settings;
     tc_agent_slot *slot = &agent->slots[i];
@@ -53,6 +61,7 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
     slot->why = TC_NEW(arena, char, TC_AGENT_SLOT_TEXT);
     slot->memory.x = TC_NEW(arena, double, slot->steps.states);
     slot->memory.average = TC_NEW(arena, double, slot->steps.states);
+    tc_arena_on_free(arena, wipe_slot, slot);
     if (!tc_agent_reset(slot)) {
         tc_buffer_printf(messages, "agent %s has no point to start from\n", slot->steps.name);
         return TC_BAD_USAGE;

@@ -4,6 +4,7 @@
 
 #include "engine/device.h"
 
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -169,6 +170,8 @@ static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) 
     average_in(agent, slot, answer->round);
     memcpy(memory->x, agent->next, size);
     memcpy(memory->average, agent->next_average, size);
+    OPENSSL_cleanse(agent->next, size);
+    OPENSSL_cleanse(agent->next_average, size);
     memory->answered = answer->round;
     slot->is_saved = false;
     agent->tries = 0;

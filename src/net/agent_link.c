@@ -3,6 +3,7 @@
 #include "net/tls.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <poll.h>
 #include <stdio.h>
@@ -66,6 +67,8 @@ void tc_agent_link_end(tc_agent_link *link, const char *why) {
     link->descriptor = -1;
     tc_agent_link_forget_addresses(link);
     link->state = TC_AGENT_LINK_OFF;
+    if (link->out_size > 0)
+        OPENSSL_cleanse(link->out + link->out_at, link->out_size);
     link->in_at = link->in_size = link->out_at = link->out_size = 0;
     link->has_more = link->shake_writes = false;
 }
@@ -213,6 +216,7 @@ static void send_waiting(tc_agent_link *link) {
             tc_agent_link_end(link, link->why);
             return;
         }
+        OPENSSL_cleanse(link->out + link->out_at, (size_t)sent); /* states */
         link->out_at += (size_t)sent;
         link->out_size -= (size_t)sent;
         set_deadline(link, TC_AGENT_STALL);
@@ -234,6 +238,7 @@ unsigned char *tc_agent_link_put(tc_agent_link *link, size_t size) {
         return NULL;
     if (size > link->settings.most_out - link->out_size - link->out_at) {
         memmove(link->out, link->out + link->out_at, link->out_size);
+        OPENSSL_cleanse(link->out + link->out_size, link->out_at);
         link->out_at = 0;
     }
     if (link->out_size == 0)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <string.h>
@@ -87,8 +88,11 @@ bool tc_agent_state_save(tc_agent_state *state, tc_agent_memory *memory) {
         errno = ENOMEM;
         return false;
     }
-    return write_at(state->descriptor, state->bytes, state->size, state->stride * (size_t)(memory->saves % 2)) &&
-           (!state->settings.survives_power || fdatasync(state->descriptor) == 0);
+    bool written = write_at(state->descriptor, state->bytes, state->size, state->stride * (size_t)(memory->saves % 2));
+    int error = errno;
+    OPENSSL_cleanse(state->bytes, state->size);
+    errno = error;
+    return written && (!state->settings.survives_power || fdatasync(state->descriptor) == 0);
 }
 
 /* ---- Making ---- */
@@ -199,6 +203,9 @@ static tc_status open_there(tc_arena *arena, tc_agent_state *state, int folder, 
     if (finding == TC_MEMORY_GOOD) {
         memcpy(memory->x, read.x, states * sizeof(double));
         memcpy(memory->average, read.average, states * sizeof(double));
+        OPENSSL_cleanse(read.x, states * sizeof(double));
+        OPENSSL_cleanse(read.average, states * sizeof(double));
+        OPENSSL_cleanse(state->bytes, state->size);
         read.x = memory->x;
         read.average = memory->average;
         *memory = read;

@@ -5,6 +5,7 @@
 #include "engine/device.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <string.h>
 
 static unsigned char *room(tc_agent *agent, size_t size) {
@@ -88,4 +89,5 @@ void tc_agent_say_state(tc_agent *agent, tc_agent_slot *slot) {
     unsigned char *bytes = room(agent, tc_state_size((uint32_t)states));
     if (bytes != NULL)
         tc_state_encode((uint32_t)slot->number, memory->answered + 1, agent->units, (uint32_t)states, bytes);
+    OPENSSL_cleanse(agent->units, states * sizeof *agent->units);
 }

@@ -55,11 +55,13 @@ static SSL_CTX *new_context(bool cloud) {
     if (context == NULL)
         return NULL;
     bool good = set_common(context);
-    if (cloud)
+    if (cloud) {
+        (void)SSL_CTX_set_options(context, SSL_OP_CLEANSE_PLAINTEXT); /* states come in; answers are for all to know */
         SSL_CTX_set_alpn_select_cb(context, select_protocol, NULL);
-    else
+    } else {
         good = good && SSL_CTX_set_alpn_protos(context, PROTOCOLS, PROTOCOLS_LENGTH) == 0 &&
                expect_cloud(SSL_CTX_get0_param(context));
+    }
     if (good)
         return context;
     SSL_CTX_free(context);

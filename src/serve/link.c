@@ -2,6 +2,7 @@
 #include "serve/link_parts.h"
 
 #include "net/tls.h"
+#include "privacy/secret.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -84,6 +85,7 @@ static void free_link(tc_link *link) {
     SSL_free(link->ssl);
     (void)close(link->descriptor);
     tc_identity_free(link->identity);
+    tc_secret_wipe(link->in, link->in_room);
     free(link->in);
     free(link->out);
     free(link);

@@ -3,6 +3,7 @@
 #include "serve/link_parts.h"
 
 #include "net/tls.h"
+#include "privacy/secret.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -28,24 +29,43 @@ ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
 }
 
+/* Bytes of frames may be private states: nothing of them is left behind. */
+static void drop(tc_link *link) {
+    tc_secret_wipe(link->in, link->in_room);
+    free(link->in);
+    link->in = NULL;
+    link->in_size = link->in_room = 0;
+}
+
+static bool grow(tc_link *link, size_t wanted) {
+    if (link->in_room >= wanted)
+        return true;
+    unsigned char *larger = malloc(wanted);
+    size_t size = link->in_size;
+    if (larger == NULL)
+        return false;
+    if (size > 0)
+        memcpy(larger, link->in, size);
+    drop(link);
+    link->in = larger;
+    link->in_size = size;
+    link->in_room = wanted;
+    return true;
+}
+
 /* Keeps what is not a whole frame yet, in a buffer that can take all of it. */
 static bool keep(tc_link *link, const unsigned char *bytes, size_t size, size_t wanted) {
     if (size == 0) {
-        free(link->in);
-        link->in = NULL;
-        link->in_size = link->in_room = 0;
+        if (link->in != NULL)
+            drop(link);
         return true;
     }
-    if (bytes != link->in) {
-        if (link->in_room < wanted) {
-            unsigned char *larger = realloc(link->in, wanted);
-            if (larger == NULL)
-                return false;
-            link->in = larger;
-            link->in_room = wanted;
-        }
+    bool is_there = bytes == link->in;
+    link->in_size = is_there ? size : 0;
+    if (!grow(link, wanted)) /* also where the next frame is longer than what kept the last */
+        return false;
+    if (!is_there)
         memcpy(link->in, bytes, size);
-    }
     link->in_size = size;
     return true;
 }
@@ -80,15 +100,6 @@ static bool cut(tc_link *link, const unsigned char *bytes, size_t size) {
         tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
         return false;
     }
-    if (link->in != NULL && link->in_room < wanted) { /* the next frame is longer than what kept the last */
-        unsigned char *larger = realloc(link->in, wanted);
-        if (larger == NULL) {
-            tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
-            return false;
-        }
-        link->in = larger;
-        link->in_room = wanted;
-    }
     return link->out_size == 0;
 }
 
@@ -101,25 +112,32 @@ static void lost(tc_link *link, ptrdiff_t got) {
         tc_link_kill(link, TC_LINK_BROKEN, link->ssl == NULL ? "the connection ended" : tc_tls_failure(link->ssl));
 }
 
-/* One read of a record, or of what the network has. False: that is all for now. */
-static bool read_once(tc_link *link) {
-    unsigned char *to = link->links->scratch;
-    size_t have = link->in_size, room = TC_LINK_SCRATCH;
-    if (link->in_room > TC_LINK_SCRATCH / 2) { /* a long frame grows where it is */
-        to = link->in;
-        room = link->in_room;
-    } else if (have > 0) {
-        memcpy(to, link->in, have);
-    }
-    ptrdiff_t got = tc_link_pull(link, to + have, room - have);
+/* One read into a buffer that begins with what is kept; false: that is all for now. *used: bytes of the buffer. */
+static bool read_into(tc_link *link, unsigned char *to, size_t room, size_t *used) {
+    *used = link->in_size;
+    ptrdiff_t got = tc_link_pull(link, to + *used, room - *used);
     if (got == TC_LINK_AGAIN)
         return false;
     if (got <= 0) {
         lost(link, got);
         return false;
     }
+    *used += (size_t)got;
     link->links->figures.bytes_in += (uint64_t)got;
-    return cut(link, to, have + (size_t)got) && has_more(link);
+    return cut(link, to, *used) && has_more(link);
+}
+
+/* One read of a record, or of what the network has. False: that is all for now. */
+static bool read_once(tc_link *link) {
+    unsigned char *scratch = link->links->scratch;
+    size_t used;
+    if (link->in_room > TC_LINK_SCRATCH / 2) /* a long frame grows where it is */
+        return read_into(link, link->in, link->in_room, &used);
+    if (link->in_size > 0)
+        memcpy(scratch, link->in, link->in_size);
+    bool goes_on = read_into(link, scratch, TC_LINK_SCRATCH, &used);
+    tc_secret_wipe(scratch, used);
+    return goes_on;
 }
 
 static void throw_away(tc_link *link) {

@@ -1,6 +1,8 @@
 /* Frames and rounds. */
 #include "serve/rounds_parts.h"
 
+#include "privacy/secret.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,13 +138,16 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         return;
     }
     seat->said = r->open;
-    if (seat->taken == r->open) /* from a connection before this one, which said it again */
+    if (seat->taken == r->open) { /* from a connection before this one, which said it again */
+        tc_secret_wipe(r->units, seat->states * sizeof *r->units);
         return;
+    }
     party->strikes = 0;
     seat->taken = r->open;
     seat->holds = 0;
     if (tc_hub_take(r->hub, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
         seat->clamped = r->open;
+    tc_secret_wipe(r->units, seat->states * sizeof *r->units);
     if (seat->is_held) { /* in time after all: the round still waits for others */
         seat->is_held = false;
         r->held--;

@@ -3,6 +3,9 @@
 /* The agents' side against a cloud that follows a script: what is said, what is not, and when it is over. */
 #include "net/fake_cloud.h"
 
+#include "net/agent_link_parts.h"
+#include "net/agent_parts.h"
+
 #include <dirent.h>
 #include <openssl/err.h>
 
@@ -390,6 +393,21 @@ static void what_is_said_lies_within_the_public_box(void **state) {
     fake_end(&f);
 }
 
+static void no_state_stays_where_it_went_out(void **state) {
+    (void)state;
+    static const unsigned char zeros[1 << 16];
+    fake f;
+    fake_begin_enrolled(&f, false);
+    fake_rounds(&f, 1, 2);
+    const tc_agent_link *link = f.agent->link;
+    assert_true(link->settings.most_out < sizeof zeros);
+    assert_memory_equal(link->out, zeros, link->settings.most_out);
+    assert_memory_equal(f.agent->units, zeros, FAKE_STATES * sizeof *f.agent->units);
+    assert_memory_equal(f.agent->next, zeros, FAKE_STATES * sizeof(double));
+    assert_memory_equal(f.agent->next_average, zeros, FAKE_STATES * sizeof(double));
+    fake_end(&f);
+}
+
 static void leaving_is_said(void **state) {
     (void)state;
     fake f;
@@ -755,6 +773,7 @@ int main(void) {
         cmocka_unit_test(a_step_that_fails_is_the_agents_end_and_the_cloud_is_told),
         cmocka_unit_test(rounds_that_passed_without_the_agent_count_with_its_last_state),
         cmocka_unit_test(what_is_said_lies_within_the_public_box),
+        cmocka_unit_test(no_state_stays_where_it_went_out),
         cmocka_unit_test(leaving_is_said),
         cmocka_unit_test(several_agents_on_one_connection),
         cmocka_unit_test(frames_out_of_turn_or_range_end_the_connection_and_nothing_else),

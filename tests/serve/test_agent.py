@@ -101,6 +101,8 @@ class Runs(unittest.TestCase):
             self.assertEqual(parties.cloud.stop(), 0)
             time.sleep(0.3)
             self.assertTrue(all(agent.is_running() for agent in parties.agents.values()))
+            for agent in parties.agents.values():  # they leave no core file
+                self.assertRegex(pathlib.Path(f"/proc/{agent.pid}/limits").read_text(), "Max core file size +0 +0 ")
             parties.start_cloud("--durability", "process", "--listen", f"127.0.0.1:{port}", seed=3)
             parties.finish()
             self.expect_same(parties, parties.results(), 3)

@@ -94,6 +94,27 @@ static void a_run_over_messages_has_the_bits_of_a_run_in_one_process(void **stat
     tc_arena_free(arena);
 }
 
+/* Of all bytes that came, and of the numbers in them. */
+static void no_state_stays_where_it_came_in(void **state) {
+    (void)state;
+    static const unsigned char zeros[TC_LINK_SCRATCH];
+    desk_start(&d, (desk_wish){0});
+    join_all(0);
+    rounds_to(1, 3);
+    unsigned char bytes[64];
+    tc_state_encode(0, 4, (int64_t[]){5, 6}, DESK_STATES[0], bytes);
+    client_say(&d, &agents[0], bytes, 30); /* half of one */
+    desk_run(&d, 0.02);
+    assert_memory_equal(d.links->scratch, zeros, TC_LINK_SCRATCH);
+    client_say(&d, &agents[0], bytes + 30, tc_state_size(DESK_STATES[0]) - 30);
+    for (size_t i = 1; i < DESK_AGENTS; i++)
+        client_say_state(&d, &agents[i], i, 0, 4, 1);
+    hear_all(4);
+    assert_memory_equal(d.links->scratch, zeros, TC_LINK_SCRATCH);
+    assert_memory_equal(d.rounds->units, zeros, d.rounds->enrolment->most_states * sizeof *d.rounds->units);
+    leave_all();
+}
+
 static void nothing_is_answered_where_the_journal_fails(void **state) {
     (void)state;
     desk_start(&d, (desk_wish){0});
@@ -639,6 +660,7 @@ static void the_keyed_hash_is_siphash(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_run_over_messages_has_the_bits_of_a_run_in_one_process),
+        T(no_state_stays_where_it_came_in),
         T(nothing_is_answered_where_the_journal_fails),
         T(the_first_state_stands_and_an_answered_round_is_answered_again_with_the_same_bytes),
         T(a_newer_connection_may_say_its_state_once_and_is_told_nothing_of_the_first),
