@@ -273,8 +273,19 @@ static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
     return NULL;
 }
 
+/* Every line by the command's name. */
+static void say(tc_cli *cli, const char *text) {
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        tc_buffer_printf(&cli->messages, "tacit serve: %.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
 static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc_server_result *result) {
+    tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
     tc_serve_ledger costs = {.cli = cli,
+                             .messages = &messages,
                              .plan = answer->plan,
                              .path = w->privacy.seeded ? NULL : w->values[LEDGER].text,
                              .budget = w->budget};
@@ -282,15 +293,17 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc
     if (w->privacy.seeded && w->values[LEDGER].given)
         tc_buffer_puts(&cli->messages, "tacit serve: noise from a seed: nothing is entered in the ledger\n");
     tc_server_settings settings = settings_of(w, answer, &costs);
+    costs.log = settings.log;
     tc_cli_flush(cli);
-    tc_status status = tc_server_run(cli->arena, &settings, &cli->messages, result);
+    tc_status status = tc_server_run(cli->arena, &settings, &messages, result);
+    say(cli, tc_buffer_text(&messages));
     if (costs.is_over) {
         answer->reason = tc_arena_copy(cli->arena, costs.text, strlen(costs.text));
         return TC_OK;
     }
     if (status != TC_OK) {
         if (costs.text[0] != '\0' && !costs.recorded)
-            tc_buffer_puts(&cli->messages, costs.text);
+            say(cli, costs.text);
         return status;
     }
     answer->result = result;

@@ -14,6 +14,7 @@ bool tc_serve_ledger_has(const tc_ledger *ledger, const char *run_id) {
 static tc_status refuse(tc_serve_ledger *l, const char *over) {
     (void)snprintf(l->text, sizeof l->text, "%s", over);
     l->is_over = true;
+    TC_LOG(l->log, TC_EVENT_UNPAID, tc_log_why(over));
     return TC_BAD_USAGE;
 }
 
@@ -23,10 +24,10 @@ tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
     tc_ledger *ledger = NULL;
     if (l->path == NULL)
         return TC_OK;
-    tc_status status = tc_ledger_read(l->cli->arena, l->path, &l->cli->messages, &ledger);
-    if (status != TC_OK || begun || tc_serve_ledger_has(ledger, run_id))
+    tc_status status = tc_ledger_read(l->cli->arena, l->path, l->messages, &ledger);
+    if (status != TC_OK || begun || (run_id != NULL && tc_serve_ledger_has(ledger, run_id)))
         return status;
-    tc_ledger_entry entry = tc_ledger_entry_of(l->cli->arena, l->plan, run_id);
+    tc_ledger_entry entry = tc_ledger_entry_of(l->cli->arena, l->plan, run_id == NULL ? "new" : run_id);
     const char *over = tc_ledger_over_budget(l->cli->arena, ledger, &entry, l->budget);
     return over == NULL ? TC_OK : refuse(l, over);
 }
@@ -50,6 +51,8 @@ tc_status tc_serve_ledger_pay(void *context, const char *run_id, bool begun) {
         if (over != NULL) {
             tc_status refused = refuse(l, over);
             status = status == TC_OK ? refused : status;
+        } else if (status != TC_OK) {
+            TC_LOG(l->log, TC_EVENT_UNPAID, tc_log_why(l->text));
         }
     }
     tc_escape_end(arena, &escape);

@@ -5,9 +5,12 @@
 
 #include "cli/cli.h"
 #include "privacy/ledger.h"
+#include "serve/log.h"
 
 typedef struct tc_serve_ledger {
     tc_cli *cli;
+    tc_buffer *messages; /* of what cannot be read at the start */
+    tc_logbook *log;
     const tc_plan *plan;
     const char *path; /* NULL: nothing is entered */
     double budget;    /* NAN for none */
@@ -16,7 +19,7 @@ typedef struct tc_serve_ledger {
     char text[512];   /* of what failed last */
 } tc_serve_ledger;
 
-/* For tc_server_settings, with a tc_serve_ledger as their context. */
+/* run_id NULL: of a run that is not begun yet. For tc_server_settings, with a tc_serve_ledger as their context. */
 tc_status tc_serve_ledger_look(void *ledger, const char *run_id, bool begun);
 tc_status tc_serve_ledger_pay(void *ledger, const char *run_id, bool begun);
 

@@ -2,6 +2,7 @@
 
 #include <openssl/rand.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const tc_durability_names[] = {
 #define X(code, name) [code] = name,
@@ -147,6 +148,15 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
 }
 
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal) { return &journal->run; }
+bool tc_journal_is_new(const tc_journal *journal) { return journal->is_new; }
+
+void tc_journal_discard(const tc_journal *journal) {
+    if (!journal->is_new)
+        return;
+    (void)unlink(tc_arena_format(journal->arena, "%s-wal", journal->path));
+    (void)unlink(journal->path);
+}
+
 const tc_journal_round *tc_journal_last(const tc_journal *journal) { return &journal->last; }
 unsigned tc_journal_finished(const tc_journal *journal) { return journal->finished; }
 bool tc_journal_is_broken(const tc_journal *journal) { return journal->is_broken; }

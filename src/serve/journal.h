@@ -59,6 +59,10 @@ tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, 
                           const unsigned char *made, tc_buffer *messages, tc_journal **journal) TC_MUST_USE;
 
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal);
+/* Whether this opening made it. */
+bool tc_journal_is_new(const tc_journal *journal);
+/* Takes a journal that this opening made off the disk again: nobody has been told of its run. Others are left alone. */
+void tc_journal_discard(const tc_journal *journal);
 /* The last round that was committed before it was opened. */
 const tc_journal_round *tc_journal_last(const tc_journal *journal);
 /* The reason for which the run ended; 0 while it has not. */

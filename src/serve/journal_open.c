@@ -242,9 +242,23 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
     return code == SQLITE_OK ? TC_OK : complain_code(journal, code, messages);
 }
 
+static const char *hash_text(tc_arena *arena, const unsigned char hash[TC_HASH]) {
+    char *text = TC_NEW(arena, char, 2 * TC_HASH + 1);
+    for (size_t i = 0; i < TC_HASH; i++)
+        (void)sqlite3_snprintf(3, text + 2 * i, "%02x", hash[i]);
+    return text;
+}
+
 static tc_status check_owner(tc_journal *journal, const tc_journal_run *wanted, tc_buffer *messages) {
     if (memcmp(journal->run.plan_hash, wanted->plan_hash, TC_HASH) != 0)
-        return complain(journal, TC_BAD_USAGE, "it belongs to a run of another plan", messages);
+        return complain(journal, TC_BAD_USAGE,
+                        tc_arena_format(journal->arena,
+                                        "it belongs to a run of another plan, whose hash is %s, and the file and the "
+                                        "options make %s: --rounds, --epsilon, --delta, --adjacency, --mechanism, "
+                                        "--method, --on-late or --most-holds may differ, or what the file says of them",
+                                        hash_text(journal->arena, journal->run.plan_hash),
+                                        hash_text(journal->arena, wanted->plan_hash)),
+                        messages);
     if (memcmp(journal->run.terms, wanted->terms, TC_HASH) != 0)
         return complain(journal, TC_BAD_USAGE, "it belongs to a run of another file, seed, margin or schedule",
                         messages);
@@ -275,6 +289,7 @@ tc_status tc_journal_prepare(tc_journal *journal, const tc_journal_settings *set
         code = run(journal, "DROP TABLE IF EXISTS filler"); /* of a start that died here */
         if (code == SQLITE_OK)
             code = create(journal, settings);
+        journal->is_new = code == SQLITE_OK;
     }
     if (code != SQLITE_OK)
         return complain_code(journal, code, messages);

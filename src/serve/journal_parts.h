@@ -14,7 +14,7 @@ struct tc_journal {
     EVP_MD_CTX *digest; /* SHA-256, found once: looking it up costs more than hashing a small row */
     const char *path;
     tc_durability durability;
-    bool is_broken;
+    bool is_broken, is_new;
     const char *trouble;
     /* The row as it is in the database. */
     tc_journal_run run;

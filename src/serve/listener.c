@@ -126,6 +126,8 @@ tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *
     return TC_NO_MEMORY;
 }
 
+void tc_listener_serve(tc_listener *listener, tc_links *links) { listener->links = links; }
+
 void tc_listener_free(tc_listener *listener) {
     if (listener == NULL)
         return;

@@ -127,9 +127,14 @@ static tc_status open_journal(tc_server *s) {
     tc_journal_settings settings = {.folder = of->state, .durability = of->durability, .terms = terms};
     if (!tc_server_terms(of, terms))
         return TC_INTERNAL;
-    tc_status status = of->new_run ? tc_server_move_aside(s) : TC_OK;
-    if (status == TC_OK)
-        status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
+    tc_status status = TC_OK;
+    if (of->at_start != NULL && (of->new_run || !tc_server_has_journal(s)))
+        status = of->at_start(of->context, NULL, false);
+    if (status == TC_OK && of->new_run)
+        status = tc_server_move_aside(s);
+    if (status != TC_OK)
+        return status;
+    status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
     if (status == TC_BAD_USAGE)
         tc_buffer_puts(s->messages,
                        "start with the file and the options of that run, choose another --state, or begin another run "
@@ -175,6 +180,15 @@ static void share_files(tc_links_settings *links, size_t files, size_t needed) {
     links->most_shaking = spare / 4 < 256 ? spare / 4 : 256;
 }
 
+/* Before a journal is made: an address that is wrong or taken begins no run. */
+static tc_status find_doors(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_status status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
+    if (status == TC_OK && of->http != NULL)
+        status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
+    return status;
+}
+
 static tc_status open_doors(tc_server *s) {
     const tc_server_settings *of = s->settings;
     tc_links_settings links = {
@@ -187,10 +201,8 @@ static tc_status open_doors(tc_server *s) {
     s->links = tc_links_new(s->base, &links);
     if (s->links == NULL)
         return TC_NO_MEMORY;
-    tc_status status = tc_listener_new(s->links, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
-    if (status == TC_OK && of->http != NULL)
-        status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
-    return status == TC_OK ? tc_server_write_ports(s) : status;
+    tc_listener_serve(s->listener, s->links);
+    return tc_server_write_ports(s);
 }
 
 static tc_status set_events(tc_server *s) {
@@ -231,7 +243,9 @@ static tc_status start(tc_server *s) {
     s->base = event_base_new();
     if (s->base == NULL)
         return TC_NO_MEMORY;
-    tc_status status = open_journal(s);
+    tc_status status = find_doors(s);
+    if (status == TC_OK)
+        status = open_journal(s);
     if (status == TC_OK)
         status = make_rounds(s);
     if (status == TC_OK && !(s->settings->after_restore && tc_journal_finished(s->journal) == 0))
@@ -245,6 +259,15 @@ static tc_status start(tc_server *s) {
     if (status == TC_OK)
         announce(s);
     return status;
+}
+
+/* A run that nobody has been told of leaves nothing behind that would bind the folder to it. */
+static void give_up(tc_server *s, tc_status status) {
+    const char *text = tc_buffer_text(s->messages);
+    const char *why = tc_arena_copy(s->arena, text, strcspn(text, "\n"));
+    TC_LOG(s->settings->log, TC_EVENT_FAILED, tc_log_why(why[0] != '\0' ? why : tc_status_text(status)));
+    if (s->journal != NULL)
+        tc_journal_discard(s->journal);
 }
 
 /* ---- running ---- */
@@ -404,6 +427,8 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
         status = loop(s);
         status = judge(s, status, result);
         part(s);
+    } else {
+        give_up(s, status);
     }
     tc_status traced = tc_server_trace_close(s);
     stop(s);

@@ -29,7 +29,8 @@ typedef struct tc_server_settings {
     tc_logbook *log;
     /* At the start, before anybody is let in, and before the first round of the process is released; with the run's id
      * in hexadecimal digits, and whether rounds of the run were released before. Anything but TC_OK ends it. May be
-     * NULL. The second is called from the loop, and may not raise. */
+     * NULL. The first is also called before a new journal is made, with NULL for a run that has no id yet. The second
+     * is called from the loop, and may not raise. */
     tc_status (*at_start)(void *context, const char *run_id, bool begun);
     tc_status (*before_first)(void *context, const char *run_id, bool begun);
     void *context;

@@ -26,12 +26,17 @@ static bool is_open_elsewhere(const char *path) {
     return is_locked;
 }
 
-tc_status tc_server_move_aside(tc_server *s) {
+bool tc_server_has_journal(tc_server *s) {
     struct stat facts;
+    return stat(tc_arena_format(s->arena, "%s/journal.db", s->settings->state), &facts) == 0 ||
+           stat(tc_arena_format(s->arena, "%s/journal.db-wal", s->settings->state), &facts) == 0;
+}
+
+tc_status tc_server_move_aside(tc_server *s) {
     struct timespec now;
     const char *path = tc_arena_format(s->arena, "%s/journal.db", s->settings->state);
     const char *log = tc_arena_format(s->arena, "%s-wal", path);
-    if (stat(path, &facts) != 0 && stat(log, &facts) != 0)
+    if (!tc_server_has_journal(s))
         return TC_OK;
     if (is_open_elsewhere(path)) {
         tc_buffer_printf(s->messages, "the journal '%s' cannot be moved aside: another process has it open\n", path);

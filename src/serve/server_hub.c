@@ -35,7 +35,7 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
         status = tc_hub_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->hub, &why);
     if (status != TC_OK) {
         if (why != NULL)
-            tc_buffer_printf(s->messages, "tacit serve: %s\n", why);
+            tc_buffer_printf(s->messages, "%s\n", why);
         return status;
     }
     if (first_round > 1 && last->round == 0) {

@@ -35,6 +35,7 @@ typedef struct tc_server {
     time_t expiry_told;
 } tc_server;
 
+bool tc_server_has_journal(tc_server *server); /* of whatever run */
 /* The journal of a run before is moved to a name of its own. Refused while a process has it open. */
 tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
 

@@ -311,13 +311,31 @@ class Refusals(unittest.TestCase):
         self.refused(2, "give one of them", "--new-run", "--after-restore")
         self.refused(2, "--ledger", "--budget", "1")
 
+    def test_a_start_that_fails_begins_no_run(self):
+        place, ledger = self.place, self.place.folder / "spent"
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            self.refused(3, "in use", "--http", f"127.0.0.1:{taken.getsockname()[1]}", state="fresh")
+        for wrong in ("7575", ":99999"):
+            self.refused(2, "tacit serve: cannot listen at", "--listen", wrong, state="fresh")
+        self.refused(1, "unpaid: .*the budget of epsilon", "--ledger", ledger, "--budget", "0.5", state="fresh")
+        self.refused(3, '"event":"failed".*cannot write.*tacit serve: cannot write', "--log", "json", "--port-file",
+                     place.folder / "none" / "ports", state="fresh")
+        self.assertEqual(list((place.folder / "fresh").glob("*")), [])
+        place.start_cloud("--rounds", "7", state=place.folder / "fresh")
+        self.assertEqual(place.cloud.stop(), 0)
+        # A run that is there stays where it is, whatever fails.
+        self.refused(2, "cannot listen", "--listen", "7575", "--rounds", "7", "--new-run", state="fresh")
+        self.refused(1, "the budget", "--ledger", ledger, "--budget", "0.5", "--rounds", "7", "--new-run", state="fresh")
+        self.refused(3, "cannot write", "--port-file", place.folder / "none" / "ports", "--rounds", "7", state="fresh")
+        self.assertEqual(sorted(file.name for file in (place.folder / "fresh").iterdir()), ["journal.db", "journal.db-wal"])
+
     def test_journals(self):
         place = self.place
         place.start_cloud(state=place.folder / "busy")
         self.refused(3, "another process", state="busy")
         self.refused(3, "another process", "--new-run", state="busy")
         self.assertEqual(place.cloud.stop(), 0)
-        self.refused(2, "another plan.*--new-run", "--epsilon", "2", state="busy")
+        self.refused(2, "another plan, whose hash is [0-9a-f]{64}, .* make [0-9a-f]{64}: .*--new-run", "--epsilon", "2", state="busy")
         (place.folder / "damaged").mkdir()
         text = bytearray((place.folder / "busy" / "journal.db").read_bytes())
         for i in range(0, len(text), 64):
