@@ -1,5 +1,6 @@
 #include "net/agent_link_parts.h"
 
+#include "net/socket_bio.h"
 #include "net/tls.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ tc_status tc_agent_link_new(tc_arena *arena, const tc_agent_link_settings *setti
     tc_status status = tc_agent_link_address(arena, link, messages);
     if (status != TC_OK || settings->keys == NULL)
         return status;
-    link->method = tc_agent_bio_method();
+    link->method = tc_socket_bio_method();
     if (link->method == NULL)
         tc_raise(arena, TC_NO_MEMORY);
     return tc_agent_link_keys(arena, link, messages);
@@ -107,12 +108,10 @@ static void next_address(tc_agent_link *link, const char *wrong) {
 
 static void begin_tls(tc_agent_link *link) {
     link->ssl = tc_tls_connect(link->tls, link->descriptor);
-    BIO *bio = link->ssl == NULL ? NULL : tc_agent_bio(link->method, &link->descriptor);
-    if (bio == NULL) {
+    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, link->method, &link->descriptor)) {
         tc_agent_link_end(link, "memory is out");
         return;
     }
-    SSL_set_bio(link->ssl, bio, bio); /* in place of the one that raises signals */
     link->state = TC_AGENT_LINK_SHAKING;
     set_deadline(link, link->settings.open_milliseconds);
 }
@@ -139,6 +138,26 @@ static void connected(tc_agent_link *link) {
         link->state = TC_AGENT_LINK_OPEN;
 }
 
+/* OpenSSL's words for it depend on what else the stranger sends. */
+static bool is_of_another_authority(const SSL *ssl) {
+    long found = SSL_get_verify_result(ssl);
+    return found == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN || found == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT ||
+           found == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY || found == X509_V_ERR_CERT_SIGNATURE_FAILURE ||
+           found == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE;
+}
+
+static void complain_of_handshake(tc_agent_link *link) {
+    bool is_strange = is_of_another_authority(link->ssl);
+    const char *failure = tc_tls_failure(link->ssl);
+    if (is_strange)
+        (void)snprintf(link->why, sizeof link->why,
+                       "TLS with %.60s:%s failed: the cloud's certificate is of another authority than "
+                       "%.80s/authority.pem",
+                       link->host, link->port, link->settings.keys);
+    else
+        (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port, failure);
+}
+
 static void shake(tc_agent_link *link) {
     tc_tls_forget_errors();
     int done = SSL_do_handshake(link->ssl);
@@ -150,8 +169,7 @@ static void shake(tc_agent_link *link) {
         return;
     }
     if (done != 1) {
-        (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port,
-                       tc_tls_failure(link->ssl));
+        complain_of_handshake(link);
         tc_agent_link_end(link, link->why);
         return;
     }
@@ -267,6 +285,8 @@ bool tc_agent_link_read(tc_agent_link *link) {
     link->in_size += (size_t)got;
     return true;
 }
+
+bool tc_agent_link_has_more(const tc_agent_link *link) { return link->has_more; }
 
 bool tc_agent_link_next(tc_agent_link *link, tc_frame *frame) {
     size_t taken, wanted;

@@ -54,6 +54,8 @@ unsigned char *tc_agent_link_put(tc_agent_link *link, size_t size) TC_MUST_USE;
 
 /* Reads what the network has, once. False: nothing for now, or it is OFF. */
 bool tc_agent_link_read(tc_agent_link *link);
+/* There is more that the descriptor does not tell of; without it, whoever waits for the descriptor misses nothing. */
+bool tc_agent_link_has_more(const tc_agent_link *link);
 /* The next whole frame of what was read, good until the next read. False: none, or the stream was broken, and OFF. */
 bool tc_agent_link_next(tc_agent_link *link, tc_frame *frame);
 

@@ -27,10 +27,6 @@ struct tc_agent_link {
     char why[TC_AGENT_WHY];
 };
 
-/* BIO on a descriptor that sends without raising SIGPIPE. NULL where memory is out. */
-BIO_METHOD *tc_agent_bio_method(void) TC_MUST_USE;
-BIO *tc_agent_bio(const BIO_METHOD *method, int *descriptor) TC_MUST_USE;
-
 /* Splits "host:port" and reads keys into link->tls; on a later failure the context of before stays. */
 tc_status tc_agent_link_address(tc_arena *arena, tc_agent_link *link, tc_buffer *messages) TC_MUST_USE;
 tc_status tc_agent_link_keys(tc_arena *arena, tc_agent_link *link, tc_buffer *messages) TC_MUST_USE;

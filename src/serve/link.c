@@ -1,6 +1,7 @@
 /* The life of a connection: from its first byte to its end. */
 #include "serve/link_parts.h"
 
+#include "net/socket_bio.h"
 #include "net/tls.h"
 #include "privacy/secret.h"
 
@@ -143,7 +144,7 @@ static void greet(tc_link *link) {
     link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* keeps the list in order */
     tc_link_enter(link, TC_LINK_SHAKING);
     link->ssl = tc_tls_accept(links->tls, link->descriptor);
-    if (link->ssl == NULL) {
+    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->descriptor)) {
         tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
         return;
     }
@@ -227,9 +228,11 @@ tc_links *tc_links_new(struct event_base *base, const tc_links_settings *setting
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         tc_ring_clear(lists[i]);
     struct timeval second = {.tv_sec = 1};
-    if (event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
+    links->socket_bio = tc_socket_bio_method();
+    if (links->socket_bio == NULL || event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
         event_assign(&links->again, base, -1, 0, tc_link_on_again, links) != 0 ||
         event_assign(&links->tick, base, -1, EV_PERSIST, tick, links) != 0 || event_add(&links->tick, &second) != 0) {
+        BIO_meth_free(links->socket_bio);
         free(links);
         return NULL;
     }
@@ -256,6 +259,7 @@ void tc_links_free(tc_links *links) {
     (void)event_del(&links->bury);
     (void)event_del(&links->again);
     SSL_CTX_free(links->tls);
+    BIO_meth_free(links->socket_bio);
     free(links);
 }
 

@@ -48,6 +48,7 @@ enum { TC_LINK_SCRATCH = 1 << 16, TC_LINK_PART_SECONDS = 2, TC_LINK_TURN = 16 };
 struct tc_links {
     struct event_base *base;
     SSL_CTX *tls;
+    BIO_METHOD *socket_bio;
     bool is_plain;
     tc_link_owner owner;
     tc_links_settings settings;

@@ -1,6 +1,4 @@
-/* OpenSSL's own BIO for sockets raises SIGPIPE when the peer has gone, and a library must not touch signals: this one
- * sends with MSG_NOSIGNAL. */
-#include "net/agent_link_parts.h"
+#include "net/socket_bio.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,9 +41,9 @@ static long bio_control(BIO *bio, int command, long number, void *pointer) {
     }
 }
 
-BIO_METHOD *tc_agent_bio_method(void) {
+BIO_METHOD *tc_socket_bio_method(void) {
     BIO_METHOD *method =
-        BIO_meth_new(BIO_TYPE_SOURCE_SINK, "tacit agent"); /* a type without a number: none is used up */
+        BIO_meth_new(BIO_TYPE_SOURCE_SINK, "tacit socket"); /* a type without a number: none is used up */
     if (method != NULL && BIO_meth_set_write(method, bio_write) == 1 && BIO_meth_set_read(method, bio_read) == 1 &&
         BIO_meth_set_ctrl(method, bio_control) == 1)
         return method;
@@ -53,11 +51,12 @@ BIO_METHOD *tc_agent_bio_method(void) {
     return NULL;
 }
 
-BIO *tc_agent_bio(const BIO_METHOD *method, int *descriptor) {
+bool tc_socket_bio_set(SSL *connection, const BIO_METHOD *method, int *descriptor) {
     BIO *bio = BIO_new(method);
     if (bio == NULL)
-        return NULL;
+        return false;
     BIO_set_data(bio, descriptor);
     BIO_set_init(bio, 1);
-    return bio;
+    SSL_set_bio(connection, bio, bio);
+    return true;
 }
