@@ -183,14 +183,15 @@ static void read_short(parser *p, const char *word) {
 
 static void check_whole(parser *p) {
     const tc_usage *usage = p->usage;
+    const char *hint = tc_arena_format(p->arena, "; see tacit help %s", usage->name);
+    size_t count = p->arguments->operand_count;
+    if (count < usage->least_operands && !p->wrong)
+        complain(p, "missing ", usage->operands, hint);
     for (size_t i = 0; i < usage->option_count; i++) {
         const tc_option *option = &usage->options[i];
         if (option->required && !p->arguments->values[i].given && !p->wrong)
-            complain(p, "", tc_arena_format(p->arena, "--%s %s is needed", option->name, option->argument), "");
+            complain(p, "", tc_arena_format(p->arena, "--%s %s is needed", option->name, option->argument), hint);
     }
-    size_t count = p->arguments->operand_count;
-    if (count < usage->least_operands && !p->wrong)
-        complain(p, "missing ", usage->operands, tc_arena_format(p->arena, "; see tacit help %s", usage->name));
     if (count > usage->most_operands && !p->wrong)
         complain(p, "unexpected argument '", p->arguments->operands[usage->most_operands], "'");
 }
