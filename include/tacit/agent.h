@@ -57,7 +57,8 @@ typedef struct tacit_agent_options {
     const char *state;      /* a folder for state files, made where it is not there: private */
     int insecure_plaintext; /* instead of keys, to a loopback address, for tests */
     int survives_power;     /* a state is on the disk before it is sent; else it survives the end of the process */
-    int new_run;            /* begin anew, once, where the cloud runs another run, or a state file is damaged */
+    int new_run;            /* begin anew, once, where the cloud runs another run, or a state file is damaged. Without
+                             * it an agent whose run has ended is DONE at once, and asks no cloud */
     /* Told of every x(round) of agent number `agent`, x(1) and the last one included. NULL: nobody. */
     void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
     void *context; /* of moved; stays the caller's */
@@ -72,7 +73,7 @@ typedef struct tacit_agent_functions {
     size_t states;
     /* The public box, as in the cloud's file: `states` finite numbers each. What the cloud is told lies within it. */
     const double *lower, *upper;
-    const double *start; /* where it begins, before its projection; NULL: the middle of the box */
+    const double *start; /* where it begins, before its projection; NULL: 0, or the box's nearest point to it */
     int slater;          /* the public Slater point lies in the agent's own set: 1 yes, 2 no; 0: there is none */
     void *context;
     /* Writes the gradient of the agent's objective, convex and differentiable, at x. */
@@ -88,8 +89,9 @@ typedef struct tacit_agent_functions {
 } tacit_agent_functions;
 
 /* Opens keys and state files; nothing is sent yet. On success *agent is the caller's, to close with tacit_agent_close.
- * On failure *agent is NULL and *message a text, the caller's, to free with tacit_text_free (NULL where memory is out).
- * message may be NULL. A program that calls this one and not the next links nothing of the language of problems. */
+ * On failure *agent is NULL and *message a text of whole lines, each with its newline, the caller's, to free with
+ * tacit_text_free (NULL where memory is out). message may be NULL. A program that calls this one and not the next links
+ * nothing of the language of problems. */
 TACIT_API tacit_status tacit_agent_open(const tacit_agent_options *options, const tacit_agent_functions *agents,
                                         size_t count, tacit_agent **agent, char **message);
 
@@ -113,7 +115,8 @@ TACIT_API tacit_agent_condition tacit_agent_step(tacit_agent *agent);
 TACIT_API int tacit_agent_descriptor(const tacit_agent *agent);
 TACIT_API int tacit_agent_wants(const tacit_agent *agent, int *milliseconds);
 
-/* Why it pauses or is over, or what it waits for: one line. It belongs to the agent, and is good until the next step.
+/* Why it pauses or is over, or what it waits for: one line, without a newline. It belongs to the agent, and is good
+ * until the next step.
  */
 TACIT_API const char *tacit_agent_message(const tacit_agent *agent);
 
@@ -125,6 +128,11 @@ TACIT_API size_t tacit_agent_states(const tacit_agent *agent, size_t number);
 TACIT_API tacit_agent_condition tacit_agent_how(const tacit_agent *agent, size_t number);
 TACIT_API uint64_t tacit_agent_round(const tacit_agent *agent, size_t number);  /* the last one that was answered */
 TACIT_API uint64_t tacit_agent_rounds(const tacit_agent *agent, size_t number); /* in all; 0: not known yet */
+/* The run that it takes part in, or that its state file is of: 32 hexadecimal digits, the same in the cloud's summary
+ * and on its status page. NULL: not known yet. */
+TACIT_API const char *tacit_agent_run(const tacit_agent *agent, size_t number);
+/* 1: that run had ended before tacit_agent_open, so the answer is an old one. */
+TACIT_API int tacit_agent_was_over(const tacit_agent *agent, size_t number);
 /* Where the agent stands, and its part of the answer as it is now: an average over the rounds in the method `tacit`. */
 TACIT_API const double *tacit_agent_x(const tacit_agent *agent, size_t number);
 TACIT_API const double *tacit_agent_answer(const tacit_agent *agent, size_t number);

@@ -136,5 +136,7 @@ tacit_agent_condition tacit_agent_how(const tacit_agent *agent, size_t number) {
 }
 uint64_t tacit_agent_round(const tacit_agent *agent, size_t number) { return look(agent, number).answered; }
 uint64_t tacit_agent_rounds(const tacit_agent *agent, size_t number) { return look(agent, number).rounds; }
+const char *tacit_agent_run(const tacit_agent *agent, size_t number) { return look(agent, number).run; }
+int tacit_agent_was_over(const tacit_agent *agent, size_t number) { return look(agent, number).was_over ? 1 : 0; }
 const double *tacit_agent_x(const tacit_agent *agent, size_t number) { return look(agent, number).x; }
 const double *tacit_agent_answer(const tacit_agent *agent, size_t number) { return look(agent, number).answer; }

@@ -26,6 +26,8 @@ static void text_of_rounds(const tc_agent_view *view, tc_buffer *out) {
         tc_buffer_printf(out, ", %llu states outside the public box", (unsigned long long)view->clamped);
     if (view->held > 0)
         tc_buffer_printf(out, ", late in %llu", (unsigned long long)view->held);
+    if (view->was_over)
+        tc_buffer_puts(out, ", all before this start");
 }
 
 void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out) {
@@ -34,6 +36,9 @@ void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out) {
         tc_buffer_printf(out, "%s: %s, ", view.name, outcome_of(report, view.how));
         text_of_rounds(&view, out);
         tc_buffer_puts(out, "\n");
+        /* That of all is said below. */
+        if (view.message[0] != 0 && (report->count > 1 || report->stopped))
+            tc_buffer_printf(out, "  %s\n", view.message);
         if (view.answered > 0) {
             tc_point_name(out, view.method == TC_WIRE_TACIT ? "answer (average)" : "answer");
             tc_point_numbers(out, view.answer, view.states, true);
@@ -52,6 +57,8 @@ static void json_of_agent(const tc_agent_report *report, const tc_agent_view *vi
     tc_json_string(json, "name", view->name);
     tc_json_string(json, "outcome", outcome_of(report, view->how));
     tc_json_string(json, "reason", view->message[0] == 0 ? NULL : view->message);
+    tc_json_string(json, "run", view->run);
+    tc_json_bool(json, "was_over", view->was_over);
     tc_json_count(json, "answered", view->answered);
     tc_json_count(json, "rounds", view->rounds);
     tc_json_string(json, "method", method_name(view->method));

@@ -191,10 +191,50 @@ static void show(tc_cli *cli, const tc_agent *agent, size_t count) {
     tc_progress(&cli->monitor, what, rounds == 0 ? 0 : (double)answered / (double)rounds);
 }
 
+/* A run that ended before is not mistaken for the one that is wanted now. */
+static void tell_old(tc_cli *cli, const tc_agent *agent, size_t count, bool new_run) {
+    for (size_t i = 0; i < count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        if (view.was_over && !new_run)
+            tc_buffer_printf(&cli->messages,
+                             "tacit agent: %s: this run ended before (run %s, state file %s); the cloud was not asked; "
+                             "--new-run takes part in another\n",
+                             view.name, view.run, view.path);
+        else if (view.was_over)
+            tc_buffer_printf(&cli->messages,
+                             "tacit agent: %s: the run of its state ended before (run %s, state file %s); waiting for "
+                             "the cloud to have another, or to say that it has none\n",
+                             view.name, view.run, view.path);
+    }
+    tc_cli_flush(cli);
+}
+
+/* Which agents are over while others go on, once each. */
+typedef struct losses {
+    bool *told;
+    size_t count, seen;
+} losses;
+
+static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
+    if (tc_agent_lost(agent) == l->seen)
+        return;
+    l->seen = tc_agent_lost(agent);
+    for (size_t i = 0; i < l->count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        if (l->told[i] || view.message[0] == 0)
+            continue;
+        l->told[i] = true;
+        tc_buffer_printf(&cli->messages, "tacit agent: %s: %s; the others go on\n", view.name, view.message);
+    }
+    tc_cli_flush(cli);
+}
+
 /* Until it is over, or a signal came: then true. */
 static bool drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
     char last[512] = "";
+    losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
     while (!tc_agent_is_over(tc_agent_advance(agent))) {
+        tell_losses(cli, agent, &l);
         if (!quiet)
             tell(cli, agent, last, sizeof last);
         show(cli, agent, count);
@@ -216,9 +256,17 @@ static const char *reason_of(tc_cli *cli, const tc_agent_report *report, const c
                            cloud);
 }
 
-static tc_status status_of(tc_agent_condition how, bool *yes) {
-    *yes = how != TC_AGENT_DIVERGED && how != TC_AGENT_NO_SLATER;
-    return how == TC_AGENT_REFUSED ? TC_BAD_USAGE : how == TC_AGENT_FAILED ? TC_CANNOT_WRITE : TC_OK;
+/* As the agent fared worst of those that are over, whether a signal stopped the others or not. */
+static tc_status status_of(const tc_agent *agent, size_t count, bool *yes) {
+    bool has_refused = false, has_failed = false;
+    *yes = true;
+    for (size_t i = 0; i < count; i++) {
+        tc_agent_condition how = tc_agent_look(agent, i).how;
+        has_refused = has_refused || how == TC_AGENT_REFUSED;
+        has_failed = has_failed || how == TC_AGENT_FAILED;
+        *yes = *yes && how != TC_AGENT_DIVERGED && how != TC_AGENT_NO_SLATER;
+    }
+    return has_failed ? TC_CANNOT_WRITE : has_refused ? TC_BAD_USAGE : TC_OK;
 }
 
 /* ---- options ---- */
@@ -281,6 +329,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         end_signals(before);
         return status;
     }
+    tell_old(cli, agent, arguments->operand_count, values[NEW_RUN].flag);
     bool stopped = drive(cli, agent, arguments->operand_count, values[QUIET].flag);
     tc_agent_leave(agent);
     end_signals(before);
@@ -289,8 +338,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
                               .stopped = stopped,
                               .is_plain = values[INSECURE_PLAINTEXT].flag};
     report.reason = reason_of(cli, &report, values[CLOUD].text);
-    status = stopped ? TC_OK : status_of(tc_agent_how(agent), yes);
-    if (status != TC_OK)
+    status = status_of(agent, arguments->operand_count, yes);
+    if (status != TC_OK && !stopped)
         tc_buffer_printf(&cli->messages, "tacit agent: %s\n", tc_agent_message(agent));
     if (values[JSON].flag) {
         tc_json json = tc_json_new(&cli->output);
@@ -326,7 +375,10 @@ const tc_command tc_command_agent = {
              "At the end it prints the agents' own part of the answer. The exit code is 0 when the run came to its "
              "end, or a signal stopped this; 1 when the run diverged, or the Slater point is not in an agent's set; 2 "
              "when options or files are wrong, or the cloud or the agent refused the other for good; 3 when the "
-             "environment failed: keys or state files that cannot be read or written.",
+             "environment failed: keys or state files that cannot be read or written, a state file that is damaged or "
+             "that another process has. Of several agents the worst counts, after a signal too.\n\n"
+             "An agent whose run has ended needs no cloud: started again, it says so on standard error and prints the "
+             "same answer. With --new-run it asks the cloud for another run.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

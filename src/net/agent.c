@@ -11,6 +11,7 @@ enum {
     LEAST_PAUSE = 200,
     MOST_PAUSE = 30000,
     OPEN_MILLISECONDS = 10000,
+    SETTLED_MILLISECONDS = 1000,
     TURN = 32 /* reads */,
     MOST_AT_ONCE = 1 << 16
 };
@@ -35,6 +36,11 @@ bool tc_agent_reset(tc_agent_slot *slot) {
         return false;
     memcpy(memory->average, memory->x, slot->steps.states * sizeof(double));
     return true;
+}
+
+void tc_agent_name_run(tc_agent_slot *slot) {
+    for (size_t i = 0; i < TC_RUN_ID; i++)
+        (void)snprintf(slot->run + 2 * i, 3, "%02x", slot->memory.run_id[i]);
 }
 
 void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot) {
@@ -80,6 +86,9 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
     /* A run that is over needs no cloud, unless another run may have taken its place. */
     if (tc_agent_has_all(agent, slot))
         slot->how = TC_AGENT_DONE;
+    slot->was_over = slot->memory.rounds > 0 && slot->memory.answered == slot->memory.rounds;
+    if (slot->memory.rounds > 0)
+        tc_agent_name_run(slot);
     return TC_OK;
 }
 
@@ -138,6 +147,8 @@ tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_bu
         agent->settings.most_pause = MOST_PAUSE;
     if (agent->settings.open_milliseconds == 0)
         agent->settings.open_milliseconds = OPEN_MILLISECONDS;
+    if (agent->settings.settled_milliseconds == 0)
+        agent->settings.settled_milliseconds = SETTLED_MILLISECONDS;
     tc_agent_link_settings link = {
         .cloud = settings->cloud, .keys = settings->keys, .open_milliseconds = settings->open_milliseconds};
     size_t largest;
@@ -160,7 +171,7 @@ tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_bu
 
 static void forget_connection(tc_agent *agent) {
     agent->said_hello = agent->is_welcome = agent->may_go_on = false;
-    agent->deadline = 0;
+    agent->deadline = agent->enrolled_at = 0;
     for (size_t i = 0; i < agent->settings.count; i++)
         agent->slots[i].is_enrolled = agent->slots[i].is_stale = false;
 }
@@ -196,6 +207,9 @@ void tc_agent_pause(tc_agent *agent, const char *format, ...) {
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    /* One that ends at once does not count: a cloud that enrols and falls, again and again, is not hurried. */
+    if (agent->enrolled_at != 0 && tc_agent_clock() - agent->enrolled_at >= agent->settings.settled_milliseconds)
+        agent->tries = 0;
     tc_agent_link_end(agent->link, text);
     forget_connection(agent);
     finish_answered(agent);
@@ -216,6 +230,7 @@ void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition ho
     va_end(arguments);
     slot->how = how;
     slot->is_enrolled = false;
+    agent->lost += how != TC_AGENT_DONE;
     look_for_end(agent);
 }
 
@@ -237,7 +252,14 @@ static void look_for_end(tc_agent *agent) {
         return;
     agent->how = worst->how;
     agent->deadline = 0;
-    (void)snprintf(agent->message, sizeof agent->message, "%s", worst->how == TC_AGENT_DONE ? "done" : worst->why);
+    if (worst->how == TC_AGENT_DONE && worst->was_over && !worst->is_current)
+        (void)snprintf(
+            agent->message, sizeof agent->message,
+            "this run ended before (run %s, state file %.200s); the cloud was not asked; --new-run takes part "
+            "in another",
+            worst->run, tc_agent_state_path(worst->file));
+    else
+        (void)snprintf(agent->message, sizeof agent->message, "%s", worst->how == TC_AGENT_DONE ? "done" : worst->why);
 }
 
 /* ---- Going on ---- */
@@ -337,6 +359,7 @@ tc_agent_wish tc_agent_wants(const tc_agent *agent) {
 
 tc_agent_condition tc_agent_how(const tc_agent *agent) { return agent->how; }
 const char *tc_agent_message(const tc_agent *agent) { return agent->message; }
+size_t tc_agent_lost(const tc_agent *agent) { return agent->lost; }
 
 tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
     const tc_agent_slot *slot = &agent->slots[i];
@@ -352,5 +375,7 @@ tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
                            .answer = memory->method == TC_WIRE_TACIT ? memory->average : memory->x,
                            .clamped = slot->clamped,
                            .held = slot->held,
-                           .path = tc_agent_state_path(slot->file)};
+                           .path = tc_agent_state_path(slot->file),
+                           .run = slot->run[0] == 0 ? NULL : slot->run,
+                           .was_over = slot->was_over};
 }

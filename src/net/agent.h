@@ -3,7 +3,8 @@
  * are no threads, no signals and no global state.
  *
  *     connecting -> running: hello, welcome, enrolment; then for each round state, answer, step, save
- *     running or connecting -> pausing -> connecting      after 0.2 s, doubling to 30 s, a quarter more or less
+ *     running or connecting -> pausing -> connecting      after 0.2 s, doubling to 30 s, a quarter more or less; from
+ *                                                         0.2 s again after an answer, or a second of being enrolled
  *     any -> over: done, diverged, no Slater point, refused, failed
  *
  * What an agent has promised itself (docs/protocol.md, the agent's rules): x(k+1) and that round k was answered are in
@@ -46,13 +47,15 @@ typedef struct tc_agent_settings { /* all texts and arrays stay the caller's, fo
     size_t count;                     /* at most TC_MOST_SLOTS */
     unsigned least_pause, most_pause; /* milliseconds; 0: 200 and 30,000 */
     unsigned open_milliseconds;       /* for connection, handshake and welcome each; 0: 10,000 */
+    unsigned settled_milliseconds;    /* a connection that held as long since it enrolled was none in vain; 0: 1,000 */
     /* Told of every x(round) before it is saved, x(1) and the last one included; after a crash the last one may be told
      * twice, the same. NULL: nobody. */
     void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
     void *context;
 } tc_agent_settings;
 
-/* Opens state files and keys; nothing is sent. TC_BAD_USAGE, TC_CANNOT_READ, TC_CANNOT_WRITE with a message. What it
+/* Opens state files and keys; nothing is sent. TC_BAD_USAGE, TC_CANNOT_READ, TC_CANNOT_WRITE with a message. An agent
+ * whose run ended before is done at once and asks no cloud, unless a new run is wished for (was_over below). What it
  * holds is given back with the arena, after tc_agent_leave where the cloud should know. */
 tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_buffer *messages,
                        tc_agent **agent) TC_MUST_USE;
@@ -74,6 +77,9 @@ tc_agent_condition tc_agent_how(const tc_agent *agent);
 /* Why it pauses or is over, or what it waits for; one line. Good until the next call. */
 const char *tc_agent_message(const tc_agent *agent);
 
+/* How many agents are over and not done: it only grows. */
+size_t tc_agent_lost(const tc_agent *agent);
+
 typedef struct tc_agent_view { /* of one agent; good until the next call */
     const char *name;
     size_t states;
@@ -85,6 +91,8 @@ typedef struct tc_agent_view { /* of one agent; good until the next call */
     const double *answer;      /* the average in the method `tacit`, else x */
     uint64_t clamped, held;    /* rounds, since the start of the process, of which the cloud says so */
     const char *path;          /* of its state file */
+    const char *run;           /* 32 hexadecimal digits; NULL: not known yet */
+    bool was_over;             /* the run had ended before this process began */
 } tc_agent_view;
 tc_agent_view tc_agent_look(const tc_agent *agent, size_t i);
 

@@ -11,7 +11,8 @@ typedef struct tc_agent_callbacks { /* texts and arrays stay the caller's, for a
     const char *name;
     size_t states;
     const double *lower, *upper; /* the public box: finite, lower < upper */
-    const double *start;         /* where it starts, before its projection; NULL: the middle of the box */
+    const double *start; /* where it starts, before its projection; NULL: 0, or where that is outside of the box, its
+                            nearest point */
     tc_slater_answer slater;
     tc_agent_functions functions;
     /* Optional: the minimiser (agent_proximal.h) into next, which is not from. */

@@ -19,10 +19,10 @@ static tc_slater_answer check_slater(void *context) {
     return !found.has_point ? TC_SLATER_UNASKED : found.holds ? TC_SLATER_YES : TC_SLATER_NO;
 }
 
-static bool step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
+static tc_agent_stepped step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
     tc_answer_scalars scalars = {.step = answer->step, .regularization = answer->regularization};
     tc_method method = answer->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED;
-    return tc_device_step(context, method, scalars, answer->p, x, next);
+    return tc_device_step(context, method, scalars, answer->p, x, next) ? TC_STEPPED : TC_STEP_NOT_FINITE;
 }
 
 tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
@@ -33,6 +33,13 @@ tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *
     tc_status status = tc_model_load(arena, path, monitor, messages, &model);
     if (status != TC_OK)
         return status;
+    if (model->role == TC_ROLE_CLOUD) {
+        tc_buffer_printf(messages,
+                         "%s: this is the cloud's file; an agent takes its own, which `tacit split` writes as "
+                         "agents/NAME.tacit\n",
+                         path);
+        return TC_BAD_USAGE;
+    }
     status = tc_device_new(arena, model, tc_derive(arena, model), &device, &why);
     if (status != TC_OK) {
         tc_buffer_printf(messages, "%s: %s\n", path, why);

@@ -44,6 +44,7 @@ static void begin_run(tc_agent *agent, tc_agent_slot *slot) {
             tc_agent_finish(agent, slot, TC_AGENT_FAILED, "agent %s has no point to start from", slot->steps.name);
             return;
         }
+        slot->was_over = false;
         tc_agent_tell_start(agent, slot);
     }
     slot->is_current = true;
@@ -51,6 +52,7 @@ static void begin_run(tc_agent *agent, tc_agent_slot *slot) {
         memcpy(memory->run_id, agent->welcome.run_id, TC_RUN_ID);
         memcpy(memory->plan_hash, agent->welcome.plan_hash, TC_HASH);
     }
+    tc_agent_name_run(slot);
     slot->is_stale = is_stale(&memory->epoch, &agent->welcome.epoch);
 }
 
@@ -82,11 +84,13 @@ static void hear_welcome(tc_agent *agent, const tc_frame *frame) {
 
 /* ---- enrolled ---- */
 
+/* Two clouds of one run are worse than a cloud that lost rounds. */
+#define ROLLED_BACK                                                                                                    \
+    "if it is a copy, stop the copy; if it was restored from a back-up, its operator goes on with tacit serve "        \
+    "--after-restore"
+
 static void roll_back(tc_agent *agent, tc_agent_slot *slot, const char *what) {
-    tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
-                    "the cloud %s: it was restored from a back-up, or is a copy; its operator goes on with tacit serve "
-                    "--after-restore",
-                    what);
+    tc_agent_finish(agent, slot, TC_AGENT_REFUSED, "the cloud %s: " ROLLED_BACK, what);
     tc_agent_say_leave(agent, (uint32_t)slot->number);
 }
 
@@ -104,6 +108,8 @@ static void enter(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrol
         roll_back(agent, slot, what);
     } else {
         slot->is_enrolled = true;
+        if (agent->enrolled_at == 0)
+            agent->enrolled_at = tc_agent_clock();
         slot->exponent = enrolled->exponent;
         if (memory->rounds == 0) {
             memory->rounds = enrolled->rounds;
@@ -160,10 +166,13 @@ static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) 
                             .step = answer->step,
                             .regularization = answer->regularization,
                             .p = agent->p};
-    if (!slot->steps.step(slot->steps.context, &told, memory->x, agent->next)) {
+    tc_agent_stepped stepped = slot->steps.step(slot->steps.context, &told, memory->x, agent->next);
+    if (stepped != TC_STEPPED) {
         tc_agent_finish(agent, slot, TC_AGENT_DIVERGED,
-                        "the step of agent %s in round %llu was not finite, or its function failed", slot->steps.name,
-                        (unsigned long long)answer->round);
+                        stepped == TC_STEP_FAILED
+                            ? "a function of agent %.100s failed in round %llu: it did not return 0"
+                            : "the step of agent %.100s in round %llu was not finite, though no function failed",
+                        slot->steps.name, (unsigned long long)answer->round);
         tc_agent_say_leave(agent, (uint32_t)slot->number);
         return;
     }
@@ -235,8 +244,7 @@ static const char *advice(unsigned code) {
     case TC_REFUSED_STATES:
         return "; the files are not of the same problem";
     case TC_REFUSED_ROLLBACK:
-        return "; the cloud was restored from a back-up, or is a copy: its operator goes on with tacit serve "
-               "--after-restore";
+        return "; " ROLLED_BACK;
     case TC_REFUSED_RUN:
         return "; --new-run takes part in it from its first round";
     default:

@@ -138,6 +138,26 @@ static void connected(tc_agent_link *link) {
         link->state = TC_AGENT_LINK_OPEN;
 }
 
+/* OpenSSL's words for it depend on what else the stranger sends. */
+static bool is_of_another_authority(const SSL *ssl) {
+    long found = SSL_get_verify_result(ssl);
+    return found == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN || found == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT ||
+           found == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY || found == X509_V_ERR_CERT_SIGNATURE_FAILURE ||
+           found == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE;
+}
+
+static void complain_of_handshake(tc_agent_link *link) {
+    bool is_strange = is_of_another_authority(link->ssl);
+    const char *failure = tc_tls_failure(link->ssl);
+    if (is_strange)
+        (void)snprintf(link->why, sizeof link->why,
+                       "TLS with %.60s:%s failed: the cloud's certificate is of another authority than "
+                       "%.80s/authority.pem",
+                       link->host, link->port, link->settings.keys);
+    else
+        (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port, failure);
+}
+
 static void shake(tc_agent_link *link) {
     tc_tls_forget_errors();
     int done = SSL_do_handshake(link->ssl);
@@ -149,8 +169,7 @@ static void shake(tc_agent_link *link) {
         return;
     }
     if (done != 1) {
-        (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port,
-                       tc_tls_failure(link->ssl));
+        complain_of_handshake(link);
         tc_agent_link_end(link, link->why);
         return;
     }

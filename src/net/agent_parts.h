@@ -15,9 +15,11 @@ typedef struct tc_agent_slot {
     tc_agent_memory memory;
     bool is_current; /* the cloud has said that the memory's run is its own */
     bool is_saved;   /* the file holds the memory as it is */
+    bool was_over;   /* every round of the memory's run was answered before this process began */
     tc_slater_answer slater;
-    tc_agent_condition how; /* RUNNING, or final */
-    char *why;              /* TC_AGENT_SLOT_TEXT; empty while it runs */
+    tc_agent_condition how;      /* RUNNING, or final */
+    char *why;                   /* TC_AGENT_SLOT_TEXT; empty while it runs */
+    char run[2 * TC_RUN_ID + 1]; /* the memory's run, in hexadecimal digits; empty: none yet */
     /* of this connection */
     bool is_stale; /* the cloud's epoch is behind what this agent has seen */
     bool is_enrolled;
@@ -31,9 +33,11 @@ struct tc_agent {
     tc_agent_condition how;
     bool said_hello, is_welcome;
     tc_welcome welcome;
-    uint64_t deadline; /* of the pause, or for the welcome; 0 for none */
-    unsigned tries;    /* since the last answer */
-    bool may_go_on;    /* frames were left for the next turn */
+    uint64_t deadline;    /* of the pause, or for the welcome; 0 for none */
+    unsigned tries;       /* since the last answer, or since a connection that held */
+    uint64_t enrolled_at; /* of this connection, its first agent; 0 for not yet */
+    size_t lost;          /* agents that are over and not done */
+    bool may_go_on;       /* frames were left for the next turn */
     tc_agent_slot *slots;
     double *p, *next, *next_average;
     int64_t *units;
@@ -60,6 +64,7 @@ void tc_agent_pause(tc_agent *agent, const char *format, ...) TC_PRINTF(2, 3);
 void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...)
     TC_PRINTF(4, 5);
 bool tc_agent_reset(tc_agent_slot *slot);
+void tc_agent_name_run(tc_agent_slot *slot);
 void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot);
 /* Every round of this run was answered, and that is in the file. */
 bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot);

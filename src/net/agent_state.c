@@ -176,10 +176,11 @@ static tc_status refuse(const tc_agent_state *state, tc_memory_finding finding, 
     tc_buffer_printf(messages, "the state file '%s' is %s; ", state->path, tc_memory_finding_text(finding));
     tc_buffer_puts(messages,
                    finding == TC_MEMORY_ANOTHER
-                       ? "give each agent a state folder of its own\n"
+                       ? "was it copied or renamed? One folder serves many agents, but not two whose names make the "
+                         "same file name\n"
                        : "--new-run puts it aside and begins anew, which loses this agent's place in its run, "
                          "and its guard against an old copy of the cloud: ask the cloud's operator first\n");
-    return TC_BAD_USAGE;
+    return finding == TC_MEMORY_DAMAGED ? TC_CANNOT_READ : TC_BAD_USAGE;
 }
 
 /* ---- Opening ---- */
@@ -195,7 +196,7 @@ static tc_status open_there(tc_arena *arena, tc_agent_state *state, int folder, 
             return complain(state, messages, TC_CANNOT_READ, "lock");
         tc_buffer_printf(messages, "another process has the state file '%s'; an agent runs once at a time\n",
                          state->path);
-        return TC_BAD_USAGE;
+        return TC_CANNOT_READ;
     }
     tc_status status = read_both(state, messages, &read, &finding);
     if (status != TC_OK)

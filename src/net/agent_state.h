@@ -19,8 +19,9 @@ typedef struct tc_agent_state_settings {
 } tc_agent_state_settings;
 
 /* Opens the file, or makes one that holds *memory as it is. *memory's arrays have room for `states` numbers and belong
- * to the caller; it becomes what the file holds. TC_BAD_USAGE with a message: another process has the file, or it is
- * another agent's, or damaged; TC_CANNOT_READ, TC_CANNOT_WRITE. The file is closed with the arena. */
+ * to the caller; it becomes what the file holds. With a message: TC_BAD_USAGE where it is another agent's, or of
+ * another number of states; TC_CANNOT_READ where it is damaged, another process has it, or it cannot be read;
+ * TC_CANNOT_WRITE. The file is closed with the arena. */
 tc_status tc_agent_state_open(tc_arena *arena, const tc_agent_state_settings *settings, tc_buffer *messages,
                               tc_agent_memory *memory, tc_agent_state **state) TC_MUST_USE;
 

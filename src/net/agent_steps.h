@@ -12,6 +12,12 @@ typedef struct tc_agent_answer { /* of one round */
     const double *p;
 } tc_agent_answer;
 
+typedef enum tc_agent_stepped {
+    TC_STEPPED,
+    TC_STEP_NOT_FINITE,
+    TC_STEP_FAILED, /* a function of the device said that it could not */
+} tc_agent_stepped;
+
 typedef struct tc_agent_steps {
     const char *name;            /* 1 to TC_MOST_NAME bytes */
     size_t states;               /* 1 to TC_MOST_STATES */
@@ -20,9 +26,8 @@ typedef struct tc_agent_steps {
     /* x(1). False where it cannot be had. */
     bool (*start)(void *context, double *x);
     tc_slater_answer (*check_slater)(void *context);
-    /* x(k+1) from x(k). False where something is not finite, or a function says so; next is then of no use. Neither
-     * allocates nor raises. next is not x. */
-    bool (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
+    /* x(k+1) from x(k). Unless STEPPED, next is of no use. Neither allocates nor raises. next is not x. */
+    tc_agent_stepped (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
 } tc_agent_steps;
 
 enum { TC_MOST_STATES = TC_FRAME_MOST_BODY / 8 - 2 }; /* what an answer has room for */

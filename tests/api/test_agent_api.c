@@ -38,6 +38,7 @@ static void begin(caller *c) {
     c->k = keys_begin();
     strcpy(c->cloud, "127.0.0.1:9");
     (void)snprintf(c->state, sizeof c->state, "%s/state", c->k.folder);
+    c->lower[1] = 1;
     c->upper[0] = c->upper[1] = 4;
     c->options.size = sizeof c->options;
     c->options.cloud = c->cloud;
@@ -72,11 +73,14 @@ static void an_agent_keeps_copies_of_what_it_was_given(void **state) {
     assert_int_equal(tacit_agent_states(agent, 0), 2);
     assert_int_equal(tacit_agent_round(agent, 0), 0);
     assert_int_equal(tacit_agent_rounds(agent, 0), 0);
-    assert_true(tacit_agent_x(agent, 0)[1] == 2 && tacit_agent_answer(agent, 1)[0] == 2);
+    assert_true(tacit_agent_x(agent, 0)[1] == 1 && tacit_agent_answer(agent, 1)[0] == 0); /* the nearest to 0 */
+    assert_null(tacit_agent_run(agent, 0));                                               /* no cloud has named one */
+    assert_int_equal(tacit_agent_was_over(agent, 0), 0);
     assert_int_equal(tacit_agent_how(agent, 0), TACIT_AGENT_CONNECTING);
     assert_int_equal(tacit_agent_how(agent, 2), TACIT_AGENT_FAILED); /* there is no such agent */
     assert_null(tacit_agent_name(agent, 2));
     assert_null(tacit_agent_x(agent, 2));
+    assert_null(tacit_agent_run(agent, 2));
     assert_int_equal(tacit_agent_states(agent, 2), 0);
     tacit_agent_close(agent);
     keys_end(&c.k);
@@ -102,6 +106,7 @@ static void steps_do_not_wait_and_say_what_to_wait_for(void **state) {
         condition = tacit_agent_step(agent);
     assert_string_equal(tacit_agent_condition_text(condition), "pausing");
     assert_non_null(strstr(tacit_agent_message(agent), "127.0.0.1:9"));
+    assert_null(strchr(tacit_agent_message(agent), '\n'));
     assert_int_equal(tacit_agent_wants(agent, &milliseconds), 0);
     assert_true(milliseconds >= 0 && milliseconds <= 250);
     tacit_agent_close(agent);
@@ -117,6 +122,7 @@ static void refused(caller *c, size_t count, const char *text) {
     assert_non_null(message);
     if (strstr(message, text) == NULL)
         fail_msg("%s", message);
+    assert_int_equal(message[strlen(message) - 1], '\n'); /* whole lines */
     tacit_text_free(message);
     keys_end(&c->k);
 }
@@ -188,6 +194,14 @@ static void files_of_agents_are_agents_and_others_are_not(void **state) {
     tacit_agent_close(agent);
     assert_int_equal(tacit_agent_open_files(&c.options, &whole, 1, &agent, &message), TACIT_BAD_USAGE);
     assert_non_null(strstr(message, "tacit split"));
+    tacit_text_free(message);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("role cloud\nagent a {\n  state x in [0, 4]\n}\nconstraint c: a.x <= 1\ndual radius 1\n", file) >=
+                0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(tacit_agent_open_files(&c.options, &path, 1, &agent, &message), TACIT_BAD_USAGE);
+    assert_non_null(strstr(message, "this is the cloud's file"));
     tacit_text_free(message);
     keys_end(&c.k);
 }

@@ -55,11 +55,11 @@ static inline tc_slater_answer fake_slater(void *context) {
     return TC_SLATER_YES;
 }
 
-static inline bool fake_step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
+static inline tc_agent_stepped fake_step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
     const fake *f = context;
     for (size_t i = 0; i < FAKE_STATES; i++)
         next[i] = x[i] - answer->step * (answer->p[i] + answer->regularization * x[i]);
-    return !f->steps_fail;
+    return f->steps_fail ? TC_STEP_FAILED : TC_STEPPED;
 }
 
 static inline void fake_moved(void *context, size_t agent, uint64_t round, const double *x) {
@@ -361,6 +361,25 @@ static inline void fake_rounds(fake *f, uint64_t first, uint64_t last) {
         if (round < FAKE_ROUNDS)
             fake_expect_state(f, 0, round + 1);
     }
+}
+
+/* ---- The end of a run ---- */
+
+static inline void expect_done(fake *f) {
+    double x[FAKE_STATES], average[FAKE_STATES];
+    FAKE_UNTIL(f, tc_agent_is_over(tc_agent_how(f->agent)))
+    tc_agent_view view = tc_agent_look(f->agent, 0);
+    assert_string_equal(tc_agent_condition_name(view.how), "done");
+    assert_int_equal(view.answered, FAKE_ROUNDS);
+    fake_state_of(FAKE_ROUNDS + 1, x, average);
+    assert_memory_equal(view.x, x, sizeof x);
+    assert_memory_equal(view.answer, average, sizeof average);
+}
+
+static inline void finish_run(fake *f, uint64_t from) {
+    fake_rounds(f, from, FAKE_ROUNDS);
+    fake_say_end(f, FAKE_ROUNDS, TC_END_DONE);
+    expect_done(f);
 }
 
 #endif

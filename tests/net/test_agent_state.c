@@ -92,7 +92,7 @@ static long found(place *p) {
         assert_memory_equal(p->average, average, sizeof average);
         assert_int_equal(p->memory.epoch.number, 7);
     } else {
-        assert_int_equal(o.status, TC_BAD_USAGE);
+        assert_int_equal(o.status, TC_CANNOT_READ);
         assert_non_null(strstr(tc_buffer_text(&o.messages), "damaged"));
         assert_non_null(strstr(tc_buffer_text(&o.messages), "--new-run"));
         assert_non_null(strstr(tc_buffer_text(&o.messages), "guard against an old copy of the cloud"));
@@ -236,6 +236,7 @@ static void another_agents_file_is_refused(void **state) {
     opened o = open_state(&p);
     assert_int_equal(o.status, TC_BAD_USAGE);
     assert_non_null(strstr(tc_buffer_text(&o.messages), "another agent's"));
+    assert_non_null(strstr(tc_buffer_text(&o.messages), "One folder serves many agents"));
     tc_arena_free(o.arena);
     p.settings.name = "home[17]";
     p.settings.may_replace = false;
@@ -254,7 +255,7 @@ static void an_agent_runs_once_at_a_time(void **state) {
     set_memory(&p.memory, 1);
     opened first = open_state(&p), second = open_state(&p);
     assert_int_equal(first.status, TC_OK);
-    assert_int_equal(second.status, TC_BAD_USAGE);
+    assert_int_equal(second.status, TC_CANNOT_READ);
     assert_non_null(strstr(tc_buffer_text(&second.messages), "another process has the state file"));
     tc_arena_free(second.arena);
     tc_arena_free(first.arena);

@@ -147,9 +147,9 @@ static double most_apart(keys *k, const agent_case *c, tc_wire_method method, un
         double size = method == TC_WIRE_TACIT ? uniform(&seed, -3, 3) : -4; /* a step of 0.001 to 1000 */
         tc_agent_answer answer = {
             .method = method, .p = p, .step = pow(10, size), .regularization = i % 3 == 0 ? 0 : uniform(&seed, 0, 1)};
-        assert_true(file.step(file.context, &answer, x, one));
+        assert_int_equal(file.step(file.context, &answer, x, one), TC_STEPPED);
         unsigned long before = gradients;
-        assert_true(functions.step(functions.context, &answer, x, other));
+        assert_int_equal(functions.step(functions.context, &answer, x, other), TC_STEPPED);
         *most_gradients = gradients - before > *most_gradients ? gradients - before : *most_gradients;
         for (size_t j = 0; j < DIM; j++)
             apart = fmax(apart, fabs(one[j] - other[j]));
@@ -255,7 +255,7 @@ static void functions_that_fail_or_are_not_finite_end_the_step(void **state) {
             double next[DIM];
             tc_agent_answer answer = {
                 .method = method == 1 ? TC_WIRE_PUBLISHED : TC_WIRE_TACIT, .p = p, .step = 1, .regularization = 0.1};
-            assert_false(steps.step(steps.context, &answer, x, next));
+            assert_int_equal(steps.step(steps.context, &answer, x, next), i == 1 ? TC_STEP_NOT_FINITE : TC_STEP_FAILED);
             keys_end(&k);
         }
 }
@@ -269,7 +269,7 @@ static void a_gradient_that_is_none_is_not_asked_for_ever(void **state) {
     double next[DIM];
     gradients = 0;
     tc_agent_answer answer = {.method = TC_WIRE_TACIT, .p = p, .step = 1, .regularization = 0.1};
-    assert_true(steps.step(steps.context, &answer, x, next));
+    assert_int_equal(steps.step(steps.context, &answer, x, next), TC_STEPPED);
     assert_true(gradients <= 20001);
     assert_true(fabs(next[0]) <= 10 && fabs(next[1]) <= 10);
     keys_end(&k);
@@ -293,9 +293,48 @@ static void a_minimiser_of_ones_own_is_asked_instead(void **state) {
     callbacks.proximal = own_proximal;
     assert_int_equal(tc_agent_call(k.arena, &callbacks, &k.messages, &steps), TC_OK);
     tc_agent_answer answer = {.method = TC_WIRE_TACIT, .p = p, .step = 0.5, .regularization = 0.25};
-    assert_true(steps.step(steps.context, &answer, x, next));
+    assert_int_equal(steps.step(steps.context, &answer, x, next), TC_STEPPED);
     assert_true(next[0] == 101.75 && next[1] == 202.75);
     keys_end(&k);
+}
+
+static bool anywhere(void *context, double *v) {
+    (void)context;
+    (void)v;
+    return true;
+}
+
+/* As the language has it for a file that names no start. */
+static void without_a_start_it_is_zero_or_the_nearest_point_of_the_box(void **state) {
+    (void)state;
+    static const double lower[][DIM] = {{-3, -1}, {2, 3}, {-9, 1}}, upper[][DIM] = {{4, 9}, {5, 4}, {-7, 6}},
+                        expected[][DIM] = {{0, 0}, {2, 3}, {-7, 1}};
+    for (size_t i = 0; i < sizeof lower / sizeof lower[0]; i++) {
+        keys k = keys_begin();
+        tc_agent_steps functions, file;
+        double x[DIM], y[DIM];
+        tc_agent_callbacks callbacks = callbacks_of(&cases[0]);
+        callbacks.functions.project = anywhere;
+        callbacks.lower = lower[i];
+        callbacks.upper = upper[i];
+        callbacks.start = NULL;
+        assert_int_equal(tc_agent_call(k.arena, &callbacks, &k.messages, &functions), TC_OK);
+        assert_true(functions.start(functions.context, x));
+        const char *path = keys_path(&k, "a.tacit");
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        assert_true(fprintf(out,
+                            "role agent\nagent a {\n  state x in [%g, %g]\n  state y in [%g, %g]\n"
+                            "  private minimize x^2 + y^2\n}\n",
+                            lower[i][0], upper[i][0], lower[i][1], upper[i][1]) > 0);
+        assert_int_equal(fclose(out), 0);
+        if (tc_agent_compile(k.arena, path, NULL, &k.messages, &file) != TC_OK)
+            fail_msg("%s", tc_buffer_text(&k.messages));
+        assert_true(file.start(file.context, y));
+        assert_memory_equal(x, expected[i], sizeof x);
+        assert_memory_equal(y, expected[i], sizeof y);
+        keys_end(&k);
+    }
 }
 
 static void what_is_missing_is_said(void **state) {
@@ -341,6 +380,7 @@ int main(void) {
         cmocka_unit_test(functions_that_fail_or_are_not_finite_end_the_step),
         cmocka_unit_test(a_gradient_that_is_none_is_not_asked_for_ever),
         cmocka_unit_test(a_minimiser_of_ones_own_is_asked_instead),
+        cmocka_unit_test(without_a_start_it_is_zero_or_the_nearest_point_of_the_box),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(only_the_file_of_one_agent_is_an_agent),
     };

@@ -153,11 +153,12 @@ class Parties:
 
     # ---- agents ----
 
-    def start_agent(self, *names, more=(), keys=None, port=None, trace=True):
+    def start_agent(self, *names, more=(), keys=None, port=None, trace=True, json=True):
         """One process for these agents, with one connection."""
         name = "+".join(names)
         arguments = [TACIT, "agent", *(self.names[n] for n in names), "--cloud", f"127.0.0.1:{port or self.port}",
-                     "--state", self.states / names[0].replace("/", "_"), "--json", "--quiet"]
+                     "--state", self.states / names[0].replace("/", "_"), "--quiet"]
+        arguments += ["--json"] if json else []
         arguments += ["--keys", keys or self.key_folders[names[0]]] if self.tls else ["--insecure-plaintext"]
         arguments += ["--trace", self.trace_of(name)] if trace else []
         self.states.mkdir(mode=0o700, exist_ok=True)

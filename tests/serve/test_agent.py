@@ -137,7 +137,17 @@ class Refusals(unittest.TestCase):
             first = parties.results()
             agent = parties.start_agent("a", trace=False)
             self.assertEqual(agent.wait(20), 0)
-            self.assertEqual(agent.json(), first["a"])
+            again, run = agent.json(), first["a"]["agents"][0]["run"]
+            self.assertRegex(run, "^[0-9a-f]{32}$")
+            self.assertEqual([again["agents"][0].pop(key) for key in ("run", "was_over")], [run, True])
+            self.assertEqual([first["a"]["agents"][0].pop(key) for key in ("run", "was_over")], [run, False])
+            self.assertEqual(again, first["a"])
+            self.assertIn(f"this run ended before (run {run}, state file {parties.states / 'a/a.state'}); the cloud was not "
+                          "asked; --new-run takes part in another\n", agent.err)
+            gone = parties.start_agent("a", more=["--new-run"], trace=False)  # no cloud is there to have another
+            parties.wait_for(lambda: "waiting for the cloud to have another" in gone.err, what="its word")
+            self.assertEqual(gone.stop(), 0)
+            self.assertEqual((gone.json()["outcome"], gone.json()["x"]), ("stopped", first["a"]["x"]))
             parties.start_cloud("--new-run", seed=4)
             parties.start_agents(["b", "c"], more=["--new-run"], trace=False)
             parties.start_agent("a", more=["--new-run"], trace=False)
@@ -180,12 +190,12 @@ class Words(unittest.TestCase):
             (self.agent(keys=None), 2, "tacit keys issue"),
             (self.agent("--insecure-plaintext"), 2, "exclude each other"),
             (self.agent(file="whole.tacit"), 2, "tacit split"),
-            (self.agent(file="parts/cloud.tacit"), 2, "tacit split"),
+            (self.agent(file="parts/cloud.tacit"), 2, "this is the cloud's file; an agent takes its own"),
             (self.agent(cloud="nowhere"), 2, "HOST:PORT"),
             (self.agent(keys="nokeys"), 3, "nokeys"),
             (self.agent(keys="keys/cloud"), 2, "does not serve as an agent's"),
             (self.agent(state="no/such/place"), 3, "no/such/place"),
-            (self.agent(state="damaged"), 2, "--new-run"),
+            (self.agent(state="damaged"), 3, "--new-run"),
             (self.agent("--trace", "else.csv"), 3, "something else"),
         ]:
             self.assertEqual(done.returncode, code, done.stderr)
@@ -199,6 +209,8 @@ class Words(unittest.TestCase):
                 self.folder / "keys/agents/a", "--state", self.folder / "state", "--json"])
             self.addCleanup(agent.kill)
             Parties.wait_for(lambda: "trying again" in agent.err, what="a pause")
+            second = self.agent()
+            self.assertEqual((second.returncode, "another process has the state file" in second.stderr), (3, True))
             time.sleep(0.5)  # for a second one, of which nothing is said
             agent.signal(number)
             self.assertEqual(agent.wait(20), 0)

@@ -1,5 +1,6 @@
 """A gateway: several agents on one connection, by one certificate that names them all."""
 
+import re
 import unittest
 
 import town
@@ -59,6 +60,9 @@ class Gateway(unittest.TestCase):
         p.start_cloud("--log", "json", seed=town.SEED)
         gateway = p.start_agent(*self.names, keys=site, trace=False)
         town.await_event(p.cloud, "refused", agent=tenth)
+        p.wait_for(lambda: f"agent: {tenth}: the cloud refused agent {tenth}: " in gateway.err, what="the refusal")
+        self.assertIn("; tacit keys issue makes a certificate that does; the others go on\n", gateway.err)
+        self.assertTrue(gateway.is_running())
         own = p.start_agent(tenth, keys=alone)
         self.assertEqual((p.cloud.wait(30), gateway.wait(10), own.wait(10)), (0, 2, 0))
         self.assertIn(f"the cloud refused agent {tenth}: the certificate does not name this agent", gateway.err)
@@ -66,6 +70,17 @@ class Gateway(unittest.TestCase):
         self.assertEqual(outcomes, {**dict.fromkeys(nine, "done"), tenth: "refused"})
         answers = {name: gateway.json()["x"][name] for name in nine}
         town.same_bits(self, p, p.cloud.json(), {**answers, **own.json()["x"]}, only_these=True)
+
+    def test_a_gateway_that_is_stopped_shows_that_one_was_refused(self):
+        p = self.parties
+        nine, tenth = self.names[:9], self.names[9]
+        site = p.issue(nine, together="site")
+        p.start_cloud("--log", "json", seed=town.SEED)
+        gateway = p.start_agent(*self.names, keys=site, trace=False, json=False)
+        p.wait_for(lambda: "the others go on" in gateway.err, what="the refusal")
+        self.assertEqual(gateway.stop(), 2)
+        self.assertRegex(gateway.out, rf"(?m)^{re.escape(tenth)}: refused, .*\n  the cloud refused agent .* does not name")
+        self.assertIn(f"{nine[0]}: stopped, ", gateway.out)
 
 
 if __name__ == "__main__":
