@@ -257,11 +257,11 @@ APART void run_even(const tc_instruction *instruction, size_t lanes, NUMBER *res
 
 void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *work, NUMBER *const *out) {
     NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
-    const tc_instruction *end = tape->code + tape->code_count;
 #ifdef NORMS_BY_ROWS
     norm_rows rows;
 #endif
-    for (const tc_instruction *instruction = tape->code; instruction < end; instruction++) {
+    for (size_t at = 0; at < tape->code_count; at++) {
+        const tc_instruction *instruction = &tape->code[at];
         tc_place target = instruction->target, left = instruction->a, right = instruction->b;
         NUMBER *r = target.kind == TC_IN_SLOT ? work + (size_t)target.index * lanes : out[target.index];
 #ifdef NORMS_BY_ROWS
