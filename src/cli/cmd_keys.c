@@ -11,7 +11,7 @@ static const tc_option options[] = {
                   .type = TC_OPTION_STRING,
                   .argument = "LABEL",
                   .text = "With issue: one certificate that names all these agents, for a gateway; its folder is "
-                          "agents/LABEL."},
+                          "agents/LABEL. Also for one agent whose name does not make a folder's."},
     [DAYS] = {.name = "days",
               .type = TC_OPTION_INT,
               .argument = "D",
@@ -46,12 +46,8 @@ static tc_status issue(tc_cli *cli, const tc_arguments *arguments, const tc_auth
         *made = 1;
         return tc_authority_issue(cli->arena, folder, label, names, count, settings, &cli->messages);
     }
-    for (*made = 0; *made < count; (*made)++) {
-        tc_status status = tc_authority_issue(cli->arena, folder, NULL, &names[*made], 1, settings, &cli->messages);
-        if (status != TC_OK)
-            return status;
-    }
-    return TC_OK;
+    *made = count;
+    return tc_authority_issue_each(cli->arena, folder, names, count, settings, &cli->messages);
 }
 
 static tc_status renew(tc_cli *cli, const tc_arguments *arguments, const tc_authority_settings *settings,
@@ -132,6 +128,8 @@ const tc_command tc_command_keys = {
                   "Keeps a small authority in DIR. What a party needs is one folder, DIR/cloud or DIR/agents/NAME: "
                   "copy it to where the party lives, and nothing else. DIR/authority holds the key that makes "
                   "certificates, and belongs on no machine that is reached from outside.\n\n"
+                  "An agent's folder has its name: letters, digits, -, _ and . stay, [ becomes a dot, ] is left out, "
+                  "and any other byte becomes = and two hexadecimal digits. That of home[17] is home.17.\n\n"
                   "A certificate's names are the agents that its holder may speak for. Folders and files are readable "
                   "by their owner alone. A renewal makes a new key, keeps the names, and replaces certificate and key "
                   "in one step; the cloud takes up its own on SIGHUP.",

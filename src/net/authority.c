@@ -116,9 +116,59 @@ static tc_status check_label(const char *label, tc_buffer *messages) {
     if (label[0] != 0 && label[0] != '.' && strlen(label) <= 200 && strchr(label, '/') == NULL &&
         strcmp(label, "cloud") != 0)
         return TC_OK;
-    tc_buffer_printf(messages, "'%s' cannot be the label of an agent's certificate: give another with --label\n",
-                     label);
+    tc_buffer_printf(messages,
+                     "'%s' cannot be the name of a certificate's folder: give another with --together LABEL\n", label);
     return TC_BAD_USAGE;
+}
+
+static const char *label_of(tc_arena *arena, const char *label, const char *name) {
+    tc_buffer made = tc_buffer_new(arena, 4096);
+    if (label != NULL)
+        return label;
+    tc_authority_label(&made, name);
+    return tc_buffer_text(&made);
+}
+
+/* Whether this one could be made. */
+static tc_status check_issue(tc_arena *arena, const char *folder, const char *label, const char *const *names,
+                             size_t count, tc_buffer *messages) {
+    tc_status status = check_names(arena, names, count, messages);
+    if (status == TC_OK)
+        status = check_label(label_of(arena, label, names[0]), messages);
+    if (status != TC_OK)
+        return status;
+    const char *party = tc_arena_format(arena, "%s/agents/%s", folder, label_of(arena, label, names[0]));
+    if (exists(tc_arena_format(arena, "%s/identity.pem", party))) {
+        tc_buffer_printf(messages, "'%s' has a certificate already: tacit keys renew makes a new one\n", party);
+        return TC_BAD_USAGE;
+    }
+    return TC_OK;
+}
+
+tc_status tc_authority_issue_each(tc_arena *arena, const char *folder, const char *const *names, size_t count,
+                                  const tc_authority_settings *settings, tc_buffer *messages) {
+    tc_credential authority = {0};
+    const char **labels = TC_NEW(arena, const char *, count);
+    tc_status status = read_authority(arena, folder, messages, &authority);
+    for (size_t i = 0; i < count && status == TC_OK; i++) {
+        status = check_issue(arena, folder, NULL, &names[i], 1, messages);
+        labels[i] = status == TC_OK ? label_of(arena, NULL, names[i]) : NULL;
+    }
+    if (status != TC_OK)
+        return status;
+    qsort(labels, count, sizeof *labels, by_text);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(labels[i - 1], labels[i]) == 0) {
+            tc_buffer_printf(messages,
+                             "two of these agents would have the folder agents/%s: give one of them another with "
+                             "--together LABEL\n",
+                             labels[i]);
+            return TC_BAD_USAGE;
+        }
+    }
+    for (size_t i = 0; i < count && status == TC_OK; i++)
+        status = tc_authority_issue(arena, folder, NULL, &names[i], 1, settings, messages);
+    return status;
 }
 
 tc_status tc_authority_issue(tc_arena *arena, const char *folder, const char *label, const char *const *names,
@@ -126,22 +176,11 @@ tc_status tc_authority_issue(tc_arena *arena, const char *folder, const char *la
     tc_credential authority = {0};
     tc_status status = read_authority(arena, folder, messages, &authority);
     if (status == TC_OK)
-        status = check_names(arena, names, count, messages);
+        status = check_issue(arena, folder, label, names, count, messages);
     if (status != TC_OK)
         return status;
-    if (label == NULL) {
-        tc_buffer made = tc_buffer_new(arena, 4096);
-        tc_authority_label(&made, names[0]);
-        label = tc_buffer_text(&made);
-    }
-    status = check_label(label, messages);
-    if (status != TC_OK)
-        return status;
+    label = label_of(arena, label, names[0]);
     const char *party = tc_arena_format(arena, "%s/agents/%s", folder, label);
-    if (exists(tc_arena_format(arena, "%s/identity.pem", party))) {
-        tc_buffer_printf(messages, "'%s' has a certificate already: tacit keys renew makes a new one\n", party);
-        return TC_BAD_USAGE;
-    }
     tc_certificate_wish wish = {.kind = TC_CERTIFICATE_AGENT,
                                 .label = label,
                                 .names = names,

@@ -31,6 +31,10 @@ tc_status tc_authority_init(tc_arena *arena, const char *folder, const tc_author
 tc_status tc_authority_issue(tc_arena *arena, const char *folder, const char *label, const char *const *names,
                              size_t count, const tc_authority_settings *settings, tc_buffer *messages) TC_MUST_USE;
 
+/* One certificate for each of these agents; none where one of them could not be made. */
+tc_status tc_authority_issue_each(tc_arena *arena, const char *folder, const char *const *names, size_t count,
+                                  const tc_authority_settings *settings, tc_buffer *messages) TC_MUST_USE;
+
 /* New keys and certificates with the same names for the party of this label ("cloud" for the cloud's), or for all
  * (NULL); only those in the last third of their time unless all_of_them. *renewed: how many. */
 tc_status tc_authority_renew(tc_arena *arena, const char *folder, const char *label, bool all_of_them,

@@ -57,6 +57,18 @@ class Keys(unittest.TestCase):
         self.assertEqual(json.loads(tacit("keys", "renew", self.keys, "a1", "--all", "--json").stdout)["certificates"], 1)
         self.assertNotEqual(before, (self.keys / "agents/a1/identity.pem").read_text())
 
+    def test_all_are_issued_or_none(self):
+        tacit("keys", "init", self.keys)
+        tacit("keys", "issue", self.keys, "there")
+        for names, words in ((["a1", "../x"], "'..=2fx' cannot be the name of a certificate's folder: give another with --together"),
+                             (["a1", "there"], "has a certificate already"), (["a1", ""], "1 to 256 bytes"),
+                             (["h[1]", "h.1"], "two of these agents would have the folder agents/h.1"),
+                             (["a1", "a1"], "two of these agents")):
+            done = tacit("keys", "issue", self.keys, *names)
+            self.assertEqual((done.returncode, words in done.stderr), (2, True), done.stderr)
+            self.assertEqual([path.name for path in (self.keys / "agents").iterdir()], ["there"])
+        self.assertEqual(tacit("keys", "issue", self.keys, "../x", "--together", "x").returncode, 0)
+
     def test_wrong_uses_say_what_is_wrong(self):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
                                 (["init"], "init|issue|renew DIR"),

@@ -92,8 +92,8 @@ static void nothing_is_made_twice_and_wrong_names_are_refused(void **state) {
     expect_refusal(&k, ISSUE(NULL, &empty, 1), "1 to 256");
     expect_refusal(&k, ISSUE(NULL, &too_long, 1), "1 to 256");
     expect_refusal(&k, ISSUE("x", twice, 3), "twice");
-    expect_refusal(&k, ISSUE("../x", &one, 1), "label");
-    expect_refusal(&k, ISSUE(NULL, &cloud, 1), "label");
+    expect_refusal(&k, ISSUE("../x", &one, 1), "--together LABEL");
+    expect_refusal(&k, ISSUE(NULL, &cloud, 1), "--together LABEL");
     expect_refusal(&k, ISSUE("x", NULL, 0), "1 to 1000");
 #undef ISSUE
     keys_end(&k);
