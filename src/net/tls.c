@@ -4,6 +4,7 @@
 
 #include <openssl/err.h>
 #include <string.h>
+#include <unistd.h>
 
 static const unsigned char PROTOCOLS[] = "\x07" TC_TLS_PROTOCOL;
 enum { PROTOCOLS_LENGTH = sizeof PROTOCOLS - 1 };
@@ -98,9 +99,20 @@ static const char *use(SSL_CTX *context, const tc_credential *own, const tc_cred
     return NULL;
 }
 
+/* The folder that `tacit keys` works in, given in place of a party's own within it. */
+static bool is_of_all_keys(tc_arena *arena, const char *folder) {
+    return access(tc_arena_format(arena, "%s/cloud/identity.pem", folder), F_OK) == 0 &&
+           access(tc_arena_format(arena, "%s/identity.pem", folder), F_OK) != 0;
+}
+
 static tc_status make(tc_arena *arena, const char *folder, bool cloud, tc_buffer *messages, SSL_CTX **context) {
     tc_credential own = {0}, authority = {0};
     *context = NULL;
+    if (is_of_all_keys(arena, folder)) {
+        tc_buffer_printf(messages, "'%s' is the authority's folder; %s keys are in '%s/%s'\n", folder,
+                         cloud ? "the cloud's" : "an agent's", folder, cloud ? "cloud" : "agents/NAME");
+        return TC_BAD_USAGE;
+    }
     const char *path = tc_arena_format(arena, "%s/identity.pem", folder);
     tc_status status =
         tc_certificate_read(arena, tc_arena_format(arena, "%s/authority.pem", folder), false, messages, &authority);

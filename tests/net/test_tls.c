@@ -236,6 +236,18 @@ static void a_context_knows_when_its_certificate_ends(void **state) {
     keys_end(&k);
 }
 
+static void the_folder_of_all_keys_is_told_from_a_partys_own(void **state) {
+    (void)state;
+    keys k = keys_begin();
+    SSL_CTX *context = NULL;
+    keys_init(&k, NULL);
+    assert_int_equal(tc_tls_cloud(k.arena, k.folder, &k.messages, &context), TC_BAD_USAGE);
+    assert_non_null(strstr(tc_buffer_text(&k.messages), "the cloud's keys are in '"));
+    assert_int_equal(tc_tls_agent(k.arena, k.folder, &k.messages, &context), TC_BAD_USAGE);
+    assert_non_null(strstr(tc_buffer_text(&k.messages), "/agents/NAME'"));
+    keys_end(&k);
+}
+
 static void folders_without_keys_and_files_without_sense_are_named(void **state) {
     (void)state;
     keys k = begin();
@@ -259,6 +271,7 @@ int main(void) {
         cmocka_unit_test(a_certificate_holds_from_its_first_to_its_last_day),
         cmocka_unit_test(older_versions_other_protocols_and_anonymous_clients_are_refused),
         cmocka_unit_test(a_context_knows_when_its_certificate_ends),
+        cmocka_unit_test(the_folder_of_all_keys_is_told_from_a_partys_own),
         cmocka_unit_test(folders_without_keys_and_files_without_sense_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
