@@ -6,6 +6,9 @@
 NAME is the agent's name in the problem file, FOLDER one that `tacit keys` made for it, FILE where it remembers what it
 must not forget. What this agent wants stands in the class below; write your own in its place.
 
+It ends with 0 when the run is done, 1 when it diverged, 2 when it or the cloud refused the other, 3 when its file is
+damaged or in use. The file is of one run: for the next one give another, and keep the old.
+
 Its states have the bits that `tacit agent` has for the same problem: a double in Python is a double in C, and the
 operations of a step and their order are part of the protocol."""
 
@@ -57,7 +60,7 @@ class Quadratic:
 
 HEADER = struct.Struct("<IHHIIQ")
 NO_SLOT = 0xFFFFFFFF
-HELLO, ENROL, STATE, WELCOME, ENROLLED, ANSWER, NOTE, REFUSAL, END = 1, 2, 3, 17, 18, 19, 20, 21, 22
+HELLO, ENROL, STATE, LEAVE, WELCOME, ENROLLED, ANSWER, NOTE, REFUSAL, END = 1, 2, 3, 4, 17, 18, 19, 20, 21, 22
 FINAL = {2, 3, 4, 5, 6, 9, 10, 11, 15}  # refusals after which an agent does not come back by itself
 
 
@@ -98,6 +101,15 @@ class Connection:
             data += part
         return data
 
+    def leave(self):
+        """So that the cloud knows that all it sent was read: LEAVE, and TLS's own good-bye."""
+        try:
+            self.stream.settimeout(2)
+            self.stream.sendall(frame(LEAVE, NO_SLOT, 0, b""))
+            self.stream.unwrap()
+        except OSError:
+            pass
+
     def receive(self):
         length, kind, flags, slot, zero, round_ = HEADER.unpack(self.read(HEADER.size))
         if (flags and kind != ANSWER) or zero or round_ >= 1 << 48 or length > self.most_body:
@@ -121,7 +133,7 @@ class Memory:
             except (ValueError, KeyError, TypeError):
                 good = False
             if not good:
-                raise Over(2, f"{path}: damaged, or another agent's")
+                raise Over(3, f"{path}: damaged, or another agent's")
             self.x, self.average = ([float.fromhex(v) for v in kept.pop(key)] for key in ("x", "average"))
             self.kept = kept
 
@@ -131,7 +143,7 @@ class Memory:
         try:
             fcntl.flock(self.locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Over(2, f"another process has {self.path}: an agent runs once at a time") from None
+            raise Over(3, f"another process has {self.path}: an agent runs once at a time") from None
 
     @staticmethod
     def digest(kept):
@@ -149,7 +161,7 @@ class Memory:
 class Agent:
     def __init__(self, name, objective, memory):
         self.name, self.objective, self.memory, self.kept, self.tries = name.encode(), objective, memory, memory.kept, 0
-        self.is_enrolled = False  # on this connection
+        self.is_enrolled, self.enrolled_at = False, math.inf  # on this connection
 
     def is_done(self):
         return 0 < self.kept["rounds"] == self.kept["answered"]
@@ -158,9 +170,9 @@ class Agent:
         version, _, _, run, number, epoch = struct.unpack("<HHI48sQ16s", body)  # run: id and plan
         before, before_id = self.kept["epoch"]
         if version != 1 or self.kept["run"] not in (None, run.hex()):
-            raise Over(1, "this cloud has another run; with a new state file the agent takes part in it")
+            raise Over(2, "this cloud has another run; with a new state file the agent takes part in it")
         if number < before or (number == before and epoch.hex() != before_id):
-            raise Over(1, "this agent has served a later start of the cloud, which is a copy or an old back-up")
+            raise Over(2, "this agent has served a later start of the cloud, which is a copy or an old back-up")
         self.epoch, self.kept["run"] = [number, epoch.hex()], run.hex()
 
     def enrol(self):
@@ -172,13 +184,14 @@ class Agent:
     def enrolled(self, next_, body):
         states, self.exponent, method, rounds = struct.unpack("<IiQQ", body)
         if states != len(self.memory.x):
-            raise Over(1, f"the cloud's file has {states} states for this agent: the files are not of the same problem")
+            raise Over(2, f"the cloud's file has {states} states for this agent: the files are not of the same problem")
         if self.is_enrolled or method not in (1, 2) or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
                 self.kept["rounds"] and (method, rounds) != (self.kept["method"], self.kept["rounds"])):
             raise Broken("an enrolment that is not this run's")
         self.kept["method"], self.kept["rounds"], self.is_enrolled = method, rounds, True
+        self.enrolled_at = time.monotonic()
         if next_ <= self.kept["answered"]:
-            raise Over(1, f"state {next_} is wanted, which was answered: the cloud was restored from a back-up")
+            raise Over(2, f"state {next_} is wanted, which was answered: the cloud was restored from a back-up")
         return next_ == self.kept["answered"] + 1  # else an answer or a note follows
 
     def state(self):
@@ -201,7 +214,7 @@ class Agent:
         move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
         memory.x = move(memory.x, p, step, regularization)
         if not all(map(math.isfinite, memory.x)):
-            raise Over(3, f"round {k}: a step that is not finite")
+            raise Over(1, f"round {k}: a step that is not finite")
 
     def hear(self, kind, k, body):
         """What is said in return, or nothing."""
@@ -223,23 +236,33 @@ class Agent:
         if kind == REFUSAL:
             code, count = struct.unpack_from("<HH", body)
             sentence = f"refused ({code}): {body[4:4 + count].decode('ascii')}"
-            raise Over(1, sentence) if code in FINAL and not self.is_done() else Broken(sentence)
+            raise Over(2, sentence) if code in FINAL and not self.is_done() else Broken(sentence)
         if kind == END and body != b"\2":
-            raise Over(0, "done") if self.is_done() else Over(1, "the run ended before this agent's last round")
+            if body == b"\3":
+                raise Over(1, "the run has diverged")
+            raise Over(0, "done") if self.is_done() else Over(2, "the run ended before this agent's last round")
         raise Broken("the cloud stops" if kind == END else f"a message of unknown type {kind}")
 
     def talk(self, address, keys):
         """Until the run is over or the connection broken."""
-        connection, self.is_enrolled = Connection(address, keys, len(self.memory.x)), False
+        self.is_enrolled, self.enrolled_at = False, math.inf
+        connection = Connection(address, keys, len(self.memory.x))
         said = b"tacit\r\n\0" + struct.pack("<HHH", 1, 1, 6) + b"python"
         with connection.stream:
             connection.stream.sendall(frame(HELLO, NO_SLOT, 0, said))
-            while True:
-                kind, k, body = connection.receive()
-                connection.stream.settimeout(None)  # a round takes as long as its slowest agent
-                connection.stream.sendall(self.hear(kind, k, body))
+            try:
+                while True:
+                    kind, k, body = connection.receive()
+                    connection.stream.settimeout(None)  # a round takes as long as its slowest agent
+                    connection.stream.sendall(self.hear(kind, k, body))
+            except Over:
+                connection.leave()
+                raise
 
     def run(self, address, keys):
+        if self.is_done():
+            run = self.kept["run"][:32]
+            raise Over(0, f"this run ended before (run {run}, state file {self.memory.path}); the cloud was not asked")
         while True:
             try:
                 self.talk(address, keys)
@@ -247,6 +270,8 @@ class Agent:
                 why = error
             if self.is_done():
                 raise Over(0, "done")
+            if time.monotonic() - self.enrolled_at >= 1:  # it held for a while: not in vain
+                self.tries = 0
             pause = min(0.2 * 2**self.tries, 30) * random.uniform(0.75, 1.25)
             self.tries = min(self.tries + 1, 10)
             print(f"{why}; again in {pause:.1f} s", file=sys.stderr)

@@ -1,7 +1,9 @@
 """The agent in Python: what docs/protocol.md asks of an agent, against a cloud that a script plays; and among agents in C
 against the real cloud, with the same bits."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -11,7 +13,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 import parties
 import proxy
@@ -109,7 +113,11 @@ class Rules(unittest.TestCase):
             if k == 2:
                 link.send(wire.answer(0, k, step, shrink, p))  # twice: taken once
         link.send(wire.end(3, wire.DONE))
+        self.assertEqual(link.expect(wire.LEAVE).slot, wire.NO_SLOT)  # so the cloud knows that it was heard
+        link.close()
         self.assertEqual(json.loads(self.expect_end(child, 0, "done"))["x"], average)
+        again = self.expect_end(self.start(), 0, "this run ended before (run ")  # and needs no cloud
+        self.assertEqual(json.loads(again)["x"], average)
         self.assertEqual(self.state.stat().st_mode & 0o777, 0o600)
 
     def test_it_steps_to_the_minimum_that_the_method_asks_for(self):
@@ -209,12 +217,12 @@ class Rules(unittest.TestCase):
         link, _ = self.enrol(1)
         link.expect(wire.STATE)
         self.assertEqual(self.state.stat().st_mode & 0o777, 0o600)
-        self.expect_end(self.start(), 2, "an agent runs once at a time")
+        self.expect_end(self.start(), 3, "an agent runs once at a time")
 
     def test_a_damaged_file_is_refused(self):
         for text in ("", "{}", "[]", '{"sha256": 3, "name": "py", "x": []}'):
             self.state.write_text(text)
-            self.expect_end(self.start(), 2, "damaged, or another agent's")
+            self.expect_end(self.start(), 3, "damaged, or another agent's")
 
     def test_a_cloud_that_was_rolled_back_gets_no_state(self):
         child = self.start()
@@ -228,13 +236,13 @@ class Rules(unittest.TestCase):
             with self.subTest(epoch=epoch):
                 child = self.start()
                 with self.cloud.meet(epoch) as link:
-                    self.expect_end(child, 1, "a copy or an old back-up")
+                    self.expect_end(child, 2, "a copy or an old back-up")
         child = self.start()
         self.enrol(1, epoch=(6, b"C" * 16))
-        self.expect_end(child, 1, "state 1 is wanted, which was answered")
+        self.expect_end(child, 2, "state 1 is wanted, which was answered")
         child = self.start()
         with self.cloud.meet(run=b"another run     "):
-            self.expect_end(child, 1, "another run")
+            self.expect_end(child, 2, "another run")
 
     def test_after_a_refusal_it_stops_or_comes_back(self):
         child = self.start()
@@ -245,7 +253,24 @@ class Rules(unittest.TestCase):
         with self.cloud.meet() as link:
             link.expect(wire.ENROL)
             link.send(wire.refusal(wire.REPLACED, b"there is another", slot=0))
-            self.expect_end(child, 1, "refused (5): there is another")
+            self.expect_end(child, 2, "refused (5): there is another")
+
+    def test_pauses_begin_anew_after_a_connection_that_held(self):
+        agent = self.alone([0.0, 0.0])
+        pauses, lives = [], iter([0, 0, 1.5, 0, None])
+
+        def talk(address, keys):
+            life = next(lives)
+            if life is None:
+                raise python_agent.Over(0, "enough")
+            agent.enrolled_at = time.monotonic() - life
+            raise python_agent.Broken("lost")
+        agent.talk = talk
+        with unittest.mock.patch.object(time, "sleep", pauses.append), self.assertRaises(python_agent.Over), \
+                contextlib.redirect_stderr(io.StringIO()):
+            agent.run(None, None)
+        for pause, expected in zip(pauses, (0.2, 0.4, 0.2, 0.4), strict=True):
+            self.assertAlmostEqual(pause, expected, delta=expected / 4)
 
     def test_a_stopped_cloud_is_waited_for(self):
         self.start()
@@ -296,6 +321,7 @@ class AmongOthers(unittest.TestCase):
             disturb(place)
             summary = place.finish(20)
             self.assertEqual(summary["rounds"], rounds)
+            self.assertNotIn("untold", place.cloud.err)
             expected = place.in_process(seed=11)["x"]
             found = {name: result["x"] if name == "py" else result["x"][name] for name, result in place.results().items()}
             self.assertEqual(found, expected)
