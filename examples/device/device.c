@@ -104,7 +104,7 @@ int main(int count, char **arguments) {
     printf("%s after round %llu: x = %.17g %.17g\n", stopped ? "stopped" : tacit_agent_condition_text(condition),
            (unsigned long long)tacit_agent_round(agent, 0), tacit_agent_answer(agent, 0)[0],
            tacit_agent_answer(agent, 0)[1]);
-    if (!stopped && condition != TACIT_AGENT_DONE)
+    if (!stopped && (condition != TACIT_AGENT_DONE || tacit_agent_was_over(agent, 0)))
         fprintf(stderr, "device: %s\n", tacit_agent_message(agent));
     tacit_agent_close(agent);
     return stopped || condition == TACIT_AGENT_DONE ? 0 : 1;
