@@ -106,6 +106,7 @@ class Connection:
         try:
             self.stream.settimeout(2)
             self.stream.sendall(frame(LEAVE, NO_SLOT, 0, b""))
+            self.stream.settimeout(0.2)  # for the cloud's, which does not matter
             self.stream.unwrap()
         except OSError:
             pass
