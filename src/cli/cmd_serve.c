@@ -60,7 +60,7 @@ static const tc_option options[] = {
                   .standard = "10",
                   .text = "When an agent is late, counted from the opening of a round, or from when the agent came "
                           "back. With wait, the log then says for whom a round waits. At the end of a run, agents that "
-                          "are not there have as long to come for the last answer."},
+                          "are not there have as long to come for the last answer, and 45 seconds at least."},
     [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
     [DURABILITY] = {.name = "durability",
                     .type = TC_OPTION_CHOICE,

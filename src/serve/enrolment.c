@@ -173,7 +173,7 @@ void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
         if (seat == NULL)
             continue;
         unseat(e, seat);
-        tc_report_agent(e->reporter, TC_EVENT_LEFT, seat->name);
+        tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
     }
     tc_ring_leave(&party->ring);
     if (party->places != &party->one)
@@ -190,7 +190,7 @@ void tc_enrolment_tick(tc_enrolment *e) {
 /* ---- refusals ---- */
 
 void tc_party_end(tc_enrolment *e, tc_party *party, tc_refusal_code code, const char *reason) {
-    tc_report_refusal(e->reporter, NULL, code, reason);
+    tc_report_refusal(e->reporter, party->link, NULL, code, reason);
     party->is_refused = true;
     tc_link_refuse(party->link, code, reason);
 }
@@ -209,7 +209,9 @@ static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t rou
         tc_party_end(e, party, code, "too much of what it said was refused");
         return;
     }
-    tc_report_refusal(e->reporter, agent, code, text);
+    bool is_late = code == TC_REFUSED_SLOT && party->was_replaced; /* not its fault, and the log has `replaced` */
+    if (!is_late)
+        tc_report_refusal(e->reporter, party->link, agent, code, text);
     tc_refusal_encode(&refusal, bytes);
     tc_link_send(party->link, bytes, tc_refusal_size(&refusal));
 }
@@ -268,6 +270,7 @@ static void replace(tc_enrolment *e, tc_seat *seat) {
     tc_report_agent(e->reporter, TC_EVENT_REPLACED, seat->name);
     tc_enrolment_leave(e, seat);
     old->strikes = 0; /* it is not its doing */
+    old->was_replaced = true;
     tc_party_refuse(e, old, slot, 0, TC_REFUSED_REPLACED, NULL);
 }
 

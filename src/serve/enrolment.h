@@ -33,6 +33,7 @@ typedef struct tc_seat { /* an agent of the file */
     bool is_held;       /* in the open round */
     bool is_owed;       /* the last answer, when its connection has room */
     bool is_told;       /* it has been sent the last answer of the run, and the end */
+    bool is_sure;       /* and went by itself after that, or says that it has it */
     bool came_for_end;  /* after the run was over */
 } tc_seat;
 
@@ -51,8 +52,11 @@ struct tc_party { /* an open connection */
     size_t bytes;     /* of all its answers together */
     unsigned strikes; /* refusals since it last sent something useful */
     bool has_greeted, is_owed, is_refused;
-    bool has_end;   /* it has been told that the run is over */
-    double tell_at; /* when it may be */
+    bool has_asked;    /* for a seat */
+    bool was_replaced; /* in one of its slots: states for it may be on their way */
+    bool has_left;     /* it says that it goes */
+    bool has_end;      /* it has been told that the run is over */
+    double tell_at;    /* when it may be */
 };
 
 typedef struct tc_enrolment {

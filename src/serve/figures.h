@@ -40,6 +40,7 @@ typedef struct tc_figures {
     const char *const *constraint_names;
     const tc_feasibility *feasibility;   /* NULL where there is none */
     uint64_t refusals[TC_REFUSAL_KINDS]; /* by tc_refusal_code */
+    uint64_t turned_away;                /* connections that left when they had heard which run this is */
     uint64_t held;                       /* states that were used again, of all agents together */
     uint64_t answers, answers_again;     /* sent; sent again from the journal */
     uint64_t commits[TC_COMMIT_BUCKETS];

@@ -158,7 +158,8 @@ void tc_journal_discard(const tc_journal *journal) {
 }
 
 const tc_journal_round *tc_journal_last(const tc_journal *journal) { return &journal->last; }
-unsigned tc_journal_finished(const tc_journal *journal) { return journal->finished; }
+unsigned tc_journal_finished(const tc_journal *journal) { return journal->finished & ~(unsigned)TC_JOURNAL_TOLD; }
+bool tc_journal_is_told(const tc_journal *journal) { return (journal->finished & TC_JOURNAL_TOLD) != 0; }
 bool tc_journal_is_broken(const tc_journal *journal) { return journal->is_broken; }
 const char *tc_journal_trouble(const tc_journal *journal) {
     return journal->trouble == NULL ? "nothing is wrong" : journal->trouble;
@@ -209,4 +210,11 @@ tc_status tc_journal_finish(tc_journal *journal, unsigned reason) {
     if (status == TC_OK)
         journal->finished = reason;
     return status;
+}
+
+void tc_journal_set_told(tc_journal *journal) {
+    if (journal->finished == 0 || tc_journal_is_told(journal))
+        return;
+    if (write_standing(journal, &journal->epoch, journal->finished | TC_JOURNAL_TOLD) == TC_OK)
+        journal->finished |= TC_JOURNAL_TOLD;
 }

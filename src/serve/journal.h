@@ -77,6 +77,9 @@ tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) 
 
 /* The run is over: reason is a tc_end_reason. */
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) TC_MUST_USE;
+/* Every agent has had the last answer of a run that is over. Where this cannot be written, nothing but time is lost. */
+void tc_journal_set_told(tc_journal *journal);
+bool tc_journal_is_told(const tc_journal *journal);
 
 /* Whether a call has failed; and why: "the disk is full". */
 bool tc_journal_is_broken(const tc_journal *journal);

@@ -7,6 +7,8 @@
 #include <openssl/evp.h>
 #include <sqlite3.h>
 
+enum { TC_JOURNAL_TOLD = 128 }; /* beside the reason for which a run ended: everybody has its last answer */
+
 struct tc_journal {
     tc_arena *arena;
     sqlite3 *database;

@@ -285,6 +285,7 @@ void tc_links_take(tc_links *links, int descriptor) {
         free_link(link);
         return;
     }
+    tc_link_find_peer(link);
     links->figures.accepted++;
     tc_link_enter(link, TC_LINK_SILENT);
     make_room(&links->silent, links->figures.silent, links->settings.most_silent);

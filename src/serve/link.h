@@ -75,6 +75,11 @@ void tc_links_take(tc_links *links, int descriptor);
 
 /* Whom the peer's certificate names; NULL in plain text. */
 const tc_identity *tc_link_identity(const tc_link *link);
+/* For the operator's log: "192.0.2.7:41234" or "[2001:db8::1]:41234", and "a1, a2 and 12 more" of the certificate. NULL
+ * where it is not known. */
+enum { TC_PEER_TEXT = 64, TC_PEER_NAMES = 512 };
+const char *tc_link_peer(const tc_link *link, char text[TC_PEER_TEXT]);
+const char *tc_link_names(const tc_link *link, char text[TC_PEER_NAMES]);
 /* Bodies of frames that are accepted: at first TC_MOST_CONTROL. */
 void tc_link_allow(tc_link *link, uint32_t most_body);
 /* The owner's own. */

@@ -20,6 +20,12 @@ typedef struct tc_ring { /* a list with a head; the oldest first */
     struct tc_ring *before, *after;
 } tc_ring;
 
+typedef struct tc_peer { /* without the rest of a sockaddr_storage, for each of ten thousand */
+    unsigned char address[16];
+    uint16_t port;
+    enum { TC_PEER_UNKNOWN, TC_PEER_IPV4, TC_PEER_IPV6 } family;
+} tc_peer;
+
 struct tc_link {
     tc_ring ring;    /* in the list of its state; must be first */
     tc_ring waiting; /* in links->kept while output is kept */
@@ -39,6 +45,7 @@ struct tc_link {
     unsigned char *out; /* kept output: out_size bytes from out_at on */
     size_t out_at, out_size, out_room;
     tc_identity *identity;
+    tc_peer peer;
     void *user;
     tc_link_end end;
 };
@@ -78,6 +85,7 @@ time_t tc_link_now(void);
 
 /* Changes the state, its list and its counters. */
 void tc_link_enter(tc_link *link, tc_link_state state);
+void tc_link_find_peer(tc_link *link);
 /* Ends the connection now. */
 void tc_link_kill(tc_link *link, tc_link_end end, const char *why);
 

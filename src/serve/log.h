@@ -28,6 +28,7 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
 /* code, level, name in JSON ("event"), sentence. New lines are added here, by whoever needs them. */
 #define TC_LOG_EVENTS(X)                                                                                               \
     X(TC_EVENT_STARTED, TC_LOG_INFO, "started", "the cloud is up")                                                     \
+    X(TC_EVENT_BEGUN, TC_LOG_INFO, "begun", "a new run was begun: the folder had no journal")                          \
     X(TC_EVENT_RESUMED, TC_LOG_INFO, "resumed", "a run goes on from its journal")                                      \
     X(TC_EVENT_LISTENING, TC_LOG_INFO, "listening", "waiting for agents")                                              \
     X(TC_EVENT_HTTP, TC_LOG_INFO, "http", "status and metrics are served")                                             \
@@ -36,6 +37,8 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_ENROLLED, TC_LOG_INFO, "enrolled", "an agent is there")                                                 \
     X(TC_EVENT_COMPLETE, TC_LOG_INFO, "complete", "every agent is there: rounds begin")                                \
     X(TC_EVENT_LEFT, TC_LOG_INFO, "left", "an agent's connection is gone")                                             \
+    X(TC_EVENT_TOLD, TC_LOG_DEBUG, "told", "an agent has the last answer, and is gone")                                \
+    X(TC_EVENT_TURNED_AWAY, TC_LOG_WARNING, "turned-away", "an agent heard which run this is, and left")               \
     X(TC_EVENT_REPLACED, TC_LOG_WARNING, "replaced", "a newer connection speaks for an agent")                         \
     X(TC_EVENT_REFUSED, TC_LOG_WARNING, "refused", "an agent or its message was refused")                              \
     X(TC_EVENT_CONNECTION_REFUSED, TC_LOG_WARNING, "connection-refused", "a connection was refused")                   \
@@ -59,8 +62,9 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_RESTORED, TC_LOG_WARNING, "restored", "the run goes on after all rounds that agents have seen")         \
     X(TC_EVENT_MOVED, TC_LOG_WARNING, "moved", "the journal of the run before was moved aside")                        \
     X(TC_EVENT_OVER, TC_LOG_WARNING, "over", "this run is over: agents are given its last answer")                     \
+    X(TC_EVENT_ALL_TOLD, TC_LOG_INFO, "all-told", "this run is over, and every agent has had its last answer")         \
     X(TC_EVENT_UNTOLD, TC_LOG_WARNING, "untold",                                                                       \
-      "agents have not had the last answer: the same command gives it to them")                                        \
+      "agents are not known to have had the last answer: the same command gives it to them")                           \
     X(TC_EVENT_NOT_HELD, TC_LOG_ERROR, "slater", "the public Slater point does not lie in the sets of agents")         \
     X(TC_EVENT_FEW_FILES, TC_LOG_WARNING, "few-files", "fewer files may be open than agents and newcomers need")       \
     X(TC_EVENT_UNPAID, TC_LOG_ERROR, "unpaid", "the price of the run is not in the ledger: nothing was released")      \

@@ -116,6 +116,8 @@ static void add_connections(tc_buffer *out, const tc_links_figures *links) {
 }
 
 static void add_messages(tc_buffer *out, const tc_figures *figures) {
+    counter(out, "connections_turned_away_total", "Connections that left when they had heard which run this is.",
+            figures->turned_away);
     counter(out, "answers_total", "Answers sent.", figures->answers);
     counter(out, "answers_again_total", "Answers sent again, as the journal has them.", figures->answers_again);
     counter(out, "states_held_total", "States used again since an agent was late.", figures->held);

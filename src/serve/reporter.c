@@ -29,29 +29,52 @@ static bool has_room(tc_reporter *reporter, double reserved) {
 bool tc_reporter_has_room(tc_reporter *reporter) { return has_room(reporter, 0); }
 
 void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agent) {
-    if (tc_reporter_has_room(reporter))
+    if (tc_log_takes(reporter->log, event) && tc_reporter_has_room(reporter))
         TC_LOG(reporter->log, event, tc_log_agent(agent));
 }
 
-void tc_report_refusal(tc_reporter *reporter, const char *agent, tc_refusal_code code, const char *why) {
+/* Behind the fields of the line: by these the operator finds the device. Keys of what is not known are left out. */
+static void write_with_peer(tc_reporter *reporter, tc_log_event event, const tc_link *link, tc_log_field fields[5],
+                            size_t count) {
+    char address[TC_PEER_TEXT], names[TC_PEER_NAMES];
+    const char *from = tc_link_peer(link, address), *named = tc_link_names(link, names);
+    if (from != NULL)
+        fields[count++] = tc_log_text("address", from);
+    if (named != NULL)
+        fields[count++] = tc_log_text("certificate", named);
+    tc_log_write(reporter->log, event, fields, count);
+}
+
+void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *agent, tc_refusal_code code,
+                       const char *why) {
     bool is_counted = code != TC_REFUSED_SLATER; /* an agent's no is for the log alone, not for the pages' readers */
+    tc_log_field fields[5];
+    size_t count = 0;
     if (reporter->figures != NULL && (unsigned)code < TC_REFUSAL_KINDS && is_counted)
         reporter->figures->refusals[code]++;
     if (!has_room(reporter, agent == NULL ? FOR_AGENTS : 0))
         return;
-    if (agent == NULL)
-        TC_LOG(reporter->log, TC_EVENT_CONNECTION_REFUSED, tc_log_refusal(code),
-               tc_log_why(why != NULL ? why : tc_refusal_text(code)));
-    else
-        TC_LOG(reporter->log, TC_EVENT_REFUSED, tc_log_agent(agent), tc_log_refusal(code),
-               tc_log_why(why != NULL ? why : tc_refusal_text(code)));
+    if (agent != NULL)
+        fields[count++] = tc_log_agent(agent);
+    fields[count++] = tc_log_refusal(code);
+    fields[count++] = tc_log_why(why != NULL ? why : tc_refusal_text(code));
+    write_with_peer(reporter, agent == NULL ? TC_EVENT_CONNECTION_REFUSED : TC_EVENT_REFUSED, link, fields, count);
 }
 
-void tc_report_end(tc_reporter *reporter, tc_link_end end, const char *why) {
+void tc_report_end(tc_reporter *reporter, const tc_link *link, tc_link_end end, const char *why) {
     bool is_refused = end == TC_LINK_REFUSED || end == TC_LINK_BROKEN;
     tc_log_event event = is_refused ? TC_EVENT_CONNECTION_FAILED : TC_EVENT_CONNECTION_ENDED;
+    tc_log_field fields[5] = {tc_log_text("end", tc_link_end_name(end)), tc_log_why(why)};
     if (tc_log_takes(reporter->log, event) && has_room(reporter, FOR_AGENTS))
-        TC_LOG(reporter->log, event, tc_log_text("end", tc_link_end_name(end)), tc_log_why(why));
+        write_with_peer(reporter, event, link, fields, 2);
+}
+
+void tc_report_turned_away(tc_reporter *reporter, const tc_link *link, const char *why) {
+    tc_log_field fields[5] = {tc_log_why(why)};
+    if (reporter->figures != NULL)
+        reporter->figures->turned_away++;
+    if (has_room(reporter, FOR_AGENTS))
+        write_with_peer(reporter, TC_EVENT_TURNED_AWAY, link, fields, 1);
 }
 
 void tc_reporter_tick(tc_reporter *reporter) {

@@ -17,10 +17,14 @@ typedef struct tc_reporter {
 bool tc_reporter_has_room(tc_reporter *reporter);
 
 void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agent);
-/* An agent, or what it said, is refused; agent NULL: a connection. Counted in any case. */
-void tc_report_refusal(tc_reporter *reporter, const char *agent, tc_refusal_code code, const char *why);
+/* An agent, or what it said, is refused; agent NULL: a connection. Counted in any case. The log has where it comes from
+ * and whom its certificate names. */
+void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *agent, tc_refusal_code code,
+                       const char *why);
 /* A connection ended by itself. */
-void tc_report_end(tc_reporter *reporter, tc_link_end end, const char *why);
+void tc_report_end(tc_reporter *reporter, const tc_link *link, tc_link_end end, const char *why);
+/* It has heard which run this is, and asked for no seat. Counted in any case. */
+void tc_report_turned_away(tc_reporter *reporter, const tc_link *link, const char *why);
 /* Tells of lines that were left out, now that there is room. */
 void tc_reporter_tick(tc_reporter *reporter);
 

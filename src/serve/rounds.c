@@ -184,6 +184,7 @@ static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         return;
     }
     if (frame->slot == TC_NO_SLOT) {
+        party->has_left = true;
         tc_link_close(party->link);
         return;
     }
@@ -192,7 +193,8 @@ static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         tc_party_refuse(e, party, frame->slot, 0, TC_REFUSED_SLOT, NULL);
         return;
     }
-    tc_report_agent(e->reporter, TC_EVENT_LEFT, seat->name);
+    seat->is_sure |= seat->is_told;
+    tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
     tc_enrolment_leave(e, seat);
     r->figures->enrolled = e->enrolled;
 }
@@ -229,6 +231,12 @@ static void on_drained(void *context, tc_link *link) {
         tc_ending_check(r);
 }
 
+/* An agent of another run, or one that has seen later epochs, does not ask for its seat: nobody else would tell. */
+static bool is_turned_away(const tc_rounds *r, const tc_party *party, tc_link_end end) {
+    return party->has_greeted && !party->has_asked && !party->is_refused && !party->has_end &&
+           (end == TC_LINK_LEFT || end == TC_LINK_CLOSED) && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
+}
+
 /* Those who close after the end have heard it. */
 static void on_closed(void *context, tc_link *link, tc_link_end end, const char *why) {
     tc_rounds *r = context;
@@ -237,15 +245,19 @@ static void on_closed(void *context, tc_link *link, tc_link_end end, const char 
     bool has_heard = is_open && (end == TC_LINK_LEFT || end == TC_LINK_CLOSED) && tc_link_is_drained(link);
     for (size_t i = 0; is_open && i < party->room; i++) {
         tc_seat *seat = tc_party_at(r->enrolment, party, i);
-        if (seat != NULL && r->is_over)
-            seat->is_told = seat->is_told && (has_heard || seat->answered >= r->last);
+        if (seat == NULL || !r->is_over)
+            continue;
+        seat->is_told = seat->is_told && (has_heard || seat->answered >= r->last);
+        seat->is_sure |= seat->is_told && (end == TC_LINK_LEFT || party->has_left);
     }
     if (is_open && end == TC_LINK_REFUSED && !party->is_refused) /* a frame that could not be cut */
-        tc_report_refusal(r->settings.reporter, NULL, TC_REFUSED_FRAME, why);
+        tc_report_refusal(r->settings.reporter, link, NULL, TC_REFUSED_FRAME, why);
     else if (is_open && end == TC_LINK_SLOW)
-        tc_report_refusal(r->settings.reporter, NULL, TC_REFUSED_SLOW, why);
+        tc_report_refusal(r->settings.reporter, link, NULL, TC_REFUSED_SLOW, why);
+    else if (is_open && is_turned_away(r, party, end))
+        tc_report_turned_away(r->settings.reporter, link, why);
     else if (!is_open || end == TC_LINK_BROKEN)
-        tc_report_end(r->settings.reporter, end, why);
+        tc_report_end(r->settings.reporter, link, end, why);
     tc_enrolment_closed(r->enrolment, link);
     r->figures->enrolled = r->enrolment->enrolled;
     if (r->is_over || r->stop_at > 0)

@@ -48,9 +48,10 @@ typedef struct tc_rounds_settings {
     uint64_t rounds; /* in all */
     tc_late_policy late;
     bool is_plain;
-    bool needs_slater;  /* the dual radius rests on the public point: every agent must have said yes */
-    bool after_restore; /* agents may have seen more than the journal: they are asked first */
-    size_t spare_idle;  /* as in enrolment.h */
+    bool needs_slater;   /* the dual radius rests on the public point: every agent must have said yes */
+    bool after_restore;  /* agents may have seen more than the journal: they are asked first */
+    double end_patience; /* seconds that agents have at least to come for the last answer; the deadline is more */
+    size_t spare_idle;   /* as in enrolment.h */
     unsigned idle_seconds;
     /* Before the first round of the process is released; anything but TC_OK ends the run. May be NULL. */
     tc_status (*before_first)(void *context);
@@ -81,6 +82,8 @@ uint64_t tc_rounds_first(const tc_rounds *rounds);
 tc_status tc_rounds_begin(tc_rounds *rounds, tc_hub *hub) TC_MUST_USE;
 /* The journal says that the run is over: the last answer goes to whoever has not had it. */
 void tc_rounds_begin_over(tc_rounds *rounds, tc_end_reason reason);
+/* The same where the journal says that everybody has had it: that is all. */
+void tc_rounds_end_told(tc_rounds *rounds, tc_end_reason reason);
 
 /* Tells everybody that the cloud stops; the loop is broken when all has left, or after the seconds given. */
 void tc_rounds_stop(tc_rounds *rounds, double seconds);

@@ -65,6 +65,11 @@ static void close_drained(tc_rounds *r, tc_party *party) {
 /* ---- the run is over ---- */
 
 static void finish_over(tc_rounds *r) {
+    bool are_sure = true;
+    for (size_t i = 0; i < r->enrolment->seat_count; i++)
+        are_sure = are_sure && r->enrolment->seats[i].is_sure;
+    if (are_sure)
+        tc_journal_set_told(r->settings.journal);
     tc_rounds_break(r, r->reason == TC_END_DONE ? TC_RUN_DONE : TC_RUN_DIVERGED, TC_OK);
 }
 
@@ -83,6 +88,15 @@ void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
     r->figures->phase = TC_PHASE_DONE;
     (void)event_del(&r->late);
     arm(r, TELL_AFTER);
+}
+
+void tc_rounds_end_told(tc_rounds *r, tc_end_reason reason) {
+    r->is_over = true;
+    r->reason = reason;
+    r->figures->phase = TC_PHASE_DONE;
+    for (size_t i = 0; i < r->enrolment->seat_count; i++)
+        r->enrolment->seats[i].is_told = true;
+    finish_over(r);
 }
 
 void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
@@ -130,12 +144,12 @@ void tc_ending_check(tc_rounds *r) {
 }
 
 /* Who was told and does not go is shown the door after two seconds; who was not there has as long as late agents have,
- * from the last time that anybody came. */
+ * and as agents pause at most between two attempts, from the last time that anybody came. */
 void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
     tc_rounds *r = context;
-    double since = tc_serve_now() - r->news_at, patience = r->settings.late.deadline;
+    double since = tc_serve_now() - r->news_at, patience = fmax(r->settings.late.deadline, r->settings.end_patience);
     if (r->end != TC_RUN_GOES_ON)
         return;
     if (!r->is_over) {

@@ -200,7 +200,7 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
         return;
     }
     if (r->is_over) {
-        seat->is_told = seat->answered >= r->last;
+        seat->is_told = seat->is_sure = seat->answered >= r->last;
         tc_ending_again(r, seat);
     }
     tc_answers_enrolled(r, seat);
@@ -211,6 +211,7 @@ void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     const char *reason = NULL;
     tc_seat *seat = NULL;
     tc_refusal_code code = tc_enrol_decode(frame, &enrol);
+    party->has_asked = true;
     if (code == TC_REFUSED_FRAME) {
         tc_party_end(r->enrolment, party, code, NULL);
         return;

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-static const double STOP_SECONDS = 10;
+/* END: agents that have lost the cloud pause up to 30 s and a quarter before they come again. */
+static const double STOP_SECONDS = 10, END_SECONDS = 45;
 
 /* ---- callbacks of the loop ---- */
 
@@ -77,6 +78,7 @@ static tc_status before_first(void *context) {
 static void after_round(void *context, uint64_t round, tc_answer_scalars scalars) {
     tc_server *s = context;
     s->last_at = tc_serve_now();
+    s->done++;
     tc_server_count_traffic(s);
     if (s->trace != NULL)
         tc_server_trace_row(s, round, scalars);
@@ -159,6 +161,7 @@ static tc_status make_rounds(tc_server *s) {
                                    .method = of->plan->method == TC_METHOD_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
                                    .rounds = (uint64_t)of->plan->rounds,
                                    .late = of->late,
+                                   .end_patience = END_SECONDS,
                                    .is_plain = of->keys == NULL,
                                    .needs_slater = of->needs_slater,
                                    .after_restore = of->after_restore && tc_journal_finished(s->journal) == 0,
@@ -169,7 +172,6 @@ static tc_status make_rounds(tc_server *s) {
     if (status == TC_CANNOT_READ)
         tc_buffer_printf(s->messages, "the journal in '%s' cannot be used: its answers are not of this file\n",
                          of->state);
-    s->first_round = s->ticked_round = tc_rounds_last(s->rounds);
     return status;
 }
 
@@ -223,6 +225,8 @@ static void announce(tc_server *s) {
     TC_LOG(of->log, TC_EVENT_STARTED, tc_log_text("run", s->run_id), tc_log_text("plan", s->figures.plan_hash),
            tc_log_count("epoch", s->epoch.number), tc_log_count("agents", of->model->agent_count),
            tc_log_count("rounds", s->figures.rounds));
+    if (tc_journal_is_new(s->journal))
+        TC_LOG(of->log, TC_EVENT_BEGUN, tc_log_text("state", of->state));
     for (size_t i = 0; i < of->insecure_count; i++)
         TC_LOG(of->log, TC_EVENT_INSECURE, tc_log_why(of->insecure[i]));
     if (last->round > 0)
@@ -291,6 +295,16 @@ static tc_status survey(tc_server *s) {
     return TC_CANNOT_READ;
 }
 
+/* An agent that has lost what it had is for a person to say. */
+static void begin_over(tc_server *s, tc_end_reason reason) {
+    s->was_told = tc_journal_is_told(s->journal) && !s->settings->after_restore;
+    TC_LOG(s->settings->log, s->was_told ? TC_EVENT_ALL_TOLD : TC_EVENT_OVER, tc_log_round(tc_rounds_last(s->rounds)));
+    if (s->was_told)
+        tc_rounds_end_told(s->rounds, reason);
+    else
+        tc_rounds_begin_over(s->rounds, reason);
+}
+
 static tc_status loop(tc_server *s) {
     unsigned finished = tc_journal_finished(s->journal);
     tc_status status = TC_OK;
@@ -306,8 +320,7 @@ static tc_status loop(tc_server *s) {
         return status;
     if (finished != 0) {
         s->was_over = true;
-        TC_LOG(s->settings->log, TC_EVENT_OVER, tc_log_round(tc_rounds_last(s->rounds)));
-        tc_rounds_begin_over(s->rounds, finished == TC_END_DIVERGED ? TC_END_DIVERGED : TC_END_DONE);
+        begin_over(s, finished == TC_END_DIVERGED ? TC_END_DIVERGED : TC_END_DONE);
     } else {
         status = tc_rounds_begin(s->rounds, s->hub);
     }
@@ -382,11 +395,12 @@ static tc_status judge(tc_server *s, tc_status status, tc_server_result *result)
     log_end(s, end, status, names);
     *result = (tc_server_result){.end = end,
                                  .rounds = tc_rounds_last(s->rounds),
-                                 .rounds_here = tc_rounds_last(s->rounds) - s->first_round,
+                                 .rounds_here = s->done,
                                  .epoch = s->epoch.number,
                                  .seconds = s->last_at > 0 ? s->last_at - s->first_at : 0,
                                  .run_id = s->run_id,
                                  .was_over = s->was_over,
+                                 .was_told = s->was_told,
                                  .names = tc_arena_copy(s->arena, names, strlen(names)),
                                  .reason = s->hub == NULL ? NULL : tc_hub_reason(s->hub),
                                  .held = s->figures.held};

@@ -38,11 +38,12 @@ typedef struct tc_server_settings {
 
 typedef struct tc_server_result {
     tc_run_end end;
-    uint64_t rounds; /* in all, those before a restart among them */
+    uint64_t rounds; /* the number of the last one, those before a restart and those that a restore lost among them */
     uint64_t rounds_here, epoch;
     double seconds; /* from the first round of this process to the last */
     const char *run_id;
     bool was_over;                                  /* before this start */
+    bool was_told;                                  /* and every agent had its last answer */
     const double *multipliers, *answer_multipliers; /* NULL where there was no round */
     const tc_feasibility *feasibility;              /* NULL for none */
     const char *names;                              /* agents that the end is about; "" for none */

@@ -92,19 +92,19 @@ void tc_server_tick(tc_server *s) {
     double now = tc_serve_now(), span = now - s->ticked_at;
     uint64_t round = s->figures.round;
     if (s->ticked_at > 0 && span > 0) {
-        double rate = (double)(round - s->ticked_round) / span;
+        double rate = (double)(s->done - s->ticked_done) / span;
         double before = s->figures.rounds_per_second;
         s->figures.rounds_per_second = before > 0 ? before + FORGET * (rate - before) : rate;
     }
-    if (round > s->ticked_round)
+    if (s->done > s->ticked_done)
         s->figures.last_round = tc_serve_date();
-    if (round > s->first_round && now - s->told_at >= TELL_EACH && round != s->ticked_round) {
+    if (s->done > s->ticked_done && now - s->told_at >= TELL_EACH) {
         s->told_at = now;
         TC_LOG(s->settings->log, TC_EVENT_PROGRESS, tc_log_round(round), tc_log_count("rounds", s->figures.rounds),
                tc_log_count("per_second", (uint64_t)(s->figures.rounds_per_second + 0.5)),
                tc_log_count("enrolled", s->figures.enrolled));
     }
-    s->ticked_round = round;
+    s->ticked_done = s->done;
     s->ticked_at = now;
     tc_server_check_expiry(s);
     tc_rounds_tick(s->rounds);

@@ -27,10 +27,10 @@ typedef struct tc_server {
     tc_http *http;
     struct event *signals[3], *tick;
     FILE *trace;
-    bool has_trace_failed, was_over;
-    unsigned stops;     /* how often somebody asked for the end */
-    const char *run_id; /* hexadecimal digits */
-    uint64_t first_round, ticked_round;
+    bool has_trace_failed, was_over, was_told;
+    unsigned stops;             /* how often somebody asked for the end */
+    const char *run_id;         /* hexadecimal digits */
+    uint64_t done, ticked_done; /* rounds of this process; after a restore their numbers begin with a leap */
     double first_at, last_at, ticked_at, told_at;
     time_t expiry_told;
 } tc_server;

@@ -644,6 +644,92 @@ static void a_run_that_is_over_gives_its_last_answer_to_whoever_missed_it(void *
     desk_stop(&d);
 }
 
+static void who_comes_again_and_again_after_the_end_does_not_keep_the_cloud(void **state) {
+    (void)state;
+    client one;
+    unsigned char bytes[128];
+    tc_hello hello = {.lowest_version = 1, .highest_version = 1, .software = "test", .software_length = 4};
+    tc_enrol enrol = enrol_of(0, 0, DESK_ROUNDS - 1);
+    tc_hello_encode(&hello, bytes);
+    desk_start(&d, (desk_wish){.late = {.deadline = 0.4}});
+    join_all(0);
+    rounds_to(1, DESK_ROUNDS - 1);
+    say_all(DESK_ROUNDS);
+    leave_all();
+    desk_open(&d, (desk_wish){.late = {.deadline = 0.4}});
+    tc_rounds_begin_over(d.rounds, TC_END_DONE);
+    double began = desk_now();
+    while (tc_rounds_end(d.rounds) == TC_RUN_GOES_ON && desk_now() < began + 5) {
+        client_open(&d, &one);
+        client_say(&d, &one, bytes, tc_hello_size(&hello));
+        client_say_enrol(&d, &one, &enrol);
+        desk_run(&d, 0.05);
+        client_close(&one);
+        desk_run(&d, 0.05);
+    }
+    assert_true(desk_now() < began + 3);
+    assert_false(tc_journal_is_told(d.journal));
+    desk_stop(&d);
+}
+
+static void when_all_have_closed_after_the_last_answer_the_journal_knows_that_nobody_is_to_be_told(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){.late = {.deadline = 0.3}});
+    join_all(0);
+    rounds_to(1, DESK_ROUNDS - 1);
+    say_all(DESK_ROUNDS);
+    for (size_t i = 0; i < DESK_AGENTS; i++) {
+        (void)client_expect_answer(&d, &agents[i], i, 0, DESK_ROUNDS, NULL);
+        client_expect_end(&d, &agents[i], TC_END_DONE);
+        assert_false(tc_journal_is_told(d.journal));
+        client_close(&agents[i]);
+    }
+    desk_run(&d, 0.05);
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_DONE);
+    desk_stop(&d);
+    desk_open(&d, (desk_wish){0});
+    assert_true(tc_journal_is_told(d.journal));
+    assert_int_equal(tc_journal_finished(d.journal), TC_END_DONE);
+    tc_rounds_end_told(d.rounds, TC_END_DONE);
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_DONE);
+    assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_UNTOLD), "");
+    desk_stop(&d);
+}
+
+static void a_state_on_its_way_from_a_connection_that_was_replaced_is_no_alarm(void **state) {
+    (void)state;
+    client newer;
+    desk_start(&d, (desk_wish){0});
+    client_join(&d, &agents[0], 0, 0);
+    client_join(&d, &newer, 0, 0);
+    client_expect_refusal(&d, &agents[0], 0, TC_REFUSED_REPLACED);
+    client_say_state(&d, &agents[0], 0, 0, 1, 0);
+    client_expect_refusal(&d, &agents[0], 0, TC_REFUSED_SLOT);
+    assert_int_equal(d.figures.refusals[TC_REFUSED_SLOT], 0);
+    client_say_state(&d, &newer, 0, 7, 1, 0);
+    client_expect_refusal(&d, &newer, 7, TC_REFUSED_SLOT);
+    assert_int_equal(d.figures.refusals[TC_REFUSED_SLOT], 1);
+    client_close(&agents[0]);
+    client_close(&newer);
+    desk_stop(&d);
+}
+
+static void who_hears_which_run_it_is_and_leaves_is_counted(void **state) {
+    (void)state;
+    client c;
+    desk_start(&d, (desk_wish){0});
+    client_open(&d, &c);
+    (void)client_greet(&d, &c);
+    client_close(&c);
+    desk_run(&d, 0.02);
+    assert_int_equal(d.figures.turned_away, 1);
+    client_join(&d, &c, 0, 0); /* who asks for its seat is not */
+    client_close(&c);
+    desk_run(&d, 0.02);
+    assert_int_equal(d.figures.turned_away, 1);
+    desk_stop(&d);
+}
+
 /* SipHash's own example: key 00 .. 0f, message 00 .. 0e. */
 static void the_keyed_hash_is_siphash(void **state) {
     (void)state;
@@ -683,6 +769,10 @@ int main(void) {
         T(a_liar_in_a_run_that_goes_is_refused_alone),
         T(after_a_restore_the_run_goes_on_after_all_that_anybody_has_seen),
         T(stopping_is_told_and_the_run_can_go_on),
+        T(who_comes_again_and_again_after_the_end_does_not_keep_the_cloud),
+        T(when_all_have_closed_after_the_last_answer_the_journal_knows_that_nobody_is_to_be_told),
+        T(a_state_on_its_way_from_a_connection_that_was_replaced_is_no_alarm),
+        T(who_hears_which_run_it_is_and_leaves_is_counted),
         T(a_run_that_is_over_gives_its_last_answer_to_whoever_missed_it),
         cmocka_unit_test(the_keyed_hash_is_siphash),
     };

@@ -52,7 +52,7 @@ class Agents:
             agent.open(self.place.port, self.place.key_folders.get(agent.names[0]))
             agent.enrol()
             agent.run(rounds)
-        except wire.Closed as error:
+        except (wire.Closed, OSError) as error:  # it was killed, or is done
             self.errors.append(error)
         finally:
             if rounds is None:
@@ -104,8 +104,17 @@ class Runs(unittest.TestCase):
         events = [json.loads(line)["event"] for line in place.cloud.err.splitlines() if line.startswith("{")]
         for event in ("started", "listening", "enrolled", "complete", "done"):
             self.assertIn(event, events)
-        # Started again: over, with the same answers for whoever asks.
-        place.start_cloud("--deadline", "0.5")
+        self.assertNotIn("left", events)
+        # Started again: everybody has had the last answer, which takes no time to say.
+        began = time.monotonic()
+        place.start_cloud("--log", "json", ready=0)
+        self.assertEqual(place.cloud.wait(10), 0)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertIn('"all-told"', place.cloud.err)
+        self.assertNotIn('"untold"', place.cloud.err)
+        self.assertEqual((place.cloud.json()["was_over"], place.cloud.json()["mu"]), (True, summary["mu"]))
+        # Somebody has lost it: the same answers for whoever asks.
+        place.start_cloud("--after-restore")
         late = Agents(place, crowd.book)
         late.agents[0].answered["a"] = 49
         late.agents[1].answered["b"] = 50
@@ -114,7 +123,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(place.cloud.wait(10), 0)
         again = place.cloud.json()
         self.assertTrue(again["was_over"])
-        self.assertEqual((again["mu"], again["run"], again["epoch"]), (summary["mu"], summary["run"], 2))
+        self.assertEqual((again["mu"], again["run"]), (summary["mu"], summary["run"]))
         self.assertEqual(crowd.book.repeats, 1)
         self.assertIn("over", place.cloud.err)
 
@@ -204,6 +213,7 @@ class Runs(unittest.TestCase):
         crowd.wait()
         self.assertEqual(place.cloud.wait(20), 0, place.cloud.err)
         self.assertEqual(place.cloud.json()["rounds"], 30)
+        self.assertEqual(place.cloud.json()["rounds_here"], 20)  # from 11 on: 6 to 10 were lost, and are not done here
         self.assertEqual(crowd.book.repeats, 0)
 
     def test_a_certificate_speaks_for_its_own_agent_alone(self):
@@ -226,6 +236,33 @@ class Runs(unittest.TestCase):
         with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:  # the old ones serve
             link.send(wire.hello())
             link.expect(wire.WELCOME)
+        self.assertEqual(place.cloud.stop(), 0)
+
+    def test_agents_of_another_run_are_told_of_on_both_sides(self):
+        """A folder that was mistyped begins a new run: its cloud says so, and who turned away."""
+        place = self.open(10000)
+        place.start_cloud("--log", "json")
+        agents = [place.start_agent(name, trace=False) for name in place.names]
+        place.wait_for(lambda: json.loads(get(place.http_port, "/status"))["round"] > 0, 10, "a round")
+        self.assertEqual(place.cloud.stop(), 0)
+        self.assertEqual([agent.stop() for agent in agents], [0, 0])
+        self.assertIn('"begun"', place.cloud.err)
+        place.start_cloud("--log", "json", state=place.folder / "typo")
+        agent = place.start_agent("a", trace=False)
+        self.assertEqual(agent.wait(10), 2)
+        place.wait_for(lambda: '"turned-away"' in place.cloud.err, 5, "a word on who has left")
+        lines = [json.loads(line) for line in place.cloud.err.splitlines() if line.startswith("{")]
+        begun, = (line for line in lines if line["event"] == "begun")
+        self.assertEqual(begun["state"], str(place.folder / "typo"))
+        away, = (line for line in lines if line["event"] == "turned-away")
+        self.assertEqual((away["level"], away["certificate"]), ("warning", "a"))
+        self.assertRegex(away["address"], r"^127\.0\.0\.1:\d+$")
+        self.assertIn("tacit_connections_turned_away_total 1\n", get(place.http_port, "/metrics"))
+        for page in ("/status", "/metrics"):
+            self.assertNotIn(away["address"], get(place.http_port, page))
+        self.assertEqual(place.cloud.stop(), 0)
+        place.start_cloud("--log", "json")
+        self.assertNotIn('"begun"', place.cloud.err)
         self.assertEqual(place.cloud.stop(), 0)
 
     def test_the_ledger_is_written_before_the_first_answer_and_once(self):

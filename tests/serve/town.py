@@ -196,7 +196,7 @@ class Resident(threading.Thread):
             raise AssertionError(f"the honest agent: {self.error!r}")
         if self.is_alive():
             raise Late("the run did not end")
-        self.agent.link.close()
+        self.agent.close()
         return {name: list(x) for name, x in self.average.items()}
 
 
