@@ -62,6 +62,15 @@ class Dist(unittest.TestCase):
             settings = {key: value for section, key, value in unit(name) if section == "Service"}
             self.assertEqual({key: settings.get(key) for key in wanted}, wanted)
 
+    def test_the_ledger_that_the_examples_name_lies_where_the_unit_may_write_and_outside_of_the_run(self):
+        settings = {key: value for section, key, value in unit("serve") if section == "Service"}
+        folders = settings["StateDirectory"].split()
+        state, = re.findall(r"--state /var/lib/(\S+)", settings["ExecStart"])
+        self.assertEqual(folders, [state, "tacit-ledger"])
+        for path in ("docs/operations.md", "dist/serve.env"):
+            ledgers = re.findall(r"--ledger /var/lib/([\w/-]+)/NAME", (source / path).read_text())
+            self.assertEqual(set(ledgers), {"tacit-ledger"}, path)
+
     def test_settings_that_a_unit_reads_are_explained(self):
         for name in ("serve", "agent"):
             read = set(re.findall(r"\$\{?(TACIT_\w+)", " ".join(value for _, _, value in unit(name))))

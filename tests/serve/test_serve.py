@@ -1,6 +1,7 @@
 """tacit serve as its operator meets it: a whole run over TLS, signals, starting again, and what it refuses."""
 
 import json
+import re
 import shutil
 import signal
 import socket
@@ -228,6 +229,9 @@ class Runs(unittest.TestCase):
         with socket.create_connection(("127.0.0.1", place.port), timeout=5) as plain:
             plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
             self.assertIn(b"400", plain.recv(1000))
+        for line in (r" refused: .* agent=b .* address=127\.0\.0\.1:\d+ certificate=a\n",
+                     r" connection-failed: .* address=127\.0\.0\.1:\d+\n"):
+            place.wait_for(lambda: re.search(line, place.cloud.err), 5, line)
         place.cloud.signal(signal.SIGHUP)
         place.wait_for(lambda: "reloaded" in place.cloud.err, 5, "certificates")
         (place.keys / "cloud" / "identity.pem").write_text("nonsense")
