@@ -237,18 +237,18 @@ static bool is_turned_away(const tc_rounds *r, const tc_party *party, tc_link_en
            (end == TC_LINK_LEFT || end == TC_LINK_CLOSED) && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
 }
 
-/* Those who close after the end have heard it. */
+/* Those who took leave after the end have heard it. An end of the connection alone says nothing: a network that cuts it
+ * looks the same. */
 static void on_closed(void *context, tc_link *link, tc_link_end end, const char *why) {
     tc_rounds *r = context;
     tc_party *party = tc_link_user(link);
     bool is_open = party != NULL;
-    bool has_heard = is_open && (end == TC_LINK_LEFT || end == TC_LINK_CLOSED) && tc_link_is_drained(link);
     for (size_t i = 0; is_open && i < party->room; i++) {
         tc_seat *seat = tc_party_at(r->enrolment, party, i);
         if (seat == NULL || !r->is_over)
             continue;
-        seat->is_told = seat->is_told && (has_heard || seat->answered >= r->last);
-        seat->is_sure |= seat->is_told && (end == TC_LINK_LEFT || party->has_left);
+        seat->is_told = seat->is_told && (party->has_left || seat->answered >= r->last);
+        seat->is_sure |= seat->is_told;
     }
     if (is_open && end == TC_LINK_REFUSED && !party->is_refused) /* a frame that could not be cut */
         tc_report_refusal(r->settings.reporter, link, NULL, TC_REFUSED_FRAME, why);

@@ -200,7 +200,8 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
         return;
     }
     if (r->is_over) {
-        seat->is_told = seat->is_sure = seat->answered >= r->last;
+        seat->is_told = true; /* by what it gets now, unless it goes without taking leave */
+        seat->is_sure = seat->answered >= r->last;
         tc_ending_again(r, seat);
     }
     tc_answers_enrolled(r, seat);

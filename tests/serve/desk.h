@@ -280,6 +280,13 @@ static inline void client_join(desk *d, client *c, size_t agent, uint64_t answer
 }
 
 /* Units are those of x by coordinate: any number within the box. */
+/* What an agent says when it has all that it came for. */
+static inline void client_say_leave(desk *d, client *c) {
+    unsigned char bytes[TC_LEAVE_SIZE];
+    tc_leave_encode(TC_NO_SLOT, bytes);
+    client_say(d, c, bytes, sizeof bytes);
+}
+
 static inline void client_say_state(desk *d, client *c, size_t agent, uint32_t slot, uint64_t round, int64_t unit) {
     unsigned char bytes[256];
     int64_t units[8];

@@ -172,6 +172,9 @@ static inline void life_hear(life *l, size_t link, const tc_frame *frame) {
         return;
     }
     if (frame->type == TC_MESSAGE_END) {
+        unsigned char bytes[TC_LEAVE_SIZE];
+        tc_leave_encode(TC_NO_SLOT, bytes);
+        life_send(l, link, bytes, sizeof bytes);
         life_hang_up(l, link);
         return;
     }

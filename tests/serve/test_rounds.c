@@ -85,8 +85,10 @@ static void a_run_over_messages_has_the_bits_of_a_run_in_one_process(void **stat
     for (size_t i = 0; i < DESK_AGENTS; i++)
         client_expect_end(&d, &agents[i], TC_END_DONE);
     assert_int_equal(tc_journal_finished(d.journal), TC_END_DONE);
-    for (size_t i = 0; i < DESK_AGENTS; i++)
+    for (size_t i = 0; i < DESK_AGENTS; i++) {
+        client_say_leave(&d, &agents[i]);
         client_close(&agents[i]);
+    }
     desk_run(&d, 0.02);
     assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_DONE);
     assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_UNTOLD), "");
@@ -636,6 +638,7 @@ static void a_run_that_is_over_gives_its_last_answer_to_whoever_missed_it(void *
     client_expect_end(&d, &agents[1], TC_END_DONE);
     client_say_state(&d, &agents[1], 1, 0, DESK_ROUNDS + 1, 0);
     client_expect_refusal(&d, &agents[1], 0, TC_REFUSED_OVER);
+    client_say_leave(&d, &agents[0]);
     desk_run(&d, 1.2); /* the others do not come */
     assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_DONE);
     assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_UNTOLD), "c, h[1], h[2]");
@@ -672,7 +675,7 @@ static void who_comes_again_and_again_after_the_end_does_not_keep_the_cloud(void
     desk_stop(&d);
 }
 
-static void when_all_have_closed_after_the_last_answer_the_journal_knows_that_nobody_is_to_be_told(void **state) {
+static void when_all_have_left_after_the_last_answer_the_journal_knows_that_nobody_is_to_be_told(void **state) {
     (void)state;
     desk_start(&d, (desk_wish){.late = {.deadline = 0.3}});
     join_all(0);
@@ -682,6 +685,7 @@ static void when_all_have_closed_after_the_last_answer_the_journal_knows_that_no
         (void)client_expect_answer(&d, &agents[i], i, 0, DESK_ROUNDS, NULL);
         client_expect_end(&d, &agents[i], TC_END_DONE);
         assert_false(tc_journal_is_told(d.journal));
+        client_say_leave(&d, &agents[i]);
         client_close(&agents[i]);
     }
     desk_run(&d, 0.05);
@@ -691,6 +695,30 @@ static void when_all_have_closed_after_the_last_answer_the_journal_knows_that_no
     assert_true(tc_journal_is_told(d.journal));
     assert_int_equal(tc_journal_finished(d.journal), TC_END_DONE);
     tc_rounds_end_told(d.rounds, TC_END_DONE);
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_DONE);
+    assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_UNTOLD), "");
+    desk_stop(&d);
+}
+
+static void a_connection_that_ends_without_a_word_is_no_sign_that_the_last_answer_was_heard(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){.late = {.deadline = 0.1}});
+    join_all(0);
+    rounds_to(1, DESK_ROUNDS - 1);
+    say_all(DESK_ROUNDS);
+    for (size_t i = 0; i < DESK_AGENTS; i++) {
+        (void)client_expect_answer(&d, &agents[i], i, 0, DESK_ROUNDS, NULL);
+        if (i > 0)
+            client_say_leave(&d, &agents[i]);
+        client_close(&agents[i]); /* a network that cuts looks the same */
+    }
+    desk_run(&d, 0.05);
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+    client_join(&d, &agents[0], 0, DESK_ROUNDS - 1); /* it had not */
+    (void)client_expect_answer(&d, &agents[0], 0, 0, DESK_ROUNDS, NULL);
+    client_say_leave(&d, &agents[0]);
+    client_close(&agents[0]);
+    desk_run(&d, 1);
     assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_DONE);
     assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_UNTOLD), "");
     desk_stop(&d);
@@ -770,7 +798,8 @@ int main(void) {
         T(after_a_restore_the_run_goes_on_after_all_that_anybody_has_seen),
         T(stopping_is_told_and_the_run_can_go_on),
         T(who_comes_again_and_again_after_the_end_does_not_keep_the_cloud),
-        T(when_all_have_closed_after_the_last_answer_the_journal_knows_that_nobody_is_to_be_told),
+        T(a_connection_that_ends_without_a_word_is_no_sign_that_the_last_answer_was_heard),
+        T(when_all_have_left_after_the_last_answer_the_journal_knows_that_nobody_is_to_be_told),
         T(a_state_on_its_way_from_a_connection_that_was_replaced_is_no_alarm),
         T(who_hears_which_run_it_is_and_leaves_is_counted),
         T(a_run_that_is_over_gives_its_last_answer_to_whoever_missed_it),
