@@ -162,6 +162,7 @@ class Leak(unittest.TestCase):
                     shown.append(parties.cloud.err)
             for talker in talkers:
                 talker.agent.link.expect(wire.END)
+                talker.agent.link.send(wire.leave())
                 talker.agent.link.close()
             self.assertEqual(parties.cloud.wait(10), 0, parties.cloud.err)
             files += [path.read_bytes() for path in (parties.folder / "journal").iterdir()]

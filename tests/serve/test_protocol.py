@@ -61,6 +61,7 @@ def record(problem):
                 answer = hear(wire.ANSWER)
                 x = objective.gradient_step(x, answer.p, answer.step, answer.regularization)
             hear(wire.END)
+            link.send(wire.leave())
         helper.join(10)
         other.close()
         place.cloud.wait(20)
