@@ -3,6 +3,7 @@ trace. Looked for is every state of every round, as a double, as the integer tha
 states that were outside the box, or refused."""
 
 import pathlib
+import re
 import struct
 import time
 import unittest
@@ -194,7 +195,9 @@ class Leak(unittest.TestCase):
         said, everything = digits(talkers), "\n".join(shown)
         self.assertGreater(len(said), 3 * ROUNDS)
         self.assertIn("refused", everything)
-        self.assertEqual([text for text in said if text in everything], [])
+        numbers = set(re.findall(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", everything))  # whole ones: digits of others agree by chance
+        self.assertGreater(len(numbers), 100)
+        self.assertEqual([text for text in said if text in numbers or (len(text) > 9 and text in everything)], [])
 
 
 if __name__ == "__main__":
