@@ -265,10 +265,10 @@ static void a_mac_is_hmac_under_a_key_of_its_own(void **state) {
     assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456789, words, 200, mac), TC_OK);
     assert_memory_equal(mac, expected, TC_MAC_BYTES);
     for (size_t i = 0; i < 200; i += 21) {
-        words[i] ^= INT64_C(1) << (i % 64);
+        words[i] ^= (int64_t)(UINT64_C(1) << (i % 64));
         assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456789, words, 200, other), TC_OK);
         assert_memory_not_equal(mac, other, TC_MAC_BYTES);
-        words[i] ^= INT64_C(1) << (i % 64);
+        words[i] ^= (int64_t)(UINT64_C(1) << (i % 64));
     }
     assert_int_equal(tc_random_mac(f.random, "tacit states 1", 0x123456788, words, 200, other), TC_OK);
     assert_memory_not_equal(mac, other, TC_MAC_BYTES);
