@@ -192,7 +192,7 @@ static void random_problems_are_solved_to_a_millionth_by_the_dual_bound(void **s
 
 static void large_problems_are_solved_in_seconds(void **state) {
     (void)state;
-    static const size_t sizes[][3] = {{200, 20000, 10}, {2000, 20000, 8}, {10000, 100000, 8}};
+    static const size_t sizes[][3] = {{200, 20000, 10}, {2000, 20000, 8}, {5000, 50000, 8}};
     uint64_t seed = 12;
     for (size_t i = 0; i < (CASES(8) < 8 ? 1 : 3); i++) {
         for (int q = i < 2 ? 1 : 2; q <= 2; q++) {
