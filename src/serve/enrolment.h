@@ -33,7 +33,7 @@ typedef struct tc_seat { /* an agent of the file */
     bool is_held;       /* in the open round */
     bool is_owed;       /* the last answer, when its connection has room */
     bool is_told;       /* it has been sent the last answer of the run, and the end */
-    bool is_sure;       /* and went by itself after that, or says that it has it */
+    bool is_sure;       /* and took leave after that, or says that it has it */
     bool came_for_end;  /* after the run was over */
 } tc_seat;
 

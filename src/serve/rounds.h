@@ -91,7 +91,6 @@ void tc_rounds_stop(tc_rounds *rounds, double seconds);
 tc_run_end tc_rounds_end(const tc_rounds *rounds);
 tc_status tc_rounds_status(const tc_rounds *rounds); /* of FAILED */
 uint64_t tc_rounds_last(const tc_rounds *rounds);    /* answered */
-tc_answer_scalars tc_rounds_scalars(const tc_rounds *rounds);
 /* Which agents have not had the last answer, said no, or have seen more: "a3, a7 and 12 more"; "" for none. */
 typedef enum tc_naming { TC_NAME_MISSING, TC_NAME_ABSENT, TC_NAME_REFUSED, TC_NAME_UNTOLD } tc_naming;
 const char *tc_rounds_names(tc_rounds *rounds, tc_naming naming);

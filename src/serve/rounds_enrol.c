@@ -93,7 +93,6 @@ void tc_rounds_tick(tc_rounds *r) {
 tc_run_end tc_rounds_end(const tc_rounds *r) { return r->end; }
 tc_status tc_rounds_status(const tc_rounds *r) { return r->status; }
 uint64_t tc_rounds_last(const tc_rounds *r) { return r->last; }
-tc_answer_scalars tc_rounds_scalars(const tc_rounds *r) { return r->scalars; }
 const tc_rollback *tc_rounds_rollback(const tc_rounds *r) { return &r->rollback; }
 
 /* ---- beginning ---- */
