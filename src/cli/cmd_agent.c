@@ -1,4 +1,6 @@
 #include "cli/agent_answer.h"
+#include "cli/agent_loop.h"
+#include "cli/agent_trace.h"
 #include "cli/cli.h"
 #include "cli/no_core.h"
 #include "cli/outputs.h"
@@ -9,12 +11,7 @@
 #include <tacit/tacit.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CLOUD, KEYS, STATE, TRACE, DURABILITY, NEW_RUN, INSECURE_PLAINTEXT, JSON, QUIET };
 
@@ -70,127 +67,6 @@ static const tc_example examples[] = {
      "A test on one machine. Not private."},
 };
 
-/* ---- signals: the first ends the loop, the second the program ---- */
-
-static int alarm_pipe[2] = {-1, -1}; /* a handler has no other way to say whom it speaks to */
-
-static void on_signal(int number) {
-    int error = errno;
-    (void)number;
-    ssize_t written = write(alarm_pipe[1], "", 1);
-    (void)written;
-    errno = error;
-}
-
-static bool begin_signals(struct sigaction before[2]) {
-    struct sigaction action = {.sa_handler = on_signal};
-    action.sa_flags = (int)SA_RESETHAND; /* an unsigned constant in some systems' headers */
-    (void)sigemptyset(&action.sa_mask);
-    if (pipe(alarm_pipe) != 0)
-        return false;
-    for (size_t i = 0; i < 2; i++) {
-        int flags = fcntl(alarm_pipe[i], F_GETFL);
-        (void)fcntl(alarm_pipe[i], F_SETFL, flags | O_NONBLOCK);
-        (void)fcntl(alarm_pipe[i], F_SETFD, FD_CLOEXEC);
-    }
-    (void)sigaction(SIGTERM, &action, &before[0]);
-    (void)sigaction(SIGINT, &action, &before[1]);
-    return true;
-}
-
-static void end_signals(const struct sigaction before[2]) {
-    (void)sigaction(SIGTERM, &before[0], NULL);
-    (void)sigaction(SIGINT, &before[1], NULL);
-    for (size_t i = 0; i < 2; i++) {
-        (void)close(alarm_pipe[i]);
-        alarm_pipe[i] = -1;
-    }
-}
-
-/* ---- the trace ---- */
-
-#define TRACE_MARK "# tacit states 1: round, agent, its states before that round; private"
-
-typedef struct tracer {
-    const tc_agent_steps *agents;
-    FILE *file;
-    bool failed;
-} tracer;
-
-static void close_trace(void *what) { (void)fclose(what); }
-
-/* Each line leaves at once: what was traced is there after a crash, and what was sent has been traced. */
-static void trace(void *context, size_t agent, uint64_t round, const double *x) {
-    tracer *t = context;
-    const tc_agent_steps *steps = &t->agents[agent];
-    if (t->file == NULL)
-        return;
-    (void)fprintf(t->file, "%llu,%s", (unsigned long long)round, steps->name);
-    for (size_t i = 0; i < steps->states; i++)
-        (void)fprintf(t->file, ",%.17g", x[i]);
-    (void)fputc('\n', t->file);
-    t->failed = fflush(t->file) != 0 || ferror(t->file) != 0 || t->failed;
-}
-
-/* A file that is there must have been begun here. */
-static const char *find_wrong_trace(int descriptor) {
-    char begin[sizeof TRACE_MARK] = "";
-    ssize_t got = pread(descriptor, begin, sizeof TRACE_MARK - 1, 0);
-    if (got < 0)
-        return strerror(errno);
-    return got == 0 || strcmp(begin, TRACE_MARK) == 0 ? NULL : "it is something else than a trace of states";
-}
-
-static tc_status begin_trace(tc_cli *cli, const char *path, tracer *t) {
-    if (path == NULL)
-        return TC_OK;
-    int descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    const char *wrong = descriptor < 0 ? strerror(errno) : find_wrong_trace(descriptor);
-    t->file = wrong != NULL ? NULL : fdopen(descriptor, "a");
-    if (t->file == NULL) {
-        tc_buffer_printf(&cli->messages, "tacit agent: cannot write '%s': %s\n", path,
-                         wrong != NULL ? wrong : strerror(errno));
-        if (descriptor >= 0)
-            (void)close(descriptor);
-        return TC_CANNOT_WRITE;
-    }
-    tc_arena_on_free(cli->arena, close_trace, t->file);
-    if (lseek(descriptor, 0, SEEK_END) == 0)
-        (void)fprintf(t->file, "%s\n", TRACE_MARK);
-    return TC_OK;
-}
-
-/* ---- running ---- */
-
-/* What is new of the connection, once. */
-static void tell(tc_cli *cli, const tc_agent *agent, char *last, size_t size) {
-    tc_agent_condition how = tc_agent_how(agent);
-    const char *text = tc_agent_message(agent);
-    if (how != TC_AGENT_PAUSING || strcmp(last, text) == 0)
-        return;
-    (void)snprintf(last, size, "%s", text);
-    tc_buffer_printf(&cli->messages, "tacit agent: %s; trying again\n", text);
-    tc_cli_flush(cli);
-}
-
-static void show(tc_cli *cli, const tc_agent *agent, size_t count) {
-    char what[64];
-    uint64_t answered = UINT64_MAX, rounds = 0;
-    if (cli->monitor.progress == NULL)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        tc_agent_view view = tc_agent_look(agent, i);
-        answered = view.answered < answered ? view.answered : answered;
-        rounds = view.rounds > rounds ? view.rounds : rounds;
-    }
-    if (tc_agent_how(agent) == TC_AGENT_RUNNING && rounds > 0)
-        (void)snprintf(what, sizeof what, "round %llu of %llu", (unsigned long long)answered,
-                       (unsigned long long)rounds);
-    else
-        (void)snprintf(what, sizeof what, "%s", tc_agent_condition_name(tc_agent_how(agent)));
-    tc_progress(&cli->monitor, what, rounds == 0 ? 0 : (double)answered / (double)rounds);
-}
-
 /* A run that ended before is not mistaken for the one that is wanted now. */
 static void tell_old(tc_cli *cli, const tc_agent *agent, size_t count, bool new_run) {
     for (size_t i = 0; i < count; i++) {
@@ -207,46 +83,6 @@ static void tell_old(tc_cli *cli, const tc_agent *agent, size_t count, bool new_
                              view.name, view.run, view.path);
     }
     tc_cli_flush(cli);
-}
-
-/* Which agents are over while others go on, once each. */
-typedef struct losses {
-    bool *told;
-    size_t count, seen;
-} losses;
-
-static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
-    if (tc_agent_lost(agent) == l->seen)
-        return;
-    l->seen = tc_agent_lost(agent);
-    for (size_t i = 0; i < l->count; i++) {
-        tc_agent_view view = tc_agent_look(agent, i);
-        if (l->told[i] || view.message[0] == 0)
-            continue;
-        l->told[i] = true;
-        tc_buffer_printf(&cli->messages, "tacit agent: %s: %s; the others go on\n", view.name, view.message);
-    }
-    tc_cli_flush(cli);
-}
-
-/* Until it is over, or a signal came: then true. */
-static bool drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
-    char last[512] = "";
-    losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
-    while (!tc_agent_is_over(tc_agent_advance(agent))) {
-        tell_losses(cli, agent, &l);
-        if (!quiet)
-            tell(cli, agent, last, sizeof last);
-        show(cli, agent, count);
-        tc_agent_wish wish = tc_agent_wants(agent);
-        struct pollfd watched[2] = {{.fd = alarm_pipe[0], .events = POLLIN},
-                                    {.fd = tc_agent_descriptor(agent),
-                                     .events = (short)((wish.read ? POLLIN : 0) | (wish.write ? POLLOUT : 0))}};
-        int ready = poll(watched, watched[1].fd >= 0 ? 2 : 1, wish.milliseconds);
-        if (ready > 0 && watched[0].revents != 0)
-            return true;
-    }
-    return false;
 }
 
 static const char *reason_of(tc_cli *cli, const tc_agent_report *report, const char *cloud) {
@@ -269,8 +105,6 @@ static tc_status status_of(const tc_agent *agent, size_t count, bool *yes) {
     return has_failed ? TC_CANNOT_WRITE : has_refused ? TC_BAD_USAGE : TC_OK;
 }
 
-/* ---- options ---- */
-
 static tc_status check(tc_cli *cli, const tc_arguments *arguments) {
     const tc_option_value *values = arguments->values;
     const char *wrong = NULL;
@@ -287,11 +121,11 @@ static tc_status check(tc_cli *cli, const tc_arguments *arguments) {
     return TC_BAD_USAGE;
 }
 
-static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tracer *t, tc_agent **agent) {
+static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tc_agent_tracer *t, tc_agent **agent) {
     const tc_option_value *values = arguments->values;
     size_t count = arguments->operand_count;
     tc_agent_steps *steps = TC_NEW(cli->arena, tc_agent_steps, count);
-    tc_status status = begin_trace(cli, values[TRACE].text, t);
+    tc_status status = tc_agent_trace_begin(cli, values[TRACE].text, t);
     for (size_t i = 0; i < count && status == TC_OK; i++)
         status = tc_agent_compile(cli->arena, arguments->operands[i], &cli->monitor, &cli->messages, &steps[i]);
     if (status != TC_OK)
@@ -306,33 +140,33 @@ static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tracer *t, tc
                                   .new_run = values[NEW_RUN].flag,
                                   .agents = steps,
                                   .count = count,
-                                  .moved = trace,
+                                  .moved = tc_agent_trace_row,
                                   .context = t};
     return tc_agent_new(cli->arena, &settings, &cli->messages, agent);
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     const tc_option_value *values = arguments->values;
-    tracer t = {0};
+    tc_agent_tracer t = {0};
     tc_agent *agent = NULL;
     struct sigaction before[2];
     tc_status status = check(cli, arguments);
     if (status != TC_OK)
         return status;
     tc_no_core();
-    if (!begin_signals(before)) { /* first of all: a signal while files are read counts too */
+    if (!tc_agent_signals_begin(before)) { /* first of all: a signal while files are read counts too */
         tc_buffer_printf(&cli->messages, "tacit agent: cannot make a pipe: %s\n", strerror(errno));
         return TC_CANNOT_WRITE;
     }
     status = begin(cli, arguments, &t, &agent);
     if (status != TC_OK) {
-        end_signals(before);
+        tc_agent_signals_end(before);
         return status;
     }
     tell_old(cli, agent, arguments->operand_count, values[NEW_RUN].flag);
-    bool stopped = drive(cli, agent, arguments->operand_count, values[QUIET].flag);
+    bool stopped = tc_agent_drive(cli, agent, arguments->operand_count, values[QUIET].flag);
     tc_agent_leave(agent);
-    end_signals(before);
+    tc_agent_signals_end(before);
     tc_agent_report report = {.agent = agent,
                               .count = arguments->operand_count,
                               .stopped = stopped,

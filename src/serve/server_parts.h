@@ -35,6 +35,18 @@ typedef struct tc_server {
     time_t expiry_told;
 } tc_server;
 
+/* From settings to open doors. */
+void tc_server_fill_figures(tc_server *server);
+tc_status tc_server_start(tc_server *server) TC_MUST_USE;
+/* A run that nobody has been told of leaves nothing behind that would bind the folder to it. */
+void tc_server_give_up(tc_server *server, tc_status status);
+
+/* Signals, and every second. */
+tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
+
+/* What the run came to. */
+tc_status tc_server_judge(tc_server *server, tc_status status, tc_server_result *result) TC_MUST_USE;
+
 bool tc_server_has_journal(tc_server *server); /* of whatever run */
 /* The journal of a run before is moved to a name of its own. Refused while a process has it open. */
 tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;

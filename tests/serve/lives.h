@@ -233,7 +233,7 @@ static inline void life_connect(life *l, size_t link) {
 
 /* ---- a cloud ---- */
 
-/* As src/serve/server.c begins. False: the disk did not let it. */
+/* As src/serve/server_start.c begins. False: the disk did not let it. */
 static inline bool life_open(life *l, world *w, bool after_restore) {
     *l = (life){.w = w, .arena = tc_arena_new(0), .base = event_base_new()};
     for (size_t i = 0; i < LIFE_LINKS; i++)

@@ -1,0 +1,111 @@
+#include "cli/agent_loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int alarm_pipe[2] = {-1, -1}; /* a handler has no other way to say whom it speaks to */
+
+static void on_signal(int number) {
+    int error = errno;
+    (void)number;
+    ssize_t written = write(alarm_pipe[1], "", 1);
+    (void)written;
+    errno = error;
+}
+
+bool tc_agent_signals_begin(struct sigaction before[2]) {
+    struct sigaction action = {.sa_handler = on_signal};
+    action.sa_flags = (int)SA_RESETHAND; /* an unsigned constant in some systems' headers */
+    (void)sigemptyset(&action.sa_mask);
+    if (pipe(alarm_pipe) != 0)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        int flags = fcntl(alarm_pipe[i], F_GETFL);
+        (void)fcntl(alarm_pipe[i], F_SETFL, flags | O_NONBLOCK);
+        (void)fcntl(alarm_pipe[i], F_SETFD, FD_CLOEXEC);
+    }
+    (void)sigaction(SIGTERM, &action, &before[0]);
+    (void)sigaction(SIGINT, &action, &before[1]);
+    return true;
+}
+
+void tc_agent_signals_end(const struct sigaction before[2]) {
+    (void)sigaction(SIGTERM, &before[0], NULL);
+    (void)sigaction(SIGINT, &before[1], NULL);
+    for (size_t i = 0; i < 2; i++) {
+        (void)close(alarm_pipe[i]);
+        alarm_pipe[i] = -1;
+    }
+}
+
+/* What is new of the connection, once. */
+static void tell(tc_cli *cli, const tc_agent *agent, char *last, size_t size) {
+    tc_agent_condition how = tc_agent_how(agent);
+    const char *text = tc_agent_message(agent);
+    if (how != TC_AGENT_PAUSING || strcmp(last, text) == 0)
+        return;
+    (void)snprintf(last, size, "%s", text);
+    tc_buffer_printf(&cli->messages, "tacit agent: %s; trying again\n", text);
+    tc_cli_flush(cli);
+}
+
+static void show(tc_cli *cli, const tc_agent *agent, size_t count) {
+    char what[64];
+    uint64_t answered = UINT64_MAX, rounds = 0;
+    if (cli->monitor.progress == NULL)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        answered = view.answered < answered ? view.answered : answered;
+        rounds = view.rounds > rounds ? view.rounds : rounds;
+    }
+    if (tc_agent_how(agent) == TC_AGENT_RUNNING && rounds > 0)
+        (void)snprintf(what, sizeof what, "round %llu of %llu", (unsigned long long)answered,
+                       (unsigned long long)rounds);
+    else
+        (void)snprintf(what, sizeof what, "%s", tc_agent_condition_name(tc_agent_how(agent)));
+    tc_progress(&cli->monitor, what, rounds == 0 ? 0 : (double)answered / (double)rounds);
+}
+
+/* Which agents are over while others go on, once each. */
+typedef struct losses {
+    bool *told;
+    size_t count, seen;
+} losses;
+
+static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
+    if (tc_agent_lost(agent) == l->seen)
+        return;
+    l->seen = tc_agent_lost(agent);
+    for (size_t i = 0; i < l->count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        if (l->told[i] || view.message[0] == 0)
+            continue;
+        l->told[i] = true;
+        tc_buffer_printf(&cli->messages, "tacit agent: %s: %s; the others go on\n", view.name, view.message);
+    }
+    tc_cli_flush(cli);
+}
+
+bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
+    char last[512] = "";
+    losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
+    while (!tc_agent_is_over(tc_agent_advance(agent))) {
+        tell_losses(cli, agent, &l);
+        if (!quiet)
+            tell(cli, agent, last, sizeof last);
+        show(cli, agent, count);
+        tc_agent_wish wish = tc_agent_wants(agent);
+        struct pollfd watched[2] = {{.fd = alarm_pipe[0], .events = POLLIN},
+                                    {.fd = tc_agent_descriptor(agent),
+                                     .events = (short)((wish.read ? POLLIN : 0) | (wish.write ? POLLOUT : 0))}};
+        int ready = poll(watched, watched[1].fd >= 0 ? 2 : 1, wish.milliseconds);
+        if (ready > 0 && watched[0].revents != 0)
+            return true;
+    }
+    return false;
+}

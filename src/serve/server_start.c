@@ -1,0 +1,203 @@
+/* From settings to open doors, or to a reason why not. */
+#include "serve/server_parts.h"
+
+#include "net/tls.h"
+#include "privacy/words.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Agents that have lost the cloud pause up to 30 s and a quarter before they come again. */
+static const double END_SECONDS = 45;
+
+static tc_status before_first(void *context) {
+    tc_server *s = context;
+    bool begun = tc_journal_last(s->journal)->round > 0;
+    s->first_at = tc_serve_now();
+    return s->settings->before_first == NULL ? TC_OK
+                                             : s->settings->before_first(s->settings->context, s->run_id, begun);
+}
+
+static void after_round(void *context, uint64_t round, tc_answer_scalars scalars) {
+    tc_server *s = context;
+    s->last_at = tc_serve_now();
+    s->done++;
+    tc_server_count_traffic(s);
+    if (s->trace != NULL)
+        tc_server_trace_row(s, round, scalars);
+}
+
+static const char *hexadecimal(tc_arena *arena, const unsigned char *bytes, size_t size) {
+    char *text = TC_NEW(arena, char, 2 * size + 1);
+    for (size_t i = 0; i < size; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return text;
+}
+
+void tc_server_fill_figures(tc_server *s) {
+    const tc_plan *plan = s->settings->plan;
+    const tc_model *model = s->settings->model;
+    const char **names = TC_NEW(s->arena, const char *, model->constraint_count + 1);
+    for (size_t j = 0; j < model->constraint_count; j++)
+        names[j] = model->constraints[j].name;
+    s->figures = (tc_figures){.is_private = plan->is_private && s->settings->seed == NULL,
+                              .is_insecure = s->settings->insecure_count > 0,
+                              .plan_hash = hexadecimal(s->arena, plan->hash, sizeof plan->hash),
+                              .method = tc_method_name(plan->method),
+                              .mechanism = tc_mechanism_name(plan->mechanism),
+                              .epsilon = plan->epsilon,
+                              .delta = plan->delta,
+                              .started = tc_serve_date(),
+                              .multiplier_count = model->constraint_count,
+                              .constraint_names = names};
+    s->reporter = (tc_reporter){.log = s->settings->log, .figures = &s->figures};
+}
+
+/* A restored back-up may have lost epochs: the clock is above any number that counts starts. */
+static tc_status begin_epoch(tc_server *s) {
+    uint64_t above = s->settings->after_restore ? (uint64_t)time(NULL) : 0;
+    tc_status status = tc_journal_begin_epoch(s->journal, above, &s->epoch);
+    if (status == TC_CANNOT_WRITE)
+        tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s\n", s->settings->state,
+                         tc_journal_trouble(s->journal));
+    s->figures.epoch = s->epoch.number;
+    return status;
+}
+
+static tc_status open_journal(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    unsigned char terms[TC_HASH];
+    tc_journal_settings settings = {.folder = of->state, .durability = of->durability, .terms = terms};
+    if (!tc_server_terms(of, terms))
+        return TC_INTERNAL;
+    tc_status status = TC_OK;
+    if (of->at_start != NULL && (of->new_run || !tc_server_has_journal(s)))
+        status = of->at_start(of->context, NULL, false);
+    if (status == TC_OK && of->new_run)
+        status = tc_server_move_aside(s);
+    if (status != TC_OK)
+        return status;
+    status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
+    if (status == TC_BAD_USAGE)
+        tc_buffer_puts(s->messages,
+                       "start with the file and the options of that run, choose another --state, or begin another run "
+                       "with --new-run\n");
+    if (status != TC_OK)
+        return status;
+    s->run_id = hexadecimal(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
+    s->figures.run_id = s->run_id;
+    if (of->at_start != NULL)
+        status = of->at_start(of->context, s->run_id, tc_journal_last(s->journal)->round > 0);
+    return status == TC_OK ? begin_epoch(s) : status;
+}
+
+static tc_status make_rounds(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_rounds_settings settings = {.model = of->model,
+                                   .base = s->base,
+                                   .journal = s->journal,
+                                   .epoch = s->epoch,
+                                   .reporter = &s->reporter,
+                                   .exponent = of->plan->state_exponent,
+                                   .method = of->plan->method == TC_METHOD_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
+                                   .rounds = (uint64_t)of->plan->rounds,
+                                   .late = of->late,
+                                   .end_patience = END_SECONDS,
+                                   .is_plain = of->keys == NULL,
+                                   .needs_slater = of->needs_slater,
+                                   .after_restore = of->after_restore && tc_journal_finished(s->journal) == 0,
+                                   .before_first = before_first,
+                                   .after_round = after_round,
+                                   .context = s};
+    tc_status status = tc_rounds_new(s->arena, &settings, &s->rounds);
+    if (status == TC_CANNOT_READ)
+        tc_buffer_printf(s->messages, "the journal in '%s' cannot be used: its answers are not of this file\n",
+                         of->state);
+    return status;
+}
+
+/* Those who say nothing must not take the last descriptor: the oldest of them gives way before that. */
+static void share_files(tc_links_settings *links, size_t files, size_t needed) {
+    size_t spare = files > needed + 64 ? files - needed : 64;
+    links->most_silent = spare / 2;
+    links->most_shaking = spare / 4 < 256 ? spare / 4 : 256;
+}
+
+/* Before a journal is made: an address that is wrong or taken begins no run. */
+static tc_status find_doors(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_status status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
+    if (status == TC_OK && of->http != NULL)
+        status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
+    return status;
+}
+
+static tc_status open_doors(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_links_settings links = {
+        .tls = s->tls, .owner = tc_rounds_owner(s->rounds), .most_kept = tc_rounds_most_kept(s->rounds)};
+    size_t files = tc_listener_raise_limit(), wanted = of->model->agent_count + 4096 + 64;
+    if (files < wanted) {
+        TC_LOG(of->log, TC_EVENT_FEW_FILES, tc_log_count("allowed", files), tc_log_count("wanted", wanted));
+        share_files(&links, files, of->model->agent_count + 64);
+    }
+    s->links = tc_links_new(s->base, &links);
+    if (s->links == NULL)
+        return TC_NO_MEMORY;
+    tc_listener_serve(s->listener, s->links);
+    return tc_server_write_ports(s);
+}
+
+static void announce(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    const tc_journal_round *last = tc_journal_last(s->journal);
+    TC_LOG(of->log, TC_EVENT_STARTED, tc_log_text("run", s->run_id), tc_log_text("plan", s->figures.plan_hash),
+           tc_log_count("epoch", s->epoch.number), tc_log_count("agents", of->model->agent_count),
+           tc_log_count("rounds", s->figures.rounds));
+    if (tc_journal_is_new(s->journal))
+        TC_LOG(of->log, TC_EVENT_BEGUN, tc_log_text("state", of->state));
+    for (size_t i = 0; i < of->insecure_count; i++)
+        TC_LOG(of->log, TC_EVENT_INSECURE, tc_log_why(of->insecure[i]));
+    if (last->round > 0)
+        TC_LOG(of->log, TC_EVENT_RESUMED, tc_log_round(last->round));
+    TC_LOG(of->log, TC_EVENT_LISTENING, tc_log_text("address", of->listen),
+           tc_log_count("port", tc_listener_port(s->listener)));
+    if (s->http != NULL)
+        tc_http_announce(s->http, of->http, of->log);
+    tc_server_check_expiry(s);
+}
+
+tc_status tc_server_start(tc_server *s) {
+    if (s->settings->keys != NULL) {
+        tc_status status = tc_tls_cloud(s->arena, s->settings->keys, s->messages, &s->tls);
+        if (status != TC_OK)
+            return status;
+    }
+    s->base = event_base_new();
+    if (s->base == NULL)
+        return TC_NO_MEMORY;
+    tc_status status = find_doors(s);
+    if (status == TC_OK)
+        status = open_journal(s);
+    if (status == TC_OK)
+        status = make_rounds(s);
+    if (status == TC_OK && !(s->settings->after_restore && tc_journal_finished(s->journal) == 0))
+        status = tc_server_make_hub(s, tc_rounds_first(s->rounds));
+    if (status == TC_OK)
+        status = tc_server_trace_open(s);
+    if (status == TC_OK)
+        status = tc_server_set_events(s);
+    if (status == TC_OK)
+        status = open_doors(s);
+    if (status == TC_OK)
+        announce(s);
+    return status;
+}
+
+void tc_server_give_up(tc_server *s, tc_status status) {
+    const char *text = tc_buffer_text(s->messages);
+    const char *why = tc_arena_copy(s->arena, text, strcspn(text, "\n"));
+    TC_LOG(s->settings->log, TC_EVENT_FAILED, tc_log_why(why[0] != '\0' ? why : tc_status_text(status)));
+    if (s->journal != NULL)
+        tc_journal_discard(s->journal);
+}
