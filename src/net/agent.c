@@ -1,5 +1,7 @@
 #include "net/agent_parts.h"
 
+#include "base/hexadecimal.h"
+
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
@@ -38,10 +40,7 @@ bool tc_agent_reset(tc_agent_slot *slot) {
     return true;
 }
 
-void tc_agent_name_run(tc_agent_slot *slot) {
-    for (size_t i = 0; i < TC_RUN_ID; i++)
-        (void)snprintf(slot->run + 2 * i, 3, "%02x", slot->memory.run_id[i]);
-}
+void tc_agent_name_run(tc_agent_slot *slot) { tc_hexadecimal(slot->run, slot->memory.run_id, TC_RUN_ID); }
 
 void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot) {
     if (agent->settings.moved != NULL && slot->memory.answered == 0)

@@ -1,6 +1,7 @@
 /* Reading, checking and appending. */
 #include "privacy/ledger.h"
 
+#include "base/hexadecimal.h"
 #include "privacy/ledger_line.h"
 
 #include <errno.h>
@@ -19,16 +20,11 @@ static const char *base_name(const char *path) {
 }
 
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run) {
-    char *hash = TC_NEW(arena, char, 2 * sizeof plan->hash + 1);
-    for (size_t i = 0; i < sizeof plan->hash; i++) {
-        hash[2 * i] = "0123456789abcdef"[plan->hash[i] >> 4];
-        hash[2 * i + 1] = "0123456789abcdef"[plan->hash[i] & 15];
-    }
     bool sound = plan->is_private && plan->observer_count > 0;
     tc_ledger_entry entry = {
         .run = run,
         .problem = base_name(plan->model->source.path),
-        .plan = hash,
+        .plan = tc_hexadecimal_new(arena, plan->hash, sizeof plan->hash),
         .unit = plan->adjacency,
         .bound = plan->adjacency == TC_ADJACENCY_AGENT ? NAN : plan->adjacency_bound,
         .mechanism = plan->mechanism,

@@ -1,5 +1,7 @@
 #include "privacy/ledger_line.h"
 
+#include "base/hexadecimal.h"
+
 #include <openssl/evp.h>
 
 #include <math.h>
@@ -62,11 +64,7 @@ static void next_check(tc_arena *arena, const char *text, size_t length, char ch
     tc_buffer_add(&all, text, length);
     if (EVP_Digest(all.text, all.length, digest, NULL, EVP_sha256(), NULL) != 1)
         tc_raise(arena, TC_INTERNAL);
-    for (size_t i = 0; i < TC_LEDGER_CHECK / 2; i++) {
-        check[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-        check[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
-    }
-    check[TC_LEDGER_CHECK] = '\0';
+    tc_hexadecimal(check, digest, TC_LEDGER_CHECK / 2);
 }
 
 void tc_ledger_line_write(tc_buffer *out, const tc_ledger_entry *entry, char check[TC_LEDGER_CHECK + 1]) {

@@ -1,4 +1,5 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
+#include "base/hexadecimal.h"
 #include "privacy/calibrate.h"
 #include "privacy/plan_parts.h"
 #include "privacy/words.h"
@@ -172,15 +173,11 @@ static void write_members(const tc_plan *plan, tc_json *json) {
 }
 
 void tc_plan_json(const tc_plan *plan, tc_json *json) {
-    char hex[65];
+    char hex[2 * sizeof plan->hash + 1];
     if (plan->method != TC_METHOD_TACIT) /* not in its hash: that of a published plan says what it always said */
         tc_json_string(json, "method", tc_method_name(plan->method));
     write_members(plan, json);
-    for (size_t i = 0; i < sizeof plan->hash; i++) {
-        hex[2 * i] = "0123456789abcdef"[plan->hash[i] >> 4];
-        hex[2 * i + 1] = "0123456789abcdef"[plan->hash[i] & 15];
-    }
-    hex[64] = '\0';
+    tc_hexadecimal(hex, plan->hash, sizeof plan->hash);
     tc_json_string(json, "hash", hex);
 }
 

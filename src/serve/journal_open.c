@@ -1,5 +1,6 @@
 /* Opening the journal: making it, or finding out whether it is whole and ours. */
 #include "serve/journal_parts.h"
+#include "base/hexadecimal.h"
 #include "net/private_file.h"
 
 #include <openssl/rand.h>
@@ -242,13 +243,6 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
     return code == SQLITE_OK ? TC_OK : complain_code(journal, code, messages);
 }
 
-static const char *hash_text(tc_arena *arena, const unsigned char hash[TC_HASH]) {
-    char *text = TC_NEW(arena, char, 2 * TC_HASH + 1);
-    for (size_t i = 0; i < TC_HASH; i++)
-        (void)sqlite3_snprintf(3, text + 2 * i, "%02x", hash[i]);
-    return text;
-}
-
 static tc_status check_owner(tc_journal *journal, const tc_journal_run *wanted, tc_buffer *messages) {
     if (memcmp(journal->run.plan_hash, wanted->plan_hash, TC_HASH) != 0)
         return complain(journal, TC_BAD_USAGE,
@@ -256,8 +250,8 @@ static tc_status check_owner(tc_journal *journal, const tc_journal_run *wanted, 
                                         "it belongs to a run of another plan, whose hash is %s, and the file and the "
                                         "options make %s: --rounds, --epsilon, --delta, --adjacency, --mechanism, "
                                         "--method, --on-late or --most-holds may differ, or what the file says of them",
-                                        hash_text(journal->arena, journal->run.plan_hash),
-                                        hash_text(journal->arena, wanted->plan_hash)),
+                                        tc_hexadecimal_new(journal->arena, journal->run.plan_hash, TC_HASH),
+                                        tc_hexadecimal_new(journal->arena, wanted->plan_hash, TC_HASH)),
                         messages);
     if (memcmp(journal->run.terms, wanted->terms, TC_HASH) != 0)
         return complain(journal, TC_BAD_USAGE, "it belongs to a run of another file, seed, margin or schedule",

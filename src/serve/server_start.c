@@ -1,6 +1,7 @@
 /* From settings to open doors, or to a reason why not. */
 #include "serve/server_parts.h"
 
+#include "base/hexadecimal.h"
 #include "net/tls.h"
 #include "privacy/words.h"
 
@@ -27,13 +28,6 @@ static void after_round(void *context, uint64_t round, tc_answer_scalars scalars
         tc_server_trace_row(s, round, scalars);
 }
 
-static const char *hexadecimal(tc_arena *arena, const unsigned char *bytes, size_t size) {
-    char *text = TC_NEW(arena, char, 2 * size + 1);
-    for (size_t i = 0; i < size; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    return text;
-}
-
 void tc_server_fill_figures(tc_server *s) {
     const tc_plan *plan = s->settings->plan;
     const tc_model *model = s->settings->model;
@@ -42,7 +36,7 @@ void tc_server_fill_figures(tc_server *s) {
         names[j] = model->constraints[j].name;
     s->figures = (tc_figures){.is_private = plan->is_private && s->settings->seed == NULL,
                               .is_insecure = s->settings->insecure_count > 0,
-                              .plan_hash = hexadecimal(s->arena, plan->hash, sizeof plan->hash),
+                              .plan_hash = tc_hexadecimal_new(s->arena, plan->hash, sizeof plan->hash),
                               .method = tc_method_name(plan->method),
                               .mechanism = tc_mechanism_name(plan->mechanism),
                               .epsilon = plan->epsilon,
@@ -84,7 +78,7 @@ static tc_status open_journal(tc_server *s) {
                        "with --new-run\n");
     if (status != TC_OK)
         return status;
-    s->run_id = hexadecimal(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
+    s->run_id = tc_hexadecimal_new(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
     s->figures.run_id = s->run_id;
     if (of->at_start != NULL)
         status = of->at_start(of->context, s->run_id, tc_journal_last(s->journal)->round > 0);

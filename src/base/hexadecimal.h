@@ -1,0 +1,13 @@
+/* Bytes as people read hashes and identifiers. */
+#ifndef TC_BASE_HEXADECIMAL_H
+#define TC_BASE_HEXADECIMAL_H
+
+#include "base/arena.h"
+
+/* Two lower-case digits for each byte, the high half first, and a NUL: text has room for 2 size + 1. */
+void tc_hexadecimal(char *text, const unsigned char *bytes, size_t size);
+
+/* The same in memory of the arena. */
+const char *tc_hexadecimal_new(tc_arena *arena, const unsigned char *bytes, size_t size);
+
+#endif

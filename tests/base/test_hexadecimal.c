@@ -1,0 +1,53 @@
+#include "base/hexadecimal.h"
+#include "support/cmocka.h"
+
+#include <stdio.h>
+
+static void every_byte_has_its_two_digits(void **state) {
+    (void)state;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        unsigned char bytes[1] = {(unsigned char)byte};
+        char text[3], expected[3];
+        (void)snprintf(expected, sizeof expected, "%02x", byte);
+        tc_hexadecimal(text, bytes, 1);
+        assert_string_equal(text, expected);
+    }
+}
+
+static void digits_stand_in_the_order_of_the_bytes(void **state) {
+    (void)state;
+    const unsigned char bytes[] = {0x01, 0x23, 0xab, 0xcd, 0xef};
+    char text[12] = "zzzzzzzzzzz";
+    tc_hexadecimal(text, bytes, sizeof bytes);
+    assert_string_equal(text, "0123abcdef");
+    assert_int_equal(text[10], 0);
+}
+
+static void no_bytes_are_an_empty_text(void **state) {
+    (void)state;
+    char text[2] = "z";
+    tc_hexadecimal(text, (const unsigned char *)"", 0);
+    assert_string_equal(text, "");
+}
+
+static void the_arenas_text_is_the_same(void **state) {
+    (void)state;
+    const unsigned char bytes[] = {0xde, 0xad, 0x00, 0x7f};
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    tc_escape escape;
+    if (TC_TRY(arena, &escape) == TC_OK)
+        assert_string_equal(tc_hexadecimal_new(arena, bytes, sizeof bytes), "dead007f");
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_byte_has_its_two_digits),
+        cmocka_unit_test(digits_stand_in_the_order_of_the_bytes),
+        cmocka_unit_test(no_bytes_are_an_empty_text),
+        cmocka_unit_test(the_arenas_text_is_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
