@@ -12,6 +12,8 @@ typedef struct tc_cli {
     tc_buffer messages; /* printed on standard error then */
     tc_monitor monitor;
     bool cannot_write;   /* standard output failed */
+    bool has_printed;    /* something on it */
+    bool wants_json;     /* whatever happens: one object */
     const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
 } tc_cli;
 

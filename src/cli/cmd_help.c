@@ -31,6 +31,11 @@ static const char *const exit_codes[][2] = {
     {"3", "The environment failed (disk, memory, permission), or the work was interrupted."},
 };
 
+static const char json_text[] =
+    "With --json one object is printed on standard output in every case. Where a command fails (exit code 2 or 3) and "
+    "has no answer to print, it is {\"ok\": false, \"error\": \"what standard error says\", \"exit_code\": 2}; "
+    "answers have no member ok.";
+
 void tc_program_help(tc_buffer *out) {
     tc_buffer_printf(out, "tacit %s: %s\n\nUsage: tacit COMMAND ...\n\n", tacit_version(), program.summary);
     tc_options_wrap(out, program.description, 0);
@@ -42,6 +47,14 @@ void tc_program_help(tc_buffer *out) {
     for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++) {
         tc_options_wrap(out, tc_arena_format(out->arena, "%s %s", exit_codes[i][0], exit_codes[i][1]), 2);
     }
+    tc_buffer_puts(out, "\nJSON:\n");
+    tc_options_wrap(out, json_text, 2);
+}
+
+static void man_json(tc_buffer *out) {
+    tc_buffer_puts(out, ".SH JSON\n");
+    tc_troff_text(out, json_text);
+    tc_buffer_puts(out, "\n");
 }
 
 static void man_exit_codes(tc_buffer *out) {
@@ -64,7 +77,9 @@ void tc_program_man(const tc_command *command, tc_buffer *out) {
         }
     }
     man_exit_codes(&extra);
-    if (command != NULL)
+    if (command == NULL)
+        man_json(&extra);
+    else
         tc_buffer_puts(&extra, ".SH SEE ALSO\n\\fBtacit\\fR(1)\n");
     tc_options_man(command == NULL ? &program : &command->usage, tacit_version(), tc_buffer_text(&extra), out);
 }

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/suggest.h"
+#include "cli/failure.h"
 #include "cli/terminal.h"
 #include "model/load.h"
 
@@ -59,6 +60,7 @@ static const char *shell_command(tc_arena *arena, int argc, char *const *argv) {
 
 static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, char *const *argv, bool *answer) {
     tc_arguments arguments;
+    cli->wants_json = tc_failure_wants_json(&command->usage, argc, argv);
     tc_status status = tc_options_parse(cli->arena, &command->usage, argc, argv, &cli->messages, &arguments);
     if (status != TC_OK)
         return status;
@@ -102,10 +104,22 @@ void tc_cli_flush(tc_cli *cli) {
     size_t written = cli->output.length == 0 ? 0 : fwrite(cli->output.text, 1, cli->output.length, stdout);
     if (fflush(stdout) != 0 || written != cli->output.length)
         cli->cannot_write = true;
+    cli->has_printed = cli->has_printed || written > 0;
     cli->messages.length = cli->output.length = 0;
 }
 
+/* An answer that is there says more: an interrupted search has its best point. */
+static void print_failure(tc_cli *cli, tc_status status) {
+    if (status == TC_OK || !cli->wants_json || cli->has_printed || cli->output.length > 0)
+        return;
+    tc_failure failure = tc_failure_json(cli->messages.length == 0 ? "" : cli->messages.text, status);
+    if (failure.json != NULL && fputs(failure.json, stdout) < 0)
+        cli->cannot_write = true;
+    tc_arena_free(failure.arena);
+}
+
 static tc_status print_all(tc_cli *cli, tc_status status) {
+    print_failure(cli, status);
     if (cli->messages.length == 0 && status != TC_OK)
         (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
     tc_cli_flush(cli);

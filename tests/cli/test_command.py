@@ -116,6 +116,56 @@ class Mistakes(unittest.TestCase):
         self.assertIn("cannot be written", done.stderr)
 
 
+class Failures(unittest.TestCase):
+    """With --json a program that reads standard output has one object to read, whatever happened."""
+
+    OPERANDS = {"report": ["-o", "page.html"], "split": ["-o", "parts"], "serve": ["--state", "st", "--insecure-plaintext"],
+                "agent": ["--state", "st", "--cloud", "127.0.0.1:9", "--insecure-plaintext"]}
+
+    def failed(self, code, *arguments, **options):
+        done = tacit(*arguments, "--json", **options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        facts = json.loads(done.stdout)
+        self.assertEqual(facts, {"ok": False, "error": done.stderr.rstrip("\n"), "exit_code": code})
+        self.assertNotEqual(facts["error"], "")
+        return facts["error"]
+
+    def test_a_missing_file_in_every_command(self):
+        with tempfile.TemporaryDirectory() as place:
+            for command in commands():
+                if command == "keys":
+                    error = self.failed(2, "keys", "issue", "nowhere", "a1", cwd=place)
+                elif command != "help":
+                    error = self.failed(2, command, "nowhere.tacit", *self.OPERANDS.get(command, []), cwd=place)
+                self.assertIn("nowhere", error)
+
+    def test_a_broken_problem_says_where(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "broken.tacit")
+            pathlib.Path(path).write_text("agent a {\n  state x in [0, 1]\n  private minimize xx^2\n}\n")
+            for command in ("check", "solve", "plan", "run", "sweep", "bound", "audit"):
+                self.assertIn(f"{path}:3:20: error:", self.failed(2, command, path))
+
+    def test_a_wrong_command_line(self):
+        self.assertIn("missing FILE", self.failed(2, "check"))
+        self.assertIn("did you mean --tolerance", self.failed(2, "solve", PAPER, "--tolerence", "1"))
+
+    def test_words_behind_a_double_dash_ask_for_nothing(self):
+        done = tacit("check", "--", "--json")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+    def test_without_json_nothing_is_printed(self):
+        self.assertEqual(tacit("check", "nowhere.tacit").stdout, "")
+
+    def test_a_full_disk_is_an_error_of_the_environment_here_too(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([TACIT, "check", "nowhere.tacit", "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot be written", done.stderr)
+
+
 class Answers(unittest.TestCase):
     def test_check_of_the_paper_prints_the_contract(self):
         done = tacit("check", PAPER, "--json")
