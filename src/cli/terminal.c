@@ -80,9 +80,11 @@ void tc_terminal_begin(tc_monitor *monitor) {
     line_shown = false;
     last_shown = seconds_now(); /* work that is done in a moment shows nothing */
     (void)sigaction(SIGINT, &action, &before);
-    action.sa_handler = SIG_IGN; /* a reader that has gone must not take traces and ledgers with it */
+    /* A reader that has gone must not take traces and ledgers with it, nor a file that may not grow. */
+    action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
     (void)sigaction(SIGPIPE, &action, NULL);
+    (void)sigaction(SIGXFSZ, &action, NULL);
     *monitor = (tc_monitor){.interrupted = interrupted, .progress = isatty(STDERR_FILENO) ? progress : NULL};
 }
 

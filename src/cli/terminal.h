@@ -5,7 +5,8 @@
 #include "base/monitor.h"
 
 /* From now on the first Ctrl-C sets what the monitor reports (to any thread); the second ends the program as usual. A
- * pipe that nobody reads any more is an error of writing, and does not end the program. */
+ * pipe that nobody reads any more, or a file that is as long as a limit allows, is an error of writing, and does not
+ * end the program. */
 void tc_terminal_begin(tc_monitor *monitor);
 /* Clears the line of progress, so that something else can be printed there. */
 void tc_terminal_clear(void);

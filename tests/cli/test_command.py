@@ -116,6 +116,16 @@ class Mistakes(unittest.TestCase):
         self.assertIn("cannot be written", done.stderr)
 
 
+    def test_a_file_that_may_not_grow_is_an_error_of_the_environment(self):
+        with tempfile.TemporaryDirectory() as place:
+            for command, arguments in [("split", [PAPER, "-o", "parts"]), ("keys", ["init", "keys"]),
+                                       ("run", [PAPER, "--rounds", "20", "--trace", "trace.csv"])]:
+                done = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", TACIT, command, *arguments],
+                                      capture_output=True, text=True, timeout=60, cwd=place)
+                self.assertEqual(done.returncode, 3, (command, done.stderr))
+                self.assertRegex(done.stderr, "File too large|cannot (be )?writ")
+
+
 class Failures(unittest.TestCase):
     """With --json a program that reads standard output has one object to read, whatever happened."""
 

@@ -159,6 +159,17 @@ class Refusals(unittest.TestCase):
         self.assertEqual(found, expected)
 
 
+class Limits(unittest.TestCase):
+    def test_a_state_file_that_may_not_grow_ends_it_with_3_and_a_sentence(self):
+        with Parties(problem(40)) as parties:
+            parties.start_cloud(seed=3)
+            done = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", TACIT, "agent", parties.names["a"], "--cloud",
+                                   f"127.0.0.1:{parties.port}", "--keys", parties.key_folders["a"], "--state",
+                                   parties.folder / "small"], capture_output=True, text=True, timeout=30)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(f"cannot write '{parties.folder / 'small/a.state'}': File too large", done.stderr)
+
+
 class Words(unittest.TestCase):
     """Without a cloud."""
 
