@@ -58,9 +58,9 @@ foreach(unit tacit-serve@.service tacit-agent@.service)
   install(FILES ${PROJECT_BINARY_DIR}/dist/${unit} DESTINATION lib/systemd/system)
 endforeach()
 install(FILES dist/tacit.sysusers DESTINATION lib/sysusers.d RENAME tacit.conf)
-install(FILES dist/serve.env dist/agent.env docs/operations.md docs/privacy.md docs/threat-model.md docs/devices.md
-        docs/protocol.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES dist/serve.env dist/agent.env DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# For makers of devices: docs/devices.md and docs/protocol.md speak of both.
-install(DIRECTORY examples/device examples/python DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
-        PATTERN __pycache__ EXCLUDE)
+# Pages and what they speak of, as they lie here: links between them hold (tests/install/links.py).
+install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__ EXCLUDE)
