@@ -122,6 +122,9 @@ static tc_value load_matrix(tc_elaborator *elaborator, const tc_statement *state
     size_t rows, columns;
     if (!tc_csv_matrix(elaborator->arena, elaborator->diagnostics, &source, &numbers, &rows, &columns))
         return tc_value_broken();
+    tc_matrix_file *file = TC_NEW(elaborator->arena, tc_matrix_file, 1);
+    *file = (tc_matrix_file){numbers, rows, columns, elaborator->model->last_matrix};
+    elaborator->model->last_matrix = file;
     if (rows == 1 && columns == 1)
         return tc_value_number(numbers[0]);
     if (rows == 1 || columns == 1)

@@ -127,9 +127,16 @@ typedef struct tc_source { /* the problem file, for messages */
     size_t length;
 } tc_source;
 
+typedef struct tc_matrix_file { /* what a matrix file held; tables are in the families' columns */
+    const double *numbers;      /* row by row */
+    size_t rows, columns;
+    struct tc_matrix_file *before; /* read before this one */
+} tc_matrix_file;
+
 typedef struct tc_model {
     tc_arena *arena;
     tc_source source;
+    tc_matrix_file *last_matrix; /* NULL: none was read */
     tc_role role;
     tc_dag *dag;
     tc_family *families;

@@ -27,6 +27,10 @@ static bool add_file(EVP_MD_CTX *digest, const tc_model *model) {
         for (size_t k = 0; family->member_names != NULL && k < family->count; k++)
             good = good && add_text(digest, family->member_names[k]);
     }
+    for (const tc_matrix_file *file = model->last_matrix; file != NULL; file = file->before) {
+        const double shape[] = {(double)file->rows, (double)file->columns};
+        good = good && add_numbers(digest, shape, 2) && add_numbers(digest, file->numbers, file->rows * file->columns);
+    }
     return good;
 }
 

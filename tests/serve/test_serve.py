@@ -418,6 +418,31 @@ class Refusals(unittest.TestCase):
             place.start_cloud(*flat(same), "--threads", "1", "--deadline", "2", state=state)
             self.assertEqual(place.cloud.stop(), 0)
 
+    def test_a_run_goes_on_only_with_the_numbers_of_its_data_files(self):
+        place, own = self.place, (self.place.parts / "cloud.tacit").read_text()
+        self.assertIn("<= 1\n", own)
+        file, limits = place.folder / "by_hand.tacit", place.folder / "limits.csv"
+        file.write_text('param limit = csv "limits.csv"\n' + own.replace("<= 1\n", "<= limit[2]\n"))
+        limits.write_text("7,1\n")
+        arguments = [file, "--insecure-plaintext", "--listen", "127.0.0.1:0", "--http", "off", "--state", place.folder / "csv"]
+
+        def starts():
+            ports = place.folder / "csv.ports"
+            ports.unlink(missing_ok=True)
+            cloud = parties.Process("by_hand", place.folder, [parties.TACIT, "serve", *arguments, "--port-file", ports])
+            place.others.append(cloud)
+            place.wait_for(ports.exists, what="its port")
+            self.assertEqual(cloud.stop(), 0)
+
+        starts()
+        for changed in ("7,1.5\n", "7.5,1\n", "7,1,1\n", "7\n1\n"):
+            with self.subTest(changed=changed):
+                limits.write_text(changed)
+                self.refused(2, "another file, seed, margin or schedule, or what a data file holds has changed.*--new-run",
+                             "--insecure-plaintext", file=file, keys=False, state="csv")
+        limits.write_text("7.0, 1.0\n")  # the same numbers
+        starts()
+
     def test_the_price_of_holding_is_in_the_plan(self):
         file = self.place.parts / "cloud.tacit"
         wait = json.loads(self.place.tacit("plan", file, "--json").stdout)
