@@ -61,6 +61,7 @@ class Quadratic:
 HEADER = struct.Struct("<IHHIIQ")
 NO_SLOT = 0xFFFFFFFF
 HELLO, ENROL, STATE, LEAVE, WELCOME, ENROLLED, ANSWER, NOTE, REFUSAL, END = 1, 2, 3, 4, 17, 18, 19, 20, 21, 22
+HELD = 2  # a flag of ANSWER
 FINAL = {2, 3, 4, 5, 6, 9, 10, 11, 15}  # refusals after which an agent does not come back by itself
 
 
@@ -115,7 +116,7 @@ class Connection:
         length, kind, flags, slot, zero, round_ = HEADER.unpack(self.read(HEADER.size))
         if (flags and kind != ANSWER) or zero or round_ >= 1 << 48 or length > self.most_body:
             raise Broken("bytes that are no frame")
-        return kind, round_, self.read(length)
+        return kind, round_, flags, self.read(length)
 
 
 class Memory:
@@ -127,6 +128,7 @@ class Memory:
         self.lock()
         self.kept = {"name": name, "run": None, "epoch": [0, bytes(16).hex()], "answered": 0, "rounds": 0, "method": 0}
         self.x, self.average = list(start), list(start)
+        self.used = None  # what the cloud had in the last round; not kept
         if self.path.exists():
             try:
                 kept = json.loads(self.path.read_text())
@@ -205,19 +207,21 @@ class Agent:
                  for v, l, u in zip(self.memory.x, self.objective.low, self.objective.high)]
         return frame(STATE, 0, self.kept["answered"] + 1, struct.pack(f"<{len(units)}q", *units))
 
-    def answer(self, k, body):
+    def answer(self, k, held, body):
         memory = self.memory
         step, regularization, *p = numbers = struct.unpack(f"<{len(memory.x) + 2}d", body)
         if not (all(map(math.isfinite, numbers)) and step > 0 and regularization >= 0):
             raise Broken("an answer with numbers out of range")
+        if memory.used is None or not held or k > self.kept["answered"] + 1:
+            memory.used = memory.x
         for j in range(max(self.kept["answered"] + 1, k - 1000), k + 1):
-            memory.average = [a + (3 / (j + 2)) * (v - a) for a, v in zip(memory.average, memory.x)]
+            memory.average = [a + (3 / (j + 2)) * (v - a) for a, v in zip(memory.average, memory.used)]
         move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
         memory.x = move(memory.x, p, step, regularization)
         if not all(map(math.isfinite, memory.x)):
             raise Over(1, f"round {k}: a step that is not finite")
 
-    def hear(self, kind, k, body):
+    def hear(self, kind, k, flags, body):
         """What is said in return, or nothing."""
         if kind == WELCOME:
             self.welcome(body)
@@ -230,7 +234,7 @@ class Agent:
             if k <= self.kept["answered"]:
                 return b""
             if kind == ANSWER:
-                self.answer(k, body)
+                self.answer(k, bool(flags & HELD), body)
             self.kept["answered"], self.tries = k, 0
             self.memory.save()
             return b"" if self.is_done() else self.state()
@@ -253,9 +257,9 @@ class Agent:
             connection.stream.sendall(frame(HELLO, NO_SLOT, 0, said))
             try:
                 while True:
-                    kind, k, body = connection.receive()
+                    said = connection.receive()
                     connection.stream.settimeout(None)  # a round takes as long as its slowest agent
-                    connection.stream.sendall(self.hear(kind, k, body))
+                    connection.stream.sendall(self.hear(*said))
             except Over:
                 connection.leave()
                 raise

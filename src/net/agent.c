@@ -33,7 +33,7 @@ const char *tc_agent_condition_name(tc_agent_condition condition) {
 bool tc_agent_reset(tc_agent_slot *slot) {
     tc_agent_memory *memory = &slot->memory;
     *memory = (tc_agent_memory){.saves = memory->saves, .x = memory->x, .average = memory->average};
-    slot->is_saved = false;
+    slot->is_saved = slot->has_used = false;
     if (!slot->steps.start(slot->steps.context, memory->x))
         return false;
     memcpy(memory->average, memory->x, slot->steps.states * sizeof(double));
@@ -57,6 +57,7 @@ static void wipe_slot(void *what) {
     const tc_agent_slot *slot = what;
     OPENSSL_cleanse(slot->memory.x, slot->steps.states * sizeof(double));
     OPENSSL_cleanse(slot->memory.average, slot->steps.states * sizeof(double));
+    OPENSSL_cleanse(slot->used, slot->steps.states * sizeof(double));
 }
 
 static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer *messages) {
@@ -66,6 +67,7 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
     slot->why = TC_NEW(arena, char, TC_AGENT_SLOT_TEXT);
     slot->memory.x = TC_NEW(arena, double, slot->steps.states);
     slot->memory.average = TC_NEW(arena, double, slot->steps.states);
+    slot->used = TC_NEW(arena, double, slot->steps.states);
     tc_arena_on_free(arena, wipe_slot, slot);
     if (!tc_agent_reset(slot)) {
         tc_buffer_printf(messages, "agent %s has no point to start from\n", slot->steps.name);

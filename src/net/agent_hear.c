@@ -143,19 +143,24 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
 
 /* ---- answer ---- */
 
-/* average += weight (x - average), with the x that the cloud had in that round: in those that passed without this agent
- * the last one. */
-static void average_in(tc_agent *agent, const tc_agent_slot *slot, uint64_t round) {
+/* average += weight (x - average), with the x that the cloud had in that round, so that its slow filter is this average
+ * plus noise. A round that is told to have been held had an earlier state than the one said for it. Where several
+ * passed without this agent, the first of them is taken to have had x: whether it came in time, nobody tells any more.
+ */
+static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, bool was_held) {
     const tc_agent_memory *memory = &slot->memory;
     size_t states = slot->steps.states;
     uint64_t first = memory->answered + 1;
+    if (!slot->has_used || !was_held || round > first)
+        memcpy(slot->used, memory->x, states * sizeof(double));
+    slot->has_used = true;
     if (round - first > MOST_MISSED)
         first = round - MOST_MISSED;
     memcpy(agent->next_average, memory->average, states * sizeof(double));
     for (uint64_t k = first; k <= round; k++) {
         double weight = tc_answer_weight(memory->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED, k);
         for (size_t i = 0; i < states; i++)
-            agent->next_average[i] += weight * (memory->x[i] - agent->next_average[i]);
+            agent->next_average[i] += weight * (slot->used[i] - agent->next_average[i]);
     }
 }
 
@@ -176,7 +181,7 @@ static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) 
         tc_agent_say_leave(agent, (uint32_t)slot->number);
         return;
     }
-    average_in(agent, slot, answer->round);
+    average_in(agent, slot, answer->round, (answer->flags & TC_ANSWER_HELD) != 0);
     memcpy(memory->x, agent->next, size);
     memcpy(memory->average, agent->next_average, size);
     OPENSSL_cleanse(agent->next, size);

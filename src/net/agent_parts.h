@@ -20,6 +20,8 @@ typedef struct tc_agent_slot {
     tc_agent_condition how;      /* RUNNING, or final */
     char *why;                   /* TC_AGENT_SLOT_TEXT; empty while it runs */
     char run[2 * TC_RUN_ID + 1]; /* the memory's run, in hexadecimal digits; empty: none yet */
+    double *used;                /* the state that the cloud had in the last round that was answered to this process */
+    bool has_used;
     /* of this connection */
     bool is_stale; /* the cloud's epoch is behind what this agent has seen */
     bool is_enrolled;

@@ -333,6 +333,32 @@ static void rounds_that_passed_without_the_agent_count_with_its_last_state(void 
     fake_end(&f);
 }
 
+/* As the cloud weighs them: a state that came too late for its round was not in it, the last one that came was. */
+static void a_round_that_was_held_counts_with_the_state_that_the_cloud_had(void **state) {
+    (void)state;
+    static const struct {
+        unsigned flags;
+        uint64_t used; /* the round whose state the cloud had */
+    } rounds[FAKE_ROUNDS] = {{0, 1}, {TC_ANSWER_HELD, 1}, {0, 3}, {TC_ANSWER_HELD, 3}, {TC_ANSWER_HELD, 3}};
+    double expected[FAKE_STATES] = {0, 0}, x[FAKE_STATES], unheld[FAKE_STATES];
+    fake f;
+    fake_begin_enrolled(&f, false);
+    for (uint64_t k = 1; k <= FAKE_ROUNDS; k++) {
+        fake_state_of(rounds[k - 1].used, x, unheld);
+        for (size_t i = 0; i < FAKE_STATES; i++)
+            expected[i] += 3 / ((double)k + 2) * (x[i] - expected[i]);
+        fake_answer_flagged(&f, 0, k, rounds[k - 1].flags);
+        if (k < FAKE_ROUNDS)
+            fake_expect_state(&f, 0, k + 1); /* x goes on from the state that was said, held or not */
+        else
+            FAKE_UNTIL(&f, tc_agent_look(f.agent, 0).answered == k)
+        for (size_t i = 0; i < FAKE_STATES; i++)
+            assert_true(tc_agent_look(f.agent, 0).answer[i] == expected[i]);
+    }
+    assert_int_equal(tc_agent_look(f.agent, 0).held, 3);
+    fake_end(&f);
+}
+
 /* 0.55 / 2^-20 = 576716.8 and 0.1 / 2^-20 = 104857.6: the nearest lattice points lie outside of this box. */
 static void what_is_said_lies_within_the_public_box(void **state) {
     (void)state;
@@ -733,6 +759,7 @@ int main(void) {
         cmocka_unit_test(ends_are_done_diverged_or_a_pause),
         cmocka_unit_test(a_step_that_fails_is_the_agents_end_and_the_cloud_is_told),
         cmocka_unit_test(rounds_that_passed_without_the_agent_count_with_its_last_state),
+        cmocka_unit_test(a_round_that_was_held_counts_with_the_state_that_the_cloud_had),
         cmocka_unit_test(what_is_said_lies_within_the_public_box),
         cmocka_unit_test(no_state_stays_where_it_went_out),
         cmocka_unit_test(leaving_is_said),

@@ -120,6 +120,22 @@ class Rules(unittest.TestCase):
         self.assertEqual(json.loads(again)["x"], average)
         self.assertEqual(self.state.stat().st_mode & 0o777, 0o600)
 
+    def test_a_round_that_was_held_counts_with_the_state_that_the_cloud_had(self):
+        child, objective = self.start(), python_agent.Quadratic()
+        link, _ = self.enrol(1, exponent=-30, rounds=5, method=wire.TACIT)
+        x = average = objective.start
+        for k, held in enumerate((False, True, False, True, True), 1):
+            self.assertEqual(link.expect(wire.STATE).round, k)
+            p, step, shrink = [-3.5 + k, 1.25], 0.3 / k, 0.01
+            link.send(wire.answer(0, k, step, shrink, p, flags=wire.HELD if held else 0))
+            used = used if held else x
+            average = [a + (3 / (k + 2)) * (v - a) for a, v in zip(average, used)]
+            x = objective.proximal_step(x, p, step, shrink)
+        link.send(wire.end(5, wire.DONE))
+        link.expect(wire.LEAVE)
+        link.close()
+        self.assertEqual(json.loads(self.expect_end(child, 0, "done"))["x"], average)
+
     def test_it_steps_to_the_minimum_that_the_method_asks_for(self):
         objective, x, p, step, shrink = python_agent.Quadratic(), [1.7, 0.2], [0.9, -0.4], 0.37, 0.05
         found = objective.proximal_step(x, p, step, shrink)
@@ -173,7 +189,7 @@ class Rules(unittest.TestCase):
     @staticmethod
     def tell(agent, data):
         frame, _ = wire.cut(data)
-        return agent.hear(frame.type, frame.round, frame.body)
+        return agent.hear(frame.type, frame.round, frame.flags, frame.body)
 
     def test_what_is_not_this_runs_or_out_of_range_is_not_taken(self):
         agent, p = self.alone(), [0.0, 0.0]
