@@ -193,6 +193,19 @@ void tc_tls_forget_errors(void) {
         ERR_clear_error();
 }
 
+/* The buffer goes only where nothing of a next record has begun in it: what SSL_MODE_RELEASE_BUFFERS does by itself. */
+bool tc_tls_read(SSL *connection, void *bytes, size_t room, size_t *got) {
+    (void)SSL_clear_mode(connection, SSL_MODE_RELEASE_BUFFERS);
+    bool good = SSL_read_ex(connection, bytes, room, got) == 1;
+    (void)SSL_set_mode(connection, SSL_MODE_RELEASE_BUFFERS);
+    if (good && SSL_has_pending(connection) == 0) {
+        (void)SSL_clear_options(connection, SSL_OP_CLEANSE_PLAINTEXT);
+        (void)SSL_free_buffers(connection);
+        (void)SSL_set_options(connection, SSL_OP_CLEANSE_PLAINTEXT);
+    }
+    return good;
+}
+
 const char *tc_tls_failure(SSL *connection) {
     unsigned long error = ERR_peek_last_error();
     const char *reason = error == 0 ? NULL : ERR_reason_error_string(error);

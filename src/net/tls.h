@@ -33,6 +33,10 @@ const char *tc_tls_refuse(SSL *connection);
  * must not end this connection. */
 void tc_tls_forget_errors(void);
 
+/* SSL_read_ex of the cloud: what is handed out is wiped in OpenSSL's buffer, and the buffer given back once it is
+ * empty, without wiping all 16 KiB of it again for a state of some ten bytes. */
+bool tc_tls_read(SSL *connection, void *bytes, size_t room, size_t *got);
+
 /* Why the last operation of a connection failed, from the library's queue of errors, which is emptied: "certificate has
  * expired". Static or valid until the next call of the thread. */
 const char *tc_tls_failure(SSL *connection);

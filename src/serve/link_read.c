@@ -21,7 +21,7 @@ ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
     }
     size_t got = 0;
     tc_tls_forget_errors();
-    if (SSL_read_ex(link->ssl, bytes, size, &got) == 1)
+    if (tc_tls_read(link->ssl, bytes, size, &got))
         return (ptrdiff_t)got;
     int error = SSL_get_error(link->ssl, 0);
     if (error == SSL_ERROR_ZERO_RETURN)

@@ -82,6 +82,22 @@ static outcome meet(SSL_CTX *cloud_context, SSL_CTX *agent_context) {
     return o;
 }
 
+/* What an agent writes, as it would go over the network. */
+static size_t sealed(SSL *agent, const unsigned char *bytes, size_t size, unsigned char *out, size_t room) {
+    BIO *memory = BIO_new(BIO_s_mem());
+    assert_non_null(memory);
+    SSL_set0_wbio(agent, memory);
+    for (size_t at = 0, piece; at < size; at += piece) { /* records of 1 to 300 bytes */
+        piece = 1 + (at * 7919) % 300;
+        if (piece > size - at)
+            piece = size - at;
+        assert_int_equal(SSL_write(agent, bytes + at, (int)piece), (int)piece);
+    }
+    int got = BIO_read(memory, out, (int)room);
+    assert_true(got > (int)size && (size_t)got < room);
+    return (size_t)got;
+}
+
 static SSL_CTX *cloud_of(keys *k) {
     SSL_CTX *context;
     assert_int_equal(tc_tls_cloud(k->arena, keys_path(k, "cloud"), &k->messages, &context), TC_OK);
@@ -109,6 +125,44 @@ static void cloud_and_agent_of_one_authority_meet(void **state) {
     assert_string_equal(o.cloud, "");
     assert_string_equal(o.agent, "");
     assert_true(o.done);
+    keys_end(&k);
+}
+
+/* Records come in pieces, several at once, and longer than the room for them: the buffer that OpenSSL keeps is given
+ * back in between, and nothing is lost. */
+static void the_cloud_reads_what_was_sent_however_it_is_cut(void **state) {
+    (void)state;
+    enum { SIZE = 20000, ROOM = 2 * SIZE };
+    keys k = begin();
+    SSL_CTX *contexts[] = {cloud_of(&k), agent_of(&k, "a")};
+    static unsigned char said[SIZE], wire[ROOM], heard[SIZE];
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    SSL *cloud = tc_tls_accept(contexts[0], ends[0]), *agent = tc_tls_connect(contexts[1], ends[1]);
+    assert_true(cloud != NULL && agent != NULL && shake(cloud, agent).done);
+    uint32_t random = 12345;
+    for (size_t i = 0; i < SIZE; i++)
+        said[i] = (unsigned char)((random = random * 1664525 + 1013904223) >> 24);
+    size_t size = sealed(agent, said, SIZE, wire, ROOM), sent = 0, at = 0;
+    while (at < SIZE) {
+        random = random * 1664525 + 1013904223;
+        size_t piece = (random >> 8) % 5 == 0 ? 1500 : (random >> 16) % 40, room = 1 + (random >> 24), got = 0;
+        if (piece > size - sent)
+            piece = size - sent;
+        if (piece > 0)
+            assert_int_equal(send(ends[1], wire + sent, piece, 0), (ssize_t)piece);
+        sent += piece;
+        while (at < SIZE && tc_tls_read(cloud, heard + at, room < SIZE - at ? room : SIZE - at, &got))
+            at += got;
+        assert_true(at == SIZE || (is_waiting(cloud, 0) && sent < size));
+    }
+    assert_memory_equal(heard, said, SIZE);
+    SSL_free(cloud);
+    SSL_free(agent);
+    for (int i = 0; i < 2; i++) {
+        SSL_CTX_free(contexts[i]);
+        (void)close(ends[i]);
+    }
     keys_end(&k);
 }
 
@@ -265,6 +319,7 @@ static void folders_without_keys_and_files_without_sense_are_named(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cloud_and_agent_of_one_authority_meet),
+        cmocka_unit_test(the_cloud_reads_what_was_sent_however_it_is_cut),
         cmocka_unit_test(a_stranger_of_another_authority_is_refused_by_both),
         cmocka_unit_test(an_agent_cannot_pose_as_the_cloud_nor_the_cloud_as_an_agent),
         cmocka_unit_test(a_common_name_does_not_make_a_cloud),
