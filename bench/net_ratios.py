@@ -213,20 +213,24 @@ def small_round():
 
 
 def gateway():
-    turns, rounds = (4, 500) if quick else (10, 2000)
-    for durability, what in (("process", "without waiting for the disk"), ("power", "with the disk")):
-        with Cloud(10, 1, durability) as ten, Cloud(1, 10, durability) as one:
-            for server in (ten, one):
+    """Ten agents behind one connection against ten connections: many of both, which keep the cloud busy; and one, for
+    information, whose rounds are mostly two wakings."""
+    for gateways, durability, rounds, turns in ((100, "power", 200, 7), (1, "process", 2000, 7), (1, "power", 1000, 7)):
+        if quick:
+            rounds, turns = rounds // 4, 3
+        with Cloud(10 * gateways, 1, durability) as single, Cloud(gateways, 10, durability) as joint:
+            for server in (single, joint):
                 server.turn(rounds // 5)
-            rows = [(one.turn(rounds), ten.turn(rounds)) for _ in range(turns)]
-        best = max(o[0] for o, _ in rows), max(t[0] for _, t in rows)
-        print(f"{what}: gateway {best[0]:.0f} exchanges/s, ten connections {best[1]:.0f}; processor time of the cloud "
-              f"{min(o[1] for o, _ in rows):.2f} and {min(t[1] for _, t in rows):.2f} us")
-        if durability == "process":
-            show(f"a gateway of ten against ten connections, {what}", best[0] / best[1], 5, True,
-                 [o[0] / t[0] for o, t in rows])
+            rows = [(joint.turn(rounds), single.turn(rounds)) for _ in range(turns)]
+        best = max(j[0] for j, _ in rows), max(s[0] for _, s in rows)
+        ratios = [j[0] / s[0] for j, s in rows]
+        what = f"{gateways} gateways of ten" if gateways > 1 else "a gateway of ten"
+        print(f"{what}, durability {durability}: {best[0]:.0f} exchanges/s, single connections {best[1]:.0f}; processor "
+              f"time of the cloud {min(j[1] for j, _ in rows):.2f} and {min(s[1] for _, s in rows):.2f} us")
+        if gateways > 1:
+            show(f"{what} against {10 * gateways} connections", best[0] / best[1], 5, True, ratios)
         else:
-            print(f"a gateway of ten against ten connections, {what:<20} {best[0] / best[1]:7.2f}")
+            print(f"{what} against ten connections {statistics.median(ratios):7.2f}")
 
 
 def memory():
