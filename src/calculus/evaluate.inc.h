@@ -167,13 +167,45 @@ APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *r
 #include "calculus/evaluate_nary.inc.h"
 
 #ifdef NORMS_BY_ROWS
-/* sum += the squares of an argument. */
-static inline void add_squares(const tc_tape *tape, const INPUTS *inputs, size_t lanes, const NUMBER *work,
-                               NUMBER *const *out, tc_place place, NUMBER *restrict sum) {
-    NUMBER spare[TC_LANES];
-    const NUMBER *row = row_of(tape, inputs, lanes, work, out, place, spare);
-    for (size_t lane = 0; lane < lanes; lane++)
-        sum[lane] += row[lane] * row[lane];
+enum { FEW = 3 }; /* squares that are added in one go */
+
+/* The squares of a few rows, from left to right. */
+APART void square_few(const NUMBER *const *rows, size_t count, size_t lanes, NUMBER *restrict sum) {
+    const NUMBER *a = rows[0], *b = rows[1], *c = rows[2];
+    if (count == 0)
+        for (size_t lane = 0; lane < lanes; lane++)
+            sum[lane] = 0;
+    if (count == 1)
+        for (size_t lane = 0; lane < lanes; lane++)
+            sum[lane] = a[lane] * a[lane];
+    if (count == 2)
+        for (size_t lane = 0; lane < lanes; lane++)
+            sum[lane] = a[lane] * a[lane] + b[lane] * b[lane];
+    if (count == 3)
+        for (size_t lane = 0; lane < lanes; lane++)
+            sum[lane] = a[lane] * a[lane] + b[lane] * b[lane] + c[lane] * c[lane];
+}
+
+/* The squares of all arguments but one. */
+APART void sum_squares(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t without,
+                       size_t lanes, const NUMBER *work, NUMBER *const *out, NUMBER *restrict sum) {
+    const tc_place *arguments = tape->arguments + instruction->a.index;
+    const NUMBER *rows[FEW] = {NULL};
+    NUMBER spares[FEW][TC_LANES];
+    size_t i = 0, count = 0;
+    for (; i < instruction->b.index && count < FEW; i++)
+        if (i != without) {
+            rows[count] = row_of(tape, inputs, lanes, work, out, arguments[i], spares[count]);
+            count++;
+        }
+    square_few(rows, count, lanes, sum);
+    for (; i < instruction->b.index; i++) {
+        if (i == without)
+            continue;
+        const NUMBER *row = row_of(tape, inputs, lanes, work, out, arguments[i], spares[0]);
+        for (size_t lane = 0; lane < lanes; lane++)
+            sum[lane] += row[lane] * row[lane];
+    }
 }
 
 typedef struct norm_rows { /* of the last vector: what its norm and all derivatives share */
@@ -183,11 +215,9 @@ typedef struct norm_rows { /* of the last vector: what its norm and all derivati
 
 APART void find_lengths(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
                         const NUMBER *work, NUMBER *const *out, norm_rows *rows) {
-    NUMBER sum[TC_LANES] = {0};
-    for (size_t i = 0; i < instruction->b.index; i++)
-        add_squares(tape, inputs, lanes, work, out, tape->arguments[instruction->a.index + i], sum);
+    sum_squares(tape, inputs, instruction, SIZE_MAX, lanes, work, out, rows->length);
     for (size_t lane = 0; lane < lanes; lane++)
-        rows->length[lane] = MATH(sqrt)(sum[lane]);
+        rows->length[lane] = MATH(sqrt)(rows->length[lane]);
     rows->has_inverse = false;
 }
 
@@ -196,23 +226,21 @@ APART void run_bend(const tc_tape *tape, const INPUTS *inputs, const tc_instruct
                     const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, norm_rows *rows) {
     const tc_place *arguments = tape->arguments + instruction->a.index;
     size_t low = (size_t)(instruction->u.index & UINT32_MAX), high = (size_t)(instruction->u.index >> 32);
-    NUMBER rest[TC_LANES] = {0}, spare_a[TC_LANES], spare_b[TC_LANES];
     if (!rows->has_inverse)
         for (size_t lane = 0; lane < lanes; lane++)
             rows->inverse[lane] = 1 / rows->length[lane];
     rows->has_inverse = true;
-    if (low != high) {
-        const NUMBER *a = row_of(tape, inputs, lanes, work, out, arguments[high], spare_a);
-        const NUMBER *b = row_of(tape, inputs, lanes, work, out, arguments[low], spare_b);
+    if (low == high) {
+        sum_squares(tape, inputs, instruction, low, lanes, work, out, r);
         for (size_t lane = 0; lane < lanes; lane++)
-            r[lane] = bend_of_two(a[lane], b[lane], rows->inverse[lane]);
+            r[lane] = bend_of_one(r[lane], rows->inverse[lane]);
         return;
     }
-    for (size_t i = 0; i < instruction->b.index; i++)
-        if (i != low)
-            add_squares(tape, inputs, lanes, work, out, arguments[i], rest);
+    NUMBER spare_a[TC_LANES], spare_b[TC_LANES];
+    const NUMBER *a = row_of(tape, inputs, lanes, work, out, arguments[high], spare_a);
+    const NUMBER *b = row_of(tape, inputs, lanes, work, out, arguments[low], spare_b);
     for (size_t lane = 0; lane < lanes; lane++)
-        r[lane] = bend_of_one(rest[lane], rows->inverse[lane]);
+        r[lane] = bend_of_two(a[lane], b[lane], rows->inverse[lane]);
 }
 
 /* NORM, DIRECTION and BEND with the same operations in the same order, row by row: the loops can be vectorised. */

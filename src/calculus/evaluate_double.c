@@ -10,6 +10,10 @@
 
 void tc_tape_eval(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out) {
 #ifdef TC_HAS_WIDE
+    if (TC_IS_WIDEST()) {
+        tc_tape_eval_widest(tape, inputs, lanes, work, out);
+        return;
+    }
     if (TC_IS_WIDE()) {
         tc_tape_eval_wide(tape, inputs, lanes, work, out);
         return;

@@ -49,6 +49,7 @@ struct tc_tape {
 /* tc_tape_eval is one of these, as the processor allows; the bits are the same. */
 #ifdef TC_HAS_WIDE
 void tc_tape_eval_wide(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);
+void tc_tape_eval_widest(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);
 #endif
 void tc_tape_eval_plain(const tc_tape *tape, const tc_inputs *inputs, size_t lanes, double *work, double *const *out);
 

@@ -53,6 +53,8 @@ void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const
     for (size_t c = 0; c < b->family->of->family->dim; c++)
         work->state_at[c] = rows + c * TC_LANES;
     const tc_inputs inputs = {.state = work->state_at, .data = work->data_at};
+    if (count < b->count) /* lanes have moved to rows of our own: whole packs, which take less time than parts */
+        count = (count + TC_PROXIMAL_PACK - 1) / TC_PROXIMAL_PACK * TC_PROXIMAL_PACK;
     tc_tape_eval(tape, &inputs, count, work->tape, work->out_at);
 }
 

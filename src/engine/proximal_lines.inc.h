@@ -1,5 +1,5 @@
 /* One step of Newton's method for one component of many lanes; false where a slope is no number. Included by
- * proximal_narrow.c and proximal_wide.c. */
+ * proximal_narrow.c, proximal_wide.c and proximal_widest.c. */
 LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
     const pack zero = pack_of(0), half = pack_of(0.5), inverse = pack_of(n->inverse);
     const pack regularization = pack_of(n->regularization), weight = pack_of(n->weight);

@@ -1,4 +1,5 @@
-/* Steps of many lanes at once, for every processor; those with AVX2 are sent on to proximal_wide.c. */
+/* Steps of many lanes at once, for every processor; those with AVX2 or AVX-512 are sent on to
+ * proximal_wide.c and proximal_widest.c. */
 #include "engine/proximal_parts.h"
 
 #include "base/compiler.h"
@@ -18,6 +19,8 @@
 
 bool tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
 #ifdef TC_HAS_WIDE
+    if (TC_IS_WIDEST())
+        return tc_line_advance_widest(r, count, n);
     if (TC_IS_WIDE())
         return tc_line_advance_wide(r, count, n);
 #endif
@@ -26,6 +29,10 @@ bool tc_line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers 
 
 void tc_newton_advance(const tc_newton_rows *r, size_t count, double most_along) {
 #ifdef TC_HAS_WIDE
+    if (TC_IS_WIDEST()) {
+        tc_newton_advance_widest(r, count, most_along);
+        return;
+    }
     if (TC_IS_WIDE()) {
         tc_newton_advance_wide(r, count, most_along);
         return;

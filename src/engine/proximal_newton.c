@@ -109,7 +109,7 @@ static void start(const tc_proximal_block *b) {
         memcpy(work->trial + c * TC_LANES, work->x + c * TC_LANES, b->count * sizeof(double));
     double *none[] = {work->t, work->along, work->last, work->hard};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        memset(none[i], 0, TC_LANES * sizeof(double));
+        memset(none[i], 0, b->count * sizeof(double));
     set_busy(work, b->count);
 }
 

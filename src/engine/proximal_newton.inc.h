@@ -1,5 +1,5 @@
-/* One step of Newton's method (proximal_newton.c) for a pack of lanes; included by proximal_narrow.c and
- * proximal_wide.c. */
+/* One step of Newton's method (proximal_newton.c) for a pack of lanes; included by proximal_narrow.c,
+ * proximal_wide.c and proximal_widest.c. */
 #include "engine/proximal_model.inc.h"
 #include "engine/proximal_plane.inc.h"
 

@@ -45,7 +45,7 @@ typedef struct tc_proximal_family {
     tc_proximal_inside *insides; /* by worker, where they may be needed; else NULL */
 } tc_proximal_family;
 
-enum { TC_PROXIMAL_PACK = 4 }; /* lanes are filled up to a multiple of this */
+enum { TC_PROXIMAL_PACK = 8 }; /* lanes are filled up to a multiple of this */
 
 typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries */
     double *tape;
@@ -111,7 +111,8 @@ size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane);
 size_t tc_proximal_begin(const tc_proximal_block *b);
 /* A family's numbers of the block's members. */
 void tc_proximal_load(tc_coef numbers, const tc_proximal_block *b, double *row);
-/* The family's tape at rows of states; outputs in work->out_at. */
+/* The family's tape at rows of states; outputs in work->out_at. Fewer lanes than the block has: those that are left
+ * after tc_proximal_squeeze. */
 void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const double *rows, size_t count);
 /* How many of the first `left` lanes go on, and their places; `left` where fewer than a third have ended, which is not
  * worth moving them. */
@@ -127,7 +128,7 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
     return x > upper ? upper : x;
 }
 
-/* ---- packs of lanes (proximal_narrow.c, proximal_wide.c) --------------------------------------------------------- */
+/* ---- packs of lanes (proximal_narrow.c, _wide.c, _widest.c) ---------------------------------------------- */
 
 typedef struct tc_line_rows { /* of one component */
     const double *f1, *f2;    /* derivatives */

@@ -198,6 +198,8 @@ static void check_lanes(const tc_expr *roots, const tc_tape *tape, rows *r, size
 #ifdef TC_HAS_WIDE
     if (TC_IS_WIDE())
         check_lanes_by(tc_tape_eval_wide, roots, tape, r, lanes);
+    if (TC_IS_WIDEST())
+        check_lanes_by(tc_tape_eval_widest, roots, tape, r, lanes);
 #endif
 }
 

@@ -1,4 +1,4 @@
-/* Newton's steps for packs of two lanes and of four: the same bits. */
+/* Newton's steps for packs of two lanes, of four and of eight: the same bits. */
 #include "engine/proximal_wide.h"
 
 #include "base/compiler.h"
@@ -60,27 +60,44 @@ static void evaluate_lines(lines *of) {
     }
 }
 
-static void lines_have_the_same_bits_in_packs_of_two_and_four(void **state) {
-    (void)state;
-#ifdef TC_HAS_WIDE
-    if (!TC_IS_WIDE())
-        skip();
+typedef bool line_advance(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
+
+static void lines_have_the_same_bits_as_in_packs_of_two(line_advance *advance) {
     uint64_t seed = 1;
     for (int sample = 0; sample < 40; sample++) {
         lines narrow = new_lines(&seed), wide = narrow;
         const tc_line_numbers n = {2, 0.1, 2.1, sample % 3 == 0, sample % 2 == 0};
-        const tc_line_rows two = rows_of_lines(&narrow), four = rows_of_lines(&wide);
+        const tc_line_rows two = rows_of_lines(&narrow), more = rows_of_lines(&wide);
         for (int round = 0; round < ROUNDS; round++) {
             evaluate_lines(&narrow);
             evaluate_lines(&wide);
             assert_true(tc_line_advance_narrow(&two, TC_LANES, &n));
-            assert_true(tc_line_advance_wide(&four, TC_LANES, &n));
+            assert_true(advance(&more, TC_LANES, &n));
             assert_memory_equal(&narrow, &wide, sizeof narrow);
         }
     }
-#else
-    skip();
+}
+
+static void lines_have_the_same_bits_in_packs_of_two_and_four(void **state) {
+    (void)state;
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDE()) {
+        lines_have_the_same_bits_as_in_packs_of_two(tc_line_advance_wide);
+        return;
+    }
 #endif
+    skip();
+}
+
+static void lines_have_the_same_bits_in_packs_of_two_and_eight(void **state) {
+    (void)state;
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDEST()) {
+        lines_have_the_same_bits_as_in_packs_of_two(tc_line_advance_widest);
+        return;
+    }
+#endif
+    skip();
 }
 
 /* ---- Newton --------------------------------------------------------------------------------------------------------
@@ -177,48 +194,65 @@ static void forget_ended(crowd *of, size_t dim) {
     }
 }
 
-#ifdef TC_HAS_WIDE
-static void compare(uint64_t *seed, size_t dim, bool is_diagonal, tc_newton_part part) {
+typedef void newton_advance(const tc_newton_rows *r, size_t count, double most_along);
+
+static void compare(newton_advance *advance, uint64_t *seed, size_t dim, bool is_diagonal, tc_newton_part part) {
     static crowd narrow, wide;
     static view narrow_view, wide_view;
     fill_crowd(seed, &narrow);
     wide = narrow;
     tc_newton_rows two = rows_of(&narrow, &narrow_view, dim, is_diagonal, part);
-    tc_newton_rows four = rows_of(&wide, &wide_view, dim, is_diagonal, part);
-    two.is_quadratic = four.is_quadratic = dim % 2 == 1; /* not true, but a rule to be compared */
+    tc_newton_rows more = rows_of(&wide, &wide_view, dim, is_diagonal, part);
+    two.is_quadratic = more.is_quadratic = dim % 2 == 1; /* not true, but a rule to be compared */
     for (int round = 0; round < ROUNDS; round++) {
         evaluate(&narrow, dim, is_diagonal);
         evaluate(&wide, dim, is_diagonal);
         tc_newton_advance_narrow(&two, TC_LANES, 0.3);
-        tc_newton_advance_wide(&four, TC_LANES, 0.3);
+        advance(&more, TC_LANES, 0.3);
         forget_ended(&narrow, dim);
         forget_ended(&wide, dim);
         assert_memory_equal(&narrow, &wide, sizeof narrow);
     }
 }
-#endif
 
-static void newton_has_the_same_bits_in_packs_of_two_and_four(void **state) {
-    (void)state;
-#ifdef TC_HAS_WIDE
-    if (!TC_IS_WIDE())
-        skip();
+static void newton_has_the_same_bits_as_in_packs_of_two(newton_advance *advance) {
     uint64_t seed = 2;
     for (int sample = 0; sample < 10; sample++)
         for (size_t dim = 1; dim <= MOST_DIM; dim++)
             for (int part = TC_NEWTON_BOX; part <= TC_NEWTON_BALL; part++) {
-                compare(&seed, dim, false, (tc_newton_part)part);
-                compare(&seed, dim, true, (tc_newton_part)part);
+                compare(advance, &seed, dim, false, (tc_newton_part)part);
+                compare(advance, &seed, dim, true, (tc_newton_part)part);
             }
-#else
-    skip();
+}
+
+static void newton_has_the_same_bits_in_packs_of_two_and_four(void **state) {
+    (void)state;
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDE()) {
+        newton_has_the_same_bits_as_in_packs_of_two(tc_newton_advance_wide);
+        return;
+    }
 #endif
+    skip();
+}
+
+static void newton_has_the_same_bits_in_packs_of_two_and_eight(void **state) {
+    (void)state;
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDEST()) {
+        newton_has_the_same_bits_as_in_packs_of_two(tc_newton_advance_widest);
+        return;
+    }
+#endif
+    skip();
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_have_the_same_bits_in_packs_of_two_and_four),
+        cmocka_unit_test(lines_have_the_same_bits_in_packs_of_two_and_eight),
         cmocka_unit_test(newton_has_the_same_bits_in_packs_of_two_and_four),
+        cmocka_unit_test(newton_has_the_same_bits_in_packs_of_two_and_eight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
