@@ -9,7 +9,11 @@
 #include <emmintrin.h>
 #endif
 
+#ifdef TACIT_SANITIZED /* all of a loop in one function, and checks of everything in it, takes compilers half a minute */
+#define TC_INLINE static inline
+#else
 #define TC_INLINE static inline __attribute__((always_inline))
+#endif
 
 typedef double tc_pack __attribute__((vector_size(16)));
 typedef int64_t tc_pack_mask __attribute__((vector_size(16))); /* all bits of a lane, or none */
