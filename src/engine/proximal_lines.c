@@ -40,9 +40,12 @@ static void start(const tc_proximal_block *b) {
         memcpy(r.old, b->x[c] + b->at, b->count * sizeof *r.old);
         tc_proximal_load(of->lower[c], b, r.lower);
         tc_proximal_load(of->upper[c], b, r.upper);
-        for (size_t k = 0; k < b->count; k++) {
-            r.unit[k] = tc_proximal_little(r.lower[k], r.upper[k]);
+        double same = tc_proximal_little(r.lower[0], r.upper[0]);
+        for (size_t k = 0; k < b->count; k++)
+            r.unit[k] = b->family->has_even_bounds ? same : tc_proximal_little(r.lower[k], r.upper[k]);
+        for (size_t k = 0; k < b->count; k++) /* loops over few rows are vectorised */
             r.x[k] = tc_proximal_bounded(r.old[k], r.lower[k], r.upper[k]);
+        for (size_t k = 0; k < b->count; k++) {
             r.low[k] = r.last[k] = -INFINITY;
             r.high[k] = INFINITY;
         }
@@ -91,7 +94,7 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
     pad(b, left);
     for (int step = 0; left > 0 && step < MOST_STEPS; step++) {
         n.is_late = step >= PATIENCE;
-        memset(work->busy, 0, sizeof work->busy);
+        memset(work->busy, 0, left * sizeof *work->busy);
         tc_proximal_evaluate(b, b->family->both, work->x, left);
         bool is_defined = true;
         for (size_t c = 0; c < dim; c++) {

@@ -1,10 +1,9 @@
 /* One step of Newton's method for one component of many lanes; false where a slope is no number. Included by
  * proximal_narrow.c, proximal_wide.c and proximal_widest.c. */
-LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
+TC_INLINE bool advance_lines(const tc_line_rows *r, size_t count, const tc_line_numbers *n, bool is_late,
+                             bool is_smooth) {
     const pack zero = pack_of(0), half = pack_of(0.5), inverse = pack_of(n->inverse);
     const pack regularization = pack_of(n->regularization), weight = pack_of(n->weight);
-    const pack_mask is_late = pack_less(zero, pack_of(n->is_late ? 1 : 0));
-    const pack_mask is_smooth = pack_less(zero, pack_of(n->is_smooth ? 1 : 0));
     pack_mask undefined = pack_none();
     for (size_t k = 0; k < count; k += PACK_LANES) {
         pack x = pack_load(r->x + k), last = pack_load(r->last + k), f1 = pack_load(r->f1 + k);
@@ -18,7 +17,9 @@ LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_num
         pack change = pack_abs(newton - x), little = pack_load(r->unit + k);
         pack_mask is_inside = pack_less(low, newton) & pack_less(newton, high);
         pack_mask is_free = pack_less(lower, newton) & pack_less(newton, upper);
-        pack_mask takes = is_inside & ~(is_late & pack_less(half * before, change));
+        pack_mask takes = is_inside;
+        if (is_late)
+            takes &= ~pack_less(half * before, change);
         pack from = pack_larger(low, lower), to = pack_smaller(high, upper);
         pack terms = pack_abs(f1) + pack_abs(p) + pack_abs(pull) + pack_abs(back);
         /* What is left is rounding. Or the step is short, where the slope is small too: curvature may be so large for a
@@ -27,9 +28,10 @@ LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_num
         pack_mask is_last = pack_at_most(size, pack_of(4 * DBL_EPSILON) * terms);
         is_last |= pack_at_most(change, pack_of(1e-5) * little);
         is_last |= pack_at_most(change, little) & pack_at_most(size, pack_of(1e-6) * terms);
-        is_last |= is_smooth & is_free & is_inside & pack_at_most(change, pack_of(1.0 / 16) * last) &
-                   pack_at_most(change * change * change, pack_of(10) * little * last * last) &
-                   pack_at_most(size, pack_of(1e-4) * terms);
+        if (is_smooth)
+            is_last |= is_free & is_inside & pack_at_most(change, pack_of(1.0 / 16) * last) &
+                       pack_at_most(change * change * change, pack_of(10) * little * last * last) &
+                       pack_at_most(size, pack_of(1e-4) * terms);
         is_last &= pack_is_finite(s) & pack_is_finite(slope);
         pack next = pack_select(takes | is_last, newton, from + (to - from) * half);
         pack step = pack_abs(next - x);
@@ -43,4 +45,11 @@ LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_num
         undefined |= on & ~pack_equal(s, s);
     }
     return pack_bits(undefined) == 0;
+}
+
+/* Nearly all steps are early ones of smooth functions, and cost less where the compiler knows it. */
+LINKAGE bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
+    if (!n->is_late && n->is_smooth)
+        return advance_lines(r, count, n, false, true);
+    return advance_lines(r, count, n, n->is_late, n->is_smooth);
 }
