@@ -1,7 +1,11 @@
 /* A bare TLS server for comparison: in each round it reads a request of every connection, and then answers all of them.
  * OpenSSL on epoll and nothing else: no frames are looked at, nothing is released, nothing is written down.
  *
- *     net_bare KEYS CONNECTIONS REQUEST ANSWER     sizes in bytes; prints its port; ends with its connections */
+ *     net_bare KEYS CONNECTIONS REQUEST ANSWER [FILE BYTES TOTALS]
+ *
+ * Sizes in bytes; prints its port; ends with its connections. With a FILE, each round appends so many bytes to blocks
+ * that it has already, and waits until they are durable, before it answers; the file TOTALS has the seconds that these
+ * took, and how many there were, as two doubles. */
 #include "net/tls.h"
 
 #include <arpa/inet.h>
@@ -12,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 512, ROOM = 1 << 16 };
+enum { EVENTS = 512, ROOM = 1 << 16, FILE_BYTES = 4 << 20 };
 
 typedef struct peer {
     SSL *ssl;
@@ -52,6 +58,44 @@ static void take(peer *p, int listening, SSL_CTX *context, int poll) {
         fail("cannot wait for a connection");
 }
 
+typedef struct appender {
+    int descriptor; /* -1: none */
+    size_t bytes, at;
+    double *totals; /* in memory that the reader sees, so that no further call is timed */
+} appender;
+
+static double now(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static appender open_appender(char **arguments) {
+    static const unsigned char blocks[ROOM];
+    appender a = {.descriptor = open(arguments[0], O_RDWR | O_CREAT, 0600), .bytes = strtoul(arguments[1], NULL, 10)};
+    int totals = open(arguments[2], O_RDWR | O_CREAT, 0600);
+    if (a.descriptor < 0 || a.bytes > ROOM || totals < 0 || ftruncate(totals, 2 * sizeof(double)) != 0)
+        fail("cannot open a file");
+    for (off_t at = 0; at < FILE_BYTES; at += ROOM)
+        if (pwrite(a.descriptor, blocks, ROOM, at) != ROOM)
+            fail("cannot write the file");
+    if (fsync(a.descriptor) != 0)
+        fail("cannot write the file through");
+    a.totals = mmap(NULL, 2 * sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED, totals, 0);
+    if (a.totals == MAP_FAILED)
+        fail("cannot share the totals");
+    return a;
+}
+
+static void append(appender *a) {
+    double began = now();
+    if (pwrite(a->descriptor, answer, a->bytes, (off_t)a->at) != (ssize_t)a->bytes || fdatasync(a->descriptor) != 0)
+        fail("cannot append");
+    a->at = a->at + 2 * a->bytes > FILE_BYTES ? 0 : a->at + a->bytes;
+    a->totals[0] += now() - began;
+    a->totals[1]++;
+}
+
 /* Whether a request is whole. */
 static bool hear(peer *p, size_t request) {
     size_t got = 0;
@@ -68,8 +112,8 @@ static bool hear(peer *p, size_t request) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5)
-        fail("KEYS CONNECTIONS REQUEST ANSWER");
+    if (argc != 5 && argc != 8)
+        fail("KEYS CONNECTIONS REQUEST ANSWER [FILE BYTES TOTALS]");
     size_t count = strtoul(argv[2], NULL, 10), request = strtoul(argv[3], NULL, 10), size = strtoul(argv[4], NULL, 10);
     tc_arena *arena = tc_arena_new(0);
     tc_buffer messages = tc_buffer_new(arena, 1 << 16);
@@ -77,6 +121,9 @@ int main(int argc, char **argv) {
     (void)signal(SIGPIPE, SIG_IGN);
     if (size > ROOM || tc_tls_cloud(arena, argv[1], &messages, &context) != TC_OK)
         fail(tc_buffer_text(&messages));
+    appender file = {.descriptor = -1};
+    if (argc == 8)
+        file = open_appender(argv + 5);
     peer *peers = TC_NEW(arena, peer, count);
     int poll = epoll_create1(0), listening = listen_here(count);
     for (size_t i = 0; i < count; i++)
@@ -90,6 +137,8 @@ int main(int argc, char **argv) {
         }
         for (unsigned i = 0; i < 8; i++)
             answer[16 + i] = (unsigned char)(round >> 8 * i);
+        if (file.descriptor >= 0)
+            append(&file);
         for (size_t i = 0; i < count; i++) {
             size_t sent = 0;
             if (SSL_write_ex(peers[i].ssl, answer, size, &sent) != 1 || sent != size)
