@@ -82,6 +82,8 @@ typedef struct tc_slater_facts {
     size_t worst;           /* the constraint that decides the margin */
     bool declared;          /* the file gives a public Slater point ... */
     double declared_margin; /* ... whose margin is this; NAN otherwise */
+    /* NULL, or why no radius follows from it, as far as the public boxes and the constraints tell: a sentence */
+    const char *declared_fault;
 } tc_slater_facts;
 
 typedef enum tc_radius_origin {

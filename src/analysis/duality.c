@@ -86,18 +86,23 @@ static void check_declared(duality *d) {
         const tc_family *family = &d->model->families[f];
         size_t first = 0, piece = TC_NO_PIECE, outside = outside_box(d, family, &first);
         const char *what = "the public box";
+        bool private = false;
         if (outside == 0 && family->piece_count > 0 && d->model->role != TC_ROLE_CLOUD) {
             outside = outside_set(d, family, &first, &piece);
             what = "its own set";
+            private = true;
         }
         if (outside == 0)
             continue;
         d->declared_sound = false;
+        const char *text = tc_arena_format(
+            d->arena, "The declared Slater point of %s%s lies outside %s.", tc_who(d->arena, family, first, false),
+            outside > 1 ? tc_arena_format(d->arena, " (and %zu other%s)", outside - 1, outside > 2 ? "s" : "") : "",
+            what);
         tc_find(d->arena, &a->slater, &d->model->source, TC_FAILS,
-                piece != TC_NO_PIECE ? family->pieces[piece].span : family->span,
-                "The declared Slater point of %s%s lies outside %s.", tc_who(d->arena, family, first, false),
-                outside > 1 ? tc_arena_format(d->arena, " (and %zu other%s)", outside - 1, outside > 2 ? "s" : "") : "",
-                what);
+                piece != TC_NO_PIECE ? family->pieces[piece].span : family->span, "%s", text);
+        if (!private && a->slater_facts.declared_fault == NULL)
+            a->slater_facts.declared_fault = text;
     }
     size_t worst;
     a->slater_facts.declared = true;
@@ -106,9 +111,12 @@ static void check_declared(duality *d) {
         return;
     d->declared_sound = false;
     char margin[32];
-    tc_find(d->arena, &a->slater, &d->model->source, TC_FAILS, d->model->constraints[worst].span,
-            "The declared Slater point does not satisfy constraint %s strictly: g = %s there.",
-            d->model->constraints[worst].name, tc_short_number(margin, -a->slater_facts.declared_margin));
+    const char *text =
+        tc_arena_format(d->arena, "The declared Slater point does not satisfy constraint %s strictly: g = %s there.",
+                        d->model->constraints[worst].name, tc_short_number(margin, -a->slater_facts.declared_margin));
+    tc_find(d->arena, &a->slater, &d->model->source, TC_FAILS, d->model->constraints[worst].span, "%s", text);
+    if (a->slater_facts.declared_fault == NULL)
+        a->slater_facts.declared_fault = text;
 }
 
 /* ---- the search ------------------------------------------------------------------------------------------------- */

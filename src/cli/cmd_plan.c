@@ -189,7 +189,13 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
                          "tacit plan: the constraints are not proved to be convex and smooth: `tacit check %s` says "
                          "where\n",
                          arguments->operands[0]);
-    *answer = plan->problem == NULL && plan->is_private && convex;
+    const char *fault = tc_public_radius_fault(model, analysis);
+    if (fault != NULL && plan->problem == NULL)
+        tc_buffer_printf(&cli->messages,
+                         "tacit plan: no dual radius follows from the gaps and the Slater point, and nothing runs "
+                         "without one. %s\n",
+                         fault);
+    *answer = plan->problem == NULL && plan->is_private && convex && fault == NULL;
     print_plan(cli, plan, method, wishes.seeded, ledger, arguments->values[JSON].flag);
     return TC_OK;
 }
@@ -211,7 +217,8 @@ const tc_command tc_command_plan = {
              "from the cloud's file it is the same.\n\n"
              "The exit code is 0 when there is a plan and it is private; 1 when it is not (a seed, no mechanism, a "
              "declared constant that is too small), when the constraints are not proved to be convex and smooth, "
-             "or when no plan can be made; 2 when options or file do not say what to promise.",
+             "when the declared Slater point violates one of them, or when no plan can be made; 2 when options or file "
+             "do not say what to promise.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -383,8 +383,9 @@ const tc_command tc_command_run = {
              "further round can be had by the same plan. The multipliers are kept within the dual radius, which must "
              "be public (in the file, or from gaps and a Slater point); where it is not, it is computed from private "
              "data, and the run is not private.\n\n"
-             "The exit code is 0 when the run came to its end; 1 when it diverged, was refused (no plan, no budget), "
-             "or convexity is not proved; 2 when options or file do not say what to do; 3 after Ctrl-C, with what "
+             "The exit code is 0 when the run came to its end; 1 when it diverged, was refused (no plan, no budget, a "
+             "declared Slater point that will not do), or convexity is not proved; 2 when options or file do not say "
+             "what to do; 3 after Ctrl-C, with what "
              "there is so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "model/split.h"
+#include "privacy/plan.h"
 
 enum { OUTPUT, FORCE, JSON };
 
@@ -21,14 +22,6 @@ static const tc_option options[] = {
 static const tc_example examples[] = {
     {"tacit split ev.tacit -o parties", "Writes parties/cloud.tacit and a file in parties/agents for each agent."},
 };
-
-/* Whether the file has all that a public dual radius is computed from; what is missing tc_split says itself. */
-static bool has_promises(const tc_model *model) {
-    bool all = true;
-    for (size_t f = 0; f < model->family_count; f++)
-        all = all && model->families[f].has_gap && model->families[f].has_slater;
-    return all;
-}
 
 static void explain_missing_radius(tc_cli *cli, const tc_analysis *analysis) {
     const char *path = analysis->model->source.path;
@@ -52,7 +45,8 @@ static bool examine(tc_cli *cli, tc_model *model, bool *interrupted) {
     *interrupted = analysis->interrupted;
     if (analysis->interrupted)
         return false;
-    if (model->constraint_count > 0 && isnan(analysis->dual_radius.public_value) && has_promises(model)) {
+    /* What is missing in the file tc_split says itself. */
+    if (isnan(analysis->dual_radius.public_value) && tc_radius_is_promised(model)) {
         explain_missing_radius(cli, analysis);
         return false;
     }

@@ -379,7 +379,8 @@ const tc_command tc_command_sweep = {
              "it off.\n\n"
              "All of it is simulation, from seeds: nothing here is private, and nothing is released.\n\n"
              "The exit code is 0 when all runs came to their end, whatever the slope; 1 when one diverged, no plan can "
-             "be made or convexity is not proved; 3 after Ctrl-C, with what there is so far.",
+             "be made, the declared Slater point will not do, or convexity is not proved; 3 after Ctrl-C, with what "
+             "there is so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -33,13 +33,32 @@ static tc_status check_schedule(tc_cli *cli, tc_study *study, tc_method method) 
     return TC_OK;
 }
 
-/* The public radius; where there is none, that of private data: a run is a simulation, and may look. */
+/* Why no radius follows from the gaps and the Slater point that every agent has; NULL where one does, or is not to. */
+static const char *find_fault(const tc_study *study) {
+    const tc_assumption *slater = &study->analysis->slater;
+    const char *fault = tc_public_radius_fault(study->model, study->analysis);
+    if (fault != NULL || !tc_radius_is_promised(study->model) || !isnan(study->analysis->dual_radius.public_value))
+        return fault;
+    for (size_t i = 0; i < slater->finding_count && fault == NULL; i++)
+        fault = slater->findings[i].verdict == TC_FAILS ? slater->findings[i].text : NULL;
+    return fault;
+}
+
+/* The public radius; where there is none, that of private data: a run is a simulation, and may look. A Slater point
+ * that will not do is to be put right first: with it there is no run on a network either. */
 static tc_status find_radius(tc_cli *cli, tc_study *study) {
     const tc_dual_radius *radius = &study->analysis->dual_radius;
     study->dual_radius = INFINITY;
     study->radius_origin = TC_RADIUS_GIVEN;
     if (study->model->constraint_count == 0)
         return TC_OK;
+    const char *fault = find_fault(study);
+    if (fault != NULL) {
+        study->problem = tc_arena_format(
+            cli->arena, "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
+            fault);
+        return TC_OK;
+    }
     if (isnan(radius->value) && study->model->role == TC_ROLE_WHOLE) {
         tc_progress(&cli->monitor, "looking for a dual radius", 0);
         const tc_analysis *all = tc_analysis_run(cli->arena, study->model, study->derivatives, NULL, &cli->monitor);

@@ -159,7 +159,10 @@ static void warn_of_slack(warner *w) {
 static void warn_of_radius(warner *w) {
     if (w->model->constraint_count == 0)
         return;
-    if (!(w->facts->radius < INFINITY))
+    bool known = w->facts->radius < INFINITY;
+    if (!known && tc_radius_is_promised(w->model))
+        return; /* nothing runs: the plan says why */
+    if (!known)
         warn(w, "no public bound on the multipliers is known: expect a slow start; give gaps and a Slater point, or a "
                 "dual radius");
     else if (w->facts->radius == 0)

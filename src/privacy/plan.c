@@ -86,8 +86,34 @@ double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
     for (size_t f = 0; f < model->family_count; f++)
         for (size_t k = 0; k < model->families[f].count; k++)
             gaps = tc_add_up(gaps, model->families[f].has_gap ? tc_coef_at(model->families[f].gap, k) : HUGE_VAL);
-    return analysis->slater_facts.declared_margin > 0 ? tc_div_up(gaps, analysis->slater_facts.declared_margin)
-                                                      : HUGE_VAL;
+    const tc_slater_facts *facts = &analysis->slater_facts;
+    return facts->declared_fault == NULL && facts->declared_margin > 0 ? tc_div_up(gaps, facts->declared_margin)
+                                                                       : HUGE_VAL;
+}
+
+bool tc_radius_is_promised(const tc_model *model) {
+    bool promised = isnan(model->dual_radius) && model->constraint_count > 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        promised = promised && model->families[f].has_gap && model->families[f].has_slater;
+    return promised;
+}
+
+const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *analysis) {
+    return tc_radius_is_promised(model) ? analysis->slater_facts.declared_fault : NULL;
+}
+
+/* A cloud needs a public radius; tacit run holds the whole problem, and may look where a cloud may not. */
+static void warn_of_radius(tc_planner *p) {
+    const char *fault = tc_public_radius_fault(p->model, p->analysis);
+    if (isfinite(tc_public_radius(p->model, p->analysis)))
+        return;
+    if (fault != NULL)
+        tc_plan_warn(p, "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
+                     fault);
+    else
+        tc_plan_warn(p, "no public dual radius is known, and a cloud cannot run without one; tacit run would look for "
+                        "one in private data, and not be private: add 'dual radius R', or 'gap' and 'slater' to every "
+                        "agent");
 }
 
 static void warn(tc_planner *p) {
@@ -108,11 +134,8 @@ static void warn(tc_planner *p) {
                      "rounds removes; %s",
                      plan->facts[0].possible ? "--placement outputs avoids it"
                                              : "noise on outputs, which avoids it, is not possible here");
-    if (plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0 &&
-        !isfinite(tc_public_radius(p->model, p->analysis)))
-        tc_plan_warn(p, "no public dual radius is known, and a cloud cannot run without one; tacit run would take one "
-                        "from private data, and not be private: add 'dual radius R', or 'gap' and 'slater' to every "
-                        "agent");
+    if (plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0)
+        warn_of_radius(p);
     if (plan->overhead > 1e-3)
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }

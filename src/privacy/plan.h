@@ -154,6 +154,12 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
  * is not asked. Infinite where the file does not say. */
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis);
 
+/* Whether R is to follow from gaps and a Slater point, which every agent has. */
+bool tc_radius_is_promised(const tc_model *model);
+
+/* NULL, or why it does not, by what the cloud's file says alone: a sentence. */
+const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *analysis);
+
 /* The members of one JSON object; the caller opens and closes it. */
 void tc_plan_json(const tc_plan *plan, tc_json *json);
 /* Scales, placements, observers and prices for people; the guarantee card is in card.h. */

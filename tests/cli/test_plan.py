@@ -388,13 +388,22 @@ class Radius(Written):
         cut = self.problem("role cloud\n" + public, "cloud/problem.tacit")
         whole, cloud = (tacit("plan", p, "--json") for p in (path, cut))
         self.assertEqual((whole.stdout, whole.stderr, whole.returncode), (cloud.stdout, cloud.stderr, cloud.returncode))
-        return any("no public dual radius is known" in w for w in json.loads(whole.stdout)["warnings"])
+        self.code, self.warnings = whole.returncode, json.loads(whole.stdout)["warnings"]
+        return any("no public dual radius is known" in w for w in self.warnings)
 
     def test_it_is_missed_where_nothing_public_gives_one(self):
         self.assertTrue(self.warned("", ""))
         self.assertTrue(self.warned("  gap 9\n", ""))
         self.assertTrue(self.warned("  slater x = 0\n", ""))
-        self.assertTrue(self.warned("  gap 9\n  slater x = 2\n", ""))
+        self.assertEqual(self.code, 0)
+
+    def test_a_slater_point_that_violates_what_is_public_is_named(self):
+        fault = "does not satisfy constraint c strictly: g = 2 there"
+        self.assertFalse(self.warned("  gap 9\n  slater x = 2\n", ""))
+        self.assertEqual((self.code, sum(fault in w for w in self.warnings)), (1, 1), self.warnings)
+        self.assertFalse(any("tacit run would" in w or "give gaps" in w for w in self.warnings))
+        self.assertFalse(self.warned("  gap 9\n  slater x = 2\n", "dual radius 10\n"))
+        self.assertEqual(self.code, 0)
 
     def test_it_is_not_missed_where_it_is_given_or_follows(self):
         self.assertFalse(self.warned("", "dual radius 10\n"))

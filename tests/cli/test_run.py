@@ -392,6 +392,18 @@ class Refusals(Written):
         text = "agent a { state x in [0, 4]; private minimize x }\nconstraint c: a.x <= -1\n"
         self.refused(2, "there is no dual radius", self.problem(text + PRIVACY + SCHEDULE))
 
+    def test_a_slater_point_that_will_not_do_is_named(self):
+        promises = PAIR.replace("^2\n", "^2\n%s  gap 9; slater x = %s\n") + PRIVACY + SCHEDULE
+        for set_, point, fault in (("", "3", "does not satisfy constraint shared strictly: g = 2 there"),
+                                   ("  private set x <= 1\n", "1.5", "lies outside its own set")):
+            path = self.problem(promises % (set_, point, set_, point))
+            answer = run(path, code=1)
+            self.assertEqual((answer["outcome"], answer["rounds"]), ("refused", 0))
+            self.assertIn(fault, answer["reason"])
+            self.assertNotIn("add 'dual radius", answer["reason"])
+            done = tacit("sweep", path, "--json")
+            self.assertEqual((done.returncode, json.loads(done.stdout)["reason"]), (1, answer["reason"]))
+
     def test_a_dual_radius_that_excludes_the_solution_is_warned_of(self):
         done = tacit("run", self.problem(PAIR + "dual radius 0.5\n" + PRIVACY + SCHEDULE), "--json")
         self.assertEqual(done.returncode, 0)
