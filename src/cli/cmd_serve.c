@@ -27,6 +27,7 @@ enum {
     AFTER_RESTORE,
     NEW_RUN,
     INSECURE_SEED,
+    INSECURE_NO_NOISE,
     INSECURE_PLAINTEXT
 };
 
@@ -120,6 +121,10 @@ static const tc_option options[] = {
     [INSECURE_SEED] = {.name = "insecure-seed",
                        .type = TC_OPTION_FLAG,
                        .text = "Allow --seed, for tests: whoever knows the seed knows the noise. NOT PRIVATE."},
+    [INSECURE_NO_NOISE] = {.name = "insecure-no-noise",
+                           .type = TC_OPTION_FLAG,
+                           .text = "Allow the mechanism none, for tests: what is released shows the agents' data. NOT "
+                                   "PRIVATE."},
     [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
                             .type = TC_OPTION_FLAG,
                             .text = "Without TLS, for measurements: at a loopback address only, and whoever says an "
@@ -189,13 +194,11 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
 static const char *find_refusal(tc_cli *cli, const wishes *w, const tc_study *study, const tc_plan *plan) {
     if (study->problem != NULL || plan->problem != NULL)
         return study->problem != NULL ? study->problem : plan->problem;
-    if (plan->is_private || w->privacy.seeded)
+    if (plan->mechanism == TC_MECHANISM_NONE && !w->values[INSECURE_NO_NOISE].flag)
+        return "no noise would be added (mechanism none), and what is released would show the agents' data: for a "
+               "test, add --insecure-no-noise";
+    if (plan->is_private || w->privacy.seeded || plan->mechanism == TC_MECHANISM_NONE)
         return NULL;
-    if (plan->mechanism == TC_MECHANISM_NONE)
-        return w->values[TC_PRIVACY_MECHANISM].given
-                   ? NULL
-                   : "the file asks for no noise, and what is released would show the agents' data; --mechanism none "
-                     "says that this is meant";
     tc_buffer why = tc_buffer_new(cli->arena, 1 << 16);
     tc_buffer_puts(&why, "the plan does not keep its promise");
     for (size_t i = 0; i < plan->void_reason_count; i++)
@@ -333,6 +336,10 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_study_plan(cli, &study, &w.privacy.plan, &answer.plan);
     if (status != TC_OK)
         return status;
+    if (w.values[INSECURE_NO_NOISE].flag && answer.plan->mechanism != TC_MECHANISM_NONE) {
+        tc_buffer_puts(&cli->messages, "tacit serve: --insecure-no-noise goes with the mechanism none\n");
+        return TC_BAD_USAGE;
+    }
     answer.reason = find_refusal(cli, &w, &study, answer.plan);
     if (answer.reason == NULL) {
         status = tc_study_method(cli, &study, answer.plan, w.privacy.margin, &answer.method);

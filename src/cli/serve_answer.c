@@ -33,11 +33,11 @@ static void text_served(const tc_serve_answer *answer, tc_buffer *out) {
                          result->seconds, (double)result->rounds_here / result->seconds);
     tc_buffer_printf(out, "\nrun %s, epoch %.0f\n", result->run_id, (double)result->epoch);
     if (result->was_over)
-        tc_buffer_puts(out,
-                       result->was_told
-                           ? "The run was over before, and all agents have had its last answer: nothing was done.\n"
-                           : "The run was over before: agents were given its last answer, and nothing was "
-                             "released.\n");
+        tc_options_wrap(out,
+                        result->was_told
+                            ? "The run was over before, and all agents have had its last answer: nothing was done."
+                            : "The run was over before: agents were given its last answer, and nothing was released.",
+                        0);
     if (result->held > 0)
         tc_buffer_printf(out, "states used again: %.0f\n", (double)result->held);
     text_multipliers(answer, out);

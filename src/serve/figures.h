@@ -26,7 +26,7 @@ const char *tc_phase_name(tc_phase phase);
 
 typedef struct tc_figures {
     tc_phase phase;
-    bool is_private, is_insecure;   /* insecure: plain text, or noise from a seed */
+    bool is_private, is_insecure;   /* insecure: plain text, noise from a seed, or none */
     const char *run_id, *plan_hash; /* hexadecimal digits */
     const char *method, *mechanism;
     double epsilon, delta;

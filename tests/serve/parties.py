@@ -1,7 +1,7 @@
 """A cloud and its agents as separate processes on loopback, for tests: a problem is split, keys are made, `tacit serve` and
 `tacit agent` are started, watched, killed by their id and started again. Every wait has an end, and nothing is left.
 
-    with Parties(PROBLEM, options=["--mechanism", "none"]) as parties:
+    with Parties(PROBLEM, options=["--epsilon", "2"]) as parties:
         parties.start_cloud(seed=7)
         parties.start_agents()
         summary = parties.finish(20)

@@ -17,7 +17,7 @@ import wire
 
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
 PAGE = SOURCE / "docs" / "protocol.md"
-OPTIONS = ["--method", "published", "--mechanism", "none"]
+OPTIONS = ["--method", "published", "--mechanism", "none", "--insecure-no-noise"]
 
 spec = importlib.util.spec_from_file_location("python_agent", SOURCE / "examples" / "python" / "agent.py")
 python_agent = importlib.util.module_from_spec(spec)

@@ -339,7 +339,11 @@ class Refusals(unittest.TestCase):
         self.refused(2, "--insecure-seed goes with", "--insecure-seed")
         open_file = self.place.folder / "open.tacit"
         open_file.write_text((self.place.parts / "cloud.tacit").read_text().replace("mechanism laplace", "mechanism none"))
-        self.refused(1, "--mechanism none", file=open_file)
+        self.refused(1, "no noise would be added .*--insecure-no-noise", file=open_file)
+        self.refused(1, "no noise would be added .*--insecure-no-noise", "--mechanism", "none")
+        self.refused(1, "no noise would be added", "--mechanism", "none", "--seed", "1", "--insecure-seed")
+        self.refused(2, "--insecure-no-noise goes with the mechanism none", "--insecure-no-noise")
+        self.assertFalse((self.place.folder / "state").exists())
         no_radius = self.place.folder / "no_radius.tacit"
         no_radius.write_text((self.place.parts / "cloud.tacit").read_text().replace("gap 100", ""))
         self.refused(2, "dual radius", file=no_radius)
