@@ -32,8 +32,9 @@ static const char *const exit_codes[][2] = {
 };
 
 static const char json_text[] =
-    "With --json one object is printed on standard output in every case. Where a command fails (exit code 2 or 3) and "
-    "has no answer to print, it is {\"ok\": false, \"error\": \"what standard error says\", \"exit_code\": 2}; "
+    "With --json one object is printed on standard output in every case. Where a command has no answer to print, "
+    "since it failed (exit code 2 or 3) or refused (1), it is {\"ok\": false, \"error\": \"what standard error says\", "
+    "\"exit_code\": 2}; "
     "answers have no member ok.";
 
 void tc_program_help(tc_buffer *out) {

@@ -60,7 +60,6 @@ static const char *shell_command(tc_arena *arena, int argc, char *const *argv) {
 
 static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, char *const *argv, bool *answer) {
     tc_arguments arguments;
-    cli->wants_json = tc_failure_wants_json(&command->usage, argc, argv);
     tc_status status = tc_options_parse(cli->arena, &command->usage, argc, argv, &cli->messages, &arguments);
     if (status != TC_OK)
         return status;
@@ -73,6 +72,7 @@ static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, c
 
 static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *answer) {
     const char *first = argc > 1 ? argv[1] : NULL;
+    cli->wants_json = tc_failure_wants_json(argc - 1, argv + 1);
     cli->command = shell_command(cli->arena, argc, argv);
     if (first == NULL) {
         tc_buffer_puts(&cli->messages, "tacit: which command? tacit --help lists them\n");
@@ -109,24 +109,25 @@ void tc_cli_flush(tc_cli *cli) {
 }
 
 /* An answer that is there says more: an interrupted search has its best point. */
-static void print_failure(tc_cli *cli, tc_status status) {
-    if (status == TC_OK || !cli->wants_json || cli->has_printed || cli->output.length > 0)
+static void print_failure(tc_cli *cli, tc_status status, int code) {
+    if (code == 0 || !cli->wants_json || cli->has_printed || cli->output.length > 0)
         return;
-    tc_failure failure = tc_failure_json(cli->messages.length == 0 ? "" : cli->messages.text, status);
+    tc_failure failure = tc_failure_json(cli->messages.length == 0 ? "" : cli->messages.text, status, code);
     if (failure.json != NULL && fputs(failure.json, stdout) < 0)
         cli->cannot_write = true;
     tc_arena_free(failure.arena);
 }
 
-static tc_status print_all(tc_cli *cli, tc_status status) {
-    print_failure(cli, status);
+static int print_all(tc_cli *cli, tc_status status, bool answer) {
+    int code = status != TC_OK ? tc_status_exit_code(status) : answer ? 0 : 1;
+    print_failure(cli, status, code);
     if (cli->messages.length == 0 && status != TC_OK)
         (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
     tc_cli_flush(cli);
     if (!cli->cannot_write)
-        return status;
+        return code;
     (void)fputs("tacit: standard output cannot be written\n", stderr);
-    return TC_CANNOT_WRITE;
+    return tc_status_exit_code(TC_CANNOT_WRITE);
 }
 
 static int run_in(tc_cli *cli, int argc, char *const *argv) {
@@ -139,8 +140,7 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
         cli->output.length = 0; /* half an answer is none */
     tc_escape_end(cli->arena, &escape);
     tc_terminal_end();
-    status = print_all(cli, status);
-    return status != TC_OK ? tc_status_exit_code(status) : answer ? 0 : 1;
+    return print_all(cli, status, answer);
 }
 
 int tc_cli_main(int argc, char *const *argv) {

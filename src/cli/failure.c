@@ -6,16 +6,14 @@
 
 static const size_t MOST_BYTES = (size_t)1 << 24;
 
-bool tc_failure_wants_json(const tc_usage *usage, int argc, char *const *argv) {
-    bool has_option = false, is_asked = false;
-    for (size_t i = 0; i < usage->option_count; i++)
-        has_option = has_option || (usage->options[i].name != NULL && strcmp(usage->options[i].name, "json") == 0);
+bool tc_failure_wants_json(int argc, char *const *argv) {
+    bool is_asked = false;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         is_asked = is_asked || strcmp(argv[i], "--json") == 0;
-    return has_option && is_asked;
+    return is_asked;
 }
 
-static void write(tc_arena *arena, const char *messages, tc_status status, tc_buffer *out) {
+static void write(tc_arena *arena, const char *messages, tc_status status, int exit_code, tc_buffer *out) {
     size_t length = strlen(messages);
     while (length > 0 && messages[length - 1] == '\n')
         length--;
@@ -23,11 +21,11 @@ static void write(tc_arena *arena, const char *messages, tc_status status, tc_bu
     tc_json_open_object(&json, NULL);
     tc_json_bool(&json, "ok", false);
     tc_json_string(&json, "error", length == 0 ? tc_status_text(status) : tc_arena_copy(arena, messages, length));
-    tc_json_count(&json, "exit_code", (uint64_t)tc_status_exit_code(status));
+    tc_json_count(&json, "exit_code", (uint64_t)exit_code);
     tc_json_close_object(&json);
 }
 
-tc_failure tc_failure_json(const char *messages, tc_status status) {
+tc_failure tc_failure_json(const char *messages, tc_status status, int exit_code) {
     tc_failure failure = {.arena = tc_arena_new(0)};
     const char *volatile text = NULL;
     tc_escape escape;
@@ -35,7 +33,7 @@ tc_failure tc_failure_json(const char *messages, tc_status status) {
         return failure;
     if (TC_TRY(failure.arena, &escape) == TC_OK) {
         tc_buffer out = tc_buffer_new(failure.arena, MOST_BYTES);
-        write(failure.arena, messages, status, &out);
+        write(failure.arena, messages, status, exit_code, &out);
         text = tc_buffer_text(&out);
     }
     tc_escape_end(failure.arena, &escape);

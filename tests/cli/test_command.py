@@ -160,6 +160,21 @@ class Failures(unittest.TestCase):
         self.assertIn("missing FILE", self.failed(2, "check"))
         self.assertIn("did you mean --tolerance", self.failed(2, "solve", PAPER, "--tolerence", "1"))
 
+    def test_a_command_that_is_not_there_wherever_json_stands(self):
+        self.assertIn("did you mean 'check'?", self.failed(2, "chek", PAPER))
+        self.assertIn("there is no command 'frobnicate'", self.failed(2, "frobnicate"))
+        self.assertIn("no option --json before a command", self.failed(2))
+        for words in (("--json", "check", PAPER), ("chek", "--json", PAPER), ("help", "--json", "run")):
+            done = tacit(*words)
+            self.assertEqual((done.returncode, json.loads(done.stdout)["error"] + "\n"), (2, done.stderr))
+
+    def test_a_refusal_of_split(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "tight.tacit")
+            pathlib.Path(path).write_text("agent a { state x in [0, 1]; private minimize x; gap 1; slater x = 0.9 }\n"
+                                          "constraint c: a.x <= 0.7\n")
+            self.assertIn("strictly: g = 0.2 there", self.failed(1, "split", path, "-o", os.path.join(place, "parts")))
+
     def test_words_behind_a_double_dash_ask_for_nothing(self):
         done = tacit("check", "--", "--json")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
