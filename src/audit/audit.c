@@ -140,11 +140,20 @@ static void note_limits(course *c) {
                 "it, what is promised about the solution does");
 }
 
+/* Of each input, until the size of the noise shows that it is half; 0 where there were enough. */
+static uint64_t samples_for_size(const course *c, double level) {
+    uint64_t rounds = c->sampler->round, inputs = 0;
+    uint64_t needed = tc_rounds_for_half(c->view, &c->sampler->whole, rounds, level);
+    for (size_t i = 0; i < c->audit->system_count; i++)
+        inputs += tc_audit_samples(&c->audit->systems[i]) > 0 ? 2 : 0;
+    return needed > rounds && inputs > 0 ? (needed + inputs - 1) / inputs : 0;
+}
+
 /* An audit that was stopped before it could have found noise at half its size has said nothing. */
 static void conclude(course *c, double level) {
     tc_audit *audit = c->audit;
     size_t left_out = 0;
-    uint64_t needed = 0;
+    uint64_t needed = samples_for_size(c, level);
     for (size_t i = 0; i < audit->system_count; i++) {
         left_out += audit->systems[i].left_out;
         needed = audit->systems[i].needed > needed ? audit->systems[i].needed : needed;
@@ -154,12 +163,13 @@ static void conclude(course *c, double level) {
     else if (left_out > 0)
         audit->inconclusive_because = tc_arena_format(
             c->arena, "time ended before the first sample of %zu of %zu systems", left_out, audit->system_count);
-    else if (!tc_size_shows_half(c->view, &c->sampler->whole, level))
-        audit->inconclusive_because = "too few samples were taken to notice even noise at half its size";
+    else if (c->sampler->round == 0)
+        audit->inconclusive_because = "no sample was taken";
     else if (needed > 0)
         audit->inconclusive_because = tc_arena_format(
-            c->arena, "too few samples to refute even half the noise: at least %llu needed of each input",
-            (unsigned long long)needed);
+            c->arena,
+            "too few samples to refute even half the noise: at least %llu needed of each input (--samples %llu)",
+            (unsigned long long)needed, (unsigned long long)needed);
     if (audit->refuted)
         audit->inconclusive_because = NULL;
     audit->verdict = audit->refuted                        ? TC_REFUTED

@@ -67,13 +67,13 @@ static double both(double a, double b, double x, double y) {
 double tc_incomplete_beta(double a, double b, double x) { return both(a, b, x, 1 - x); }
 
 /* Bisection keeps p on the safe side: I_p(k, n - k + 1) = P(at least k successes | p) <= level. */
-double tc_binomial_lower(uint64_t successes, uint64_t trials, double level) {
-    if (successes == 0 || trials == 0)
+double tc_expected_lower(double successes, double trials, double level) {
+    if (!(successes > 0))
         return 0;
-    double low = 0, high = (double)successes / (double)trials;
+    double low = 0, high = successes / trials;
     for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
         double middle = low + (high - low) / 2;
-        if (tc_incomplete_beta((double)successes, (double)(trials - successes) + 1, middle) <= level * (1 - 1e-6))
+        if (tc_incomplete_beta(successes, trials - successes + 1, middle) <= level * (1 - 1e-6))
             low = middle;
         else
             high = middle;
@@ -82,16 +82,24 @@ double tc_binomial_lower(uint64_t successes, uint64_t trials, double level) {
 }
 
 /* The same from the other side: P(at most k successes | p) = I_{1-p}(n - k, k + 1) <= level. */
-double tc_binomial_upper(uint64_t successes, uint64_t trials, double level) {
-    if (successes >= trials)
+double tc_expected_upper(double successes, double trials, double level) {
+    if (!(successes < trials))
         return 1;
-    double low = (double)successes / (double)trials, high = 1;
+    double low = successes / trials, high = 1;
     for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
         double middle = low + (high - low) / 2;
-        if (both((double)(trials - successes), (double)successes + 1, 1 - middle, middle) <= level * (1 - 1e-6))
+        if (both(trials - successes, successes + 1, 1 - middle, middle) <= level * (1 - 1e-6))
             high = middle;
         else
             low = middle;
     }
     return high;
+}
+
+double tc_binomial_lower(uint64_t successes, uint64_t trials, double level) {
+    return tc_expected_lower((double)successes, (double)trials, level);
+}
+
+double tc_binomial_upper(uint64_t successes, uint64_t trials, double level) {
+    return tc_expected_upper((double)successes, (double)trials, level);
 }

@@ -13,4 +13,8 @@ double tc_incomplete_beta(double a, double b, double x);
 double tc_binomial_lower(uint64_t successes, uint64_t trials, double level);
 double tc_binomial_upper(uint64_t successes, uint64_t trials, double level);
 
+/* The same formulas of expected counts, which need not be whole: bounds that narrow with every trial. */
+double tc_expected_lower(double successes, double trials, double level);
+double tc_expected_upper(double successes, double trials, double level);
+
 #endif

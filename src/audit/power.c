@@ -4,13 +4,14 @@
 
 static double normal_above(double x) { return erfc(x / sqrt(2)) / 2; }
 
-/* An event with probabilities p and q in the two worlds, counted as often as is expected. */
+/* An event with probabilities p and q in the two worlds, counted as often as is expected. Counts are not rounded: then
+ * whatever n trials show, n + 1 do, which whole counts do not have (docs/proofs/audit.md). */
 static bool event_refutes(double p, double q, uint64_t trials, const tc_audit_system *system, double level_each) {
     if (!(p - system->claimed_delta > q * exp(system->claimed_epsilon)))
         return false; /* never, with any number of trials */
     double n = (double)trials;
-    return tc_bound_epsilon((uint64_t)floor(n * p), trials, (uint64_t)ceil(n * q), trials, system->claimed_delta,
-                            level_each) > system->claimed_epsilon;
+    double least = tc_expected_lower(n * p, n, level_each / 2), most = tc_expected_upper(n * q, n, level_each / 2);
+    return least - system->claimed_delta > most * exp(system->claimed_epsilon);
 }
 
 /* Noise at half its size costs twice as much. Laplace: corners (docs/proofs/audit.md has their probabilities).
@@ -33,19 +34,21 @@ bool tc_price_shows_half(const tc_plan *plan, const tc_pair_counts *counts, doub
     return shows;
 }
 
-uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
-                             const tc_audit_system *system) {
+typedef bool shows_half(const void *context, uint64_t count);
+
+/* The least number that shows it, as all above do; 0 where a billion are too few. */
+static uint64_t least_number(shows_half *shows, const void *context) {
     const uint64_t most = 1000000000;
-    uint64_t low = 8, high = 16;
-    while (high < most && !tc_price_shows_half(plan, counts, level_each, system, high)) {
+    uint64_t low = 0, high = 16;
+    while (high < most && !shows(context, high)) {
         low = high;
         high *= 2;
     }
     if (high >= most)
         return 0;
-    while (high - low > high / 32 + 1) {
+    while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (tc_price_shows_half(plan, counts, level_each, system, middle))
+        if (shows(context, middle))
             high = middle;
         else
             low = middle;
@@ -53,16 +56,46 @@ uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, 
     return high;
 }
 
+typedef struct price {
+    const tc_plan *plan;
+    const tc_pair_counts *counts;
+    const tc_audit_system *system;
+    double level_each;
+} price;
+
+static bool price_shows(const void *context, uint64_t samples) {
+    const price *p = context;
+    return tc_price_shows_half(p->plan, p->counts, p->level_each, p->system, samples);
+}
+
+uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
+                             const tc_audit_system *system) {
+    return least_number(price_shows, &(price){plan, counts, system, level_each});
+}
+
+typedef struct size {
+    double within, level; /* of noise at half its size: the share within the stated median */
+} size;
+
+static bool size_shows(const void *context, uint64_t draws) {
+    const size *s = context;
+    return tc_expected_lower((double)draws * s->within, (double)draws, s->level) > 0.5;
+}
+
 /* Half of the draws lie within the stated median; of noise at half its size, those within twice its own. */
-bool tc_size_shows_half(const tc_audit_view *view, const tc_whole_counts *whole, double level) {
-    bool laplace = view->plan->mechanism == TC_MECHANISM_LAPLACE;
-    double within = laplace ? 0.75 : 1 - 2 * normal_above(2 * 0.67448975019608174);
-    for (size_t i = 0; i < view->plan->channel_count; i++) {
-        double n = (double)whole->law_trials[i];
-        uint64_t hits = (uint64_t)floor(n * within);
-        double least = tc_binomial_lower(hits, whole->law_trials[i], level / 3 / (double)view->plan->channel_count);
-        if (view->start[i + 1] > view->start[i] && !(least > 0.5))
-            return false;
+uint64_t tc_draws_for_half(const tc_plan *plan, double level) {
+    bool laplace = plan->mechanism == TC_MECHANISM_LAPLACE;
+    size s = {.within = laplace ? 0.75 : 1 - 2 * normal_above(2 * 0.67448975019608174),
+              .level = level / 3 / (double)plan->channel_count};
+    return least_number(size_shows, &s);
+}
+
+uint64_t tc_rounds_for_half(const tc_audit_view *view, const tc_whole_counts *whole, uint64_t rounds, double level) {
+    uint64_t draws = tc_draws_for_half(view->plan, level), needed = 0;
+    for (size_t i = 0; i < view->plan->channel_count && rounds > 0; i++) {
+        uint64_t each = whole->law_trials[i] / rounds; /* the same number in every round */
+        if (each > 0 && (draws + each - 1) / each > needed)
+            needed = (draws + each - 1) / each;
     }
-    return true;
+    return needed;
 }

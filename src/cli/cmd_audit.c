@@ -13,8 +13,10 @@ static const tc_option options[] = {
                  .least = 10,
                  .most = 1e9,
                  .standard = "20000",
-                 .text = "Releases of each of the two inputs, for each system. A constant at half its value takes some "
-                         "3,000 (Laplace) to 8,000 (Gaussian); one that is 5 % too small takes millions."},
+                 .text = "Releases of each of the two inputs, for each system. How many it takes to notice half the "
+                         "noise depends on the problem: mostly some hundreds to some thousands, but hundreds of "
+                         "thousands where what is claimed for a system is little or far from what the inputs show; "
+                         "the answer says how many. A constant that is 5 % too small takes millions."},
     [SECONDS] = {.name = "seconds",
                  .type = TC_OPTION_REAL,
                  .argument = "S",
@@ -117,7 +119,9 @@ const tc_command tc_command_audit = {
              "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
              "pass. The proofs are what the guarantee rests on.\n\n"
              "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to "
-             "notice even half the noise (inconclusive; the answer says how many samples that takes); 3 after an "
+             "notice even half the noise (inconclusive; the answer says which --samples that takes, and some problems "
+             "take many more than the "
+             "standard); 3 after an "
              "interrupt.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],

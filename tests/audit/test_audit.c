@@ -1,6 +1,8 @@
 /* Honest plans pass; constants that are too small do not. Seeds are fixed: with others, an honest plan would be refuted
  * with a probability below 1e-6 (the audit's confidence) each. */
 #include "audit/audited.h"
+#include "audit/binomial.h"
+#include "audit/power.h"
 #include "support/cmocka.h"
 
 static void honest(tc_mechanism mechanism, tc_placement placement, uint64_t seed) {
@@ -203,6 +205,27 @@ static void the_number_of_samples_that_is_asked_for_is_about_right(void **state)
     }
 }
 
+/* By price and by size: whoever takes as many samples as are said to be needed, or any number above, is not told to
+ * take more. */
+static void every_number_of_samples_above_the_least_suffices(void **state) {
+    (void)state;
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 2; i++) {
+        tc_plan plan = {.mechanism = mechanisms[i], .channel_count = 3};
+        tc_pair_counts counts = {.corner_loss = {0.4, 0.7, 0.9}};
+        tc_audit_system system = {.claimed_epsilon = 1, .claimed_delta = i == 0 ? 0 : 0.01, .expected = 0.9};
+        double level = 1e-6 / 20;
+        uint64_t least = tc_samples_for_half(&plan, &counts, level, &system);
+        assert_in_range(least, 100, 5000);
+        for (uint64_t n = least / 2; n < 2 * least; n++)
+            assert_int_equal(tc_price_shows_half(&plan, &counts, level, &system, n), n >= least);
+        for (uint64_t draws = tc_draws_for_half(&plan, level), n = draws; n < 8 * draws; n++) {
+            double within = i == 0 ? 0.75 : 0.8227;
+            assert_true(tc_expected_lower((double)n * within, (double)n, level / 9) > 0.5);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_plans_pass),
@@ -216,6 +239,7 @@ int main(void) {
         cmocka_unit_test(time_ends_an_audit),
         cmocka_unit_test(an_interrupted_audit_says_nothing),
         cmocka_unit_test(the_number_of_samples_that_is_asked_for_is_about_right),
+        cmocka_unit_test(every_number_of_samples_above_the_least_suffices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

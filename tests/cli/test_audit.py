@@ -167,6 +167,10 @@ schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
         self.assertEqual((few["verdict"], few["refuted"]), ("inconclusive", False))
         most = max(int(note.split("at least ")[1].split()[0]) for note in few["notes"] if "too few samples" in note)
         self.assertIn(f"at least {most} needed of each input", few["inconclusive_because"])
+        self.assertIn(f"(--samples {most})", few["inconclusive_because"])
+        for samples in (most - 1, most, most + 1, most + 2, most + 3):
+            verdict = self.declared("20", "--samples", str(samples))[1]["verdict"]
+            self.assertEqual(verdict, "inconclusive" if samples < most else "not_refuted", samples)
         _, enough = self.declared("20", "--samples", str(2 * needed))
         self.assertEqual(enough["verdict"], "not_refuted")
         self.assertFalse(any(note.startswith("g: too few") for note in enough["notes"]))
