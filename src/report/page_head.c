@@ -70,6 +70,12 @@ static bool put_promise(tc_report *report, const tc_trace *trace) {
 
 /* ---- facts and notes --------------------------------------------------------------------------------------------- */
 
+/* Rounds as in the tables: 5,000. */
+static void put_value(tc_buffer *out, const tc_trace_fact *fact) {
+    bool is_count = strcmp(fact->name, "rounds") == 0 && fact->value[strspn(fact->value, "0123456789")] == '\0';
+    (is_count ? tc_put_grouped : tc_put_text)(out, fact->value);
+}
+
 /* An epsilon that nothing promises was only asked for. */
 static void put_facts(tc_report *report, const tc_trace *trace, bool is_private) {
     if (trace->fact_count == 0)
@@ -81,7 +87,7 @@ static void put_facts(tc_report *report, const tc_trace *trace, bool is_private)
         if (!is_private && (strcmp(trace->facts[i].name, "epsilon") == 0 || strcmp(trace->facts[i].name, "delta") == 0))
             tc_buffer_puts(report->out, " asked for");
         tc_buffer_puts(report->out, "</dt><dd>");
-        tc_put_text(report->out, trace->facts[i].value);
+        put_value(report->out, &trace->facts[i]);
         tc_buffer_puts(report->out, "</dd></div>\n");
     }
     tc_buffer_puts(report->out, "</dl>\n");

@@ -3,6 +3,7 @@
 #include "report/page.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef enum column { PENALTY, X_ERROR, MU_ERROR, VIOLATION } column;
 
@@ -112,6 +113,21 @@ static const char *slope_text(tc_arena *arena, const tc_trace_fit *fit) {
     return text.text;
 }
 
+/* Formulas of a trace, which are plain text, as people write them. */
+static const char *with_signs(tc_arena *arena, const char *text) {
+    static const char *const signs[][2] = {
+        {"z_free", "z\xe2\x80\xb2"}, {"|^2", "|\xc2\xb2"}, {" - ", " " TC_MINUS " "}};
+    tc_buffer out = tc_buffer_new(arena, 3 * strlen(text) + 1);
+    while (*text != '\0') {
+        size_t i = 0, count = sizeof signs / sizeof signs[0];
+        while (i < count && strncmp(text, signs[i][0], strlen(signs[i][0])) != 0)
+            i++;
+        tc_buffer_add(&out, i < count ? signs[i][1] : text, i < count ? strlen(signs[i][1]) : 1);
+        text += i < count ? strlen(signs[i][0]) : 1;
+    }
+    return tc_buffer_text(&out);
+}
+
 static void put_penalty(tc_report *report, const tc_section *section) {
     const tc_trace *trace = section->trace;
     const tc_trace_fit *fit = &trace->fit;
@@ -131,8 +147,10 @@ static void put_penalty(tc_report *report, const tc_section *section) {
                     .level = NAN,
                     .series = series,
                     .series_count = count};
-    const char *what = trace->penalty != NULL ? tc_arena_format(report->arena, "Penalty: %s. ", trace->penalty) : "";
-    const char *interval = isfinite(fit->slope_low) ? "The interval of the slope is of 95" TC_PERCENT "."
+    const char *what = trace->penalty != NULL
+                           ? tc_arena_format(report->arena, "Penalty: %s. ", with_signs(report->arena, trace->penalty))
+                           : "";
+    const char *interval = isfinite(fit->slope_low) ? "The interval of the slope is of 95\xc2\xa0%."
                            : isfinite(fit->slope)   ? "The slope has no interval: the points are not on a line."
                                                     : "";
     tc_put_figure(report, "What privacy costs",

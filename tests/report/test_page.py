@@ -136,6 +136,13 @@ class Whole(Case):
         self.assertIn("fit: slope −1.87 (−1.93 to −1.80)", cost)
         self.assertIn("proportional to ε⁻²", cost)
 
+    def test_captions_have_signs_and_one_percent_sign_at_a_time(self):
+        self.assertIn("The interval of the slope is of 95\N{NO-BREAK SPACE}%.", self.text)
+        self.assertNotIn("%%", self.words)
+        self.assertIn("|z − z′|²", self.text)
+        self.assertNotIn("z_free", self.text)
+        self.assertIn("<dt>rounds</dt><dd>100,000</dd>", self.text)
+
     def test_tables_have_headers_and_figures(self):
         self.assertTrue(all(head.get("scope") in ("col", "row", "rowgroup") for head in self.reader.all("th")))
         self.assertEqual(len(self.reader.all("caption")), len(self.reader.all("table")))
