@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/prefix.h"
 #include "net/authority.h"
 
 #include <string.h>
@@ -38,31 +39,35 @@ static const tc_example examples[] = {
 };
 
 static tc_status issue(tc_cli *cli, const tc_arguments *arguments, const tc_authority_settings *settings,
-                       size_t *made) {
+                       tc_buffer *messages, size_t *made) {
     const char *folder = arguments->operands[1], *label = arguments->values[TOGETHER].text;
     const char *const *names = arguments->operands + 2;
     size_t count = arguments->operand_count - 2;
-    if (label != NULL || count == 0) {
+    if (count == 0) {
+        tc_buffer_puts(messages, "missing NAME: issue DIR NAME... makes a certificate for each agent that is named\n");
+        return TC_BAD_USAGE;
+    }
+    if (label != NULL) {
         *made = 1;
-        return tc_authority_issue(cli->arena, folder, label, names, count, settings, &cli->messages);
+        return tc_authority_issue(cli->arena, folder, label, names, count, settings, messages);
     }
     *made = count;
-    return tc_authority_issue_each(cli->arena, folder, names, count, settings, &cli->messages);
+    return tc_authority_issue_each(cli->arena, folder, names, count, settings, messages);
 }
 
 static tc_status renew(tc_cli *cli, const tc_arguments *arguments, const tc_authority_settings *settings,
-                       size_t *made) {
+                       tc_buffer *messages, size_t *made) {
     bool all = arguments->values[ALL].flag;
     const char *folder = arguments->operands[1];
     *made = 0;
     if (arguments->operand_count == 2)
-        return tc_authority_renew(cli->arena, folder, NULL, all, settings, &cli->messages, made);
+        return tc_authority_renew(cli->arena, folder, NULL, all, settings, messages, made);
     for (size_t i = 2; i < arguments->operand_count; i++) {
         size_t renewed = 0;
         tc_buffer label = tc_buffer_new(cli->arena, 4096);
         tc_authority_label(&label, arguments->operands[i]);
         tc_status status =
-            tc_authority_renew(cli->arena, folder, tc_buffer_text(&label), all, settings, &cli->messages, &renewed);
+            tc_authority_renew(cli->arena, folder, tc_buffer_text(&label), all, settings, messages, &renewed);
         *made += renewed;
         if (status != TC_OK)
             return status;
@@ -93,17 +98,19 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
                                       .authority_days = (int)arguments->values[AUTHORITY_DAYS].integer};
     size_t made = 1;
     tc_status status;
+    tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
     if (strcmp(verb, "init") == 0 && arguments->operand_count == 2) {
-        status = tc_authority_init(cli->arena, folder, &settings, &cli->messages);
+        status = tc_authority_init(cli->arena, folder, &settings, &messages);
     } else if (strcmp(verb, "issue") == 0) {
-        status = issue(cli, arguments, &settings, &made);
+        status = issue(cli, arguments, &settings, &messages, &made);
     } else if (strcmp(verb, "renew") == 0) {
-        status = renew(cli, arguments, &settings, &made);
+        status = renew(cli, arguments, &settings, &messages, &made);
     } else {
         tc_buffer_puts(&cli->messages,
                        "tacit keys: init DIR, issue DIR NAME... or renew DIR [NAME...]; tacit keys --help\n");
         return TC_BAD_USAGE;
     }
+    tc_cli_say(cli, "tacit keys", tc_buffer_text(&messages));
     if (status != TC_OK)
         return status;
     if (arguments->values[JSON].flag) {

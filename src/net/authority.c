@@ -276,5 +276,12 @@ tc_status tc_authority_renew(tc_arena *arena, const char *folder, const char *la
         status = renew_party(&r, tc_arena_format(arena, "%s/cloud", folder), TC_CERTIFICATE_CLOUD, "cloud");
     if (status != TC_OK || (cloud && label != NULL))
         return status;
-    return label == NULL ? renew_agents(&r) : renew_agent(&r, label);
+    if (label == NULL)
+        return renew_agents(&r);
+    const char *path = tc_arena_format(arena, "%s/agents/%s", folder, label);
+    if (!exists(path)) {
+        tc_buffer_printf(messages, "no such agent: there is no folder '%s'; tacit keys issue makes it\n", path);
+        return TC_BAD_USAGE;
+    }
+    return renew_agent(&r, label);
 }

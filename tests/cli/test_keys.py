@@ -56,6 +56,9 @@ class Keys(unittest.TestCase):
         self.assertEqual(json.loads(tacit("keys", "renew", self.keys, "--json").stdout)["certificates"], 0)
         self.assertEqual(json.loads(tacit("keys", "renew", self.keys, "a1", "--all", "--json").stdout)["certificates"], 1)
         self.assertNotEqual(before, (self.keys / "agents/a1/identity.pem").read_text())
+        done = tacit("keys", "renew", self.keys, "nobody")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "^tacit keys: no such agent: there is no folder '.*/agents/nobody'")
 
     def test_all_are_issued_or_none(self):
         tacit("keys", "init", self.keys)
@@ -68,6 +71,11 @@ class Keys(unittest.TestCase):
             self.assertEqual((done.returncode, words in done.stderr), (2, True), done.stderr)
             self.assertEqual([path.name for path in (self.keys / "agents").iterdir()], ["there"])
         self.assertEqual(tacit("keys", "issue", self.keys, "../x", "--together", "x").returncode, 0)
+        for more in [], ["--together", "y"]:
+            done = tacit("keys", "issue", self.keys, *more)
+            self.assertEqual((done.returncode, done.stderr.startswith("tacit keys: missing NAME")), (2, True), done.stderr)
+        done = tacit("keys", "init", self.keys)
+        self.assertEqual((done.returncode, done.stderr), (2, f"tacit keys: '{self.keys}' has an authority already\n"))
 
     def test_wrong_uses_say_what_is_wrong(self):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
