@@ -61,7 +61,7 @@ class Quadratic:
 HEADER = struct.Struct("<IHHIIQ")
 NO_SLOT = 0xFFFFFFFF
 HELLO, ENROL, STATE, LEAVE, WELCOME, ENROLLED, ANSWER, NOTE, REFUSAL, END = 1, 2, 3, 4, 17, 18, 19, 20, 21, 22
-HELD = 2  # a flag of ANSWER
+CLAMPED, HELD = 1, 2  # flags of ANSWER
 FINAL = {2, 3, 4, 5, 6, 9, 10, 11, 15}  # refusals after which an agent does not come back by itself
 
 
@@ -121,12 +121,13 @@ class Connection:
 
 class Memory:
     """What must not be forgotten: the run, the highest epoch that a state was sent to, the last round whose answer was
-    taken, x for the next one, the average. The file is replaced whole, before the state that follows is sent."""
+    taken, x for the next one, the average, and how many rounds went by before it began. The file is replaced whole, before the state that follows is sent."""
 
     def __init__(self, path, name, start):
         self.path = pathlib.Path(path)
         self.lock()
-        self.kept = {"name": name, "run": None, "epoch": [0, bytes(16).hex()], "answered": 0, "rounds": 0, "method": 0}
+        self.kept = {"name": name, "run": None, "epoch": [0, bytes(16).hex()], "answered": 0, "rounds": 0, "method": 0,
+                     "unknown": 0}
         self.x, self.average = list(start), list(start)
         self.used = None  # what the cloud had in the last round; not kept
         if self.path.exists():
@@ -138,7 +139,7 @@ class Memory:
             if not good:
                 raise Over(3, f"{path}: damaged, or another agent's")
             self.x, self.average = ([float.fromhex(v) for v in kept.pop(key)] for key in ("x", "average"))
-            self.kept = kept
+            self.kept = {"unknown": 0, **kept}
 
     def lock(self):
         """An agent runs once at a time. Beside the file, which is another with every save."""
@@ -165,6 +166,12 @@ class Agent:
     def __init__(self, name, objective, memory):
         self.name, self.objective, self.memory, self.kept, self.tries = name.encode(), objective, memory, memory.kept, 0
         self.is_enrolled, self.enrolled_at = False, math.inf  # on this connection
+        self.warned = set()
+
+    def warn(self, kind, sentence):
+        if kind not in self.warned:
+            print(f"{self.name.decode()}: {sentence}", file=sys.stderr)
+        self.warned.add(kind)
 
     def is_done(self):
         return 0 < self.kept["rounds"] == self.kept["answered"]
@@ -195,7 +202,18 @@ class Agent:
         self.enrolled_at = time.monotonic()
         if next_ <= self.kept["answered"]:
             raise Over(2, f"state {next_} is wanted, which was answered: the cloud was restored from a back-up")
+        if self.kept["answered"] == self.kept["epoch"][0] == 0:  # no state was said by whoever has this file
+            self.begin_without_memory(next_, rounds)
         return next_ == self.kept["answered"] + 1  # else an answer or a note follows
+
+    def begin_without_memory(self, first, rounds):
+        """A round needs a state of every agent: those before the first had some of this one, which nobody knows here."""
+        if first > rounds:
+            raise Over(2, "the run is over, and without this agent's state file there is no answer to take")
+        self.kept["unknown"] = first - 1
+        if first > 1:
+            self.warn("beginning", f"began at round {first} of {rounds} without its memory: the answer is of rounds {first} "
+                      f"to {rounds} only; was its state file lost, or another one given?")
 
     def state(self):
         """The next state; the epoch that gets it is remembered first."""
@@ -207,19 +225,23 @@ class Agent:
                  for v, l, u in zip(self.memory.x, self.objective.low, self.objective.high)]
         return frame(STATE, 0, self.kept["answered"] + 1, struct.pack(f"<{len(units)}q", *units))
 
-    def answer(self, k, held, body):
-        memory = self.memory
+    def answer(self, k, flags, body):
+        memory, unknown, held = self.memory, self.kept["unknown"], bool(flags & HELD)
+        if flags & CLAMPED:
+            self.warn("box", "a state lay outside the public box of the cloud's file: the box here seems to be another")
         step, regularization, *p = numbers = struct.unpack(f"<{len(memory.x) + 2}d", body)
         if not (all(map(math.isfinite, numbers)) and step > 0 and regularization >= 0):
             raise Broken("an answer with numbers out of range")
-        if memory.used is None or not held or k > self.kept["answered"] + 1:
+        if k > unknown and (memory.used is None or not held or k > self.kept["answered"] + 1):
             memory.used = memory.x
-        for j in range(max(self.kept["answered"] + 1, k - 1000), k + 1):
-            memory.average = [a + (3 / (j + 2)) * (v - a) for a, v in zip(memory.average, memory.used)]
+        for j in range(max(self.kept["answered"] + 1, unknown + 1, k - 1000), k + 1):
+            memory.average = [a + (3 / (j - unknown + 2)) * (v - a) for a, v in zip(memory.average, memory.used)]
         move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
         memory.x = move(memory.x, p, step, regularization)
         if not all(map(math.isfinite, memory.x)):
             raise Over(1, f"round {k}: a step that is not finite")
+        if k <= unknown:  # the average begins with the state that is said next
+            memory.average = memory.x
 
     def hear(self, kind, k, flags, body):
         """What is said in return, or nothing."""
@@ -234,7 +256,7 @@ class Agent:
             if k <= self.kept["answered"]:
                 return b""
             if kind == ANSWER:
-                self.answer(k, bool(flags & HELD), body)
+                self.answer(k, flags, body)
             self.kept["answered"], self.tries = k, 0
             self.memory.save()
             return b"" if self.is_done() else self.state()
@@ -298,7 +320,8 @@ def main():
         print(sentence, file=sys.stderr)
         if code == 0:
             answer = memory.x if memory.kept["method"] == 1 else memory.average
-            print(json.dumps({"agent": given.name, "rounds": memory.kept["answered"], "x": answer}))
+            print(json.dumps({"agent": given.name, "rounds": memory.kept["answered"] - memory.kept["unknown"],
+                              "first_round": memory.kept["unknown"] + 1, "x": answer}))
         return code
 
 

@@ -136,6 +136,12 @@ TACIT_API int tacit_agent_was_over(const tacit_agent *agent, size_t number);
 /* Where the agent stands, and its part of the answer as it is now: an average over the rounds in the method `tacit`. */
 TACIT_API const double *tacit_agent_x(const tacit_agent *agent, size_t number);
 TACIT_API const double *tacit_agent_answer(const tacit_agent *agent, size_t number);
+/* 1; or, of an agent that began without its state file in a run that was going on, the round with which it began: its
+ * answer is of rounds from there on alone, and not the one that the cloud's figures are about. */
+TACIT_API uint64_t tacit_agent_first_round(const tacit_agent *agent, size_t number);
+/* In how many rounds, since tacit_agent_open, the state lay outside the public box of the cloud's file and was moved
+ * into it. More than 0: the bounds given here are not the cloud's, and its figures are not about this answer. */
+TACIT_API uint64_t tacit_agent_outside(const tacit_agent *agent, size_t number);
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,7 @@ struct tc_device {
 tc_status tc_device_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, tc_device **device,
                         const char **why) {
     *device = NULL;
-    *why = "a device needs the file of one agent, which `tacit split` makes";
+    *why = "this is not the file of one agent, which `tacit split` makes";
     if (model->role != TC_ROLE_AGENT || model->family_count != 1 || model->families[0].count != 1)
         return TC_BAD_USAGE;
     *why = NULL;

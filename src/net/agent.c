@@ -361,6 +361,7 @@ tc_agent_wish tc_agent_wants(const tc_agent *agent) {
 tc_agent_condition tc_agent_how(const tc_agent *agent) { return agent->how; }
 const char *tc_agent_message(const tc_agent *agent) { return agent->message; }
 size_t tc_agent_lost(const tc_agent *agent) { return agent->lost; }
+size_t tc_agent_oddities(const tc_agent *agent) { return agent->oddities; }
 
 tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
     const tc_agent_slot *slot = &agent->slots[i];
@@ -378,5 +379,6 @@ tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
                            .held = slot->held,
                            .path = tc_agent_state_path(slot->file),
                            .run = slot->run[0] == 0 ? NULL : slot->run,
-                           .was_over = slot->was_over};
+                           .was_over = slot->was_over,
+                           .first_round = memory->unknown + 1};
 }

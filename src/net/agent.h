@@ -80,6 +80,10 @@ const char *tc_agent_message(const tc_agent *agent);
 /* How many agents are over and not done: it only grows. */
 size_t tc_agent_lost(const tc_agent *agent);
 
+/* How often an agent was found to have begun without its memory, or to have its first state outside of the public box,
+ * which its owner should hear of while it runs: it only grows. */
+size_t tc_agent_oddities(const tc_agent *agent);
+
 typedef struct tc_agent_view { /* of one agent; good until the next call */
     const char *name;
     size_t states;
@@ -93,7 +97,13 @@ typedef struct tc_agent_view { /* of one agent; good until the next call */
     const char *path;          /* of its state file */
     const char *run;           /* 32 hexadecimal digits; NULL: not known yet */
     bool was_over;             /* the run had ended before this process began */
+    /* 1, or the round with which this agent began without a memory of those before; the answer is of rounds from there
+     * on. Good once rounds is known. */
+    uint64_t first_round;
 } tc_agent_view;
+static inline uint64_t tc_agent_rounds_answered(const tc_agent_view *view) {
+    return view->answered >= view->first_round ? view->answered - view->first_round + 1 : 0;
+}
 tc_agent_view tc_agent_look(const tc_agent *agent, size_t i);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { MOST_MISSED = 1000 }; /* rounds that passed without this agent and still count in its average */
+enum { MOST_SAID = 160 };    /* bytes of the cloud's words that are repeated */
 
 static void broken(tc_agent *agent, const char *what) {
     tc_agent_pause(agent, "what the cloud sent is not the protocol's: %s", what);
@@ -94,9 +95,31 @@ static void roll_back(tc_agent *agent, tc_agent_slot *slot, const char *what) {
     tc_agent_say_leave(agent, (uint32_t)slot->number);
 }
 
+/* A round needs a state of every agent, so there were states of this one, said by a process whose file is lost. What
+ * was x then, nobody knows here: the agent begins anew, and its average with the first state that it says itself.
+ * False: no round is left, and there is no answer to come to. */
+static bool begin_without_memory(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrolled) {
+    tc_agent_memory *memory = &slot->memory;
+    if (enrolled->next > enrolled->rounds) {
+        tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
+                        "the run is over, and agent %.60s has no memory of it: without its state file there is no "
+                        "answer to take",
+                        slot->steps.name);
+        tc_agent_say_leave(agent, (uint32_t)slot->number);
+        return false;
+    }
+    memory->unknown = enrolled->next - 1;
+    if (memory->unknown > 0 && !slot->is_known_odd) {
+        slot->is_known_odd = true;
+        agent->oddities++;
+    }
+    return true;
+}
+
 static void enter(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrolled) {
     tc_agent_memory *memory = &slot->memory;
     char what[120];
+    bool is_new = memory->answered == 0 && memory->epoch.number == 0; /* has said no state yet */
     if (slot->is_stale) {
         (void)snprintf(what, sizeof what, "is in epoch %llu, and agent %.40s has served epoch %llu",
                        (unsigned long long)agent->welcome.epoch.number, slot->steps.name,
@@ -106,7 +129,7 @@ static void enter(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrol
         (void)snprintf(what, sizeof what, "asks agent %.40s for state %llu, which it has answered", slot->steps.name,
                        (unsigned long long)enrolled->next);
         roll_back(agent, slot, what);
-    } else {
+    } else if (!is_new || begin_without_memory(agent, slot, enrolled)) {
         slot->is_enrolled = true;
         if (agent->enrolled_at == 0)
             agent->enrolled_at = tc_agent_clock();
@@ -146,11 +169,18 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
 /* average += weight (x - average), with the x that the cloud had in that round, so that its slow filter is this average
  * plus noise. A round that is told to have been held had an earlier state than the one said for it. Where several
  * passed without this agent, the first of them is taken to have had x: whether it came in time, nobody tells any more.
+ * One that began without a memory has the weights of a run that began then: its x does.
  */
 static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, bool was_held) {
     const tc_agent_memory *memory = &slot->memory;
     size_t states = slot->steps.states;
     uint64_t first = memory->answered + 1;
+    if (round <= memory->unknown) { /* the answer to a state that is not known here */
+        memcpy(agent->next_average, agent->next, states * sizeof(double));
+        return;
+    }
+    if (first <= memory->unknown)
+        first = memory->unknown + 1;
     if (!slot->has_used || !was_held || round > first)
         memcpy(slot->used, memory->x, states * sizeof(double));
     slot->has_used = true;
@@ -158,7 +188,8 @@ static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, boo
         first = round - MOST_MISSED;
     memcpy(agent->next_average, memory->average, states * sizeof(double));
     for (uint64_t k = first; k <= round; k++) {
-        double weight = tc_answer_weight(memory->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED, k);
+        double weight = tc_answer_weight(memory->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED,
+                                         k - memory->unknown);
         for (size_t i = 0; i < states; i++)
             agent->next_average[i] += weight * (slot->used[i] - agent->next_average[i]);
     }
@@ -204,6 +235,7 @@ static void hear_answer(tc_agent *agent, tc_agent_slot *slot, const tc_frame *fr
     else if (!(answer.step > 0) || !(answer.regularization >= 0) || answer.round > slot->memory.rounds)
         broken(agent, "an answer with a step, regularization or round out of range");
     else if (answer.round > slot->memory.answered) { /* again: the cloud did not know that it had arrived */
+        agent->oddities += slot->clamped == 0 && (answer.flags & TC_ANSWER_CLAMPED) != 0;
         slot->clamped += (answer.flags & TC_ANSWER_CLAMPED) != 0;
         slot->held += (answer.flags & TC_ANSWER_HELD) != 0;
         take(agent, slot, &answer);
@@ -236,14 +268,23 @@ static void hear_note(tc_agent *agent, tc_agent_slot *slot, const tc_frame *fram
     skip(agent, slot, note.round);
 }
 
-static const char *advice(unsigned code) {
+/* ", but elm and 2 more": whoever took the wrong folder of keys sees whose it is. */
+static const char *tell_holder(const tc_agent *agent, char *text, size_t size) {
+    char names[TC_AGENT_HOLDER];
+    if (!tc_agent_link_holder(agent->link, names))
+        return "; tacit keys issue makes a certificate that does";
+    (void)snprintf(text, size, ", but %s; tacit keys issue makes a certificate that does", names);
+    return text;
+}
+
+static const char *advice(const tc_agent *agent, unsigned code, char *text, size_t size) {
     switch (code) {
     case TC_REFUSED_VERSION:
         return "; one of the two needs a newer version of tacit";
     case TC_REFUSED_UNKNOWN:
-        return "; the cloud's file names no such agent: are both of the same tacit split?";
+        return " in the cloud's file; are both files of the same tacit split?";
     case TC_REFUSED_IDENTITY:
-        return "; tacit keys issue makes a certificate that does";
+        return tell_holder(agent, text, size);
     case TC_REFUSED_REPLACED:
         return "; an agent runs once at a time";
     case TC_REFUSED_STATES:
@@ -257,8 +298,17 @@ static const char *advice(unsigned code) {
     }
 }
 
+/* That a run is over, the cloud can say in more words: of one that was given up before it began. */
+static int said_length(const tc_refusal *refusal, const char **text) {
+    if (refusal->code != TC_REFUSED_OVER || refusal->reason_length == 0)
+        return (int)strlen(*text);
+    *text = refusal->reason;
+    return refusal->reason_length < MOST_SAID ? (int)refusal->reason_length : MOST_SAID;
+}
+
 static void refuse_slot(tc_agent *agent, tc_agent_slot *slot, const tc_refusal *refusal) {
     const char *text = tc_refusal_text(refusal->code);
+    char more[TC_AGENT_HOLDER + 80];
     bool is_final = !tc_refusal_may_retry(refusal->code);
     if (refusal->code == TC_REFUSED_REPLACED && !slot->is_enrolled)
         is_final = false; /* too soon after another connection of this agent, which may be the one that was just lost */
@@ -271,8 +321,10 @@ static void refuse_slot(tc_agent *agent, tc_agent_slot *slot, const tc_refusal *
                        (int)refusal->reason_length, refusal->reason);
         return;
     }
+    int length = said_length(refusal, &text);
     tc_agent_finish(agent, slot, refusal->code == TC_REFUSED_SLATER ? TC_AGENT_NO_SLATER : TC_AGENT_REFUSED,
-                    "the cloud refused agent %.60s: %s%s", slot->steps.name, text, advice(refusal->code));
+                    "the cloud refused agent %.60s: %.*s%s", slot->steps.name, length, text,
+                    advice(agent, refusal->code, more, sizeof more));
 }
 
 static void hear_refusal(tc_agent *agent, const tc_frame *frame) {

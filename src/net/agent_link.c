@@ -1,5 +1,6 @@
 #include "net/agent_link_parts.h"
 
+#include "net/identity.h"
 #include "net/socket_bio.h"
 #include "net/tls.h"
 
@@ -75,6 +76,19 @@ void tc_agent_link_end(tc_agent_link *link, const char *why) {
 }
 
 const char *tc_agent_link_why(const tc_agent_link *link) { return link->why; }
+
+bool tc_agent_link_holder(const tc_agent_link *link, char names[TC_AGENT_HOLDER]) {
+    const X509 *own = link->ssl == NULL ? NULL : SSL_get_certificate(link->ssl);
+    tc_identity *identity = own == NULL ? NULL : tc_identity_new(own);
+    size_t count = identity == NULL ? 0 : tc_identity_count(identity);
+    if (count == 1)
+        (void)snprintf(names, TC_AGENT_HOLDER, "%.60s", tc_identity_name(identity, 0));
+    else if (count > 1)
+        (void)snprintf(names, TC_AGENT_HOLDER, "%.60s and %zu more", tc_identity_name(identity, 0), count - 1);
+    tc_identity_free(identity);
+    return count > 0;
+}
+
 tc_agent_link_state tc_agent_link_is(const tc_agent_link *link) { return link->state; }
 int tc_agent_link_descriptor(const tc_agent_link *link) { return link->descriptor; }
 
@@ -146,14 +160,25 @@ static bool is_of_another_authority(const SSL *ssl) {
            found == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 }
 
+/* The other side speaks, but no TLS: HTTP, say. Versions of OpenSSL differ in what they make of its first bytes. */
+static bool is_no_tls(unsigned long error) {
+    int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
+    return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG ||
+           reason == SSL_R_HTTP_REQUEST || reason == SSL_R_BAD_PACKET_LENGTH;
+}
+
 static void complain_of_handshake(tc_agent_link *link) {
-    bool is_strange = is_of_another_authority(link->ssl);
+    bool is_strange = is_of_another_authority(link->ssl), is_plain = is_no_tls(ERR_peek_last_error());
     const char *failure = tc_tls_failure(link->ssl);
     if (is_strange)
         (void)snprintf(link->why, sizeof link->why,
                        "TLS with %.60s:%s failed: the cloud's certificate is of another authority than "
                        "%.80s/authority.pem",
                        link->host, link->port, link->settings.keys);
+    else if (is_plain)
+        (void)snprintf(link->why, sizeof link->why,
+                       "TLS with %.60s:%s failed: %.60s: no TLS is spoken there; is it the port of the status page?",
+                       link->host, link->port, failure);
     else
         (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port, failure);
 }

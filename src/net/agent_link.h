@@ -49,6 +49,10 @@ void tc_agent_link_end(tc_agent_link *link, const char *why);
 /* Why it is OFF: one line, good until the next call. */
 const char *tc_agent_link_why(const tc_agent_link *link);
 
+/* Whom the own certificate of the open connection names: "elm", "elm and 2 more". False: nobody, or there is none. */
+enum { TC_AGENT_HOLDER = 100 };
+bool tc_agent_link_holder(const tc_agent_link *link, char names[TC_AGENT_HOLDER]);
+
 /* Where a frame of this size may be encoded: it is sent with the next advance. NULL: too much waits already. */
 unsigned char *tc_agent_link_put(tc_agent_link *link, size_t size) TC_MUST_USE;
 

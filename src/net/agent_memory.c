@@ -16,7 +16,7 @@ enum {
     METHOD = 104,
     STATES = 108,
     NAME_LENGTH = 112,
-    RESERVED = 114,
+    UNKNOWN = 114,
     NAME = 120,
     NUMBERS = NAME + TC_MOST_NAME,
 };
@@ -46,6 +46,8 @@ void tc_agent_memory_encode(const tc_agent_memory *memory, const char *name, siz
     tc_put_u32(bytes + METHOD, memory->method);
     tc_put_u32(bytes + STATES, (uint32_t)states);
     tc_put_u16(bytes + NAME_LENGTH, (uint16_t)length);
+    tc_put_u32(bytes + UNKNOWN, (uint32_t)memory->unknown);
+    tc_put_u16(bytes + UNKNOWN + 4, (uint16_t)(memory->unknown >> 32));
     memcpy(bytes + NAME, name, length);
     tc_put_doubles(bytes + NUMBERS, memory->x, states);
     tc_put_doubles(bytes + NUMBERS + 8 * states, memory->average, states);
@@ -69,6 +71,7 @@ static bool are_zero(const unsigned char *bytes, size_t count) {
 static bool is_sane(const tc_agent_memory *memory) {
     bool enrolled = memory->rounds > 0;
     return memory->rounds <= TC_FRAME_MOST_ROUND && memory->answered <= memory->rounds &&
+           memory->unknown <= memory->rounds &&
            (enrolled ? memory->method == TC_WIRE_PUBLISHED || memory->method == TC_WIRE_TACIT : memory->method == 0) &&
            (memory->epoch.number != 0 || are_zero(memory->epoch.id, TC_EPOCH_ID));
 }
@@ -79,7 +82,7 @@ tc_memory_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size
         return TC_MEMORY_DAMAGED;
     size_t length = tc_get_u16(bytes + NAME_LENGTH), found = tc_get_u32(bytes + STATES);
     if (length == 0 || length > TC_MOST_NAME || memchr(bytes + NAME, 0, length) != NULL ||
-        !are_zero(bytes + RESERVED, NAME - RESERVED) || !are_zero(bytes + NAME + length, TC_MOST_NAME - length))
+        !are_zero(bytes + NAME + length, TC_MOST_NAME - length))
         return TC_MEMORY_DAMAGED;
     if (length != strlen(name) || memcmp(bytes + NAME, name, length) != 0)
         return TC_MEMORY_ANOTHER;
@@ -94,6 +97,7 @@ tc_memory_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size
     memcpy(memory->epoch.id, bytes + EPOCH_IDENTITY, TC_EPOCH_ID);
     memory->answered = tc_get_u64(bytes + ANSWERED);
     memory->rounds = tc_get_u64(bytes + ROUNDS);
+    memory->unknown = tc_get_u32(bytes + UNKNOWN) | (uint64_t)tc_get_u16(bytes + UNKNOWN + 4) << 32;
     memory->method = tc_get_u32(bytes + METHOD);
     tc_get_doubles(bytes + NUMBERS, memory->x, states);
     tc_get_doubles(bytes + NUMBERS + 8 * states, memory->average, states);

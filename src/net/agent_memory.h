@@ -10,7 +10,7 @@
  *     104  u32      method, 0 before the first enrolment
  *     108  u32      states
  *     112  u16      length of the name
- *     114  6        0
+ *     114  u48      rounds that the run had before this agent began, without a memory of them
  *     120  256      the name, and zeros
  *     376  states * f64, x; states * f64, its average
  *     then 32       SHA-256 of all before it
@@ -28,9 +28,10 @@ typedef struct tc_agent_memory {
     unsigned char run_id[TC_RUN_ID], plan_hash[TC_HASH];
     tc_epoch epoch;
     uint64_t answered, rounds;
-    unsigned method; /* of tc_wire_method, or 0 */
-    double *x;       /* x(answered + 1) */
-    double *average; /* of x(1) .. x(answered), weighted: the answer in the method `tacit` */
+    uint64_t unknown; /* the rounds 1 .. unknown had states that this agent does not know: it began without a memory */
+    unsigned method;  /* of tc_wire_method, or 0 */
+    double *x;        /* x(answered + 1) */
+    double *average;  /* of x(unknown + 1) .. x(answered), weighted: the answer in the method `tacit` */
 } tc_agent_memory;
 
 size_t tc_agent_memory_size(size_t states);

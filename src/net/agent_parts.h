@@ -22,6 +22,7 @@ typedef struct tc_agent_slot {
     char run[2 * TC_RUN_ID + 1]; /* the memory's run, in hexadecimal digits; empty: none yet */
     double *used;                /* the state that the cloud had in the last round that was answered to this process */
     bool has_used;
+    bool is_known_odd; /* that it began without its memory is among the oddities */
     /* of this connection */
     bool is_stale; /* the cloud's epoch is behind what this agent has seen */
     bool is_enrolled;
@@ -39,7 +40,8 @@ struct tc_agent {
     unsigned tries;       /* since the last answer, or since a connection that held */
     uint64_t enrolled_at; /* of this connection, its first agent; 0 for not yet */
     size_t lost;          /* agents that are over and not done */
-    bool may_go_on;       /* frames were left for the next turn */
+    size_t oddities;
+    bool may_go_on; /* frames were left for the next turn */
     tc_agent_slot *slots;
     double *p, *next, *next_average;
     int64_t *units;

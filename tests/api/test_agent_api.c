@@ -76,12 +76,15 @@ static void an_agent_keeps_copies_of_what_it_was_given(void **state) {
     assert_true(tacit_agent_x(agent, 0)[1] == 1 && tacit_agent_answer(agent, 1)[0] == 0); /* the nearest to 0 */
     assert_null(tacit_agent_run(agent, 0));                                               /* no cloud has named one */
     assert_int_equal(tacit_agent_was_over(agent, 0), 0);
+    assert_int_equal(tacit_agent_first_round(agent, 0), 1);
+    assert_int_equal(tacit_agent_outside(agent, 0), 0);
     assert_int_equal(tacit_agent_how(agent, 0), TACIT_AGENT_CONNECTING);
     assert_int_equal(tacit_agent_how(agent, 2), TACIT_AGENT_FAILED); /* there is no such agent */
     assert_null(tacit_agent_name(agent, 2));
     assert_null(tacit_agent_x(agent, 2));
     assert_null(tacit_agent_run(agent, 2));
     assert_int_equal(tacit_agent_states(agent, 2), 0);
+    assert_int_equal(tacit_agent_first_round(agent, 2), 0);
     tacit_agent_close(agent);
     keys_end(&c.k);
 }

@@ -326,10 +326,15 @@ static void rounds_that_passed_without_the_agent_count_with_its_last_state(void 
     assert_int_equal(frame.round, 4);
     tc_agent_view view = tc_agent_look(f.agent, 0);
     assert_int_equal(view.clamped, 1);
+    assert_int_equal(tc_agent_oddities(f.agent), 1); /* once for an agent, which the next state shows */
     assert_int_equal(view.held, 1);
     assert_int_equal(view.answered, 3);
     assert_true(view.answer[0] == 1 && view.answer[1] == 2); /* x(1), three times */
     assert_true(view.x[0] == 1 - 0.25 * (3 + 0.5));
+    assert_int_equal(view.first_round, 1);
+    fake_answer_flagged(&f, 0, 4, TC_ANSWER_CLAMPED);
+    (void)fake_receive(&f, TC_MESSAGE_STATE);
+    assert_int_equal(tc_agent_oddities(f.agent), 1);
     fake_end(&f);
 }
 

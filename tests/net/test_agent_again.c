@@ -1,6 +1,6 @@
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
-/* Coming again: to the cloud after a pause, and to another run after one that is over. */
+/* Coming again: to the cloud after a pause, without a memory, and to another run after one that is over. */
 #include "net/fake_cloud.h"
 
 #include "net/agent_parts.h"
@@ -105,12 +105,154 @@ static void pauses_begin_anew_after_a_connection_that_held(void **state) {
     }
 }
 
+/* ---- Without a memory of the rounds before ---- */
+
+static void step_foretold(double x[FAKE_STATES], uint64_t round) {
+    const double p[FAKE_STATES] = {(double)round, -1};
+    for (size_t i = 0; i < FAKE_STATES; i++)
+        x[i] = x[i] - 0.25 * (p[i] + 0.5 * x[i]);
+}
+
+static void begin_at(fake *f, uint64_t next) {
+    fake_begin(f, false, 1);
+    assert_int_equal(fake_open(f), TC_OK);
+    fake_greet(f);
+    (void)fake_expect_enrol(f, 0, 0);
+    fake_enrolled(f, 0, next);
+}
+
+static void expect_round(fake *f, uint64_t round) {
+    tc_frame frame = fake_receive(f, TC_MESSAGE_STATE);
+    assert_int_equal(frame.round, round);
+}
+
+/* Rounds 1 to 3 had states of it that nobody knows any more, and count in no average of it: not as the start either. */
+static void who_begins_without_a_memory_averages_its_own_rounds_alone(void **state) {
+    (void)state;
+    for (int noted = 0; noted < 2; noted++) {
+        fake f;
+        double x[FAKE_STATES], average[FAKE_STATES];
+        begin_at(&f, 3);
+        fake_expect_silence(&f);
+        assert_int_equal(tc_agent_oddities(f.agent), 1);
+        fake_hang_up(&f); /* it has said nothing yet, and the run goes on with another process of this agent */
+        fake_greet(&f);
+        (void)fake_expect_enrol(&f, 0, 0);
+        fake_enrolled(&f, 0, 4);
+        (void)fake_start(NULL, x);
+        if (noted) {
+            fake_note(&f, 0, 3, TC_NOTE_LOST);
+        } else {
+            fake_answer_flagged(&f, 0, 3, TC_ANSWER_HELD);
+            step_foretold(x, 3);
+        }
+        expect_round(&f, 4);
+        assert_int_equal(tc_agent_oddities(f.agent), 1);
+        memcpy(average, x, sizeof x);
+        fake_answer(&f, 0, 4);
+        step_foretold(x, 4);
+        expect_round(&f, 5);
+        fake_kill(&f); /* from here on it has a memory */
+        fake_hang_up(&f);
+        assert_int_equal(fake_open(&f), TC_OK);
+        fake_greet(&f);
+        (void)fake_expect_enrol(&f, 0, 4);
+        fake_enrolled(&f, 0, 5);
+        expect_round(&f, 5);
+        for (size_t i = 0; i < FAKE_STATES; i++)
+            average[i] += 3.0 / 4 * (x[i] - average[i]); /* the second of its rounds */
+        fake_answer(&f, 0, 5);
+        step_foretold(x, 5);
+        fake_say_end(&f, 5, TC_END_DONE);
+        FAKE_UNTIL(&f, tc_agent_is_over(tc_agent_how(f.agent)))
+        tc_agent_view view = tc_agent_look(f.agent, 0);
+        assert_int_equal(view.how, TC_AGENT_DONE);
+        assert_int_equal(view.first_round, 4);
+        assert_int_equal(view.answered, 5);
+        assert_int_equal(tc_agent_rounds_answered(&view), 2);
+        assert_memory_equal(view.x, x, sizeof x);
+        assert_memory_equal(view.answer, average, sizeof average);
+        fake_end(&f);
+    }
+}
+
+static void who_comes_without_a_memory_after_the_last_round_has_no_answer(void **state) {
+    (void)state;
+    fake f;
+    begin_at(&f, FAKE_ROUNDS + 1);
+    FAKE_UNTIL(&f, tc_agent_is_over(tc_agent_how(f.agent)))
+    assert_int_equal(tc_agent_how(f.agent), TC_AGENT_REFUSED);
+    assert_non_null(strstr(tc_agent_message(f.agent), "agent a1 has no memory of it"));
+    assert_int_equal(tc_agent_look(f.agent, 0).rounds, 0);
+    assert_int_equal(fake_receive(&f, TC_MESSAGE_LEAVE).slot, 0);
+    fake_end(&f);
+}
+
+/* One whose first state was sent knows it, whether the answer came or not. */
+static void who_has_said_a_state_has_a_memory(void **state) {
+    (void)state;
+    fake f;
+    fake_begin_enrolled(&f, false);
+    fake_hang_up(&f);
+    fake_kill(&f);
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_enrolled(&f, 0, 2);
+    finish_run(&f, 1);
+    assert_int_equal(tc_agent_look(f.agent, 0).first_round, 1);
+    assert_int_equal(tc_agent_oddities(f.agent), 0);
+    fake_end(&f);
+}
+
+/* ---- Other servers, other keys ---- */
+
+static void a_port_without_tls_is_told_from_a_cloud(void **state) {
+    (void)state;
+    static const unsigned char page[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    fake f;
+    fake_begin(&f, true, 1);
+    assert_int_equal(fake_open(&f), TC_OK);
+    FAKE_UNTIL(&f, (f.connection = accept(f.listener, NULL, NULL)) >= 0)
+    fake_send(&f, page, sizeof page - 1);
+    FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+    assert_non_null(strstr(tc_agent_message(f.agent), "no TLS is spoken there; is it the port of the status page?"));
+    fake_end(&f);
+}
+
+static void a_certificate_that_names_others_is_told_by_their_names(void **state) {
+    (void)state;
+    for (int several = 0; several < 2; several++) {
+        fake f;
+        fake_begin(&f, true, 1);
+        const char *const names[] = {"elm", "oak", "yew"};
+        assert_int_equal(tc_authority_issue(f.k.arena, f.k.folder, "site", names, several ? 3 : 1, NULL, &f.k.messages),
+                         TC_OK);
+        f.settings.keys = keys_path(&f.k, "agents/site");
+        assert_int_equal(fake_open(&f), TC_OK);
+        fake_greet(&f);
+        (void)fake_expect_enrol(&f, 0, 0);
+        fake_refuse(&f, 0, TC_REFUSED_IDENTITY);
+        FAKE_UNTIL(&f, tc_agent_is_over(tc_agent_how(f.agent)))
+        assert_non_null(
+            strstr(tc_agent_message(f.agent),
+                   several ? "does not name this agent, but elm and 2 more; tacit keys issue makes a certificate"
+                           : "does not name this agent, but elm; tacit keys issue makes a certificate"));
+        fake_end(&f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_done_before_the_start_says_of_which_run),
         cmocka_unit_test(a_wish_for_another_run_that_no_cloud_has_can_be_taken_back),
         cmocka_unit_test(pauses_grow_up_to_a_limit_and_are_told),
         cmocka_unit_test(pauses_begin_anew_after_a_connection_that_held),
+        cmocka_unit_test(who_begins_without_a_memory_averages_its_own_rounds_alone),
+        cmocka_unit_test(who_comes_without_a_memory_after_the_last_round_has_no_answer),
+        cmocka_unit_test(who_has_said_a_state_has_a_memory),
+        cmocka_unit_test(a_port_without_tls_is_told_from_a_cloud),
+        cmocka_unit_test(a_certificate_that_names_others_is_told_by_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

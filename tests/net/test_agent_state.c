@@ -26,7 +26,8 @@ static void set_memory(tc_agent_memory *memory, uint64_t answered) {
     memset(memory->plan_hash, 0xa5, TC_HASH);
     memory->epoch = (tc_epoch){.number = 7, .id = {1, 2, 3}};
     memory->answered = answered;
-    memory->rounds = 1000;
+    memory->rounds = TC_FRAME_MOST_ROUND;
+    memory->unknown = UINT64_C(0x123456789abc);
     memory->method = TC_WIRE_TACIT;
     for (size_t i = 0; i < STATES; i++) {
         memory->x[i] = (double)answered + 0.1 * (double)i;

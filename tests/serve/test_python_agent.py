@@ -216,6 +216,26 @@ class Rules(unittest.TestCase):
         state = self.tell(agent, wire.enrolled(0, 1, 2, exponent=-20))
         self.assertEqual(struct.unpack("<2q", state[24:]), (576716, 104858))
 
+    def test_without_its_file_it_averages_its_own_rounds_and_says_so(self):
+        agent, objective, told = self.alone(), python_agent.Quadratic(), io.StringIO()
+        with contextlib.redirect_stderr(told):
+            self.assertEqual(self.tell(agent, wire.enrolled(0, 5, 2, rounds=6, method=wire.TACIT)), b"")
+            x, path = objective.start, []
+            for k, flags in ((4, wire.HELD), (5, wire.CLAMPED), (6, wire.CLAMPED)):
+                path.append(x)
+                self.tell(agent, wire.answer(0, k, 0.3, 0.01, [-3.5 + k, 1.25], flags=flags))
+                x = objective.proximal_step(x, [-3.5 + k, 1.25], 0.3, 0.01)
+        self.assertEqual(told.getvalue().count("py: began at round 5 of 6 without its memory"), 1, told.getvalue())
+        self.assertEqual(told.getvalue().count("py: a state lay outside the public box of the cloud's file"), 1)
+        self.assertEqual(agent.memory.average, [a + (3 / 4) * (v - a) for a, v in zip(path[1], path[2])])
+        self.assertEqual((agent.memory.x, agent.kept["unknown"], agent.is_done()), (x, 4, True))
+        kept = json.loads(self.state.read_text())
+        self.assertEqual((kept["unknown"], kept["answered"]), (4, 6))
+
+    def test_after_the_last_round_there_is_no_answer_without_its_file(self):
+        with self.assertRaisesRegex(python_agent.Over, "without this agent's state file there is no answer"):
+            self.tell(self.alone(), wire.enrolled(0, 7, 2, rounds=6))
+
     def test_bytes_that_are_no_message_end_the_connection_alone(self):
         self.start()
         link, _ = self.enrol(1)
