@@ -1,6 +1,7 @@
 #include "cli/agent_answer.h"
 
 #include "api/point.h"
+#include "base/options.h"
 
 static const char *outcome_of(const tc_agent_report *report, tc_agent_condition how) {
     return tc_agent_is_over(how) || !report->stopped ? tc_agent_condition_name(how) : "stopped";
@@ -20,14 +21,34 @@ static void text_of_rounds(const tc_agent_view *view, tc_buffer *out) {
     if (view->rounds == 0)
         tc_buffer_puts(out, "before the first round");
     else
-        tc_buffer_printf(out, "%llu of %llu rounds answered", (unsigned long long)view->answered,
+        tc_buffer_printf(out, "%llu of %llu rounds answered", (unsigned long long)tc_agent_rounds_answered(view),
                          (unsigned long long)view->rounds);
-    if (view->clamped > 0)
-        tc_buffer_printf(out, ", %llu states outside the public box", (unsigned long long)view->clamped);
     if (view->held > 0)
         tc_buffer_printf(out, ", late in %llu", (unsigned long long)view->held);
     if (view->was_over)
         tc_buffer_puts(out, ", all before this start");
+}
+
+/* Where what the cloud says of the run is not about this answer. */
+static void text_of_oddities(const tc_agent_view *view, tc_buffer *out) {
+    if (view->first_round > 1)
+        tc_options_wrap(out,
+                        tc_arena_format(out->arena,
+                                        "It began with round %llu, without its memory: the answer is %s, and not the "
+                                        "one that the cloud's figures are about.",
+                                        (unsigned long long)view->first_round,
+                                        view->method == TC_WIRE_TACIT ? "an average of the rounds from there on alone"
+                                                                      : "of a path that began there"),
+                        2);
+    if (view->clamped > 0)
+        tc_options_wrap(
+            out,
+            tc_arena_format(out->arena,
+                            "%llu of its states lay outside the public box of the cloud's file, and so does "
+                            "this answer, or what it was made of. The cloud's figures are about states "
+                            "that were moved into the box, not about this answer.",
+                            (unsigned long long)view->clamped),
+            2);
 }
 
 void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out) {
@@ -38,14 +59,17 @@ void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out) {
         tc_buffer_puts(out, "\n");
         /* That of all is said below. */
         if (view.message[0] != 0 && (report->count > 1 || report->stopped))
-            tc_buffer_printf(out, "  %s\n", view.message);
-        if (view.answered > 0) {
+            tc_options_wrap(out, view.message, 2);
+        if (tc_agent_rounds_answered(&view) > 0) {
             tc_point_name(out, view.method == TC_WIRE_TACIT ? "answer (average)" : "answer");
             tc_point_numbers(out, view.answer, view.states, true);
+            text_of_oddities(&view, out);
         }
     }
-    if (report->reason != NULL)
-        tc_buffer_printf(out, "\n%s\n", report->reason);
+    if (report->reason != NULL && !report->is_told) {
+        tc_buffer_puts(out, "\n");
+        tc_options_wrap(out, report->reason, 0);
+    }
     if (report->is_plain)
         tc_buffer_puts(out, "\nINSECURE: nothing was encrypted.\n");
 }
@@ -61,6 +85,7 @@ static void json_of_agent(const tc_agent_report *report, const tc_agent_view *vi
     tc_json_bool(json, "was_over", view->was_over);
     tc_json_count(json, "answered", view->answered);
     tc_json_count(json, "rounds", view->rounds);
+    tc_json_count(json, "first_round", view->first_round);
     tc_json_string(json, "method", method_name(view->method));
     tc_json_count(json, "clamped", view->clamped);
     tc_json_count(json, "held", view->held);

@@ -10,6 +10,7 @@ typedef struct tc_agent_report {
     size_t count;
     bool stopped;       /* by a signal, before the end */
     bool is_plain;      /* without TLS */
+    bool is_told;       /* the reason, on standard error */
     const char *reason; /* NULL for none */
 } tc_agent_report;
 

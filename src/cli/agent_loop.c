@@ -91,11 +91,54 @@ static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
     tc_cli_flush(cli);
 }
 
+/* What an owner would want to know before the end, once each. */
+typedef struct oddities {
+    struct told {
+        bool beginning, box;
+    } * told;
+    size_t count, seen;
+} oddities;
+
+static void tell_beginning(tc_cli *cli, const tc_agent_view *view) {
+    unsigned long long first = view->first_round, rounds = view->rounds;
+    tc_buffer_printf(&cli->messages, "tacit agent: %s: began at round %llu of %llu without its memory: ", view->name,
+                     first, rounds);
+    if (view->method == TC_WIRE_TACIT)
+        tc_buffer_printf(&cli->messages, "the answer is an average of rounds %llu to %llu only", first, rounds);
+    else
+        tc_buffer_printf(&cli->messages, "the answer is of a path that began there");
+    tc_buffer_puts(&cli->messages, "; was its state folder lost, or another one given?\n");
+}
+
+static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
+    if (tc_agent_oddities(agent) == o->seen)
+        return;
+    o->seen = tc_agent_oddities(agent);
+    for (size_t i = 0; i < o->count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        if (view.first_round > 1 && !o->told[i].beginning) {
+            o->told[i].beginning = true;
+            tell_beginning(cli, &view);
+        }
+        if (view.clamped > 0 && !o->told[i].box) {
+            o->told[i].box = true;
+            tc_buffer_printf(&cli->messages,
+                             "tacit agent: %s: a state lay outside the public box of the cloud's file, and was moved "
+                             "into it: the box in the agent's file seems to be another; are both of the same tacit "
+                             "split?\n",
+                             view.name);
+        }
+    }
+    tc_cli_flush(cli);
+}
+
 bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
     char last[512] = "";
     losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
+    oddities o = {.told = TC_NEW(cli->arena, struct told, count), .count = count};
     while (!tc_agent_is_over(tc_agent_advance(agent))) {
         tell_losses(cli, agent, &l);
+        tell_oddities(cli, agent, &o);
         if (!quiet)
             tell(cli, agent, last, sizeof last);
         show(cli, agent, count);
@@ -107,5 +150,6 @@ bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
         if (ready > 0 && watched[0].revents != 0)
             return true;
     }
+    tell_oddities(cli, agent, &o);
     return false;
 }

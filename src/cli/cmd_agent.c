@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/no_core.h"
 #include "cli/outputs.h"
+#include "cli/prefix.h"
 #include "net/agent_compiled.h"
 #include "serve/journal.h"
 #include "serve/listener.h"
@@ -142,7 +143,10 @@ static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tc_agent_trac
                                   .count = count,
                                   .moved = tc_agent_trace_row,
                                   .context = t};
-    return tc_agent_new(cli->arena, &settings, &cli->messages, agent);
+    tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
+    status = tc_agent_new(cli->arena, &settings, &messages, agent);
+    tc_cli_say(cli, "tacit agent", tc_buffer_text(&messages));
+    return status;
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
@@ -173,7 +177,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
                               .is_plain = values[INSECURE_PLAINTEXT].flag};
     report.reason = reason_of(cli, &report, values[CLOUD].text);
     status = status_of(agent, arguments->operand_count, yes);
-    if (status != TC_OK && !stopped)
+    report.is_told = status != TC_OK && !stopped;
+    if (report.is_told)
         tc_buffer_printf(&cli->messages, "tacit agent: %s\n", tc_agent_message(agent));
     if (values[JSON].flag) {
         tc_json json = tc_json_new(&cli->output);

@@ -2,6 +2,8 @@
 import os
 import pathlib
 import random
+import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -108,6 +110,51 @@ class Runs(unittest.TestCase):
             self.expect_same(parties, parties.results(), 3)
 
 
+    def test_an_agent_that_lost_its_state_folder_says_so_and_answers_for_its_own_rounds(self):
+        with Parties(problem(3000)) as parties:
+            parties.start_cloud("--durability", "process", seed=3)
+            parties.start_agents(trace=False)
+            parties.wait_for(lambda: town.round_of(parties) > 200, what="round 200")
+            parties.agents["a"].kill()
+            shutil.rmtree(parties.states / "a")
+            parties.start_agent("a", json=False)
+            parties.finish()
+            agent = parties.agents["a"]
+            found = re.search(r"^tacit agent: a: began at round (\d+) of 3000 without its memory: the answer is an average "
+                              r"of rounds \1 to 3000 only", agent.err, re.MULTILINE)
+            first = int(found.group(1))
+            self.assertGreater(first, 200)
+            self.assertIn(f"a: done, {3001 - first} of 3000 rounds answered\n", agent.out)
+            self.assertIn(f"It began with round {first}, without its memory", agent.out)
+            self.assertLessEqual(max(map(len, agent.out.splitlines())), 80)
+            rows = rows_of(parties.trace_of("a"))
+            expected, total = 0, 0
+            for j, k in enumerate(range(first, 3001), 1):
+                expected += j * (j + 1) * float(rows[k, "a"][0])
+                total += j * (j + 1)
+            answer = float(re.search(r"answer \(average\) +(\S+)", agent.out).group(1))
+            self.assertAlmostEqual(answer, expected / total, delta=2e-4 * abs(answer))
+            again = parties.start_agent("a", trace=False)
+            self.assertEqual(again.wait(10), 0)
+            self.assertEqual((again.json()["agents"][0]["first_round"], again.json()["agents"][0]["answered"]), (first, 3000))
+
+    def test_an_agents_file_with_another_public_box_is_told(self):
+        with Parties(problem(100)) as parties:
+            text = parties.names["b"].read_text()
+            parties.names["b"].write_text(text.replace("[0, 4]", "[0, 50]").replace("(y - 3)^2", "(y - 40)^2"))
+            self.assertNotEqual(text, parties.names["b"].read_text())
+            parties.start_cloud(seed=3)
+            parties.start_agents(["a", "c"])
+            parties.start_agent("b", json=False)
+            parties.finish()
+            agent = parties.agents["b"]
+            self.assertEqual(agent.err.count("tacit agent: b: a state lay outside the public box of the cloud's file"), 1)
+            self.assertRegex(agent.out, "of its states lay outside the public box of the cloud's file")
+            self.assertLessEqual(max(map(len, agent.out.splitlines())), 80)
+            self.assertEqual(parties.agents["a"].json()["agents"][0]["clamped"], 0)
+            self.assertNotIn("public box", parties.agents["a"].err)
+
+
 class Refusals(unittest.TestCase):
     def test_an_agent_that_the_cloud_does_not_know_ends_with_2_and_a_sentence(self):
         with Parties(problem(40)) as parties:
@@ -121,13 +168,16 @@ class Refusals(unittest.TestCase):
             self.assertIn("no such agent", agent.err)
             self.assertIn("tacit split", agent.err)
             self.assertEqual(agent.json()["outcome"], "refused")
+            agent = parties.start_agent("d", json=False)
+            self.assertEqual(agent.wait(20), 2)
+            self.assertEqual((agent.err.count("no such agent"), agent.out), (1, "d: refused, before the first round\n"))
 
     def test_a_certificate_for_another_agent_ends_with_2_and_a_sentence(self):
         with Parties(problem(40)) as parties:
             parties.start_cloud(seed=3)
             agent = parties.start_agent("a", keys=parties.key_folders["b"])
             self.assertEqual(agent.wait(20), 2)
-            self.assertIn("tacit keys issue", agent.err)
+            self.assertIn("does not name this agent, but b; tacit keys issue", agent.err)
 
     def test_a_run_that_is_over_is_told_again_without_a_cloud_and_another_needs_a_wish(self):
         with Parties(problem(20)) as parties:
@@ -200,7 +250,7 @@ class Words(unittest.TestCase):
         for done, code, text in [
             (self.agent(keys=None), 2, "tacit keys issue"),
             (self.agent("--insecure-plaintext"), 2, "exclude each other"),
-            (self.agent(file="whole.tacit"), 2, "tacit split"),
+            (self.agent(file="whole.tacit"), 2, "this is not the file of one agent, which `tacit split` makes"),
             (self.agent(file="parts/cloud.tacit"), 2, "this is the cloud's file; an agent takes its own"),
             (self.agent(cloud="nowhere"), 2, "HOST:PORT"),
             (self.agent(keys="nokeys"), 3, "nokeys"),
@@ -222,6 +272,7 @@ class Words(unittest.TestCase):
             Parties.wait_for(lambda: "trying again" in agent.err, what="a pause")
             second = self.agent()
             self.assertEqual((second.returncode, "another process has the state file" in second.stderr), (3, True))
+            self.assertTrue(second.stderr.startswith("tacit agent: another process"), second.stderr)
             time.sleep(0.5)  # for a second one, of which nothing is said
             agent.signal(number)
             self.assertEqual(agent.wait(20), 0)
