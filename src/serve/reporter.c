@@ -2,6 +2,8 @@
 
 #include "serve/clock.h"
 
+#include <string.h>
+
 /* A start of a thousand agents is told agent by agent. Half of the room is for lines that name an agent: whoever knocks
  * without a name, as often as he likes, does not hide that an agent was replaced. */
 static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20, FOR_AGENTS = 500;
@@ -48,6 +50,7 @@ static void write_with_peer(tc_reporter *reporter, tc_log_event event, const tc_
 void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *agent, tc_refusal_code code,
                        const char *why) {
     bool is_counted = code != TC_REFUSED_SLATER; /* an agent's no is for the log alone, not for the pages' readers */
+    const char *meaning = tc_refusal_text(code);
     tc_log_field fields[5];
     size_t count = 0;
     if (reporter->figures != NULL && (unsigned)code < TC_REFUSAL_KINDS && is_counted)
@@ -57,7 +60,8 @@ void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *a
     if (agent != NULL)
         fields[count++] = tc_log_agent(agent);
     fields[count++] = tc_log_refusal(code);
-    fields[count++] = tc_log_why(why != NULL ? why : tc_refusal_text(code));
+    if (why != NULL && (meaning == NULL || strcmp(why, meaning) != 0)) /* it says more than the reason does */
+        fields[count++] = tc_log_why(why);
     write_with_peer(reporter, agent == NULL ? TC_EVENT_CONNECTION_REFUSED : TC_EVENT_REFUSED, link, fields, count);
 }
 

@@ -17,8 +17,9 @@ typedef struct tc_reporter {
 bool tc_reporter_has_room(tc_reporter *reporter);
 
 void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agent);
-/* An agent, or what it said, is refused; agent NULL: a connection. Counted in any case. The log has where it comes from
- * and whom its certificate names. */
+/* An agent, or what it said, is refused; agent NULL: a connection. Counted, but for what an agent says of the Slater
+ * point: that is private, and a counter would show it to readers of the pages. The log has where it comes from and whom
+ * its certificate names; and why, where that says more than the code does. */
 void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *agent, tc_refusal_code code,
                        const char *why);
 /* A connection ended by itself. */

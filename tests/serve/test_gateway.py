@@ -42,7 +42,7 @@ class Gateway(unittest.TestCase):
         refusal = gateway.link.receive()
         self.assertEqual((refusal.type, refusal.code, refusal.slot), (wire.REFUSAL, wire.IDENTITY, 9))
         self.assertEqual(refusal.reason, "the certificate does not name this agent")
-        town.await_event(p.cloud, "refused", agent=tenth, why="the certificate does not name this agent")
+        town.await_event(p.cloud, "refused", agent=tenth, reason="the certificate does not name this agent")
         resident = town.Resident(p, nine, site, pace=0)
         resident.agent = gateway
         gateway.move = resident.step

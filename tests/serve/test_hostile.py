@@ -241,11 +241,11 @@ class Hostile(unittest.TestCase):
         for slot, name in enumerate(("a1", "nobody", "a5\u200b")):
             link.send(wire.enrol(slot, name, 2))
             self.refused(link, wire.IDENTITY, "the certificate does not name this agent", slot)
-        self.logged("refused", agent="a1", why="the certificate does not name this agent")
+        self.logged("refused", agent="a1", reason="the certificate does not name this agent", why=None)
         stranger = self.link(self.parties.key_folders["stranger"])
         stranger.send(wire.enrol(3, "stranger", 2))
         self.refused(stranger, wire.UNKNOWN, "no such agent", 3)
-        self.logged("refused", agent="stranger", why="no such agent")
+        self.logged("refused", agent="stranger", reason="no such agent", why=None)
 
     def test_a_second_connection_takes_over_and_a_third_at_once_does_not(self):
         with self.resident.lock:
@@ -297,7 +297,7 @@ class Hostile(unittest.TestCase):
                 self.refused(link, wire.STATES, "wrong number of states", 0, k)
             link.send(wire.Frame(wire.STATE, 0, k, b"123456789").encode())
             self.refused(link, wire.STATES, slot=0, round_=k)
-            self.logged("refused", agent="a5", why="wrong number of states")
+            self.logged("refused", agent="a5", reason="wrong number of states", why=None)
 
     def test_a_state_for_another_round(self):
         with self.resident.lock:
@@ -305,7 +305,7 @@ class Hostile(unittest.TestCase):
             for round_ in (0, 1, k - 2, k + 1, k + 1000, 1 << 47, (1 << 48) - 1):
                 link.send(wire.state(0, round_, self.resident.agent.units("a5")))
                 self.refused(link, wire.ROUND, "wrong round", 0, round_)
-            self.logged("refused", agent="a5", why="wrong round")
+            self.logged("refused", agent="a5", reason="wrong round", why=None)
 
     def test_a_state_that_is_said_again(self):
         """The same bytes or others, it is refused; the round before is answered again with the same bytes."""
@@ -324,7 +324,7 @@ class Hostile(unittest.TestCase):
             for units in (agent.units("a5"), [7, 7]):
                 link.send(wire.state(0, k, units))
                 self.refused(link, wire.ROUND, "the state of this round has been said", 0, k)
-        self.logged("refused", agent="a5", why="the state of this round has been said")
+        self.logged("refused", agent="a5", reason="wrong round", why="the state of this round has been said")
 
     @contextlib.contextmanager
     def stopped(self, name):
@@ -420,7 +420,9 @@ class Hostile(unittest.TestCase):
                 link = self.link(greet=greet)
                 link.send(sent)
                 found = self.refused(link, code, reason)
-                self.logged("connection-refused", why=found.reason)
+                line = self.logged("connection-refused")[0]
+                self.assertEqual(line.get("why", line["reason"]), found.reason)
+                self.assertNotEqual(line.get("why"), line["reason"])
 
     def test_a_frame_that_is_too_long_is_not_waited_for(self):
         for length in (513, 16 << 20, (16 << 20) + 1, 0xFFFFFFFF):

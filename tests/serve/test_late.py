@@ -225,7 +225,7 @@ class Holding(Case):
         grown = self.resident_size() - before
         self.assertLess(grown, 8192, f"{sent} bytes were sent")  # KiB
         if LONG:
-            town.await_event(p.cloud, "connection-refused", 40, why="what was sent is not being read")
+            town.await_event(p.cloud, "connection-refused", 40, reason="what was sent is not being read")
         self.third.connect()  # takes over from the one that does not read
         summary, _ = self.finish()
         self.assertEqual(summary["outcome"], "done")
