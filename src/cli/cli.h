@@ -14,6 +14,7 @@ typedef struct tc_cli {
     bool cannot_write;   /* standard output failed */
     bool has_printed;    /* something on it */
     bool wants_json;     /* whatever happens: one object */
+    bool is_logged;      /* a log on standard error has what the messages say: they are for that object alone */
     const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
 } tc_cli;
 

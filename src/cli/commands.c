@@ -121,7 +121,9 @@ static void print_failure(tc_cli *cli, tc_status status, int code) {
 static int print_all(tc_cli *cli, tc_status status, bool answer) {
     int code = status != TC_OK ? tc_status_exit_code(status) : answer ? 0 : 1;
     print_failure(cli, status, code);
-    if (cli->messages.length == 0 && status != TC_OK)
+    if (cli->is_logged)
+        cli->messages.length = 0;
+    else if (cli->messages.length == 0 && status != TC_OK)
         (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
     tc_cli_flush(cli);
     if (!cli->cannot_write)

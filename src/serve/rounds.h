@@ -85,6 +85,9 @@ void tc_rounds_begin_over(tc_rounds *rounds, tc_end_reason reason);
 /* The same where the journal says that everybody has had it: that is all. */
 void tc_rounds_end_told(tc_rounds *rounds, tc_end_reason reason);
 
+/* Tells everybody who is there that no round of this run will be (TC_RUN_REFUSED). Their connections end. */
+void tc_rounds_tell_refused(tc_rounds *rounds);
+
 /* Tells everybody that the cloud stops; the loop is broken when all has left, or after the seconds given. */
 void tc_rounds_stop(tc_rounds *rounds, double seconds);
 

@@ -62,6 +62,24 @@ static void close_drained(tc_rounds *r, tc_party *party) {
         tc_link_close(party->link);
 }
 
+/* ---- the run is not to be ---- */
+
+/* All hear the same, those who said no too: who it was, and why, is of private sets. So it is not counted either. */
+static void refuse_party(tc_rounds *r, tc_party *party) {
+    (void)r;
+    if (!party->has_greeted)
+        return;
+    party->is_refused = true;
+    tc_link_refuse(party->link, TC_REFUSED_OVER, "the run was given up before its first round");
+}
+
+void tc_rounds_tell_refused(tc_rounds *r) {
+    r->is_ending = true;
+    for_each(r, &r->enrolment->seated, refuse_party);
+    for_each(r, &r->enrolment->idle, refuse_party);
+    r->is_ending = false;
+}
+
 /* ---- the run is over ---- */
 
 static void finish_over(tc_rounds *r) {

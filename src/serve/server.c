@@ -58,6 +58,8 @@ static tc_status loop(tc_server *s) {
 /* What was said last is on its way: those who hear it close. Who asks a second time does not want to wait for that. */
 static void part(tc_server *s) {
     double until = tc_serve_now() + TC_LINK_PART_SECONDS + 0.5;
+    if (tc_rounds_end(s->rounds) == TC_RUN_REFUSED)
+        tc_rounds_tell_refused(s->rounds);
     tc_listener_free(s->listener);
     s->listener = NULL;
     while (!tc_ring_is_empty(&s->links->open))
@@ -98,7 +100,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
         status = tc_server_judge(s, status, result);
         part(s);
     } else {
-        tc_server_give_up(s, status);
+        tc_server_give_up(s, status, result);
     }
     tc_status traced = tc_server_trace_close(s);
     stop(s);

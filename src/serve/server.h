@@ -28,9 +28,10 @@ typedef struct tc_server_settings {
     size_t insecure_count;
     tc_logbook *log;
     /* At the start, before anybody is let in, and before the first round of the process is released; with the run's id
-     * in hexadecimal digits, and whether rounds of the run were released before. Anything but TC_OK ends it. May be
-     * NULL. The first is also called before a new journal is made, with NULL for a run that has no id yet. The second
-     * is called from the loop, and may not raise. */
+     * in hexadecimal digits, and whether rounds of the run were released before. Anything but TC_OK ends it, and
+     * TC_BAD_USAGE says that the run may not be, of which the log has been told. May be NULL. The first is also called
+     * before a new journal is made, with NULL for a run that has no id yet. The second is called from the loop, and may
+     * not raise. */
     tc_status (*at_start)(void *context, const char *run_id, bool begun);
     tc_status (*before_first)(void *context, const char *run_id, bool begun);
     void *context;
@@ -49,6 +50,7 @@ typedef struct tc_server_result {
     const char *names;                              /* agents that the end is about; "" for none */
     const char *reason;                             /* of a run that diverged; NULL where it is not known */
     uint64_t held;
+    bool is_logged; /* the log has what the messages say */
 } tc_server_result;
 
 /* Until the run ends or somebody stops it. With a message: TC_BAD_USAGE (an address, the journal of another plan),

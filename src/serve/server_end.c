@@ -6,6 +6,8 @@
 static void log_end(tc_server *s, tc_run_end end, tc_status status, const char *names) {
     tc_logbook *log = s->settings->log;
     uint64_t last = tc_rounds_last(s->rounds);
+    if (status != TC_OK && s->was_forbidden)
+        return;
     if (status != TC_OK)
         TC_LOG(log, TC_EVENT_FAILED, tc_log_round(last), tc_log_why(tc_status_text(status)));
     else if (end == TC_RUN_STOPPED)

@@ -28,6 +28,7 @@ typedef struct tc_server {
     struct event *signals[3], *tick;
     FILE *trace;
     bool has_trace_failed, was_over, was_told;
+    bool was_forbidden;         /* by the settings' at_start or before_first, which has said why */
     unsigned stops;             /* how often somebody asked for the end */
     const char *run_id;         /* hexadecimal digits */
     uint64_t done, ticked_done; /* rounds of this process; after a restore their numbers begin with a leap */
@@ -39,7 +40,7 @@ typedef struct tc_server {
 void tc_server_fill_figures(tc_server *server);
 tc_status tc_server_start(tc_server *server) TC_MUST_USE;
 /* A run that nobody has been told of leaves nothing behind that would bind the folder to it. */
-void tc_server_give_up(tc_server *server, tc_status status);
+void tc_server_give_up(tc_server *server, tc_status status, tc_server_result *result);
 
 /* Signals, and every second. */
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;

@@ -11,12 +11,16 @@
 /* Agents that have lost the cloud pause up to 30 s and a quarter before they come again. */
 static const double END_SECONDS = 45;
 
+static tc_status ask(tc_server *s, tc_status (*whether)(void *, const char *, bool), const char *run_id, bool begun) {
+    tc_status status = whether == NULL ? TC_OK : whether(s->settings->context, run_id, begun);
+    s->was_forbidden = s->was_forbidden || status == TC_BAD_USAGE;
+    return status;
+}
+
 static tc_status before_first(void *context) {
     tc_server *s = context;
-    bool begun = tc_journal_last(s->journal)->round > 0;
     s->first_at = tc_serve_now();
-    return s->settings->before_first == NULL ? TC_OK
-                                             : s->settings->before_first(s->settings->context, s->run_id, begun);
+    return ask(s, s->settings->before_first, s->run_id, tc_journal_last(s->journal)->round > 0);
 }
 
 static void after_round(void *context, uint64_t round, tc_answer_scalars scalars) {
@@ -65,8 +69,8 @@ static tc_status open_journal(tc_server *s) {
     if (!tc_server_terms(of, terms))
         return TC_INTERNAL;
     tc_status status = TC_OK;
-    if (of->at_start != NULL && (of->new_run || !tc_server_has_journal(s)))
-        status = of->at_start(of->context, NULL, false);
+    if (of->new_run || !tc_server_has_journal(s))
+        status = ask(s, of->at_start, NULL, false);
     if (status == TC_OK && of->new_run)
         status = tc_server_move_aside(s);
     if (status != TC_OK)
@@ -80,8 +84,7 @@ static tc_status open_journal(tc_server *s) {
         return status;
     s->run_id = tc_hexadecimal_new(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
     s->figures.run_id = s->run_id;
-    if (of->at_start != NULL)
-        status = of->at_start(of->context, s->run_id, tc_journal_last(s->journal)->round > 0);
+    status = ask(s, of->at_start, s->run_id, tc_journal_last(s->journal)->round > 0);
     return status == TC_OK ? begin_epoch(s) : status;
 }
 
@@ -188,10 +191,22 @@ tc_status tc_server_start(tc_server *s) {
     return status;
 }
 
-void tc_server_give_up(tc_server *s, tc_status status) {
-    const char *text = tc_buffer_text(s->messages);
-    const char *why = tc_arena_copy(s->arena, text, strcspn(text, "\n"));
-    TC_LOG(s->settings->log, TC_EVENT_FAILED, tc_log_why(why[0] != '\0' ? why : tc_status_text(status)));
+/* Lines as one sentence. */
+static const char *join_lines(tc_arena *arena, const char *text) {
+    tc_buffer joined = tc_buffer_new(arena, 1 << 17);
+    for (const char *line = text; *line != '\0'; line += strspn(line, "\n")) {
+        size_t length = strcspn(line, "\n");
+        tc_buffer_printf(&joined, "%s%.*s", line == text ? "" : "; ", (int)length, line);
+        line += length;
+    }
+    return tc_buffer_text(&joined);
+}
+
+void tc_server_give_up(tc_server *s, tc_status status, tc_server_result *result) {
+    const char *why = join_lines(s->arena, tc_buffer_text(s->messages));
+    if (!s->was_forbidden)
+        TC_LOG(s->settings->log, TC_EVENT_FAILED, tc_log_why(why[0] != '\0' ? why : tc_status_text(status)));
+    result->is_logged = s->settings->log != NULL && !s->was_forbidden;
     if (s->journal != NULL)
         tc_journal_discard(s->journal);
 }

@@ -387,6 +387,12 @@ static void an_agent_whose_set_does_not_hold_the_public_point_ends_the_run_befor
             (void)client_enrol(&d, &other, i, (uint32_t)i + 2, 0);
     assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_REFUSED);
     assert_string_equal(tc_rounds_names(d.rounds, TC_NAME_REFUSED), "b, c");
+    uint64_t counted = d.figures.refusals[TC_REFUSED_OVER] + d.figures.refusals[TC_REFUSED_SLATER];
+    assert_int_equal(counted, 0);
+    tc_rounds_tell_refused(d.rounds); /* the connection of all of them: one word, which names nobody */
+    client_expect_refusal(&d, &other, TC_NO_SLOT, TC_REFUSED_OVER);
+    counted = d.figures.refusals[TC_REFUSED_OVER] + d.figures.refusals[TC_REFUSED_SLATER];
+    assert_int_equal(counted, 0);
     client_close(&other);
     desk_stop(&d);
 }

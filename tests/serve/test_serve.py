@@ -306,9 +306,27 @@ class Runs(unittest.TestCase):
             with wire.Link(wire.connect(place.port, place.key_folders["b"])) as other:
                 other.send(wire.hello() + wire.enrol(0, "b", 1))
                 other.expect(wire.WELCOME)
-                link.is_closed()
+                other.expect(wire.ENROLLED)
+                # Both are told that there will be no run, in the same words: which of them said no, neither hears.
+                told = [party.expect(wire.REFUSAL) for party in (link, other)]
+                self.assertEqual({(t.slot, t.code, t.reason) for t in told},
+                                 {(wire.NO_SLOT, wire.OVER, "the run was given up before its first round")})
         self.assertEqual(place.cloud.wait(10), 1)
         self.assertEqual(place.cloud.json()["agents"], "a")
+
+    def test_agents_of_a_run_that_is_given_up_end_with_a_sentence(self):
+        place = self.open(20)
+        place.start_cloud()
+        agent = place.start_agent("b", trace=False)
+        place.wait_for(lambda: "agent=b" in place.cloud.err, 10, "b")
+        with wire.Link(wire.connect(place.port, place.key_folders["a"])) as link:
+            link.send(wire.hello() + wire.enrol(0, "a", 1, slater=wire.NO))
+            link.expect(wire.WELCOME)
+            self.assertEqual(link.expect(wire.REFUSAL).code, wire.SLATER)
+            self.assertEqual(link.expect(wire.REFUSAL).code, wire.OVER)
+        self.assertEqual((place.cloud.wait(10), agent.wait(10)), (1, 2))
+        self.assertIn("the run was given up before its first round", agent.err)
+        self.assertEqual(agent.json()["outcome"], "refused")
 
 
 class Refusals(unittest.TestCase):
@@ -328,6 +346,7 @@ class Refusals(unittest.TestCase):
         said = done.stdout + done.stderr
         self.assertEqual(done.returncode, code, said)
         self.assertRegex(" ".join(said.split()), text)
+        return done
 
     def test_files_that_are_not_the_clouds(self):
         self.refused(2, "tacit split", file=self.place.problem)
@@ -357,7 +376,12 @@ class Refusals(unittest.TestCase):
 
     def test_addresses_and_options(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            self.refused(3, "in use", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+            port = taken.getsockname()[1]
+            done = self.refused(3, "in use", "--listen", f"127.0.0.1:{port}")
+            self.assertRegex(done.stderr, r"\A\S+ error failed: [^\n]*in use[^\n]*\n\Z")  # once, in the log
+            done = self.refused(3, "in use", "--listen", f"127.0.0.1:{port}", "--json")
+            self.assertEqual((done.stderr.count("in use"), json.loads(done.stdout)["exit_code"]), (1, 3))
+            self.assertIn("in use", json.loads(done.stdout)["error"])
         self.refused(2, "HOST:PORT", "--listen", "nonsense")
         self.refused(2, "--on-late hold", "--most-holds", "2")
         self.refused(2, "give one of them", "--new-run", "--after-restore")
@@ -368,10 +392,12 @@ class Refusals(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             self.refused(3, "in use", "--http", f"127.0.0.1:{taken.getsockname()[1]}", state="fresh")
         for wrong in ("7575", ":99999"):
-            self.refused(2, "tacit serve: cannot listen at", "--listen", wrong, state="fresh")
-        self.refused(1, "unpaid: .*the budget of epsilon", "--ledger", ledger, "--budget", "0.5", state="fresh")
-        self.refused(3, '"event":"failed".*cannot write.*tacit serve: cannot write', "--log", "json", "--port-file",
-                     place.folder / "none" / "ports", state="fresh")
+            self.refused(2, "failed: .*cannot listen at", "--listen", wrong, state="fresh")
+        done = self.refused(1, "unpaid: .*the budget of epsilon", "--ledger", ledger, "--budget", "0.5", state="fresh")
+        self.assertNotIn(" failed: ", done.stderr)  # nothing is wrong with the command line
+        done = self.refused(3, '"event":"failed".*cannot write', "--log", "json", "--port-file",
+                            place.folder / "none" / "ports", state="fresh")
+        self.assertEqual([json.loads(line)["event"] for line in done.stderr.splitlines()], ["failed"])
         self.assertEqual(list((place.folder / "fresh").glob("*")), [])
         place.start_cloud("--rounds", "7", state=place.folder / "fresh")
         self.assertEqual(place.cloud.stop(), 0)
