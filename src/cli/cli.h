@@ -9,7 +9,7 @@
 typedef struct tc_cli {
     tc_arena *arena;    /* of this run; an escape is set */
     tc_buffer output;   /* printed on standard output when the command is done, or by tc_cli_flush */
-    tc_buffer messages; /* printed on standard error then */
+    tc_buffer messages; /* printed on standard error then, or by tc_cli_tell */
     tc_monitor monitor;
     bool cannot_write;   /* standard output failed */
     bool has_printed;    /* something on it */
@@ -32,6 +32,9 @@ extern const size_t tc_command_count;
 
 /* Prints messages and output as they are now, for an answer that grows. Printed is printed: whatever fails later. */
 void tc_cli_flush(tc_cli *cli);
+
+/* Prints the messages that there are, and nothing else: what is to be known before work that takes long. */
+void tc_cli_tell(tc_cli *cli);
 
 /* The whole program; returns the exit code. */
 int tc_cli_main(int argc, char *const *argv);

@@ -28,7 +28,9 @@ static const char *const exit_codes[][2] = {
     {"1", "Done, and the answer is no: an assumption fails, no solution was found, a plan is not private or cannot be "
           "made, or an audit refutes one."},
     {"2", "The command or a file is wrong; the message says where."},
-    {"3", "The environment failed (disk, memory, permission), or the work was interrupted."},
+    {"3", "The environment failed (disk, memory, permission), or the work was interrupted, by Ctrl-C or SIGTERM; a "
+          "second one ends the "
+          "program at once."},
 };
 
 static const char json_text[] =

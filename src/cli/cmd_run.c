@@ -340,6 +340,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_study_begin(cli, "run", arguments->operands[0], &w.privacy, &study);
     if (status != TC_OK)
         return status;
+    tc_cli_tell(cli);
     answer.ledger = ledger;
     answer.simulated = w.simulated;
     answer.threads = w.values[THREADS].given ? (size_t)w.values[THREADS].integer : tc_processors();
@@ -385,8 +386,7 @@ const tc_command tc_command_run = {
              "data, and the run is not private.\n\n"
              "The exit code is 0 when the run came to its end; 1 when it diverged, was refused (no plan, no budget, a "
              "declared Slater point that will not do), or convexity is not proved; 2 when options or file do not say "
-             "what to do; 3 after Ctrl-C, with what "
-             "there is so far.",
+             "what to do; 3 after Ctrl-C or SIGTERM, with what there is so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -58,7 +58,7 @@ const tc_command tc_command_solve = {
              "is meant for study, and to measure private runs against.\n\n"
              "The exit code is 0 when the tolerance is reached, and 1 when it is not, when the constraints seem to "
              "contradict each other, or when the problem is not proved convex and smooth: then the point is only "
-             "stationary. Ctrl-C prints the best point so far and ends with exit code 3.",
+             "stationary. Ctrl-C or SIGTERM prints the best point so far and ends with exit code 3.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -331,6 +331,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_study_begin(cli, "sweep", arguments->operands[0], &w.privacy, &study);
     if (status != TC_OK)
         return status;
+    tc_cli_tell(cli);
     answer.method = tc_resolve_method(&w.privacy.plan);
     double middle = isnan(w.privacy.plan.epsilon) ? study.model->privacy.epsilon : w.privacy.plan.epsilon;
     status = choose_epsilons(cli, w.values, middle, &w.epsilons, &w.count);
@@ -379,8 +380,8 @@ const tc_command tc_command_sweep = {
              "it off.\n\n"
              "All of it is simulation, from seeds: nothing here is private, and nothing is released.\n\n"
              "The exit code is 0 when all runs came to their end, whatever the slope; 1 when one diverged, no plan can "
-             "be made, the declared Slater point will not do, or convexity is not proved; 3 after Ctrl-C, with what "
-             "there is so far.",
+             "be made, the declared Slater point will not do, or convexity is not proved; 3 after Ctrl-C or "
+             "SIGTERM, with what there is so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -67,6 +67,8 @@ static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, c
         tc_options_help(&command->usage, &cli->output);
         return TC_OK;
     }
+    if (command != &tc_command_serve) /* listens itself, from when there is something to end cleanly */
+        tc_terminal_catch_terminate();
     return command->run(cli, &arguments, answer);
 }
 
@@ -94,18 +96,23 @@ static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *ans
     return command == NULL ? TC_BAD_USAGE : run_command(cli, command, argc - 2, argv + 2, answer);
 }
 
-/* Standard error first: what was wrong stands above what was found. */
-void tc_cli_flush(tc_cli *cli) {
+void tc_cli_tell(tc_cli *cli) {
     tc_terminal_clear();
     if (cli->messages.length > 0)
         (void)fputs(cli->messages.text, stderr);
+    cli->messages.length = 0;
+}
+
+/* Standard error first: what was wrong stands above what was found. */
+void tc_cli_flush(tc_cli *cli) {
+    tc_cli_tell(cli);
     if (cli->cannot_write) /* once is enough */
         cli->output.length = 0;
     size_t written = cli->output.length == 0 ? 0 : fwrite(cli->output.text, 1, cli->output.length, stdout);
     if (fflush(stdout) != 0 || written != cli->output.length)
         cli->cannot_write = true;
     cli->has_printed = cli->has_printed || written > 0;
-    cli->messages.length = cli->output.length = 0;
+    cli->output.length = 0;
 }
 
 /* An answer that is there says more: an interrupted search has its best point. */

@@ -10,13 +10,20 @@
 #include <time.h>
 #include <unistd.h>
 
-static atomic_int interrupt_seen; /* free of locks, so a handler may write it; read by any thread */
-static struct sigaction before;
+static atomic_int interrupt_seen;  /* free of locks, so a handler may write it; read by any thread */
+static struct sigaction before[2]; /* of SIGINT and SIGTERM */
+static bool terminate_caught;
 static bool line_shown;
 static double last_shown;
 
+/* The next one, of either kind, meets the default. */
 static void on_interrupt(int signal_number) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
     (void)signal_number;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    if (terminate_caught)
+        (void)sigaction(SIGTERM, &action, NULL);
     atomic_store(&interrupt_seen, 1);
 }
 
@@ -75,17 +82,24 @@ void tc_terminal_begin(tc_monitor *monitor) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    action.sa_flags = (int)SA_RESETHAND; /* the second Ctrl-C meets the default */
     atomic_store(&interrupt_seen, 0);
     line_shown = false;
     last_shown = seconds_now(); /* work that is done in a moment shows nothing */
-    (void)sigaction(SIGINT, &action, &before);
+    terminate_caught = false;
+    (void)sigaction(SIGINT, &action, &before[0]);
     /* A reader that has gone must not take traces and ledgers with it, nor a file that may not grow. */
     action.sa_handler = SIG_IGN;
-    action.sa_flags = 0;
     (void)sigaction(SIGPIPE, &action, NULL);
     (void)sigaction(SIGXFSZ, &action, NULL);
     *monitor = (tc_monitor){.interrupted = interrupted, .progress = isatty(STDERR_FILENO) ? progress : NULL};
+}
+
+void tc_terminal_catch_terminate(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    terminate_caught = true;
+    (void)sigaction(SIGTERM, &action, &before[1]);
 }
 
 void tc_terminal_clear(void) {
@@ -97,6 +111,9 @@ void tc_terminal_clear(void) {
 }
 
 void tc_terminal_end(void) {
-    (void)sigaction(SIGINT, &before, NULL);
+    (void)sigaction(SIGINT, &before[0], NULL);
+    if (terminate_caught)
+        (void)sigaction(SIGTERM, &before[1], NULL);
+    terminate_caught = false;
     tc_terminal_clear();
 }

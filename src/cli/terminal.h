@@ -8,9 +8,11 @@
  * pipe that nobody reads any more, or a file that is as long as a limit allows, is an error of writing, and does not
  * end the program. */
 void tc_terminal_begin(tc_monitor *monitor);
+/* The same for SIGTERM, which is left alone until then. */
+void tc_terminal_catch_terminate(void);
 /* Clears the line of progress, so that something else can be printed there. */
 void tc_terminal_clear(void);
-/* Clears the line of progress and gives the signal back. */
+/* Clears the line of progress and gives the signals back. */
 void tc_terminal_end(void);
 
 enum { TC_TERMINAL_LINE = 80 };

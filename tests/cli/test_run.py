@@ -618,11 +618,11 @@ class Interrupts(Written):
         self.assertIn("interrupted: stopped on request", rest)
         self.assertIn("GUARANTEE", rest)
 
-    def interrupted(self, *arguments):
+    def interrupted(self, *arguments, by=signal.SIGINT):
         process = self.started("--json", *arguments)
         time.sleep(1)
         self.assertIsNone(process.poll())
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 3)
         return json.loads(output)
@@ -633,6 +633,25 @@ class Interrupts(Written):
         self.assertGreater(answer["rounds"], 100)
         self.assertEqual(answer["final"]["k"], answer["rounds"])
         self.assertEqual(set(answer["x"]), {"left", "right"})
+
+    def test_terminating_is_interrupting(self):
+        answer = self.interrupted(by=signal.SIGTERM)
+        self.assertEqual((answer["outcome"], answer["reason"]), ("interrupted", "stopped on request"))
+        self.assertGreater(answer["rounds"], 100)
+
+    def test_what_is_not_convex_is_said_before_the_rounds(self):
+        path = self.problem(WHOLE.replace("minimize (x", "minimize -(x"))
+        for command in (["run", path, "--json"], ["sweep", path, "--seeds", "1000000"]):
+            process = subprocess.Popen([TACIT, *command, "--rounds", "1000000000"], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            self.assertIn("the objectives are not proved to be convex and smooth", process.stderr.readline())
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGTERM)
+            output, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 3)
+            self.assertIn("interrupted", errors)  # there may be no answer yet
+            self.assertNotIn("convex", errors)
 
     def test_many_runs_stop_together(self):
         answer = self.interrupted("--seeds", "5", "--threads", "2")
