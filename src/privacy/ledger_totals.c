@@ -149,6 +149,20 @@ void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
     tc_json_close_object(json);
 }
 
+/* total: with the run that is refused. */
+static const char *over_budget_text(tc_arena *arena, const tc_ledger_total *total, double budget) {
+    size_t before = total->runs - 1;
+    if (before == 0)
+        return tc_arena_format(arena,
+                               "the budget of epsilon %.6g is too small: this run alone costs %.6g, and the ledger "
+                               "has none before it",
+                               budget, total->epsilon);
+    return tc_arena_format(arena,
+                           "the budget of epsilon %.6g does not allow it: with the %zu run%s in the ledger it would "
+                           "come to %.6g",
+                           budget, before, before == 1 ? "" : "s", total->epsilon);
+}
+
 const char *tc_ledger_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                                   double budget) {
     size_t count = 0;
@@ -160,10 +174,7 @@ const char *tc_ledger_over_budget(tc_arena *arena, const tc_ledger *ledger, cons
             continue;
         if (!totals[i].is_private)
             return "no budget allows it: this run, or one in the ledger, has no guarantee, and no sum holds then";
-        return tc_arena_format(arena,
-                               "the budget of epsilon %.6g is used up: with this run the %zu runs in the ledger would "
-                               "come to %.6g",
-                               budget, totals[i].runs, totals[i].epsilon);
+        return over_budget_text(arena, &totals[i], budget);
     }
     return NULL;
 }

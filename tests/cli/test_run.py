@@ -439,7 +439,8 @@ class Ledgers(Written):
         self.assertEqual(len(lines), 1)
         second = run(self.whole, "--ledger", ledger, "--budget", "1.5", code=1)
         self.assertEqual((second["outcome"], second["rounds"], second["final"]), ("refused", 0, None))
-        self.assertIn("the budget of epsilon 1.5 is used up", second["reason"])
+        self.assertEqual(second["reason"], "the budget of epsilon 1.5 does not allow it: with the 1 run in the ledger it "
+                                           "would come to 2")
         self.assertIs(second["private"], False)
         self.assertNotIn("card", second)
         self.assertEqual(pathlib.Path(ledger).read_text().splitlines(), lines)
@@ -451,7 +452,8 @@ class Ledgers(Written):
     def test_what_was_refused_is_said_in_words(self):
         done = tacit("run", self.whole, "--ledger", str(self.here / "spent"), "--budget", "0.1")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("Refused, and nothing was run: the budget of epsilon 0.1 is used up", done.stdout)
+        self.assertIn("Refused, and nothing was run: the budget of epsilon 0.1 is too small: this run alone costs 1, and "
+                      "the ledger has none before it", " ".join(done.stdout.split()))
         self.assertNotIn("GUARANTEE", done.stdout)
         self.assertFalse((self.here / "spent").exists())
 
