@@ -104,6 +104,11 @@ int main(int count, char **arguments) {
     printf("%s after round %llu: x = %.17g %.17g\n", stopped ? "stopped" : tacit_agent_condition_text(condition),
            (unsigned long long)tacit_agent_round(agent, 0), tacit_agent_answer(agent, 0)[0],
            tacit_agent_answer(agent, 0)[1]);
+    if (tacit_agent_first_round(agent, 0) > 1)
+        fprintf(stderr, "device: the state folder was lost or another: x is of rounds from %llu on\n",
+                (unsigned long long)tacit_agent_first_round(agent, 0));
+    if (tacit_agent_outside(agent, 0) > 0)
+        fprintf(stderr, "device: the bounds here are not those of the cloud's file\n");
     if (!stopped && (condition != TACIT_AGENT_DONE || tacit_agent_was_over(agent, 0)))
         fprintf(stderr, "device: %s\n", tacit_agent_message(agent));
     tacit_agent_close(agent);

@@ -32,7 +32,8 @@ static const tc_option options[] = {
                .type = TC_OPTION_STRING,
                .argument = "DIR",
                .text = "The folder of the state files, one for each agent, made where it is not there. An agent that "
-                       "was stopped or died goes on from its file. It holds private data."},
+                       "was stopped or died goes on from its file. Without it an agent begins anew in the middle of "
+                       "the run, says so, and answers for the rounds from there on. It holds private data."},
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",

@@ -177,7 +177,7 @@ static void complain_of_handshake(tc_agent_link *link) {
                        link->host, link->port, link->settings.keys);
     else if (is_plain)
         (void)snprintf(link->why, sizeof link->why,
-                       "TLS with %.60s:%s failed: %.60s: no TLS is spoken there; is it the port of the status page?",
+                       "TLS with %.60s:%s failed: %.60s: no TLS is spoken there (the port of the status page?)",
                        link->host, link->port, failure);
     else
         (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port, failure);
