@@ -9,7 +9,8 @@ static const tc_option options[] = {
     [SUGGEST] = {.name = "suggest",
                  .type = TC_OPTION_FLAG,
                  .text = "Search for a schedule with the least bound for this number of rounds, and for the number of "
-                         "rounds from which any schedule has a bound that says something."},
+                         "rounds from which any schedule has a bound that says something. Where the file has no alpha "
+                         "or gamma, the search begins from 0.1 k^-0.3 and 0.01 k^-0.52."},
     [WITHIN] = {.name = "within",
                 .type = TC_OPTION_REAL,
                 .argument = "D",
@@ -84,6 +85,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_status status = tc_privacy_options_read(cli, "bound", arguments, &wishes);
     if (status == TC_OK)
         status = take_published(cli, &wishes);
+    wishes.begin_published = arguments->values[SUGGEST].flag;
     if (status == TC_OK)
         status = tc_study_begin(cli, "bound", arguments->operands[0], &wishes, &study);
     if (status == TC_OK)

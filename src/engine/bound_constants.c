@@ -60,7 +60,7 @@ static const char *missing(const tc_analysis *analysis, const tc_bound_constants
     if (analysis->sets.verdict != TC_HOLDS)
         return "some agent's set is not proved to be non-empty, compact and convex (`tacit check` says which)";
     if (!isfinite(c->dual_radius))
-        return "there is no dual radius";
+        return "there is no dual radius (`tacit check` says why)";
     return NULL;
 }
 

@@ -87,7 +87,7 @@ static void put_estimates(const tc_bound *b, tc_page *page) {
     put_row(page, "it says something after round", round_text(arena, t->informative_from),
             round_text(arena, p->informative_from));
     put_row(page, "E|z(T+1) - xi_T|^2 is at most", number(arena, t->error), number(arena, p->error));
-    put_row(page, "|z(T+1) - xi_T| is, with probability 0.95, at most", number(arena, t->radius),
+    put_row(page, "with probability 0.95, |z(T+1) - xi_T| is at most", number(arena, t->radius),
             number(arena, p->radius));
     put_row(page, "... and for all later rounds at once",
             isinf(t->radius_forever) ? "-" : number(arena, t->radius_forever),

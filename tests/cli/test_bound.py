@@ -156,6 +156,18 @@ class Bound(unittest.TestCase):
         given = self.bound(self.tiny, code=0)
         self.assertLess(promised["estimate"]["expected_squared_error"], given["estimate"]["expected_squared_error"])
 
+    def test_a_schedule_without_steps_is_told_of_the_search_and_the_search_needs_none(self):
+        bare = self.problem(TINY.replace("alpha 0.5 k^-0.1; gamma 0.5 k^-0.6; ", ""), "bare.tacit")
+        self.refused("--suggest looks for some", bare)
+        done = tacit("bound", bare, "--suggest")
+        self.assertIn("the schedule has no alpha and no gamma: that of the paper's example is taken", done.stderr)
+        self.assertIn("alpha_k = 0.1 k^-0.3 and gamma_k = 0.01 k^-0.52", done.stdout)
+        self.assertRegex(done.stdout, r"\n  schedule \{ alpha [^;]+; gamma [^;]+; rounds 2000 \}\n")
+
+    def test_the_columns_of_the_table_stand_below_each_other(self):
+        lines = tacit("bound", self.tiny).stdout.split("the bound ")[1].split("\n\n")[0].splitlines()
+        self.assertEqual(len({len(line) for line in lines[1:]}), 1, lines)
+
     def test_where_even_the_best_schedule_is_vacuous_it_says_so_and_how_many_rounds_it_takes(self):
         suggestion = self.bound(PAPER, "--suggest", code=1)["suggestion"]
         self.assertTrue(suggestion["vacuous"])
