@@ -63,10 +63,10 @@ class Readme(Commands):
         script = re.search(r"^```sh\n(script/bootstrap.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
         build, folder, script = script.split("\n", 2)
         self.assertRegex(build, r"script/build release tacit_command && PATH=\$PWD/build/release:\$PATH$")
-        self.assertRegex(folder, r"^mkdir build/(\w+) && cd build/\1$")
+        self.assertRegex(folder, r"^\( set -e; rm -rf build/(\w+); mkdir build/\1; cd build/\1$")  # so it can be repeated
         with tempfile.TemporaryDirectory() as place:
             shutil.copytree(SOURCE / "examples", pathlib.Path(place) / "examples")
-            printed = self.run_line(elsewhere(script).replace("../../examples", "examples"), place)
+            printed = self.run_line("( set -e\n" + elsewhere(script).replace("../../examples", "examples"), place)
         self.assertEqual(len(re.findall(r"^a\d+: done, 1000 of 1000 rounds answered$", printed, re.MULTILINE)), 10, printed)
         self.assertRegex(printed, r"\nGUARANTEE: private, ")
 
