@@ -32,9 +32,9 @@ typedef struct tc_figures {
     double epsilon, delta;
     uint64_t epoch, round, rounds; /* round: the last one that was answered */
     uint64_t agents, enrolled;     /* agents of the file; those who are there now */
-    double rounds_per_second;      /* of late */
-    double started, last_round;    /* seconds of CLOCK_REALTIME; last_round 0 before the first */
-    const double *multipliers;     /* released, m; NULL before the first round */
+    double rounds_per_second;      /* of late; not known where last_round is 0 */
+    double started, last_round; /* seconds of CLOCK_REALTIME; last_round, to a second, 0 before one of this process */
+    const double *multipliers;  /* released, m; NULL before the first round */
     const double *answer_multipliers;
     size_t multiplier_count;
     const char *const *constraint_names;

@@ -3,6 +3,7 @@
 
 #include "net/tls.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -89,9 +90,9 @@ void tc_server_check_expiry(tc_server *s) {
 /* Once a second. */
 void tc_server_tick(tc_server *s) {
     static const double TELL_EACH = 10, FORGET = 0.3;
-    double now = tc_serve_now(), span = now - s->ticked_at;
+    double now = tc_serve_now(), span = now - fmax(s->ticked_at, s->first_at);
     uint64_t round = s->figures.round;
-    if (s->ticked_at > 0 && span > 0) {
+    if (s->done > 0 && span > 0) {
         double rate = (double)(s->done - s->ticked_done) / span;
         double before = s->figures.rounds_per_second;
         s->figures.rounds_per_second = before > 0 ? before + FORGET * (rate - before) : rate;

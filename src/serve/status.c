@@ -38,7 +38,10 @@ static void add_progress(tc_json *json, const tc_figures *figures, double now) {
     tc_json_count(json, "epoch", figures->epoch);
     tc_json_count(json, "round", figures->round);
     tc_json_count(json, "rounds", figures->rounds);
-    tc_json_number(json, "rounds_per_second", figures->rounds_per_second);
+    if (figures->last_round > 0)
+        tc_json_number(json, "rounds_per_second", figures->rounds_per_second);
+    else
+        tc_json_null(json, "rounds_per_second");
     tc_json_count(json, "agents", figures->agents);
     tc_json_count(json, "enrolled", figures->enrolled);
     add_time(json, "now", now);

@@ -89,6 +89,7 @@ class Runs(unittest.TestCase):
         place.start_cloud("--deadline", "2", "--log", "json")
         status = json.loads(get(place.http_port, "/status"))
         self.assertEqual((status["agents"], status["round"]), (2, 0))
+        self.assertEqual((status["rounds_per_second"], status["last_round"]), (None, None))
         crowd = Agents(place)
         crowd.go()
         crowd.wait()
@@ -251,10 +252,13 @@ class Runs(unittest.TestCase):
 
     def test_agents_of_another_run_are_told_of_on_both_sides(self):
         """A folder that was mistyped begins a new run: its cloud says so, and who turned away."""
-        place = self.open(10000)
+        place = self.open(1000000)
         place.start_cloud("--log", "json")
         agents = [place.start_agent(name, trace=False) for name in place.names]
-        place.wait_for(lambda: json.loads(get(place.http_port, "/status"))["round"] > 0, 10, "a round")
+        place.wait_for(lambda: json.loads(get(place.http_port, "/status"))["last_round"], 10, "a second with rounds")
+        status = json.loads(get(place.http_port, "/status"))
+        self.assertGreater(status["rounds_per_second"], 0)
+        self.assertLess(abs(status["last_round"] - status["now"]), 5)
         self.assertEqual(place.cloud.stop(), 0)
         self.assertEqual([agent.stop() for agent in agents], [0, 0])
         self.assertIn('"begun"', place.cloud.err)
