@@ -2,6 +2,7 @@
 #include "analysis/analysis.h"
 #include "analysis/findings.h"
 #include "analysis/page.h"
+#include "analysis/region.h"
 #include "analysis/warnings.h"
 
 #include <stdio.h>
@@ -150,6 +151,12 @@ static void write_constants(page *p) {
         write_entries(p);
 }
 
+/* What a search leaves of zero is shown as zero: 1e-13 of a box of width 10 says no more. */
+static double shown_state(const tc_family *family, size_t member, size_t component, double value) {
+    tc_interval range = tc_public_range(family, member, component);
+    return fabs(value) <= 1e-9 * (range.hi - range.lo) ? 0 : value;
+}
+
 static void write_point(page *p, const double *point) {
     const tc_analysis *a = p->analysis;
     char number[32];
@@ -163,7 +170,8 @@ static void write_point(page *p, const double *point) {
             tc_agent_name(&line, family, k);
             tc_buffer_puts(&line, " =");
             for (size_t c = 0; c < family->dim && c < states; c++)
-                tc_buffer_printf(&line, " %s", tc_short_number(number, point[tc_coord_of(family, k, c)]));
+                tc_buffer_printf(&line, " %s",
+                                 tc_short_number(number, shown_state(family, k, c, point[tc_coord_of(family, k, c)])));
             cut = cut || family->dim > states;
             tc_buffer_puts(&line, family->dim > states ? " ..." : "");
             paragraph(p, 4, tc_buffer_text(&line));

@@ -192,6 +192,13 @@ class Failures(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
+    def test_check_shows_no_residues_of_a_search(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "p.tacit")
+            pathlib.Path(path).write_text("agent a { state x[2] in [0, 10]; private minimize sumsq(x - 3) }\n"
+                                          "constraint c: a.x[2] <= 8\n")
+            self.assertRegex(tacit("check", path).stdout, r"\n    a = [\d.]+ 0\n")
+
     def test_check_of_the_paper_prints_the_contract(self):
         done = tacit("check", PAPER, "--json")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -142,6 +142,7 @@ static void what_is_not_closed_is_shown_where_it_was_opened(void **state) {
                     "p.tacit:1:9: note: '{' was opened here\n"
                     "    agent x {\n"
                     "            ^\n");
+    expect_error("agent x { state y in [0, 1]; private minimize (y; gap 1 }\n", "1:49: error: expected ')', found ';'");
     expect_messages("param a = (1 + 2\nparam b = 3\n" AGENT, "p.tacit:2:1: error: expected ')', found 'param'\n"
                                                              "    param b = 3\n"
                                                              "    ^~~~~\n"
