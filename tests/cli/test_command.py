@@ -195,9 +195,11 @@ class Answers(unittest.TestCase):
     def test_check_shows_no_residues_of_a_search(self):
         with tempfile.TemporaryDirectory() as place:
             path = os.path.join(place, "p.tacit")
-            pathlib.Path(path).write_text("agent a { state x[2] in [0, 10]; private minimize sumsq(x - 3) }\n"
-                                          "constraint c: a.x[2] <= 8\n")
-            self.assertRegex(tacit("check", path).stdout, r"\n    a = [\d.]+ 0\n")
+            pathlib.Path(path).write_text("agents a[i in 1..2] { state x[2] in [0, 10]; private minimize sumsq(x - 3)\n"
+                                          "  private set sum(x) >= 2 * i - 2 }\n"
+                                          "constraint c: sum(a: x[1]) <= 20\nconstraint d: sum(a: x[2]) <= 8\n")
+            self.assertRegex(tacit("check", path).stdout, r"\n    a\[1\] = [\d.]+ 0\n    a\[2\] = [\d.]+ 0\n")
+            self.assertGreater(json.loads(tacit("check", path, "--json").stdout)["slater"]["point"]["a[1]"][1], 0)
 
     def test_check_of_the_paper_prints_the_contract(self):
         done = tacit("check", PAPER, "--json")
