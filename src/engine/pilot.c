@@ -16,6 +16,7 @@
 #define FIRST_WEIGHT 1e-3  /* omega begins so far below R'/X */
 #define SOME_WEIGHT 1e-3   /* omega where there is no R' */
 #define LEAST_WEIGHT 1e-12 /* omega where R' is 0 */
+#define LEAST_PART 1e-4    /* of the first omega: as low as it falls where no multipliers are needed */
 #define FIRST_EPOCH 8
 #define AVERAGED 1.8     /* the variance of an average over T rounds with weights k(k+1) is 1.8/T of one round's */
 #define MOST_STRIDE 25.0 /* rho_j, with margins that follow the answer (margin.h): rows must not be late */
@@ -58,6 +59,7 @@ static void start(tc_arena *arena, tc_pilot *pilot, const tc_model *model) {
                                     .omega = !isfinite(weight) ? SOME_WEIGHT
                                              : weight > 0      ? weight
                                                                : LEAST_WEIGHT};
+    pilot->least_omega = LEAST_PART * pilot->state.omega;
     for (size_t j = 0; j < m; j++) {
         pilot->moved[j] = model->start_multipliers[j] * pilot->scale[j];
         pilot->kept.margin[j] = pilot->facts->margin.kind == TC_MARGIN_GIVEN ? pilot->facts->margin.amount : 0;

@@ -46,6 +46,8 @@ static bool is_idle(const tc_pilot *pilot) {
 
 /* Multipliers go along, so that their noise keeps its size against omega. */
 static void fall(tc_pilot *pilot) {
+    if (pilot->state.omega / IDLE_FALL < pilot->least_omega)
+        return;
     pilot->state.omega /= IDLE_FALL;
     for (size_t j = 0; j < pilot->rows.count; j++)
         pilot->kept.mu[j] /= IDLE_FALL;

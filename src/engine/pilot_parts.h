@@ -65,11 +65,12 @@ struct tc_pilot {
     const tc_method_facts *facts;
     tc_gauge *gauge;
     unsigned without;
-    double length;   /* X */
-    double radius;   /* R' */
-    double *scale;   /* S_j */
-    double *inverse; /* 1 / S_j */
-    double *weight;  /* sw_j */
+    double length;      /* X */
+    double radius;      /* R' */
+    double least_omega; /* below it nothing falls: agents' steps would be so long that the pull is lost in rounding */
+    double *scale;      /* S_j */
+    double *inverse;    /* 1 / S_j */
+    double *weight;     /* sw_j */
     tc_pilot_state state;
     tc_pilot_kept kept;
     tc_pilot_rows rows;

@@ -110,6 +110,7 @@ class Cloud:
         self.mu = onto_simplex_below(facts.start, facts.radius)
         self.average = np.zeros(len(self.mu))
         self.primal_weight = 1e-3 * facts.radius / facts.box_length
+        self.least_weight = 1e-4 * self.primal_weight
         self.fast, self.filter_variance = 1.0, 0.0
         self.k = self.origin = 0
         self.length = self.next = 8
@@ -263,7 +264,8 @@ class Cloud:
             elif sure > 0:
                 self.primal_weight = max(om / 2, wish)
             elif np.all(self.epoch_held + np.sqrt(row_variance / self.count) <= 0):
-                self.primal_weight, self.mu = om / 16, self.mu / 16
+                if om / 16 >= self.least_weight:
+                    self.primal_weight, self.mu = om / 16, self.mu / 16
             elif d == 1:
                 self.primal_weight = min(om, max(om / 2, at_most))
         if not grew and not (climbs and early and energy > 0):

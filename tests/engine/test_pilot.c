@@ -108,7 +108,7 @@ static void find_inputs(const crowd *c, size_t where[INPUTS]) {
 typedef struct plain {
     double rounds, length, radius, scale[ROWS], weight[ROWS], margin[ROWS], variance[INPUTS];
     double most_stride; /* from the end of the first epoch on */
-    double omega, beta, vy, last, origin, epoch, next, count;
+    double omega, least_omega, beta, vy, last, origin, epoch, next, count;
     double mu[ROWS], answer[ROWS], mean[ROWS], noise[ROWS], held[ROWS];
     double step, regularization;
     double price[INPUTS], curvature[INPUTS], reach[INPUTS], bend[INPUTS], bend_noise[INPUTS];
@@ -152,9 +152,10 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     } else if (early && certain > 0) {
         p->omega = fmax(p->omega / 2, wanted);
     } else if (early && idle) {
-        p->omega /= 16;
+        double part = p->omega / 16 < p->least_omega ? 1 : 16;
+        p->omega /= part;
         for (size_t j = 0; j < ROWS; j++)
-            p->mu[j] /= 16;
+            p->mu[j] /= part;
     } else if (early && d == 1) {
         p->omega = fmin(p->omega, fmax(p->omega / 2, sqrt(up) / p->length));
     }
@@ -332,6 +333,7 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
         p.omega = 1e-12;
     if (isinf(radius))
         p.omega = 1e-3;
+    p.least_omega = 1e-4 * p.omega;
     for (size_t j = 0; j < ROWS; j++) {
         p.scale[j] = f.facts.row_scale[j];
         p.weight[j] = f.facts.weight[j];
