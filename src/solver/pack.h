@@ -9,7 +9,8 @@
 #include <emmintrin.h>
 #endif
 
-#ifdef TACIT_SANITIZED /* all of a loop in one function, and checks of everything in it, takes compilers half a minute */
+/* Under sanitizers, a loop that is all in one function takes compilers half a minute. */
+#ifdef TACIT_SANITIZED
 #define TC_INLINE static inline
 #else
 #define TC_INLINE static inline __attribute__((always_inline))
