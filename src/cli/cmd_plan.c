@@ -1,11 +1,12 @@
 #include "analysis/analysis.h"
+#include "cli/budget.h"
 #include "cli/privacy_options.h"
 #include "cli/study.h"
 #include "privacy/card.h"
 #include "privacy/ledger.h"
 #include "privacy/plan.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -15,6 +16,7 @@ static const tc_option options[] = {
                 .argument = "FILE",
                 .text = "Show what runs recorded in this ledger have cost, and what this plan would add. A plan spends "
                         "nothing, and writes nothing."},
+    [BUDGET] = TC_BUDGET_OPTION,
     [ROUNDS_PER_DAY] = {.name = "rounds-per-day",
                         .type = TC_OPTION_INT,
                         .argument = "N",
@@ -36,7 +38,8 @@ static const tc_example examples[] = {
      "The paper's scheme to the letter; exit code 1 where its constants do not keep the promise."},
     {"tacit plan ev.tacit --method published --rounds 2000", "Where noise would go for the paper's steps."},
     {"tacit plan ev.tacit --on-late hold --most-holds 2", "The price of a cloud that does not wait for late agents."},
-    {"tacit plan ev.tacit --ledger spent", "What it would come to, with the runs before it."},
+    {"tacit plan ev.tacit --ledger spent --budget 4:1e-6",
+     "What it would come to, with the runs before it, and whether a budget would allow it."},
 };
 
 typedef struct printed {
@@ -45,6 +48,8 @@ typedef struct printed {
     const tc_card *card;           /* NULL: no plan */
     const tc_ledger *ledger;
     tc_ledger_entry next; /* what the plan would add to it */
+    const tc_budgets *budgets;
+    const char *over; /* why the budgets would not allow a run; NULL where they would */
 } printed;
 
 /* What method tacit takes from public facts before the first round. */
@@ -86,6 +91,10 @@ static void print_json(tc_cli *cli, const printed *p) {
         tc_card_json(p->card, "card", &json);
         if (p->ledger != NULL)
             tc_ledger_json(cli->arena, p->ledger, &p->next, "ledger", &json);
+        if (p->ledger != NULL && p->budgets->count > 0) {
+            tc_json_bool(&json, "within_budget", p->over == NULL);
+            tc_json_string(&json, "over_budget", p->over);
+        }
     }
     tc_json_close_object(&json);
 }
@@ -118,20 +127,24 @@ static void print_text(tc_cli *cli, const printed *p) {
     tc_buffer_puts(&cli->output, "\n");
     if (p->ledger != NULL) {
         tc_ledger_text(cli->arena, p->ledger, &p->next, &cli->output);
+        if (p->over != NULL)
+            tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "A run would be refused: %s.", p->over), 2);
+        else if (p->budgets->count > 0)
+            tc_options_wrap(&cli->output, "A run would be within the budget.", 2);
         tc_buffer_puts(&cli->output, "\n");
     }
     tc_card_text(p->card, &cli->output);
 }
 
-static void print_plan(tc_cli *cli, const tc_plan *plan, const tc_method_facts *method, bool seeded,
-                       const tc_ledger *ledger, bool as_json) {
-    printed p = {.plan = plan, .method = method, .ledger = ledger};
-    if (plan->problem == NULL) {
-        p.card = tc_card_make(cli->arena, plan, seeded);
-        if (ledger != NULL)
-            p.next = tc_ledger_entry_of(cli->arena, plan, "plan");
-    }
-    (as_json ? print_json : print_text)(cli, &p);
+/* What the ledger and the budgets say of a run by this plan. */
+static tc_status look_up_cost(tc_cli *cli, printed *p) {
+    if (p->ledger == NULL || p->plan->problem != NULL)
+        return TC_OK;
+    p->next = tc_ledger_entry_of(cli->arena, p->plan, "plan");
+    tc_status status = tc_budgets_check(cli, "plan", p->budgets, p->ledger, &p->next);
+    if (status == TC_OK)
+        p->over = tc_over_budget(cli->arena, p->ledger, &p->next, p->budgets->list, p->budgets->count);
+    return status;
 }
 
 static tc_status find_method(tc_cli *cli, const tc_plan *plan, tc_model *model, const tc_derivatives *derivatives,
@@ -156,6 +169,13 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     if (status == TC_OK)
         status = tc_late_options_read(cli, "plan", &arguments->values[ON_LATE], &arguments->values[MOST_HOLDS],
                                       &wishes.plan.hold_cap);
+    tc_budgets budgets;
+    if (status == TC_OK)
+        status = tc_budgets_read(cli, "plan", &arguments->values[BUDGET], &budgets);
+    if (status == TC_OK && arguments->values[BUDGET].given && !arguments->values[LEDGER].given) {
+        tc_buffer_puts(&cli->messages, "tacit plan: --budget wants --ledger FILE, where what was spent is written\n");
+        status = TC_BAD_USAGE;
+    }
     if (status == TC_OK && arguments->values[LEDGER].given)
         status = tc_ledger_read(cli->arena, arguments->values[LEDGER].text, &cli->messages, &ledger);
     if (status == TC_OK)
@@ -163,6 +183,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     if (status != TC_OK)
         return status;
     tc_privacy_override(model, &wishes);
+    tc_budgets_add_file(&budgets, model);
     if (arguments->values[ROUNDS_PER_DAY].given)
         wishes.plan.rounds_per_day = (double)arguments->values[ROUNDS_PER_DAY].integer;
     /* Nothing private may change a plan: what the cloud could not compute is not looked at. */
@@ -195,8 +216,14 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
                          "tacit plan: no dual radius follows from the gaps and the Slater point, and nothing runs "
                          "without one. %s\n",
                          fault);
-    *answer = plan->problem == NULL && plan->is_private && convex && fault == NULL;
-    print_plan(cli, plan, method, wishes.seeded, ledger, arguments->values[JSON].flag);
+    printed p = {.plan = plan, .method = method, .ledger = ledger, .budgets = &budgets};
+    if (plan->problem == NULL)
+        p.card = tc_card_make(cli->arena, plan, wishes.seeded);
+    status = look_up_cost(cli, &p);
+    if (status != TC_OK)
+        return status;
+    *answer = tc_plan_deserves_private(plan) && convex && fault == NULL && p.over == NULL;
+    (arguments->values[JSON].flag ? print_json : print_text)(cli, &p);
     return TC_OK;
 }
 
@@ -216,7 +243,8 @@ const tc_command tc_command_plan = {
              "A plan depends on the cloud's part of the problem and on options alone: made from the whole file and "
              "from the cloud's file it is the same.\n\n"
              "The exit code is 0 when there is a plan and it is private; 1 when it is not (a seed, no mechanism, a "
-             "declared constant that is too small), when the constraints are not proved to be convex and smooth, "
+             "declared constant that is too small, no public dual radius), when it is private in name only, when the "
+             "budget does not allow it, when the constraints are not proved to be convex and smooth, "
              "when the declared Slater point violates one of them, or when no plan can be made; 2 when options or file "
              "do not say what to promise.",
          .options = options,

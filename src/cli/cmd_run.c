@@ -1,3 +1,4 @@
+#include "cli/budget.h"
 #include "cli/outputs.h"
 #include "cli/run_answer.h"
 #include "report/report.h"
@@ -16,6 +17,7 @@ enum {
     BUDGET,
     TOLERANCE,
     NO_REFERENCE,
+    CARD,
     FULL
 };
 
@@ -50,14 +52,10 @@ static const tc_option options[] = {
                 .argument = "FILE",
                 .text = "Enter what this run costs before its first round; what the same agents' data have cost in all "
                         "is shown. Nothing is entered for simulated runs (--seed, --seeds)."},
-    [BUDGET] = {.name = "budget",
-                .type = TC_OPTION_STRING,
-                .argument = "E",
-                .text =
-                    "Refuse to run where the ledger's epsilon for this unit would come to more than E with this run, "
-                    "a positive number or ln(X). Needs --ledger."},
+    [BUDGET] = TC_BUDGET_OPTION,
     [TOLERANCE] = TC_STUDY_TOLERANCE,
     [NO_REFERENCE] = TC_STUDY_NO_REFERENCE,
+    [CARD] = {.name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does."},
     [FULL] = {.name = "full", .type = TC_OPTION_FLAG, .text = "Print every state and constraint, however many."},
 };
 
@@ -67,7 +65,8 @@ static const tc_example examples[] = {
      "The paper's scheme, 40 simulated runs, and a page of plots."},
     {"tacit run paper.tacit --margin auto --seeds 40", "40 simulated runs with room between answers and limits."},
     {"tacit run ev.tacit --mechanism none --rounds 20000 --trace free.csv", "The same algorithm without noise."},
-    {"tacit run ev.tacit --ledger spent --budget 4", "A run that is entered, and refused once 4 is spent."},
+    {"tacit run ev.tacit --ledger spent --budget 4:1e-6",
+     "A run that is entered, and refused where all would cost more than 4 at delta 1e-6."},
     {"tacit run paper.tacit --seed 7 --json", "A run that can be repeated, for a program. Not private."},
 };
 
@@ -78,7 +77,7 @@ typedef struct wishes {
     const tc_option_value *values;
     bool simulated; /* noise from seeds */
     uint64_t first_seed;
-    double budget; /* NAN for none */
+    tc_budgets budgets;
 } wishes;
 
 static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
@@ -98,12 +97,11 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
     w->simulated = w->privacy.seeded || values[SEEDS].given;
     w->privacy.plan.seeded = w->simulated;
     w->first_seed = w->privacy.seeded ? w->privacy.seed : 1;
-    w->budget = NAN;
+    status = tc_budgets_read(cli, "run", &values[BUDGET], &w->budgets);
+    if (status != TC_OK)
+        return status;
     const char *wrong = NULL;
-    if (values[BUDGET].given && !tc_privacy_read_price(cli->arena, values[BUDGET].text, &w->budget))
-        wrong = tc_arena_format(cli->arena, "--budget wants a positive number, or ln(X) with X above 1, not '%s'",
-                                values[BUDGET].text);
-    else if (values[BUDGET].given && !values[LEDGER].given)
+    if (values[BUDGET].given && !values[LEDGER].given)
         wrong = "--budget wants --ledger FILE, where what was spent is written";
     else if (values[SEEDS].given && !tc_seeds_fit(w->first_seed, (uint64_t)values[SEEDS].integer))
         wrong = TC_SEEDS_TOO_LARGE;
@@ -126,8 +124,8 @@ static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_answer *answer
         return TC_OK;
     }
     tc_ledger *after = NULL;
-    tc_status status = tc_ledger_record_within(cli->arena, answer->ledger->path, answer->entry, w->budget,
-                                               &cli->messages, &answer->reason);
+    tc_status status = tc_ledger_record_within(cli->arena, answer->ledger->path, answer->entry, w->budgets.list,
+                                               w->budgets.count, &cli->messages, &answer->reason);
     if (status != TC_OK)
         return status;
     if (answer->reason != NULL) { /* another run came first */
@@ -301,6 +299,25 @@ static void print(tc_cli *cli, const wishes *w, const tc_run_answer *answer) {
     tc_run_answer_json(answer, &json);
 }
 
+/* What the run costs, and whether it may be: answer->reason where not. */
+static tc_status look_up_cost(tc_cli *cli, const wishes *w, tc_run_answer *answer) {
+    tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
+    *entry = tc_ledger_entry_of(cli->arena, answer->plan, tc_lab_run_id(cli->arena));
+    answer->entry = entry;
+    if (w->simulated)
+        return TC_OK;
+    tc_status status = tc_budgets_check(cli, "run", &w->budgets, answer->ledger, entry);
+    if (status == TC_OK)
+        answer->reason = tc_over_budget(cli->arena, answer->ledger, entry, w->budgets.list, w->budgets.count);
+    return status;
+}
+
+/* What has no guarantee that nobody asked to do without: an answer of no. */
+static bool is_unasked(const wishes *w, const tc_plan *plan) {
+    bool asked = w->simulated || plan->mechanism == TC_MECHANISM_NONE || plan->constants == TC_DECLARED;
+    return !asked && !tc_plan_deserves_private(plan);
+}
+
 /* Everything before the first round; answer->reason where there will be none. */
 static tc_status prepare(tc_cli *cli, const wishes *w, tc_study *study, tc_run_answer *answer) {
     tc_status status = tc_study_plan(cli, study, &w->privacy.plan, &answer->plan);
@@ -313,12 +330,10 @@ static tc_status prepare(tc_cli *cli, const wishes *w, tc_study *study, tc_run_a
     if (status != TC_OK)
         return status;
     answer->card = tc_card_make(cli->arena, answer->plan, w->simulated);
-    if (answer->ledger != NULL) {
-        tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
-        *entry = tc_ledger_entry_of(cli->arena, answer->plan, tc_lab_run_id(cli->arena));
-        answer->entry = entry;
-        answer->reason = w->simulated ? NULL : tc_ledger_over_budget(cli->arena, answer->ledger, entry, w->budget);
-    }
+    if (answer->ledger != NULL)
+        status = look_up_cost(cli, w, answer);
+    if (status != TC_OK)
+        return status;
     if (answer->reason != NULL) {
         answer->card = NULL; /* nothing is run, and nothing promised */
         return TC_OK;
@@ -340,8 +355,15 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_study_begin(cli, "run", arguments->operands[0], &w.privacy, &study);
     if (status != TC_OK)
         return status;
+    tc_budgets_add_file(&w.budgets, study.model);
+    if (!isnan(study.model->budget.epsilon) && ledger == NULL && !w.simulated) {
+        tc_buffer_puts(&cli->messages, "tacit run: the file has a budget, and --ledger FILE must say where what was "
+                                       "spent is written; a simulation (--seed, --seeds) needs none\n");
+        return TC_BAD_USAGE;
+    }
     tc_cli_tell(cli);
     answer.ledger = ledger;
+    answer.whole_card = w.values[CARD].flag;
     answer.simulated = w.simulated;
     answer.threads = w.values[THREADS].given ? (size_t)w.values[THREADS].integer : tc_processors();
     answer.checkpoints = tc_grid(cli->arena, study.rounds, SHOWN_PER_DECADE, &answer.checkpoint_count);
@@ -351,7 +373,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     if (status != TC_OK)
         return status;
     print(cli, &w, &answer);
-    *yes = strcmp(answer.outcome, "done") == 0 && study.sound;
+    *yes = strcmp(answer.outcome, "done") == 0 && study.sound && !is_unasked(&w, answer.plan);
     status = write_files(cli, &w, &answer);
     bool stopped = strcmp(answer.outcome, "interrupted") == 0;
     if (stopped)
@@ -377,7 +399,8 @@ const tc_command tc_command_run = {
              "While it goes, a table tells at rounds 0, 1, 2, 5, 10, 20, 50, ..., T/2 and T: round, the distance of x "
              "from that of the exact solution (x error), that of the multipliers (mu error), the objective, and the "
              "largest constraint value where that is above 0 (max violation). Then come the answer, what released data "
-             "show of its constraints, the times, and the guarantee card. Errors, objective, constraint values and "
+             "show of its constraints, the times, and the guarantee card in short (--card: the whole). Errors, "
+             "objective, constraint values and "
              "states are true ones, which the "
              "cloud never shows anyone: they are for whoever holds the whole problem.\n\n"
              "The plan is made for T rounds, those of the file or of --rounds, and the run has exactly these: no "
@@ -385,7 +408,10 @@ const tc_command tc_command_run = {
              "be public (in the file, or from gaps and a Slater point); where it is not, it is computed from private "
              "data, and the run is not private.\n\n"
              "The exit code is 0 when the run came to its end; 1 when it diverged, was refused (no plan, no budget, a "
-             "declared Slater point that will not do), or convexity is not proved; 2 when options or file do not say "
+             "declared Slater point that will not do), convexity is not proved, or the run is not private, or private "
+             "in "
+             "name only, and nobody asked for that (--seed, --seeds, --mechanism none, --constants declared); 2 when "
+             "options or file do not say "
              "what to do; 3 after Ctrl-C or SIGTERM, with what there is so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],

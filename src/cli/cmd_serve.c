@@ -28,7 +28,8 @@ enum {
     NEW_RUN,
     INSECURE_SEED,
     INSECURE_NO_NOISE,
-    INSECURE_PLAINTEXT
+    INSECURE_PLAINTEXT,
+    CARD
 };
 
 static const char *const log_forms[] = {"text", "json", NULL};
@@ -92,13 +93,11 @@ static const tc_option options[] = {
     [LEDGER] = {.name = "ledger",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
-                .text = "Enter what the run costs before its first round is released; once for a run, however often it "
-                        "is started again. Nothing is entered with a seed."},
-    [BUDGET] = {.name = "budget",
-                .type = TC_OPTION_STRING,
-                .argument = "E",
-                .text = "Refuse to begin a run where the ledger's epsilon for this unit would come to more than E with "
-                        "it, a positive number or ln(X). Needs --ledger."},
+                .text =
+                    "Where to enter what the run costs, before its first round is released; once for a run, however "
+                    "often it is started again. Without it: the file 'ledger' in --state. What is not for private "
+                    "data (--insecure-...) is entered as a run without a guarantee."},
+    [BUDGET] = TC_BUDGET_OPTION,
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
@@ -129,6 +128,7 @@ static const tc_option options[] = {
                             .type = TC_OPTION_FLAG,
                             .text = "Without TLS, for measurements: at a loopback address only, and whoever says an "
                                     "agent's name is believed. NOT PRIVATE."},
+    [CARD] = {.name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does."},
 };
 
 static const tc_example examples[] = {
@@ -147,10 +147,10 @@ static const tc_example examples[] = {
 typedef struct wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
-    double budget; /* NAN for none */
+    tc_budgets budgets;
 } wishes;
 
-static const char *find_wrong(tc_cli *cli, wishes *w) {
+static const char *find_wrong(const wishes *w) {
     const tc_option_value *values = w->values;
     if (w->privacy.seeded && !values[INSECURE_SEED].flag)
         return "--seed makes noise that can be repeated, and a cloud is for private data: for a test, add "
@@ -162,23 +162,20 @@ static const char *find_wrong(tc_cli *cli, wishes *w) {
                                   : "--keys DIR is needed: the cloud's folder of keys, which `tacit keys init` makes";
     if (values[AFTER_RESTORE].flag && values[NEW_RUN].flag)
         return "--after-restore goes on with a run, and --new-run begins another: give one of them";
-    if (values[BUDGET].given && !tc_privacy_read_price(cli->arena, values[BUDGET].text, &w->budget))
-        return tc_arena_format(cli->arena, "--budget wants a positive number, or ln(X) with X above 1, not '%s'",
-                               values[BUDGET].text);
-    if (values[BUDGET].given && !values[LEDGER].given)
-        return "--budget wants --ledger FILE, where what was spent is written";
     return NULL;
 }
 
 static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
     const tc_option_value *values = arguments->values;
-    *w = (wishes){.values = values, .budget = NAN};
+    *w = (wishes){.values = values};
     tc_status status = tc_privacy_options_read(cli, "serve", arguments, &w->privacy);
     if (status == TC_OK)
         status = tc_late_options_read(cli, "serve", &values[ON_LATE], &values[MOST_HOLDS], &w->privacy.plan.hold_cap);
+    if (status == TC_OK)
+        status = tc_budgets_read(cli, "serve", &values[BUDGET], &w->budgets);
     if (status != TC_OK)
         return status;
-    const char *wrong = find_wrong(cli, w);
+    const char *wrong = find_wrong(w);
     if (wrong != NULL) {
         tc_buffer_printf(&cli->messages, "tacit serve: %s\n", wrong);
         return TC_BAD_USAGE;
@@ -215,6 +212,8 @@ static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_
     if (plan->mechanism == TC_MECHANISM_NONE)
         list[answer->insecure_count++] = "no noise is added: what is released shows the agents' data";
     answer->insecure = list;
+    if (w->values[INSECURE_PLAINTEXT].flag) /* noise on an open line: no promise */
+        answer->plan = tc_plan_voided(cli->arena, plan, list[0]);
 }
 
 static tc_server_settings settings_of(const wishes *w, const tc_serve_answer *answer, tc_serve_ledger *ledger) {
@@ -290,11 +289,12 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc
     tc_serve_ledger costs = {.cli = cli,
                              .messages = &messages,
                              .plan = answer->plan,
-                             .path = w->privacy.seeded ? NULL : w->values[LEDGER].text,
-                             .budget = w->budget};
+                             .path = w->values[LEDGER].given
+                                         ? w->values[LEDGER].text
+                                         : tc_arena_format(cli->arena, "%s/ledger", w->values[STATE].text),
+                             .is_own = !w->values[LEDGER].given,
+                             .budgets = &w->budgets};
     tc_ledger *ledger = NULL;
-    if (w->privacy.seeded && w->values[LEDGER].given)
-        tc_buffer_puts(&cli->messages, "tacit serve: noise from a seed: nothing is entered in the ledger\n");
     tc_server_settings settings = settings_of(w, answer, &costs);
     costs.log = settings.log;
     tc_cli_flush(cli);
@@ -313,8 +313,6 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc
     answer->result = result;
     answer->outcome = tc_run_end_name(result->end);
     answer->reason = reason_of(cli, result);
-    if (costs.path == NULL)
-        return TC_OK;
     tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
     *entry = tc_ledger_entry_of(cli->arena, answer->plan, result->run_id);
     answer->entry = entry;
@@ -328,7 +326,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     wishes w;
     tc_study study;
     tc_server_result result;
-    tc_serve_answer answer = {.study = &study, .outcome = "refused"};
+    tc_serve_answer answer = {.study = &study, .outcome = "refused", .whole_card = arguments->values[CARD].flag};
     tc_no_core();
     tc_status status = read_wishes(cli, arguments, &w);
     if (status == TC_OK)
@@ -346,6 +344,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_study_method(cli, &study, answer.plan, w.privacy.margin, &answer.method);
         if (status != TC_OK)
             return status;
+        tc_budgets_add_file(&w.budgets, study.model);
         list_insecure(cli, &w, answer.plan, &answer);
         answer.card = tc_card_make(cli->arena, answer.plan, w.privacy.seeded);
         status = serve(cli, &w, &answer, &result);
@@ -373,7 +372,8 @@ const tc_command tc_command_serve = {
              "Takes the cloud's file that tacit split made, makes the plan that tacit plan shows of it, and waits for "
              "the agents that the file names. When all are there the rounds begin: agents send their states, the cloud "
              "releases noisy numbers of them and answers each agent with its prices and two numbers that are the same "
-             "for all. At the end, or when it is stopped, it prints what was released, and the guarantee card.\n\n"
+             "for all. At the end, or when it is stopped, it prints what was released, and the guarantee card in short "
+             "(--card: the whole).\n\n"
              "Connections are TLS 1.3 with certificates on both sides: an agent is whom its certificate names. A round "
              "is in the journal before any answer leaves, so a cloud that dies goes on where it was: no round is "
              "released a second time, and answers that agents have not had are sent again as they were. Noise keys are "

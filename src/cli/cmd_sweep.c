@@ -348,7 +348,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     } else {
         tc_sweep_answer_text(&answer, &cli->output);
     }
-    *yes = answer.sweep != NULL && tc_sweep_answer_is_whole(answer.sweep) && study.sound;
+    bool unasked = study.radius_origin == TC_RADIUS_PRIVATE && !w.privacy.seeded;
+    *yes = answer.sweep != NULL && tc_sweep_answer_is_whole(answer.sweep) && study.sound && !unasked;
     status = write_files(cli, &w, &answer);
     if (answer.sweep == NULL || !answer.sweep->interrupted)
         return status;
@@ -380,7 +381,10 @@ const tc_command tc_command_sweep = {
              "it off.\n\n"
              "All of it is simulation, from seeds: nothing here is private, and nothing is released.\n\n"
              "The exit code is 0 when all runs came to their end, whatever the slope; 1 when one diverged, no plan can "
-             "be made, the declared Slater point will not do, or convexity is not proved; 3 after Ctrl-C or "
+             "be made, the declared Slater point will not do, convexity is not proved, or the dual radius was computed "
+             "from "
+             "private data and no --seed asks for a simulation: no plan of these would be private without a seed; 3 "
+             "after Ctrl-C or "
              "SIGTERM, with what there is so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],

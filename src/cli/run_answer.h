@@ -31,6 +31,7 @@ typedef struct tc_run_answer {
     const tc_ledger *ledger;      /* NULL for none */
     const tc_ledger_entry *entry; /* what the run costs there */
     bool recorded;
+    bool whole_card; /* for people: instead of the one that fits a screen */
 } tc_run_answer;
 
 void tc_run_answer_json(const tc_run_answer *answer, tc_json *json);

@@ -36,6 +36,9 @@ void tc_run_answer_begin(const tc_run_answer *answer, tc_buffer *out) {
                                     tc_plural(model->constraint_count), manner_of(out->arena, answer),
                                     (double)answer->study->rounds, tc_plural(answer->study->rounds)),
                     0);
+    tc_options_wrap(
+        out, tc_arena_format(out->arena, "Guarantee of what is released: %s.", tc_card_line(out->arena, answer->card)),
+        0);
     text_method_warnings(answer->method, out);
     if (answer->many)
         return;
@@ -236,5 +239,8 @@ void tc_run_answer_end(const tc_run_answer *answer, bool full, tc_buffer *out) {
     if (answer->card == NULL)
         return;
     tc_buffer_puts(out, "\n");
-    tc_card_text(answer->card, out);
+    if (answer->whole_card)
+        tc_card_text(answer->card, out);
+    else
+        tc_card_short(answer->card, "In short; the whole card: tacit plan, or --card.", out);
 }

@@ -63,7 +63,10 @@ void tc_serve_answer_text(const tc_serve_answer *answer, tc_buffer *out) {
     if (answer->card == NULL || answer->result == NULL)
         return;
     tc_buffer_puts(out, "\n");
-    tc_card_text(answer->card, out);
+    if (answer->whole_card)
+        tc_card_text(answer->card, out);
+    else
+        tc_card_short(answer->card, "In short; the whole card: tacit plan, or --card.", out);
 }
 
 /* ---- for a program ---- */
@@ -95,7 +98,7 @@ void tc_serve_answer_json(const tc_serve_answer *answer, tc_json *json) {
     tc_json_open_object(json, NULL);
     tc_json_string(json, "outcome", answer->outcome);
     tc_json_string(json, "reason", answer->reason);
-    tc_json_bool(json, "private", answer->card != NULL && answer->card->is_private && answer->insecure_count == 0);
+    tc_json_bool(json, "private", answer->card != NULL && answer->card->is_private);
     tc_json_open_array(json, "insecure");
     for (size_t i = 0; i < answer->insecure_count; i++)
         tc_json_string(json, NULL, answer->insecure[i]);

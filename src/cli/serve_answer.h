@@ -19,6 +19,7 @@ typedef struct tc_serve_answer {
     const tc_ledger *ledger;      /* as it is now; NULL for none */
     const tc_ledger_entry *entry; /* what the run costs there */
     bool recorded;
+    bool whole_card;
 } tc_serve_answer;
 
 void tc_serve_answer_text(const tc_serve_answer *answer, tc_buffer *out);

@@ -1,14 +1,20 @@
 #include "cli/serve_ledger.h"
 
-#include <math.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool tc_serve_ledger_has(const tc_ledger *ledger, const char *run_id) {
     for (size_t i = 0; i < ledger->count; i++)
         if (strcmp(ledger->entries[i].run, run_id) == 0)
             return true;
     return false;
+}
+
+static bool is_there(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0 || errno != ENOENT;
 }
 
 static tc_status refuse(tc_serve_ledger *l, const char *over) {
@@ -22,21 +28,22 @@ static tc_status refuse(tc_serve_ledger *l, const char *over) {
 tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
     tc_serve_ledger *l = context;
     tc_ledger *ledger = NULL;
-    if (l->path == NULL)
-        return TC_OK;
-    tc_status status = tc_ledger_read(l->cli->arena, l->path, l->messages, &ledger);
+    if (l->is_own && !is_there(l->path))
+        ledger = TC_NEW(l->cli->arena, tc_ledger, 1);
+    tc_status status = ledger != NULL ? TC_OK : tc_ledger_read(l->cli->arena, l->path, l->messages, &ledger);
     if (status != TC_OK || begun || (run_id != NULL && tc_serve_ledger_has(ledger, run_id)))
         return status;
     tc_ledger_entry entry = tc_ledger_entry_of(l->cli->arena, l->plan, run_id == NULL ? "new" : run_id);
-    const char *over = tc_ledger_over_budget(l->cli->arena, ledger, &entry, l->budget);
+    status = tc_budgets_check(l->cli, "serve", l->budgets, ledger, &entry);
+    if (status != TC_OK)
+        return TC_BAD_PROBLEM; /* the options are wrong: not an answer of no */
+    const char *over = tc_over_budget(l->cli->arena, ledger, &entry, l->budgets->list, l->budgets->count);
     return over == NULL ? TC_OK : refuse(l, over);
 }
 
 /* In an arena of its own, since it is called from the loop. */
 tc_status tc_serve_ledger_pay(void *context, const char *run_id, bool begun) {
     tc_serve_ledger *l = context;
-    if (l->path == NULL)
-        return TC_OK;
     tc_arena *arena = tc_arena_new(0);
     if (arena == NULL)
         return TC_NO_MEMORY;
@@ -46,7 +53,8 @@ tc_status tc_serve_ledger_pay(void *context, const char *run_id, bool begun) {
         tc_buffer messages = tc_buffer_new(arena, 1 << 16);
         tc_ledger_entry entry = tc_ledger_entry_of(arena, l->plan, run_id);
         const char *over = NULL;
-        status = tc_ledger_record_within(arena, l->path, &entry, begun ? NAN : l->budget, &messages, &over);
+        status = tc_ledger_record_within(arena, l->path, &entry, l->budgets->list, begun ? 0 : l->budgets->count,
+                                         &messages, &over);
         (void)snprintf(l->text, sizeof l->text, "%s", tc_buffer_text(&messages));
         if (over != NULL) {
             tc_status refused = refuse(l, over);

@@ -3,7 +3,7 @@
 #ifndef TC_CLI_SERVE_LEDGER_H
 #define TC_CLI_SERVE_LEDGER_H
 
-#include "cli/cli.h"
+#include "cli/budget.h"
 #include "privacy/ledger.h"
 #include "serve/log.h"
 
@@ -12,11 +12,12 @@ typedef struct tc_serve_ledger {
     tc_buffer *messages; /* of what cannot be read at the start */
     tc_logbook *log;
     const tc_plan *plan;
-    const char *path; /* NULL: nothing is entered */
-    double budget;    /* NAN for none */
-    bool recorded;    /* by this process */
-    bool is_over;     /* the run may not begin: text says why */
-    char text[512];   /* of what failed last */
+    const char *path; /* --ledger, or the one in the state folder */
+    bool is_own;      /* in the state folder, which may not be there yet */
+    const tc_budgets *budgets;
+    bool recorded;  /* by this process */
+    bool is_over;   /* the run may not begin: text says why */
+    char text[512]; /* of what failed last */
 } tc_serve_ledger;
 
 /* run_id NULL: of a run that is not begun yet. For tc_server_settings, with a tc_serve_ledger as their context. */

@@ -195,21 +195,6 @@ tc_status tc_study_begin_cloud(tc_cli *cli, const char *command, const char *pat
     return begin(cli, command, path, TC_ROLE_CLOUD, wishes, study);
 }
 
-/* M acts on mu, which everybody sees: a radius made of private data shows something of them. */
-static const tc_plan *voided(tc_arena *arena, const tc_plan *plan) {
-    tc_plan *copy = TC_NEW(arena, tc_plan, 1);
-    const char **reasons = TC_NEW(arena, const char *, plan->void_reason_count + 1);
-    *copy = *plan;
-    if (plan->void_reason_count > 0)
-        memcpy(reasons, plan->void_reasons, plan->void_reason_count * sizeof *reasons);
-    reasons[plan->void_reason_count] = "the dual radius was computed from private data: multipliers that stop there "
-                                       "tell of them";
-    copy->void_reasons = reasons;
-    copy->void_reason_count = plan->void_reason_count + 1;
-    copy->is_private = false;
-    return copy;
-}
-
 tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *options, const tc_plan **plan) {
     double began = tc_lab_seconds();
     *plan = tc_plan_make(cli->arena, study->model, study->derivatives, study->analysis, options, &cli->monitor);
@@ -218,8 +203,6 @@ tc_status tc_study_plan(tc_cli *cli, tc_study *study, const tc_plan_options *opt
         return TC_INTERRUPTED;
     if ((*plan)->problem != NULL)
         return (*plan)->refusal_is_usage ? refuse(cli, study, (*plan)->problem) : TC_OK;
-    if (study->radius_origin == TC_RADIUS_PRIVATE && (*plan)->mechanism != TC_MECHANISM_NONE)
-        *plan = voided(cli->arena, *plan);
     return TC_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Declared constants, the dual radius, privacy, schedule and starting multipliers. */
+/* Declared constants, the dual radius, privacy, budget, schedule and starting multipliers. */
 #include "model/elaborate.h"
 
 #include <math.h>
@@ -81,6 +81,13 @@ static void set_adjacency(tc_elaborator *elaborator, const tc_setting *setting) 
         privacy->adjacency_bound = positive(elaborator, setting->value, "an adjacency bound");
 }
 
+static void check_delta(tc_elaborator *elaborator, const tc_setting *setting, double *delta) {
+    if (!(*delta >= 1))
+        return;
+    tc_error(elaborator->diagnostics, setting->value->span, "delta is a probability below 1");
+    *delta = NAN;
+}
+
 static void elaborate_privacy(tc_elaborator *elaborator, const tc_statement *statement) {
     static const char *const keys[] = {"mechanism", "epsilon", "delta", "adjacency"};
     tc_privacy *privacy = &elaborator->model->privacy;
@@ -99,11 +106,27 @@ static void elaborate_privacy(tc_elaborator *elaborator, const tc_statement *sta
             privacy->delta = positive(elaborator, setting->value, "delta");
         else
             set_adjacency(elaborator, setting);
-        if (key == 2 && privacy->delta >= 1) {
-            tc_error(elaborator->diagnostics, setting->value->span, "delta is a probability below 1");
-            privacy->delta = NAN;
-        }
+        if (key == 2)
+            check_delta(elaborator, setting, &privacy->delta);
     }
+}
+
+static void elaborate_budget(tc_elaborator *elaborator, const tc_statement *statement) {
+    static const char *const keys[] = {"epsilon", "delta"};
+    tc_budget *budget = &elaborator->model->budget;
+    bool seen[2] = {false};
+    budget->span = statement->span;
+    for (size_t i = 0; i < statement->setting_count; i++) {
+        const tc_setting *setting = &statement->settings[i];
+        size_t key = find_key(elaborator, &setting->key, keys, 2, "budget");
+        if (key == SIZE_MAX || !check_setting(elaborator, setting, false, &seen[key]))
+            continue;
+        *(key == 0 ? &budget->epsilon : &budget->delta) = positive(elaborator, setting->value, keys[key]);
+        if (key == 1)
+            check_delta(elaborator, setting, &budget->delta);
+    }
+    if (!seen[0])
+        tc_error(elaborator->diagnostics, statement->span, "a budget has an epsilon, as in 'budget { epsilon 4 }'");
 }
 
 /* ---- schedule --------------------------------------------------------------------------------------------------- */
@@ -254,7 +277,7 @@ static void once(tc_elaborator *elaborator, const tc_statement *statement, const
 
 void tc_elaborate_settings(tc_elaborator *elaborator) {
     tc_model *model = elaborator->model;
-    const tc_statement *dual = NULL, *privacy = NULL, *schedule = NULL;
+    const tc_statement *dual = NULL, *privacy = NULL, *budget = NULL, *schedule = NULL;
     model->start_multipliers = TC_NEW(elaborator->arena, double, model->constraint_count);
     for (const tc_statement *s = elaborator->syntax->first; s != NULL; s = s->next) {
         if (s->kind == TC_STATEMENT_DUAL) {
@@ -266,6 +289,9 @@ void tc_elaborate_settings(tc_elaborator *elaborator) {
         } else if (s->kind == TC_STATEMENT_PRIVACY) {
             once(elaborator, s, &privacy);
             elaborate_privacy(elaborator, s);
+        } else if (s->kind == TC_STATEMENT_BUDGET) {
+            once(elaborator, s, &budget);
+            elaborate_budget(elaborator, s);
         } else if (s->kind == TC_STATEMENT_SCHEDULE) {
             once(elaborator, s, &schedule);
             elaborate_schedule(elaborator, s);

@@ -81,6 +81,7 @@ static tc_model *new_model(tc_arena *arena, const char *path, const char *text, 
     model->declared_constraints[0] = model->declared_constraints[1] = NAN;
     model->dual_radius = NAN;
     model->privacy = (tc_privacy){.adjacency_bound = NAN, .epsilon = NAN, .delta = NAN};
+    model->budget = (tc_budget){.epsilon = NAN, .delta = NAN};
     model->schedule = (tc_schedule){NAN, NAN, NAN, NAN, NAN, {0, 0}};
     return model;
 }

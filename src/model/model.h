@@ -114,6 +114,11 @@ typedef struct tc_privacy { /* numbers are NAN where the file does not set them 
     tc_span span;
 } tc_privacy;
 
+typedef struct tc_budget { /* what all runs on the same data may cost together; epsilon NAN: the file has none */
+    double epsilon, delta; /* delta NAN where only epsilon is given */
+    tc_span span;
+} tc_budget;
+
 typedef struct tc_schedule { /* gamma_k = step k^-step_decay, alpha_k = regularization k^-regularization_decay */
     double step, step_decay;
     double regularization, regularization_decay;
@@ -153,6 +158,7 @@ typedef struct tc_model {
     tc_span dual_span;
     double *start_multipliers; /* mu(1), m of them */
     tc_privacy privacy;
+    tc_budget budget;
     tc_schedule schedule;
     struct tc_syntax *syntax; /* the parsed file, kept for tc_split */
 } tc_model;

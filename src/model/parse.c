@@ -12,7 +12,7 @@
  *             |  'declare' 'lipschitz' 'constraints' '{' settings '}'
  *             |  'declare' 'lipschitz' 'jacobian' agents '{' settings '}'
  *             |  'declare' 'lipschitz' 'objective' agents expression
- *             |  'privacy' '{' settings '}'  |  'schedule' '{' settings '}'
+ *             |  'privacy' '{' settings '}'  |  'budget' '{' settings '}'  |  'schedule' '{' settings '}'
  *             |  'start' 'multipliers' expression  |  'start' NAME ['[' expression ']'] '=' expression
  * Block statements are in parse_block.c, expressions in parse_expression.c. */
 #include "model/parse.h"
@@ -138,8 +138,8 @@ tc_name *tc_name_of(tc_arena *arena, tc_syntax *syntax, const char *text, size_t
 
 /* ---- statements ------------------------------------------------------------------------------------------------- */
 
-static const char *const file_words[] = {"role",       "param", "private", "data",    "agents",   "agent",
-                                         "constraint", "dual",  "declare", "privacy", "schedule", "start"};
+static const char *const file_words[] = {"role", "param",   "private", "data",   "agents",   "agent", "constraint",
+                                         "dual", "declare", "privacy", "budget", "schedule", "start"};
 static const char *const block_words[] = {"state", "minimize", "private", "set",   "param",
                                           "gap",   "slater",   "start",   "column"};
 

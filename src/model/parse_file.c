@@ -247,7 +247,9 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
         tc_parser_next(parser);
         return parse_start(parser, statement);
     }
-    bool is_privacy = tc_parser_at_word(parser, "privacy");
+    tc_statement_kind kind = tc_parser_at_word(parser, "privacy")  ? TC_STATEMENT_PRIVACY
+                             : tc_parser_at_word(parser, "budget") ? TC_STATEMENT_BUDGET
+                                                                   : TC_STATEMENT_SCHEDULE;
     tc_parser_next(parser);
-    return parse_block_of_settings(parser, statement, is_privacy ? TC_STATEMENT_PRIVACY : TC_STATEMENT_SCHEDULE);
+    return parse_block_of_settings(parser, statement, kind);
 }

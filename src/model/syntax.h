@@ -64,7 +64,7 @@ typedef struct tc_word {
     tc_span span;
 } tc_word;
 
-typedef struct tc_setting { /* one line of a privacy, schedule or declare block */
+typedef struct tc_setting { /* one line of a privacy, budget, schedule or declare block */
     tc_word key;
     tc_word word;   /* a word given as value; name NULL for none */
     tc_tree *value; /* NULL for none */
@@ -81,6 +81,7 @@ typedef enum tc_statement_kind {
     TC_STATEMENT_DUAL,
     TC_STATEMENT_DECLARE,
     TC_STATEMENT_PRIVACY,
+    TC_STATEMENT_BUDGET,
     TC_STATEMENT_SCHEDULE,
     TC_STATEMENT_START,
     TC_STATEMENT_STATE,

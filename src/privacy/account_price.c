@@ -262,6 +262,38 @@ static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) 
     return tc_sqrt_up(tc_add_up(fmin(constraints, schur_constraints), p.squares));
 }
 
+/* ---- one coordinate by its whole range -------------------------------------------------------------------------- */
+
+/* Members whose box is not all the same come one by one. */
+static double range_of(const tc_block *block, size_t component) {
+    const tc_family *family = block->family;
+    return tc_add_up(tc_coef_at(family->upper[component], block->member),
+                     -tc_coef_at(family->lower[component], block->member));
+}
+
+static void take_ranges(void *context, const tc_block *block) {
+    scaled *p = context;
+    bool gaussian = p->pricing->mechanism == TC_MECHANISM_GAUSSIAN;
+    for (size_t c = 0; c < block->columns; c++) {
+        double sum = 0;
+        for (size_t i = block->start[c]; i < block->start[c + 1]; i++) {
+            double size = tc_div_up(tc_magnitude(block->moved[i].value), scale_of(p, &block->moved[i]));
+            sum = tc_add_up(sum, gaussian ? tc_mul_up(size, size) : size);
+        }
+        double slope = nan_is_infinite(gaussian ? tc_sqrt_up(sum) : sum);
+        p->worst = fmax(p->worst, slope == 0 ? 0 : tc_mul_up(slope, range_of(block, c)));
+    }
+}
+
+double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer) {
+    tc_sensitivity *s = pricing->sensitivity;
+    scaled p = {.pricing = pricing, .arena = s->arena};
+    s->whole_agents = s->extras_only = false;
+    s->norm = pricing->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
+    tc_view *view = tc_view_new(s, viewer->everything, viewer->agents, viewer->agent_count, viewer->any_of);
+    return tc_sensitivity_blocks(s, view, take_ranges, &p) && !p.lost ? p.worst : (double)INFINITY;
+}
+
 double tc_price_view(const tc_pricing *pricing, const tc_viewer *viewer) {
     tc_sensitivity *s = pricing->sensitivity;
     bool gaussian = pricing->mechanism == TC_MECHANISM_GAUSSIAN;

@@ -26,6 +26,9 @@ typedef struct tc_viewer { /* tc_view_new's arguments */
 
 static inline tc_viewer tc_eavesdropper(void) { return (tc_viewer){.everything = true, .any_of = UINT32_MAX}; }
 
+/* The same for a change of any one coordinate by the whole width of its public box: not for each unit of distance. */
+double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer);
+
 /* With the channels' scales and the sensitivity's lattice. Infinite where nothing is proved. */
 double tc_price_view(const tc_pricing *pricing, const tc_viewer *viewer);
 

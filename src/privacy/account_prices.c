@@ -54,6 +54,20 @@ static double one_state(tc_planner *p, double distance) {
     return worst;
 }
 
+/* Any one coordinate in one message, by the whole width of its box. */
+static double one_range(tc_planner *p, double width) {
+    const tc_plan *plan = p->plan;
+    tc_viewer all = tc_eavesdropper();
+    if (tc_noises_states(plan))
+        return one_state(p, width);
+    tc_pricing pricing = {.sensitivity = p->sensitivity,
+                          .mechanism = plan->mechanism,
+                          .unit = TC_ADJACENCY_ONE,
+                          .channels = plan->channels,
+                          .channel_count = plan->channel_count};
+    return tc_price_range(&pricing, &all);
+}
+
 static double widest(const tc_model *model) {
     double most = 0;
     for (size_t f = 0; f < model->family_count; f++) {
@@ -86,10 +100,14 @@ void tc_account_prices(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
     plan->prices = TC_NEW(p->arena, tc_price, 8);
+    plan->range_price = plan->agent_price = plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY : 0;
     if (plan->mechanism == TC_MECHANISM_NONE || plan->channel_count == 0)
         return;
     double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap), width = widest(p->model);
     double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p);
+    plan->range_price = tc_mul_up(hold, fmin(one_range(p, width), agent));
+    plan->agent_price =
+        isnan(plan->rounds) ? (double)INFINITY : tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent);
     if (unit >= step)
         add_price(p, tc_arena_format(p->arena, "one state of one agent in one round, by %s", number(p, unit)), unit,
                   tc_mul_up(hold, fmin(one_state(p, unit), agent)));

@@ -171,7 +171,7 @@ static void say_promise(tc_arena *arena, tc_card *card) {
     if (card->claim == 0)
         return;
     count = tc_words_promise(arena, card->plan, texts);
-    (void)item(arena, card, "promise", card->is_private ? "Promise" : "Would be", true, texts, count);
+    (void)item(arena, card, "promise", card->word != TC_WORD_VOID ? "Promise" : "Would be", true, texts, count);
     count = tc_words_worth(arena, card->plan, texts);
     (void)item(arena, card, "hides", "Hides", true, texts, count);
     count = tc_words_not_hidden(arena, card->plan, texts);
@@ -183,15 +183,19 @@ tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded) {
     bool noise = plan->mechanism != TC_MECHANISM_NONE;
     *card = (tc_card){
         .plan = plan,
-        .is_private = plan->is_private && !seeded && noise,
+        .word = seeded ? TC_WORD_VOID : tc_judge_plan(plan),
         .seeded = seeded,
         .unit = noise ? tc_unit_text(arena, plan->adjacency, plan->adjacency_bound) : NULL,
         .claim = !noise                                  ? '\0'
                  : plan->adjacency == TC_ADJACENCY_AGENT ? 'B'
                                                          : 'A',
     };
+    card->is_private = card->word == TC_WORD_PRIVATE;
     choose_observers(arena, card);
     say_void(arena, card);
+    const char *weak = tc_name_only_reason(arena, plan);
+    if (card->word == TC_WORD_NAME_ONLY && weak != NULL)
+        say(arena, card, "in_name_only_because", "In name only", weak);
     say_promise(arena, card);
     say_observers(arena, card);
     say_mechanism(arena, card);
@@ -232,8 +236,10 @@ void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
     tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
-    tc_json_number(json, "epsilon_of_everything", tc_epsilon_of_everything(plan));
-    tc_json_bool(json, "in_name_only", card->is_private && tc_in_name_only(plan));
+    tc_json_number(json, "epsilon_of_everything", tc_price_of_run(plan).epsilon);
+    tc_json_string(json, "headline", tc_card_line(json->out->arena, card));
+    tc_json_bool(json, "in_name_only", card->word == TC_WORD_NAME_ONLY);
+    tc_json_number(json, "hidden_share", tc_hidden_share(plan));
     tc_json_number(json, "rounds", plan->rounds);
     tc_json_string(json, "mechanism", mechanism_names[plan->mechanism]);
     tc_json_string(json, "calibration", calibration_names[plan->calibration]);

@@ -3,7 +3,7 @@
 #ifndef TC_PRIVACY_CARD_H
 #define TC_PRIVACY_CARD_H
 
-#include "privacy/plan.h"
+#include "privacy/price.h"
 
 typedef struct tc_card_item {
     const char *key;   /* in JSON: a string, or an array of strings where it is a list */
@@ -17,7 +17,8 @@ enum { TC_CARD_ITEMS = 24 };
 
 typedef struct tc_card {
     const tc_plan *plan;
-    bool is_private;
+    tc_word_for word; /* of the plan; VOID where its noise is drawn from a seed */
+    bool is_private;  /* the word is private */
     bool seeded;
     const char *unit;              /* "one:0.5", "agent"; NULL without noise */
     char claim;                    /* 'A': messages within a distance; 'B': an agent entirely; 0: nothing */
@@ -30,8 +31,11 @@ typedef struct tc_card {
 /* The plan must have been made (problem is NULL). seeded: its noise is drawn from a seed. */
 tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded);
 
-/* 80 columns. */
+/* 80 columns each: the whole card; one that fits a screen of 24 lines, and says where the whole one is; its headline
+ * alone, without an end of line. */
 void tc_card_text(const tc_card *card, tc_buffer *out);
+void tc_card_short(const tc_card *card, const char *where, tc_buffer *out);
+const char *tc_card_line(tc_arena *arena, const tc_card *card);
 /* As an object under key. */
 void tc_card_json(const tc_card *card, const char *key, tc_json *json);
 

@@ -69,7 +69,7 @@ static const char *what_is_seen(const tc_plan *plan) {
 
 /* Whoever sees more than one system pays more. */
 static const char *everything(tc_arena *arena, const tc_plan *plan) {
-    double epsilon = tc_epsilon_of_everything(plan);
+    double epsilon = tc_price_of_run(plan).epsilon;
     if (plan->calibration != TC_PUBLISHED)
         return "";
     if (!isfinite(epsilon))
@@ -80,7 +80,7 @@ static const char *everything(tc_arena *arena, const tc_plan *plan) {
 
 /* The same in plain words: what an answer can do to a guess. */
 static const char *odds(tc_arena *arena, const tc_plan *plan) {
-    double all = tc_epsilon_of_everything(plan);
+    double all = tc_price_of_run(plan).epsilon;
     const char *factor = tc_text_up(arena, tc_exp_at(plan->epsilon).hi);
     const char *rare = is_gaussian(plan) ? ", but for rare answers (delta)" : "";
     if (plan->calibration == TC_PUBLISHED)
@@ -212,7 +212,7 @@ size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **te
                                published ? " for whoever sees all" : "");
     else if (published)
         rate = tc_arena_format(arena, "%s D/B for each system, and %s D/B for whoever sees all",
-                               tc_text_up(arena, plan->epsilon), tc_text_up(arena, tc_epsilon_of_everything(plan)));
+                               tc_text_up(arena, plan->epsilon), tc_text_up(arena, tc_price_of_run(plan).epsilon));
     texts[0] = tc_arena_format(arena,
                                "A change of an agent's DATA (its objective, its limits, a need) is NOT hidden by this "
                                "claim. Such a change persists: it moves the agent's messages in every later round. Two "

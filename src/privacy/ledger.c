@@ -2,7 +2,9 @@
 #include "privacy/ledger.h"
 
 #include "base/hexadecimal.h"
+#include "privacy/accountant.h"
 #include "privacy/ledger_line.h"
+#include "privacy/price.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,27 +23,21 @@ static const char *base_name(const char *path) {
 
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run) {
     bool sound = plan->is_private && plan->observer_count > 0;
-    tc_ledger_entry entry = {
+    tc_run_price price = tc_price_of_run(plan);
+    return (tc_ledger_entry){
         .run = run,
         .problem = base_name(plan->model->source.path),
         .plan = tc_hexadecimal_new(arena, plan->hash, sizeof plan->hash),
         .unit = plan->adjacency,
         .bound = plan->adjacency == TC_ADJACENCY_AGENT ? NAN : plan->adjacency_bound,
         .mechanism = plan->mechanism,
-        .epsilon = sound ? 0 : INFINITY,
-        .delta = sound ? 0 : INFINITY,
-        .mu = plan->mechanism == TC_MECHANISM_GAUSSIAN && sound ? 0 : NAN,
+        .epsilon = sound ? price.epsilon : (double)INFINITY,
+        .delta = sound ? price.delta : (double)INFINITY,
+        .mu = sound ? price.mu : NAN,
+        .agent = sound ? plan->agent_price : (double)INFINITY,
         .rounds = plan->rounds,
-        .is_private = sound,
+        .is_priced = sound,
     };
-    for (size_t i = 0; i < plan->observer_count && sound; i++) {
-        const tc_observer *observer = &plan->observers[i];
-        entry.epsilon = fmax(entry.epsilon, observer->epsilon);
-        entry.delta = fmax(entry.delta, observer->delta);
-        if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
-            entry.mu = fmax(entry.mu, observer->mu);
-    }
-    return entry;
 }
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
@@ -54,7 +50,8 @@ typedef struct job {
     char check[TC_LEDGER_CHECK + 1];
     const tc_ledger_entry *entry; /* to be recorded */
     bool was_there;
-    double budget; /* NAN for none */
+    const tc_budget *budgets;
+    size_t budget_count;
     const char *over;
 } job;
 
@@ -141,7 +138,6 @@ static job *job_new(tc_arena *arena, const char *path, tc_buffer *messages) {
     *j = (job){.arena = arena,
                .ledger = TC_NEW(arena, tc_ledger, 1),
                .messages = messages,
-               .budget = NAN,
                .text = tc_buffer_new(arena, MOST_BYTES)};
     j->ledger->path = path;
     return j;
@@ -232,7 +228,7 @@ static tc_status record_work(job *j, int file) {
                          entry.run);
         return TC_BAD_USAGE;
     }
-    j->over = tc_ledger_over_budget(j->arena, j->ledger, &entry, j->budget);
+    j->over = tc_over_budget(j->arena, j->ledger, &entry, j->budgets, j->budget_count);
     if (j->over != NULL)
         return TC_OK;
     if (entry.time == NULL)
@@ -267,10 +263,12 @@ tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_en
     return status;
 }
 
-tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry, double budget,
-                                  tc_buffer *messages, const char **over) {
+tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry,
+                                  const tc_budget *budgets, size_t budget_count, tc_buffer *messages,
+                                  const char **over) {
     job *j = job_new(arena, path, messages);
-    j->budget = budget;
+    j->budgets = budgets;
+    j->budget_count = budget_count;
     tc_status status = record(j, path, entry);
     *over = j->over;
     return status;

@@ -2,8 +2,9 @@
  *
  * A file of lines, one for each run, that is only ever appended to. Each line is a JSON object with a check over itself
  * and all lines before, so that a line that is lost, cut or changed by accident is found. (Not a signature: whoever may
- * write the file can write a new one.) What is added up is the price of the observer who sees the most; what the sums
- * mean, and why they hold, is in docs/privacy.md. */
+ * write the file can write a new one.) What is entered is the price of the observer who pays most (price.h); what runs
+ * come to together is the accountant's business (accountant.h). Lines of the first form, which have no price of one
+ * agent entirely, stay as they are; new ones are appended in the second. */
 #ifndef TC_PRIVACY_LEDGER_H
 #define TC_PRIVACY_LEDGER_H
 
@@ -17,10 +18,11 @@ typedef struct tc_ledger_entry {
     tc_adjacency unit;   /* ENSEMBLE, ONE or AGENT; UNSET for a run without noise */
     double bound;        /* B; NAN for AGENT and UNSET */
     tc_mechanism mechanism;
-    double epsilon, delta; /* infinite where the run was not private */
+    double epsilon, delta; /* infinite where the run has no price */
     double mu;             /* Gaussian; NAN otherwise */
+    double agent;          /* epsilon or mu of all that one agent could do in the whole run; infinite where not known */
     double rounds;
-    bool is_private;
+    bool is_priced; /* false: no noise, noise from a seed, or a promise that does not hold */
 } tc_ledger_entry;
 
 typedef struct tc_ledger {
@@ -29,18 +31,6 @@ typedef struct tc_ledger {
     tc_ledger_entry *entries; /* in the order of the file */
     size_t count;
 } tc_ledger;
-
-/* What the runs with one unit have cost together: never less than the truth. A run without a guarantee has shown what
- * the others hid, whatever their unit: no sum is private then. Changes of messages are measured in l1
- * where runs of both mechanisms are added. */
-typedef struct tc_ledger_total {
-    tc_adjacency unit;
-    double bound;
-    size_t runs, laplace_runs, gaussian_runs;
-    double mu;             /* of the Gaussian ones together; 0 for none */
-    double epsilon, delta; /* delta is the largest of any one run; epsilon infinite where a run was not private */
-    bool is_private;
-} tc_ledger_total;
 
 /* What a run by this plan would be entered as. */
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run);
@@ -55,17 +45,14 @@ tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages,
 tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
                            bool *was_there) TC_MUST_USE;
 
-/* Why a budget of epsilon for the unit of this entry does not allow it beside the ledger's; NULL where it does. */
-const char *tc_ledger_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, double budget);
-/* As tc_ledger_record, but nothing is appended, and *over says why, where the budget does not allow it. Decided while
- * the file is locked, so that of two runs at once at most as many are entered as the budget allows. */
-tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry, double budget,
-                                  tc_buffer *messages, const char **over) TC_MUST_USE;
+/* As tc_ledger_record, but nothing is appended, and *over says why, where one of the budgets does not allow it. Decided
+ * while the file is locked, so that of two runs at once at most as many are entered as the budgets allow. */
+tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry,
+                                  const tc_budget *budgets, size_t budget_count, tc_buffer *messages,
+                                  const char **over) TC_MUST_USE;
 
-/* One for each unit, in the order in which they appear; *count of them. Runs without noise have the unit UNSET. */
-tc_ledger_total *tc_ledger_totals(tc_arena *arena, const tc_ledger_entry *entries, size_t entry_count, size_t *count);
-
-/* What was spent and, where next is not NULL, what it comes to with that run. */
+/* What was spent, in every unit that a run was promised in, and where next is not NULL what it comes to with that run.
+ */
 void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, tc_buffer *out);
 /* As an object under key. */
 void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const char *key,

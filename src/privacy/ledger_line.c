@@ -10,7 +10,9 @@
 
 static const char *const unit_names[] = {"unset", "bare", "ensemble", "one", "agent"};
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
-static const char opening[] = "{\"tacit_ledger\":1,\"run\":";
+/* Of the first form are lines without a price of one agent entirely, and with "private" for "priced". */
+enum { OLDEST = 1, NEWEST = 2 };
+static const char *const openings[] = {"", "{\"tacit_ledger\":1,\"run\":", "{\"tacit_ledger\":2,\"run\":"};
 #define closing ",\"check\":\"%s\"}"
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -41,7 +43,7 @@ static void write_text(tc_buffer *out, const char *key, const char *text) {
 }
 
 static void write_entry(tc_buffer *out, const tc_ledger_entry *entry) {
-    tc_buffer_puts(out, opening);
+    tc_buffer_puts(out, openings[NEWEST]);
     write_string(out, entry->run);
     write_text(out, "time", entry->time);
     write_text(out, "problem", entry->problem);
@@ -52,8 +54,9 @@ static void write_entry(tc_buffer *out, const tc_ledger_entry *entry) {
     write_number(out, "epsilon", entry->epsilon);
     write_number(out, "delta", entry->delta);
     write_number(out, "mu", entry->mu);
+    write_number(out, "agent", entry->agent);
     write_number(out, "rounds", entry->rounds);
-    tc_buffer_printf(out, ",\"private\":%s", entry->is_private ? "true" : "false");
+    tc_buffer_printf(out, ",\"priced\":%s", entry->is_priced ? "true" : "false");
 }
 
 /* The first half of SHA-256 over the check before and this text. */
@@ -135,8 +138,8 @@ static size_t index_of(const char *name, const char *const *names, size_t first,
 }
 
 /* Where the entry ends and its check begins; NULL where it is not one. */
-static const char *read_entry(tc_arena *arena, const char *from, tc_ledger_entry *entry) {
-    entry->run = read_string(arena, &from, opening);
+static const char *read_entry(tc_arena *arena, const char *from, int form, tc_ledger_entry *entry) {
+    entry->run = read_string(arena, &from, openings[form]);
     entry->time = entry->run == NULL ? NULL : read_string(arena, &from, ",\"time\":");
     entry->problem = entry->time == NULL ? NULL : read_string(arena, &from, ",\"problem\":");
     entry->plan = entry->problem == NULL ? NULL : read_string(arena, &from, ",\"plan\":");
@@ -148,13 +151,18 @@ static const char *read_entry(tc_arena *arena, const char *from, tc_ledger_entry
     size_t mechanism = index_of(read_string(arena, &from, ",\"mechanism\":"), mechanism_names, TC_MECHANISM_NONE, 4);
     if (mechanism == SIZE_MAX || !read_number(arena, &from, "epsilon", INFINITY, &entry->epsilon) ||
         !read_number(arena, &from, "delta", INFINITY, &entry->delta) ||
-        !read_number(arena, &from, "mu", NAN, &entry->mu) || !read_number(arena, &from, "rounds", NAN, &entry->rounds))
+        !read_number(arena, &from, "mu", NAN, &entry->mu))
+        return NULL;
+    entry->agent = INFINITY;
+    if ((form > OLDEST && !read_number(arena, &from, "agent", INFINITY, &entry->agent)) ||
+        !read_number(arena, &from, "rounds", NAN, &entry->rounds))
         return NULL;
     entry->unit = (tc_adjacency)unit;
     entry->mechanism = (tc_mechanism)mechanism;
     for (int is = 0; is <= 1; is++) {
-        const char *text = is ? ",\"private\":true" : ",\"private\":false";
-        entry->is_private = is;
+        const char *text =
+            tc_arena_format(arena, ",\"%s\":%s", form > OLDEST ? "priced" : "private", is ? "true" : "false");
+        entry->is_priced = is;
         if (strncmp(from, text, strlen(text)) == 0)
             return is && entry->unit == TC_ADJACENCY_UNSET ? NULL : from + strlen(text);
     }
@@ -167,10 +175,14 @@ const char *tc_ledger_line_read(tc_arena *arena, const char *line, size_t length
         return "it is too long for a line of a ledger";
     if (memchr(line, '\0', length) != NULL)
         return "it holds a zero byte";
-    if (length < sizeof opening || memcmp(line, opening, sizeof opening - 1) != 0)
+    const char *text = tc_arena_copy(arena, line, length);
+    int form = OLDEST;
+    while (form <= NEWEST && strncmp(text, openings[form], strlen(openings[form])) != 0)
+        form++;
+    if (form > NEWEST)
         return "it is not a line of a tacit ledger";
     *entry = (tc_ledger_entry){0};
-    const char *text = tc_arena_copy(arena, line, length), *end = read_entry(arena, text, entry);
+    const char *end = read_entry(arena, text, form, entry);
     if (end == NULL)
         return "it is not complete";
     next_check(arena, text, (size_t)(end - text), check);

@@ -232,13 +232,13 @@ void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const doub
         if (channels[i].kind == TC_CHANNEL_JACOBIAN)
             cost[i] *= box_length * box_length * (double)channels[i].entries / (double)m;
     }
-    tc_budget budget = {.groups = count,
-                        .units = u->count,
-                        .q = u->gather.gaussian ? 1 : 2,
-                        .cost = cost,
-                        .start = u->start,
-                        .group = u->group,
-                        .sensitivity = u->value};
+    tc_scale_problem budget = {.groups = count,
+                               .units = u->count,
+                               .q = u->gather.gaussian ? 1 : 2,
+                               .cost = cost,
+                               .start = u->start,
+                               .group = u->group,
+                               .sensitivity = u->value};
     tc_scales scales;
     tc_scales_find(s->arena, &budget, &scales);
     for (size_t i = 0; i < count; i++) {

@@ -116,9 +116,10 @@ static void warn_of_radius(tc_planner *p) {
                         "agent");
 }
 
+/* Warnings are part of what is hashed: the same plan has the same ones for ever. */
 static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
-    double everything = tc_epsilon_of_everything(plan);
+    double everything = plan->calibration == TC_TIGHT ? plan->epsilon : tc_price_of_run(plan).epsilon;
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta > 1e-5)
         tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual",
                      plan->delta);
@@ -148,6 +149,15 @@ static void void_without_bound(tc_planner *p) {
             tc_plan_void(p, "what '%s' could learn has no bound: some entry that varies carries no noise",
                          plan->observers[i].who);
     }
+}
+
+/* M acts on mu, which everybody sees: a radius made of private data shows something of them. Said after the plan is
+ * hashed: no cloud runs by such a plan. */
+static void void_without_radius(tc_planner *p) {
+    if (p->plan->problem == NULL && p->plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0 &&
+        !isfinite(tc_public_radius(p->model, p->analysis)))
+        tc_plan_void(p, "no public dual radius is known: multipliers that stop at one made of private data tell of "
+                        "them");
 }
 
 /* Without noise the lattice is as for a unit of 1. */
@@ -209,6 +219,7 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     if (plan->problem == NULL && tc_interrupted(monitor))
         tc_refuse(&p, false, "interrupted");
     tc_plan_hash(arena, plan);
+    void_without_radius(&p);
     tc_progress(monitor, "plan", 1);
     return plan;
 }

@@ -129,6 +129,10 @@ typedef struct tc_plan {
     size_t observer_count;
     tc_price *prices;
     size_t price_count;
+    /* Epsilon, or the Gaussian mu, of what the same noise hides of one agent, for whoever sees everything. INFINITY
+     * where it is not known. */
+    double range_price;          /* any one of its states by its whole range, in one message */
+    double agent_price;          /* everything it does, in all rounds */
     tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO where one was not looked at */
     double *row_scale;           /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
     bool is_private;
@@ -149,6 +153,9 @@ static inline bool tc_noises_states(const tc_plan *plan) { return plan->placemen
 /* Never NULL: where no plan can be made, problem says why. Raises on its arena. Uses no private data. */
 tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
                       const tc_plan_options *options, const tc_monitor *monitor);
+
+/* The same plan with one more reason why its promise does not hold. */
+const tc_plan *tc_plan_voided(tc_arena *arena, const tc_plan *plan, const char *reason);
 
 /* R from what the cloud's file says alone, the same from the whole file: whether the Slater point lies in private sets
  * is not asked. Infinite where the file does not say. */

@@ -126,6 +126,17 @@ static void write_unit(const tc_plan *plan, tc_json *json) {
     tc_json_string(json, "unit", unit);
 }
 
+/* A plan without a budget has the hash it always had. */
+static void write_budget(const tc_plan *plan, tc_json *json) {
+    const tc_budget *budget = &plan->model->budget;
+    if (isnan(budget->epsilon))
+        return;
+    tc_json_open_object(json, "budget");
+    tc_json_number(json, "epsilon", budget->epsilon);
+    tc_json_number(json, "delta", budget->delta);
+    tc_json_close_object(json);
+}
+
 /* null: not decided */
 static void write_choices(const tc_plan *plan, tc_json *json) {
     bool open = plan->mechanism == TC_MECHANISM_UNSET, anywhere = plan->placement == TC_PLACEMENT_AUTO;
@@ -138,7 +149,8 @@ static void write_choices(const tc_plan *plan, tc_json *json) {
     write_unit(plan, json);
 }
 
-static void write_members(const tc_plan *plan, tc_json *json) {
+/* is_private: as it was hashed since the first plans, or as it is judged. */
+static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
     if (plan->problem != NULL) {
         tc_json_string(json, "problem", plan->problem);
         tc_json_bool(json, "private", false);
@@ -154,7 +166,7 @@ static void write_members(const tc_plan *plan, tc_json *json) {
     tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
     tc_json_number(json, "rounds", plan->rounds);
     tc_json_number(json, "hold_cap", plan->hold_cap);
-    tc_json_bool(json, "private", plan->is_private);
+    tc_json_bool(json, "private", is_private);
     write_strings(json, "void_reasons", plan->void_reasons, plan->void_reason_count);
     tc_json_bool(json, "assumptions_hold", plan->doubt_count == 0);
     write_strings(json, "assumptions_not_proved", plan->doubts, plan->doubt_count);
@@ -169,6 +181,7 @@ static void write_members(const tc_plan *plan, tc_json *json) {
     write_placements(plan, json);
     if (plan->row_scale != NULL)
         tc_json_numbers(json, "row_scales", plan->row_scale, plan->model->constraint_count);
+    write_budget(plan, json);
     write_strings(json, "warnings", plan->warnings, plan->warning_count);
 }
 
@@ -176,7 +189,7 @@ void tc_plan_json(const tc_plan *plan, tc_json *json) {
     char hex[2 * sizeof plan->hash + 1];
     if (plan->method != TC_METHOD_TACIT) /* not in its hash: that of a published plan says what it always said */
         tc_json_string(json, "method", tc_method_name(plan->method));
-    write_members(plan, json);
+    write_members(plan, json, tc_plan_deserves_private(plan));
     tc_hexadecimal(hex, plan->hash, sizeof plan->hash);
     tc_json_string(json, "hash", hex);
 }
@@ -185,7 +198,7 @@ void tc_plan_hash(tc_arena *arena, tc_plan *plan) {
     tc_buffer text = tc_buffer_new(arena, SIZE_MAX / 4);
     tc_json json = tc_json_new(&text);
     tc_json_open_object(&json, NULL);
-    write_members(plan, &json);
+    write_members(plan, &json, plan->is_private);
     tc_json_close_object(&json);
     unsigned length = 0;
     if (EVP_Digest(text.text, text.length, plan->hash, &length, EVP_sha256(), NULL) != 1 || length != sizeof plan->hash)

@@ -53,6 +53,17 @@ void tc_plan_void(tc_planner *p, const char *format, ...) {
     p->plan->is_private = false;
 }
 
+const tc_plan *tc_plan_voided(tc_arena *arena, const tc_plan *plan, const char *reason) {
+    tc_plan *copy = TC_NEW(arena, tc_plan, 1);
+    *copy = *plan;
+    copy->void_reasons = TC_NEW(arena, const char *, plan->void_reason_count + 1);
+    for (size_t i = 0; i < plan->void_reason_count; i++)
+        copy->void_reasons[i] = plan->void_reasons[i];
+    copy->void_reasons[copy->void_reason_count++] = reason;
+    copy->is_private = false;
+    return copy;
+}
+
 const char *tc_mechanism_name(tc_mechanism mechanism) {
     static const char *const names[] = {"unset", "none", "laplace", "gaussian"};
     return names[mechanism];

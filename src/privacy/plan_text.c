@@ -60,7 +60,9 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
     else
         put_line(out, "hides", "changes of all agents' states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
                  norm);
-    put_line(out, "private", "%s", plan->is_private ? "yes" : "NO");
+    static const char *const words[] = {
+        [TC_WORD_VOID] = "NO", [TC_WORD_NAME_ONLY] = "in name only", [TC_WORD_PRIVATE] = "yes"};
+    put_line(out, "private", "%s", words[tc_judge_plan(plan)]);
 }
 
 static void put_channel(tc_buffer *out, const tc_channel *channel) {

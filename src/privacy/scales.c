@@ -17,7 +17,7 @@
 #define LARGEST 0x1p1000 /* of any a: smaller is always within the budget */
 
 typedef struct reduced {
-    const tc_budget *budget;
+    const tc_scale_problem *budget;
     tc_allotment problem; /* on the working set */
     double *largest;      /* per group: its largest sensitivity */
     uint32_t *column;     /* per group: its column here, or NONE */
@@ -36,7 +36,7 @@ static double root_of(double cost, int q) { return q == 1 ? sqrt(cost) : cbrt(co
 
 /* ---- certified -------------------------------------------------------------------------------------------------- */
 
-double tc_scales_use(const tc_budget *budget, const double *a) {
+double tc_scales_use(const tc_scale_problem *budget, const double *a) {
     double most = 0;
     for (size_t u = 0; u < budget->units; u++) {
         double sum = 0;
@@ -50,7 +50,7 @@ double tc_scales_use(const tc_budget *budget, const double *a) {
     return most;
 }
 
-static void keep_budget(const tc_budget *budget, double *a) {
+static void keep_budget(const tc_scale_problem *budget, double *a) {
     double use = tc_scales_use(budget, a);
     while (!(use <= 1)) {
         for (size_t e = 0; e < budget->groups; e++)
@@ -59,7 +59,7 @@ static void keep_budget(const tc_budget *budget, double *a) {
     }
 }
 
-static bool makes_sense(const tc_budget *budget) {
+static bool makes_sense(const tc_scale_problem *budget) {
     for (size_t e = 0; e < budget->groups; e++) {
         if (!(budget->cost[e] >= 0 && budget->cost[e] <= DBL_MAX))
             return false;
@@ -115,7 +115,7 @@ static uint32_t find_or_add(table *t, uint64_t hash, uint32_t next) {
 
 /* cost_e largest_e^q relative to the largest such, with logarithms since neither factor need be moderate. */
 static double *relative_costs(tc_arena *arena, const reduced *r) {
-    const tc_budget *b = r->budget;
+    const tc_scale_problem *b = r->budget;
     double *costs = TC_NEW(arena, double, b->groups), most = -HUGE_VAL;
     for (size_t e = 0; e < b->groups; e++) {
         costs[e] = r->largest[e] > 0 && b->cost[e] > 0 ? log(b->cost[e]) + b->q * log(r->largest[e]) : -HUGE_VAL;
@@ -128,7 +128,7 @@ static double *relative_costs(tc_arena *arena, const reduced *r) {
 
 /* Groups whose normalised columns are equal share one: the best division of x among them is by cost^(1/(q+1)). */
 static void merge_columns(tc_arena *arena, reduced *r) {
-    const tc_budget *b = r->budget;
+    const tc_scale_problem *b = r->budget;
     r->largest = TC_NEW(arena, double, b->groups);
     r->column = TC_NEW(arena, uint32_t, b->groups);
     r->share = TC_NEW(arena, double, b->groups);
@@ -165,7 +165,7 @@ static void merge_columns(tc_arena *arena, reduced *r) {
 
 /* The distinct rows on the merged columns; a column takes the entry of the first group it was made of. */
 static void merge_rows(tc_arena *arena, reduced *r) {
-    const tc_budget *b = r->budget;
+    const tc_scale_problem *b = r->budget;
     size_t entries = b->start[b->units];
     r->all = (tc_rows){.start = TC_NEW(arena, size_t, b->units + 1),
                        .column = TC_NEW(arena, uint32_t, entries),
@@ -318,7 +318,7 @@ static void solve(tc_arena *arena, reduced *r, tc_scales *scales) {
 
 /* What unit u's others leave, divided by the sum of its sensitivities to groups of cost 0, the least over u. */
 static void share_the_rest(tc_arena *arena, const reduced *r, double *a) {
-    const tc_budget *b = r->budget;
+    const tc_scale_problem *b = r->budget;
     for (size_t e = 0; e < b->groups; e++)
         a[e] *= r->column[e] != NONE ? 1 - RESERVE : 1;
     double *least = TC_NEW(arena, double, b->groups);
@@ -343,7 +343,7 @@ static void share_the_rest(tc_arena *arena, const reduced *r, double *a) {
     }
 }
 
-static double cost_of(const tc_budget *budget, const double *a) {
+static double cost_of(const tc_scale_problem *budget, const double *a) {
     double cost = 0;
     for (size_t e = 0; e < budget->groups; e++) {
         if (budget->cost[e] > 0)
@@ -352,7 +352,7 @@ static double cost_of(const tc_budget *budget, const double *a) {
     return cost;
 }
 
-void tc_scales_find(tc_arena *arena, const tc_budget *budget, tc_scales *scales) {
+void tc_scales_find(tc_arena *arena, const tc_scale_problem *budget, tc_scales *scales) {
     *scales = (tc_scales){.a = TC_NEW(arena, double, budget->groups)};
     if (!makes_sense(budget))
         return;

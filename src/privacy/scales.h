@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tc_budget {
+typedef struct tc_scale_problem {
     size_t groups, units;
     int q;              /* 1 or 2 */
     const double *cost; /* per group, >= 0 */
@@ -22,7 +22,7 @@ typedef struct tc_budget {
     const size_t *start;
     const uint32_t *group;
     const double *sensitivity; /* >= 0 */
-} tc_budget;
+} tc_scale_problem;
 
 typedef struct tc_scales {
     double *a;      /* per group; infinite where no unit can do anything to it: no noise is needed */
@@ -35,9 +35,9 @@ typedef struct tc_scales {
 /* The result keeps the budget by proof, whatever its distance from the optimum; cost / at_best - 1 tells that distance,
  * in practice below 1e-6. Groups of cost 0 share what the others leave, at least 2e-7 of it all. An input that is
  * negative or not finite gives a = 0, infinite noise, everywhere. */
-void tc_scales_find(tc_arena *arena, const tc_budget *budget, tc_scales *scales);
+void tc_scales_find(tc_arena *arena, const tc_scale_problem *budget, tc_scales *scales);
 
 /* The largest sum over e of S_ue a_e, rounded up; infinite entries of a are passed over where S is 0. */
-double tc_scales_use(const tc_budget *budget, const double *a);
+double tc_scales_use(const tc_scale_problem *budget, const double *a);
 
 #endif

@@ -43,28 +43,37 @@ const char *tc_epsilon_is_for(const tc_plan *plan) {
     return plan->calibration == TC_PUBLISHED ? "each system" : "everything";
 }
 
-double tc_epsilon_of_everything(const tc_plan *plan) {
-    double worst = 0;
-    if (plan->mechanism == TC_MECHANISM_NONE)
-        return NAN;
-    if (plan->calibration == TC_TIGHT)
-        return plan->epsilon;
-    for (size_t i = 0; i < plan->observer_count; i++)
-        worst = fmax(worst, plan->observers[i].epsilon);
-    return worst;
+const char *tc_word_text(tc_word_for word, tc_adjacency unit) {
+    bool entirely = unit == TC_ADJACENCY_AGENT;
+    switch (word) {
+    case TC_WORD_PRIVATE:
+        return entirely ? "private: one agent entirely" : "private: messages only";
+    case TC_WORD_NAME_ONLY:
+        return entirely ? "private in name only (one agent entirely)" : "private in name only (messages only)";
+    case TC_WORD_VOID:
+        break;
+    }
+    return "NOT PRIVATE";
 }
 
-bool tc_delta_is_large(const tc_plan *plan) {
-    return plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * (double)plan->model->agent_count >= 1;
-}
-
-bool tc_in_name_only(const tc_plan *plan) {
-    return tc_epsilon_of_everything(plan) > TC_WEAK_EPSILON || tc_delta_is_large(plan);
+const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
+    if (tc_judge_plan(plan) != TC_WORD_NAME_ONLY)
+        return NULL;
+    if (tc_delta_is_large(plan))
+        return tc_arena_format(arena, "delta %s is no smaller than one over the number of agents, %zu",
+                               tc_text_up(arena, plan->delta), plan->model->agent_count);
+    if (plan->adjacency == TC_ADJACENCY_AGENT)
+        return tc_arena_format(arena, "epsilon %s is above %d, a factor of e^%d = 22,026 in odds",
+                               tc_text_up(arena, tc_price_of_run(plan).epsilon), TC_WEAK_EPSILON, TC_WEAK_EPSILON);
+    return tc_arena_format(arena,
+                           "at epsilon 1 the noise hides a change of one state in one message by %.2g %% of its range; "
+                           "less than %g %% is next to nothing, however B and epsilon are chosen",
+                           100 * tc_hidden_share(plan), 100 * TC_LEAST_SHARE);
 }
 
 const char *tc_promise_text(tc_arena *arena, const tc_plan *plan) {
     const char *asked = tc_price_up(arena, plan->epsilon, plan->delta);
-    double everything = tc_epsilon_of_everything(plan);
+    double everything = tc_price_of_run(plan).epsilon;
     if (plan->calibration == TC_TIGHT)
         return asked;
     return tc_arena_format(arena, "%s for each system; %s for whoever sees all", asked,

@@ -2,7 +2,7 @@
 #ifndef TC_PRIVACY_WORDS_H
 #define TC_PRIVACY_WORDS_H
 
-#include "privacy/plan.h"
+#include "privacy/price.h"
 
 /* As in files and on the command line. */
 const char *tc_mechanism_name(tc_mechanism mechanism);
@@ -22,14 +22,10 @@ const char *tc_price_up(tc_arena *arena, double epsilon, double delta);
 
 /* What the plan's epsilon is the price of: "everything", "each system"; NULL without noise. */
 const char *tc_epsilon_is_for(const tc_plan *plan);
-/* Epsilon of all that anyone can see together: in published calibration epsilon is asked for each system by
- * itself, and whoever sees several pays for each. NAN without noise. */
-double tc_epsilon_of_everything(const tc_plan *plan);
-#define TC_WEAK_EPSILON 10 /* for all that anyone can see: from here on there is a warning */
-/* delta is no smaller than one over the number of agents. */
-bool tc_delta_is_large(const tc_plan *plan);
-/* A promise that is next to none: of larger epsilon, or with a large delta. */
-bool tc_in_name_only(const tc_plan *plan);
+/* "private: messages only", "private: one agent entirely", "private in name only (messages only)", "NOT PRIVATE". */
+const char *tc_word_text(tc_word_for word, tc_adjacency unit);
+/* Why a plan that keeps its promise is private in name only: a sentence; NULL where it is not. */
+const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan);
 /* "epsilon 1, delta 1e-06", "epsilon 0.6932 for each system; 1.387 for whoever sees all" */
 const char *tc_promise_text(tc_arena *arena, const tc_plan *plan);
 

@@ -57,7 +57,8 @@ static bool put_promise(tc_report *report, const tc_trace *trace) {
     const char *promise = promise_of(report->arena, trace);
     if (promise == NULL)
         return false;
-    bool is_private = strncmp(promise, "private, ", 9) == 0;
+    /* Traces of 0.1 say "private, unit ...". */
+    bool is_private = strncmp(promise, "private: ", 9) == 0 || strncmp(promise, "private, ", 9) == 0;
     tc_buffer_printf(report->out, "<p class=\"promise%s\"><strong>Guarantee%s:</strong> ", is_private ? "" : " no",
                      is_private ? " of what the run released" : "");
     tc_put_text(report->out, promise);

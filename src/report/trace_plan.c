@@ -15,8 +15,19 @@ static const char *number(tc_arena *arena, double value) {
     return tc_arena_copy(arena, text, strlen(text));
 }
 
+/* Of the observer who pays most, to the last digit. */
+static void add_price(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool seeded) {
+    tc_run_price price = tc_price_of_run(plan);
+    if (!isfinite(price.epsilon))
+        return;
+    const char *delta = price.delta > 0 ? tc_arena_format(arena, ", delta %s", number(arena, price.delta)) : "";
+    tc_trace_fact_add(
+        arena, trace, plan->is_private && !seeded ? "costs" : "would cost",
+        tc_arena_format(arena, "epsilon %s%s (%s)", number(arena, price.epsilon), delta, price.payer->who));
+}
+
 /* The method tacit has one calibration, and steps of its own. */
-static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *plan) {
+static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool seeded) {
     tc_trace_fact_add(arena, trace, "method", tc_method_name(plan->method));
     tc_trace_fact_add(arena, trace, "mechanism", tc_mechanism_name(plan->mechanism));
     if (plan->mechanism == TC_MECHANISM_NONE)
@@ -26,6 +37,8 @@ static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *p
         tc_trace_fact_add(arena, trace, "epsilon", tc_arena_format(arena, "%.6g%s", plan->epsilon, each));
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
         tc_trace_fact_add(arena, trace, "delta", number(arena, plan->delta));
+    if (trace->kind == TC_TRACE_RUN)
+        add_price(arena, trace, plan, seeded);
     tc_trace_fact_add(arena, trace, "hides", tc_unit_text(arena, plan->adjacency, plan->adjacency_bound));
     if (plan->method == TC_METHOD_PUBLISHED) {
         tc_trace_fact_add(arena, trace, "calibration", tc_calibration_name(plan->calibration));
@@ -103,7 +116,7 @@ tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan,
     trace->constraint_count = model->constraint_count;
     for (size_t j = 0; j < model->constraint_count; j++)
         trace->constraints[j] = model->constraints[j].name;
-    add_privacy_facts(arena, trace, plan);
+    add_privacy_facts(arena, trace, plan, seeded);
     add_problem_facts(arena, trace, plan);
     if (kind == TC_TRACE_RUN)
         set_card(arena, trace, plan, seeded);

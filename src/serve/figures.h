@@ -26,10 +26,12 @@ const char *tc_phase_name(tc_phase phase);
 
 typedef struct tc_figures {
     tc_phase phase;
-    bool is_private, is_insecure;   /* insecure: plain text, noise from a seed, or none */
+    bool is_private;                /* deserves the word (privacy/price.h) */
+    bool is_priced;                 /* epsilon and delta hold */
+    bool is_insecure;               /* plain text, noise from a seed, or none */
     const char *run_id, *plan_hash; /* hexadecimal digits */
     const char *method, *mechanism;
-    double epsilon, delta;
+    double epsilon, delta;         /* of the observer who pays most, over the whole run */
     uint64_t epoch, round, rounds; /* round: the last one that was answered */
     uint64_t agents, enrolled;     /* agents of the file; those who are there now */
     double rounds_per_second;      /* of late; not known where last_round is 0 */

@@ -62,7 +62,7 @@ static void add_run(tc_buffer *out, const tc_figures *figures) {
                                      {"plan", figures->plan_hash},
                                      {"method", figures->method},
                                      {"private", figures->is_private ? "yes" : "no"},
-                                     {"mechanism", figures->is_private ? figures->mechanism : ""},
+                                     {"mechanism", figures->is_priced ? figures->mechanism : ""},
                                      {"insecure", figures->is_insecure ? "yes" : "no"}};
     family(out, "run_info", "gauge", "Always 1: which run this is.");
     tc_buffer_puts(out, "tacit_run_info{");
@@ -77,9 +77,9 @@ static void add_run(tc_buffer *out, const tc_figures *figures) {
         labelled(out, "phase", "phase", tc_phase_name((tc_phase)phase));
         add_count(out, phase == (unsigned)figures->phase);
     }
-    if (figures->is_private) {
-        gauge(out, "epsilon", "What all rounds of the run cost together.", figures->epsilon);
-        gauge(out, "delta", "What all rounds of the run cost together.", figures->delta);
+    if (figures->is_priced) {
+        gauge(out, "epsilon", "What all rounds of the run cost the observer who pays most.", figures->epsilon);
+        gauge(out, "delta", "What all rounds of the run cost the observer who pays most.", figures->delta);
     }
 }
 

@@ -38,13 +38,15 @@ void tc_server_fill_figures(tc_server *s) {
     const char **names = TC_NEW(s->arena, const char *, model->constraint_count + 1);
     for (size_t j = 0; j < model->constraint_count; j++)
         names[j] = model->constraints[j].name;
-    s->figures = (tc_figures){.is_private = plan->is_private && s->settings->seed == NULL,
+    tc_run_price price = tc_price_of_run(plan);
+    s->figures = (tc_figures){.is_private = tc_plan_deserves_private(plan),
+                              .is_priced = plan->is_private && isfinite(price.epsilon),
                               .is_insecure = s->settings->insecure_count > 0,
                               .plan_hash = tc_hexadecimal_new(s->arena, plan->hash, sizeof plan->hash),
                               .method = tc_method_name(plan->method),
                               .mechanism = tc_mechanism_name(plan->mechanism),
-                              .epsilon = plan->epsilon,
-                              .delta = plan->delta,
+                              .epsilon = price.epsilon,
+                              .delta = price.delta,
                               .started = tc_serve_date(),
                               .multiplier_count = model->constraint_count,
                               .constraint_names = names};

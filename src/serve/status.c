@@ -27,7 +27,7 @@ static void add_run(tc_json *json, const tc_figures *figures) {
     tc_json_string(json, "method", figures->method);
     tc_json_bool(json, "private", figures->is_private);
     tc_json_bool(json, "insecure", figures->is_insecure);
-    if (figures->is_private) {
+    if (figures->is_priced) {
         tc_json_string(json, "mechanism", figures->mechanism);
         tc_json_number(json, "epsilon", figures->epsilon);
         tc_json_number(json, "delta", figures->delta);

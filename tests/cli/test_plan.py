@@ -175,7 +175,7 @@ class Promises(Written):
             self.assertIn("GUARANTEE: NOT PRIVATE", done.stdout)
 
     def test_a_large_delta_is_warned_of(self):
-        facts = plan(EV, "--delta", "0.01")
+        facts = plan(EV, "--delta", "0.01", code=1)  # in name only
         self.assertTrue(any("delta" in w for w in facts["card"]["warnings"]))
         self.assertGreaterEqual(len(facts["card"]["warnings"]), 2, "large, and not below 1/N")
         self.assertEqual(plan(EV, "--delta", "1e-7")["card"]["warnings"], [])
@@ -190,18 +190,56 @@ class Promises(Written):
         self.assertIn("epsilon 0.6932 for each system; 1.387 for whoever sees all", text)
         self.assertIn("any ONE released system", text)
         card = plan(PAPER)["card"]
-        self.assertEqual((card["epsilon_is_for"], card["epsilon_of_everything"]), ("everything", LN2))
+        self.assertEqual(card["epsilon_is_for"], "everything")
+        self.assertAlmostEqual(card["epsilon_of_everything"], LN2, 12)
+
+    def assert_word(self, word, *arguments):
+        """Exit code, JSON and headline agree; word: private, in name only or NOT PRIVATE."""
+        facts = plan(*arguments, code=0 if word == "private" else 1)
+        self.assertEqual((facts["private"], facts["card"]["private"], facts["card"]["in_name_only"]),
+                         (word == "private", word == "private", word == "in name only"), arguments)
+        done = tacit("plan", *arguments)
+        claim = "one agent entirely" if facts["card"]["claim"] == "B" else "messages only"
+        head = {"private": f"private: {claim}, unit", "in name only": f"private in name only ({claim}), unit",
+                "NOT PRIVATE": "NOT PRIVATE"}[word]
+        self.assertIn(f"GUARANTEE: {head}", done.stdout)
+        return facts
 
     def test_a_weak_promise_is_private_in_name_only(self):
-        for arguments in (("--epsilon", "700"), ("--mechanism", "gaussian", "--delta", "0.9"),
-                          ("--epsilon", "6", "--calibration", "published")):
-            facts = plan(PAPER, *arguments)
-            self.assertIs(facts["card"]["in_name_only"], True)
+        for arguments in (("--epsilon", "700"), ("--mechanism", "gaussian", "--delta", "0.9"), ("--epsilon", "10"),
+                          ("--epsilon", "6", "--calibration", "published"), ("--epsilon", "300", "--mechanism", "gaussian",
+                                                                             "--delta", "0.99")):
+            facts = self.assert_word("in name only", PAPER, *arguments)
             self.assertTrue(facts["warnings"])
-            self.assertIn("GUARANTEE: private in name only: epsilon", tacit("plan", PAPER, *arguments).stdout)
-        facts = plan(PAPER, "--epsilon", "10")
-        self.assertIs(facts["card"]["in_name_only"], False)
-        self.assertEqual(facts["warnings"], ["epsilon 10 promises next to nothing"])
+            self.assertIn("in_name_only_because", facts["card"])
+        self.assertEqual(plan(PAPER, "--epsilon", "10", code=1)["warnings"], ["epsilon 10 promises next to nothing"])
+        self.assert_word("private", PAPER)
+        self.assert_word("private", EV)
+        self.assert_word("in name only", EV, "--epsilon", "10.5", "--delta", "1e-6")
+
+    def test_one_noise_has_one_word_however_b_and_epsilon_are_chosen(self):
+        num = str(SOURCE / "examples/num.tacit")
+        for file in (PAPER, num):
+            for scale, word in ((1e-9, "in name only"), (0.02, "in name only"), (1, "private")):
+                for bound in (1e-9, 0.1, 1):
+                    arguments = ("--adjacency", f"one:{bound}", "--epsilon", repr(bound / scale))
+                    if bound / scale > 1e12 or bound / scale < 1e-8:
+                        continue
+                    facts = self.assert_word(word, file, *arguments)
+                    share = facts["card"]["hidden_share"]
+                    self.assertAlmostEqual(share / scale, plan(file, "--adjacency", "one:1", "--epsilon", "1")["card"]
+                                           ["hidden_share"], 4)
+
+    def test_the_share_that_is_hidden_is_of_each_state_s_own_range(self):
+        """A state with a wide range that hardly matters is not what a plan is judged by."""
+        text = ("agent a { state x in [0, 1000]; state y in [0, 1]; private minimize x + y }\n"
+                "constraint c: a.x * %s + a.y <= 0.5\ndual radius 9\n")
+        arguments = ("--adjacency", "one:0.1", "--epsilon", "1", "--placement", "outputs")
+        mild = plan(self.problem(text % "0.001"), *arguments)["card"]["hidden_share"]
+        self.assertAlmostEqual(mild, 0.1, 2)  # y by a tenth of 1, x by a hundred: both move g by a tenth
+        steep = plan(self.problem(text % "1"), *arguments, code=1)["card"]
+        self.assertAlmostEqual(steep["hidden_share"], 1e-4, 5)
+        self.assertIs(steep["in_name_only"], True)
 
     def test_coalitions_of_all_and_with_duplicates(self):
         everybody = ",".join(f"a{i}" for i in range(1, 11))
@@ -235,7 +273,8 @@ class Promises(Written):
     def test_names_are_aligned_by_characters(self):
         (self.here / "people.csv").write_text("name,need\nÅsa,1\nBo,2\n", encoding="utf-8")
         path = self.problem("data people = csv \"people.csv\"\nagents home over people {\n  state x in [0, 4]\n"
-                            "  private minimize (x - need)^2\n}\nconstraint shared: home[1].x + 2 * home[2].x <= 4\n")
+                            "  private minimize (x - need)^2\n}\nconstraint shared: home[1].x + 2 * home[2].x <= 4\n"
+                            "dual radius 9\n")
         done = tacit("plan", path, "--epsilon", "1", "--adjacency", "one:1", "--coalition", "Åsa")
         self.assertEqual(done.returncode, 0, done.stderr)
         at = {line.index(" any ") for line in done.stdout.splitlines() if re.match("  (Åsa|Bo|eaves)", line)}
@@ -395,7 +434,23 @@ class Radius(Written):
         self.assertTrue(self.warned("", ""))
         self.assertTrue(self.warned("  gap 9\n", ""))
         self.assertTrue(self.warned("  slater x = 0\n", ""))
-        self.assertEqual(self.code, 0)
+        self.assertEqual(self.code, 1)
+
+    def test_plan_run_and_sweep_agree_that_without_one_nothing_is_private(self):
+        path = self.problem(self.FACTS % ("", ""))
+        facts = plan(path, code=1)
+        self.assertIs(facts["private"], False)
+        self.assertTrue(any("no public dual radius" in r for r in facts["void_reasons"]))
+        self.assertIn("GUARANTEE: NOT PRIVATE", tacit("plan", path).stdout)
+        run = tacit("run", path, "--json")
+        self.assertEqual(run.returncode, 1)
+        self.assertIs(json.loads(run.stdout)["guarantee"]["private"], False)
+        self.assertEqual(tacit("run", path, "--seed", "1").returncode, 0)  # asked for
+        self.assertEqual(tacit("run", path, "--seeds", "2").returncode, 0)
+        self.assertEqual(tacit("run", path, "--mechanism", "none").returncode, 0)
+        sweep = ("sweep", path, "--seeds", "2", "--epsilons", "1,2")
+        self.assertEqual(tacit(*sweep).returncode, 1)
+        self.assertEqual(tacit(*sweep, "--seed", "5").returncode, 0)
 
     def test_a_slater_point_that_violates_what_is_public_is_named(self):
         fault = "does not satisfy constraint c strictly: g = 2 there"
@@ -574,12 +629,51 @@ class Ledger(Written):
         path = str(SOURCE / "tests/cli/ledger")
         facts = plan(str(SOURCE / "examples/num.tacit"), "--ledger", path)["ledger"]
         self.assertEqual(facts["runs"], 3)
-        self.assertEqual({t["unit"]: t["epsilon"] for t in facts["spent"] if t["unit"] != "agent"}, {"one:0.1": 1.5})
-        self.assertAlmostEqual(facts["would_be"]["epsilon"], 2.5, 9)
+        spent = {t["unit"]: t for t in facts["spent"]}
+        # the run in unit agent hides one agent's messages too; those in unit one say nothing of an agent entirely
+        self.assertAlmostEqual(spent["one:0.1"]["epsilon"], 2.5, 3)
+        self.assertEqual((spent["one:0.1"]["runs"], spent["one:0.1"]["converted"]), (2, 1))
+        self.assertEqual((spent["agent"]["runs"], spent["agent"]["not_converted"]), (1, 2))
+        self.assertAlmostEqual(facts["would_be"]["epsilon"], 3.5, 3)
         self.assertEqual(facts["would_be"]["runs"], 3)
         text = tacit("plan", str(SOURCE / "examples/num.tacit"), "--ledger", path).stdout
         self.assertIn("Ledger: 3 runs so far", text)
-        self.assertIn("Different units are not added up", text)
+        self.assertIn("Each line counts all runs, converted into its unit.", text)
+        self.assertIn("this holds where no plan was chosen by what earlier runs released", " ".join(text.split()))
+
+    def test_a_plan_says_whether_a_budget_would_allow_it(self):
+        path, num = str(SOURCE / "tests/cli/ledger"), str(SOURCE / "examples/num.tacit")
+        facts = plan(num, "--ledger", path, "--budget", "4:1e-6")
+        self.assertEqual((facts["within_budget"], facts["over_budget"]), (True, None))
+        facts = plan(num, "--ledger", path, "--budget", "3:1e-6", code=1)
+        self.assertIs(facts["within_budget"], False)
+        self.assertIn("does not allow it: with the 3 runs in the ledger it would come to 3.5", facts["over_budget"])
+        self.assertIn("A run would be refused: the budget", tacit("plan", num, "--ledger", path, "--budget", "3:1e-6").stdout)
+        done = tacit("plan", num, "--ledger", path, "--budget", "4")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("write --budget 4:1e-6", done.stderr)
+        done = tacit("plan", num, "--budget", "4")
+        self.assertEqual(done.returncode, 2)
+        for wrong in ("4:", "4:0", "4:1", "4:x", ":1e-6", "x", "4:1e-6:1", "inf"):
+            done = tacit("plan", num, "--ledger", path, "--budget", wrong)
+            self.assertEqual(done.returncode, 2, wrong)
+            self.assertIn("--budget wants a positive number", done.stderr)
+
+    def test_a_budget_in_the_file_is_part_of_the_plan(self):
+        num = (SOURCE / "examples/num.tacit").read_text()
+        for name in ("num_flows.csv", "num_routes.csv"):
+            (self.here / name).write_bytes((SOURCE / "examples" / name).read_bytes())
+        plain = plan(self.problem(num))
+        self.assertNotIn("budget", plain)
+        hashes = {plain["hash"]}
+        for budget in ("budget { epsilon 4 }", "budget { epsilon 4; delta 1e-6 }", "budget { epsilon 5; delta 1e-6 }"):
+            path = self.problem(num + budget + "\n")
+            facts = plan(path)
+            hashes.add(facts["hash"])
+            self.assertEqual(tacit("split", path, "-o", str(self.here / "parts"), "--force").returncode, 0)
+            self.assertEqual(plan(str(self.here / "parts/cloud.tacit")), facts)
+        self.assertEqual(len(hashes), 4)
+        self.assertEqual(facts["budget"], {"epsilon": 5, "delta": 1e-6})
 
     def test_a_damaged_ledger_is_refused_with_its_line(self):
         path = self.here / "ledger"
@@ -599,7 +693,7 @@ class Ledger(Written):
         path = str(SOURCE / "tests/cli/ledger")
         for arguments in (("--mechanism", "none"), ("--seed", "1")):
             facts = plan(PAPER, "--ledger", path, *arguments, code=1)["ledger"]
-            self.assertIs(facts["would_be"]["private"], False)
+            self.assertIs(facts["would_be"]["priced"], False)
             text = tacit("plan", PAPER, "--ledger", path, *arguments).stdout
             self.assertIn("no sum holds after it", text)
             self.assertEqual(sum(" run" in line and line.endswith("  NOT PRIVATE") for line in text.splitlines()), 3)

@@ -203,7 +203,7 @@ class Answers(Written):
         for example in EXAMPLES:
             answer = run(str(example), "--rounds", "20")
             self.assertEqual((answer["outcome"], answer["reason"], answer["rounds"]), ("done", None, 20))
-            self.assertIs(answer["private"], True)
+            self.assertIs(answer["guarantee"]["private"], True)
             self.assertEqual(answer["label"], "simulation: not released")
             for key in ("x_error", "mu_error", "objective", "max_violation"):
                 self.assertIsInstance(answer["final"][key], (int, float))
@@ -237,7 +237,7 @@ class Answers(Written):
         answer = run(self.whole, "--mechanism", "none", "--rounds", "20000")
         self.assertLess(answer["final"]["x_error"], 5e-3)
         self.assertLess(answer["final"]["mu_error"], 5e-3)
-        self.assertIs(answer["private"], False)
+        self.assertIs(answer["guarantee"]["private"], False)
 
     def test_without_a_reference_there_are_no_errors(self):
         answer = run(self.whole, "--no-reference")
@@ -277,7 +277,7 @@ class Many(Written):
     def test_quantiles_are_those_of_numpy(self):
         answer = run(self.whole, "--seeds", "9", "--seed", "4")
         self.assertEqual([r["seed"] for r in answer["runs"]], list(range(4, 13)))
-        self.assertIs(answer["private"], False)
+        self.assertIs(answer["guarantee"]["private"], False)
         for key in ("x_error", "mu_error", "objective", "max_violation"):
             for summary, values in ((answer["summary"], [r["final"][key] for r in answer["runs"]]),
                                     (answer["summary"]["half"], [next(c[key] for c in r["checkpoints"] if c["k"] == 200)
@@ -367,11 +367,11 @@ class Refusals(Written):
     def test_a_private_dual_radius_is_used_but_not_private(self):
         path = self.problem(PAIR + PRIVACY + SCHEDULE)
         done = tacit("run", path, "--json")
-        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 1)
         self.assertIn("computed from private data, which no cloud could do", done.stderr)
         answer = json.loads(done.stdout)
         self.assertEqual(answer["dual_radius"]["origin"], "private")
-        self.assertIs(answer["private"], False)
+        self.assertIs(answer["guarantee"]["private"], False)
         self.assertTrue(any("dual radius" in r for r in answer["card"]["void_reasons"]))
 
     def test_an_empty_set_is_an_answer(self):
@@ -440,8 +440,8 @@ class Ledgers(Written):
         second = run(self.whole, "--ledger", ledger, "--budget", "1.5", code=1)
         self.assertEqual((second["outcome"], second["rounds"], second["final"]), ("refused", 0, None))
         self.assertEqual(second["reason"], "the budget of epsilon 1.5 does not allow it: with the 1 run in the ledger it "
-                                           "would come to 2")
-        self.assertIs(second["private"], False)
+                                           "would come to 2 in the unit one:1")
+        self.assertIs(second["guarantee"]["private"], False)
         self.assertNotIn("card", second)
         self.assertEqual(pathlib.Path(ledger).read_text().splitlines(), lines)
         third = tacit("run", self.whole, "--ledger", ledger, "--budget", "ln(20)")
@@ -452,8 +452,8 @@ class Ledgers(Written):
     def test_what_was_refused_is_said_in_words(self):
         done = tacit("run", self.whole, "--ledger", str(self.here / "spent"), "--budget", "0.1")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("Refused, and nothing was run: the budget of epsilon 0.1 is too small: this run alone costs 1, and "
-                      "the ledger has none before it", " ".join(done.stdout.split()))
+        self.assertIn("Refused, and nothing was run: the budget of epsilon 0.1 is too small: this run alone costs 1 "
+                      "in the unit one:1, and the ledger has none before it", " ".join(done.stdout.split()))
         self.assertNotIn("GUARANTEE", done.stdout)
         self.assertFalse((self.here / "spent").exists())
 

@@ -68,7 +68,7 @@ class Readme(Commands):
             shutil.copytree(SOURCE / "examples", pathlib.Path(place) / "examples")
             printed = self.run_line("( set -e\n" + elsewhere(script).replace("../../examples", "examples"), place)
         self.assertEqual(len(re.findall(r"^a\d+: done, 1000 of 1000 rounds answered$", printed, re.MULTILINE)), 10, printed)
-        self.assertRegex(printed, r"\nGUARANTEE: private, ")
+        self.assertRegex(printed, r"\nGUARANTEE: private: ")
 
 
 class Tutorial(Commands):

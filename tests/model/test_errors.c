@@ -434,6 +434,11 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error(AGENT "dual radius 0", "the dual radius is positive, but this is 0");
     expect_error(AGENT "privacy { delta 1 }", "delta is a probability below 1");
     expect_error(AGENT "privacy { epsilon 1; epsilon 2 }", "'epsilon' is set twice");
+    expect_error(AGENT "budget { delta 1e-6 }", "a budget has an epsilon");
+    expect_error(AGENT "budget { epsilon 4; delta 1 }", "delta is a probability below 1");
+    expect_error(AGENT "budget { epsilon 0 }", "epsilon is positive, but this is 0");
+    expect_error(AGENT "budget { epsilon 4; rounds 3 }", "budget has no 'rounds'");
+    expect_error(AGENT "budget { epsilon 4 }\nbudget { epsilon 5 }", "this is said twice");
     expect_error(AGENT "privacy { adjacency agent 3 }", "adjacency agent has no bound");
     expect_error(AGENT "schedule { gamma 1 k^0.5 }", "expected '-': steps shrink");
     expect_error(AGENT "schedule { rounds 2.5 }", "the number of rounds is a whole number");

@@ -1,5 +1,6 @@
 /* The card says what holds and, above all, what does not. */
 #include "model/load.h"
+#include "privacy/calibrate.h"
 #include "privacy/card.h"
 #include "privacy/words.h"
 #include "support/cmocka.h"
@@ -65,6 +66,7 @@ static int begin(void **state) {
                        .overhead = 1e-4,
                        .observers = t.observers,
                        .observer_count = 4,
+                       .range_price = 1,
                        .is_private = true};
     *state = &t;
     return 0;
@@ -104,7 +106,7 @@ static void assert_not_in(const char *text, const char *part) {
 static void the_card_says_that_data_are_not_hidden_by_claim_a(void **state) {
     trial *t = *state;
     const char *text = text_of(t, false);
-    assert_in(text, "GUARANTEE: private, unit one:0.5, epsilon 1, delta 1e-06");
+    assert_in(text, "GUARANTEE: private: messages only, unit one:0.5, epsilon 1, delta 1e-06");
     assert_in(text, "Claim A, about messages.");
     assert_in(text, "by a factor of at most e^epsilon = 2.719, but for rare answers (delta)");
     assert_in(text, "the messages of one agent differ by at most B = 0.5");
@@ -178,18 +180,50 @@ static void published_epsilon_is_not_claimed_for_all_that_is_seen(void **state) 
 
 static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     trial *t = *state;
-    t->plan.epsilon = 700;
-    assert_in(text_of(t, false), "GUARANTEE: private in name only: epsilon 700, delta 1e-06, unit one:0.5");
-    t->plan.epsilon = TC_WEAK_EPSILON;
-    assert_in(text_of(t, false), "GUARANTEE: private, unit one:0.5, epsilon 10");
+    double at_one = tc_gaussian_mu(1, 1e-6);
+    t->plan.range_price = 99 * at_one; /* at epsilon 1 a bit more than a hundredth of a range is hidden */
+    assert_not_in(text_of(t, false), "in name only");
+    t->plan.range_price = 101 * at_one;
+    assert_in(text_of(t, false),
+              "GUARANTEE: private in name only (messages only), unit one:0.5, epsilon 1, delta 1e-06");
+    assert_in(text_of(t, false), "by 0.99 % of its range; less than 1 % is next to nothing");
+    t->plan.range_price = 1;
+    t->plan.epsilon = 700; /* of a large B: the noise is what counts */
+    assert_in(text_of(t, false), "GUARANTEE: private: messages only, unit one:0.5, epsilon 700");
     t->plan.epsilon = 1;
     t->plan.delta = 1e-3; /* one over a thousand homes */
-    assert_in(text_of(t, false), "private in name only: epsilon 1, delta 0.001");
+    assert_in(text_of(t, false), "private in name only (messages only), unit one:0.5, epsilon 1, delta 0.001");
     t->plan.delta = 0.9e-3;
     assert_not_in(text_of(t, false), "in name only");
-    t->plan.calibration = TC_PUBLISHED; /* what counts is the price of all that can be seen */
-    t->observers[3].epsilon = 10.5;
-    assert_in(text_of(t, false), "private in name only");
+    t->plan.adjacency = TC_ADJACENCY_AGENT;
+    assert_in(text_of(t, false), "GUARANTEE: private: one agent entirely, unit agent, epsilon 1");
+    t->observers[3].epsilon = 10.5; /* who pays most */
+    assert_in(text_of(t, false), "private in name only (one agent entirely)");
+    assert_in(text_of(t, false), "epsilon 10.5 is above 10");
+}
+
+/* Of whatever kind the card is. */
+static void the_short_card_fits_a_screen_and_says_where_the_whole_one_is(void **state) {
+    trial *t = *state;
+    const char *reasons[] = {"a declared constant is too small", "another reason", "and one more"};
+    for (int kind = 0; kind < 16; kind++) {
+        t->plan.range_price = kind & 1 ? 1e9 : 1;
+        t->plan.is_private = !(kind & 2);
+        t->plan.void_reasons = reasons;
+        t->plan.void_reason_count = kind & 2 ? 3 : 0;
+        t->plan.warnings = reasons;
+        t->plan.warning_count = 3;
+        t->plan.adjacency = kind & 4 ? TC_ADJACENCY_AGENT : TC_ADJACENCY_ONE;
+        t->out.length = 0;
+        tc_card_short(tc_card_make(t->arena, &t->plan, kind & 8), "WHERE", &t->out);
+        size_t lines = 0;
+        for (const char *line = tc_buffer_text(&t->out); *line != '\0'; line += strcspn(line, "\n") + 1, lines++)
+            assert_true(strcspn(line, "\n") <= 80);
+        assert_true(lines <= 24);
+        assert_in(tc_buffer_text(&t->out), "WHERE");
+        const char *line = tc_card_line(t->arena, tc_card_make(t->arena, &t->plan, kind & 8));
+        assert_in(tc_buffer_text(&t->out), tc_arena_copy(t->arena, line, strcspn(line, ",")));
+    }
 }
 
 static void a_seed_or_a_void_plan_is_not_private_in_capitals(void **state) {
@@ -241,7 +275,7 @@ static void an_assumption_that_is_not_proved_is_on_the_card(void **state) {
     t->plan.doubts = doubts;
     t->plan.doubt_count = 1;
     assert_in(text_of(t, false), "Convergence convexity not proved: the promise holds");
-    assert_in(text_of(t, false), "GUARANTEE: private, unit");
+    assert_in(text_of(t, false), "GUARANTEE: private: messages only, unit");
 }
 
 static void holds_lattice_and_exclusions_are_told(void **state) {
@@ -300,6 +334,7 @@ int main(void) {
         TEST(the_ensemble_and_the_published_scheme_are_named),
         TEST(published_epsilon_is_not_claimed_for_all_that_is_seen),
         TEST(a_promise_that_is_none_is_private_in_name_only),
+        TEST(the_short_card_fits_a_screen_and_says_where_the_whole_one_is),
         TEST(a_seed_or_a_void_plan_is_not_private_in_capitals),
         TEST(the_dearest_agent_stands_for_all),
         TEST(the_plan_s_warnings_are_on_the_card),

@@ -22,7 +22,7 @@ static int tear_down(void **state) {
 }
 
 typedef struct made { /* a budget under construction */
-    tc_budget b;
+    tc_scale_problem b;
     double *cost, *sensitivity;
     size_t *start;
     uint32_t *group;
@@ -33,12 +33,12 @@ static made new_budget(size_t groups, size_t units, size_t entries, int q) {
               .sensitivity = TC_NEW(arena, double, entries),
               .start = TC_NEW(arena, size_t, units + 1),
               .group = TC_NEW(arena, uint32_t, entries)};
-    m.b = (tc_budget){groups, units, q, m.cost, m.start, m.group, m.sensitivity};
+    m.b = (tc_scale_problem){groups, units, q, m.cost, m.start, m.group, m.sensitivity};
     return m;
 }
 
 /* Exactly, in long double with a margin for its own rounding. */
-static long double most_used(const tc_budget *b, const double *a) {
+static long double most_used(const tc_scale_problem *b, const double *a) {
     long double most = 0;
     for (size_t u = 0; u < b->units; u++) {
         long double sum = 0;
@@ -49,14 +49,14 @@ static long double most_used(const tc_budget *b, const double *a) {
     return most;
 }
 
-static double cost_of(const tc_budget *b, const double *a) {
+static double cost_of(const tc_scale_problem *b, const double *a) {
     double cost = 0;
     for (size_t e = 0; e < b->groups; e++)
         cost += b->cost[e] > 0 ? b->cost[e] / pow(a[e], b->q) : 0;
     return cost;
 }
 
-static void keeps_the_budget(const tc_budget *b, const tc_scales *s) {
+static void keeps_the_budget(const tc_scale_problem *b, const tc_scales *s) {
     assert_true(most_used(b, s->a) <= 1 + 1e-18L);
     assert_true(tc_scales_use(b, s->a) <= 1);
     assert_true(fabs(s->cost - cost_of(b, s->a)) <= 1e-9 * s->cost);
@@ -65,7 +65,7 @@ static void keeps_the_budget(const tc_budget *b, const tc_scales *s) {
 
 /* Multipliers from the solution alone: lambda >= 0 on rows in use with S' lambda close to q c a^(-q-1), by coordinate
  * descent on weighted squares; then Hoelder's bound, with nothing taken from the solver. */
-static double certified_bound(const tc_budget *b, const double *a) {
+static double certified_bound(const tc_scale_problem *b, const double *a) {
     double *lambda = TC_NEW(arena, double, b->units), *y = TC_NEW(arena, double, b->groups);
     double *target = TC_NEW(arena, double, b->groups);
     for (size_t e = 0; e < b->groups; e++)
