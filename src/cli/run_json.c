@@ -180,27 +180,15 @@ static void json_plan(tc_json *json, const tc_run_answer *answer) {
     tc_ledger_json(json->out->arena, answer->ledger, answer->simulated ? NULL : answer->entry, "ledger", json);
 }
 
-/* Apart from the true values, which no guarantee is about. */
-static void json_guarantee(tc_json *json, const tc_run_answer *answer) {
-    tc_run_price price = tc_price_of_run(answer->plan);
-    bool priced = answer->card != NULL && answer->card->word != TC_WORD_VOID;
-    tc_json_open_object(json, "guarantee");
-    tc_json_string(json, "about",
-                   "what the cloud releases: mu and feasibility. x, g, final, checkpoints, runs and summary "
-                   "are true values, which are not released and not private");
-    tc_json_bool(json, "private", answer->card != NULL && answer->card->is_private);
-    tc_json_string(json, "headline", answer->card == NULL ? NULL : tc_card_line(json->out->arena, answer->card));
-    tc_json_number(json, "epsilon", priced ? price.epsilon : NAN);
-    tc_json_number(json, "delta", priced ? price.delta : NAN);
-    tc_json_close_object(json);
-}
-
 void tc_run_answer_json(const tc_run_answer *answer, tc_json *json) {
     tc_json_open_object(json, NULL);
     tc_json_string(json, "outcome", answer->outcome);
     tc_json_string(json, "reason", answer->reason);
     tc_json_string(json, "label", TC_NOT_RELEASED);
-    json_guarantee(json, answer);
+    tc_guarantee_json(answer->card,
+                      "what the cloud releases: mu and feasibility. x, g, final, checkpoints, runs and summary are true "
+                      "values, which are not released and not private",
+                      json);
     tc_json_open_array(json, "warnings");
     for (size_t i = 0; answer->method != NULL && i < answer->method->warning_count; i++)
         tc_json_string(json, NULL, answer->method->warnings[i]);

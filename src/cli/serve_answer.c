@@ -98,6 +98,7 @@ void tc_serve_answer_json(const tc_serve_answer *answer, tc_json *json) {
     tc_json_open_object(json, NULL);
     tc_json_string(json, "outcome", answer->outcome);
     tc_json_string(json, "reason", answer->reason);
+    tc_guarantee_json(answer->card, "everything here: the cloud has released it", json);
     tc_json_bool(json, "private", answer->card != NULL && answer->card->is_private);
     tc_json_open_array(json, "insecure");
     for (size_t i = 0; i < answer->insecure_count; i++)

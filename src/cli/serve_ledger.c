@@ -14,7 +14,7 @@ bool tc_serve_ledger_has(const tc_ledger *ledger, const char *run_id) {
 
 static bool is_there(const char *path) {
     struct stat facts;
-    return stat(path, &facts) == 0 || errno != ENOENT;
+    return stat(path, &facts) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 static tc_status refuse(tc_serve_ledger *l, const char *over) {
@@ -34,9 +34,13 @@ tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
     if (status != TC_OK || begun || (run_id != NULL && tc_serve_ledger_has(ledger, run_id)))
         return status;
     tc_ledger_entry entry = tc_ledger_entry_of(l->cli->arena, l->plan, run_id == NULL ? "new" : run_id);
-    status = tc_budgets_check(l->cli, "serve", l->budgets, ledger, &entry);
-    if (status != TC_OK)
+    for (size_t i = 0; i < l->budgets->count; i++) {
+        const char *fault = tc_budget_fault(l->cli->arena, ledger, &entry, &l->budgets->list[i]);
+        if (fault == NULL)
+            continue;
+        tc_buffer_printf(l->messages, "%s\n", fault);
         return TC_BAD_PROBLEM; /* the options are wrong: not an answer of no */
+    }
     const char *over = tc_over_budget(l->cli->arena, ledger, &entry, l->budgets->list, l->budgets->count);
     return over == NULL ? TC_OK : refuse(l, over);
 }

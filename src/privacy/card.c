@@ -227,6 +227,18 @@ static void observers_json(const tc_card *card, tc_json *json) {
     tc_json_close_array(json);
 }
 
+void tc_guarantee_json(const tc_card *card, const char *about, tc_json *json) {
+    bool priced = card != NULL && card->word != TC_WORD_VOID;
+    tc_run_price price = priced ? tc_price_of_run(card->plan) : (tc_run_price){NAN, NAN, NAN, NULL};
+    tc_json_open_object(json, "guarantee");
+    tc_json_string(json, "about", about);
+    tc_json_bool(json, "private", card != NULL && card->is_private);
+    tc_json_string(json, "headline", card == NULL ? NULL : tc_card_line(json->out->arena, card));
+    tc_json_number(json, "epsilon", price.epsilon);
+    tc_json_number(json, "delta", price.delta);
+    tc_json_close_object(json);
+}
+
 void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
     const tc_plan *plan = card->plan;
     tc_json_open_object(json, key);

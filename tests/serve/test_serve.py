@@ -300,6 +300,55 @@ class Runs(unittest.TestCase):
         self.assertEqual(place.cloud.wait(10), 1)
         self.assertIn("refused", place.cloud.json()["outcome"])
 
+    def ledger_lines(self, path):
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def test_a_ledger_lies_in_the_state_folder_and_survives_new_runs(self):
+        place = self.open(20)
+        ledger = place.folder / "journal" / "ledger"
+        for runs in (1, 2):
+            place.start_cloud("--budget", "2.5", *(["--new-run"] if runs > 1 else []))
+            self.assertEqual(ledger.exists(), runs > 1)
+            crowd = Agents(place)
+            crowd.go()
+            crowd.wait()
+            self.assertEqual(place.cloud.wait(20), 0)
+            self.assertEqual(len(self.ledger_lines(ledger)), runs)
+            self.assertTrue(place.cloud.json()["recorded"])
+        place.start_cloud("--budget", "2.5", "--new-run", ready=0)
+        self.assertEqual(place.cloud.wait(10), 1)
+        self.assertIn("would come to 3", place.cloud.json()["reason"])
+        self.assertEqual(len(self.ledger_lines(ledger)), 2)
+
+    def test_a_budget_in_the_clouds_file_is_kept(self):
+        place = self.open(20)
+        cloud = place.parts / "cloud.tacit"
+        cloud.write_text(cloud.read_text() + "budget { epsilon 0.5 }\n")
+        place.start_cloud(ready=0)
+        self.assertEqual(place.cloud.wait(10), 1)
+        self.assertIn("the budget of epsilon 0.5 is too small", place.cloud.json()["reason"])
+        self.assertFalse((place.folder / "journal").exists())
+
+    def test_what_is_not_for_private_data_is_entered_so(self):
+        for tls, options in ((True, {"seed": 7}), (False, {})):
+            place = self.open(20, tls=tls)
+            place.start_cloud(**options)
+            status = json.loads(get(place.http_port, "/status"))
+            self.assertEqual((status["private"], status["insecure"]), (False, True))
+            self.assertNotIn("epsilon", status)
+            metrics = get(place.http_port, "/metrics")
+            self.assertIn('private="no"', metrics)
+            self.assertNotIn("tacit_epsilon", metrics)
+            crowd = Agents(place)
+            crowd.go()
+            crowd.wait()
+            self.assertEqual(place.cloud.wait(20), 0)
+            line, = self.ledger_lines(place.folder / "journal" / "ledger")
+            self.assertEqual((line["priced"], line["epsilon"]), (False, None))
+            answer = place.cloud.json()
+            self.assertEqual((answer["private"], answer["card"]["private"], answer["guarantee"]["private"],
+                              answer["plan"]["private"]), (False,) * 4)
+
     def test_an_agent_that_says_no_ends_it_with_its_name(self):
         place = self.open(20)
         place.start_cloud()
@@ -389,7 +438,10 @@ class Refusals(unittest.TestCase):
         self.refused(2, "HOST:PORT", "--listen", "nonsense")
         self.refused(2, "--on-late hold", "--most-holds", "2")
         self.refused(2, "give one of them", "--new-run", "--after-restore")
-        self.refused(2, "--ledger", "--budget", "1")
+        self.refused(2, "--budget wants a positive number", "--budget", "1:2")
+        self.refused(2, "write --budget 1:1e-6", "--budget", "1", "--mechanism", "gaussian", "--delta", "1e-6")
+        self.refused(1, "the budget of epsilon 0.5 is too small", "--budget", "0.5")
+        self.assertFalse((self.place.folder / "state").exists())
 
     def test_a_start_that_fails_begins_no_run(self):
         place, ledger = self.place, self.place.folder / "spent"
@@ -409,7 +461,7 @@ class Refusals(unittest.TestCase):
         self.refused(2, "cannot listen", "--listen", "7575", "--rounds", "7", "--new-run", state="fresh")
         self.refused(1, "the budget", "--ledger", ledger, "--budget", "0.5", "--rounds", "7", "--new-run", state="fresh")
         self.refused(3, "cannot write", "--port-file", place.folder / "none" / "ports", "--rounds", "7", state="fresh")
-        self.assertEqual(sorted(file.name for file in (place.folder / "fresh").iterdir()), ["journal.db", "journal.db-wal"])
+        self.assertEqual(sorted(file.name for file in (place.folder / "fresh").iterdir()), ["journal.db", "journal.db-wal"])  # no ledger: no round was released
 
     def test_journals(self):
         place = self.place
