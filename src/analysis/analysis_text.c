@@ -206,14 +206,6 @@ static void write_slater(page *p) {
     write_point(p, s->point);
 }
 
-/* What to publish where R is known from private data only. */
-static const char *advised_radius(char text[32], double value) {
-    if (!(value > 0))
-        return "1";
-    (void)snprintf(text, 32, "%.3g", 1.25 * value);
-    return text;
-}
-
 static void write_radius(page *p) {
     const tc_dual_radius *r = &p->analysis->dual_radius;
     char number[32], other[32];
@@ -223,10 +215,11 @@ static void write_radius(page *p) {
     if (r->origin == TC_RADIUS_PRIVATE) {
         paragraph(p, 2,
                   tc_arena_format(p->out->arena,
-                                  "R = %s from private data, good for study only. To run privately, publish one: "
-                                  "`dual radius %s`%s, or a `gap` and a `slater` point for every agent.",
-                                  tc_shown(number, r->value, 0, DIGITS), advised_radius(other, r->value),
-                                  r->value > 0 ? "" : " (any positive number will do)"));
+                                  "R = %s from private data, for study only: neither it nor a number made of it may be "
+                                  "published. To run privately, give every agent a `slater` point and a `gap`, or the "
+                                  "file a `dual radius`, chosen from what everybody may know: what any agent could "
+                                  "have at stake, not what these ones have.",
+                                  tc_shown(number, r->value, 0, DIGITS)));
         return;
     }
     paragraph(p, 2,
