@@ -78,17 +78,30 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
         tc_split(cli->arena, model, directory, arguments->values[FORCE].flag, &cli->monitor, &cli->messages, &files);
     if (status != TC_OK)
         return status;
+    size_t shared_count = 0;
+    const tc_shared_secret *shared = tc_split_shared(cli->arena, model, &shared_count);
     if (arguments->values[JSON].flag) {
         tc_json json = tc_json_new(&cli->output);
         tc_json_open_object(&json, NULL);
         tc_json_string(&json, "directory", directory);
         tc_json_count(&json, "agents", model->agent_count);
         tc_json_count(&json, "files", files);
+        tc_json_open_array(&json, "shared_secrets");
+        for (size_t i = 0; i < shared_count; i++) {
+            tc_json_open_object(&json, NULL);
+            tc_json_string(&json, "name", shared[i].name);
+            tc_json_count(&json, "agents", shared[i].agents);
+            tc_json_close_object(&json);
+        }
+        tc_json_close_array(&json);
         tc_json_close_object(&json);
     } else {
         tc_buffer_printf(&cli->output, "%s: the cloud's file and %s of %zu agent%s, %zu files in all\n", directory,
                          model->agent_count == 1 ? "that" : "those", model->agent_count,
                          model->agent_count == 1 ? "" : "s", files);
+        for (size_t i = 0; i < shared_count; i++)
+            tc_buffer_printf(&cli->output, "  the private '%s' is in the files of %zu agents: a secret that they share\n",
+                             shared[i].name, shared[i].agents);
     }
     return TC_OK;
 }

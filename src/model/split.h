@@ -14,4 +14,11 @@
 tc_status tc_split(tc_arena *arena, const tc_model *model, const char *directory, bool force, const tc_monitor *monitor,
                    tc_buffer *messages, size_t *files) TC_MUST_USE;
 
+/* After tc_split: private parameters that stand in the files of several agents. */
+typedef struct tc_shared_secret {
+    const char *name;
+    size_t agents;
+} tc_shared_secret;
+const tc_shared_secret *tc_split_shared(tc_arena *arena, const tc_model *model, size_t *count);
+
 #endif

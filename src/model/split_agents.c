@@ -1,4 +1,5 @@
 /* One file per agent: its own lines and numbers, and nobody else's. */
+#include "model/split.h"
 #include "model/split_parts.h"
 
 #include <math.h>
@@ -101,6 +102,19 @@ static tc_status check_picks(tc_split_job *job) {
                 param->name->text);
     }
     return diagnostics.errors > 0 ? TC_BAD_PROBLEM : TC_OK;
+}
+
+const tc_shared_secret *tc_split_shared(tc_arena *arena, const tc_model *model, size_t *count) {
+    tc_shared_secret *shared = NULL;
+    *count = 0;
+    for (const tc_statement *s = model->syntax->first; s != NULL; s = s->next) {
+        const tc_definition *param = s->kind == TC_STATEMENT_PARAM && s->is_private ? s->name->global : NULL;
+        if (param == NULL || param->users < 2)
+            continue;
+        shared = tc_arena_grow(arena, shared, *count, *count + 1, sizeof *shared);
+        shared[(*count)++] = (tc_shared_secret){param->name->text, param->users};
+    }
+    return shared;
 }
 
 static const tc_statement *find_schedule(const tc_model *model) {

@@ -118,6 +118,8 @@ static void walk(tc_uses *uses, const tc_bound *scope, const tc_tree *tree, bool
         use_member_name(uses, tree);
     if (uses->family != NULL && tree->count > 0 && (tree->kind == TC_TREE_INDEX || is_length(tree)))
         tc_note_pick(uses, scope, tree, is_private);
+    else if (uses->family != NULL && tree->kind == TC_TREE_CALL)
+        tc_note_weights(uses, scope, tree);
 }
 
 void tc_uses_add(tc_uses *uses, const tc_statement *s) {

@@ -29,6 +29,8 @@ void tc_uses_forget(const tc_syntax *syntax);
  * and in uses->mixed. */
 struct tc_bound;
 void tc_note_pick(tc_uses *uses, const struct tc_bound *scope, const tc_tree *picked, bool is_private);
+/* The same of a sum or product that public numbers pick parts by. */
+void tc_note_weights(tc_uses *uses, const struct tc_bound *scope, const tc_tree *call);
 
 /* split_names.c: what a name means there. */
 typedef struct tc_bound { /* names of enclosing sums */

@@ -6,6 +6,8 @@
 
 /* In tc_local.walks, each twice: as it stands, and inside of a vector's brackets (the next bit). */
 static const unsigned picked_bit = 1, selects_seen = 4, selects_bit = 8, numbers_seen = 16, numbers_found = 64;
+/* The same, once: what a value is made of. */
+static const unsigned made_seen = 256, made_of_state = 512, made_of_constants = 1024, made_by_member = 2048;
 
 typedef struct picking {
     tc_uses *uses;
@@ -128,4 +130,70 @@ void tc_note_pick(tc_uses *uses, const tc_bound *scope, const tc_tree *picked, b
     if (uses->mixed.length == 0 && uses->family->statement->is_family && is_private && selects &&
         holds_numbers(uses, picked->items[0], 0))
         uses->mixed = picked->span;
+}
+
+/* ---- private parameters weighed by public numbers ----------------------------------------------------------------- */
+
+/* Which of made_of_state, made_of_constants (public vectors, or numbers between brackets) and made_by_member (what
+ * differs between members, or is taken out of a public parameter) a value has in it. */
+static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tree *tree);
+
+static unsigned name_is_made_of(const tc_uses *uses, const tc_bound *scope, const tc_tree *tree) {
+    const tc_definition *family = uses->family, *global = tree->name->global;
+    if (tc_is_bound(scope, tree->name))
+        return 0;
+    tc_local *local = tc_local_named(family, tree->name);
+    if (local != NULL) {
+        if (local->statement->kind == TC_STATEMENT_STATE)
+            return made_of_state;
+        if ((local->walks & made_seen) == 0) {
+            local->walks |= made_seen;
+            local->walks |= made_of(uses, NULL, param_of(local));
+        }
+        return local->walks & (made_of_state | made_of_constants | made_by_member);
+    }
+    if (family->block->index == tree->name)
+        return made_by_member;
+    size_t column = tc_column_named(family, tree->name);
+    if (column != SIZE_MAX)
+        return family->block->data->secrets[column] != NULL ? 0 : made_by_member;
+    bool is_public = global != NULL && global->kind == TC_DEFINES_PARAM && !global->statement->is_private;
+    return is_public && global->value.rank > 0 ? made_of_constants : 0;
+}
+
+static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tree *tree) {
+    unsigned found = 0;
+    if (tree == NULL)
+        return 0;
+    if (tree->spine_count > 0) {
+        found = made_of(uses, scope, tree->spine[0]->items[0]);
+        for (size_t i = 0; i < tree->spine_count; i++)
+            found |= made_of(uses, scope, tree->spine[i]->items[1]);
+        return found;
+    }
+    if (tree->kind == TC_TREE_NAME)
+        found = name_is_made_of(uses, scope, tree);
+    tc_bound inner = {scope, tree};
+    for (size_t i = 0; i < tree->count; i++)
+        found |= made_of(uses, tree->kind == TC_TREE_SUM ? &inner : scope, tree->items[i]);
+    if (tree->kind == TC_TREE_VECTOR)
+        found |= made_of_constants;
+    if (tree->kind == TC_TREE_INDEX && (found & made_of_constants) != 0)
+        found |= made_by_member; /* a row of a public matrix */
+    return found;
+}
+
+/* dot(w, E[i]) is w[i] where E is the identity. A number that is made of w and public numbers could be given to the agent
+ * in the place of w. */
+void tc_note_weights(tc_uses *uses, const tc_bound *scope, const tc_tree *call) {
+    picking p = {uses, call->span};
+    unsigned made = 0;
+    if (!reduces(call))
+        return;
+    for (size_t i = 0; i < call->count; i++)
+        made |= made_of(uses, scope, call->items[i]);
+    if ((made & made_by_member) == 0 && ((made & made_of_constants) == 0 || (made & made_of_state) != 0))
+        return;
+    for (size_t i = 0; i < call->count; i++)
+        pick_from(&p, scope, call->items[i], 0);
 }

@@ -446,6 +446,19 @@ static void parts_of_a_private_parameter_for_several_agents_are_refused(void **s
                "private minimize sum(k in 1..3: w[k] * max(0, 1 - abs(k - i))) * x"),
         FAMILY("private param w = [111, 222, 333]",
                "private param mine = sum(k in 1..3: w[k] * max(0, 1 - abs(k - i))); private minimize mine * x"),
+        /* by public weights */
+        FAMILY("param E = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]\nprivate param w = [111, 222, 333]",
+               "private minimize dot(w, E[i]) * x"),
+        FAMILY("param E = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]\nprivate param w = [111, 222, 333]",
+               "private param mine = sumsq(w - E[i]); private minimize mine * x"),
+        FAMILY("param E = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]\nprivate param w = [111, 222, 333]",
+               "private param e = E[i]; private param v = w; private minimize dot(v, x * e)"),
+        FAMILY("private param w = [111, 222, 333]",
+               "private minimize dot(w, [max(0, 2 - i), max(0, 1 - abs(2 - i)), max(0, i - 2)]) * x"),
+        TWO_AGENTS("private param w = [111, 222]", "private minimize dot(w, [1, 0]) * x",
+                   "private minimize dot(w, [0, 1]) * x"),
+        TWO_AGENTS("param E = [[1, 0], [0, 1]]\nprivate param w = [111, 222]", "private minimize dot(w, E[1]) * x",
+                   "private minimize dot(w, E[2] * x)"),
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         remove_all("leak");
