@@ -100,7 +100,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
                          model->agent_count == 1 ? "that" : "those", model->agent_count,
                          model->agent_count == 1 ? "" : "s", files);
         for (size_t i = 0; i < shared_count; i++)
-            tc_buffer_printf(&cli->output, "  the private '%s' is in the files of %zu agents: a secret that they share\n",
+            tc_buffer_printf(&cli->output,
+                             "  the private '%s' is in the files of %zu agents: a secret that they share\n",
                              shared[i].name, shared[i].agents);
     }
     return TC_OK;

@@ -132,7 +132,8 @@ void tc_note_pick(tc_uses *uses, const tc_bound *scope, const tc_tree *picked, b
         uses->mixed = picked->span;
 }
 
-/* ---- private parameters weighed by public numbers ----------------------------------------------------------------- */
+/* ---- private parameters weighed by public numbers -----------------------------------------------------------------
+ */
 
 /* Which of made_of_state, made_of_constants (public vectors, or numbers between brackets) and made_by_member (what
  * differs between members, or is taken out of a public parameter) a value has in it. */
@@ -183,8 +184,8 @@ static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tre
     return found;
 }
 
-/* dot(w, E[i]) is w[i] where E is the identity. A number that is made of w and public numbers could be given to the agent
- * in the place of w. */
+/* dot(w, E[i]) is w[i] where E is the identity. A number that is made of w and public numbers could be given to the
+ * agent in the place of w. */
 void tc_note_weights(tc_uses *uses, const tc_bound *scope, const tc_tree *call) {
     picking p = {uses, call->span};
     unsigned made = 0;

@@ -48,7 +48,7 @@ static size_t agents_that_observe(const tc_plan *plan) {
 }
 
 static void say_observers(tc_arena *arena, tc_card *card) {
-    const char **texts = TC_NEW(arena, const char *, card->observer_count + 1);
+    const char **texts = TC_NEW(arena, const char *, card->observer_count + 2);
     bool several = agents_that_observe(card->plan) > 1;
     for (size_t i = 0; i < card->observer_count; i++) {
         const tc_observer *observer = card->observers[i];
@@ -57,7 +57,8 @@ static void say_observers(tc_arena *arena, tc_card *card) {
                                    observer->about, isfinite(observer->epsilon) ? "at most " : "",
                                    tc_price_up(arena, observer->epsilon, observer->delta));
     }
-    (void)item(arena, card, "observers_text", "Observers", true, texts, card->observer_count);
+    texts[card->observer_count] = TC_UNPRICED;
+    (void)item(arena, card, "observers_text", "Observers", true, texts, card->observer_count + 1);
 }
 
 /* ---- the noise -------------------------------------------------------------------------------------------------- */

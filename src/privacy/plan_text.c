@@ -89,7 +89,7 @@ static void put_channels(const tc_plan *plan, tc_buffer *out) {
     tc_buffer_printf(out, "  ... and %zu more, scales from %.5g to %.5g\n", plan->channel_count - shown, least, most);
 }
 
-static void put_observers(const tc_plan *plan, tc_buffer *out) {
+static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
     tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon", gaussian ? "     delta" : "");
     for (size_t i = 0; i < plan->observer_count; i++) {
@@ -103,6 +103,7 @@ static void put_observers(const tc_plan *plan, tc_buffer *out) {
             tc_buffer_printf(out, " %9s", tc_text_up(out->arena, o->delta));
         tc_buffer_puts(out, "\n");
     }
+    put_wrapped(out, TC_UNPRICED, width, 2);
 }
 
 static void put_prices(const tc_plan *plan, tc_buffer *out, unsigned width) {
@@ -149,7 +150,7 @@ void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
         tc_buffer_printf(out, "\n  lattice of states 2^%d; rounding adds at most %.2g of a sensitivity\n",
                          plan->state_exponent, plan->overhead);
     put_placements(plan, out, width);
-    put_observers(plan, out);
+    put_observers(plan, out, width);
     put_prices(plan, out, width);
     for (size_t i = 0; i < plan->warning_count; i++) {
         tc_buffer_puts(out, "\n");

@@ -4,6 +4,13 @@
 
 #include "privacy/price.h"
 
+/* What observers see besides what they pay for: beside every list of prices. */
+#define TC_UNPRICED                                                                                                    \
+    "in no price: an answer tells its agent whether that agent's own state lay outside of the public box, or was "     \
+    "used "                                                                                                            \
+    "again since it was late; the status page tells how many were used again in all, and who is there and when is "    \
+    "seen"
+
 /* As in files and on the command line. */
 const char *tc_mechanism_name(tc_mechanism mechanism);
 const char *tc_adjacency_name(tc_adjacency adjacency);
