@@ -151,7 +151,7 @@ static double uniform(uint64_t *random) {
 static void runs_of_both_mechanisms_have_one_sum_that_is_not_below_the_truth(void **state) {
     trial *t = *state;
     uint64_t random = 7;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 60; i++) {
         double epsilons[6], squares = 0, delta = pow(10, -1 - 6 * uniform(&random));
         size_t count = (size_t)(7 * uniform(&random));
         t->ledger.count = 0;
@@ -206,17 +206,17 @@ static tc_ledger_entry random_run(uint64_t *random) {
 static void a_run_can_only_raise_what_was_spent(void **state) {
     trial *t = *state;
     uint64_t random = 20;
-    for (int sequence = 0; sequence < 60; sequence++) {
+    for (int sequence = 0; sequence < 6; sequence++) {
         const tc_unit units[] = {{TC_ADJACENCY_ONE, 0.1 + uniform(&random)},
                                  {TC_ADJACENCY_ENSEMBLE, 0.1 + uniform(&random)},
                                  {TC_ADJACENCY_AGENT, NAN}};
-        const double deltas[] = {0, 1e-9, 1e-6, 1e-2, 0.3};
-        double before[3][5] = {{0}}, before_least[3] = {0};
+        const double deltas[] = {0, 1e-6, 0.3};
+        double before[3][3] = {{0}}, before_least[3] = {0};
         t->ledger.count = 0;
-        for (int k = 0; k < 30; k++) {
+        for (int k = 0; k < 12; k++) {
             enter(t, random_run(&random));
             for (int u = 0; u < 3; u++) {
-                for (int d = 0; d < 5; d++) {
+                for (int d = 0; d < 3; d++) {
                     double now = spent(t, units[u].kind, units[u].bound, deltas[d]).epsilon;
                     assert_true(now >= before[u][d] * (1 - 1e-12));
                     before[u][d] = now;
@@ -234,7 +234,7 @@ static void a_run_can_only_raise_what_was_spent(void **state) {
 static void what_a_budget_refused_once_it_refuses_for_ever(void **state) {
     trial *t = *state;
     uint64_t random = 3;
-    for (int sequence = 0; sequence < 200; sequence++) {
+    for (int sequence = 0; sequence < 8; sequence++) {
         t->ledger.count = 0;
         tc_ledger_entry wanted = gaussian(1, 1e-6);
         bool was_refused = false;
@@ -278,7 +278,7 @@ static void b_in_the_fourth_digit_is_the_same_budget(void **state) {
         entered += is_allowed(t, in_unit(laplace(1), TC_ADJACENCY_ONE, bounds[i]), 1, NAN);
     assert_int_equal(entered, 1);
     t->ledger.count = 0;
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 20; i++)
         entered += is_allowed(t, in_unit(gaussian(1, 1e-6), TC_ADJACENCY_ENSEMBLE, 1 + 1e-4 * i), 4, 1e-6);
     assert_int_equal(entered, 1 + 12); /* as many as where all B are alike */
 }

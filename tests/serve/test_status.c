@@ -33,6 +33,7 @@ static void fill(tc_figures *figures) {
     static const tc_feasibility feasibility = {.probability = 0.95, .shown = false, .is_exact = true, .bounds = bounds};
     *figures = (tc_figures){.phase = TC_PHASE_RUNNING,
                             .is_private = true,
+                            .is_priced = true,
                             .run_id = "00112233445566778899aabbccddeeff",
                             .plan_hash = "ab",
                             .method = "tacit",
