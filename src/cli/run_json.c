@@ -185,10 +185,11 @@ void tc_run_answer_json(const tc_run_answer *answer, tc_json *json) {
     tc_json_string(json, "outcome", answer->outcome);
     tc_json_string(json, "reason", answer->reason);
     tc_json_string(json, "label", TC_NOT_RELEASED);
-    tc_guarantee_json(answer->card,
-                      "what the cloud releases: mu and feasibility. x, g, final, checkpoints, runs and summary are true "
-                      "values, which are not released and not private",
-                      json);
+    tc_guarantee_json(
+        answer->card,
+        "what the cloud releases: mu and feasibility. x, g, final, checkpoints, runs and summary are true "
+        "values, which are not released and not private",
+        json);
     tc_json_open_array(json, "warnings");
     for (size_t i = 0; answer->method != NULL && i < answer->method->warning_count; i++)
         tc_json_string(json, NULL, answer->method->warnings[i]);

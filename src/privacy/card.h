@@ -36,7 +36,8 @@ tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded);
 void tc_card_text(const tc_card *card, tc_buffer *out);
 void tc_card_short(const tc_card *card, const char *where, tc_buffer *out);
 const char *tc_card_line(tc_arena *arena, const tc_card *card);
-/* "guarantee": word and price in short, and what they are about. card may be NULL: nothing is run, and nothing promised. */
+/* "guarantee": word and price in short, and what they are about. card may be NULL: nothing is run, and nothing
+ * promised. */
 void tc_guarantee_json(const tc_card *card, const char *about, tc_json *json);
 /* As an object under key. */
 void tc_card_json(const tc_card *card, const char *key, tc_json *json);

@@ -26,7 +26,7 @@ tc_run_price tc_price_of_run(const tc_plan *plan) {
 double tc_hidden_share(const tc_plan *plan) {
     if (plan->mechanism == TC_MECHANISM_NONE)
         return NAN;
-    double at_one = plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_mu(1, plan->delta) : 1;
+    double at_one = plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_mu(1, TC_JUDGING_DELTA) : 1;
     return plan->range_price > 0 ? nextafter(at_one / plan->range_price, 0) : INFINITY;
 }
 
@@ -34,10 +34,17 @@ bool tc_delta_is_large(const tc_plan *plan) {
     return plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * (double)plan->model->agent_count >= 1;
 }
 
+double tc_judged_epsilon(const tc_plan *plan) {
+    tc_run_price price = tc_price_of_run(plan);
+    if (plan->mechanism != TC_MECHANISM_GAUSSIAN || plan->delta == TC_JUDGING_DELTA)
+        return price.epsilon;
+    return price.mu == 0 ? 0 : tc_gaussian_epsilon(price.mu, TC_JUDGING_DELTA);
+}
+
 tc_word_for tc_judge_plan(const tc_plan *plan) {
     if (plan->problem != NULL || !plan->is_private || plan->mechanism == TC_MECHANISM_NONE)
         return TC_WORD_VOID;
-    bool weak = plan->adjacency == TC_ADJACENCY_AGENT ? tc_price_of_run(plan).epsilon > TC_WEAK_EPSILON
+    bool weak = plan->adjacency == TC_ADJACENCY_AGENT ? !(tc_judged_epsilon(plan) <= TC_WEAK_EPSILON)
                                                       : !(tc_hidden_share(plan) >= TC_LEAST_SHARE);
-    return weak || tc_delta_is_large(plan) ? TC_WORD_NAME_ONLY : TC_WORD_PRIVATE;
+    return weak || tc_delta_is_large(plan) || plan->delta >= TC_LARGE_DELTA ? TC_WORD_NAME_ONLY : TC_WORD_PRIVATE;
 }

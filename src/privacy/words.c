@@ -62,13 +62,18 @@ const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
     if (tc_delta_is_large(plan))
         return tc_arena_format(arena, "delta %s is no smaller than one over the number of agents, %zu",
                                tc_text_up(arena, plan->delta), plan->model->agent_count);
+    if (plan->delta >= TC_LARGE_DELTA)
+        return tc_arena_format(arena, "delta %s is the chance that nothing holds, and %g or more is no promise",
+                               tc_text_up(arena, plan->delta), TC_LARGE_DELTA);
+    const char *at = plan->mechanism == TC_MECHANISM_GAUSSIAN ? " and delta 1e-6" : "";
     if (plan->adjacency == TC_ADJACENCY_AGENT)
-        return tc_arena_format(arena, "epsilon %s is above %d, a factor of e^%d = 22,026 in odds",
-                               tc_text_up(arena, tc_price_of_run(plan).epsilon), TC_WEAK_EPSILON, TC_WEAK_EPSILON);
-    return tc_arena_format(arena,
-                           "at epsilon 1 the noise hides a change of one state in one message by %.2g %% of its range; "
-                           "less than %g %% is next to nothing, however B and epsilon are chosen",
-                           100 * tc_hidden_share(plan), 100 * TC_LEAST_SHARE);
+        return tc_arena_format(arena, "epsilon %s%s is above %d, a factor of e^%d = 22,026 in odds",
+                               tc_text_up(arena, tc_judged_epsilon(plan)), at, TC_WEAK_EPSILON, TC_WEAK_EPSILON);
+    return tc_arena_format(
+        arena,
+        "at epsilon 1%s the noise hides a change of one state in one message by %.2g %% of its range; "
+        "less than %g %% is next to nothing, however B and epsilon are chosen",
+        at, 100 * tc_hidden_share(plan), 100 * TC_LEAST_SHARE);
 }
 
 const char *tc_promise_text(tc_arena *arena, const tc_plan *plan) {

@@ -230,6 +230,16 @@ class Promises(Written):
                     self.assertAlmostEqual(share / scale, plan(file, "--adjacency", "one:1", "--epsilon", "1")["card"]
                                            ["hidden_share"], 4)
 
+    def test_a_large_delta_buys_no_word(self):
+        """However few agents there are, and however small epsilon is at that delta."""
+        alone = ("agent a { state x in [0, 1]; private minimize x }\nconstraint c: a.x <= 0.5\ndual radius 3\n"
+                 "privacy { mechanism gaussian; epsilon %s; delta %s; adjacency %s }\nschedule { rounds 10 }\n")
+        self.assert_word("in name only", self.problem(alone % ("300", "0.99", "one 1")))
+        self.assert_word("in name only", self.problem(alone % ("0.1", "0.1", "one 1")))
+        self.assert_word("in name only", self.problem(alone % ("0.001", "0.09", "one 0.001")))
+        self.assert_word("in name only", self.problem(alone % ("5", "0.09", "agent")))
+        self.assert_word("private", self.problem(alone % ("1", "1e-3", "agent")))
+
     def test_the_share_that_is_hidden_is_of_each_state_s_own_range(self):
         """A state with a wide range that hardly matters is not what a plan is judged by."""
         text = ("agent a { state x in [0, 1000]; state y in [0, 1]; private minimize x + y }\n"

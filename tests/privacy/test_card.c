@@ -186,6 +186,7 @@ static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     t->plan.range_price = 101 * at_one;
     assert_in(text_of(t, false),
               "GUARANTEE: private in name only (messages only), unit one:0.5, epsilon 1, delta 1e-06");
+    assert_in(text_of(t, false), "at epsilon 1 and delta 1e-6 the noise hides a change of one state in one message");
     assert_in(text_of(t, false), "by 0.99 % of its range; less than 1 % is next to nothing");
     t->plan.range_price = 1;
     t->plan.epsilon = 700; /* of a large B: the noise is what counts */
@@ -197,9 +198,11 @@ static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     assert_not_in(text_of(t, false), "in name only");
     t->plan.adjacency = TC_ADJACENCY_AGENT;
     assert_in(text_of(t, false), "GUARANTEE: private: one agent entirely, unit agent, epsilon 1");
-    t->observers[3].epsilon = 10.5; /* who pays most */
+    t->observers[3].mu = 2; /* who pays most: epsilon 11.1 at delta 1e-6, whatever it is at 0.9e-3 */
     assert_in(text_of(t, false), "private in name only (one agent entirely)");
-    assert_in(text_of(t, false), "epsilon 10.5 is above 10");
+    assert_in(text_of(t, false), "and delta 1e-6 is above 10");
+    t->observers[3].mu = 1.5;
+    assert_not_in(text_of(t, false), "in name only");
 }
 
 /* Of whatever kind the card is. */
