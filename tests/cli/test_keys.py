@@ -79,7 +79,7 @@ class Keys(unittest.TestCase):
 
     def test_wrong_uses_say_what_is_wrong(self):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
-                                (["init"], "init|issue|renew DIR"),
+                                (["init"], "init|issue|renew|check DIR"),
                                 (["init", self.keys, "--together", "site"], "--together goes with issue"),
                                 (["init", self.keys, "--all"], "--all goes with renew"),
                                 (["renew", self.keys, "--authority-days", "9"], "--authority-days goes with init")):
