@@ -65,7 +65,7 @@ bool tc_agent_report_has_answer(const tc_agent_report *report) {
     bool has = false;
     for (size_t i = 0; i < report->count; i++) {
         tc_agent_view view = tc_agent_look(report->agent, i);
-        has = has || tc_agent_rounds_answered(&view) > 0;
+        has = has || (view.how == TC_AGENT_DONE && tc_agent_rounds_answered(&view) > 0);
     }
     return has;
 }

@@ -25,7 +25,7 @@ const char *tc_agent_report_outcome(const tc_agent_report *report);
 
 void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out);
 void tc_agent_report_json(const tc_agent_report *report, tc_json *json);
-bool tc_agent_report_has_answer(const tc_agent_report *report); /* of one agent at least */
+bool tc_agent_report_has_answer(const tc_agent_report *report); /* one at least came to the run's end */
 /* The same object as JSON prints, with all that is private, in a file of mode 0600: whole, or as it was before.
  * TC_CANNOT_WRITE with a message. */
 tc_status tc_agent_report_write(tc_arena *arena, const tc_agent_report *report, tc_buffer *messages) TC_MUST_USE;

@@ -41,8 +41,8 @@ static const tc_option options[] = {
                 .argument = "FILE",
                 .text =
                     "Write the answers of all agents here into FILE, as the JSON object that --json prints: when the "
-                    "program ends and there is one, for its owner's eyes alone (mode 0600), whole or not at all. A "
-                    "file that is not such an answer is not written over. Nothing private is then printed."},
+                    "run has come to its end, for its owner's eyes alone (mode 0600), whole or not at all. A file that "
+                    "is not such an answer is not written over. Nothing private is then printed."},
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",

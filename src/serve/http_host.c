@@ -80,9 +80,11 @@ static bool cut(const char *text, size_t length, char host[MOST_NAME + 1]) {
             return false;
     memcpy(host, from, (size_t)(to - from));
     host[to - from] = '\0';
+    if (strlen(host) != (size_t)(to - from)) /* what is compared would end before what was said */
+        return false;
     if (to - from > 1 && host[to - from - 1] == '.') /* the same name, said to be whole */
         host[to - from - 1] = '\0';
-    return strlen(host) > 0;
+    return true;
 }
 
 bool tc_http_is_meant(const tc_http_client *client, const char *text, size_t length) {

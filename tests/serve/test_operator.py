@@ -137,6 +137,17 @@ class Answers(Place):
         self.assertEqual(agent.stop(), 0)
         self.assertFalse(path.exists())
         self.assertIsNone(agent.json()["answer_file"])
+        # Stopped on its way: what it has is no answer, and none of an earlier run is replaced by it.
+        path.write_text('{\n  "tacit_answer": 1,\n  "x": {}\n}\n')
+        place = self.place(rounds=100000)
+        place.start_cloud()
+        agents = [place.start_agent(name, more=["--answer", path if name == "a1" else place.folder / "b"], trace=False)
+                  for name in place.names]
+        place.wait_for(lambda: town.round_of(place) > 3, 20, "some rounds")
+        self.assertEqual([agent.stop(20) for agent in agents], [0, 0])
+        self.assertEqual(json.loads(path.read_text())["x"], {})
+        self.assertFalse((place.folder / "b").exists())
+        self.assertNotIn('"x"', agents[0].out)
 
     def test_what_is_no_answer_is_not_written_over(self):
         place = self.place()
