@@ -201,6 +201,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     if (status != TC_OK)
         return status;
     tc_no_core();
+    cli->log = tc_log_new(cli->arena, stderr, false, TC_LOG_WARNING); /* a reader that is stuck stops no round */
     if (!tc_agent_signals_begin(before)) { /* first of all: a signal while files are read counts too */
         tc_buffer_printf(&cli->messages, "tacit agent: cannot make a pipe: %s\n", strerror(errno));
         return TC_CANNOT_WRITE;

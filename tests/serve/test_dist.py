@@ -3,7 +3,9 @@ explained in the examples, and the manual names no option that no command has.""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 source = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
@@ -69,6 +71,16 @@ class Dist(unittest.TestCase):
         self.assertEqual(len(reload), 2)
         self.assertRegex(reload[0], r"/tacit keys check \$\{TACIT_KEYS\}$")
         self.assertTrue(reload[1].endswith("kill -HUP $MAINPID"))
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd to ask")
+    def test_units_are_what_systemd_understands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("serve", "agent"):
+                path = pathlib.Path(folder, f"tacit-{name}@.service")
+                path.write_text((binary / "dist" / path.name).read_text())
+                done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True, timeout=60)
+                said = [line for line in done.stderr.splitlines() if path.name in line and "is not executable" not in line]
+                self.assertEqual(said, [])
 
     def test_an_agents_answer_goes_to_its_own_folder_and_not_to_the_log(self):
         settings = {key: value for section, key, value in unit("agent") if section == "Service"}

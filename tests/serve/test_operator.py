@@ -283,6 +283,27 @@ class Logs(Place):
         self.assertGreaterEqual(sum(line.get("lost", 0) for line in lines), lost)
         self.assertEqual(lines[-1]["event"], "done")
 
+    def test_an_agent_does_not_wait_for_a_reader_of_what_it_says_either(self):
+        place = self.place()
+        place.start_cloud()
+        place.start_agents(trace=False)
+        place.finish()
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+        arguments = [TACIT, "agent", place.names["a1"], "--cloud", f"127.0.0.1:{place.port}", "--keys", place.key_folders["a1"],
+                     "--state", place.states / "a1"]
+        agent = subprocess.Popen(list(map(str, arguments)), stdout=subprocess.PIPE, stderr=writer)
+        self.addCleanup(agent.kill)
+        os.close(writer)
+        said, _ = agent.communicate(timeout=60)  # that the run ended before is said to nobody
+        self.assertEqual(agent.returncode, 0)
+        self.assertIn(b"answer", said)
+
     def test_lines_for_the_systems_journal_have_their_priority(self):
         place = self.place()
         path = place.folder / "stream"
