@@ -37,6 +37,7 @@ static void fill(tc_figures *figures) {
                             .has_reload_failed = true,
                             .log_lost = 11,
                             .is_private = true,
+                            .is_priced = true,
                             .run_id = "00112233445566778899aabbccddeeff",
                             .plan_hash = "ab",
                             .method = "tacit",
