@@ -59,6 +59,7 @@ foreach(unit tacit-serve@.service tacit-agent@.service)
 endforeach()
 install(FILES dist/tacit.sysusers DESTINATION lib/sysusers.d RENAME tacit.conf)
 install(FILES dist/serve.env dist/agent.env DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY dist/prometheus dist/grafana DESTINATION ${CMAKE_INSTALL_DOCDIR}/dist) # for monitors
 
 # Pages and what they speak of, as they lie here: links between them hold (tests/install/links.py).
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md

@@ -2,6 +2,7 @@
 
 #include "api/point.h"
 #include "base/options.h"
+#include "net/private_file.h"
 
 static const char *outcome_of(const tc_agent_report *report, tc_agent_condition how) {
     return tc_agent_is_over(how) || !report->stopped ? tc_agent_condition_name(how) : "stopped";
@@ -51,6 +52,24 @@ static void text_of_oddities(const tc_agent_view *view, tc_buffer *out) {
             2);
 }
 
+static void text_of_place(const tc_agent_report *report, tc_buffer *out) {
+    if (!tc_agent_report_has_answer(report))
+        tc_buffer_puts(out, "there is no answer yet\n");
+    else if (report->file != NULL)
+        tc_buffer_printf(out, "the answer is in '%s'\n", report->file);
+    else
+        tc_buffer_puts(out, "the answer is private, and not printed into the system's log: --answer FILE writes it\n");
+}
+
+bool tc_agent_report_has_answer(const tc_agent_report *report) {
+    bool has = false;
+    for (size_t i = 0; i < report->count; i++) {
+        tc_agent_view view = tc_agent_look(report->agent, i);
+        has = has || (view.how == TC_AGENT_DONE && tc_agent_rounds_answered(&view) > 0);
+    }
+    return has;
+}
+
 void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out) {
     for (size_t i = 0; i < report->count; i++) {
         tc_agent_view view = tc_agent_look(report->agent, i);
@@ -60,12 +79,14 @@ void tc_agent_report_text(const tc_agent_report *report, tc_buffer *out) {
         /* That of all is said below. */
         if (view.message[0] != 0 && (report->count > 1 || report->stopped))
             tc_options_wrap(out, view.message, 2);
-        if (tc_agent_rounds_answered(&view) > 0) {
+        if (tc_agent_rounds_answered(&view) > 0 && !report->is_withheld) {
             tc_point_name(out, view.method == TC_WIRE_TACIT ? "answer (average)" : "answer");
             tc_point_numbers(out, view.answer, view.states, true);
             text_of_oddities(&view, out);
         }
     }
+    if (report->is_withheld)
+        text_of_place(report, out);
     if (report->reason != NULL && !report->is_told) {
         tc_buffer_puts(out, "\n");
         tc_options_wrap(out, report->reason, 0);
@@ -87,30 +108,52 @@ static void json_of_agent(const tc_agent_report *report, const tc_agent_view *vi
     tc_json_count(json, "rounds", view->rounds);
     tc_json_count(json, "first_round", view->first_round);
     tc_json_string(json, "method", method_name(view->method));
-    tc_json_count(json, "clamped", view->clamped);
     tc_json_count(json, "held", view->held);
-    tc_json_numbers(json, "x", view->answer, view->states);
-    tc_json_numbers(json, "last", view->x, view->states);
+    if (!report->is_withheld) {
+        tc_json_count(json, "clamped", view->clamped);
+        tc_json_numbers(json, "x", view->answer, view->states);
+        tc_json_numbers(json, "last", view->x, view->states);
+    }
     tc_json_string(json, "state_file", view->path);
     tc_json_close_object(json);
 }
 
-void tc_agent_report_json(const tc_agent_report *report, tc_json *json) {
-    tc_json_open_object(json, NULL);
+static void json_of_all(const tc_agent_report *report, tc_json *json) {
     tc_json_string(json, "outcome", tc_agent_report_outcome(report));
     tc_json_string(json, "reason", report->reason);
     tc_json_bool(json, "encrypted", !report->is_plain);
-    tc_json_open_object(json, "x");
-    for (size_t i = 0; i < report->count; i++) {
-        tc_agent_view view = tc_agent_look(report->agent, i);
-        tc_json_numbers(json, view.name, view.answer, view.states);
+    if (report->is_withheld) {
+        tc_json_string(json, "answer_file", tc_agent_report_has_answer(report) ? report->file : NULL);
+    } else {
+        tc_json_open_object(json, "x");
+        for (size_t i = 0; i < report->count; i++) {
+            tc_agent_view view = tc_agent_look(report->agent, i);
+            tc_json_numbers(json, view.name, view.answer, view.states);
+        }
+        tc_json_close_object(json);
     }
-    tc_json_close_object(json);
     tc_json_open_array(json, "agents");
     for (size_t i = 0; i < report->count; i++) {
         tc_agent_view view = tc_agent_look(report->agent, i);
         json_of_agent(report, &view, json);
     }
     tc_json_close_array(json);
+}
+
+void tc_agent_report_json(const tc_agent_report *report, tc_json *json) {
+    tc_json_open_object(json, NULL);
+    json_of_all(report, json);
     tc_json_close_object(json);
+}
+
+tc_status tc_agent_report_write(tc_arena *arena, const tc_agent_report *report, tc_buffer *messages) {
+    tc_agent_report whole = *report;
+    tc_buffer text = tc_buffer_new(arena, (size_t)1 << 36);
+    tc_json json = tc_json_new(&text);
+    whole.is_withheld = false;
+    tc_json_open_object(&json, NULL);
+    tc_json_count(&json, "tacit_answer", 1); /* TC_AGENT_ANSWER_MARK */
+    json_of_all(&whole, &json);
+    tc_json_close_object(&json);
+    return tc_private_file_write(arena, report->file, text.text, text.length, messages);
 }

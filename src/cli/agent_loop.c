@@ -1,5 +1,8 @@
 #include "cli/agent_loop.h"
 
+#include "serve/clock.h"
+#include "serve/notify.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -132,8 +135,22 @@ static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
     tc_cli_flush(cli);
 }
 
+/* The service manager wants signs of life: from this loop, and in time. */
+static int look_alive(double seconds, double *next, int milliseconds) {
+    double now = tc_serve_now();
+    if (seconds <= 0)
+        return milliseconds;
+    if (now >= *next) {
+        tc_notify_alive();
+        *next = now + seconds / 3;
+    }
+    int most = (int)((*next - now) * 1e3) + 1;
+    return milliseconds >= 0 && milliseconds < most ? milliseconds : most;
+}
+
 bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
     char last[512] = "";
+    double watchdog = tc_notify_watchdog_seconds(), alive_at = 0;
     losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
     oddities o = {.told = TC_NEW(cli->arena, struct told, count), .count = count};
     while (!tc_agent_is_over(tc_agent_advance(agent))) {
@@ -146,7 +163,7 @@ bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
         struct pollfd watched[2] = {{.fd = alarm_pipe[0], .events = POLLIN},
                                     {.fd = tc_agent_descriptor(agent),
                                      .events = (short)((wish.read ? POLLIN : 0) | (wish.write ? POLLOUT : 0))}};
-        int ready = poll(watched, watched[1].fd >= 0 ? 2 : 1, wish.milliseconds);
+        int ready = poll(watched, watched[1].fd >= 0 ? 2 : 1, look_alive(watchdog, &alive_at, wish.milliseconds));
         if (ready > 0 && watched[0].revents != 0)
             return true;
     }

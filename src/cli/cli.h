@@ -5,6 +5,7 @@
 #include "base/monitor.h"
 #include "base/options.h"
 #include "model/model.h"
+#include "serve/log.h"
 
 typedef struct tc_cli {
     tc_arena *arena;    /* of this run; an escape is set */
@@ -15,6 +16,7 @@ typedef struct tc_cli {
     bool has_printed;    /* something on it */
     bool wants_json;     /* whatever happens: one object */
     bool is_logged;      /* a log on standard error has what the messages say: they are for that object alone */
+    tc_logbook *log;     /* messages go through it, and wait for no reader; NULL: to standard error as they are */
     const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
 } tc_cli;
 

@@ -8,13 +8,15 @@
 #include "net/agent_compiled.h"
 #include "serve/journal.h"
 #include "serve/listener.h"
+#include "serve/log_sink.h"
+#include "serve/notify.h"
 
 #include <tacit/tacit.h>
 
 #include <errno.h>
 #include <string.h>
 
-enum { CLOUD, KEYS, STATE, TRACE, DURABILITY, NEW_RUN, INSECURE_PLAINTEXT, JSON, QUIET };
+enum { CLOUD, KEYS, STATE, ANSWER, TRACE, DURABILITY, NEW_RUN, INSECURE_PLAINTEXT, JSON, QUIET };
 
 static const tc_option options[] = {
     [CLOUD] = {.name = "cloud",
@@ -34,6 +36,13 @@ static const tc_option options[] = {
                .text = "The folder of the state files, one for each agent, made where it is not there. An agent that "
                        "was stopped or died goes on from its file. Without it an agent begins anew in the middle of "
                        "the run, says so, and answers for the rounds from there on. It holds private data."},
+    [ANSWER] = {.name = "answer",
+                .type = TC_OPTION_STRING,
+                .argument = "FILE",
+                .text =
+                    "Write the answers of all agents here into FILE, as the JSON object that --json prints: when the "
+                    "run has come to its end, for its owner's eyes alone (mode 0600), whole or not at all. A file that "
+                    "is not such an answer is not written over. Nothing private is then printed."},
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
@@ -63,6 +72,8 @@ static const tc_option options[] = {
 static const tc_example examples[] = {
     {"tacit agent a1.tacit --cloud example.org:7575 --keys keys/a1 --state state",
      "One agent, from the file that tacit split made for it."},
+    {"tacit agent a1.tacit --cloud c:7575 --keys a1 --state st --answer st/a.json",
+     "In a unit or a script: the answer goes to a file, and nothing private to the log."},
     {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys site --state st",
      "A gateway: two agents on one connection, by one certificate that names both."},
     {"tacit agent a1.tacit --cloud 127.0.0.1:7575 --insecure-plaintext --state st",
@@ -123,6 +134,17 @@ static tc_status check(tc_cli *cli, const tc_arguments *arguments) {
     return TC_BAD_USAGE;
 }
 
+/* After the state's folder has been made, which may be the file's. */
+static tc_status check_answer(tc_cli *cli, const tc_arguments *arguments) {
+    const tc_option_value *values = arguments->values;
+    const tc_output output = {"--answer", values[ANSWER].text, TC_OUTPUT_ANSWER};
+    tc_input *inputs = TC_NEW(cli->arena, tc_input, arguments->operand_count + 1);
+    inputs[0] = (tc_input){"the trace", values[TRACE].text};
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        inputs[i + 1] = (tc_input){"an agent's file", arguments->operands[i]};
+    return tc_outputs_check(cli, &output, 1, inputs, arguments->operand_count + 1);
+}
+
 static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tc_agent_tracer *t, tc_agent **agent) {
     const tc_option_value *values = arguments->values;
     size_t count = arguments->operand_count;
@@ -147,6 +169,26 @@ static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tc_agent_trac
     tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
     status = tc_agent_new(cli->arena, &settings, &messages, agent);
     tc_cli_say(cli, "tacit agent", tc_buffer_text(&messages));
+    return status == TC_OK ? check_answer(cli, arguments) : status;
+}
+
+/* Into the file that is wanted, and to standard output what may stand there. */
+static tc_status print(tc_cli *cli, tc_agent_report *report, bool as_json) {
+    tc_status status = TC_OK;
+    report->is_withheld = report->file != NULL || tc_stream_is_journal(stdout);
+    if (report->file != NULL && tc_agent_report_has_answer(report)) {
+        tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
+        status = tc_agent_report_write(cli->arena, report, &messages);
+        tc_cli_say(cli, "tacit agent", tc_buffer_text(&messages));
+    }
+    if (status != TC_OK)
+        report->file = NULL;
+    if (as_json) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_agent_report_json(report, &json);
+    } else {
+        tc_agent_report_text(report, &cli->output);
+    }
     return status;
 }
 
@@ -159,6 +201,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     if (status != TC_OK)
         return status;
     tc_no_core();
+    cli->log = tc_log_new(cli->arena, stderr, false, TC_LOG_WARNING); /* a reader that is stuck stops no round */
     if (!tc_agent_signals_begin(before)) { /* first of all: a signal while files are read counts too */
         tc_buffer_printf(&cli->messages, "tacit agent: cannot make a pipe: %s\n", strerror(errno));
         return TC_CANNOT_WRITE;
@@ -168,25 +211,25 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         tc_agent_signals_end(before);
         return status;
     }
+    tc_notify_ready(NULL);
     tell_old(cli, agent, arguments->operand_count, values[NEW_RUN].flag);
     bool stopped = tc_agent_drive(cli, agent, arguments->operand_count, values[QUIET].flag);
+    tc_notify_stopping();
     tc_agent_leave(agent);
     tc_agent_signals_end(before);
     tc_agent_report report = {.agent = agent,
                               .count = arguments->operand_count,
                               .stopped = stopped,
-                              .is_plain = values[INSECURE_PLAINTEXT].flag};
+                              .is_plain = values[INSECURE_PLAINTEXT].flag,
+                              .file = values[ANSWER].text};
     report.reason = reason_of(cli, &report, values[CLOUD].text);
     status = status_of(agent, arguments->operand_count, yes);
     report.is_told = status != TC_OK && !stopped;
     if (report.is_told)
         tc_buffer_printf(&cli->messages, "tacit agent: %s\n", tc_agent_message(agent));
-    if (values[JSON].flag) {
-        tc_json json = tc_json_new(&cli->output);
-        tc_agent_report_json(&report, &json);
-    } else {
-        tc_agent_report_text(&report, &cli->output);
-    }
+    tc_status written = print(cli, &report, values[JSON].flag);
+    if (written != TC_OK)
+        return written;
     if (t.failed) {
         tc_buffer_printf(&cli->messages, "tacit agent: '%s' could not be written to its end\n", values[TRACE].text);
         return status == TC_OK ? TC_CANNOT_WRITE : status;
@@ -212,7 +255,9 @@ const tc_command tc_command_agent = {
              "An agent gives no state to a cloud that has seen less of the run than the agent has: one that was "
              "restored from a back-up, or copied. It says so and ends; what the cloud's operator can do is in "
              "docs/operations.md.\n\n"
-             "At the end it prints the agents' own part of the answer. The exit code is 0 when the run came to its "
+             "At the end it prints the agents' own part of the answer, or writes it to the file of --answer; where "
+             "standard output is the system's journal, the answer is not printed there. The exit code is 0 when the "
+             "run came to its "
              "end, or a signal stopped this; 1 when the run diverged, or the Slater point is not in an agent's set; 2 "
              "when options or files are wrong, or the cloud or the agent refused the other for good; 3 when the "
              "environment failed: keys or state files that cannot be read or written, a state file that is damaged or "

@@ -2,8 +2,11 @@
 #include "cli/cli.h"
 #include "cli/prefix.h"
 #include "net/authority.h"
+#include "net/tls.h"
 
+#include <math.h>
 #include <string.h>
+#include <time.h>
 
 enum { TOGETHER, DAYS, AUTHORITY_DAYS, ALL, JSON };
 
@@ -36,6 +39,7 @@ static const tc_example examples[] = {
     {"tacit keys issue keys a1 a2 a3", "Makes a certificate for each, in keys/agents/a1 and so on."},
     {"tacit keys issue keys a1 a2 --together site", "Makes one for a gateway that speaks for both."},
     {"tacit keys renew keys", "Makes new ones where less than a third of the time is left."},
+    {"tacit keys check keys/cloud", "Whether the cloud could use this folder now, before it is told to."},
 };
 
 static tc_status issue(tc_cli *cli, const tc_arguments *arguments, const tc_authority_settings *settings,
@@ -75,6 +79,36 @@ static tc_status renew(tc_cli *cli, const tc_arguments *arguments, const tc_auth
     return TC_OK;
 }
 
+/* Whether a party could use this folder of its own: as it would read it itself. */
+static tc_status check(tc_cli *cli, const tc_arguments *arguments, tc_buffer *messages) {
+    const char *folder = arguments->operands[1];
+    tc_buffer others = tc_buffer_new(cli->arena, 1 << 16);
+    SSL_CTX *context = NULL;
+    bool is_cloud = true;
+    tc_status status = tc_tls_cloud(cli->arena, folder, messages, &context);
+    if (status != TC_OK && tc_tls_agent(cli->arena, folder, &others, &context) == TC_OK) {
+        is_cloud = false;
+        messages->length = 0;
+        status = TC_OK;
+    }
+    if (status != TC_OK)
+        return status;
+    double until = (double)tc_tls_expiry(context);
+    SSL_CTX_free(context);
+    if (arguments->values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_json_open_object(&json, NULL);
+        tc_json_string(&json, "directory", folder);
+        tc_json_string(&json, "party", is_cloud ? "cloud" : "agent");
+        tc_json_number(&json, "expires", until);
+        tc_json_close_object(&json);
+    } else {
+        tc_buffer_printf(&cli->output, "%s: good, for %s, for %.0f more days\n", folder,
+                         is_cloud ? "the cloud" : "agents", floor((until - (double)time(NULL)) / 86400));
+    }
+    return TC_OK;
+}
+
 /* Somebody who gives it expects something of it. */
 static const char *find_stray(const char *verb, const tc_option_value *values) {
     if (values[TOGETHER].given && strcmp(verb, "issue") != 0)
@@ -99,6 +133,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     size_t made = 1;
     tc_status status;
     tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
+    if (strcmp(verb, "check") == 0 && arguments->operand_count == 2) {
+        status = check(cli, arguments, &messages);
+        tc_cli_say(cli, "tacit keys", tc_buffer_text(&messages));
+        return status;
+    }
     if (strcmp(verb, "init") == 0 && arguments->operand_count == 2) {
         status = tc_authority_init(cli->arena, folder, &settings, &messages);
     } else if (strcmp(verb, "issue") == 0) {
@@ -106,8 +145,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     } else if (strcmp(verb, "renew") == 0) {
         status = renew(cli, arguments, &settings, &messages, &made);
     } else {
-        tc_buffer_puts(&cli->messages,
-                       "tacit keys: init DIR, issue DIR NAME... or renew DIR [NAME...]; tacit keys --help\n");
+        tc_buffer_puts(
+            &cli->messages,
+            "tacit keys: init DIR, issue DIR NAME..., renew DIR [NAME...] or check DIR; tacit keys --help\n");
         return TC_BAD_USAGE;
     }
     tc_cli_say(cli, "tacit keys", tc_buffer_text(&messages));
@@ -126,23 +166,26 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
 }
 
 const tc_command tc_command_keys = {
-    .usage = {.name = "keys",
-              .summary = "make certificates for mutual TLS",
-              .operands = "init|issue|renew DIR [NAME...]",
-              .least_operands = 2,
-              .most_operands = 1 << 20,
-              .description =
-                  "Keeps a small authority in DIR. What a party needs is one folder, DIR/cloud or DIR/agents/NAME: "
-                  "copy it to where the party lives, and nothing else. DIR/authority holds the key that makes "
-                  "certificates, and belongs on no machine that is reached from outside.\n\n"
-                  "An agent's folder has its name: letters, digits, -, _ and . stay, [ becomes a dot, ] is left out, "
-                  "and any other byte becomes = and two hexadecimal digits. That of home[17] is home.17.\n\n"
-                  "A certificate's names are the agents that its holder may speak for. Folders and files are readable "
-                  "by their owner alone. A renewal makes a new key, keeps the names, and replaces certificate and key "
-                  "in one step; the cloud takes up its own on SIGHUP.",
-              .options = options,
-              .option_count = sizeof options / sizeof options[0],
-              .examples = examples,
-              .example_count = sizeof examples / sizeof examples[0]},
+    .usage =
+        {.name = "keys",
+         .summary = "make certificates for mutual TLS",
+         .operands = "init|issue|renew|check DIR [NAME...]",
+         .least_operands = 2,
+         .most_operands = 1 << 20,
+         .description =
+             "Keeps a small authority in DIR. What a party needs is one folder, DIR/cloud or DIR/agents/NAME: "
+             "copy it to where the party lives, and nothing else. DIR/authority holds the key that makes "
+             "certificates, and belongs on no machine that is reached from outside.\n\n"
+             "An agent's folder has its name: letters, digits, -, _ and . stay, [ becomes a dot, ] is left out, "
+             "and any other byte becomes = and two hexadecimal digits. That of home[17] is home.17.\n\n"
+             "A certificate's names are the agents that its holder may speak for. Folders and files are readable "
+             "by their owner alone. A renewal makes a new key, keeps the names, and replaces certificate and key "
+             "in one step; the cloud takes up its own on SIGHUP.\n\n"
+             "check DIR says whether a party could use DIR, its own folder, as it is now, and makes nothing: exit 2 "
+             "or 3 and the reason where it could not. The unit of the cloud asks so before it reloads.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
 };

@@ -3,6 +3,8 @@
 #include "cli/serve_answer.h"
 #include "cli/serve_ledger.h"
 
+#include <tacit/tacit.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +19,8 @@ enum {
     MOST_HOLDS,
     DURABILITY,
     HTTP,
+    HTTP_HOST,
+    LINGER,
     LOG,
     LOG_LEVEL,
     LEDGER,
@@ -25,6 +29,7 @@ enum {
     JSON,
     PORT_FILE,
     AFTER_RESTORE,
+    DISBELIEVE,
     NEW_RUN,
     INSECURE_SEED,
     INSECURE_NO_NOISE,
@@ -78,12 +83,28 @@ static const tc_option options[] = {
               .standard = "127.0.0.1:7576",
               .text = "Where /healthz, /status and /metrics are served, or off. They show released and operational "
                       "figures only."},
+    [HTTP_HOST] = {.name = "http-host",
+                   .type = TC_OPTION_STRING,
+                   .argument = "NAME",
+                   .repeats = true,
+                   .text = "A name by which clients may ask for the pages, besides the port's own addresses, localhost "
+                           "and the machine's name: another is refused, so that no web page in somebody's browser "
+                           "reads them by a name that it has turned to this machine. May be given several times."},
+    [LINGER] = {.name = "linger",
+                .type = TC_OPTION_REAL,
+                .argument = "SECONDS",
+                .least = 0,
+                .most = 86400,
+                .standard = "0",
+                .text = "How long the pages are served when all rounds are done, for monitors that look from time to "
+                        "time. A signal ends it."},
     [LOG] = {.name = "log",
              .type = TC_OPTION_CHOICE,
              .argument = "FORM",
              .choices = log_forms,
              .standard = "text",
-             .text = "The form of the log, on standard error."},
+             .text = "The form of the log, on standard error. With json every line there is one JSON object, whatever "
+                     "happens."},
     [LOG_LEVEL] = {.name = "log-level",
                    .type = TC_OPTION_CHOICE,
                    .argument = "LEVEL",
@@ -113,6 +134,15 @@ static const tc_option options[] = {
                        .text = "The journal is a back-up, and agents may have seen later rounds: ask all of them, and "
                                "go on after the last round that any has seen. What was released since the back-up is "
                                "lost to the method, and stays spent."},
+    [DISBELIEVE] = {.name = "disbelieve",
+                    .type = TC_OPTION_STRING,
+                    .argument = "NAME",
+                    .repeats = true,
+                    .text =
+                        "Do not believe this agent, for this start, where it claims to have seen later rounds or "
+                        "epochs than the journal: it takes part as if it had not said so. Where it tells the truth, "
+                        "rounds are released a second time, which the plan does not pay for. May be given several "
+                        "times."},
     [NEW_RUN] = {.name = "new-run",
                  .type = TC_OPTION_FLAG,
                  .text = "Move the journal in --state aside and begin another run, which costs again. Agents keep to "
@@ -219,33 +249,38 @@ static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_
 static tc_server_settings settings_of(const wishes *w, const tc_serve_answer *answer, tc_serve_ledger *ledger) {
     const tc_option_value *values = w->values;
     const tc_study *study = answer->study;
-    return (tc_server_settings){
-        .model = study->model,
-        .derivatives = study->derivatives,
-        .plan = answer->plan,
-        .method = answer->method,
-        .dual_radius = study->dual_radius,
-        .needs_slater = study->radius_origin == TC_RADIUS_GAPS,
-        .seed = w->privacy.seeded ? &w->privacy.seed : NULL,
-        .listen = values[LISTEN].text,
-        .keys = values[KEYS].text,
-        .state = values[STATE].text,
-        .http = strcmp(values[HTTP].text, "off") == 0 ? NULL : values[HTTP].text,
-        .durability = (tc_durability)values[DURABILITY].choice,
-        .threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0,
-        .late = {.holds = values[ON_LATE].choice == 1,
-                 .deadline = values[DEADLINE].real,
-                 .most_holds = (unsigned)values[MOST_HOLDS].integer},
-        .after_restore = values[AFTER_RESTORE].flag,
-        .new_run = values[NEW_RUN].flag,
-        .trace = values[TRACE].text,
-        .port_file = values[PORT_FILE].text,
-        .insecure = answer->insecure,
-        .insecure_count = answer->insecure_count,
-        .log = tc_log_new(ledger->cli->arena, stderr, values[LOG].choice == 1, (tc_log_level)values[LOG_LEVEL].choice),
-        .at_start = tc_serve_ledger_look,
-        .before_first = tc_serve_ledger_pay,
-        .context = ledger};
+    return (tc_server_settings){.model = study->model,
+                                .derivatives = study->derivatives,
+                                .plan = answer->plan,
+                                .method = answer->method,
+                                .dual_radius = study->dual_radius,
+                                .needs_slater = study->radius_origin == TC_RADIUS_GAPS,
+                                .seed = w->privacy.seeded ? &w->privacy.seed : NULL,
+                                .listen = values[LISTEN].text,
+                                .keys = values[KEYS].text,
+                                .state = values[STATE].text,
+                                .http = strcmp(values[HTTP].text, "off") == 0 ? NULL : values[HTTP].text,
+                                .durability = (tc_durability)values[DURABILITY].choice,
+                                .threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0,
+                                .late = {.holds = values[ON_LATE].choice == 1,
+                                         .deadline = values[DEADLINE].real,
+                                         .most_holds = (unsigned)values[MOST_HOLDS].integer},
+                                .after_restore = values[AFTER_RESTORE].flag,
+                                .new_run = values[NEW_RUN].flag,
+                                .linger = values[LINGER].real,
+                                .http_hosts = values[HTTP_HOST].texts,
+                                .http_host_count = values[HTTP_HOST].text_count,
+                                .disbelieved = values[DISBELIEVE].texts,
+                                .disbelieved_count = values[DISBELIEVE].text_count,
+                                .trace = values[TRACE].text,
+                                .port_file = values[PORT_FILE].text,
+                                .insecure = answer->insecure,
+                                .insecure_count = answer->insecure_count,
+                                .log = ledger->cli->log,
+                                .version = tacit_version(),
+                                .at_start = tc_serve_ledger_look,
+                                .before_first = tc_serve_ledger_pay,
+                                .context = ledger};
 }
 
 static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
@@ -328,6 +363,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_server_result result;
     tc_serve_answer answer = {.study = &study, .outcome = "refused", .whole_card = arguments->values[CARD].flag};
     tc_no_core();
+    cli->log = tc_log_new(cli->arena, stderr, arguments->values[LOG].choice == 1,
+                          (tc_log_level)arguments->values[LOG_LEVEL].choice);
     tc_status status = read_wishes(cli, arguments, &w);
     if (status == TC_OK)
         status = tc_study_begin_cloud(cli, "serve", arguments->operands[0], &w.privacy, &study);

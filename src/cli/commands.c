@@ -11,6 +11,7 @@
 #include <string.h>
 
 static const size_t output_limit = (size_t)1 << 36;
+static const double LOG_SECONDS = 1; /* for a reader of the log to take its last lines */
 
 const tc_command *const tc_commands[] = {&tc_command_check, &tc_command_solve, &tc_command_plan,  &tc_command_run,
                                          &tc_command_sweep, &tc_command_bound, &tc_command_audit, &tc_command_split,
@@ -93,15 +94,22 @@ static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *ans
         return TC_BAD_USAGE;
     }
     const tc_command *command = tc_command_find(cli, first);
+    if (command == &tc_command_serve && tc_failure_wants_json_log(argc - 2, argv + 2))
+        cli->log = tc_log_new(cli->arena, stderr, true, TC_LOG_WARNING);
     return command == NULL ? TC_BAD_USAGE : run_command(cli, command, argc - 2, argv + 2, answer);
 }
 
-void tc_cli_tell(tc_cli *cli) {
+/* event: what messages are where a log has them. */
+static void tell(tc_cli *cli, tc_log_event event) {
     tc_terminal_clear();
-    if (cli->messages.length > 0)
+    if (cli->messages.length > 0 && cli->log != NULL)
+        tc_log_say(cli->log, event, cli->messages.text);
+    else if (cli->messages.length > 0)
         (void)fputs(cli->messages.text, stderr);
     cli->messages.length = 0;
 }
+
+void tc_cli_tell(tc_cli *cli) { tell(cli, TC_EVENT_NOTE); }
 
 /* Standard error first: what was wrong stands above what was found. */
 void tc_cli_flush(tc_cli *cli) {
@@ -125,18 +133,29 @@ static void print_failure(tc_cli *cli, tc_status status, int code) {
     tc_arena_free(failure.arena);
 }
 
+/* Where memory may be out: into no buffer. */
+static void say_last(tc_cli *cli, const char *text) {
+    char line[256];
+    (void)snprintf(line, sizeof line, "tacit: %s\n", text);
+    if (cli->log != NULL)
+        tc_log_say(cli->log, TC_EVENT_FAILED, line);
+    else
+        (void)fputs(line, stderr);
+}
+
 static int print_all(tc_cli *cli, tc_status status, bool answer) {
     int code = status != TC_OK ? tc_status_exit_code(status) : answer ? 0 : 1;
     print_failure(cli, status, code);
     if (cli->is_logged)
         cli->messages.length = 0;
     else if (cli->messages.length == 0 && status != TC_OK)
-        (void)fprintf(stderr, "tacit: %s\n", tc_status_text(status));
+        say_last(cli, tc_status_text(status));
+    tell(cli, status == TC_OK ? TC_EVENT_NOTE : TC_EVENT_FAILED);
     tc_cli_flush(cli);
-    if (!cli->cannot_write)
-        return code;
-    (void)fputs("tacit: standard output cannot be written\n", stderr);
-    return tc_status_exit_code(TC_CANNOT_WRITE);
+    if (cli->cannot_write)
+        say_last(cli, "standard output cannot be written");
+    tc_log_flush(cli->log, LOG_SECONDS);
+    return cli->cannot_write ? tc_status_exit_code(TC_CANNOT_WRITE) : code;
 }
 
 static int run_in(tc_cli *cli, int argc, char *const *argv) {

@@ -13,6 +13,16 @@ bool tc_failure_wants_json(int argc, char *const *argv) {
     return is_asked;
 }
 
+bool tc_failure_wants_json_log(int argc, char *const *argv) {
+    bool is_asked = false;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--log=", 6) == 0)
+            is_asked = strcmp(argv[i] + 6, "json") == 0;
+        else if (strcmp(argv[i], "--log") == 0 && i + 1 < argc)
+            is_asked = strcmp(argv[i + 1], "json") == 0;
+    return is_asked;
+}
+
 static void write(tc_arena *arena, const char *messages, tc_status status, int exit_code, tc_buffer *out) {
     size_t length = strlen(messages);
     while (length > 0 && messages[length - 1] == '\n')

@@ -8,6 +8,8 @@
 
 /* Whether the words ask for JSON, be they right or wrong otherwise. */
 bool tc_failure_wants_json(int argc, char *const *argv);
+/* The same for the log: --log json. */
+bool tc_failure_wants_json_log(int argc, char *const *argv);
 
 /* {"ok": false, "error": what standard error is about to say, "exit_code": 2}, into memory of its own, since the
  * command's may be what ran out. NULL: there is none left for this either. The caller frees the arena. */

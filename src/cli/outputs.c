@@ -1,5 +1,6 @@
 #include "cli/outputs.h"
 
+#include "cli/agent_answer.h"
 #include "serve/server.h"
 
 #include <errno.h>
@@ -11,9 +12,12 @@
 
 static const char *const beginnings[] = {[TC_OUTPUT_TRACE] = "# tacit trace 1",
                                          [TC_OUTPUT_PAGE] = "<!doctype html",
-                                         [TC_OUTPUT_ROUNDS] = TC_SERVER_TRACE_MARK};
-static const char *const kind_names[] = {
-    [TC_OUTPUT_TRACE] = "a trace", [TC_OUTPUT_PAGE] = "an HTML page", [TC_OUTPUT_ROUNDS] = "a trace of serve"};
+                                         [TC_OUTPUT_ROUNDS] = TC_SERVER_TRACE_MARK,
+                                         [TC_OUTPUT_ANSWER] = TC_AGENT_ANSWER_MARK};
+static const char *const kind_names[] = {[TC_OUTPUT_TRACE] = "a trace",
+                                         [TC_OUTPUT_PAGE] = "an HTML page",
+                                         [TC_OUTPUT_ROUNDS] = "a trace of serve",
+                                         [TC_OUTPUT_ANSWER] = "an answer of agents"};
 
 static tc_status refuse(tc_cli *cli, const tc_output *output, const char *why) {
     tc_buffer_printf(&cli->messages, "%s: error: %s %s\n", output->path, output->option, why);
@@ -54,7 +58,7 @@ static bool is_same_file(tc_cli *cli, const char *one, const char *other) {
 /* Empty, or of the kind that would take its place. */
 static bool may_be_replaced(const tc_output *output) {
     const char *beginning = beginnings[output->kind];
-    char text[16] = "";
+    char text[32] = "";
     size_t length = 0;
     int descriptor = open(output->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
@@ -74,7 +78,7 @@ static bool may_be_replaced(const tc_output *output) {
     if (output->kind == TC_OUTPUT_PAGE)
         return length >= wanted && strncasecmp(text, beginning, wanted) == 0;
     return length >= wanted && memcmp(text, beginning, wanted) == 0 &&
-           (length == wanted || text[wanted] == '\n' || text[wanted] == '\r');
+           (length == wanted || text[wanted] == '\n' || text[wanted] == '\r' || text[wanted] == ',');
 }
 
 static tc_status check_one(tc_cli *cli, const tc_output *output) {

@@ -1,6 +1,7 @@
 #include "net/agent_state.h"
 
 #include "net/authority.h"
+#include "net/chosen_path.h"
 #include "net/private_file.h"
 
 #include <errno.h>
@@ -230,6 +231,11 @@ static tc_status open_in(tc_arena *arena, tc_agent_state *state, int folder, tc_
     state->descriptor = open(state->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (state->descriptor >= 0)
         return open_there(arena, state, folder, messages, memory);
+    if (errno == ELOOP) {
+        tc_buffer_printf(messages, "the state file '%s' is a symbolic link; give the folder that has the file itself\n",
+                         state->path);
+        return TC_CANNOT_READ;
+    }
     if (errno != ENOENT)
         return complain(state, messages, TC_CANNOT_READ, "open");
     return make(arena, state, folder, messages, memory);
@@ -239,8 +245,12 @@ tc_status tc_agent_state_open(tc_arena *arena, const tc_agent_state_settings *se
                               tc_agent_memory *memory, tc_agent_state **opened) {
     tc_agent_state *state = TC_NEW(arena, tc_agent_state, 1);
     size_t size = tc_agent_memory_size(settings->states);
-    *state = (tc_agent_state){.settings = *settings,
-                              .path = path_of(arena, settings),
+    tc_agent_state_settings real = *settings;
+    tc_status status = tc_chosen_path(arena, settings->folder, messages, &real.folder);
+    if (status != TC_OK)
+        return status;
+    *state = (tc_agent_state){.settings = real,
+                              .path = path_of(arena, &real),
                               .descriptor = -1,
                               .size = size,
                               .stride = (size + PAGE - 1) / PAGE * PAGE,
@@ -250,10 +260,10 @@ tc_status tc_agent_state_open(tc_arena *arena, const tc_agent_state_settings *se
     state->digest = EVP_MD_CTX_new();
     if (state->sha256 == NULL || state->digest == NULL)
         tc_raise(arena, TC_NO_MEMORY);
-    tc_status status = tc_private_folder(settings->folder, messages);
+    status = tc_private_folder(real.folder, messages);
     if (status != TC_OK)
         return status;
-    int folder = open(settings->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = open(real.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return complain(state, messages, TC_CANNOT_READ, "open the folder of");
     tc_escape escape; /* the folder's descriptor is closed whatever happens */

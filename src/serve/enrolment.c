@@ -232,6 +232,11 @@ void tc_party_refuse_enrol(tc_enrolment *e, tc_party *party, const tc_enrol *enr
 
 /* ---- taking a seat ---- */
 
+tc_seat *tc_enrolment_named(const tc_enrolment *e, const char *name) {
+    uint32_t number = *name_place(e, name, strlen(name));
+    return number == 0 ? NULL : &e->seats[number - 1];
+}
+
 tc_seat *tc_enrolment_find(tc_enrolment *e, tc_party *party, const tc_enrol *enrol, tc_refusal_code *code,
                            const char **reason) {
     const tc_identity *identity = tc_link_identity(party->link);

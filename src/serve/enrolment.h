@@ -26,15 +26,16 @@ typedef struct tc_seat { /* an agent of the file */
     uint64_t said;     /* the last round whose state this connection has said; 0 for none */
     uint64_t clamped;  /* the last round whose state lay outside the public box, for its own eyes; 0 for none */
     double replaced_at;
-    double enrolled_at; /* where more than once in the open round, for the first time */
-    unsigned holds;     /* how often that state has been used again */
-    bool was_there;     /* since the start */
-    bool said_no;       /* of the Slater point */
-    bool is_held;       /* in the open round */
-    bool is_owed;       /* the last answer, when its connection has room */
-    bool is_told;       /* it has been sent the last answer of the run, and the end */
-    bool is_sure;       /* and took leave after that, or says that it has it */
-    bool came_for_end;  /* after the run was over */
+    double enrolled_at;  /* where more than once in the open round, for the first time */
+    unsigned holds;      /* how often that state has been used again */
+    bool was_there;      /* since the start */
+    bool said_no;        /* of the Slater point */
+    bool is_held;        /* in the open round */
+    bool is_owed;        /* the last answer, when its connection has room */
+    bool is_told;        /* it has been sent the last answer of the run, and the end */
+    bool is_sure;        /* and took leave after that, or says that it has it */
+    bool came_for_end;   /* after the run was over */
+    bool is_disbelieved; /* where it claims to have seen more than the journal has: a person said so */
 } tc_seat;
 
 typedef struct tc_place { /* slot -> seat, in a table of the connection */
@@ -93,6 +94,8 @@ void tc_enrolment_closed(tc_enrolment *enrolment, tc_link *link);
 /* Idle connections whose time is over. */
 void tc_enrolment_tick(tc_enrolment *enrolment);
 
+/* The agent of this name; NULL where the file names none. */
+tc_seat *tc_enrolment_named(const tc_enrolment *enrolment, const char *name);
 /* The agent's seat for what an ENROL says, or NULL and why not. Nothing is changed yet. */
 tc_seat *tc_enrolment_find(tc_enrolment *enrolment, tc_party *party, const tc_enrol *enrol, tc_refusal_code *code,
                            const char **reason);

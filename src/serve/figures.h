@@ -47,6 +47,9 @@ typedef struct tc_figures {
     uint64_t answers, answers_again;     /* sent; sent again from the journal */
     uint64_t commits[TC_COMMIT_BUCKETS];
     double commit_seconds;
+    bool has_reload_failed;    /* the last time that certificates were to be read again */
+    uint64_t log_lost;         /* lines of the log that its reader did not take */
+    const char *version;       /* of the program */
     double certificate_expiry; /* seconds of CLOCK_REALTIME; 0 in plain text */
     tc_links_figures links;
 } tc_figures;

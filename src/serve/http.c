@@ -227,6 +227,7 @@ tc_status tc_http_new(struct event_base *base, const char *address, const tc_fig
                           .figures = figures,
                           .refresh = refresh,
                           .context = context};
+        tc_http_know_names(made, address);
         if (set_up(made)) {
             *http = made;
             return TC_OK;

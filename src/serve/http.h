@@ -20,6 +20,9 @@ void tc_http_free(tc_http *http);
 unsigned tc_http_port(const tc_http *http);
 /* Logs where the pages are, and a warning where other machines can reach them. */
 void tc_http_announce(const tc_http *http, const char *address, tc_logbook *log);
+/* More names by which the pages may be asked for; they must outlive it. Its own addresses, localhost, the machine's
+ * name and the one in its address always are. */
+void tc_http_allow(tc_http *http, const char *const *names, size_t count);
 /* Seconds a connection may live; 10 unless told. For tests. */
 void tc_http_set_patience(tc_http *http, double seconds);
 

@@ -32,6 +32,9 @@ struct tc_http {
     const tc_figures *figures;
     void (*refresh)(void *context);
     void *context;
+    char machine[256], given[256]; /* names that are answered to; "" for none */
+    const char *const *hosts;      /* and more */
+    size_t host_count;
     struct event arriving, again;
     uint64_t arrived;
     tc_http_client clients[TC_HTTP_CLIENTS];
@@ -41,6 +44,10 @@ void tc_http_ready(evutil_socket_t descriptor, short what, void *context);
 
 /* Whether the request can be answered: its headers have ended, or can be refused already. */
 bool tc_http_is_whole(const tc_http_client *client);
+/* 200; 400 where two hosts are named, 421 for one that is not this. */
+unsigned tc_http_judge_host(const tc_http_client *client);
+bool tc_http_is_meant(const tc_http_client *client, const char *host, size_t length); /* "HOST" or "HOST:PORT" */
+void tc_http_know_names(tc_http *http, const char *address);
 /* Makes the answer. */
 void tc_http_answer(tc_http_client *client);
 

@@ -1,4 +1,4 @@
-/* Requests and their answers (RFC 9112). Headers are not looked at: no page depends on them. */
+/* Requests and their answers (RFC 9112). Of the headers only Host is looked at: no page depends on others. */
 #include "serve/clock.h"
 #include "serve/http_parts.h"
 
@@ -22,6 +22,7 @@ static const char *reason(unsigned code) {
                    {404, "Not Found"},
                    {405, "Method Not Allowed"},
                    {414, "URI Too Long"},
+                   {421, "Misdirected Request"},
                    {431, "Request Header Fields Too Large"},
                    {503, "Service Unavailable"},
                    {505, "HTTP Version Not Supported"}};
@@ -71,8 +72,8 @@ static bool is_word(const char *text, size_t length, const char *word) {
 }
 
 typedef struct request {
-    const char *method, *target, *version;
-    size_t method_length, target_length, version_length;
+    const char *method, *target, *version, *host; /* host: where the target names one, else NULL */
+    size_t method_length, target_length, version_length, host_length;
 } request;
 
 static bool split(const tc_http_client *client, request *parts) {
@@ -81,10 +82,16 @@ static bool split(const tc_http_client *client, request *parts) {
     const char *second = first != NULL ? memchr(first + 1, ' ', (size_t)(end - first - 1)) : NULL;
     if (second == NULL || first == line || second == first + 1)
         return false;
-    *parts = (request){
-        line, first + 1, second + 1, (size_t)(first - line), (size_t)(second - first - 1), (size_t)(end - second - 1)};
+    *parts = (request){.method = line,
+                       .target = first + 1,
+                       .version = second + 1,
+                       .method_length = (size_t)(first - line),
+                       .target_length = (size_t)(second - first - 1),
+                       .version_length = (size_t)(end - second - 1)};
     if (parts->target_length > 7 && memcmp(parts->target, "http://", 7) == 0) { /* as proxies write it */
         const char *path = memchr(parts->target + 7, '/', parts->target_length - 7);
+        parts->host = parts->target + 7;
+        parts->host_length = path != NULL ? (size_t)(path - parts->host) : parts->target_length - 7;
         parts->target_length -= path != NULL ? (size_t)(path - parts->target) : parts->target_length;
         parts->target = path != NULL ? path : parts->target;
     }
@@ -107,7 +114,9 @@ static unsigned judge(const tc_http_client *client, request *parts) {
         return 431;
     if (!is_word(parts->method, parts->method_length, "GET") && !is_word(parts->method, parts->method_length, "HEAD"))
         return 405;
-    return 200;
+    if (parts->host != NULL && !tc_http_is_meant(client, parts->host, parts->host_length))
+        return 421;
+    return tc_http_judge_host(client);
 }
 
 /* ---- The answer ---- */
@@ -157,7 +166,9 @@ static void make(tc_http_client *client) {
     request parts = {0};
     page made = {.type = "text/plain; charset=utf-8", .body = tc_buffer_new(client->arena, MOST_PAGE)};
     made.code = judge(client, &parts);
-    if (made.code == 200)
+    if (made.code == 421)
+        tc_buffer_puts(&made.body, "this is not a name of this machine; tacit serve --http-host NAME allows one\n");
+    else if (made.code == 200)
         fill(client->http, &parts, &made);
     else
         tc_buffer_printf(&made.body, "%s\n", reason(made.code));

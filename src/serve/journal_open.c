@@ -220,10 +220,24 @@ static tc_status check_log(const tc_journal *journal, tc_buffer *messages) {
                     messages);
 }
 
+/* The folder may be behind links (chosen_path.h), the file itself not: its log lies beside it, and a link's would not.
+ */
+static tc_status check_link(const tc_journal *journal, tc_buffer *messages) {
+    struct stat file;
+    if (lstat(journal->path, &file) != 0 || !S_ISLNK(file.st_mode))
+        return TC_OK;
+    return complain(journal, TC_CANNOT_READ,
+                    "it is a symbolic link, and its log would not lie beside it; give the folder that has the file "
+                    "itself",
+                    messages);
+}
+
 static tc_status open_database(tc_journal *journal, const tc_journal_settings *settings, tc_buffer *messages) {
     int code = SQLITE_OK;
     if (settings->vfs == NULL) {
         tc_status status = tc_private_folder(settings->folder, messages);
+        if (status == TC_OK)
+            status = check_link(journal, messages);
         if (status == TC_OK)
             status = check_log(journal, messages);
         if (status != TC_OK)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <event2/event_struct.h>
+#include <netinet/in.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,10 +64,13 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
 
 /* ---- addresses ---- */
 
-static int listen_at(const struct addrinfo *at) {
-    int yes = 1, descriptor = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
+/* both: a socket of IPv6 takes IPv4 too. */
+static int listen_at(const struct addrinfo *at, bool both) {
+    int yes = 1, no = 0, descriptor = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
     if (descriptor < 0)
         return -1;
+    if (both && at->ai_family == AF_INET6)
+        (void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
     (void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (tc_socket_set_up(descriptor) && bind(descriptor, at->ai_addr, at->ai_addrlen) == 0 &&
         listen(descriptor, BACKLOG) == 0)
@@ -75,6 +79,18 @@ static int listen_at(const struct addrinfo *at) {
     (void)close(descriptor);
     errno = error;
     return -1;
+}
+
+/* Every address: by IPv6, which has IPv4 in it, or by IPv4 alone on a machine without. The reason that counts is the
+ * first: a port that is taken is taken for both. */
+static int listen_everywhere(const struct addrinfo *found) {
+    for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
+        int descriptor = at->ai_family == AF_INET6 ? listen_at(at, true) : -1;
+        bool is_missing = errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL;
+        if (at->ai_family == AF_INET6 && (descriptor >= 0 || !is_missing))
+            return descriptor;
+    }
+    return listen_at(found, false);
 }
 
 static tc_status refuse(tc_buffer *messages, tc_status status, const char *address, const char *why) {
@@ -93,10 +109,12 @@ tc_status tc_listen_at(const char *address, const char *loopback_only, tc_buffer
     if (code != 0)
         return refuse(messages, TC_BAD_USAGE, address, gai_strerror(code));
     tc_status status = TC_OK;
+    *descriptor = -1;
     *is_local = tc_address_is_loopback(found->ai_addr);
     if (loopback_only != NULL && !*is_local)
         status = refuse(messages, TC_BAD_USAGE, address, loopback_only);
-    *descriptor = status == TC_OK ? listen_at(found) : -1;
+    if (status == TC_OK)
+        *descriptor = read.host[0] == 0 ? listen_everywhere(found) : listen_at(found, false);
     if (status == TC_OK && *descriptor < 0)
         status = refuse(messages, TC_CANNOT_READ, address, strerror(errno));
     freeaddrinfo(found);

@@ -6,8 +6,8 @@
 
 typedef struct tc_listener tc_listener;
 
-/* Listens at "HOST:PORT", "[::1]:7500" or ":7500" (every address); port 0: any free one. Connections go to links, which
- * may be NULL until tc_listener_serve: before the loop goes round nobody is let in.
+/* Listens at "HOST:PORT", "[::1]:7500" or ":7500" (every address, of IPv6 and of IPv4); port 0: any free one.
+ * Connections go to links, which may be NULL until tc_listener_serve: before the loop goes round nobody is let in.
  * loopback_only: TC_BAD_USAGE for an address that others can reach. TC_BAD_USAGE, TC_CANNOT_READ (the system refuses
  * the address), with a message. */
 tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *address, bool loopback_only,

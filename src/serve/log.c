@@ -3,20 +3,21 @@
 #include "serve/log.h"
 
 #include "base/json.h"
+#include "serve/log_sink.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { LINE = 16384, MOST_TEXT = 2048, ESCAPED = 6, CLOSING = 64 };
 
 struct tc_logbook {
-    FILE *out;
-    bool as_json, is_cut; /* is_cut: the last line ended in the middle */
+    tc_log_sink *sink;
+    bool as_json, is_journal;
     tc_log_level least;
-    uint64_t lost; /* lines since the last that was written whole */
+    uint64_t told;  /* lost lines that a line has told of */
+    uint64_t heard; /* the same, of lines that the reader has for sure */
+    uint64_t breaks;
     char line[LINE];
     size_t length;
 };
@@ -174,10 +175,17 @@ static void put_time(tc_logbook *log) { /* UTC, as in RFC 3339 */
     puts_at(log, text);
 }
 
+/* As sd-daemon(3) has them. */
+static void put_priority(tc_logbook *log, tc_log_level level) {
+    static const char *const priorities[] = {
+        [TC_LOG_DEBUG] = "<7>", [TC_LOG_INFO] = "<6>", [TC_LOG_WARNING] = "<4>", [TC_LOG_ERROR] = "<3>"};
+    if (log->is_journal)
+        puts_at(log, priorities[level]);
+}
+
 static void put_head(tc_logbook *log, tc_log_event event) {
     const char *level = tc_log_level_names[events[event].level];
-    if (log->is_cut)
-        puts_at(log, "\n");
+    put_priority(log, events[event].level);
     puts_at(log, log->as_json ? "{\"time\":\"" : "");
     put_time(log);
     const char *const parts[] = {log->as_json ? "\",\"level\":\"" : " ",
@@ -191,31 +199,11 @@ static void put_head(tc_logbook *log, tc_log_event event) {
         puts_at(log, parts[i]);
 }
 
-/* One call of the system for a line: a reader of a pipe or a file never meets half of one. A stream without a
- * descriptor (in memory) gets it as it can. */
-static size_t deliver(tc_logbook *log) {
-    int descriptor = fileno(log->out);
-    if (descriptor < 0) {
-        size_t written = fwrite(log->line, 1, log->length, log->out);
-        return fflush(log->out) == 0 ? written : 0;
-    }
-    (void)fflush(log->out); /* what others have left in the stream comes first */
-    size_t sent = 0;
-    while (sent < log->length) {
-        ssize_t written = write(descriptor, log->line + sent, log->length - sent);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            break;
-        sent += (size_t)written;
-    }
-    return sent;
-}
-
 tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least) {
     tc_logbook *log = TC_NEW(arena, tc_logbook, 1);
-    log->out = out;
+    log->sink = tc_log_sink_new(arena, out);
     log->as_json = as_json;
+    log->is_journal = tc_log_sink_is_journal(log->sink);
     log->least = least;
     return log;
 }
@@ -224,19 +212,55 @@ bool tc_log_takes(const tc_logbook *log, tc_log_event event) {
     return log != NULL && events[event].level >= log->least;
 }
 
+/* Where lines that told of lost ones were lost themselves, the next tells of all. */
+static uint64_t find_lost(tc_logbook *log) {
+    if (log->breaks != tc_log_sink_breaks(log->sink)) {
+        log->breaks = tc_log_sink_breaks(log->sink);
+        log->told = log->heard;
+    }
+    if (tc_log_sink_is_empty(log->sink))
+        log->heard = log->told;
+    return tc_log_sink_lost(log->sink) - log->told;
+}
+
 void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count) {
     if (!tc_log_takes(log, event))
         return;
+    tc_log_sink_flush(log->sink, 0);
+    uint64_t lost = find_lost(log);
     log->length = 0;
     put_head(log, event);
     for (size_t i = 0; i < count; i++)
         put_field(log, &fields[i]);
-    if (log->lost > 0)
-        put_field(log, &(tc_log_field){.key = "lost", .type = TC_FIELD_COUNT, .count = log->lost});
+    if (lost > 0)
+        put_field(log, &(tc_log_field){.key = "lost", .type = TC_FIELD_COUNT, .count = lost});
     puts_at(log, log->as_json ? "}\n" : "\n");
-    int before = errno; /* a caller may be about to report it */
-    size_t sent = deliver(log);
-    errno = before;
-    log->lost = sent == log->length ? 0 : log->lost + 1;
-    log->is_cut = sent > 0 ? sent < log->length : log->is_cut;
+    if (tc_log_sink_put(log->sink, log->line, log->length))
+        log->told += lost;
+}
+
+void tc_log_say(tc_logbook *log, tc_log_event event, const char *text) {
+    if (log->as_json) {
+        size_t length = strlen(text);
+        tc_log_field why = tc_log_why(text);
+        why.length = length > 0 && text[length - 1] == '\n' ? length - 1 : length;
+        tc_log_write(log, event, &why, 1);
+        return;
+    }
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n"), most = LINE - CLOSING;
+        log->length = 0;
+        put_priority(log, events[event].level);
+        put(log, text, length < most ? length : most);
+        puts_at(log, "\n");
+        (void)tc_log_sink_put(log->sink, log->line, log->length);
+        text += length + (text[length] == '\n');
+    }
+}
+
+uint64_t tc_log_lost(const tc_logbook *log) { return log == NULL ? 0 : tc_log_sink_lost(log->sink); }
+
+void tc_log_flush(tc_logbook *log, double seconds) {
+    if (log != NULL)
+        tc_log_sink_flush(log->sink, seconds);
 }

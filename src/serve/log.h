@@ -54,6 +54,9 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_DIVERGED, TC_LOG_ERROR, "diverged", "the run diverged")                                                 \
     X(TC_EVENT_JOURNAL_FAILED, TC_LOG_ERROR, "journal-failed", "the journal cannot be written: nothing was released")  \
     X(TC_EVENT_ROLLED_BACK, TC_LOG_ERROR, "rolled-back", "agents have seen later rounds than this journal")            \
+    X(TC_EVENT_DISBELIEVING, TC_LOG_WARNING, "disbelieving", "what an agent claims to have seen will not count")       \
+    X(TC_EVENT_DISBELIEVED, TC_LOG_WARNING, "disbelieved",                                                             \
+      "an agent claims to have seen more than the journal, and was overruled")                                         \
     X(TC_EVENT_CONNECTION_FAILED, TC_LOG_WARNING, "connection-failed", "a connection failed")                          \
     X(TC_EVENT_CONNECTION_ENDED, TC_LOG_DEBUG, "connection-ended", "a connection that no agent used is gone")          \
     X(TC_EVENT_LEFT_OUT, TC_LOG_WARNING, "left-out", "too much happened at once: lines were left out")                 \
@@ -68,6 +71,7 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
     X(TC_EVENT_NOT_HELD, TC_LOG_ERROR, "slater", "the public Slater point does not lie in the sets of agents")         \
     X(TC_EVENT_FEW_FILES, TC_LOG_WARNING, "few-files", "fewer files may be open than agents and newcomers need")       \
     X(TC_EVENT_UNPAID, TC_LOG_ERROR, "unpaid", "the price of the run is not in the ledger: nothing was released")      \
+    X(TC_EVENT_NOTE, TC_LOG_WARNING, "note", "said besides")                                                           \
     X(TC_EVENT_FAILED, TC_LOG_ERROR, "failed", "the cloud cannot go on")
 
 typedef enum tc_log_event {
@@ -99,12 +103,19 @@ typedef struct tc_logbook tc_logbook; /* tc_log is a logarithm, see model/expr.h
 
 /* Lines below the level are left out. Text: "2026-11-16T07:14:50.123Z info enrolled: an agent is there agent=a3"; a
  * value with blanks or anything unusual in it is written as a string of JSON. JSON: one object a line, with time,
- * level, event and message, and then the fields. Every line is written at once and whole; where that fails nothing else
- * does, and the next line that succeeds says in `lost` how many are missing. A log of NULL writes nothing. Keys are
- * texts of the program. */
+ * level, event and message, and then the fields. Every line is written at once and whole, and nothing waits for a
+ * reader: what it does not take is kept, then dropped, and the next line that succeeds says in `lost` how many are
+ * missing. Where systemd's journal reads, each line begins with its priority ("<4>"), which the journal takes off. A
+ * log of NULL writes nothing. Keys are texts of the program. */
 tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least);
 bool tc_log_takes(const tc_logbook *log, tc_log_event event); /* whether its level is high enough */
 void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count);
+/* What a command says besides, of one line or several: as it stands, or in JSON as the event's `why`. Of whatever level
+ * in text. */
+void tc_log_say(tc_logbook *log, tc_log_event event, const char *text);
+uint64_t tc_log_lost(const tc_logbook *log); /* lines that did not get through, since the beginning */
+/* Lines that were kept, if the reader takes them now, or within so many seconds. */
+void tc_log_flush(tc_logbook *log, double seconds);
 #define TC_LOG(log, event, ...)                                                                                        \
     tc_log_write(log, event, (const tc_log_field[]){__VA_ARGS__},                                                      \
                  sizeof((const tc_log_field[]){__VA_ARGS__}) / sizeof(tc_log_field))

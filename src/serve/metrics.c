@@ -57,6 +57,12 @@ static void labelled(tc_buffer *out, const char *name, const char *label, const 
     tc_buffer_puts(out, "}");
 }
 
+static void add_build(tc_buffer *out, const tc_figures *figures) {
+    family(out, "build_info", "gauge", "Always 1: which version of the program this is.");
+    labelled(out, "build_info", "version", figures->version);
+    add_count(out, 1);
+}
+
 static void add_run(tc_buffer *out, const tc_figures *figures) {
     const char *const labels[][2] = {{"run", figures->run_id},
                                      {"plan", figures->plan_hash},
@@ -97,6 +103,12 @@ static void add_progress(tc_buffer *out, const tc_figures *figures) {
     if (figures->certificate_expiry > 0)
         gauge(out, "certificate_expiry_time_seconds", "When the cloud's certificate ends, in seconds since 1970.",
               figures->certificate_expiry);
+}
+
+static void add_upkeep(tc_buffer *out, const tc_figures *figures) {
+    gauge(out, "last_reload_successful", "0 where the last certificates that were to be read again are not usable.",
+          !figures->has_reload_failed);
+    counter(out, "log_lines_lost_total", "Lines of the log that its reader did not take.", figures->log_lost);
 }
 
 static void add_connections(tc_buffer *out, const tc_links_figures *links) {
@@ -160,8 +172,10 @@ static void add_constraints(tc_buffer *out, const tc_figures *figures, const cha
 }
 
 void tc_metrics_text(tc_buffer *out, const tc_figures *figures) {
+    add_build(out, figures);
     add_run(out, figures);
     add_progress(out, figures);
+    add_upkeep(out, figures);
     add_connections(out, &figures->links);
     add_messages(out, figures);
     add_commits(out, figures);

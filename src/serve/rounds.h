@@ -70,6 +70,10 @@ tc_link_owner tc_rounds_owner(tc_rounds *rounds);
 /* Output that a link may have to keep at once. */
 size_t tc_rounds_most_kept(const tc_rounds *rounds);
 
+/* Claims of this agent to have seen later rounds or epochs than the journal do not count from now on. Where they are
+ * true, rounds are released again: for a person to say. False: there is no such agent. */
+bool tc_rounds_disbelieve(tc_rounds *rounds, const char *agent) TC_MUST_USE;
+
 /* Once a second. */
 void tc_rounds_tick(tc_rounds *rounds);
 

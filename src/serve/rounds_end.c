@@ -98,12 +98,14 @@ static bool are_all_told(const tc_rounds *r) {
     return true;
 }
 
+static tc_phase phase_of(tc_end_reason reason) { return reason == TC_END_DONE ? TC_PHASE_DONE : TC_PHASE_FAILED; }
+
 void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
     r->is_over = true;
     r->reason = reason;
     r->hub = NULL;
     r->news_at = tc_serve_now();
-    r->figures->phase = TC_PHASE_DONE;
+    r->figures->phase = phase_of(reason);
     (void)event_del(&r->late);
     arm(r, TELL_AFTER);
 }
@@ -111,7 +113,7 @@ void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
 void tc_rounds_end_told(tc_rounds *r, tc_end_reason reason) {
     r->is_over = true;
     r->reason = reason;
-    r->figures->phase = TC_PHASE_DONE;
+    r->figures->phase = phase_of(reason);
     for (size_t i = 0; i < r->enrolment->seat_count; i++)
         r->enrolment->seats[i].is_told = true;
     finish_over(r);

@@ -130,6 +130,34 @@ tc_status tc_rounds_begin(tc_rounds *r, tc_hub *hub) {
 
 /* ---- an agent comes ---- */
 
+bool tc_rounds_disbelieve(tc_rounds *r, const char *agent) {
+    tc_seat *seat = tc_enrolment_named(r->enrolment, agent);
+    if (seat == NULL)
+        return false;
+    seat->is_disbelieved = true;
+    TC_LOG(r->settings.reporter->log, TC_EVENT_DISBELIEVING, tc_log_agent(agent),
+           tc_log_why("where it has seen more than the journal, rounds are released a second time, and paid for once"));
+    return true;
+}
+
+static bool is_later(const tc_epoch *one, const tc_epoch *than) {
+    return one->number > than->number || (one->number == than->number && memcmp(one->id, than->id, TC_EPOCH_ID) != 0);
+}
+
+/* What an agent says that is not believed becomes what the journal has. */
+static void overrule(tc_rounds *r, const tc_seat *seat, tc_enrol *enrol) {
+    const tc_epoch *ours = &r->settings.epoch;
+    bool claims_epoch = is_later(&enrol->epoch, ours), claims_round = enrol->answered > r->last;
+    if (!seat->is_disbelieved || (!claims_epoch && !claims_round))
+        return;
+    if (!r->has_released || tc_reporter_has_room(r->settings.reporter))
+        TC_LOG(r->settings.reporter->log, TC_EVENT_DISBELIEVED, tc_log_agent(seat->name),
+               tc_log_count("agent_round", enrol->answered), tc_log_count("journal_round", r->last),
+               tc_log_count("agent_epoch", enrol->epoch.number), tc_log_count("epoch", ours->number));
+    enrol->answered = claims_round ? r->last : enrol->answered;
+    enrol->epoch = claims_epoch ? *ours : enrol->epoch;
+}
+
 /* True: it is refused. One that lies beyond the plan speaks for itself alone; otherwise nothing may be released until
  * somebody has looked, unless this process has released already, and so knows what everybody can have seen. */
 static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, const tc_enrol *enrol) {
@@ -139,8 +167,7 @@ static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, c
                               "the run does not have so many rounds");
         return true;
     }
-    bool later_epoch = theirs->number > ours->number ||
-                       (theirs->number == ours->number && memcmp(theirs->id, ours->id, TC_EPOCH_ID) != 0);
+    bool later_epoch = is_later(theirs, ours);
     bool later_round = enrol->answered >= r->open && !r->is_surveying;
     if (!later_epoch && !later_round)
         return false;
@@ -222,6 +249,7 @@ void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         tc_party_refuse_enrol(r->enrolment, party, &enrol, 0, code, reason);
         return;
     }
+    overrule(r, seat, &enrol);
     if (says_no(r, party, seat, &enrol) || is_rolled_back(r, party, seat, &enrol))
         return;
     double came_at = seat->enrolled_at;

@@ -1,6 +1,15 @@
+#include "serve/notify.h"
 #include "serve/server_parts.h"
 
 #include <signal.h>
+
+/* What libevent would write to standard error by itself. */
+static tc_logbook *library_log;
+
+static void on_library_word(int severity, const char *text) {
+    if (severity >= EVENT_LOG_WARN)
+        TC_LOG(library_log, TC_EVENT_NOTE, tc_log_why(text));
+}
 
 /* After a restore: agents say what they have seen before there is a hub. */
 static tc_status survey(tc_server *s) {
@@ -16,7 +25,8 @@ static tc_status survey(tc_server *s) {
         return tc_server_make_hub(s, first);
     tc_buffer_printf(s->messages,
                      "rounds up to %llu may have been released, and the run has %llu: none is left, and the last "
-                     "answers are lost; --new-run begins another\n",
+                     "answers are lost; --new-run begins another. Where the agent that says so is known to be wrong "
+                     "(`enrolled` in the log has what each answered), --disbelieve NAME overrules it\n",
                      (unsigned long long)(first - 1), (unsigned long long)s->figures.rounds);
     return TC_CANNOT_READ;
 }
@@ -69,6 +79,17 @@ static void part(tc_server *s) {
             return;
 }
 
+/* The pages stay for a while: a monitor that looks every minute shall see how the run ended. */
+static void linger(tc_server *s) {
+    double until = tc_serve_now() + s->settings->linger;
+    unsigned stops = s->stops;
+    if (s->http == NULL || tc_rounds_end(s->rounds) != TC_RUN_DONE || stops > 0 || s->was_told)
+        return;
+    while (tc_serve_now() < until && s->stops == stops)
+        if (event_base_loop(s->base, EVLOOP_ONCE) < 0)
+            return;
+}
+
 static void stop(tc_server *s) {
     tc_http_free(s->http);
     tc_listener_free(s->listener);
@@ -92,6 +113,8 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     *result = (tc_server_result){.names = ""};
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a failing write, with a message */
+    library_log = settings->log;
+    event_set_log_callback(on_library_word);
     s->told_at = tc_serve_now();
     tc_server_fill_figures(s);
     tc_status status = tc_server_start(s);
@@ -99,10 +122,14 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
         status = loop(s);
         status = tc_server_judge(s, status, result);
         part(s);
+        if (status == TC_OK)
+            linger(s);
     } else {
         tc_server_give_up(s, status, result);
     }
+    tc_notify_stopping();
     tc_status traced = tc_server_trace_close(s);
     stop(s);
+    event_set_log_callback(NULL);
     return status != TC_OK ? status : traced;
 }

@@ -16,17 +16,23 @@ typedef struct tc_server_settings {
     bool needs_slater;
     const uint64_t *seed; /* NULL: noise from the system's random source */
     const char *listen;
-    const char *keys;  /* the cloud's folder; NULL: plain text, on loopback */
-    const char *state; /* the journal's folder */
-    const char *http;  /* NULL: none */
+    const char *keys;              /* the cloud's folder; NULL: plain text, on loopback */
+    const char *state;             /* the journal's folder */
+    const char *http;              /* NULL: none */
+    const char *const *http_hosts; /* names that the pages answer to, besides their own */
+    size_t http_host_count;
+    const char *const *disbelieved; /* agents whose claims to have seen more than the journal do not count */
+    size_t disbelieved_count;
     tc_durability durability;
     size_t threads; /* 0: all processors */
     tc_late_policy late;
     bool after_restore, new_run;
+    double linger;                 /* seconds that the pages stay when all rounds are done, so that a monitor sees it */
     const char *trace, *port_file; /* NULL: none */
     const char *const *insecure;   /* sentences: why this is not for private data */
     size_t insecure_count;
     tc_logbook *log;
+    const char *version; /* of the program */
     /* At the start, before anybody is let in, and before the first round of the process is released; with the run's id
      * in hexadecimal digits, and whether rounds of the run were released before. Anything but TC_OK ends it, and
      * TC_BAD_USAGE says that the run may not be, of which the log has been told. May be NULL. The first is also called

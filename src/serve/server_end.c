@@ -33,7 +33,8 @@ static tc_status explain_rollback(tc_server *s) {
     tc_buffer_puts(s->messages,
                    ". It is an old copy, or another cloud runs from a copy of it. Stop that cloud and start "
                    "from the newest journal; where that is lost, --after-restore goes on after the last "
-                   "round that any agent has seen\n");
+                   "round that any agent has seen. If you know that this agent's claim is false, --disbelieve NAME "
+                   "overrules it, for one start; if it is true after all, rounds are then released a second time\n");
     return TC_CANNOT_READ;
 }
 

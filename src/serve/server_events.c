@@ -2,6 +2,7 @@
 #include "serve/server_parts.h"
 
 #include "net/tls.h"
+#include "serve/notify.h"
 
 #include <signal.h>
 #include <string.h>
@@ -13,6 +14,7 @@ static void on_stop(evutil_socket_t number, short what, void *context) {
     (void)what;
     tc_server *s = context;
     s->stops++;
+    tc_notify_stopping();
     TC_LOG(s->settings->log, TC_EVENT_STOPPING, tc_log_round(tc_rounds_last(s->rounds)));
     tc_rounds_stop(s->rounds, STOP_SECONDS);
 }
@@ -44,8 +46,10 @@ static void on_reload(evutil_socket_t number, short what, void *context) {
     char why[512];
     if (s->tls == NULL)
         return;
+    tc_notify_reloading();
     if (read_keys(s->settings->keys, &fresh, why, sizeof why) != TC_OK) {
         TC_LOG(s->settings->log, TC_EVENT_NOT_RELOADED, tc_log_why(why));
+        tc_server_notify_reloaded(s, why);
         return;
     }
     SSL_CTX_free(s->tls);
@@ -53,6 +57,7 @@ static void on_reload(evutil_socket_t number, short what, void *context) {
     s->expiry_told = 0;
     tc_links_set_tls(s->links, fresh);
     TC_LOG(s->settings->log, TC_EVENT_RELOADED, tc_log_text("keys", s->settings->keys));
+    tc_server_notify_reloaded(s, NULL);
     tc_server_check_expiry(s);
 }
 

@@ -28,13 +28,13 @@ static bool is_open_elsewhere(const char *path) {
 
 bool tc_server_has_journal(tc_server *s) {
     struct stat facts;
-    return stat(tc_arena_format(s->arena, "%s/journal.db", s->settings->state), &facts) == 0 ||
-           stat(tc_arena_format(s->arena, "%s/journal.db-wal", s->settings->state), &facts) == 0;
+    return stat(tc_arena_format(s->arena, "%s/journal.db", s->state), &facts) == 0 ||
+           stat(tc_arena_format(s->arena, "%s/journal.db-wal", s->state), &facts) == 0;
 }
 
 tc_status tc_server_move_aside(tc_server *s) {
     struct timespec now;
-    const char *path = tc_arena_format(s->arena, "%s/journal.db", s->settings->state);
+    const char *path = tc_arena_format(s->arena, "%s/journal.db", s->state);
     const char *log = tc_arena_format(s->arena, "%s-wal", path);
     if (!tc_server_has_journal(s))
         return TC_OK;
@@ -44,7 +44,7 @@ tc_status tc_server_move_aside(tc_server *s) {
     }
     (void)clock_gettime(CLOCK_REALTIME, &now);
     const char *aside =
-        tc_arena_format(s->arena, "%s/journal-%lld-%09ld.db", s->settings->state, (long long)now.tv_sec, now.tv_nsec);
+        tc_arena_format(s->arena, "%s/journal-%lld-%09ld.db", s->state, (long long)now.tv_sec, now.tv_nsec);
     /* In this order: a log without its database is none of any other's, and is found by the next start. */
     if (rename(path, aside) != 0 && errno != ENOENT)
         return cannot(s, path);

@@ -69,6 +69,7 @@ void tc_server_refresh(void *context) {
     links.bytes_in = s->figures.links.bytes_in;
     links.bytes_out = s->figures.links.bytes_out;
     s->figures.links = links;
+    s->figures.log_lost = tc_log_lost(s->settings->log);
     s->figures.multipliers = has_round ? tc_hub_multipliers(s->hub) : NULL;
     s->figures.answer_multipliers = has_round ? tc_hub_answer_multipliers(s->hub) : NULL;
     s->figures.feasibility = has_round ? tc_hub_feasibility(s->hub) : NULL;
@@ -105,6 +106,8 @@ void tc_server_tick(tc_server *s) {
                tc_log_count("per_second", (uint64_t)(s->figures.rounds_per_second + 0.5)),
                tc_log_count("enrolled", s->figures.enrolled));
     }
+    tc_log_flush(s->settings->log, 0);
+    tc_server_notify_tick(s);
     s->ticked_done = s->done;
     s->ticked_at = now;
     tc_server_check_expiry(s);

@@ -31,9 +31,12 @@ typedef struct tc_server {
     bool was_forbidden;         /* by the settings' at_start or before_first, which has said why */
     unsigned stops;             /* how often somebody asked for the end */
     const char *run_id;         /* hexadecimal digits */
+    const char *state;          /* settings.state, without the links on its way */
     uint64_t done, ticked_done; /* rounds of this process; after a restore their numbers begin with a leap */
     double first_at, last_at, ticked_at, told_at;
     time_t expiry_told;
+    tc_phase notified; /* to the service manager */
+    bool is_watched;   /* by it */
 } tc_server;
 
 /* From settings to open doors. */
@@ -41,6 +44,11 @@ void tc_server_fill_figures(tc_server *server);
 tc_status tc_server_start(tc_server *server) TC_MUST_USE;
 /* A run that nobody has been told of leaves nothing behind that would bind the folder to it. */
 void tc_server_give_up(tc_server *server, tc_status status, tc_server_result *result);
+
+/* For the service manager: notify.h. why: NULL where the certificates were read again. */
+void tc_server_notify_ready(tc_server *server);
+void tc_server_notify_tick(tc_server *server);
+void tc_server_notify_reloaded(tc_server *server, const char *why);
 
 /* Signals, and every second. */
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;

@@ -2,6 +2,7 @@
 #include "serve/server_parts.h"
 
 #include "base/hexadecimal.h"
+#include "net/chosen_path.h"
 #include "net/tls.h"
 #include "privacy/words.h"
 
@@ -48,6 +49,7 @@ void tc_server_fill_figures(tc_server *s) {
                               .epsilon = price.epsilon,
                               .delta = price.delta,
                               .started = tc_serve_date(),
+                              .version = s->settings->version,
                               .multiplier_count = model->constraint_count,
                               .constraint_names = names};
     s->reporter = (tc_reporter){.log = s->settings->log, .figures = &s->figures};
@@ -67,10 +69,12 @@ static tc_status begin_epoch(tc_server *s) {
 static tc_status open_journal(tc_server *s) {
     const tc_server_settings *of = s->settings;
     unsigned char terms[TC_HASH];
-    tc_journal_settings settings = {.folder = of->state, .durability = of->durability, .terms = terms};
     if (!tc_server_terms(of, terms))
         return TC_INTERNAL;
-    tc_status status = TC_OK;
+    tc_status status = tc_chosen_path(s->arena, of->state, s->messages, &s->state);
+    if (status != TC_OK)
+        return status;
+    tc_journal_settings settings = {.folder = s->state, .durability = of->durability, .terms = terms};
     if (of->new_run || !tc_server_has_journal(s))
         status = ask(s, of->at_start, NULL, false);
     if (status == TC_OK && of->new_run)
@@ -112,6 +116,12 @@ static tc_status make_rounds(tc_server *s) {
     if (status == TC_CANNOT_READ)
         tc_buffer_printf(s->messages, "the journal in '%s' cannot be used: its answers are not of this file\n",
                          of->state);
+    for (size_t i = 0; status == TC_OK && i < of->disbelieved_count; i++) {
+        if (tc_rounds_disbelieve(s->rounds, of->disbelieved[i]))
+            continue;
+        tc_buffer_printf(s->messages, "--disbelieve: the cloud's file has no agent '%s'\n", of->disbelieved[i]);
+        status = TC_BAD_USAGE;
+    }
     return status;
 }
 
@@ -128,6 +138,8 @@ static tc_status find_doors(tc_server *s) {
     tc_status status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
     if (status == TC_OK && of->http != NULL)
         status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
+    if (status == TC_OK && s->http != NULL)
+        tc_http_allow(s->http, of->http_hosts, of->http_host_count);
     return status;
 }
 
@@ -164,6 +176,7 @@ static void announce(tc_server *s) {
     if (s->http != NULL)
         tc_http_announce(s->http, of->http, of->log);
     tc_server_check_expiry(s);
+    tc_server_notify_ready(s);
 }
 
 tc_status tc_server_start(tc_server *s) {

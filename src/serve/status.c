@@ -87,6 +87,7 @@ static void add_traffic(tc_json *json, const tc_figures *figures) {
 void tc_status_json(tc_buffer *out, const tc_figures *figures, double now) {
     tc_json json = tc_json_new(out);
     tc_json_open_object(&json, NULL);
+    tc_json_string(&json, "version", figures->version);
     tc_json_string(&json, "phase", tc_phase_name(figures->phase));
     add_run(&json, figures);
     add_progress(&json, figures, now);

@@ -60,6 +60,27 @@ class Keys(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "^tacit keys: no such agent: there is no folder '.*/agents/nobody'")
 
+    def test_a_folder_is_checked_as_its_party_would_read_it(self):
+        tacit("keys", "init", self.keys)
+        tacit("keys", "issue", self.keys, "a1")
+        found = [json.loads(tacit("keys", "check", self.keys / folder, "--json").stdout)["party"] for folder in ("cloud", "agents/a1")]
+        self.assertEqual(found, ["cloud", "agent"])
+        done = tacit("keys", "check", self.keys / "cloud")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"good, for the cloud, for 36[45] more days")
+        identity = self.keys / "agents/a1/identity.pem"
+        certificate, key = identity.read_text().split("-----BEGIN PRIVATE KEY", 1)
+        for code, words, text in ((2, "holds no certificate", "nonsense"), (2, "holds no key", certificate),
+                                  (2, "key of another", certificate + "-----BEGIN PRIVATE KEY" +
+                                   (self.keys / "cloud/identity.pem").read_text().split("-----BEGIN PRIVATE KEY", 1)[1])):
+            identity.write_text(text)
+            done = tacit("keys", "check", self.keys / "agents/a1")
+            self.assertEqual((done.returncode, words in done.stderr, done.stdout), (code, True, ""), done.stderr)
+        for folder, code, words in ((self.keys, 2, "is the authority's folder"), (self.keys / "none", 3, "No such file")):
+            done = tacit("keys", "check", folder)
+            self.assertEqual((done.returncode, words in done.stderr), (code, True), done.stderr)
+        self.assertEqual(tacit("keys", "check", self.keys, "a1").returncode, 2)
+
     def test_all_are_issued_or_none(self):
         tacit("keys", "init", self.keys)
         tacit("keys", "issue", self.keys, "there")
@@ -79,7 +100,7 @@ class Keys(unittest.TestCase):
 
     def test_wrong_uses_say_what_is_wrong(self):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
-                                (["init"], "init|issue|renew DIR"),
+                                (["init"], "init|issue|renew|check DIR"),
                                 (["init", self.keys, "--together", "site"], "--together goes with issue"),
                                 (["init", self.keys, "--all"], "--all goes with renew"),
                                 (["renew", self.keys, "--authority-days", "9"], "--authority-days goes with init")):

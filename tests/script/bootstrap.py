@@ -52,8 +52,15 @@ class Bootstrap(unittest.TestCase):
         self.run_script()
         self.assertNotIn("cmocka", self.log.read_text())
         self.run_script("--test")
-        for package in ("libcmocka-dev", "clang", "libmpfr-dev", "python3-scipy", "chromium"):
+        for package in ("libcmocka-dev", "clang", "libmpfr-dev", "python3-scipy", "chromium", "prometheus"):
             self.assertIn(package, self.log.read_text())
+
+    def test_a_service_is_not_installed_for_a_tool_that_is_there(self):
+        self.tool("promtool", "")
+        self.debian([])
+        self.run_script("--test")
+        self.assertNotIn("prometheus", self.log.read_text())
+        self.assertIn("chromium", self.log.read_text())
 
     def test_old_package_lists_are_refreshed_once(self):
         self.debian([], apt_get=f'[ "$1" = update ] && exit 0\ngrep -q update {self.log}')

@@ -42,6 +42,7 @@ typedef struct desk_wish {
     bool after_restore, needs_slater;
     tc_late_policy late;
     unsigned idle_seconds, slow_seconds;
+    const char *disbelieved; /* an agent; NULL for none */
 } desk_wish;
 
 static inline double desk_now(void) {
@@ -102,6 +103,8 @@ static inline void desk_open(desk *d, desk_wish wish) {
                                  .after_restore = wish.after_restore,
                                  .idle_seconds = wish.idle_seconds};
     assert_int_equal(tc_rounds_new(d->arena, &rounds, &d->rounds), TC_OK);
+    if (wish.disbelieved != NULL)
+        assert_true(tc_rounds_disbelieve(d->rounds, wish.disbelieved));
     tc_links_settings links = {.owner = tc_rounds_owner(d->rounds), .slow_seconds = wish.slow_seconds};
     d->links = tc_links_new(d->base, &links);
     assert_non_null(d->links);

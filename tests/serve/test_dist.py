@@ -3,13 +3,16 @@ explained in the examples, and the manual names no option that no command has.""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 source = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
 binary = pathlib.Path(os.environ["TACIT_BINARY_DIR"])
 tacit = os.environ["TACIT"]
 OTHERS = {"--now", "--install"}  # of systemctl and cmake
+PERSONS = r"--(after-restore|new-run|disbelieve|insecure)"
 
 
 def options_of(command):
@@ -42,10 +45,10 @@ class Dist(unittest.TestCase):
             self.assertLessEqual(used, options_of(name))
 
     def test_decisions_of_a_person_are_in_no_unit_and_no_example(self):
-        for file in (source / "dist").iterdir():
+        for file in (*(source / "dist").glob("*.in"), *(source / "dist").glob("*.env")):
             for line in file.read_text().splitlines():
                 if not line.startswith("#"):
-                    self.assertNotRegex(line, r"--(after-restore|new-run|insecure)")
+                    self.assertNotRegex(line, PERSONS)
 
     def test_units_do_not_try_again_where_that_cannot_help(self):
         for name in ("serve", "agent"):
@@ -53,6 +56,35 @@ class Dist(unittest.TestCase):
             self.assertEqual(settings["Restart"], "on-failure")
             self.assertEqual(settings["RestartPreventExitStatus"], "1 2")
             self.assertIn("StartLimitBurst", settings)
+
+    def test_units_are_told_by_the_process_and_can_hear_it(self):
+        for name in ("serve", "agent"):
+            settings = {key: value for section, key, value in unit(name) if section == "Service"}
+            self.assertEqual((settings["Type"], settings["NotifyAccess"]), ("notify", "main"))
+            self.assertIn("AF_UNIX", settings["RestrictAddressFamilies"].split())
+            self.assertRegex(settings["WatchdogSec"], r"^\d+min$")
+            self.assertRegex(settings["TimeoutStartSec"], r"^\d+min$")
+            self.assertRegex(settings["MemoryMax"], r"^\d+G$")
+
+    def test_a_reload_asks_whether_the_keys_are_good_before_it_asks_the_cloud(self):
+        reload = [value for _, key, value in unit("serve") if key == "ExecReload"]
+        self.assertEqual(len(reload), 2)
+        self.assertRegex(reload[0], r"/tacit keys check \$\{TACIT_KEYS\}$")
+        self.assertTrue(reload[1].endswith("kill -HUP $MAINPID"))
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd to ask")
+    def test_units_are_what_systemd_understands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("serve", "agent"):
+                path = pathlib.Path(folder, f"tacit-{name}@.service")
+                path.write_text((binary / "dist" / path.name).read_text())
+                done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True, timeout=60)
+                said = [line for line in done.stderr.splitlines() if path.name in line and "is not executable" not in line]
+                self.assertEqual(said, [])
+
+    def test_an_agents_answer_goes_to_its_own_folder_and_not_to_the_log(self):
+        settings = {key: value for section, key, value in unit("agent") if section == "Service"}
+        self.assertIn("--answer ${STATE_DIRECTORY}/answer.json", settings["ExecStart"])
 
     def test_units_keep_states_and_keys_to_their_process(self):
         wanted = {"LimitCORE": "0", "MemorySwapMax": "0", "NoNewPrivileges": "yes", "ProtectSystem": "strict",

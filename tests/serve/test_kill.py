@@ -74,7 +74,7 @@ class Kill(unittest.TestCase):
             cloud.kill()
             run.kills += 1
             cloud = run.start()
-        return cloud.wait(30)
+        return cloud.wait(60)  # agents that left before the last kill, and are not known to have had all, are waited for: 45 s
 
     def record(self, parties, label, seed, kills):
         book, run = wire.Book(), Disturbed(parties, label, seed, "--durability", "power" if label % 2 else "process")

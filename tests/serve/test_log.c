@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -302,24 +303,154 @@ static void a_line_is_one_write(void **state) {
     (void)close(from);
 }
 
-static void a_log_that_cannot_be_written_is_not_fatal_and_says_what_is_missing(void **state) {
+/* A reader that is slow gets all of it, in order; one that is gone is not fatal, and the log says what is missing. */
+static void lines_for_a_slow_reader_are_kept(void **state) {
     (void)state;
-    (void)signal(SIGPIPE, SIG_IGN);
     int from = begin_on_datagrams();
     while (write(fileno(w.out), "full", 4) > 0)
         ;
     errno = ENOSPC;
     for (int i = 0; i < 3; i++)
-        TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("a"));
+        TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_count("number", (uint64_t)i));
     assert_int_equal(errno, ENOSPC); /* the caller's, not the log's */
-    for (const char *text; (text = next_write(from)) != NULL;)
+    int full = 0;
+    for (const char *text; (text = next_write(from)) != NULL; full++)
         assert_string_equal(text, "full");
-    TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("b"));
-    assert_non_null(strstr(next_write(from), "\"agent\":\"b\",\"lost\":3}\n"));
-    TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("c"));
-    assert_non_null(strstr(next_write(from), "\"agent\":\"c\"}\n"));
+    assert_true(full > 0);
+    tc_log_flush(w.log, 0);
+    for (int i = 0; i < 3; i++) {
+        char wanted[32];
+        (void)snprintf(wanted, sizeof wanted, "\"number\":%d}\n", i);
+        const char *text = next_write(from);
+        assert_non_null(text);
+        assert_non_null(strstr(text, wanted));
+    }
+    assert_int_equal(tc_log_lost(w.log), 0);
     (void)close(from);
-    TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("nobody reads"));
+}
+
+/* The stream of a pipe whose reader does not read, and how much is in it. */
+static int begin_on_pipe(bool as_json) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    w = (written){.arena = tc_arena_new(0), .out = fdopen(ends[1], "w")};
+    assert_non_null(w.arena);
+    assert_non_null(w.out);
+    w.log = tc_log_new(w.arena, w.out, as_json, TC_LOG_DEBUG);
+    return ends[0];
+}
+
+static size_t read_all(int from, char *text, size_t room) {
+    size_t length = 0;
+    for (ssize_t got; length + 1 < room && (got = read(from, text + length, room - 1 - length)) > 0;)
+        length += (size_t)got;
+    text[length] = 0;
+    return length;
+}
+
+static void a_reader_that_does_not_read_stops_nobody_and_lost_lines_are_counted(void **state) {
+    (void)state;
+    enum { LINES = 4000 };
+    static char text[1 << 20];
+    int from = begin_on_pipe(true);
+    assert_int_equal(fcntl(fileno(w.out), F_GETFL) & O_NONBLOCK, 0);
+    (void)alarm(60); /* it would wait for ever */
+    for (int i = 0; i < LINES; i++)
+        TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_count("number", (uint64_t)i));
+    (void)alarm(0);
+    assert_int_equal(fcntl(fileno(w.out), F_GETFL) & O_NONBLOCK, 0); /* others may share the pipe */
+    uint64_t lost = tc_log_lost(w.log);
+    assert_in_range(lost, 1, LINES - 1);
+    size_t length = read_all(from, text, sizeof text);
+    tc_log_flush(w.log, 0);
+    length += read_all(from, text + length, sizeof text - length);
+    TC_LOG(w.log, TC_EVENT_LEFT, tc_log_agent("last"));
+    (void)read_all(from, text + length, sizeof text - length);
+    /* The first ones, whole and in order; then the last, which says how many are missing. */
+    static object found;
+    int lines = 0;
+    for (char *at = text, *end; (end = strchr(at, '\n')) != NULL; at = end + 1, lines++) {
+        char one[16384];
+        memcpy(one, at, (size_t)(end - at) + 1);
+        one[end - at + 1] = 0;
+        read_object(one, &found);
+        if (strcmp(value_of(&found, "event"), "left") != 0)
+            assert_int_equal(strtol(value_of(&found, "number"), NULL, 10), lines);
+    }
+    assert_string_equal(value_of(&found, "agent"), "last");
+    assert_int_equal(strtoull(value_of(&found, "lost"), NULL, 10), lost);
+    assert_int_equal(lines - 1 + (int)lost, LINES);
+    (void)close(from);
+}
+
+static void a_log_whose_reader_is_gone_is_not_fatal_and_counts(void **state) {
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    int from = begin_on_pipe(false);
+    (void)close(from);
+    errno = ENOSPC;
+    for (int i = 0; i < 3; i++)
+        TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("a"));
+    assert_int_equal(errno, ENOSPC);
+    assert_int_equal(tc_log_lost(w.log), 3);
+}
+
+static void the_end_waits_a_little_for_a_reader_and_no_longer(void **state) {
+    (void)state;
+    int from = begin_on_pipe(false);
+    for (int i = 0; i < 2000; i++)
+        TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("a"));
+    (void)alarm(60);
+    tc_log_flush(w.log, 0.05);
+    (void)alarm(0);
+    (void)close(from);
+}
+
+static void lines_for_the_journal_begin_with_their_priority_and_no_others_do(void **state) {
+    (void)state;
+    static char text[4096];
+    for (int is_journal = 0; is_journal < 2; is_journal++) {
+        for (int as_json = 0; as_json < 2; as_json++) {
+            int from = begin_on_pipe(as_json);
+            struct stat facts;
+            char name[64];
+            assert_int_equal(fstat(fileno(w.out), &facts), 0);
+            (void)snprintf(name, sizeof name, "%llu:%llu", (unsigned long long)facts.st_dev,
+                           (unsigned long long)facts.st_ino + !is_journal);
+            assert_int_equal(setenv("JOURNAL_STREAM", name, 1), 0);
+            w.log = tc_log_new(w.arena, w.out, as_json, TC_LOG_DEBUG);
+            TC_LOG(w.log, TC_EVENT_TOLD, tc_log_agent("a"));
+            TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("a"));
+            TC_LOG(w.log, TC_EVENT_WAITING, tc_log_round(1));
+            TC_LOG(w.log, TC_EVENT_FAILED, tc_log_why("why"));
+            tc_log_say(w.log, TC_EVENT_NOTE, "one line\n");
+            (void)read_all(from, text, sizeof text);
+            const char *const priorities[] = {"<7>", "<6>", "<4>", "<3>", "<4>"};
+            const char *at = text;
+            for (size_t i = 0; i < 5; i++, at = strchr(at, '\n') + 1)
+                assert_int_equal(strncmp(at, priorities[i], 3) == 0, is_journal);
+            assert_int_equal(*at, 0);
+            assert_int_equal(unsetenv("JOURNAL_STREAM"), 0);
+            (void)close(from);
+            (void)end(NULL);
+        }
+    }
+}
+
+static void what_a_command_says_is_one_object_in_json_and_as_it_stands_in_text(void **state) {
+    (void)state;
+    static object found;
+    begin(true, TC_LOG_ERROR);
+    tc_log_say(w.log, TC_EVENT_NOTE, "left out by its level\n");
+    tc_log_say(w.log, TC_EVENT_FAILED, "file.tacit:1:2: error: \"what\"\n    x\n");
+    read_object(w.text, &found);
+    assert_string_equal(value_of(&found, "event"), "failed");
+    assert_string_equal(value_of(&found, "why"), "file.tacit:1:2: error: \"what\"\n    x");
+    (void)end(NULL);
+    begin(false, TC_LOG_ERROR);
+    tc_log_say(w.log, TC_EVENT_NOTE, "one\n  two");
+    assert_string_equal(w.text, "one\n  two\n");
 }
 
 int main(void) {
@@ -332,7 +463,12 @@ int main(void) {
         cmocka_unit_test_teardown(a_text_too_long_is_cut_and_the_line_stays_whole, end),
         cmocka_unit_test_teardown(every_event_gives_valid_json_and_stands_in_the_manual, end),
         cmocka_unit_test_teardown(a_line_is_one_write, end),
-        cmocka_unit_test_teardown(a_log_that_cannot_be_written_is_not_fatal_and_says_what_is_missing, end),
+        cmocka_unit_test_teardown(lines_for_a_slow_reader_are_kept, end),
+        cmocka_unit_test_teardown(a_reader_that_does_not_read_stops_nobody_and_lost_lines_are_counted, end),
+        cmocka_unit_test_teardown(a_log_whose_reader_is_gone_is_not_fatal_and_counts, end),
+        cmocka_unit_test_teardown(the_end_waits_a_little_for_a_reader_and_no_longer, end),
+        cmocka_unit_test_teardown(lines_for_the_journal_begin_with_their_priority_and_no_others_do, end),
+        cmocka_unit_test_teardown(what_a_command_says_is_one_object_in_json_and_as_it_stands_in_text, end),
     };
     return cmocka_run_group_tests_name("serve/log", tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -32,6 +33,9 @@ static void fill(tc_figures *figures) {
     static const char *const names[] = {"sum", "quote\" back\\ line\n \xff", "M\xc3\xbcller"};
     static const tc_feasibility feasibility = {.probability = 0.95, .shown = false, .is_exact = true, .bounds = bounds};
     *figures = (tc_figures){.phase = TC_PHASE_RUNNING,
+                            .version = "1.2.3",
+                            .has_reload_failed = true,
+                            .log_lost = 11,
                             .is_private = true,
                             .is_priced = true,
                             .run_id = "00112233445566778899aabbccddeeff",
@@ -172,7 +176,7 @@ static void healthz_is_200_unless_the_cloud_failed(void **state) {
                                      [TC_PHASE_FAILED] = 503};
     for (unsigned phase = 0; phase <= TC_PHASE_FAILED; phase++) {
         s.figures.phase = (tc_phase)phase;
-        assert_int_equal(ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), codes[phase]);
+        assert_int_equal(ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), codes[phase]);
         char line[32];
         (void)snprintf(line, sizeof line, "%s\n", tc_phase_name((tc_phase)phase));
         assert_string_equal(body(), line);
@@ -181,12 +185,13 @@ static void healthz_is_200_unless_the_cloud_failed(void **state) {
 
 static void status_is_json_with_released_figures(void **state) {
     (void)state;
-    assert_int_equal(ask("GET /status HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+    assert_int_equal(ask("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
     assert_non_null(strstr(answer, "\r\nContent-Type: application/json\r\n"));
     assert_int_equal(s.refreshed, 1);
     const char *page = body();
     assert_true(json_is_valid(page));
-    static const char *const parts[] = {"\"phase\": \"running\"",
+    static const char *const parts[] = {"\"version\": \"1.2.3\"",
+                                        "\"phase\": \"running\"",
                                         "\"round\": 281474976710655",
                                         "\"epsilon\": 0.6931471805599453",
                                         "\"enrolled\": 9",
@@ -213,11 +218,14 @@ static void status_before_the_first_round_is_json_too(void **state) {
 
 static void metrics_follow_the_format_and_its_rules_for_names(void **state) {
     (void)state;
-    assert_int_equal(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+    assert_int_equal(ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), 200);
     assert_non_null(strstr(answer, "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
     prometheus found = {0};
     prometheus_read(&found, body()); /* HELP and TYPE before samples, counters end in _total, nothing twice */
     assert_true(prometheus_value(&found, "tacit_rounds_total", NULL, NULL) == 281474976710655.0);
+    assert_true(prometheus_value(&found, "tacit_build_info", "version", "1.2.3") == 1);
+    assert_true(prometheus_value(&found, "tacit_last_reload_successful", NULL, NULL) == 0);
+    assert_true(prometheus_value(&found, "tacit_log_lines_lost_total", NULL, NULL) == 11);
     assert_true(prometheus_value(&found, "tacit_phase", "phase", "running") == 1);
     assert_true(prometheus_value(&found, "tacit_phase", "phase", "failed") == 0);
     assert_true(prometheus_value(&found, "tacit_refusals_total", "reason", "wrong round") == 5);
@@ -306,7 +314,8 @@ static void requests_are_understood_or_refused_by_their_code(void **state) {
         unsigned code;
     } cases[] = {{"GET /healthz?full HTTP/1.0\n\n", 200},
                  {"GET http://127.0.0.1:1/healthz HTTP/1.1\r\n\r\n", 200},
-                 {"GET http://healthz HTTP/1.1\r\n\r\n", 404},
+                 {"GET http://127.0.0.1 HTTP/1.1\r\n\r\n", 404},
+                 {"GET http://healthz HTTP/1.1\r\n\r\n", 421},
                  {"GET / HTTP/1.1\r\n\r\n", 404},
                  {"GET /healthz/ HTTP/1.1\r\n\r\n", 404},
                  {"GET /HEALTHZ HTTP/1.1\r\n\r\n", 404},
@@ -334,6 +343,101 @@ static void requests_are_understood_or_refused_by_their_code(void **state) {
     }
 }
 
+/* A web page can turn a name of its own to this machine, and cannot choose the Host that a browser sends. */
+static void only_names_that_nobody_else_can_own_are_answered(void **state) {
+    (void)state;
+    static const char *const more[] = {"status.example.net", "192.0.2.1"};
+    char machine[300] = "";
+    assert_int_equal(gethostname(machine, sizeof machine - 8), 0);
+    tc_http_allow(s.http, more, 2);
+    const struct {
+        const char *host;
+        unsigned code;
+    } cases[] = {{"localhost", 200},
+                 {"LocalHost:7576", 200},
+                 {"localhost.", 200},
+                 {"127.0.0.1", 200},
+                 {"127.0.0.1:80", 200},
+                 {"[::ffff:127.0.0.1]:80", 200}, /* the same address */
+                 {machine, 200},
+                 {"192.0.2.1", 200},
+                 {"status.example.net", 200},
+                 {"STATUS.example.NET.:1", 200},
+                 {"127.0.0.2", 421},
+                 {"192.0.2.7:7576", 421},
+                 {"[::1]", 421}, /* this port is not there */
+                 {"evil.example", 421},
+                 {"evil.example:7576", 421},
+                 {"localhost.evil.example", 421},
+                 {"status.example.net.evil", 421},
+                 {"user@localhost", 421},
+                 {"localhost:7576x", 421},
+                 {"localhost:7576:7576", 421},
+                 {"[localhost", 421},
+                 {".", 421},
+                 {"", 421}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char request[1024];
+        (void)snprintf(request, sizeof request, "GET /status HTTP/1.1\r\nAccept: */*\r\nhOSt:\t %s \r\nX: y\r\n\r\n",
+                       cases[i].host);
+        unsigned before = s.refreshed, code = ask(request);
+        if (code != cases[i].code)
+            fail_msg("%u instead of %u for the host '%s'", code, cases[i].code, cases[i].host);
+        assert_int_equal(s.refreshed - before, code == 200);
+        assert_true((strstr(answer, "multiplier") != NULL) == (code == 200));
+    }
+    /* A proxy's target counts as well, two hosts are none, and what follows the headers is no header. */
+    assert_int_equal(ask("GET http://evil.example/status HTTP/1.1\r\nHost: localhost\r\n\r\n"), 421);
+    assert_int_equal(ask("GET http://localhost/status HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);
+    assert_int_equal(ask("GET /status HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"), 400);
+    assert_int_equal(ask("GET /status HTTP/1.1\r\n\r\nHost: evil.example\r\n"), 200);
+    tc_http_allow(s.http, NULL, 0);
+    assert_int_equal(ask("GET /status HTTP/1.1\r\nHost: status.example.net\r\n\r\n"), 421);
+}
+
+static int client_at(const char *host, unsigned port) { /* -1: this machine has no such addresses */
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST}, *found = NULL;
+    char number[8];
+    (void)snprintf(number, sizeof number, "%u", port);
+    assert_int_equal(getaddrinfo(host, number, &hints, &found), 0);
+    int descriptor = socket(found->ai_family, SOCK_STREAM, 0);
+    if (descriptor >= 0 && connect(descriptor, found->ai_addr, found->ai_addrlen) != 0) {
+        assert_true(errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT || errno == ENETUNREACH);
+        (void)close(descriptor);
+        descriptor = -1;
+    }
+    freeaddrinfo(found);
+    if (descriptor >= 0)
+        assert_int_equal(fcntl(descriptor, F_SETFL, O_NONBLOCK), 0);
+    return descriptor;
+}
+
+static void every_address_is_of_both_kinds(void **state) {
+    (void)state;
+    static const char *const hosts[] = {"127.0.0.1", "::1"};
+    static const char *const requests[] = {"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n",
+                                           "GET /healthz HTTP/1.1\r\nHost: [::1]:1\r\n\r\n"};
+    tc_http *http = NULL;
+    assert_int_equal(tc_http_new(s.base, ":0", &s.figures, NULL, NULL, &s.messages, &http), TC_OK);
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            int descriptor = client_at(hosts[i], tc_http_port(http));
+            assert_true(descriptor >= 0 || i == 1);
+            if (descriptor < 0)
+                continue;
+            say(descriptor, requests[j], strlen(requests[j]));
+            assert_int_equal(hear(descriptor), i == j ? 200 : 421);
+        }
+    }
+    char taken[32]; /* by both */
+    tc_http *second = NULL;
+    (void)snprintf(taken, sizeof taken, ":%u", tc_http_port(http));
+    assert_int_equal(tc_http_new(s.base, taken, &s.figures, NULL, NULL, &s.messages, &second), TC_CANNOT_READ);
+    (void)snprintf(taken, sizeof taken, "0.0.0.0:%u", tc_http_port(http));
+    assert_int_equal(tc_http_new(s.base, taken, &s.figures, NULL, NULL, &s.messages, &second), TC_CANNOT_READ);
+    tc_http_free(http);
+}
+
 static void headers_and_lines_without_end_are_refused(void **state) {
     (void)state;
     enum { LONG = 600000 };
@@ -353,7 +457,7 @@ static void headers_and_lines_without_end_are_refused(void **state) {
 
 static void a_request_may_come_byte_by_byte(void **state) {
     (void)state;
-    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     int descriptor = client(0);
     for (size_t i = 0; i + 1 < sizeof request; i++)
         say(descriptor, request + i, 1);
@@ -478,6 +582,8 @@ int main(void) {
         T(only_the_first_hundred_constraints_are_series),
         T(head_is_get_without_the_body),
         T(requests_are_understood_or_refused_by_their_code),
+        T(only_names_that_nobody_else_can_own_are_answered),
+        T(every_address_is_of_both_kinds),
         T(headers_and_lines_without_end_are_refused),
         T(a_request_may_come_byte_by_byte),
         T(a_client_that_drips_is_cut_off_and_others_are_served),

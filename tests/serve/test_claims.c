@@ -1,0 +1,121 @@
+/* Claims of agents to have seen more than the journal, which a person has overruled. */
+/* nftw, mkdtemp */
+#define _XOPEN_SOURCE 700
+#include "serve/desk.h"
+
+static desk d;
+static client agents[DESK_AGENTS], other;
+
+static int begin(void **state) {
+    (void)state;
+    desk_begin(&d);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    desk_end(&d);
+    return 0;
+}
+
+static void join_all(uint64_t answered) {
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        client_join(&d, &agents[i], i, answered);
+}
+
+static void leave_all(void) {
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        client_close(&agents[i]);
+    desk_stop(&d);
+}
+
+static void rounds_to(uint64_t from, uint64_t to) {
+    for (uint64_t k = from; k <= to; k++) {
+        for (size_t i = 0; i < DESK_AGENTS; i++)
+            client_say_state(&d, &agents[i], i, 0, k, (int64_t)(k + i));
+        for (size_t i = 0; i < DESK_AGENTS; i++)
+            (void)client_expect_answer(&d, &agents[i], i, 0, k, NULL);
+    }
+}
+
+static void say_claim(client *c, size_t agent, uint64_t answered, tc_epoch epoch) {
+    client_open(&d, c);
+    (void)client_greet(&d, c);
+    tc_enrol enrol = enrol_of(agent, 0, answered);
+    enrol.epoch = epoch;
+    client_say_enrol(&d, c, &enrol);
+}
+
+static void a_claim_that_was_overruled_does_not_stop_the_cloud_and_others_do(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){0});
+    join_all(0);
+    rounds_to(1, 2);
+    leave_all();
+    const struct {
+        uint64_t answered, epochs;
+    } claims[] = {{5, 0}, {DESK_ROUNDS, 0}, {DESK_ROUNDS + 7, 0}, {2, 1000}, {DESK_ROUNDS + 7, 1000}};
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        desk_start(&d, (desk_wish){.disbelieved = "b"});
+        tc_epoch epoch = {.number = claims[i].epochs};
+        say_claim(&agents[1], 1, claims[i].answered, epoch);
+        assert_int_equal(client_expect_enrolled(&d, &agents[1]).next, 3);
+        assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+        say_claim(&other, 0, 5, (tc_epoch){0}); /* another's counts as ever */
+        client_expect_refusal(&d, &other, 0, TC_REFUSED_ROLLBACK);
+        assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_ROLLED_BACK);
+        assert_string_equal(tc_rounds_rollback(d.rounds)->agent, "a");
+        client_close(&agents[1]);
+        client_close(&other);
+        desk_stop(&d);
+    }
+    desk_start(&d, (desk_wish){.disbelieved = "b"});
+    say_claim(&agents[1], 1, DESK_ROUNDS, (tc_epoch){0});
+    assert_int_equal(client_expect_enrolled(&d, &agents[1]).next, 3);
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        if (i != 1)
+            client_join(&d, &agents[i], i, 2);
+    rounds_to(3, DESK_ROUNDS);
+    leave_all();
+}
+
+static void after_a_restore_an_overruled_claim_skips_no_round(void **state) {
+    (void)state;
+    static const uint64_t seen[DESK_AGENTS] = {4, DESK_ROUNDS, 3, 4, 2};
+    desk_start(&d, (desk_wish){0});
+    join_all(0);
+    rounds_to(1, 3);
+    leave_all();
+    desk_start(&d, (desk_wish){.after_restore = true, .disbelieved = "b"});
+    for (size_t i = 0; i < DESK_AGENTS; i++)
+        say_claim(&agents[i], i, seen[i], i == 1 ? (tc_epoch){.number = UINT64_MAX} : (tc_epoch){0});
+    desk_run(&d, 0.02);
+    assert_true(tc_rounds_is_surveyed(d.rounds));
+    desk_make_hub(&d);
+    assert_int_equal(tc_rounds_begin(d.rounds, d.hub), TC_OK);
+    for (size_t i = 0; i < DESK_AGENTS; i++) {
+        assert_int_equal(client_expect_enrolled(&d, &agents[i]).next, 6); /* 4 was seen, 5 may have been */
+        client_expect_note(&d, &agents[i], 0, 5, TC_NOTE_LOST);
+    }
+    rounds_to(6, DESK_ROUNDS);
+    leave_all();
+}
+
+static void only_agents_of_the_file_can_be_disbelieved(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){0});
+    assert_true(tc_rounds_disbelieve(d.rounds, "h[2]"));
+    assert_false(tc_rounds_disbelieve(d.rounds, "h[3]"));
+    assert_false(tc_rounds_disbelieve(d.rounds, ""));
+    desk_stop(&d);
+}
+
+int main(void) {
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(a_claim_that_was_overruled_does_not_stop_the_cloud_and_others_do),
+        T(after_a_restore_an_overruled_claim_skips_no_round),
+        T(only_agents_of_the_file_can_be_disbelieved),
+    };
+    return cmocka_run_group_tests_name("serve/claims", tests, NULL, NULL);
+}
