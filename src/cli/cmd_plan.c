@@ -91,7 +91,7 @@ static void print_json(tc_cli *cli, const printed *p) {
         tc_card_json(p->card, "card", &json);
         if (p->ledger != NULL)
             tc_ledger_json(cli->arena, p->ledger, &p->next, "ledger", &json);
-        if (p->ledger != NULL && p->budgets->count > 0) {
+        if (p->budgets->count > 0) {
             tc_json_bool(&json, "within_budget", p->over == NULL);
             tc_json_string(&json, "over_budget", p->over);
         }
@@ -127,10 +127,16 @@ static void print_text(tc_cli *cli, const printed *p) {
     tc_buffer_puts(&cli->output, "\n");
     if (p->ledger != NULL) {
         tc_ledger_text(cli->arena, p->ledger, &p->next, &cli->output);
+    }
+    if (p->budgets->count > 0 || p->ledger != NULL) {
         if (p->over != NULL)
             tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "A run would be refused: %s.", p->over), 2);
         else if (p->budgets->count > 0)
-            tc_options_wrap(&cli->output, "A run would be within the budget.", 2);
+            tc_options_wrap(&cli->output,
+                            p->ledger != NULL ? "A run would be within the budget."
+                                              : "A first run would be within the file's budget; --ledger FILE counts "
+                                                "those before it.",
+                            2);
         tc_buffer_puts(&cli->output, "\n");
     }
     tc_card_text(p->card, &cli->output);
@@ -138,12 +144,14 @@ static void print_text(tc_cli *cli, const printed *p) {
 
 /* What the ledger and the budgets say of a run by this plan. */
 static tc_status look_up_cost(tc_cli *cli, printed *p) {
-    if (p->ledger == NULL || p->plan->problem != NULL)
+    static const tc_ledger empty;
+    const tc_ledger *ledger = p->ledger != NULL ? p->ledger : &empty; /* a budget in the file: of this run alone */
+    if (p->plan->problem != NULL)
         return TC_OK;
     p->next = tc_ledger_entry_of(cli->arena, p->plan, "plan");
-    tc_status status = tc_budgets_check(cli, "plan", p->budgets, p->ledger, &p->next);
-    if (status == TC_OK)
-        p->over = tc_over_budget(cli->arena, p->ledger, &p->next, p->budgets->list, p->budgets->count);
+    tc_status status = tc_budgets_check(cli, "plan", p->budgets, ledger, &p->next);
+    if (status == TC_OK && p->budgets->count > 0)
+        p->over = tc_over_budget(cli->arena, ledger, &p->next, p->budgets->list, p->budgets->count);
     return status;
 }
 

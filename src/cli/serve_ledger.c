@@ -1,5 +1,7 @@
 #include "cli/serve_ledger.h"
 
+#include "privacy/words.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +32,7 @@ tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
     tc_ledger *ledger = NULL;
     if (l->is_own && !is_there(l->path))
         ledger = TC_NEW(l->cli->arena, tc_ledger, 1);
+    bool is_new = ledger != NULL;
     tc_status status = ledger != NULL ? TC_OK : tc_ledger_read(l->cli->arena, l->path, l->messages, &ledger);
     if (status != TC_OK || begun || (run_id != NULL && tc_serve_ledger_has(ledger, run_id)))
         return status;
@@ -42,7 +45,14 @@ tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
         return TC_BAD_PROBLEM; /* the options are wrong: not an answer of no */
     }
     const char *over = tc_over_budget(l->cli->arena, ledger, &entry, l->budgets->list, l->budgets->count);
-    return over == NULL ? TC_OK : refuse(l, over);
+    if (over != NULL)
+        return refuse(l, over);
+    if (run_id == NULL && l->budgets->count > 0 && (is_new || ledger->is_new))
+        TC_LOG(l->log, TC_EVENT_NEW_LEDGER, tc_log_text("file", l->path));
+    const char *weak = tc_name_only_reason(l->cli->arena, l->plan);
+    if (run_id == NULL && weak != NULL)
+        TC_LOG(l->log, TC_EVENT_NAME_ONLY, tc_log_why(weak));
+    return TC_OK;
 }
 
 /* In an arena of its own, since it is called from the loop. */

@@ -98,7 +98,7 @@ static tc_status check_picks(tc_split_job *job) {
                  param->name->text, param->users);
         tc_note(&diagnostics, s->name_span,
                 "used whole, a private parameter is a secret that the agents share; its length alone may be given to "
-                "all by 'param n = length(%s)'",
+                "all by 'private param n = length(%s)'",
                 param->name->text);
     }
     return diagnostics.errors > 0 ? TC_BAD_PROBLEM : TC_OK;

@@ -189,8 +189,6 @@ static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tre
 void tc_note_weights(tc_uses *uses, const tc_bound *scope, const tc_tree *call) {
     picking p = {uses, call->span};
     unsigned made = 0;
-    if (!reduces(call))
-        return;
     for (size_t i = 0; i < call->count; i++)
         made |= made_of(uses, scope, call->items[i]);
     if ((made & made_by_member) == 0 && ((made & made_of_constants) == 0 || (made & made_of_state) != 0))

@@ -262,7 +262,7 @@ static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) 
     return tc_sqrt_up(tc_add_up(fmin(constraints, schur_constraints), p.squares));
 }
 
-/* ---- one coordinate by its whole range -------------------------------------------------------------------------- */
+/* ---- by a share of public ranges --------------------------------------------------------------------------------- */
 
 /* Members whose box is not all the same come one by one. */
 static double range_of(const tc_block *block, size_t component) {
@@ -271,18 +271,32 @@ static double range_of(const tc_block *block, size_t component) {
                      -tc_coef_at(family->lower[component], block->member));
 }
 
+/* Columns: one state by its whole range, in all entries. Rows: all states by theirs, in one entry. */
 static void take_ranges(void *context, const tc_block *block) {
     scaled *p = context;
+    tc_mark mark = tc_arena_mark(p->arena);
+    size_t count = block->start[block->columns];
     bool gaussian = p->pricing->mechanism == TC_MECHANISM_GAUSSIAN;
+    numbered *order = TC_NEW(p->arena, numbered, count + 1);
+    double *size = TC_NEW(p->arena, double, count + 1), sum = 0;
     for (size_t c = 0; c < block->columns; c++) {
-        double sum = 0;
+        double column = 0;
         for (size_t i = block->start[c]; i < block->start[c + 1]; i++) {
-            double size = tc_div_up(tc_magnitude(block->moved[i].value), scale_of(p, &block->moved[i]));
-            sum = tc_add_up(sum, gaussian ? tc_mul_up(size, size) : size);
+            double slope = tc_div_up(tc_magnitude(block->moved[i].value), scale_of(p, &block->moved[i]));
+            size[i] = slope == 0 ? 0 : tc_mul_up(slope, range_of(block, c));
+            order[i] = (numbered){&block->moved[i], i};
+            column = tc_add_up(column, gaussian ? tc_mul_up(size[i], size[i]) : size[i]);
         }
-        double slope = nan_is_infinite(gaussian ? tc_sqrt_up(sum) : sum);
-        p->worst = fmax(p->worst, slope == 0 ? 0 : tc_mul_up(slope, range_of(block, c)));
+        p->worst = fmax(p->worst, nan_is_infinite(gaussian ? tc_sqrt_up(column) : column));
     }
+    qsort(order, count, sizeof *order, compare_numbered);
+    for (size_t i = 0; i < count; i++) {
+        sum = tc_add_up(sum, size[order[i].place]);
+        p->worst = fmax(p->worst, nan_is_infinite(sum));
+        if (i + 1 == count || compare_numbered(&order[i], &order[i + 1]) != 0)
+            sum = 0;
+    }
+    tc_arena_rewind(p->arena, mark);
 }
 
 double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer) {

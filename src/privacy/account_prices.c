@@ -54,11 +54,11 @@ static double one_state(tc_planner *p, double distance) {
     return worst;
 }
 
-/* Any one coordinate in one message, by the whole width of its box. */
-static double one_range(tc_planner *p, double width) {
+/* One state by its whole range, and all of one agent's in one released number, to first order. */
+static double whole_ranges(tc_planner *p, double width) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();
-    if (tc_noises_states(plan))
+    if (tc_noises_states(plan)) /* each state is a number of its own */
         return one_state(p, width);
     tc_pricing pricing = {.sensitivity = p->sensitivity,
                           .mechanism = plan->mechanism,
@@ -100,12 +100,14 @@ void tc_account_prices(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
     plan->prices = TC_NEW(p->arena, tc_price, 8);
-    plan->range_price = plan->agent_price = plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY : 0;
+    plan->range_price = plan->message_price = plan->agent_price =
+        plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY : 0;
     if (plan->mechanism == TC_MECHANISM_NONE || plan->channel_count == 0)
         return;
     double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap), width = widest(p->model);
     double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p);
-    plan->range_price = tc_mul_up(hold, fmin(one_range(p, width), agent));
+    plan->range_price = tc_mul_up(hold, whole_ranges(p, width));
+    plan->message_price = tc_mul_up(hold, agent);
     plan->agent_price =
         isnan(plan->rounds) ? (double)INFINITY : tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent);
     if (unit >= step)

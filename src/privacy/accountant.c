@@ -35,18 +35,24 @@ double tc_price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, 
     *why = NULL;
     if (!entry->is_priced || entry->unit == TC_ADJACENCY_UNSET)
         return INFINITY;
+    double agents = entry->agents >= 1 ? entry->agents : NAN;
     if (entry->unit == TC_ADJACENCY_AGENT) {
-        if (unit.kind != TC_ADJACENCY_ENSEMBLE)
+        if (unit.kind != TC_ADJACENCY_ENSEMBLE || own_price(entry) == 0)
             return own_price(entry);
-        *why = tc_arena_format(arena, "%s, which says nothing of several agents together", run);
+        if (!isnan(agents)) /* one agent after the other */
+            return tc_mul_up(own_price(entry), agents);
+        *why = tc_arena_format(arena, "%s, and the ledger does not say how many agents there are", run);
         return NAN;
     }
     if (has_bound(unit.kind)) {
         bool covers = unit.kind == TC_ADJACENCY_ONE || entry->unit == TC_ADJACENCY_ENSEMBLE ||
                       entry->mechanism == TC_MECHANISM_LAPLACE;
-        if (covers)
+        if (covers || own_price(entry) == 0)
             return scaled_price(entry, unit);
-        *why = tc_arena_format(arena, "%s with Gaussian noise, which says nothing of several agents together", run);
+        if (!isnan(agents)) /* distances of n agents add up to at most sqrt(n) times the one of all */
+            return tc_mul_up(scaled_price(entry, unit), tc_sqrt_up(agents));
+        *why = tc_arena_format(arena, "%s with Gaussian noise, and the ledger does not say how many agents there are",
+                               run);
         return NAN;
     }
     if (unit.kind == TC_ADJACENCY_AGENT && (knows_agent(entry) || own_price(entry) == 0))
@@ -164,19 +170,27 @@ const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_l
         return NULL;
     char epsilon[32];
     tc_shortest_number(epsilon, budget->epsilon);
-    return tc_arena_format(
-        arena,
-        "the budget of epsilon %s has no delta, and runs of Gaussian noise are added up at one: write "
-        "--budget %s:1e-6, or 'budget { epsilon %s; delta 1e-6 }' in the file",
-        epsilon, epsilon, epsilon);
+    return budget->span.length > 0
+               ? tc_arena_format(
+                     arena,
+                     "the file's budget of epsilon %s has no delta, and runs of Gaussian noise are added up "
+                     "at one: write 'budget { epsilon %s; delta 1e-6 }' in the file",
+                     epsilon, epsilon)
+               : tc_arena_format(
+                     arena,
+                     "the budget of epsilon %s has no delta, and runs of Gaussian noise are added up at one: "
+                     "write --budget %s:1e-6",
+                     epsilon, epsilon);
 }
 
-static tc_unit unit_to_judge_in(const tc_ledger *ledger, const tc_ledger_entry *next) {
-    tc_unit unit = tc_unit_of(next);
+/* With the largest B of any. */
+static tc_unit with_largest_bound(const tc_ledger *ledger, const tc_ledger_entry *next, tc_unit unit) {
     for (size_t i = 0; has_bound(unit.kind) && i < ledger->count; i++) {
         if (has_bound(ledger->entries[i].unit))
             unit.bound = fmax(unit.bound, ledger->entries[i].bound);
     }
+    if (has_bound(unit.kind) && has_bound(next->unit))
+        unit.bound = fmax(unit.bound, next->bound);
     return unit;
 }
 
@@ -196,29 +210,34 @@ static const char *over_text(tc_arena *arena, const tc_budget *budget, const tc_
         allowed, before, before == 1 ? "" : "s", comes_to, unit);
 }
 
+static const char *over_in(tc_arena *arena, const tc_ledger_entry *all, size_t count, const tc_budget *budget,
+                           tc_unit unit) {
+    double delta = isnan(budget->delta) ? 0 : budget->delta;
+    tc_spent spent = tc_spent_in(arena, all, count, unit, delta);
+    if (!spent.is_priced)
+        return "no budget allows it: this run, or one in the ledger, has no guarantee, and no sum holds then";
+    if (spent.not_converted > 0)
+        return tc_arena_format(arena, "the budget of %s cannot be kept: %zu run%s cannot be counted in the unit %s: %s",
+                               tc_budget_text(arena, budget), spent.not_converted, spent.not_converted == 1 ? "" : "s",
+                               tc_unit_text(arena, unit.kind, unit.bound), spent.why_not);
+    return spent.epsilon <= budget->epsilon ? NULL : over_text(arena, budget, &spent, count - 1);
+}
+
 const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                            const tc_budget *budgets, size_t count) {
     tc_ledger_entry *all = TC_NEW(arena, tc_ledger_entry, ledger->count + 1);
     for (size_t i = 0; i < ledger->count; i++)
         all[i] = ledger->entries[i];
     all[ledger->count] = *next;
+    const tc_unit units[] = {tc_unit_of(next), next->file_unit};
     for (size_t b = 0; b < count; b++) {
-        const char *fault = tc_budget_fault(arena, ledger, next, &budgets[b]);
-        if (fault != NULL)
-            return fault;
-        double delta = isnan(budgets[b].delta) ? 0 : budgets[b].delta;
-        tc_spent spent = tc_spent_in(arena, all, ledger->count + 1, unit_to_judge_in(ledger, next), delta);
-        if (!spent.is_priced)
-            return "no budget allows it: this run, or one in the ledger, has no guarantee, and no sum holds then";
-        if (spent.not_converted > 0)
-            return tc_arena_format(arena,
-                                   "the budget of %s cannot be kept: %zu run%s in the ledger cannot be counted in the "
-                                   "unit %s, in which this run is asked for: %s",
-                                   tc_budget_text(arena, &budgets[b]), spent.not_converted,
-                                   spent.not_converted == 1 ? "" : "s",
-                                   tc_unit_text(arena, spent.unit.kind, spent.unit.bound), spent.why_not);
-        if (!(spent.epsilon <= budgets[b].epsilon))
-            return over_text(arena, &budgets[b], &spent, ledger->count);
+        const char *over = tc_budget_fault(arena, ledger, next, &budgets[b]);
+        for (size_t u = 0; u < 2 && over == NULL; u++) {
+            if (u == 0 || units[u].kind != TC_ADJACENCY_UNSET)
+                over = over_in(arena, all, ledger->count + 1, &budgets[b], with_largest_bound(ledger, next, units[u]));
+        }
+        if (over != NULL)
+            return over;
     }
     return NULL;
 }

@@ -5,11 +5,6 @@
 
 #include "privacy/ledger.h"
 
-typedef struct tc_unit {
-    tc_adjacency kind; /* ENSEMBLE, ONE or AGENT; UNSET for runs without noise */
-    double bound;      /* B; NAN for AGENT and UNSET */
-} tc_unit;
-
 static inline tc_unit tc_unit_of(const tc_ledger_entry *entry) { return (tc_unit){entry->unit, entry->bound}; }
 bool tc_same_unit(tc_unit a, tc_unit b);
 
@@ -43,9 +38,9 @@ double tc_price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, 
 const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                             const tc_budget *budget);
 
-/* Why the budgets do not allow this run beside the ledger's; NULL where all do. Judged in the unit of this run, with
- * the largest B that it or the ledger has: a promise that was made for a larger B is not undone by a run with a
- * smaller. */
+/* Why the budgets do not allow this run beside the ledger's; NULL where all do. Judged in the unit of this run and in
+ * that of its file, with the largest B that they or the ledger have: what the file promises is not undone by a run with
+ * another unit, nor a promise for a larger B by a run with a smaller. */
 const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                            const tc_budget *budgets, size_t count);
 

@@ -21,6 +21,13 @@ static const char *base_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
+static tc_unit file_unit(const tc_plan *plan) {
+    const tc_privacy *file = &plan->model->privacy;
+    tc_adjacency bare = plan->calibration == TC_PUBLISHED ? TC_ADJACENCY_ENSEMBLE : TC_ADJACENCY_ONE;
+    return (tc_unit){file->adjacency == TC_ADJACENCY_BARE ? bare : file->adjacency,
+                     file->adjacency == TC_ADJACENCY_AGENT ? NAN : file->adjacency_bound};
+}
+
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run) {
     bool sound = plan->is_private && plan->observer_count > 0;
     tc_run_price price = tc_price_of_run(plan);
@@ -36,7 +43,9 @@ tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const c
         .mu = sound ? price.mu : NAN,
         .agent = sound ? plan->agent_price : (double)INFINITY,
         .rounds = plan->rounds,
+        .agents = (double)plan->model->agent_count,
         .is_priced = sound,
+        .file_unit = file_unit(plan),
     };
 }
 

@@ -10,6 +10,11 @@
 
 #include "privacy/plan.h"
 
+typedef struct tc_unit {
+    tc_adjacency kind; /* ENSEMBLE, ONE or AGENT; UNSET for runs without noise */
+    double bound;      /* B; NAN for AGENT and UNSET */
+} tc_unit;
+
 typedef struct tc_ledger_entry {
     const char *run;     /* its id: 1 to 256 bytes */
     const char *time;    /* "2026-01-31T12:00:00Z"; NULL: now */
@@ -22,7 +27,9 @@ typedef struct tc_ledger_entry {
     double mu;             /* Gaussian; NAN otherwise */
     double agent;          /* epsilon or mu of all that one agent could do in the whole run; infinite where not known */
     double rounds;
-    bool is_priced; /* false: no noise, noise from a seed, or a promise that does not hold */
+    double agents;     /* that take part; NAN where not known */
+    bool is_priced;    /* false: no noise, noise from a seed, or a promise that does not hold */
+    tc_unit file_unit; /* of a run to come: what its file promises; UNSET for nothing. Not written */
 } tc_ledger_entry;
 
 typedef struct tc_ledger {

@@ -10,7 +10,8 @@
 
 static const char *const unit_names[] = {"unset", "bare", "ensemble", "one", "agent"};
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
-/* Of the first form are lines without a price of one agent entirely, and with "private" for "priced". */
+/* Of the first form are lines without a price of one agent entirely and without the number of agents, and with
+ * "private" for "priced". */
 enum { OLDEST = 1, NEWEST = 2 };
 static const char *const openings[] = {"", "{\"tacit_ledger\":1,\"run\":", "{\"tacit_ledger\":2,\"run\":"};
 #define closing ",\"check\":\"%s\"}"
@@ -56,6 +57,7 @@ static void write_entry(tc_buffer *out, const tc_ledger_entry *entry) {
     write_number(out, "mu", entry->mu);
     write_number(out, "agent", entry->agent);
     write_number(out, "rounds", entry->rounds);
+    write_number(out, "agents", entry->agents);
     tc_buffer_printf(out, ",\"priced\":%s", entry->is_priced ? "true" : "false");
 }
 
@@ -154,8 +156,10 @@ static const char *read_entry(tc_arena *arena, const char *from, int form, tc_le
         !read_number(arena, &from, "mu", NAN, &entry->mu))
         return NULL;
     entry->agent = INFINITY;
+    entry->agents = NAN;
     if ((form > OLDEST && !read_number(arena, &from, "agent", INFINITY, &entry->agent)) ||
-        !read_number(arena, &from, "rounds", NAN, &entry->rounds))
+        !read_number(arena, &from, "rounds", NAN, &entry->rounds) ||
+        (form > OLDEST && !read_number(arena, &from, "agents", NAN, &entry->agents)))
         return NULL;
     entry->unit = (tc_adjacency)unit;
     entry->mechanism = (tc_mechanism)mechanism;
@@ -179,6 +183,8 @@ const char *tc_ledger_line_read(tc_arena *arena, const char *line, size_t length
     int form = OLDEST;
     while (form <= NEWEST && strncmp(text, openings[form], strlen(openings[form])) != 0)
         form++;
+    if (form > NEWEST && strncmp(text, "{\"tacit_ledger\":", 16) == 0)
+        return "it was written by a newer tacit, or changed";
     if (form > NEWEST)
         return "it is not a line of a tacit ledger";
     *entry = (tc_ledger_entry){0};

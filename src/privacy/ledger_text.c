@@ -104,7 +104,8 @@ static void spent_json(tc_arena *arena, tc_json *json, const char *key, const tc
     tc_json_count(json, "not_converted", spent->not_converted);
     tc_json_string(json, "why_not", spent->why_not);
     tc_json_bool(json, "priced", spent->is_priced);
-    tc_json_number(json, "epsilon", spent->epsilon);
+    tc_json_number(json, "epsilon", spent->not_converted > 0 ? NAN : spent->epsilon);
+    tc_json_number(json, "epsilon_of_counted", spent->epsilon);
     tc_json_number(json, "delta", delta_of(spent));
     tc_json_number(json, "laplace", spent->laplace);
     tc_json_number(json, "mu", spent->mu);

@@ -131,8 +131,9 @@ typedef struct tc_plan {
     size_t price_count;
     /* Epsilon, or the Gaussian mu, of what the same noise hides of one agent, for whoever sees everything. INFINITY
      * where it is not known. */
-    double range_price;          /* any one of its states by its whole range, in one message */
-    double agent_price;          /* everything it does, in all rounds */
+    double range_price;   /* one state of a message by its whole range, or all in one released number: the larger */
+    double message_price; /* anything in one message */
+    double agent_price;   /* everything it does, in all rounds */
     tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO where one was not looked at */
     double *row_scale;           /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
     bool is_private;

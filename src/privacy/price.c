@@ -27,6 +27,8 @@ double tc_hidden_share(const tc_plan *plan) {
     if (plan->mechanism == TC_MECHANISM_NONE)
         return NAN;
     double at_one = plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_mu(1, TC_JUDGING_DELTA) : 1;
+    if (plan->message_price <= at_one)
+        return INFINITY;
     return plan->range_price > 0 ? nextafter(at_one / plan->range_price, 0) : INFINITY;
 }
 

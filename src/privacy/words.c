@@ -69,11 +69,10 @@ const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         return tc_arena_format(arena, "epsilon %s%s is above %d, a factor of e^%d = 22,026 in odds",
                                tc_text_up(arena, tc_judged_epsilon(plan)), at, TC_WEAK_EPSILON, TC_WEAK_EPSILON);
-    return tc_arena_format(
-        arena,
-        "at epsilon 1%s the noise hides a change of one state in one message by %.2g %% of its range; "
-        "less than %g %% is next to nothing, however B and epsilon are chosen",
-        at, 100 * tc_hidden_share(plan), 100 * TC_LEAST_SHARE);
+    return tc_arena_format(arena,
+                           "at epsilon 1%s the noise hides a change of one message by %.2g %% of a state's range; "
+                           "less than %g %% is next to nothing, however B and epsilon are chosen",
+                           at, 100 * tc_hidden_share(plan), 100 * TC_LEAST_SHARE);
 }
 
 const char *tc_promise_text(tc_arena *arena, const tc_plan *plan) {

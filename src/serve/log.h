@@ -70,6 +70,9 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
       "agents are not known to have had the last answer: the same command gives it to them")                           \
     X(TC_EVENT_NOT_HELD, TC_LOG_ERROR, "slater", "the public Slater point does not lie in the sets of agents")         \
     X(TC_EVENT_FEW_FILES, TC_LOG_WARNING, "few-files", "fewer files may be open than agents and newcomers need")       \
+    X(TC_EVENT_NEW_LEDGER, TC_LOG_WARNING, "new-ledger",                                                               \
+      "no ledger was here: what was spent elsewhere is not counted")                                                   \
+    X(TC_EVENT_NAME_ONLY, TC_LOG_WARNING, "name-only", "what is promised is private in name only")                     \
     X(TC_EVENT_UNPAID, TC_LOG_ERROR, "unpaid", "the price of the run is not in the ledger: nothing was released")      \
     X(TC_EVENT_NOTE, TC_LOG_WARNING, "note", "said besides")                                                           \
     X(TC_EVENT_FAILED, TC_LOG_ERROR, "failed", "the cloud cannot go on")

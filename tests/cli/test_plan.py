@@ -230,6 +230,13 @@ class Promises(Written):
                     self.assertAlmostEqual(share / scale, plan(file, "--adjacency", "one:1", "--epsilon", "1")["card"]
                                            ["hidden_share"], 4)
 
+    def test_no_word_is_bought_by_cutting_a_state_into_pieces(self):
+        text = ("agent a { state p%s in [0, %s]; private minimize sumsq(p) }\nconstraint c: sum(a.p) <= 3\ndual radius 9\n")
+        for epsilon, word in (("1000", "in name only"), ("10", "private")):
+            shares = [self.assert_word(word, self.problem(text % pieces), "--epsilon", epsilon, "--adjacency", "one:1")
+                      ["card"]["hidden_share"] for pieces in (("[1]", 6), ("[100]", 0.06))]
+            self.assertAlmostEqual(shares[0] / shares[1], 1, 2)
+
     def test_a_large_delta_buys_no_word(self):
         """However few agents there are, and however small epsilon is at that delta."""
         alone = ("agent a { state x in [0, 1]; private minimize x }\nconstraint c: a.x <= 0.5\ndual radius 3\n"
@@ -246,7 +253,7 @@ class Promises(Written):
                 "constraint c: a.x * %s + a.y <= 0.5\ndual radius 9\n")
         arguments = ("--adjacency", "one:0.1", "--epsilon", "1", "--placement", "outputs")
         mild = plan(self.problem(text % "0.001"), *arguments)["card"]["hidden_share"]
-        self.assertAlmostEqual(mild, 0.1, 2)  # y by a tenth of 1, x by a hundred: both move g by a tenth
+        self.assertAlmostEqual(mild, 0.05, 2)  # both by a twentieth of their ranges move g by a tenth
         steep = plan(self.problem(text % "1"), *arguments, code=1)["card"]
         self.assertAlmostEqual(steep["hidden_share"], 1e-4, 5)
         self.assertIs(steep["in_name_only"], True)
@@ -644,6 +651,7 @@ class Ledger(Written):
         self.assertAlmostEqual(spent["one:0.1"]["epsilon"], 2.5, 3)
         self.assertEqual((spent["one:0.1"]["runs"], spent["one:0.1"]["converted"]), (2, 1))
         self.assertEqual((spent["agent"]["runs"], spent["agent"]["not_converted"]), (1, 2))
+        self.assertIsNone(spent["agent"]["epsilon"])  # no sum of some of them passes for one of all
         self.assertAlmostEqual(facts["would_be"]["epsilon"], 3.5, 3)
         self.assertEqual(facts["would_be"]["runs"], 3)
         text = tacit("plan", str(SOURCE / "examples/num.tacit"), "--ledger", path).stdout
@@ -683,6 +691,12 @@ class Ledger(Written):
             self.assertEqual(tacit("split", path, "-o", str(self.here / "parts"), "--force").returncode, 0)
             self.assertEqual(plan(str(self.here / "parts/cloud.tacit")), facts)
         self.assertEqual(len(hashes), 4)
+        self.assertIs(facts["within_budget"], True)
+        small = plan(self.problem(num + "budget { epsilon 0.5 }\n"), code=1)  # this run alone exceeds it
+        self.assertIn("is too small: this run alone costs", small["over_budget"])
+        done = tacit("plan", self.problem(num + "budget { epsilon 4 }\n"), "--mechanism", "gaussian", "--delta", "1e-6")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the file's budget of epsilon 4 has no delta", done.stderr)
         self.assertEqual(facts["budget"], {"epsilon": 5, "delta": 1e-6})
 
     def test_a_damaged_ledger_is_refused_with_its_line(self):

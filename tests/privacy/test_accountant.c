@@ -38,6 +38,7 @@ static tc_ledger_entry laplace(double epsilon) {
                              .mu = NAN,
                              .agent = INFINITY,
                              .rounds = 100,
+                             .agents = NAN,
                              .is_priced = true};
 }
 
@@ -200,6 +201,7 @@ static tc_ledger_entry random_run(uint64_t *random) {
     entry.unit = units[(size_t)(3 * uniform(random))];
     entry.bound = entry.unit == TC_ADJACENCY_AGENT ? NAN : 0.1 + 3 * uniform(random);
     entry.agent = uniform(random) < 0.3 ? (double)INFINITY : 50 * uniform(random);
+    entry.agents = uniform(random) < 0.5 ? NAN : 10;
     return entry;
 }
 
@@ -321,7 +323,7 @@ static void what_cannot_be_converted_is_refused_with_the_reason(void **state) {
     enter(t, gaussian(1, 1e-6));
     const char *why = over(t, in_unit(gaussian(0.1, 1e-6), TC_ADJACENCY_ENSEMBLE, 1), 100, 1e-6);
     assert_says(why, "cannot be counted in the unit ensemble:1");
-    assert_says(why, "says nothing of several agents together");
+    assert_says(why, "does not say how many agents there are");
     why = over(t, in_unit(gaussian(0.1, 1e-6), TC_ADJACENCY_AGENT, NAN), 100, 1e-6);
     assert_says(why, "does not say what it costs to hide one agent entirely");
     t->entries[0].agent = 3; /* a line of the second form does */
@@ -329,7 +331,35 @@ static void what_cannot_be_converted_is_refused_with_the_reason(void **state) {
     assert_true(spent(t, TC_ADJACENCY_AGENT, NAN, 1e-6).mu == 3);
     t->entries[0] = in_unit(laplace(1), TC_ADJACENCY_AGENT, NAN);
     why = over(t, in_unit(laplace(0.1), TC_ADJACENCY_ENSEMBLE, 1), 100, NAN);
-    assert_says(why, "says nothing of several agents together");
+    assert_says(why, "does not say how many agents there are");
+}
+
+static void runs_of_one_agent_count_for_ensembles_by_how_many_there_are(void **state) {
+    trial *t = *state;
+    enter(t, in_unit(gaussian(1, 1e-6), TC_ADJACENCY_ONE, 0.5));
+    t->entries[0].agents = 9;
+    double mu = spent(t, TC_ADJACENCY_ENSEMBLE, 1, 1e-6).mu, exact = 2 * 3 * tc_gaussian_mu(1, 1e-6);
+    assert_true(mu >= exact && mu <= exact * (1 + 1e-12));
+    t->entries[0] = in_unit(laplace(0.5), TC_ADJACENCY_AGENT, NAN);
+    t->entries[0].agents = 9;
+    assert_true(spent(t, TC_ADJACENCY_ENSEMBLE, 1, 0).epsilon == 4.5);
+}
+
+/* A file that promises to hide one agent entirely, or a large B, is not undone by a run with a cheaper unit. */
+static void a_budget_is_kept_in_the_unit_of_the_file_too(void **state) {
+    trial *t = *state;
+    tc_ledger_entry next = in_unit(gaussian(0.5, 1e-6), TC_ADJACENCY_ONE, 1);
+    next.agent = 30;
+    assert_null(over(t, next, 4, 1e-6));
+    next.file_unit = (tc_unit){TC_ADJACENCY_AGENT, NAN};
+    assert_says(over(t, next, 4, 1e-6), "in the unit agent");
+    next = in_unit(laplace(3.9), TC_ADJACENCY_ONE, 1e-12);
+    next.file_unit = (tc_unit){TC_ADJACENCY_ONE, 1};
+    assert_says(over(t, next, 4, NAN), "in the unit one:1");
+    next = in_unit(gaussian(0.5, 1e-6), TC_ADJACENCY_ONE, 0.5);
+    next.agents = 100;
+    next.file_unit = (tc_unit){TC_ADJACENCY_ENSEMBLE, 0.5};
+    assert_says(over(t, next, 2, 1e-6), "in the unit ensemble:0.5");
 }
 
 /* In l1 a change of several agents costs what the same change of one does. */
@@ -383,6 +413,8 @@ int main(void) {
         TEST(prices_are_converted_in_proportion_to_b),
         TEST(ensemble_covers_one_and_agent_covers_one),
         TEST(what_cannot_be_converted_is_refused_with_the_reason),
+        TEST(runs_of_one_agent_count_for_ensembles_by_how_many_there_are),
+        TEST(a_budget_is_kept_in_the_unit_of_the_file_too),
         TEST(laplace_runs_in_unit_one_count_for_ensembles),
         TEST(a_budget_without_a_delta_is_at_fault_where_noise_is_gaussian),
         TEST(every_budget_must_be_kept),

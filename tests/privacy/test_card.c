@@ -67,6 +67,7 @@ static int begin(void **state) {
                        .observers = t.observers,
                        .observer_count = 4,
                        .range_price = 1,
+                       .message_price = 1e9,
                        .is_private = true};
     *state = &t;
     return 0;
@@ -186,8 +187,12 @@ static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     t->plan.range_price = 101 * at_one;
     assert_in(text_of(t, false),
               "GUARANTEE: private in name only (messages only), unit one:0.5, epsilon 1, delta 1e-06");
-    assert_in(text_of(t, false), "at epsilon 1 and delta 1e-6 the noise hides a change of one state in one message");
-    assert_in(text_of(t, false), "by 0.99 % of its range; less than 1 % is next to nothing");
+    assert_in(text_of(t, false), "at epsilon 1 and delta 1e-6 the noise hides a change of one message by 0.99 %");
+    assert_in(text_of(t, false), "less than 1 % is next to nothing");
+    t->plan.range_price = 1;
+    t->plan.message_price = 0.9 * at_one; /* any message is hidden at epsilon 1 */
+    t->plan.range_price = 1e9;
+    assert_not_in(text_of(t, false), "in name only");
     t->plan.range_price = 1;
     t->plan.epsilon = 700; /* of a large B: the noise is what counts */
     assert_in(text_of(t, false), "GUARANTEE: private: messages only, unit one:0.5, epsilon 700");

@@ -54,6 +54,7 @@ static tc_ledger_entry laplace(const char *run, double epsilon) {
                              .mu = NAN,
                              .agent = INFINITY,
                              .rounds = 1000,
+                             .agents = 12,
                              .is_priced = true};
 }
 
