@@ -25,20 +25,34 @@ typedef struct tc_audit_system {
     const char *name; /* a channel's, or "everything" */
     double claimed_epsilon, claimed_delta;
     double lower_bound; /* on epsilon at that delta; 0 where nothing is shown */
-    bool refuted;       /* lower_bound > claimed_epsilon */
+    bool refuted;       /* lower_bound > claimed_epsilon, or priced_out */
     double expected;    /* the pair's own price if the noise is as the plan says: epsilon, or mu for Gaussian noise */
-    const char *pair;   /* the two inputs, in words */
-    const char *event;  /* what told them apart best; NULL for nothing */
+    double amount;      /* the same over the run: where the unit is an agent, the inputs may differ in every round */
+    double price;       /* amount as an epsilon at the claimed delta */
+    bool priced_out;    /* price > claimed_epsilon: what is known exactly refutes, whatever was sampled */
+    tc_audit_verdict verdict; /* of the samples alone */
+    const char *pair;         /* the two inputs, in words */
+    const char *event;        /* what told them apart best; NULL for nothing */
     uint64_t samples[2];
     uint64_t needed; /* samples of each input that would refute half the noise, where there were fewer; 0: enough, or no
                         number would */
     bool left_out;   /* time or an interrupt ended the audit before its first sample */
 } tc_audit_system;
 
-typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon */
-    const char *kind;           /* "lattice", "support", "reuse", "noise" */
+typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon from samples */
+    const char *kind; /* "lattice", "support", "reuse", "noise" (too small), "law", "dependence", "first round" */
     const char *text;
 } tc_audit_fault;
+enum { TC_AUDIT_FAULTS = 64 }; /* at most: those beyond are not listed */
+
+/* What was looked at, each with a verdict of its own. No point is "not refuted" that could not have been refuted by
+ * half the noise. */
+typedef struct tc_audit_point {
+    const char *name; /* "price", "samples", "noise", "independence", "first round" */
+    tc_audit_verdict verdict;
+    const char *why; /* of one that is inconclusive; NULL otherwise */
+} tc_audit_point;
+enum { TC_AUDIT_POINTS = 5 };
 
 typedef struct tc_audit {
     tc_arena *arena;
@@ -47,6 +61,8 @@ typedef struct tc_audit {
     size_t system_count;
     tc_audit_fault *faults;
     size_t fault_count;
+    tc_audit_point points[TC_AUDIT_POINTS];
+    size_t point_count; /* 0 where it was decided without a sample */
     bool refuted;
     tc_audit_verdict verdict;
     const char *inconclusive_because; /* NULL for other verdicts */
