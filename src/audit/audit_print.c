@@ -33,6 +33,25 @@ static const char *headline(const tc_audit *audit) {
                               : "REFUTED: the release does not keep what the plan claims.";
 }
 
+static void end_to_end_json(const tc_end_to_end *found, tc_json *json) {
+    tc_json_open_object(json, "end_to_end");
+    if (found->untested != NULL && found->differ_count == 0)
+        tc_json_null(json, "equal");
+    else
+        tc_json_bool(json, "equal", found->equal);
+    tc_json_open_array(json, "differs_in");
+    for (size_t i = 0; i < found->differ_count; i++)
+        tc_json_string(json, NULL, found->differs_in[i]);
+    tc_json_close_array(json);
+    tc_json_open_array(json, "exceptions");
+    for (size_t i = 0; i < found->exception_count; i++)
+        tc_json_string(json, NULL, found->exceptions[i]);
+    tc_json_close_array(json);
+    tc_json_count(json, "bytes", found->bytes);
+    tc_json_string(json, "untested", found->untested);
+    tc_json_close_object(json);
+}
+
 void tc_audit_json(const tc_audit *audit, tc_json *json) {
     tc_json_string(json, "verdict", verdicts[audit->verdict]);
     tc_json_bool(json, "refuted", audit->refuted);
@@ -77,6 +96,8 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
         tc_json_close_object(json);
     }
     tc_json_close_array(json);
+    if (audit->end_to_end != NULL)
+        end_to_end_json(audit->end_to_end, json);
     tc_json_open_array(json, "notes");
     for (size_t i = 0; i < audit->note_count; i++)
         tc_json_string(json, NULL, audit->notes[i]);
@@ -101,6 +122,21 @@ static void print_point(const tc_audit *audit, tc_buffer *out, const tc_audit_po
     tc_buffer_printf(out, "%-16s %s\n", point->name, words[point->verdict]);
     if (point->why != NULL)
         tc_options_wrap(out, tc_arena_format(audit->arena, "%s", point->why), 2);
+}
+
+static void print_end_to_end(const tc_audit *audit, tc_buffer *out, const tc_end_to_end *found) {
+    if (found->equal)
+        paragraph(audit, out, "end to end",
+                  tc_arena_format(audit->arena,
+                                  "%llu bytes that leave the cloud are the same in two worlds that release "
+                                  "the same numbers.",
+                                  (unsigned long long)found->bytes));
+    for (size_t i = 0; i < found->differ_count; i++)
+        paragraph(audit, out, "end to end, two worlds that release the same numbers differ in", found->differs_in[i]);
+    if (found->exception_count > 0)
+        tc_buffer_puts(out, "\nNot compared:\n");
+    for (size_t i = 0; i < found->exception_count; i++)
+        tc_options_wrap(out, found->exceptions[i], 2);
 }
 
 void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
@@ -134,6 +170,8 @@ void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
         print_point(audit, out, &audit->points[i]);
     for (size_t i = 0; i < audit->fault_count; i++)
         paragraph(audit, out, audit->faults[i].kind, audit->faults[i].text);
+    if (audit->end_to_end != NULL)
+        print_end_to_end(audit, out, audit->end_to_end);
     for (size_t i = 0; i < audit->note_count; i++)
         paragraph(audit, out, "note", audit->notes[i]);
     if (audit->system_count > 0)

@@ -92,6 +92,20 @@ static const char *why_inconclusive(const facts *f, uint64_t rounds) {
     return NULL;
 }
 
+void tc_audit_take_end_to_end(tc_audit *audit, const tc_end_to_end *found) {
+    bool differs = found->differ_count > 0;
+    audit->end_to_end = found;
+    audit->refuted = audit->refuted || differs;
+    add_point(audit, "end to end", differs, found->untested);
+    if (audit->refuted) {
+        audit->verdict = TC_REFUTED;
+        audit->inconclusive_because = NULL;
+    } else if (found->untested != NULL && audit->verdict == TC_NOT_REFUTED) {
+        audit->verdict = TC_INCONCLUSIVE;
+        audit->inconclusive_because = found->untested;
+    }
+}
+
 void tc_audit_conclude(tc_arena *arena, const tc_whole_counts *whole, uint64_t rounds, const tc_fresh *fresh,
                        double level, tc_audit *audit) {
     static const char *const noise[] = {"lattice", "support", "noise", "law"}, *const dependence[] = {"reuse",

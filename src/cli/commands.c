@@ -77,6 +77,7 @@ static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *ans
     const char *first = argc > 1 ? argv[1] : NULL;
     cli->wants_json = tc_failure_wants_json(argc - 1, argv + 1);
     cli->command = shell_command(cli->arena, argc, argv);
+    cli->words = argv;
     if (first == NULL) {
         tc_buffer_puts(&cli->messages, "tacit: which command? tacit --help lists them\n");
         return TC_BAD_USAGE;
