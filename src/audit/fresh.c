@@ -5,11 +5,11 @@
 
 enum { MOST_FRESH = 1000, LEAST_FRESH = 250, WORK = 1 << 24 };
 
-/* A number of its own for each: with a seed too their keys have nothing to do with each other. */
+/* With a seed each has a name of its own. Otherwise only a fresh key tells them apart: whether it does is looked at. */
 static tc_status make_random(tc_arena *arena, const tc_audit_options *options, uint64_t number, tc_random **random) {
     char name[48];
     int length = snprintf(name, sizeof name, "audit of a first round %llu", (unsigned long long)number);
-    tc_run_identity run = {.run_id = name, .run_id_length = (size_t)length};
+    tc_run_identity run = {.run_id = name, .run_id_length = options->seeded ? (size_t)length : 5};
     return options->seeded ? tc_random_new_simulation(arena, &run, options->seed, random)
                            : tc_random_new(arena, &run, random);
 }
