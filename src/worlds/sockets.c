@@ -176,10 +176,17 @@ static void compare_disks(tc_worlds *w, const life *a, const life *b) {
     for (size_t i = 0; i < a->file_count && i < b->file_count; i++)
         if (strcmp(a->files[i], b->files[i]) != 0 || a->sizes[i] != b->sizes[i])
             tc_worlds_differ(w, "the files of the state folder: %s", a->files[i]);
-    tc_worlds_compare_lines(w, "the log", a->log, b->log);
-    tc_worlds_compare_lines(w, "the summary", a->summary, b->summary);
-    tc_worlds_compare_lines(w, "the trace", a->trace, b->trace);
-    tc_worlds_compare_lines(w, "the ledger", a->ledger, b->ledger);
+    const struct {
+        const char *name, *first, *second;
+    } texts[] = {{"the log", a->log, b->log},
+                 {"the summary", a->summary, b->summary},
+                 {"the trace", a->trace, b->trace},
+                 {"the ledger", a->ledger, b->ledger}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        tc_worlds_compare_lines(w, texts[i].name, texts[i].first, texts[i].second);
+        if (*texts[i].first == '\0' && w->untested == NULL) /* nothing is the same as nothing */
+            w->untested = tc_arena_format(w->arena, "%s could not be read", texts[i].name);
+    }
     if (a->cloud.code != b->cloud.code)
         tc_worlds_differ(w, "the exit code of the cloud");
 }
