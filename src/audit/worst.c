@@ -134,13 +134,13 @@ static double loss_of(const search *s, const double *a, const double *b) {
     return laplace ? loss : sqrt(loss);
 }
 
-/* Keeps s->x if it is worse than what was found before; s->truth[0] is F at x[0] already. */
-static void try_pair(search *s) {
+/* Keeps s->x if it is worse than what was found before; s->truth[0] is F at x[0] already. What it costs. */
+static double try_pair(search *s) {
     size_t n = s->view->model->state_count;
     find_truth(s, 1);
     double loss = loss_of(s, s->truth[0], s->truth[1]);
     if (!(loss > s->best->loss) || !isfinite(loss))
-        return;
+        return isfinite(loss) ? loss : 0;
     s->best->loss = loss;
     double largest = -1;
     s->best->moved = 0;
@@ -156,6 +156,7 @@ static void try_pair(search *s) {
         memcpy(s->best->x[w], s->x[w], n * sizeof(double));
         memcpy(s->best->truth[w], s->truth[w], s->view->count * sizeof(double));
     }
+    return loss;
 }
 
 /* One coordinate by B, either way. */
@@ -172,9 +173,33 @@ static void try_coordinates(search *s, const double *base) {
             if (there == base[coord])
                 continue;
             s->x[1][coord] = there;
-            try_pair(s);
+            (void)try_pair(s);
             s->x[1][coord] = base[coord];
         }
+}
+
+/* The ends of one coordinate change places. */
+static void turn(search *s, size_t coord) {
+    double kept = s->x[0][coord];
+    s->x[0][coord] = s->x[1][coord];
+    s->x[1][coord] = kept;
+}
+
+/* From a corner to the opposite one: which two is looked for one coordinate at a time, since rows may go up with one
+ * and down with another. */
+static void try_corners(search *s, const tc_family *family, size_t member) {
+    find_truth(s, 0);
+    double loss = try_pair(s);
+    for (size_t c = 1; c < family->dim && !is_over(s); c++) {
+        size_t coord = tc_coord_of(family, member, c);
+        turn(s, coord);
+        find_truth(s, 0);
+        double turned = try_pair(s);
+        if (turned > loss)
+            loss = turned;
+        else
+            turn(s, coord);
+    }
 }
 
 /* One agent from one corner of its box to the opposite one. */
@@ -192,8 +217,7 @@ static void try_agents(search *s, const double *base) {
             s->x[0][coord] = snap(s, coord, HUGE_VAL);
             s->x[1][coord] = snap(s, coord, -HUGE_VAL);
         }
-        find_truth(s, 0);
-        try_pair(s);
+        try_corners(s, family, member);
     }
 }
 
@@ -262,7 +286,7 @@ static void try_direction(search *s, const double *base) {
             s->x[0][coord] = from;
         }
         find_truth(s, 0);
-        try_pair(s);
+        (void)try_pair(s);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -34,6 +35,7 @@ static pid_t start(const tc_worlds *w, const char *const *words, const char *fol
     pid_t process = fork();
     if (process != 0)
         return process;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive who started it */
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
         _exit(126);

@@ -129,6 +129,36 @@ static void the_unit_agent_is_priced_over_all_rounds(void **state) {
     }
 }
 
+/* A row that goes up with one state and down with another: not every two opposite corners are far apart. */
+static void an_agents_worst_corners_are_found(void **state) {
+    (void)state;
+    static const char text[] = "agents a[i in 1..3] { state x[4] in [-1, 2]; private minimize x[1] }\n"
+                               "constraint c: sum(a: x[1] - 2 * x[2] + x[3] - x[4]) <= 9\n"
+                               "constraint d: sum(a: x[1] - x[2] + x[3]) <= 9\n";
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 2; i++) {
+        problem p = problem_of(text);
+        tc_analysis_options no_private_data = {.skip_private = true};
+        tc_plan_options options = {.method = TC_METHOD_PUBLISHED,
+                                   .mechanism = mechanisms[i],
+                                   .placement = TC_PLACEMENT_OUTPUTS,
+                                   .adjacency = TC_ADJACENCY_AGENT,
+                                   .adjacency_bound = NAN,
+                                   .epsilon = 1,
+                                   .delta = 1e-3,
+                                   .rounds = 100};
+        tc_analysis *analysis = tc_analysis_run(p.arena, p.model, p.derivatives, &no_private_data, NULL);
+        tc_plan *plan = tc_plan_make(p.arena, p.model, p.derivatives, analysis, &options, NULL);
+        assert_null(plan->problem);
+        tc_audit_options how = {.samples = 2000, .seeded = true, .seed = 1};
+        tc_audit *audit = NULL;
+        assert_int_equal(tc_audit_run(p.arena, plan, analysis, &how, NULL, &audit), TC_OK);
+        assert_int_equal(audit->verdict, TC_NOT_REFUTED);
+        assert_true(audit->systems[0].price > 0.99 * audit->systems[0].claimed_epsilon);
+        problem_free(&p);
+    }
+}
+
 /* Scales that are far above what is claimed: nothing could refute half of them, and nothing is said. */
 static void a_price_that_could_show_nothing_is_inconclusive(void **state) {
     (void)state;
@@ -315,6 +345,7 @@ int main(void) {
         cmocka_unit_test(constants_at_half_their_value_are_refuted),
         cmocka_unit_test(a_constant_too_small_by_a_tenth_is_refuted_without_samples),
         cmocka_unit_test(the_unit_agent_is_priced_over_all_rounds),
+        cmocka_unit_test(an_agents_worst_corners_are_found),
         cmocka_unit_test(a_price_that_could_show_nothing_is_inconclusive),
         cmocka_unit_test(a_constant_too_small_by_half_a_percent_is_seen_by_its_price_and_not_by_samples),
         cmocka_unit_test(false_alarms_are_as_rare_as_stated),
