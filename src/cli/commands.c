@@ -77,7 +77,6 @@ static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *ans
     const char *first = argc > 1 ? argv[1] : NULL;
     cli->wants_json = tc_failure_wants_json(argc - 1, argv + 1);
     cli->command = shell_command(cli->arena, argc, argv);
-    cli->words = argv;
     if (first == NULL) {
         tc_buffer_puts(&cli->messages, "tacit: which command? tacit --help lists them\n");
         return TC_BAD_USAGE;
@@ -173,7 +172,7 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
 }
 
 int tc_cli_main(int argc, char *const *argv) {
-    tc_cli cli = {.arena = tc_arena_new(0)};
+    tc_cli cli = {.arena = tc_arena_new(0), .words = argv};
     if (cli.arena == NULL) {
         (void)fprintf(stderr, "tacit: %s\n", tc_status_text(TC_NO_MEMORY));
         return tc_status_exit_code(TC_NO_MEMORY);
