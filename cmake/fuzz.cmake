@@ -1,7 +1,7 @@
 # A libFuzzer program for each fuzz/fuzz_*.c; script/test runs them for a bounded time.
 
 get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
-list(REMOVE_ITEM folders cli)
+list(REMOVE_ITEM folders worlds cli)
 list(GET folders -1 last)
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c)
 add_custom_target(fuzzers)

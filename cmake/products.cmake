@@ -5,7 +5,7 @@ if(NOT TARGET tc_api OR NOT TARGET tc_cli)
 endif()
 
 get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
-list(REMOVE_ITEM folders cli serve) # the cloud is the command's: no libevent and no SQLite on devices
+list(REMOVE_ITEM folders worlds cli serve) # the cloud is the command's: no libevent and no SQLite on devices
 list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)
 target_compile_definitions(tc_api PRIVATE TACIT_VERSION="${PROJECT_VERSION}")
 
@@ -25,6 +25,16 @@ tacit_compile(tacit_command)
 target_link_libraries(tacit_command PRIVATE tc_cli)
 set_target_properties(tacit_command PROPERTIES OUTPUT_NAME tacit)
 
+# What `tacit audit --end-to-end` starts: the command with its noise coupled. The coupling is in no other product.
+function(tacit_end_to_end target name)
+  add_executable(${target} src/worlds/main.c ${ARGN})
+  tacit_compile(${target})
+  target_link_libraries(${target} PRIVATE tc_worlds)
+  target_link_options(${target} PRIVATE -Wl,--wrap=tc_release_publish)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
+endfunction()
+tacit_end_to_end(tacit_end_to_end tacit-end-to-end)
+
 # The command writes its own man pages, from the tables that its parser and --help use.
 set(man_stamp ${PROJECT_BINARY_DIR}/man/stamp)
 add_custom_command(
@@ -38,6 +48,7 @@ add_custom_target(man ALL DEPENDS ${man_stamp})
 
 install(TARGETS tacit tacit_static EXPORT tacit)
 install(TARGETS tacit_command)
+install(TARGETS tacit_end_to_end DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tacit)
 install(DIRECTORY include/tacit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 

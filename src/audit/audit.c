@@ -1,8 +1,11 @@
 #include "audit/audit.h"
 
+#include "audit/fresh.h"
 #include "audit/power.h"
+#include "audit/price.h"
+#include "audit/verdict.h"
 
-enum { MOST_SYSTEMS = 12, MOST_SECONDS_OF_SEARCH = 20, MOST_NOTES = 40 };
+enum { MOST_SYSTEMS = 12, MOST_NOTES = 40 };
 
 typedef struct course {
     tc_arena *arena;
@@ -13,6 +16,7 @@ typedef struct course {
     tc_audit *audit;
     tc_audit_view *view;
     tc_sampler *sampler;
+    tc_fresh *fresh;     /* NULL until there is a pair to release */
     size_t *first, *end; /* by system: entries of the view */
     double started;
 } course;
@@ -74,15 +78,17 @@ static void note_samples(course *c, const tc_pair_counts *counts, double level_e
     if (each < c->options.samples)
         note(c, tc_arena_format(c->arena, "%s: %s after %llu samples of each input", system->name,
                                 tc_interrupted(c->monitor) ? "interrupted" : "time ended", (unsigned long long)each));
+    system->verdict = system->refuted ? TC_REFUTED : TC_NOT_REFUTED;
     if (tc_price_shows_half(c->plan, counts, level_each, system, each))
         return;
+    system->verdict = system->refuted ? TC_REFUTED : TC_INCONCLUSIVE;
     system->needed = tc_samples_for_half(c->plan, counts, level_each, system);
     if (system->needed == 0 && c->plan->adjacency == TC_ADJACENCY_AGENT)
         return; /* note_limits says so */
     if (system->needed == 0)
         note(c, tc_arena_format(c->arena,
-                                "%s: no number of samples of these inputs would refute even half the noise by its "
-                                "price; only the lattice, the support, reuse and the size of the noise are tested",
+                                "%s: no number of samples of one round would refute even half the noise; the price of "
+                                "these inputs is computed, and the noise is tested by itself",
                                 system->name));
     else
         note(c, tc_arena_format(c->arena,
@@ -92,32 +98,52 @@ static void note_samples(course *c, const tc_pair_counts *counts, double level_e
 
 static void note_no_pair(course *c, tc_audit_system *system, bool time_ended) {
     system->left_out = time_ended || tc_interrupted(c->monitor);
+    system->verdict = TC_INCONCLUSIVE;
     note(c, tc_arena_format(c->arena,
                             system->left_out ? "%s: no sample was taken, so nothing is said about it"
                                              : "%s: no two adjacent inputs were found that differ in it",
                             system->name));
 }
 
+/* What is known of the pair before it is sampled; and, of the first one, what many first rounds make of it. */
+static tc_status look_at_pair(course *c, size_t at, const tc_worst_case *pair, double until) {
+    tc_audit_system *system = &c->audit->systems[at];
+    bool is_agent = c->plan->adjacency == TC_ADJACENCY_AGENT;
+    double rounds = is_agent ? c->audit->plan->rounds : 1, now = tc_audit_clock();
+    system->expected = pair->loss;
+    system->pair = describe(c->arena, c->plan->model, pair);
+    tc_judge_price(c->view, pair, c->first[at], c->end[at], rounds, system);
+    system->refuted = system->priced_out;
+    c->audit->refuted = c->audit->refuted || system->refuted;
+    if (c->fresh != NULL)
+        return TC_OK;
+    tc_progress(c->monitor, "releasing first rounds", (double)at / (double)c->audit->system_count);
+    return tc_fresh_sample(c->arena, c->sampler, pair, &c->options, now + (until - now) / 2, c->monitor, &c->fresh);
+}
+
 static tc_status sample_system(course *c, size_t at, double level_each) {
     tc_audit_system *system = &c->audit->systems[at];
     double count = (double)c->audit->system_count, begin = (double)at / count;
     double until = end_of_share(c, at), now = tc_audit_clock();
-    double end_of_search = now + fmin(MOST_SECONDS_OF_SEARCH, (until - now) / 4);
+    double end_of_search = now + (until - now) / 4;
+    bool is_whole = false;
     tc_progress(c->monitor, "looking for the worst inputs", begin);
     tc_worst_case *pair =
-        tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at], end_of_search, c->monitor);
+        tc_worst_pair(c->arena, c->view, c->analysis, c->first[at], c->end[at], end_of_search, c->monitor, &is_whole);
     if (pair == NULL) {
         note_no_pair(c, system, tc_audit_clock() > end_of_search);
         return TC_OK;
     }
-    tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count};
-    tc_pair_counts *counts;
-    tc_status status =
-        tc_sample_pair(c->arena, c->sampler, pair, c->first[at], c->end[at], &limits, c->monitor, &counts);
+    if (!is_whole)
+        note(c, tc_arena_format(c->arena, "%s: not all inputs were looked at, the problem being large", system->name));
+    tc_status status = look_at_pair(c, at, pair, until);
     if (status != TC_OK)
         return status;
-    system->expected = pair->loss;
-    system->pair = describe(c->arena, c->plan->model, pair);
+    tc_sample_limits limits = {c->options.samples, until, begin, begin + 1 / count};
+    tc_pair_counts *counts;
+    status = tc_sample_pair(c->arena, c->sampler, pair, c->first[at], c->end[at], &limits, c->monitor, &counts);
+    if (status != TC_OK)
+        return status;
     tc_judge_epsilon(c->arena, c->plan, counts, level_each, system);
     c->audit->refuted = c->audit->refuted || system->refuted;
     if (system->samples[0] + system->samples[1] == 0)
@@ -130,51 +156,15 @@ static tc_status sample_system(course *c, size_t at, double level_each) {
 static void note_limits(course *c) {
     if (c->plan->adjacency == TC_ADJACENCY_AGENT)
         note(c,
-             "the unit `agent` spreads its price over all rounds; one round shows hardly any of it, so that only the "
-             "lattice, the support, reuse and the size of the noise are tested to some effect");
+             "the unit `agent` spreads its price over all rounds: samples of one round show hardly any of it, and say "
+             "nothing for or against the plan. The price is computed over all rounds, and the noise is tested by "
+             "itself");
     if (c->plan->constants == TC_DECLARED && !c->plan->is_private)
         note(c, "the plan itself says that it is not private, since it rests on declared constants that nobody vouches "
                 "for");
     if (c->analysis != NULL && c->analysis->constraints.verdict != TC_HOLDS)
         note(c, "the constraints are not proved to be convex and smooth; what is promised about privacy does not need "
                 "it, what is promised about the solution does");
-}
-
-/* Of each input, until the size of the noise shows that it is half; 0 where there were enough. */
-static uint64_t samples_for_size(const course *c, double level) {
-    uint64_t rounds = c->sampler->round, inputs = 0;
-    uint64_t needed = tc_rounds_for_half(c->view, &c->sampler->whole, rounds, level);
-    for (size_t i = 0; i < c->audit->system_count; i++)
-        inputs += tc_audit_samples(&c->audit->systems[i]) > 0 ? 2 : 0;
-    return needed > rounds && inputs > 0 ? (needed + inputs - 1) / inputs : 0;
-}
-
-/* An audit that was stopped before it could have found noise at half its size has said nothing. */
-static void conclude(course *c, double level) {
-    tc_audit *audit = c->audit;
-    size_t left_out = 0;
-    uint64_t needed = samples_for_size(c, level);
-    for (size_t i = 0; i < audit->system_count; i++) {
-        left_out += audit->systems[i].left_out;
-        needed = audit->systems[i].needed > needed ? audit->systems[i].needed : needed;
-    }
-    if (audit->interrupted)
-        audit->inconclusive_because = "it was interrupted";
-    else if (left_out > 0)
-        audit->inconclusive_because = tc_arena_format(
-            c->arena, "time ended before the first sample of %zu of %zu systems", left_out, audit->system_count);
-    else if (c->sampler->round == 0)
-        audit->inconclusive_because = "no sample was taken";
-    else if (needed > 0)
-        audit->inconclusive_because = tc_arena_format(
-            c->arena,
-            "too few samples to refute even half the noise: at least %llu needed of each input (--samples %llu)",
-            (unsigned long long)needed, (unsigned long long)needed);
-    if (audit->refuted)
-        audit->inconclusive_because = NULL;
-    audit->verdict = audit->refuted                        ? TC_REFUTED
-                     : audit->inconclusive_because != NULL ? TC_INCONCLUSIVE
-                                                           : TC_NOT_REFUTED;
 }
 
 static tc_status run_all(course *c) {
@@ -191,8 +181,10 @@ static tc_status run_all(course *c) {
         return status;
     c->audit->interrupted = tc_interrupted(c->monitor);
     tc_judge_whole(c->arena, c->view, &c->sampler->whole, level / 2, c->audit);
+    if (c->fresh != NULL)
+        tc_judge_fresh(c->arena, c->view, c->fresh, level / 2 * TC_SHARE_FIRST, c->audit);
     note_limits(c);
-    conclude(c, level / 2);
+    tc_audit_conclude(c->arena, &c->sampler->whole, c->sampler->round, c->fresh, level / 2, c->audit);
     c->audit->seconds = tc_audit_clock() - c->started;
     return TC_OK;
 }
@@ -226,8 +218,7 @@ static tc_status decide(course *c, const char *why) {
     audit->refuted = c->plan->mechanism != TC_MECHANISM_NONE && lacks_noise(c->plan);
     audit->verdict = audit->refuted ? TC_REFUTED : TC_INCONCLUSIVE;
     if (audit->refuted) {
-        audit->faults = TC_NEW(c->arena, tc_audit_fault, 1);
-        audit->faults[audit->fault_count++] = (tc_audit_fault){"support", why};
+        tc_audit_add_fault(audit, "support", why);
     } else {
         audit->inconclusive_because = why;
     }

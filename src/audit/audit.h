@@ -25,20 +25,45 @@ typedef struct tc_audit_system {
     const char *name; /* a channel's, or "everything" */
     double claimed_epsilon, claimed_delta;
     double lower_bound; /* on epsilon at that delta; 0 where nothing is shown */
-    bool refuted;       /* lower_bound > claimed_epsilon */
+    bool refuted;       /* lower_bound > claimed_epsilon, or priced_out */
     double expected;    /* the pair's own price if the noise is as the plan says: epsilon, or mu for Gaussian noise */
-    const char *pair;   /* the two inputs, in words */
-    const char *event;  /* what told them apart best; NULL for nothing */
+    double amount;      /* the same over the run: where the unit is an agent, the inputs may differ in every round */
+    double price;       /* amount as an epsilon at the claimed delta */
+    bool priced_out;    /* price > claimed_epsilon: what is known exactly refutes, whatever was sampled */
+    tc_audit_verdict verdict; /* of the samples alone */
+    const char *pair;         /* the two inputs, in words */
+    const char *event;        /* what told them apart best; NULL for nothing */
     uint64_t samples[2];
     uint64_t needed; /* samples of each input that would refute half the noise, where there were fewer; 0: enough, or no
                         number would */
     bool left_out;   /* time or an interrupt ended the audit before its first sample */
 } tc_audit_system;
 
-typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon */
-    const char *kind;           /* "lattice", "support", "reuse", "noise" */
+typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon from samples */
+    const char *kind; /* "lattice", "support", "reuse", "noise" (too small), "law", "dependence", "first round" */
     const char *text;
 } tc_audit_fault;
+enum { TC_AUDIT_FAULTS = 64 }; /* at most: those beyond are not listed */
+
+/* What was looked at, each with a verdict of its own. No point is "not refuted" that could not have been refuted by
+ * half the noise. */
+typedef struct tc_audit_point {
+    const char *name; /* "price", "samples", "noise", "independence", "first round", "end to end" */
+    tc_audit_verdict verdict;
+    const char *why; /* of one that is inconclusive; NULL otherwise */
+} tc_audit_point;
+enum { TC_AUDIT_POINTS = 6 };
+
+/* Two worlds that release the same numbers, and all else that leaves the cloud in them (src/worlds). */
+typedef struct tc_end_to_end {
+    bool equal;
+    const char **differs_in; /* places where they do not agree */
+    size_t differ_count;
+    const char **exceptions; /* what was not compared */
+    size_t exception_count;
+    uint64_t bytes;       /* that were compared, and agree */
+    const char *untested; /* why not all of it was compared; NULL otherwise */
+} tc_end_to_end;
 
 typedef struct tc_audit {
     tc_arena *arena;
@@ -47,11 +72,14 @@ typedef struct tc_audit {
     size_t system_count;
     tc_audit_fault *faults;
     size_t fault_count;
+    tc_audit_point points[TC_AUDIT_POINTS];
+    size_t point_count; /* 0 where it was decided without a sample */
     bool refuted;
     tc_audit_verdict verdict;
     const char *inconclusive_because; /* NULL for other verdicts */
     bool seeded;                      /* noise from a seed: the audit is a simulation */
     bool is_private;                  /* the plan calls itself private, and its noise is from no seed */
+    const tc_end_to_end *end_to_end;  /* NULL: not asked for */
     double confidence;
     double seconds;
     const char **notes; /* what was left out, what cannot be seen */
@@ -68,6 +96,9 @@ static inline uint64_t tc_audit_samples(const tc_audit_system *system) {
  * noise is refuted: neither has systems. analysis may be NULL: then witnesses are missing. Raises on its arena. */
 tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_analysis *analysis,
                        const tc_audit_options *options, const tc_monitor *monitor, tc_audit **audit) TC_MUST_USE;
+
+/* What was found end to end becomes a point of the audit, and of its verdict. */
+void tc_audit_take_end_to_end(tc_audit *audit, const tc_end_to_end *found);
 
 /* The members of one JSON object; the caller opens and closes it. */
 void tc_audit_json(const tc_audit *audit, tc_json *json);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FAULTS = 32 };
-
 size_t tc_tests_of_epsilon(const tc_plan *plan) {
     return 2 * (plan->mechanism == TC_MECHANISM_LAPLACE ? TC_CORNERS + 1 : 1);
 }
@@ -86,20 +84,13 @@ void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts
                                         m == 0 ? "" : "s", d == 0 ? "first" : "second"));
         judge_ratio(arena, counts, d, level_each, system);
     }
-    system->refuted = system->lower_bound > system->claimed_epsilon;
+    system->refuted = system->priced_out || system->lower_bound > system->claimed_epsilon;
     memcpy(system->samples, counts->samples, sizeof system->samples);
 }
 
 /* ---- contradictions of another kind ---- */
 
-static void add_fault(tc_audit *audit, const char *kind, const char *text) {
-    if (audit->fault_count < MOST_FAULTS)
-        audit->faults[audit->fault_count++] = (tc_audit_fault){kind, text};
-    audit->refuted = true;
-}
-
-/* The largest probability of one value of the noise: density times a step. */
-static double largest_mass(const tc_plan *plan, const tc_channel *channel) {
+double tc_largest_mass(const tc_plan *plan, const tc_channel *channel) {
     double mass = plan->mechanism == TC_MECHANISM_LAPLACE ? 0.5 / channel->lattice_scale
                                                           : 0.39894228040143268 / channel->lattice_scale;
     return mass < 1 ? mass : 1;
@@ -108,7 +99,7 @@ static double largest_mass(const tc_plan *plan, const tc_channel *channel) {
 static void judge_lattice(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, tc_audit *audit) {
     for (size_t i = 0; i < view->plan->channel_count; i++)
         if (whole->off_lattice[i] > 0)
-            add_fault(
+            tc_audit_add_fault(
                 audit, "lattice",
                 tc_arena_format(arena,
                                 "%s: %llu released numbers are no multiples of 2^%d, the lattice of the plan: they "
@@ -121,9 +112,9 @@ static void judge_support(tc_arena *arena, const tc_audit_view *view, const tc_w
                           tc_audit *audit) {
     for (size_t e = 0; e < view->count; e++) {
         const tc_channel *channel = &view->plan->channels[view->entries[e].channel];
-        double chance = pow(largest_mass(view->plan, channel), (double)whole->comparisons);
+        double chance = pow(tc_largest_mass(view->plan, channel), (double)whole->comparisons);
         if (!whole->moved[e] && chance * (double)view->count <= level)
-            add_fault(
+            tc_audit_add_fault(
                 audit, "support",
                 tc_arena_format(arena,
                                 "%s: number %zu of it never changed in %llu releases of the same input: it has no "
@@ -139,54 +130,40 @@ static int compare_marks(const void *x, const void *y) {
 }
 
 /* Pairs of samples that agree; their expected number bounds the chance of seeing so many (Markov). */
-static void judge_reuse(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
-                        tc_audit *audit) {
-    double n = (double)whole->mark_count, pairs = n * (n - 1) / 2;
-    size_t channels = view->plan->channel_count < TC_REUSE_CHANNELS ? view->plan->channel_count : TC_REUSE_CHANNELS;
-    for (size_t i = 0; i < channels; i++) {
-        size_t entries = view->start[i + 1] - view->start[i];
-        double mass = pow(largest_mass(view->plan, &view->plan->channels[i]),
-                          (double)(entries < TC_REUSE_ENTRIES ? entries : TC_REUSE_ENTRIES));
-        uint64_t same = 0, run = 0;
-        qsort(whole->marks[i], whole->mark_count, sizeof *whole->marks[i], compare_marks);
-        for (size_t k = 1; k < whole->mark_count; k++) {
-            run = whole->marks[i][k] == whole->marks[i][k - 1] ? run + 1 : 0;
-            same += run;
-        }
-        if (same > 0 && pairs * (mass + 0x1p-64) / (double)same <= level / (double)channels)
-            add_fault(audit, "reuse",
-                      tc_arena_format(arena,
-                                      "%s: %llu pairs of rounds with the same input released the same numbers: their "
-                                      "noise was used twice, and a difference of two rounds has none",
-                                      view->plan->channels[i].name, (unsigned long long)same));
+bool tc_judge_reuse(const tc_audit_view *view, size_t channel, uint64_t *marks, uint64_t count, double level,
+                    uint64_t *same) {
+    double n = (double)count, pairs = n * (n - 1) / 2;
+    size_t entries = view->start[channel + 1] - view->start[channel];
+    double mass = pow(tc_largest_mass(view->plan, &view->plan->channels[channel]),
+                      (double)(entries < TC_REUSE_ENTRIES ? entries : TC_REUSE_ENTRIES));
+    uint64_t run = 0;
+    *same = 0;
+    qsort(marks, count, sizeof *marks, compare_marks);
+    for (size_t k = 1; k < count; k++) {
+        run = marks[k] == marks[k - 1] ? run + 1 : 0;
+        *same += run;
     }
+    return *same > 0 && pairs * (mass + 0x1p-64) / (double)*same <= level;
 }
 
-/* Noise within its stated median too often: it is smaller than the plan says. F is known to the auditor but for its
- * last rounding, and noise but for its own: one step together, and four are allowed for. */
-static void judge_law(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
-                      tc_audit *audit) {
-    for (size_t i = 0; i < view->plan->channel_count; i++) {
-        const tc_channel *channel = &view->plan->channels[i];
-        double reach = tc_stated_median(view->plan, channel) / channel->scale + 1e-6 + 4 / channel->lattice_scale;
-        double most = view->plan->mechanism == TC_MECHANISM_LAPLACE ? -expm1(-reach) : erf(reach / sqrt(2));
-        double least =
-            tc_binomial_lower(whole->law_hits[i], whole->law_trials[i], level / (double)view->plan->channel_count);
-        if (least > most)
-            add_fault(
-                audit, "noise",
-                tc_arena_format(arena,
-                                "%s: noise stays within %.4g in more than %.3g of all releases, and should in %.3g: it "
-                                "is smaller than the plan says",
-                                channel->name, tc_stated_median(view->plan, channel), least, most));
-    }
+static void judge_reuse(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
+                        tc_audit *audit) {
+    size_t channels = tc_marked_channels(view->plan);
+    uint64_t same;
+    for (size_t i = 0; i < channels; i++)
+        if (tc_judge_reuse(view, i, whole->marks[i], whole->mark_count, level / (double)channels, &same))
+            tc_audit_add_fault(audit, "reuse",
+                               tc_arena_format(arena,
+                                               "%s: %llu pairs of rounds with the same input released the same "
+                                               "numbers: their noise was used twice, and a difference of two rounds "
+                                               "has none",
+                                               view->plan->channels[i].name, (unsigned long long)same));
 }
 
 void tc_judge_whole(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
                     tc_audit *audit) {
-    audit->faults = TC_NEW(arena, tc_audit_fault, MOST_FAULTS);
     judge_lattice(arena, view, whole, audit); /* cannot happen by chance */
-    judge_support(arena, view, whole, level / 3, audit);
-    judge_reuse(arena, view, whole, level / 3, audit);
-    judge_law(arena, view, whole, level / 3, audit);
+    judge_support(arena, view, whole, level * TC_SHARE_SUPPORT, audit);
+    judge_reuse(arena, view, whole, level * TC_SHARE_REUSE, audit);
+    tc_judge_law(arena, whole->law, level * TC_SHARE_LAW, NULL, "", audit);
 }

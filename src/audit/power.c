@@ -72,30 +72,3 @@ uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, 
                              const tc_audit_system *system) {
     return least_number(price_shows, &(price){plan, counts, system, level_each});
 }
-
-typedef struct size {
-    double within, level; /* of noise at half its size: the share within the stated median */
-} size;
-
-static bool size_shows(const void *context, uint64_t draws) {
-    const size *s = context;
-    return tc_expected_lower((double)draws * s->within, (double)draws, s->level) > 0.5;
-}
-
-/* Half of the draws lie within the stated median; of noise at half its size, those within twice its own. */
-uint64_t tc_draws_for_half(const tc_plan *plan, double level) {
-    bool laplace = plan->mechanism == TC_MECHANISM_LAPLACE;
-    size s = {.within = laplace ? 0.75 : 1 - 2 * normal_above(2 * 0.67448975019608174),
-              .level = level / 3 / (double)plan->channel_count};
-    return least_number(size_shows, &s);
-}
-
-uint64_t tc_rounds_for_half(const tc_audit_view *view, const tc_whole_counts *whole, uint64_t rounds, double level) {
-    uint64_t draws = tc_draws_for_half(view->plan, level), needed = 0;
-    for (size_t i = 0; i < view->plan->channel_count && rounds > 0; i++) {
-        uint64_t each = whole->law_trials[i] / rounds; /* the same number in every round */
-        if (each > 0 && (draws + each - 1) / each > needed)
-            needed = (draws + each - 1) / each;
-    }
-    return needed;
-}

@@ -13,10 +13,4 @@ bool tc_price_shows_half(const tc_plan *plan, const tc_pair_counts *counts, doub
 uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
                              const tc_audit_system *system);
 
-/* How many draws of a channel show by their size that noise is half of what the plan says, and how many rounds it takes
- * until all channels have so many, by what was counted in `rounds`; 0 where nothing was. level: as in tc_judge_whole.
- */
-uint64_t tc_draws_for_half(const tc_plan *plan, double level);
-uint64_t tc_rounds_for_half(const tc_audit_view *view, const tc_whole_counts *whole, uint64_t rounds, double level);
-
 #endif

@@ -2,19 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FIRST_ROOM = 1 << 12 }; /* a power of two */
-
-double tc_audit_clock(void) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static size_t marked_channels(const tc_plan *plan) {
-    return plan->channel_count < TC_REUSE_CHANNELS ? plan->channel_count : TC_REUSE_CHANNELS;
-}
 
 tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples) {
     tc_sampler *s = TC_NEW(arena, tc_sampler, 1);
@@ -29,16 +18,17 @@ tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_s
     }
     s->whole.off_lattice = TC_NEW(arena, uint64_t, channels);
     s->whole.moved = TC_NEW(arena, bool, view->count);
-    s->whole.law_hits = TC_NEW(arena, uint64_t, channels);
-    s->whole.law_trials = TC_NEW(arena, uint64_t, channels);
+    s->whole.law = tc_law_new(arena, view);
     s->whole.marks = TC_NEW(arena, uint64_t *, channels);
-    for (size_t i = 0; i < marked_channels(view->plan); i++)
+    for (size_t i = 0; i < tc_marked_channels(view->plan); i++)
         s->whole.marks[i] = TC_NEW(arena, uint64_t, most_samples < TC_REUSE_SAMPLES ? most_samples : TC_REUSE_SAMPLES);
     return s;
 }
 
-double tc_stated_median(const tc_plan *plan, const tc_channel *channel) {
-    return channel->scale * (plan->mechanism == TC_MECHANISM_LAPLACE ? 0.69314718055994531 : 0.67448975019608174);
+double tc_audit_slack(const tc_plan *plan, const tc_worst_case *pair) {
+    if (tc_noises_states(plan))
+        return 1e-9; /* F is the states, on their lattice */
+    return fmin(0.05, 1e-4 * (1 + (double)plan->model->agent_count * pair->loss));
 }
 
 /* ---- what is counted of every release ---- */
@@ -57,18 +47,6 @@ static void check_entries(tc_sampler *s, size_t world, bool compare) {
     memcpy(s->previous[world], s->values, s->view->count * sizeof *s->values);
 }
 
-static void check_law(tc_sampler *s, const double *truth) {
-    const tc_plan *plan = s->view->plan;
-    for (size_t i = 0; i < plan->channel_count; i++) {
-        size_t count = s->view->start[i + 1] - s->view->start[i], step = count / TC_LAW_ENTRIES + 1;
-        double median = tc_stated_median(plan, &plan->channels[i]);
-        for (size_t e = s->view->start[i]; e < s->view->start[i + 1]; e += step) {
-            s->whole.law_hits[i] += fabs(s->values[e] - truth[e]) <= median;
-            s->whole.law_trials[i]++;
-        }
-    }
-}
-
 static uint64_t mix(uint64_t a, uint64_t b) { /* splitmix64's finaliser */
     a ^= b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2);
     a = (a ^ (a >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -76,17 +54,19 @@ static uint64_t mix(uint64_t a, uint64_t b) { /* splitmix64's finaliser */
     return a ^ (a >> 31);
 }
 
-static void mark_channels(tc_sampler *s, size_t world) {
-    for (size_t i = 0; i < marked_channels(s->view->plan); i++) {
-        uint64_t mark = world;
-        size_t end = s->view->start[i + 1];
-        for (size_t e = s->view->start[i]; e < end && e < s->view->start[i] + TC_REUSE_ENTRIES; e++) {
-            uint64_t bits;
-            memcpy(&bits, &s->values[e], sizeof bits);
-            mark = mix(mark, bits);
-        }
-        s->whole.marks[i][s->whole.mark_count] = mark;
+uint64_t tc_mark_of(const tc_audit_view *view, const double *values, size_t channel, uint64_t mark) {
+    size_t end = view->start[channel + 1];
+    for (size_t e = view->start[channel]; e < end && e < view->start[channel] + TC_REUSE_ENTRIES; e++) {
+        uint64_t bits;
+        memcpy(&bits, &values[e], sizeof bits);
+        mark = mix(mark, bits);
     }
+    return mark;
+}
+
+static void mark_channels(tc_sampler *s, size_t world) {
+    for (size_t i = 0; i < tc_marked_channels(s->view->plan); i++)
+        s->whole.marks[i][s->whole.mark_count] = tc_mark_of(s->view, s->values, i, world);
     s->whole.mark_count++;
 }
 
@@ -153,7 +133,7 @@ static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world
     counts->statistic[world][count] = value;
 }
 
-static void set_states(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
+void tc_sampler_set(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
     const tc_model *model = s->view->model;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
@@ -171,10 +151,11 @@ static void set_states(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair
 tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair, size_t first, size_t end,
                          const tc_sample_limits *limits, const tc_monitor *monitor, tc_pair_counts **counts) {
     bool is_first = s->round == 0;
+    double slack = tc_audit_slack(s->view->plan, pair);
     tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);
     size_t changed_count;
     changed *list = list_changed(arena, s->view, pair, first, end, &changed_count);
-    set_states(arena, s, pair);
+    tc_sampler_set(arena, s, pair);
     for (size_t m = 0; m < TC_CORNERS && m < changed_count; m++)
         made->corner_loss[m] = (m == 0 ? 0 : made->corner_loss[m - 1]) + fabs(list[m].distance);
     *counts = made;
@@ -195,7 +176,8 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pa
             return status;
         tc_audit_read(s->view, s->released, s->values);
         check_entries(s, world, made->samples[world] > 0);
-        check_law(s, pair->truth[world]);
+        if (is_first)
+            tc_law_take(s->whole.law, s->values, pair->truth[world], slack);
         if (is_first && s->whole.mark_count < TC_REUSE_SAMPLES)
             mark_channels(s, world);
         count_corners(s, pair, list, changed_count, world, made);

@@ -2,9 +2,10 @@
 #ifndef TC_AUDIT_SAMPLE_H
 #define TC_AUDIT_SAMPLE_H
 
+#include "audit/law.h"
 #include "audit/worst.h"
 
-enum { TC_CORNERS = 4, TC_LAW_ENTRIES = 16, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANNELS = 32, TC_REUSE_SAMPLES = 1 << 17 };
+enum { TC_CORNERS = 4, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANNELS = 32, TC_REUSE_SAMPLES = 1 << 17 };
 
 /* Of one pair. World w is the input x[w]; direction d asks for what is likelier in world d. */
 typedef struct tc_pair_counts {
@@ -16,10 +17,10 @@ typedef struct tc_pair_counts {
 
 /* Of everything that is released, over all pairs. */
 typedef struct tc_whole_counts {
-    uint64_t *off_lattice;           /* by channel: values that are no multiples of the step */
-    bool *moved;                     /* by entry: two releases of the same input differed */
-    uint64_t comparisons;            /* how often each entry was compared */
-    uint64_t *law_hits, *law_trials; /* by channel: noise within its stated median */
+    uint64_t *off_lattice; /* by channel: values that are no multiples of the step */
+    bool *moved;           /* by entry: two releases of the same input differed */
+    uint64_t comparisons;  /* how often each entry was compared */
+    tc_law *law;           /* of the first pair */
     uint64_t **marks; /* by channel: a fingerprint of each of the first samples of the first pair, input included */
     uint64_t mark_count;
 } tc_whole_counts;
@@ -42,8 +43,18 @@ typedef struct tc_sample_limits {
 
 tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples);
 
-/* The size of noise below which half of the draws should lie. */
-double tc_stated_median(const tc_plan *plan, const tc_channel *channel);
+/* How far the auditor's F may be from the release's, in units of the noise's scale, besides four steps of the lattice:
+ * terms of sums are rounded one by one. docs/proofs/audit.md. */
+double tc_audit_slack(const tc_plan *plan, const tc_worst_case *pair);
+
+/* The fingerprint of a channel's first entries. */
+uint64_t tc_mark_of(const tc_audit_view *view, const double *values, size_t channel, uint64_t start);
+static inline size_t tc_marked_channels(const tc_plan *plan) {
+    return plan->channel_count < TC_REUSE_CHANNELS ? plan->channel_count : TC_REUSE_CHANNELS;
+}
+
+/* The pair's two inputs, as a release takes them. */
+void tc_sampler_set(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair);
 
 tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair, size_t first, size_t end,
                          const tc_sample_limits *limits, const tc_monitor *monitor,

@@ -5,13 +5,16 @@
 
 /* At most so many coordinates are tried at so many points: enough for small problems; in a large one agents repeat. */
 enum { MOST_COORDS = 400, MOST_BASES = 12, POWER_STEPS = 60 };
+/* Numbers that are computed at most: some ten seconds on a machine of today. */
+static const uint64_t MOST_WORK = UINT64_C(1) << 32;
 
 typedef struct search {
     tc_arena *arena;
     tc_audit_view *view;
     size_t first, end; /* entries */
     const tc_monitor *monitor;
-    double until; /* no new pairs then */
+    double until;  /* no new pairs then ... */
+    uint64_t work; /* ... nor when this is used up */
     double **bases;
     size_t base_count;
     size_t *coords; /* to try, increasing */
@@ -23,7 +26,14 @@ typedef struct search {
     tc_worst_case *best;
 } search;
 
-static bool is_over(const search *s) { return tc_interrupted(s->monitor) || tc_audit_clock() > s->until; }
+static bool is_over(const search *s) {
+    return s->work > MOST_WORK || tc_interrupted(s->monitor) || tc_audit_clock() > s->until;
+}
+
+static void find_truth(search *s, size_t world) {
+    s->work += s->view->model->state_count + s->view->count;
+    tc_audit_truth(s->view, s->x[world], s->truth[world]);
+}
 
 static size_t agent_of(const tc_model *model, size_t coord) {
     const tc_family *family = tc_family_of_coord(model, coord);
@@ -124,13 +134,13 @@ static double loss_of(const search *s, const double *a, const double *b) {
     return laplace ? loss : sqrt(loss);
 }
 
-/* Keeps s->x if it is worse than what was found before; s->truth[0] is F at x[0] already. */
-static void try_pair(search *s) {
+/* Keeps s->x if it is worse than what was found before; s->truth[0] is F at x[0] already. What it costs. */
+static double try_pair(search *s) {
     size_t n = s->view->model->state_count;
-    tc_audit_truth(s->view, s->x[1], s->truth[1]);
+    find_truth(s, 1);
     double loss = loss_of(s, s->truth[0], s->truth[1]);
     if (!(loss > s->best->loss) || !isfinite(loss))
-        return;
+        return isfinite(loss) ? loss : 0;
     s->best->loss = loss;
     double largest = -1;
     s->best->moved = 0;
@@ -146,6 +156,7 @@ static void try_pair(search *s) {
         memcpy(s->best->x[w], s->x[w], n * sizeof(double));
         memcpy(s->best->truth[w], s->truth[w], s->view->count * sizeof(double));
     }
+    return loss;
 }
 
 /* One coordinate by B, either way. */
@@ -153,7 +164,7 @@ static void try_coordinates(search *s, const double *base) {
     size_t n = s->view->model->state_count;
     memcpy(s->x[0], base, n * sizeof(double));
     memcpy(s->x[1], base, n * sizeof(double));
-    tc_audit_truth(s->view, s->x[0], s->truth[0]);
+    find_truth(s, 0);
     double by = s->step * floor(s->bound / s->step);
     for (size_t i = 0; i < s->coord_count && !is_over(s); i++)
         for (int sign = -1; sign <= 1; sign += 2) {
@@ -162,9 +173,33 @@ static void try_coordinates(search *s, const double *base) {
             if (there == base[coord])
                 continue;
             s->x[1][coord] = there;
-            try_pair(s);
+            (void)try_pair(s);
             s->x[1][coord] = base[coord];
         }
+}
+
+/* The ends of one coordinate change places. */
+static void turn(search *s, size_t coord) {
+    double kept = s->x[0][coord];
+    s->x[0][coord] = s->x[1][coord];
+    s->x[1][coord] = kept;
+}
+
+/* From a corner to the opposite one: which two is looked for one coordinate at a time, since rows may go up with one
+ * and down with another. */
+static void try_corners(search *s, const tc_family *family, size_t member) {
+    find_truth(s, 0);
+    double loss = try_pair(s);
+    for (size_t c = 1; c < family->dim && !is_over(s); c++) {
+        size_t coord = tc_coord_of(family, member, c);
+        turn(s, coord);
+        find_truth(s, 0);
+        double turned = try_pair(s);
+        if (turned > loss)
+            loss = turned;
+        else
+            turn(s, coord);
+    }
 }
 
 /* One agent from one corner of its box to the opposite one. */
@@ -182,8 +217,7 @@ static void try_agents(search *s, const double *base) {
             s->x[0][coord] = snap(s, coord, HUGE_VAL);
             s->x[1][coord] = snap(s, coord, -HUGE_VAL);
         }
-        tc_audit_truth(s->view, s->x[0], s->truth[0]);
-        try_pair(s);
+        try_corners(s, family, member);
     }
 }
 
@@ -193,7 +227,7 @@ static void measure_columns(search *s, const double *base) {
     size_t n = s->view->model->state_count, entries = s->end - s->first;
     memcpy(s->x[0], base, n * sizeof(double));
     memcpy(s->x[1], base, n * sizeof(double));
-    tc_audit_truth(s->view, s->x[0], s->truth[0]);
+    find_truth(s, 0);
     for (size_t i = 0; i < s->coord_count && !is_over(s); i++) {
         size_t coord = s->coords[i];
         double there = snap(s, coord, base[coord] + s->bound / 64);
@@ -201,7 +235,7 @@ static void measure_columns(search *s, const double *base) {
             there = snap(s, coord, base[coord] - s->bound / 64);
         double by = there - base[coord];
         s->x[1][coord] = there;
-        tc_audit_truth(s->view, s->x[1], s->truth[1]);
+        find_truth(s, 1);
         s->x[1][coord] = base[coord];
         for (size_t e = 0; e < entries; e++) {
             double scale = s->view->plan->channels[s->view->entries[s->first + e].channel].scale;
@@ -214,6 +248,7 @@ static void measure_columns(search *s, const double *base) {
 /* Power iteration on the columns begin .. end - 1; leaves the direction, of length one. */
 static void iterate(search *s, size_t agent, bool one) {
     size_t entries = s->end - s->first;
+    s->work += (one ? 1 : s->coord_count) * entries * POWER_STEPS;
     for (size_t i = 0; i < s->coord_count; i++)
         s->direction[i] = !one || agent_of(s->view->model, s->coords[i]) == agent ? 1 : 0;
     for (int step = 0; step < POWER_STEPS; step++) {
@@ -250,8 +285,8 @@ static void try_direction(search *s, const double *base) {
             double from = snap(s, coord, s->x[1][coord] - by);
             s->x[0][coord] = from;
         }
-        tc_audit_truth(s->view, s->x[0], s->truth[0]);
-        try_pair(s);
+        find_truth(s, 0);
+        (void)try_pair(s);
     }
 }
 
@@ -277,7 +312,7 @@ static void try_directions(search *s, const double *base) {
 }
 
 tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first,
-                             size_t end, double until, const tc_monitor *monitor) {
+                             size_t end, double until, const tc_monitor *monitor, bool *is_whole) {
     const tc_plan *plan = view->plan;
     size_t n = view->model->state_count;
     search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor, .until = until};
@@ -307,5 +342,6 @@ tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_anal
         if (directions)
             try_directions(&s, s.bases[i]);
     }
+    *is_whole = !is_over(&s);
     return s.best->loss > 0 && !tc_interrupted(monitor) ? s.best : NULL;
 }

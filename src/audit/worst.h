@@ -17,9 +17,10 @@ typedef struct tc_worst_case {
 } tc_worst_case;
 
 /* The worst pair found for entries first .. end - 1 of the view, adjacent in the plan's unit (for the unit `agent`, in
- * one round). Looks until about that time (tc_audit_clock), and takes what it has. NULL where the lattice allows no
- * pair or an interrupt came. */
+ * one round). How far it looks depends on the size of the problem, not on the machine; but no longer than until that
+ * time (tc_audit_clock; HUGE_VAL for never). *is_whole: it has looked at all that it wanted to. NULL where the lattice
+ * allows no pair or an interrupt came. */
 tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first,
-                             size_t end, double until, const tc_monitor *monitor);
+                             size_t end, double until, const tc_monitor *monitor, bool *is_whole);
 
 #endif

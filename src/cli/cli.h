@@ -18,6 +18,7 @@ typedef struct tc_cli {
     bool is_logged;      /* a log on standard error has what the messages say: they are for that object alone */
     tc_logbook *log;     /* messages go through it, and wait for no reader; NULL: to standard error as they are */
     const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
+    char *const *words;  /* the same, as the program was given them; NULL at the end */
 } tc_cli;
 
 typedef struct tc_command {

@@ -1,8 +1,9 @@
 #include "audit/audit.h"
 #include "cli/cli.h"
+#include "cli/end_to_end.h"
 #include "cli/privacy_options.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, SAMPLES, SECONDS, CONFIDENCE };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, SAMPLES, SECONDS, CONFIDENCE, END_TO_END };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* what is sampled is all that leaves the cloud */
@@ -30,10 +31,17 @@ static const tc_option options[] = {
                     .most = 1 - 1e-12,
                     .standard = "0.999999",
                     .text = "The probability with which all bounds hold together, and an honest release passes."},
+    [END_TO_END] = {.name = "end-to-end",
+                    .type = TC_OPTION_FLAG,
+                    .text = "Also run two worlds that differ in what one agent says and release the same numbers, "
+                            "through the cloud's half of the engine and through sockets on loopback: answers, pages, "
+                            "journal, log and sizes must be the same, byte for byte, but for what is listed. It takes "
+                            "some seconds, and a folder in TMPDIR."},
 };
 
 static const tc_example examples[] = {
     {"tacit audit paper.tacit", "Tries to refute the plan that tacit plan paper.tacit shows."},
+    {"tacit audit paper.tacit --end-to-end", "Also compares all that leaves the cloud in two worlds."},
     {"tacit audit paper.tacit --calibration published --constants declared",
      "The paper's scheme with the constants that the file declares."},
 };
@@ -75,6 +83,11 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
     tc_status status = tc_audit_run(cli->arena, plan, analysis, &how, &cli->monitor, &audit);
     if (status != TC_OK)
         return status;
+    if (arguments->values[END_TO_END].flag && !audit->interrupted) {
+        static const tc_end_to_end nothing = {.untested = "the plan was judged before anything was released"};
+        tc_audit_take_end_to_end(audit, audit->point_count > 0 ? tc_end_to_end_run(cli) : &nothing);
+        audit->interrupted = tc_interrupted(&cli->monitor);
+    }
     if (arguments->values[JSON].flag) {
         tc_json json = tc_json_new(&cli->output);
         tc_json_open_object(&json, NULL);
@@ -110,12 +123,16 @@ const tc_command tc_command_audit = {
          .least_operands = 1,
          .most_operands = 1,
          .description =
-             "Makes the plan that tacit plan would show, chooses two adjacent inputs that should be hardest to hide, "
-             "releases each of them many times by the code that a real run uses, and looks for events that are "
-             "likelier under one of them than the plan allows. From the counts follows a lower bound on epsilon "
-             "that holds with the stated confidence. It also looks for numbers off the plan's lattice, numbers "
-             "without noise, noise used in two rounds, and noise smaller than stated. No agent's data are used. What "
-             "is sampled is all that leaves the cloud, which is more than any coalition of agents sees.\n\n"
+             "Makes the plan that tacit plan would show, and chooses two adjacent inputs that should be hardest to "
+             "hide. What they cost with the plan's own scales is computed, over all rounds where the unit is an agent: "
+             "more than is claimed refutes the plan at once. Then each is released many times by the code that a real "
+             "run uses. Events that are likelier under one of them than the plan allows give a lower bound on epsilon "
+             "that holds with the stated confidence; and the noise itself is tested: its lattice, its sign, its tails, "
+             "its scale, and that no draw tells of another, of other entries, agents or rounds, nor in the first round "
+             "of many releases with fresh keys. No agent's data are used. What is sampled is all that leaves the "
+             "cloud, which is more than any coalition of agents sees.\n\n"
+             "Each of these points has a verdict of its own: one that could not have shown half the noise is "
+             "inconclusive, and never passes for not refuted.\n\n"
              "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
              "pass. The proofs are what the guarantee rests on.\n\n"
              "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to "

@@ -172,7 +172,7 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
 }
 
 int tc_cli_main(int argc, char *const *argv) {
-    tc_cli cli = {.arena = tc_arena_new(0)};
+    tc_cli cli = {.arena = tc_arena_new(0), .words = argv};
     if (cli.arena == NULL) {
         (void)fprintf(stderr, "tacit: %s\n", tc_status_text(TC_NO_MEMORY));
         return tc_status_exit_code(TC_NO_MEMORY);

@@ -3,6 +3,7 @@
 #define TC_TESTS_AUDITED_H
 
 #include "audit/audit.h"
+#include "privacy/calibrate.h"
 #include "privacy/plan_by_hand.h"
 
 /* K^g_1 = 20 + 20 (a[1].x[1] is in both), K^J_1 = 2 + 2; K^g_2 = 49.85 by numpy, K^J_2 = sqrt 8. */
@@ -25,8 +26,8 @@ static inline void set_scale(tc_channel *channel, double scale, int state_expone
     channel->variance = NAN;
 }
 
-/* Each system at epsilon ln 2 (and delta 0.01, where sigma = 2.47053 K is the analytic calibration), ensemble
- * adjacency 1. */
+/* Each system at epsilon ln 2 (and delta 0.01, where sigma = 2.47053 K is the analytic calibration; test_calibrate.c
+ * has it), ensemble adjacency 1. */
 static inline tc_plan *audited_plan(const problem *p, const audited *a) {
     hand by = {.placement = a->placement,
                .mechanism = a->mechanism,
@@ -37,7 +38,7 @@ static inline tc_plan *audited_plan(const problem *p, const audited *a) {
                .rounds = 1000};
     tc_plan *plan = plan_by_hand(p, &by);
     bool laplace = a->mechanism == TC_MECHANISM_LAPLACE;
-    double factor = (laplace ? 1 / log(2) : 2.470531) / a->too_small;
+    double factor = (laplace ? 1 / log(2) : tc_gaussian_sigma(log(2), 0.01)) / a->too_small;
     plan->calibration = TC_PUBLISHED;
     plan->adjacency = TC_ADJACENCY_ENSEMBLE;
     plan->epsilon = log(2);

@@ -1,0 +1,72 @@
+#include "worlds/coupled_noise.h"
+
+#include "privacy/release_blocks.h"
+#include "privacy/release_lattice.h"
+
+#include <stdio.h>
+
+enum { BITE = 256 };
+
+static FILE *tape;
+static tc_coupled_noise_mode how;
+static const char *trouble;
+
+bool tc_coupled_noise_begin(tc_coupled_noise_mode mode, const char *path) {
+    if (tape != NULL)
+        (void)fclose(tape);
+    tape = NULL;
+    trouble = NULL;
+    how = mode;
+    if (mode == TC_COUPLED_OFF)
+        return true;
+    tape = fopen(path, mode == TC_COUPLED_RECORD ? "wbe" : "rbe");
+    return tape != NULL;
+}
+
+const char *tc_coupled_noise_end(void) {
+    if (tape != NULL && how == TC_COUPLED_REPLAY && trouble == NULL && fgetc(tape) != EOF)
+        trouble = "the second world released fewer numbers than the first";
+    if (tape != NULL && fclose(tape) != 0 && trouble == NULL)
+        trouble = "the released numbers could not be written down";
+    tape = NULL;
+    how = TC_COUPLED_OFF;
+    return trouble;
+}
+
+/* The linker gives the door's callers the first of these, and the door itself the name of the second. */
+void __wrap_tc_release_publish(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
+                               size_t count, double *out);
+void __real_tc_release_publish(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
+                               size_t count, double *out);
+
+/* value + couple(value, sum) is sum, as the door adds them. */
+static int64_t couple(int64_t value, int64_t sum) {
+    int64_t noise;
+    if (__builtin_sub_overflow(sum, value, &noise))
+        return sum < 0 ? INT64_MIN : INT64_MAX;
+    return noise;
+}
+
+static void publish_some(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
+                         double *out) {
+    int64_t sums[BITE], coupled[BITE];
+    for (size_t k = 0; k < count; k++)
+        sums[k] = tc_saturating_add(units[k], noise[k]);
+    if (how == TC_COUPLED_RECORD && fwrite(sums, sizeof *sums, count, tape) != count)
+        trouble = "the released numbers could not be written down";
+    if (how == TC_COUPLED_REPLAY && fread(sums, sizeof *sums, count, tape) != count)
+        trouble = "the second world released more numbers than the first";
+    for (size_t k = 0; k < count; k++)
+        coupled[k] = how == TC_COUPLED_REPLAY && trouble == NULL ? couple(units[k], sums[k]) : noise[k];
+    __real_tc_release_publish(channel, units, coupled, count, out);
+}
+
+void __wrap_tc_release_publish(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
+                               size_t count, double *out) {
+    if (how == TC_COUPLED_OFF || tape == NULL) {
+        __real_tc_release_publish(channel, units, noise, count, out);
+        return;
+    }
+    for (size_t at = 0; at < count; at += BITE)
+        publish_some(channel, units + at, noise + at, count - at < BITE ? count - at : BITE, out + at);
+}

@@ -1,0 +1,45 @@
+/* Two worlds that differ in what agents say, and release the same numbers: whatever else leaves the cloud must be the
+ * same, byte for byte. docs/proofs/audit.md, "End to end". */
+#ifndef TC_WORLDS_WORLDS_H
+#define TC_WORLDS_WORLDS_H
+
+#include "cli/study.h"
+#include "worlds/states.h"
+
+enum {
+    TC_WORLDS_ROUNDS = 10, /* at most: a run is as long, and ends */
+    TC_WORLDS_TEXTS = 64   /* differences that are told */
+};
+
+typedef struct tc_worlds {
+    tc_arena *arena;
+    tc_cli *cli;
+    const char *program; /* this one, as it can be started */
+    const char *folder;  /* a temporary one */
+    tc_study study;
+    const tc_plan *plan;
+    const tc_method_facts *method;
+    uint64_t rounds;
+    uint64_t compared; /* bytes that were found to be there in both */
+    const char *differs[TC_WORLDS_TEXTS], *untested;
+    size_t differ_count;
+} tc_worlds;
+
+/* Adds a difference: "the log, line 7". */
+void tc_worlds_differ(tc_worlds *worlds, const char *format, ...) TC_PRINTF(2, 3);
+/* Bytes of both worlds; false, and a difference, where they are not the same. */
+bool tc_worlds_compare(tc_worlds *worlds, const char *what, const void *first, size_t first_size, const void *second,
+                       size_t second_size);
+/* Texts of both worlds, line by line. */
+void tc_worlds_compare_lines(tc_worlds *worlds, const char *what, const char *first, const char *second);
+
+/* The cloud's half of a run in this process, for some choices of who differs. */
+tc_status tc_worlds_hubs(tc_worlds *worlds) TC_MUST_USE;
+
+/* `serve` as a process with agents on sockets. options: words for it, NULL at the end. */
+tc_status tc_worlds_sockets(tc_worlds *worlds, const char *const *options) TC_MUST_USE;
+
+/* What is left out of the comparison, one sentence each; NULL at the end. */
+extern const char *const tc_worlds_exceptions[];
+
+#endif

@@ -1,0 +1,28 @@
+/* Sensitivities that are too low: of every row by FACTOR, or of one row, ROW, alone. */
+#define tc_sensitivity_blocks honest_sensitivity_blocks
+#include "privacy/sensitivity.c"
+#undef tc_sensitivity_blocks
+
+typedef struct low {
+    tc_sensitivity *sensitivity;
+    tc_block_sink sink;
+    void *context;
+} low;
+
+static void lower(void *context, const tc_block *block) {
+    low *to = context;
+    for (size_t i = 0; i < block->start[block->columns]; i++) {
+        tc_moved *entry = &to->sensitivity->moved[i];
+#ifdef ROW
+        if (entry->row != ROW)
+            continue;
+#endif
+        entry->value.lo *= FACTOR;
+        entry->value.hi *= FACTOR;
+    }
+    to->sink(to->context, block);
+}
+
+bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink sink, void *context) {
+    return honest_sensitivity_blocks(s, view, lower, &(low){s, sink, context});
+}
