@@ -3,6 +3,7 @@
 #define TC_NET_AGENT_LINK_PARTS_H
 
 #include "net/agent_link.h"
+#include "net/socket_bio.h"
 
 #include <netdb.h>
 #include <openssl/ssl.h>
@@ -18,6 +19,7 @@ struct tc_agent_link {
     SSL_CTX *tls;
     BIO_METHOD *method;
     SSL *ssl;
+    tc_socket socket;
     bool shake_writes; /* the handshake waits for room */
     bool has_more;     /* read, but not all that was there */
     uint64_t deadline;

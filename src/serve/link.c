@@ -1,7 +1,6 @@
 /* The life of a connection: from its first byte to its end. */
 #include "serve/link_parts.h"
 
-#include "net/socket_bio.h"
 #include "net/tls.h"
 #include "privacy/secret.h"
 
@@ -116,6 +115,7 @@ static void make_room(tc_ring *list, size_t count, size_t most) {
 }
 
 static void open_link(tc_link *link) {
+    tc_socket_opened(&link->socket);
     link->was_open = true;
     link->links->figures.opened++;
     tc_link_enter(link, TC_LINK_OPEN);
@@ -144,7 +144,7 @@ static void greet(tc_link *link) {
     link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* keeps the list in order */
     tc_link_enter(link, TC_LINK_SHAKING);
     link->ssl = tc_tls_accept(links->tls, link->descriptor);
-    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->descriptor)) {
+    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->socket, &link->descriptor)) {
         tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
         return;
     }
@@ -155,9 +155,14 @@ static void greet(tc_link *link) {
 
 void tc_link_shake(tc_link *link) {
     ERR_clear_error();
+    tc_socket_turn(&link->socket);
     int result = SSL_do_handshake(link->ssl);
     if (result != 1) {
         int error = SSL_get_error(link->ssl, result);
+        if (tc_socket_is_long(&link->socket)) {
+            tc_link_kill(link, TC_LINK_REFUSED, TC_SOCKET_LONG);
+            return;
+        }
         if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
             if (!tc_link_want_write(link, error == SSL_ERROR_WANT_WRITE))
                 tc_link_kill(link, TC_LINK_BROKEN, "memory is out");

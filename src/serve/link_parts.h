@@ -2,6 +2,7 @@
 #ifndef TC_SERVE_LINK_PARTS_H
 #define TC_SERVE_LINK_PARTS_H
 
+#include "net/socket_bio.h"
 #include "serve/link.h"
 
 #include <event2/event_struct.h>
@@ -32,6 +33,7 @@ struct tc_link {
     tc_ring more;    /* in links->more while it has bytes that no event will tell of */
     tc_links *links;
     SSL *ssl; /* NULL before the first byte, and in plain text */
+    tc_socket socket;
     struct event reading, writing;
     int descriptor;
     tc_link_state state;
@@ -89,8 +91,8 @@ void tc_link_find_peer(tc_link *link);
 /* Ends the connection now. */
 void tc_link_kill(tc_link *link, tc_link_end end, const char *why);
 
-/* Bytes that came (0: the peer is done) or went, or one of: */
-enum { TC_LINK_AGAIN = -1, TC_LINK_FAILED = -2 };
+/* Bytes that came (0: the peer is done) or went, or one of these; HOLLOW: records without data came, too many: */
+enum { TC_LINK_AGAIN = -1, TC_LINK_FAILED = -2, TC_LINK_HOLLOW = -3 };
 ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size);
 ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size);
 
