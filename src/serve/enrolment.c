@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64 };
+enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64, SPARE_ALIKE = 16 };
 
 /* ---- the seats ---- */
 
@@ -136,6 +136,21 @@ static void join_idle(tc_enrolment *e, tc_party *party) {
     e->idle_count++;
 }
 
+/* A certificate has a use for one connection for each agent that it names, and some more that are about to end. Beyond
+ * that there is always one without an agent: the oldest gives way. */
+static void end_alike(tc_enrolment *e, const tc_link *link) {
+    const tc_identity *identity = tc_link_identity(link);
+    if (identity == NULL || tc_link_alike(link) <= tc_identity_count(identity) + SPARE_ALIKE)
+        return;
+    for (tc_ring *at = e->idle.after; at != &e->idle; at = at->after) {
+        tc_party *party = of_ring(at);
+        if (!tc_link_is_alike(party->link, link))
+            continue;
+        tc_party_end(e, party, TC_REFUSED_CROWD, "too many connections with this certificate");
+        return;
+    }
+}
+
 void tc_enrolment_opened(tc_enrolment *e, tc_link *link) {
     tc_party *party = calloc(1, sizeof *party);
     if (party == NULL) {
@@ -150,6 +165,8 @@ void tc_enrolment_opened(tc_enrolment *e, tc_link *link) {
     join_idle(e, party);
     if (e->idle_count > e->most_idle)
         tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_CROWD, "too many connections without an agent");
+    else
+        end_alike(e, link);
 }
 
 static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states); }

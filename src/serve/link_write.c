@@ -124,9 +124,7 @@ void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context) 
     (void)what;
     tc_link *link = context;
     if (link->state == TC_LINK_SHAKING) {
-        tc_link_shake(link);
-        if (link->state == TC_LINK_OPEN) /* its first frames may have come with the end of the handshake */
-            tc_link_queue(link);
+        tc_link_knock(link);
         return;
     }
     size_t sent = 0;

@@ -28,6 +28,7 @@ static void after_round(void *context, uint64_t round, tc_answer_scalars scalars
     tc_server *s = context;
     s->last_at = tc_serve_now();
     s->done++;
+    tc_links_set_busy(s->links);
     tc_server_count_traffic(s);
     if (s->trace != NULL)
         tc_server_trace_row(s, round, scalars);

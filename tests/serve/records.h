@@ -1,6 +1,6 @@
 /* Records of TLS 1.3 made by hand, so that a test can say what no library would: key updates without end, records that
- * hold nothing, alerts that mean nothing. The handshake is OpenSSL's; its secret comes out by the callback for key logs.
- * Suite TLS_AES_128_GCM_SHA256 alone. */
+ * hold nothing, alerts that mean nothing. The handshake is OpenSSL's; its secret comes out by the callback for key
+ * logs. Suite TLS_AES_128_GCM_SHA256 alone. */
 #ifndef TC_TESTS_SERVE_RECORDS_H
 #define TC_TESTS_SERVE_RECORDS_H
 

@@ -86,7 +86,8 @@ static size_t updates_and_data(unsigned char *out) {
 static size_t nothing_and_data(unsigned char *out) {
     static unsigned turn;
     static const unsigned char header[TC_FRAME_HEADER] = {0xe8, 3};
-    return turn++ % 16 != 0 ? nothing(out) : records_seal(&said, RECORD_DATA, turn == 1 ? header : header + 2, 1, 0, out);
+    return turn++ % 16 != 0 ? nothing(out)
+                            : records_seal(&said, RECORD_DATA, turn == 1 ? header : header + 2, 1, 0, out);
 }
 
 /* The peer has said it all before the cloud looks: without a limit one turn would take all of it. */
