@@ -198,7 +198,7 @@ bool tc_tls_read(SSL *connection, void *bytes, size_t room, size_t *got) {
     (void)SSL_clear_mode(connection, SSL_MODE_RELEASE_BUFFERS);
     bool good = SSL_read_ex(connection, bytes, room, got) == 1;
     (void)SSL_set_mode(connection, SSL_MODE_RELEASE_BUFFERS);
-    if (good && SSL_has_pending(connection) == 0) {
+    if (SSL_has_pending(connection) == 0) { /* also where nothing came: one that has just shaken hands */
         (void)SSL_clear_options(connection, SSL_OP_CLEANSE_PLAINTEXT);
         (void)SSL_free_buffers(connection);
         (void)SSL_set_options(connection, SSL_OP_CLEANSE_PLAINTEXT);

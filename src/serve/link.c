@@ -91,7 +91,7 @@ static void free_link(tc_link *link) {
     SSL_free(link->ssl);
     (void)close(link->descriptor);
     tc_holder_drop(link->holder);
-    link->links->freed++;
+    link->links->churn++;
     tc_secret_wipe(link->in, link->in_room);
     free(link->in);
     free(link->out);
@@ -122,6 +122,7 @@ static void open_link(tc_link *link) {
     tc_socket_opened(&link->socket);
     link->was_open = true;
     link->links->figures.opened++;
+    link->links->churn++;
     tc_link_enter(link, TC_LINK_OPEN);
     link->links->owner.opened(link->links->owner.context, link);
 }
@@ -201,6 +202,16 @@ static tc_link *of_waiting(tc_ring *waiting) {
     return (tc_link *)(void *)((unsigned char *)waiting - offsetof(tc_link, waiting));
 }
 
+/* After many handshakes or ends: what they needed lies about among what stays. It takes some milliseconds. */
+static void give_back(tc_links *links, time_t now) {
+    enum { MANY = 256, SECONDS = 5 };
+    if (links->churn < MANY || now < links->given_back_at + SECONDS)
+        return;
+    TC_GIVE_BACK_MEMORY();
+    links->churn = 0;
+    links->given_back_at = now;
+}
+
 /* Lists are in the order of their deadlines, so that each look costs only what it ends. */
 static void tick(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
@@ -213,6 +224,7 @@ static void tick(evutil_socket_t descriptor, short what, void *context) {
     time_t oldest = now - (time_t)links->settings.slow_seconds;
     while (!tc_ring_is_empty(&links->kept) && of_waiting(links->kept.after)->deadline <= oldest)
         tc_link_kill(of_waiting(links->kept.after), TC_LINK_SLOW, "what was sent is not being read");
+    give_back(links, now);
 }
 
 /* ---- all of them ---- */

@@ -89,7 +89,8 @@ struct tc_links {
     tc_ring silent, shaking, open, parting, dead, kept, more;
     tc_ring holders[TC_HOLDER_BUCKETS];
     tc_door door;
-    uint64_t freed; /* connections since memory was given back */
+    uint64_t churn; /* connections that were opened or freed since memory was given back */
+    time_t given_back_at;
     tc_links_figures figures;
     unsigned char scratch[TC_LINK_SCRATCH];
 };
