@@ -212,6 +212,15 @@ void tc_party_end(tc_enrolment *e, tc_party *party, tc_refusal_code code, const 
     tc_link_refuse(party->link, code, reason);
 }
 
+static bool is_too_much(tc_party *party) { return ++party->strikes > MOST_STRIKES + 4 * party->count; }
+
+bool tc_party_bear(tc_enrolment *e, tc_party *party) {
+    if (!is_too_much(party))
+        return true;
+    tc_party_end(e, party, TC_REFUSED_TURN, "too much of what it said was of no use");
+    return false;
+}
+
 static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t round, const char *agent,
                    tc_refusal_code code, const char *reason) {
     unsigned char bytes[TC_FRAME_HEADER + TC_MOST_CONTROL];
@@ -222,7 +231,7 @@ static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t rou
                           .code = (uint16_t)code,
                           .reason = text,
                           .reason_length = length < TC_MOST_REASON ? length : TC_MOST_REASON};
-    if (++party->strikes > MOST_STRIKES + 4 * party->count) {
+    if (is_too_much(party)) {
         tc_party_end(e, party, code, "too much of what it said was refused");
         return;
     }

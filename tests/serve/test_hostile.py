@@ -465,6 +465,43 @@ class Hostile(unittest.TestCase):
         self.assertEqual(heard[-1].reason, "too much of what it said was refused")
         self.logged("connection-refused", why="too much of what it said was refused")
 
+    def test_a_flood_of_what_is_good_and_of_no_use(self):
+        """States of a round that is answered, and an agent that comes and goes: some scores of them, and no more."""
+        def again(agent, k):
+            return wire.state(0, k - 1, agent.units("a5"))
+
+        def to_and_fro(agent, k):
+            return wire.leave(0) + wire.enrol(0, "a5", 2, k - 1)
+        for flood, kind in ((again, wire.ANSWER), (to_and_fro, wire.ENROLLED)):
+            with self.subTest(flood.__name__), self.resident.lock:
+                self.before = len(town.events(self.parties.cloud))
+                agent = self.resident.agent
+                link, k = self.between()
+                heard = len(link.log)
+                with contextlib.suppress(wire.Closed):
+                    link.send(flood(agent, k) * 5000)
+                self.assertTrue(link.is_closed(PATIENCE))
+                self.assertLessEqual(len([m for m in link.log[heard:] if m.type == kind]), 100)
+                self.assertEqual((link.log[-1].code, link.log[-1].reason),
+                                 (wire.TURN, "too much of what it said was of no use"))
+                self.logged("connection-refused", why="too much of what it said was of no use", certificate="a5")
+                agent.open(self.parties.port, self.keys)
+                agent.enrol()
+
+    # ---- one certificate, many connections ----
+
+    def test_a_certificate_has_a_use_for_some_connections(self):
+        """As many as it names agents, and sixteen more: the oldest without an agent gives way, its agent does not."""
+        links = [self.link() for _ in range(40)]
+        for link in links[:40 - 16]:
+            found = link.receive(PATIENCE)
+            self.assertEqual((found.type, found.code, found.reason),
+                             (wire.REFUSAL, wire.CROWD, "too many connections with this certificate"))
+        self.logged("connection-refused", why="too many connections with this certificate", certificate="a5")
+        with self.assertRaises(socket.timeout):
+            links[-1].receive(0.5)
+        self.resident.await_rounds(2)
+
     # ---- no TLS, or another ----
 
     def test_plain_http(self):
