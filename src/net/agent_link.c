@@ -97,12 +97,16 @@ static void set_deadline(tc_agent_link *link, unsigned milliseconds) {
 
 void tc_agent_link_begin(tc_agent_link *link) {
     tc_agent_link_end(link, "");
+    if (link->settings.keys != NULL)
+        tc_agent_link_renew_keys(link);
+    if (link->settings.keys != NULL && link->tls == NULL) {
+        tc_agent_link_end(link, link->early);
+        return;
+    }
     if (!tc_agent_link_find(link) || !tc_agent_link_try_address(link)) {
         tc_agent_link_end(link, link->why);
         return;
     }
-    if (link->settings.keys != NULL)
-        tc_agent_link_renew_keys(link);
     link->state = TC_AGENT_LINK_CONNECTING;
     set_deadline(link, link->settings.open_milliseconds);
 }
