@@ -66,6 +66,7 @@ struct tc_link {
     time_t deadline;   /* of its state; of kept output in links->kept: when it last moved */
     unsigned char *in; /* the beginning of a frame that is not whole */
     size_t in_size, in_room;
+    size_t thrown;      /* bytes that came when there was nothing more to say */
     bool is_uncut;      /* there may be whole frames among them: kept output came between */
     unsigned char *out; /* kept output: out_size bytes from out_at on */
     size_t out_at, out_size, out_room;
@@ -76,7 +77,7 @@ struct tc_link {
     tc_link_end end;
 };
 
-enum { TC_LINK_SCRATCH = 1 << 16, TC_LINK_PART_SECONDS = 2, TC_LINK_TURN = 16 };
+enum { TC_LINK_SCRATCH = 1 << 16, TC_LINK_PART_SECONDS = 2, TC_LINK_TURN = 16, TC_LINK_MOST_THROWN = 1 << 20 };
 
 struct tc_links {
     struct event_base *base;

@@ -150,7 +150,8 @@ static bool read_once(tc_link *link) {
 
 static void throw_away(tc_link *link) {
     ssize_t got = recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH, 0);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+    link->thrown += got > 0 ? (size_t)got : 0;
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || link->thrown > TC_LINK_MOST_THROWN)
         tc_link_kill(link, TC_LINK_CLOSED, "closed");
 }
 

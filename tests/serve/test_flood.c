@@ -142,6 +142,27 @@ static void one_turn_reads_a_bounded_number_of_bytes(void **state) {
     client_close(client);
 }
 
+/* Who has been told that it is over, and goes on all the same, is heard for a megabyte and no more. */
+static void what_comes_after_the_end_is_thrown_away_for_a_while(void **state) {
+    (void)state;
+    static unsigned char junk[65536];
+    SSL *client = open_raw();
+    tc_link *link = c.last;
+    size_t poured = 0;
+    tc_link_refuse(link, TC_REFUSED_TURN, NULL);
+    assert_int_equal(link->state, TC_LINK_LINGERING);
+    for (double stop = seconds_now() + 1.5; seconds_now() < stop;) { /* its time is two seconds */
+        ssize_t sent = send(SSL_get_fd(client), junk, sizeof junk, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EAGAIN)
+            break;
+        poured += sent > 0 ? (size_t)sent : 0;
+        cloud_turn(&c);
+        assert_true(poured < 100 << 20);
+    }
+    assert_true(tc_ring_is_empty(&c.links->parting));
+    client_close(client);
+}
+
 static void some_key_updates_do_no_harm(void **state) {
     (void)state;
     SSL *client = open_raw();
@@ -181,6 +202,7 @@ int main(void) {
         FLOOD(a_flood_of_records_that_hold_nothing_ends_its_connection),
         FLOOD(a_flood_of_warnings_ends_its_connection),
         FLOOD(one_turn_reads_a_bounded_number_of_bytes),
+        FLOOD(what_comes_after_the_end_is_thrown_away_for_a_while),
         FLOOD(some_key_updates_do_no_harm),
         FLOOD(records_with_data_are_not_counted),
     };
