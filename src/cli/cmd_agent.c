@@ -216,7 +216,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     bool stopped = tc_agent_drive(cli, agent, arguments->operand_count, values[QUIET].flag);
     tc_notify_stopping();
     tc_agent_leave(agent);
-    tc_agent_signals_end(before);
+    tc_agent_signals_stay();
+    cli->keeps_signals = true;
     tc_agent_report report = {.agent = agent,
                               .count = arguments->operand_count,
                               .stopped = stopped,

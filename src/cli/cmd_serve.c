@@ -336,6 +336,7 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc
     tc_status status = tc_server_run(cli->arena, &settings, &messages, result);
     say(cli, tc_buffer_text(&messages));
     cli->is_logged = result->is_logged;
+    cli->keeps_signals = true;
     if (costs.is_over) {
         answer->reason = tc_arena_copy(cli->arena, costs.text, strlen(costs.text));
         return TC_OK;

@@ -172,7 +172,7 @@ static bool is_no_tls(unsigned long error) {
 
 static void complain_of_handshake(tc_agent_link *link) {
     bool is_strange = is_of_another_authority(link->ssl), is_plain = is_no_tls(ERR_peek_last_error());
-    const char *failure = tc_tls_failure(link->ssl);
+    const char *failure = tc_socket_failure(&link->socket, link->ssl);
     if (is_strange)
         (void)snprintf(link->why, sizeof link->why,
                        "TLS with %.60s:%s failed: the cloud's certificate is of another authority than "
@@ -220,7 +220,8 @@ static ptrdiff_t lost(tc_agent_link *link, const char *plain) {
     if (link->ssl == NULL)
         (void)snprintf(link->why, sizeof link->why, "the connection was lost: %s", plain);
     else
-        (void)snprintf(link->why, sizeof link->why, "the connection was lost: %s", tc_tls_failure(link->ssl));
+        (void)snprintf(link->why, sizeof link->why, "the connection was lost: %s",
+                       tc_socket_failure(&link->socket, link->ssl));
     return LOST;
 }
 

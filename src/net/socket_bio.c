@@ -1,7 +1,11 @@
 #include "net/socket_bio.h"
 
+#include "net/tls.h"
+
 #include <errno.h>
 #include <limits.h>
+#include <openssl/err.h>
+#include <string.h>
 #include <sys/socket.h>
 
 static int most(size_t size) { return size < INT_MAX ? (int)size : INT_MAX; }
@@ -9,11 +13,13 @@ static int most(size_t size) { return size < INT_MAX ? (int)size : INT_MAX; }
 static bool is_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 static int bio_write(BIO *bio, const char *bytes, int size) {
-    const tc_socket *to = BIO_get_data(bio);
+    tc_socket *to = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     ssize_t sent = send(*to->descriptor, bytes, (size_t)size, MSG_NOSIGNAL);
     if (sent < 0 && is_later(errno))
         BIO_set_retry_write(bio);
+    else if (sent < 0)
+        to->error = errno;
     return sent < 0 ? -1 : most((size_t)sent);
 }
 
@@ -27,6 +33,8 @@ static int bio_read(BIO *bio, char *bytes, int size) {
     ssize_t got = recv(*from->descriptor, bytes, (size_t)size < from->left ? (size_t)size : from->left, 0);
     if (got < 0 && is_later(errno))
         BIO_set_retry_read(bio);
+    else if (got < 0)
+        from->error = errno;
     else if (got == 0)
         BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
     if (got <= 0)
@@ -110,4 +118,12 @@ bool tc_socket_is_hollow(tc_socket *socket, bool has_data) {
     socket->hollow_at = at;
     socket->hollow += more;
     return socket->hollow > TC_SOCKET_MOST_HOLLOW;
+}
+
+const char *tc_socket_failure(const tc_socket *socket, SSL *connection) {
+    int error = socket->error;
+    if (error == 0 || (ERR_peek_error() != 0 && ERR_GET_LIB(ERR_peek_error()) != ERR_LIB_SYS))
+        return tc_tls_failure(connection);
+    ERR_clear_error();
+    return strerror(error);
 }

@@ -25,6 +25,7 @@ typedef struct tc_socket {
     const int *descriptor;
     size_t left;      /* of the allowance */
     uint64_t got;     /* bytes in all */
+    int error;        /* of the system, that ended it; 0 for none */
     unsigned records; /* whole encrypted ones, since the last look */
     unsigned hollow;  /* those without data, less one for each second */
     time_t hollow_at;
@@ -45,6 +46,9 @@ void tc_socket_opened(tc_socket *socket);
 bool tc_socket_is_hollow(tc_socket *socket, bool has_data);
 /* Of a handshake that goes on. */
 static inline bool tc_socket_is_long(const tc_socket *socket) { return socket->got > TC_SOCKET_MOST_SHAKE; }
+
+/* Why the last operation of a connection failed: as the system says it, or tc_tls_failure. */
+const char *tc_socket_failure(const tc_socket *socket, SSL *connection);
 
 #define TC_SOCKET_HOLLOW "too many records without data, such as key updates"
 #define TC_SOCKET_LONG "the handshake has too many bytes"

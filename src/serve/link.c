@@ -174,7 +174,7 @@ void tc_link_shake(tc_link *link) {
                 tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
             return;
         }
-        tc_link_kill(link, TC_LINK_BROKEN, tc_tls_failure(link->ssl));
+        tc_link_kill(link, TC_LINK_BROKEN, tc_socket_failure(&link->socket, link->ssl));
         return;
     }
     (void)tc_link_want_write(link, false);

@@ -113,7 +113,8 @@ static void lost(tc_link *link, ptrdiff_t got) {
     if (got == 0)
         tc_link_kill(link, TC_LINK_LEFT, link->in_size > 0 ? "closed in the middle of a frame" : "closed");
     else
-        tc_link_kill(link, TC_LINK_BROKEN, link->ssl == NULL ? "the connection ended" : tc_tls_failure(link->ssl));
+        tc_link_kill(link, TC_LINK_BROKEN,
+                     link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
 }
 
 /* One read into a buffer that begins with what is kept; false: that is all for now. *used: bytes of the buffer. */

@@ -41,7 +41,8 @@ static bool push_all(tc_link *link, const unsigned char *bytes, size_t size, siz
         if (went == TC_LINK_AGAIN)
             return true;
         if (went <= 0) {
-            tc_link_kill(link, TC_LINK_BROKEN, link->ssl == NULL ? "the connection ended" : tc_tls_failure(link->ssl));
+            tc_link_kill(link, TC_LINK_BROKEN,
+                         link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
             return false;
         }
         *sent += (size_t)went;

@@ -507,6 +507,43 @@ static void who_asks_again_and_again_is_ended(void **state) {
     leave_all();
 }
 
+/* docs/protocol.md, "A round": under `hold` rounds go by while a state is on its way. */
+static void under_hold_a_state_of_any_round_that_is_answered_gets_the_last_answer(void **state) {
+    (void)state;
+    for (int holds = 0; holds < 2; holds++) {
+        unsigned char first[256], again[256];
+        desk_start(&d, (desk_wish){.late = {.holds = holds == 1, .deadline = 60, .most_holds = 5}});
+        join_all(0);
+        rounds_to(1, 3);
+        say_all(4);
+        for (size_t i = 0; i < DESK_AGENTS; i++)
+            (void)client_expect_answer(&d, &agents[i], i, 0, 4, i == 0 ? first : NULL);
+        for (uint64_t k = 0; k <= 6; k++) {
+            if (k == 5) /* the open one */
+                continue;
+            client_say_state(&d, &agents[0], 0, 0, k, 1);
+            if (k == 4 || (holds && k > 0 && k < 5)) {
+                (void)client_expect_answer(&d, &agents[0], 0, 0, 4, again);
+                assert_memory_equal(again, first, 16 + 8 * DESK_STATES[0]);
+            } else {
+                tc_frame frame = client_hear(&d, &agents[0]);
+                tc_refusal refusal;
+                assert_int_equal(frame.type, TC_MESSAGE_REFUSAL);
+                assert_int_equal(tc_refusal_decode(&frame, &refusal), TC_NOT_REFUSED);
+                assert_int_equal(refusal.code, TC_REFUSED_ROUND);
+                assert_int_equal(refusal.round, k);
+            }
+        }
+        assert_int_equal(tc_rounds_last(d.rounds), 4);
+        rounds_to(5, 6);
+        leave_all();
+        if (holds == 0) {
+            desk_end(&d);
+            desk_begin(&d);
+        }
+    }
+}
+
 /* Late every time, under `hold`: each of its states is of a round that has gone by, and each is answered. */
 static void an_agent_that_is_always_late_is_none_that_asks_again_and_again(void **state) {
     (void)state;
@@ -836,6 +873,7 @@ int main(void) {
         T(the_deadline_of_an_agent_that_comes_back_begins_anew),
         T(an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_more),
         T(who_asks_again_and_again_is_ended),
+        T(under_hold_a_state_of_any_round_that_is_answered_gets_the_last_answer),
         T(an_agent_that_is_always_late_is_none_that_asks_again_and_again),
         T(a_cloud_that_dies_goes_on_and_gives_what_was_missed_as_it_was),
         T(agents_that_have_seen_more_than_the_journal_stop_the_cloud),
