@@ -1,5 +1,6 @@
 #include "net/agent_link_parts.h"
 
+#include "net/address.h"
 #include "net/identity.h"
 #include "net/tls.h"
 
@@ -146,6 +147,10 @@ static void connected(tc_agent_link *link) {
         error = errno;
     if (error != 0) {
         next_address(link, strerror(error));
+        return;
+    }
+    if (tc_socket_met_itself(link->descriptor)) {
+        next_address(link, strerror(ECONNREFUSED));
         return;
     }
     tc_agent_link_forget_addresses(link);

@@ -75,11 +75,12 @@ static void step(tc_links *links, tc_link *link) {
     tc_door_end(links, began);
 }
 
-/* At the end of its way; in the middle of a handshake at the beginning. It is not listened to meanwhile: the event
+/* At the end of its way; in the middle of a handshake at the beginning. It is not listened to meanwhile: its events
  * would come again at once. */
 static void queue(tc_links *links, tc_link *link) {
     tc_ring *way = &links->door.ways[link->way];
     (void)event_del(&link->reading);
+    (void)tc_link_want_write(link, false);
     tc_ring_join(link->state == TC_LINK_SHAKING ? way->after : way, &link->more);
     arm(links);
 }

@@ -224,6 +224,10 @@ static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
 
 static void on_opened(void *context, tc_link *link) {
     tc_rounds *r = context;
+    if (r->end != TC_RUN_GOES_ON || r->stop_at > 0) { /* nothing that it says would be heard: it need not wait */
+        tc_link_close(link);
+        return;
+    }
     tc_enrolment_opened(r->enrolment, link);
 }
 

@@ -7,6 +7,7 @@
 #include "serve/link_parts.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static cloud c;
@@ -293,7 +294,54 @@ static void a_handshake_without_end_is_ended(void **state) {
     (void)close(client);
 }
 
+/* ---- a listener without descriptors and without memory ---- */
+
+static bool has_no_memory;
+static void *failing_malloc(size_t size) { return has_no_memory ? NULL : malloc(size); }
+static void *failing_realloc(void *old, size_t size) { return has_no_memory ? NULL : realloc(old, size); }
+
+static void never(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    (void)context;
+}
+
+/* There is no descriptor for an arrival, and no memory for the timer that would look again: it listens all the same. */
+static void a_listener_is_never_deaf_for_good(void **state) {
+    (void)state;
+    enum { TIMERS = 1024 };
+    static struct event timers[TIMERS];
+    struct timeval hour = {.tv_sec = 3600};
+    struct rlimit before, none;
+    unsigned used = 0;
+    SSL_CTX *context = client_context(&c);
+    int client = client_connect(&c);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 3;
+    has_no_memory = true;
+    for (; used < TIMERS; used++) { /* until the next timer would need memory */
+        assert_int_equal(event_assign(&timers[used], c.base, -1, 0, never, NULL), 0);
+        if (event_add(&timers[used], &hour) != 0)
+            break;
+    }
+    assert_true(used < TIMERS);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (unsigned i = 0; i < 10; i++)
+        cloud_turn(&c);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    has_no_memory = false;
+    for (unsigned i = 0; i < used; i++)
+        (void)event_del(&timers[i]);
+    await_accepted(1);
+    (void)close(client);
+    SSL *agent = client_open(&c, context);
+    client_close(agent);
+    SSL_CTX_free(context);
+}
+
 int main(void) {
+    event_set_mem_functions(failing_malloc, failing_realloc, free);
 #define DOOR(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         DOOR(connections_with_the_same_certificate_share_it),
@@ -304,6 +352,7 @@ int main(void) {
         DOOR(a_flood_from_one_address_waits_behind_itself),
         DOOR(of_too_many_the_oldest_from_where_most_come_gives_way),
         DOOR(a_handshake_without_end_is_ended),
+        DOOR(a_listener_is_never_deaf_for_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

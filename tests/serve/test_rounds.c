@@ -484,6 +484,33 @@ static void an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_m
     leave_all();
 }
 
+/* While the cloud waits for somebody to take what it has to say, it hears nobody: whoever comes is sent away at once,
+ * and does not wait for a welcome that never comes. */
+static void who_comes_while_the_cloud_stops_is_sent_away_at_once(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){.slow_seconds = 60});
+    join_all(0);
+    rounds_to(1, 1);
+    tc_seat *deaf = &d.rounds->enrolment->seats[0];
+    for (unsigned i = 0; !deaf->is_owed && i < 1000000; i++)
+        tc_answers_again(d.rounds, deaf);
+    tc_rounds_stop(d.rounds, 100);
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+    client_open(&d, &other);
+    unsigned char bytes[128];
+    tc_hello hello = {.lowest_version = 1, .highest_version = 1, .software = "test", .software_length = 4};
+    tc_hello_encode(&hello, bytes);
+    client_say(&d, &other, bytes, tc_hello_size(&hello));
+    char byte;
+    for (double end_at = desk_now() + 10; recv(other.descriptor, &byte, 1, 0) != 0;) {
+        assert_true(desk_now() < end_at);
+        desk_turn(&d);
+    }
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+    client_close(&other);
+    leave_all();
+}
+
 /* A round that is answered is answered again to whoever asks for it, and not for ever. */
 static void who_asks_again_and_again_is_ended(void **state) {
     (void)state;
@@ -873,6 +900,7 @@ int main(void) {
         T(the_deadline_of_an_agent_that_comes_back_begins_anew),
         T(an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_more),
         T(who_asks_again_and_again_is_ended),
+        T(who_comes_while_the_cloud_stops_is_sent_away_at_once),
         T(under_hold_a_state_of_any_round_that_is_answered_gets_the_last_answer),
         T(an_agent_that_is_always_late_is_none_that_asks_again_and_again),
         T(a_cloud_that_dies_goes_on_and_gives_what_was_missed_as_it_was),

@@ -72,7 +72,8 @@ class Moments(unittest.TestCase):
             except BlockingIOError:
                 break
         os.set_blocking(writer, True)
-        child = subprocess.Popen(list(map(str, arguments)), stdin=subprocess.DEVNULL, stdout=writer)
+        child = subprocess.Popen(list(map(str, arguments)), stdin=subprocess.DEVNULL, stdout=writer,
+                                 stderr=subprocess.DEVNULL)
         os.close(writer)
         try:
             is_over(child)
