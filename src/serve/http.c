@@ -182,8 +182,8 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
             take(http, arrived);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             struct timeval soon = {.tv_usec = 100000};
-            (void)event_del(&http->arriving);
-            (void)event_add(&http->again, &soon);
+            if (event_add(&http->again, &soon) == 0) /* without a timer it would be deaf for good */
+                (void)event_del(&http->arriving);
             return;
         } else if (errno != ECONNABORTED && errno != EINTR) {
             return;
@@ -194,8 +194,10 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
 static void go_on(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
+    static const struct timeval later = {.tv_usec = 100000};
     tc_http *http = context;
-    (void)event_add(&http->arriving, NULL);
+    if (event_add(&http->arriving, NULL) != 0)
+        (void)event_add(&http->again, &later);
 }
 
 static bool set_up(tc_http *http) {
