@@ -422,8 +422,8 @@ const tc_command tc_command_serve = {
              "The exit code is 0 when the run is done or was stopped; 1 when it diverged, was refused (no plan, not "
              "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
              "convex; 2 when options or files do not fit, a journal of another plan, file, seed, margin or schedule "
-             "among them; 3 when the disk, the "
-             "network or the journal fails, or agents have seen more than the journal.",
+             "among them; 3 when the disk, the network or the journal fails, the certificate is not valid yet or any "
+             "more, or agents have seen more than the journal.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

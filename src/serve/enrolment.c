@@ -199,8 +199,9 @@ void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
 }
 
 void tc_enrolment_tick(tc_enrolment *e) {
+    enum { AT_ONCE = 256 }; /* in one turn, which others wait for; the rest in the next second */
     time_t now = tc_link_now();
-    while (!tc_ring_is_empty(&e->idle) && of_ring(e->idle.after)->deadline <= now)
+    for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(&e->idle) && of_ring(e->idle.after)->deadline <= now; i++)
         tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_TURN, "no agent was enrolled in time");
 }
 
