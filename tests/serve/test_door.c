@@ -223,6 +223,18 @@ static void handshakes_are_paid_for(void **state) {
     SSL_CTX_free(context);
 }
 
+/* What is owed is waited for: four times as long while rounds go on. */
+static void rounds_come_before_newcomers(void **state) {
+    (void)state;
+    set_credit(-0.04);
+    long idle = (long)tc_door_wait(c.links).tv_usec;
+    tc_links_set_busy(c.links);
+    c.links->door.busy_until += 1000;
+    long busy = (long)tc_door_wait(c.links).tv_usec;
+    assert_in_range(idle, 50000, 52000);
+    assert_in_range(busy, 4 * idle - 10, 4 * idle + 10);
+}
+
 static void a_flood_from_one_address_waits_behind_itself(void **state) {
     (void)state;
     enum { MANY = 30 };
@@ -240,6 +252,7 @@ static void a_flood_from_one_address_waits_behind_itself(void **state) {
     assert_int_equal(tc_links_count(c.links).shaking, 0);
     for (unsigned i = 0; i < 2; i++) { /* time for one step each */
         set_credit(1e-9);
+        c.links->door.filled_at += 1000; /* however long that step takes */
         event_active(&c.links->door.turn, EV_TIMEOUT, 0);
         cloud_turn(&c);
         set_credit(-1000);
@@ -349,6 +362,7 @@ int main(void) {
         DOOR(a_certificate_of_more_than_1000_names_is_refused),
         DOOR(where_there_is_no_time_for_newcomers_agents_go_on),
         DOOR(handshakes_are_paid_for),
+        DOOR(rounds_come_before_newcomers),
         DOOR(a_flood_from_one_address_waits_behind_itself),
         DOOR(of_too_many_the_oldest_from_where_most_come_gives_way),
         DOOR(a_handshake_without_end_is_ended),
