@@ -17,12 +17,6 @@ static const double SHARE = 0.2, IDLE_SHARE = 0.8; /* while rounds go on; while 
 static const double BUSY_SECONDS = 0.05;           /* rounds go on for as long after the last one */
 static const double SLICE = 0.002, LEAST = 0.0005; /* seconds at once; what is waited for */
 
-static double processor_time(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void tc_links_set_busy(tc_links *links) { links->door.busy_until = tc_serve_now() + BUSY_SECONDS; }
 
 static double share(const tc_door *door, double now) { return now < door->busy_until ? SHARE : IDLE_SHARE; }
@@ -47,10 +41,10 @@ struct timeval tc_door_wait(tc_links *links) {
     return (struct timeval){.tv_usec = (suseconds_t)(1e6 * wait)};
 }
 
-double tc_door_begin(void) { return processor_time(); }
+double tc_door_begin(void) { return tc_serve_worked(); }
 
 void tc_door_end(tc_links *links, double began) {
-    double spent = processor_time() - began;
+    double spent = tc_serve_worked() - began;
     links->door.credit -= spent > 0 ? spent : 0;
 }
 
