@@ -1,5 +1,6 @@
 """Floods of every kind, one after the other, while ten agents run: rounds go on with a tenth of the quiet pace at least,
-and the status page is there within a second. For script/soak: its verdicts depend on the machine's speed.
+and the status page is there within a second; three where its own port is flooded with requests. For script/soak: its
+verdicts depend on the machine's speed.
 
     soak_floods.py [SECONDS]        of each kind; 6 by default"""
 
@@ -18,6 +19,9 @@ FLOOD = pathlib.Path(os.environ.get("TACIT_BINARY_DIR", "build/release")) / "tac
 KINDS = ["hello", "half", "churn", "updates", "empty", "warnings", "fragments", "names", "refused", "deaf", "silent", "http",
          "trickle"]
 AGENTS, FLOODERS, LEAST, MOST_SECONDS = 10, 2, 0.1, 1.0
+# Pages have a twentieth of the loop's time: whoever asks for more fills the system's queue, and a reader who finds it full
+# knocks again after a second.
+MOST_AT_FLOODED_PORT = 3.0
 
 
 class Watch(threading.Thread):
@@ -78,7 +82,7 @@ def main():
         print(f"{'quiet':10} {quiet:8.0f} rounds a second", flush=True)
         for kind in KINDS:
             found, longest, said = flooded(p, kind, gate if kind == "names" else p.key_folders["stranger"], seconds)
-            good = found >= LEAST * quiet and longest <= MOST_SECONDS
+            good = found >= LEAST * quiet and longest <= (MOST_AT_FLOODED_PORT if kind == "http" else MOST_SECONDS)
             print(f"{kind:10} {found:8.0f} rounds a second, {found / quiet:5.2f} of the quiet pace; status in {longest:.3f} s; "
                   f"{memory(p.cloud):.0f} MiB; {said}{'' if good else '   TOO LITTLE'}", flush=True)
             bad += [] if good else [kind]
