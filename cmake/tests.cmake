@@ -102,3 +102,9 @@ if(TARGET tacit_command)
   target_link_libraries(tacit_trajectory PRIVATE tc_cli)
   target_link_options(tacit_trajectory PRIVATE -Wl,--wrap=tc_engine_advance)
 endif()
+
+# A peer that floods a cloud, for tests/serve/test_floods.py and script/soak.
+add_executable(tacit_flood tests/serve/flood.c)
+tacit_compile(tacit_flood)
+target_include_directories(tacit_flood PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(tacit_flood PRIVATE tc_net)

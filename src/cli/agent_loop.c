@@ -22,7 +22,7 @@ static void on_signal(int number) {
 
 bool tc_agent_signals_begin(struct sigaction before[2]) {
     struct sigaction action = {.sa_handler = on_signal};
-    action.sa_flags = (int)SA_RESETHAND; /* an unsigned constant in some systems' headers */
+    action.sa_flags = (int)((unsigned)SA_RESETHAND | (unsigned)SA_RESTART); /* poll ends all the same */
     (void)sigemptyset(&action.sa_mask);
     if (pipe(alarm_pipe) != 0)
         return false;
@@ -39,6 +39,10 @@ bool tc_agent_signals_begin(struct sigaction before[2]) {
 void tc_agent_signals_end(const struct sigaction before[2]) {
     (void)sigaction(SIGTERM, &before[0], NULL);
     (void)sigaction(SIGINT, &before[1], NULL);
+    tc_agent_signals_stay();
+}
+
+void tc_agent_signals_stay(void) {
     for (size_t i = 0; i < 2; i++) {
         (void)close(alarm_pipe[i]);
         alarm_pipe[i] = -1;

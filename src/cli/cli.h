@@ -15,6 +15,7 @@ typedef struct tc_cli {
     bool cannot_write;   /* standard output failed */
     bool has_printed;    /* something on it */
     bool wants_json;     /* whatever happens: one object */
+    bool keeps_signals;  /* handlers stay: a first signal does not cut short what is still to be said */
     bool is_logged;      /* a log on standard error has what the messages say: they are for that object alone */
     tc_logbook *log;     /* messages go through it, and wait for no reader; NULL: to standard error as they are */
     const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */

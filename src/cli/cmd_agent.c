@@ -216,7 +216,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     bool stopped = tc_agent_drive(cli, agent, arguments->operand_count, values[QUIET].flag);
     tc_notify_stopping();
     tc_agent_leave(agent);
-    tc_agent_signals_end(before);
+    tc_agent_signals_stay();
+    cli->keeps_signals = true;
     tc_agent_report report = {.agent = agent,
                               .count = arguments->operand_count,
                               .stopped = stopped,
@@ -260,8 +261,9 @@ const tc_command tc_command_agent = {
              "run came to its "
              "end, or a signal stopped this; 1 when the run diverged, or the Slater point is not in an agent's set; 2 "
              "when options or files are wrong, or the cloud or the agent refused the other for good; 3 when the "
-             "environment failed: keys or state files that cannot be read or written, a state file that is damaged or "
-             "that another process has. Of several agents the worst counts, after a signal too.\n\n"
+             "environment failed: keys or state files that cannot be read or written, a certificate that has expired "
+             "(for one that is not valid yet it waits), a state file that is damaged or that another process has. Of "
+             "several agents the worst counts, after a signal too.\n\n"
              "An agent whose run has ended needs no cloud: started again, it says so on standard error and prints the "
              "same answer. With --new-run it asks the cloud for another run.",
          .options = options,

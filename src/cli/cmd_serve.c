@@ -336,6 +336,7 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_answer *answer, tc
     tc_status status = tc_server_run(cli->arena, &settings, &messages, result);
     say(cli, tc_buffer_text(&messages));
     cli->is_logged = result->is_logged;
+    cli->keeps_signals = true;
     if (costs.is_over) {
         answer->reason = tc_arena_copy(cli->arena, costs.text, strlen(costs.text));
         return TC_OK;
@@ -421,8 +422,8 @@ const tc_command tc_command_serve = {
              "The exit code is 0 when the run is done or was stopped; 1 when it diverged, was refused (no plan, not "
              "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
              "convex; 2 when options or files do not fit, a journal of another plan, file, seed, margin or schedule "
-             "among them; 3 when the disk, the "
-             "network or the journal fails, or agents have seen more than the journal.",
+             "among them; 3 when the disk, the network or the journal fails, the certificate is not valid yet or any "
+             "more, or agents have seen more than the journal.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -167,7 +167,10 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
     else
         cli->output.length = 0; /* half an answer is none */
     tc_escape_end(cli->arena, &escape);
-    tc_terminal_end();
+    if (cli->keeps_signals)
+        tc_terminal_clear();
+    else
+        tc_terminal_end();
     return print_all(cli, status, answer);
 }
 

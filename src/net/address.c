@@ -47,3 +47,33 @@ bool tc_socket_set_up(int descriptor) {
     return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 &&
            fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
 }
+
+static bool are_equal(const struct sockaddr_storage *one, const struct sockaddr_storage *other) {
+    if (one->ss_family != other->ss_family)
+        return false;
+    if (one->ss_family == AF_INET) {
+        struct sockaddr_in a, b;
+        memcpy(&a, one, sizeof a);
+        memcpy(&b, other, sizeof b);
+        return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
+    }
+    struct sockaddr_in6 a, b;
+    memcpy(&a, one, sizeof a);
+    memcpy(&b, other, sizeof b);
+    return one->ss_family == AF_INET6 && a.sin6_port == b.sin6_port &&
+           memcmp(&a.sin6_addr, &b.sin6_addr, sizeof a.sin6_addr) == 0;
+}
+
+/* It goes by a reset, which leaves the port free. */
+bool tc_socket_met_itself(int descriptor) {
+    struct sockaddr_storage here, there;
+    socklen_t here_size = sizeof here, there_size = sizeof there;
+    struct linger at_once = {.l_onoff = 1};
+    memset(&here, 0, sizeof here);
+    memset(&there, 0, sizeof there);
+    if (getsockname(descriptor, (struct sockaddr *)&here, &here_size) != 0 ||
+        getpeername(descriptor, (struct sockaddr *)&there, &there_size) != 0 || !are_equal(&here, &there))
+        return false;
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    return true;
+}

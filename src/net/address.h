@@ -22,4 +22,8 @@ bool tc_address_is_loopback(const struct sockaddr *address);
  * does not outlive an exec. */
 bool tc_socket_set_up(int descriptor);
 
+/* Where nobody listens at a port that the system gives out, a socket that connects to it may be given that port, and so
+ * meet itself. It would keep the port from whoever is to listen there, for a minute after its end too. */
+bool tc_socket_met_itself(int descriptor);
+
 #endif

@@ -24,14 +24,23 @@ tc_status tc_agent_link_address(tc_arena *arena, tc_agent_link *link, tc_buffer 
 
 /* ---- Keys ---- */
 
+/* One that is not valid yet is no reason to give up: machines without a battery begin in the past, and their clock is
+ * set when they have found the network. Each connection looks again. */
 tc_status tc_agent_link_keys(tc_arena *arena, tc_agent_link *link, tc_buffer *messages) {
     SSL_CTX *tls = NULL;
-    tc_status status = tc_tls_agent(arena, link->settings.keys, messages, &tls);
-    if (status != TC_OK)
-        return status;
-    SSL_CTX_free(link->tls);
-    link->tls = tls;
-    return TC_OK;
+    bool is_early;
+    size_t before = messages->length;
+    tc_status status = tc_tls_agent_or_early(arena, link->settings.keys, messages, &tls, &is_early);
+    if (status == TC_OK) {
+        SSL_CTX_free(link->tls);
+        link->tls = tls;
+    } else if (is_early) {
+        const char *why = tc_buffer_text(messages) + before;
+        (void)snprintf(link->early, sizeof link->early, "%.*s", (int)strcspn(why, "\n"), why);
+        messages->length = before;
+        return TC_OK;
+    }
+    return status;
 }
 
 /* A renewed certificate is taken up by the next connection. Keys that cannot be read any more (a process that has given

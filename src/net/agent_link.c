@@ -1,7 +1,7 @@
 #include "net/agent_link_parts.h"
 
+#include "net/address.h"
 #include "net/identity.h"
-#include "net/socket_bio.h"
 #include "net/tls.h"
 
 #include <errno.h>
@@ -98,12 +98,16 @@ static void set_deadline(tc_agent_link *link, unsigned milliseconds) {
 
 void tc_agent_link_begin(tc_agent_link *link) {
     tc_agent_link_end(link, "");
+    if (link->settings.keys != NULL)
+        tc_agent_link_renew_keys(link);
+    if (link->settings.keys != NULL && link->tls == NULL) {
+        tc_agent_link_end(link, link->early);
+        return;
+    }
     if (!tc_agent_link_find(link) || !tc_agent_link_try_address(link)) {
         tc_agent_link_end(link, link->why);
         return;
     }
-    if (link->settings.keys != NULL)
-        tc_agent_link_renew_keys(link);
     link->state = TC_AGENT_LINK_CONNECTING;
     set_deadline(link, link->settings.open_milliseconds);
 }
@@ -122,7 +126,7 @@ static void next_address(tc_agent_link *link, const char *wrong) {
 
 static void begin_tls(tc_agent_link *link) {
     link->ssl = tc_tls_connect(link->tls, link->descriptor);
-    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, link->method, &link->descriptor)) {
+    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, link->method, &link->socket, &link->descriptor)) {
         tc_agent_link_end(link, "memory is out");
         return;
     }
@@ -143,6 +147,10 @@ static void connected(tc_agent_link *link) {
         error = errno;
     if (error != 0) {
         next_address(link, strerror(error));
+        return;
+    }
+    if (tc_socket_met_itself(link->descriptor)) {
+        next_address(link, strerror(ECONNREFUSED));
         return;
     }
     tc_agent_link_forget_addresses(link);
@@ -169,7 +177,7 @@ static bool is_no_tls(unsigned long error) {
 
 static void complain_of_handshake(tc_agent_link *link) {
     bool is_strange = is_of_another_authority(link->ssl), is_plain = is_no_tls(ERR_peek_last_error());
-    const char *failure = tc_tls_failure(link->ssl);
+    const char *failure = tc_socket_failure(&link->socket, link->ssl);
     if (is_strange)
         (void)snprintf(link->why, sizeof link->why,
                        "TLS with %.60s:%s failed: the cloud's certificate is of another authority than "
@@ -185,10 +193,15 @@ static void complain_of_handshake(tc_agent_link *link) {
 
 static void shake(tc_agent_link *link) {
     tc_tls_forget_errors();
+    tc_socket_turn(&link->socket);
     int done = SSL_do_handshake(link->ssl);
     int error = done == 1 ? SSL_ERROR_NONE : SSL_get_error(link->ssl, done);
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
         link->shake_writes = error == SSL_ERROR_WANT_WRITE;
+        if (tc_socket_is_long(&link->socket)) {
+            tc_agent_link_end(link, "what the cloud sent is not the protocol's: " TC_SOCKET_LONG);
+            return;
+        }
         if (tc_agent_clock() >= link->deadline)
             tc_agent_link_end(link, "the cloud did not finish the handshake in time");
         return;
@@ -203,6 +216,7 @@ static void shake(tc_agent_link *link) {
         tc_agent_link_end(link, refused);
     else
         link->state = TC_AGENT_LINK_OPEN;
+    tc_socket_opened(&link->socket);
 }
 
 /* ---- Bytes ---- */
@@ -211,7 +225,8 @@ static ptrdiff_t lost(tc_agent_link *link, const char *plain) {
     if (link->ssl == NULL)
         (void)snprintf(link->why, sizeof link->why, "the connection was lost: %s", plain);
     else
-        (void)snprintf(link->why, sizeof link->why, "the connection was lost: %s", tc_tls_failure(link->ssl));
+        (void)snprintf(link->why, sizeof link->why, "the connection was lost: %s",
+                       tc_socket_failure(&link->socket, link->ssl));
     return LOST;
 }
 
@@ -239,9 +254,15 @@ static ptrdiff_t pull(tc_agent_link *link, unsigned char *bytes, size_t size) {
     }
     size_t got = 0;
     tc_tls_forget_errors();
-    if (SSL_read_ex(link->ssl, bytes, size, &got) == 1)
+    tc_socket_turn(&link->socket);
+    bool has_data = SSL_read_ex(link->ssl, bytes, size, &got) == 1;
+    int error = has_data ? SSL_ERROR_NONE : SSL_get_error(link->ssl, 0);
+    if (tc_socket_is_hollow(&link->socket, has_data)) {
+        (void)snprintf(link->why, sizeof link->why, "what the cloud sent is not the protocol's: " TC_SOCKET_HOLLOW);
+        return LOST;
+    }
+    if (has_data)
         return (ptrdiff_t)got;
-    int error = SSL_get_error(link->ssl, 0);
     if (error == SSL_ERROR_ZERO_RETURN)
         return 0;
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? AGAIN : lost(link, "");

@@ -3,6 +3,7 @@
 #define TC_NET_AGENT_LINK_PARTS_H
 
 #include "net/agent_link.h"
+#include "net/socket_bio.h"
 
 #include <netdb.h>
 #include <openssl/ssl.h>
@@ -18,6 +19,7 @@ struct tc_agent_link {
     SSL_CTX *tls;
     BIO_METHOD *method;
     SSL *ssl;
+    tc_socket socket;
     bool shake_writes; /* the handshake waits for room */
     bool has_more;     /* read, but not all that was there */
     uint64_t deadline;
@@ -25,9 +27,11 @@ struct tc_agent_link {
     size_t in_room, in_at, in_size;
     size_t out_at, out_size;
     char why[TC_AGENT_WHY];
+    char early[TC_AGENT_WHY]; /* why there is no context yet */
 };
 
-/* Splits "host:port" and reads keys into link->tls; on a later failure the context of before stays. */
+/* Splits "host:port" and reads keys into link->tls; on a later failure the context of before stays. TC_OK without one
+ * where the certificate is not valid yet. */
 tc_status tc_agent_link_address(tc_arena *arena, tc_agent_link *link, tc_buffer *messages) TC_MUST_USE;
 tc_status tc_agent_link_keys(tc_arena *arena, tc_agent_link *link, tc_buffer *messages) TC_MUST_USE;
 /* The same with an arena of its own, for later connections. */

@@ -69,29 +69,34 @@ static SSL_CTX *new_context(bool cloud) {
     return NULL;
 }
 
-/* As the peer will check it: NULL, or what is wrong with it. */
-static const char *check_own(SSL_CTX *context, X509 *certificate, bool cloud) {
+/* As the peer will check it: NULL, or what is wrong with it. *error: X509_V_ERR_ of that. */
+static const char *check_own(SSL_CTX *context, X509 *certificate, bool cloud, int *error) {
     X509_STORE_CTX *check = X509_STORE_CTX_new();
     const char *wrong = "cannot be checked";
+    *error = X509_V_ERR_UNSPECIFIED;
     if (check != NULL && X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(context), certificate, NULL) == 1) {
         bool set = X509_STORE_CTX_set_purpose(check, cloud ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT) == 1;
         if (set && cloud)
             set = expect_cloud(X509_STORE_CTX_get0_param(check));
-        if (set)
+        if (set) {
             wrong =
                 X509_verify_cert(check) == 1 ? NULL : X509_verify_cert_error_string(X509_STORE_CTX_get_error(check));
+            *error = X509_STORE_CTX_get_error(check);
+        }
     }
     X509_STORE_CTX_free(check);
     ERR_clear_error();
     return wrong;
 }
 
-static const char *use(SSL_CTX *context, const tc_credential *own, const tc_credential *authority, bool cloud) {
+static const char *use(SSL_CTX *context, const tc_credential *own, const tc_credential *authority, bool cloud,
+                       int *error) {
     X509_STORE *store = SSL_CTX_get_cert_store(context);
+    *error = X509_V_OK;
     if (X509_STORE_add_cert(store, authority->certificate) != 1 ||
         (cloud && SSL_CTX_add_client_CA(context, authority->certificate) != 1))
         return "is not a usable authority's";
-    const char *wrong = check_own(context, own->certificate, cloud);
+    const char *wrong = check_own(context, own->certificate, cloud, error);
     if (wrong != NULL)
         return wrong;
     if (SSL_CTX_use_certificate(context, own->certificate) != 1 || SSL_CTX_use_PrivateKey(context, own->key) != 1)
@@ -105,8 +110,11 @@ static bool is_of_all_keys(tc_arena *arena, const char *folder) {
            access(tc_arena_format(arena, "%s/identity.pem", folder), F_OK) != 0;
 }
 
-static tc_status make(tc_arena *arena, const char *folder, bool cloud, tc_buffer *messages, SSL_CTX **context) {
+static tc_status make(tc_arena *arena, const char *folder, bool cloud, tc_buffer *messages, SSL_CTX **context,
+                      bool *is_early) {
     tc_credential own = {0}, authority = {0};
+    int error;
+    *is_early = false;
     *context = NULL;
     if (is_of_all_keys(arena, folder)) {
         tc_buffer_printf(messages, "'%s' is the authority's folder; %s keys are in '%s/%s'\n", folder,
@@ -123,7 +131,7 @@ static tc_status make(tc_arena *arena, const char *folder, bool cloud, tc_buffer
     SSL_CTX *made = new_context(cloud);
     if (made == NULL)
         tc_raise(arena, TC_NO_MEMORY);
-    const char *wrong = use(made, &own, &authority, cloud);
+    const char *wrong = use(made, &own, &authority, cloud, &error);
     if (wrong == NULL) {
         *context = made;
         return TC_OK;
@@ -132,15 +140,24 @@ static tc_status make(tc_arena *arena, const char *folder, bool cloud, tc_buffer
     ERR_clear_error();
     tc_buffer_printf(messages, "the certificate in '%s' does not serve as %s: %s\n", path,
                      cloud ? "the cloud's" : "an agent's", wrong);
-    return TC_BAD_USAGE;
+    /* Of the clock, or of a renewal that is late: neither is wrong with the file, and both can change by themselves. */
+    *is_early = error == X509_V_ERR_CERT_NOT_YET_VALID;
+    return *is_early || error == X509_V_ERR_CERT_HAS_EXPIRED ? TC_CANNOT_READ : TC_BAD_USAGE;
 }
 
 tc_status tc_tls_cloud(tc_arena *arena, const char *folder, tc_buffer *messages, SSL_CTX **context) {
-    return make(arena, folder, true, messages, context);
+    bool is_early;
+    return make(arena, folder, true, messages, context, &is_early);
 }
 
 tc_status tc_tls_agent(tc_arena *arena, const char *folder, tc_buffer *messages, SSL_CTX **context) {
-    return make(arena, folder, false, messages, context);
+    bool is_early;
+    return make(arena, folder, false, messages, context, &is_early);
+}
+
+tc_status tc_tls_agent_or_early(tc_arena *arena, const char *folder, tc_buffer *messages, SSL_CTX **context,
+                                bool *is_early) {
+    return make(arena, folder, false, messages, context, is_early);
 }
 
 time_t tc_tls_expiry(SSL_CTX *context) {
@@ -198,7 +215,7 @@ bool tc_tls_read(SSL *connection, void *bytes, size_t room, size_t *got) {
     (void)SSL_clear_mode(connection, SSL_MODE_RELEASE_BUFFERS);
     bool good = SSL_read_ex(connection, bytes, room, got) == 1;
     (void)SSL_set_mode(connection, SSL_MODE_RELEASE_BUFFERS);
-    if (good && SSL_has_pending(connection) == 0) {
+    if (SSL_has_pending(connection) == 0) { /* also where nothing came: one that has just shaken hands */
         (void)SSL_clear_options(connection, SSL_OP_CLEANSE_PLAINTEXT);
         (void)SSL_free_buffers(connection);
         (void)SSL_set_options(connection, SSL_OP_CLEANSE_PLAINTEXT);

@@ -14,10 +14,14 @@
 #define TC_TLS_PROTOCOL "tacit/1"
 
 /* folder: authority.pem and identity.pem (authority.h). *context is the caller's, to give back with SSL_CTX_free; it
- * may be replaced at any time, since connections hold their own reference. TC_CANNOT_READ; TC_BAD_USAGE where the
- * certificate is not the cloud's (an agent's), not of this authority, or not valid now. */
+ * may be replaced at any time, since connections hold their own reference. TC_CANNOT_READ, also where the certificate
+ * is not valid yet or any more; TC_BAD_USAGE where it is not the cloud's (an agent's), or not of this authority. */
 tc_status tc_tls_cloud(tc_arena *arena, const char *folder, tc_buffer *messages, SSL_CTX **context) TC_MUST_USE;
 tc_status tc_tls_agent(tc_arena *arena, const char *folder, tc_buffer *messages, SSL_CTX **context) TC_MUST_USE;
+
+/* *is_early: the certificate is not valid yet, by this machine's clock, which may have to be set first. */
+tc_status tc_tls_agent_or_early(tc_arena *arena, const char *folder, tc_buffer *messages, SSL_CTX **context,
+                                bool *is_early) TC_MUST_USE;
 
 /* Until when the context's own certificate holds. */
 time_t tc_tls_expiry(SSL_CTX *context);

@@ -9,4 +9,5 @@ static double seconds_of(clockid_t clock) {
 }
 
 double tc_serve_now(void) { return seconds_of(CLOCK_MONOTONIC); }
+double tc_serve_worked(void) { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 double tc_serve_date(void) { return seconds_of(CLOCK_REALTIME); }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64 };
+enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64, SPARE_ALIKE = 16 };
 
 /* ---- the seats ---- */
 
@@ -136,6 +136,21 @@ static void join_idle(tc_enrolment *e, tc_party *party) {
     e->idle_count++;
 }
 
+/* A certificate has a use for one connection for each agent that it names, and some more that are about to end. Beyond
+ * that there is always one without an agent: the oldest gives way. */
+static void end_alike(tc_enrolment *e, const tc_link *link) {
+    const tc_identity *identity = tc_link_identity(link);
+    if (identity == NULL || tc_link_alike(link) <= tc_identity_count(identity) + SPARE_ALIKE)
+        return;
+    for (tc_ring *at = e->idle.after; at != &e->idle; at = at->after) {
+        tc_party *party = of_ring(at);
+        if (!tc_link_is_alike(party->link, link))
+            continue;
+        tc_party_end(e, party, TC_REFUSED_CROWD, "too many connections with this certificate");
+        return;
+    }
+}
+
 void tc_enrolment_opened(tc_enrolment *e, tc_link *link) {
     tc_party *party = calloc(1, sizeof *party);
     if (party == NULL) {
@@ -150,6 +165,8 @@ void tc_enrolment_opened(tc_enrolment *e, tc_link *link) {
     join_idle(e, party);
     if (e->idle_count > e->most_idle)
         tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_CROWD, "too many connections without an agent");
+    else
+        end_alike(e, link);
 }
 
 static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states); }
@@ -182,8 +199,9 @@ void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
 }
 
 void tc_enrolment_tick(tc_enrolment *e) {
+    enum { AT_ONCE = 256 }; /* in one turn, which others wait for; the rest in the next second */
     time_t now = tc_link_now();
-    while (!tc_ring_is_empty(&e->idle) && of_ring(e->idle.after)->deadline <= now)
+    for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(&e->idle) && of_ring(e->idle.after)->deadline <= now; i++)
         tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_TURN, "no agent was enrolled in time");
 }
 
@@ -193,6 +211,15 @@ void tc_party_end(tc_enrolment *e, tc_party *party, tc_refusal_code code, const 
     tc_report_refusal(e->reporter, party->link, NULL, code, reason);
     party->is_refused = true;
     tc_link_refuse(party->link, code, reason);
+}
+
+static bool is_too_much(tc_party *party) { return ++party->strikes > MOST_STRIKES + 4 * party->count; }
+
+bool tc_party_bear(tc_enrolment *e, tc_party *party) {
+    if (!is_too_much(party))
+        return true;
+    tc_party_end(e, party, TC_REFUSED_TURN, "too much of what it said was of no use");
+    return false;
 }
 
 static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t round, const char *agent,
@@ -205,7 +232,7 @@ static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t rou
                           .code = (uint16_t)code,
                           .reason = text,
                           .reason_length = length < TC_MOST_REASON ? length : TC_MOST_REASON};
-    if (++party->strikes > MOST_STRIKES + 4 * party->count) {
+    if (is_too_much(party)) {
         tc_party_end(e, party, code, "too much of what it said was refused");
         return;
     }

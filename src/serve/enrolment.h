@@ -24,6 +24,7 @@ typedef struct tc_seat { /* an agent of the file */
     uint64_t answered; /* what it said when it last enrolled */
     uint64_t taken;    /* the last round whose state has come to this process; 0 for none */
     uint64_t said;     /* the last round whose state this connection has said; 0 for none */
+    uint64_t again;    /* the last round whose answer was sent again on demand; 0 for none */
     uint64_t clamped;  /* the last round whose state lay outside the public box, for its own eyes; 0 for none */
     double replaced_at;
     double enrolled_at;  /* where more than once in the open round, for the first time */
@@ -51,7 +52,7 @@ struct tc_party { /* an open connection */
     size_t room, count;
     tc_place one;     /* the table of most connections */
     size_t bytes;     /* of all its answers together */
-    unsigned strikes; /* refusals since it last sent something useful */
+    unsigned strikes; /* what was refused, or of no use, since it last sent something useful */
     bool has_greeted, is_owed, is_refused;
     bool has_asked;    /* for a seat */
     bool was_replaced; /* in one of its slots: states for it may be on their way */
@@ -112,6 +113,8 @@ tc_seat *tc_party_at(const tc_enrolment *enrolment, const tc_party *party, size_
 /* Refuses what a slot said, and goes on; ends the connection where that is all it ever hears. round: 0 for none. */
 void tc_party_refuse(tc_enrolment *enrolment, tc_party *party, uint32_t slot, uint64_t round, tc_refusal_code code,
                      const char *reason);
+/* What it said was good and of no use. False: it was too much of that, and the connection has ended. */
+bool tc_party_bear(tc_enrolment *enrolment, tc_party *party) TC_MUST_USE;
 /* The same for an agent that wants a seat: the log has the name that it says. */
 void tc_party_refuse_enrol(tc_enrolment *enrolment, tc_party *party, const tc_enrol *enrol, uint64_t round,
                            tc_refusal_code code, const char *reason);

@@ -73,9 +73,9 @@ static void send_more(tc_http_client *client) {
 }
 
 static void answer(tc_http_client *client) {
-    double begun = tc_serve_now();
+    double begun = tc_serve_worked(); /* what others do meanwhile on a full machine is not the reader's fault */
     tc_http_answer(client);
-    double pause = IDLE_SHARE * (tc_serve_now() - begun);
+    double pause = IDLE_SHARE * (tc_serve_worked() - begun);
     tc_http *http = client->http;
     struct timeval until = to_timeval(pause < 1 ? pause : 1);
     (void)event_del(&http->arriving);
@@ -182,8 +182,8 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
             take(http, arrived);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             struct timeval soon = {.tv_usec = 100000};
-            (void)event_del(&http->arriving);
-            (void)event_add(&http->again, &soon);
+            if (event_add(&http->again, &soon) == 0) /* without a timer it would be deaf for good */
+                (void)event_del(&http->arriving);
             return;
         } else if (errno != ECONNABORTED && errno != EINTR) {
             return;
@@ -194,8 +194,10 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
 static void go_on(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
+    static const struct timeval later = {.tv_usec = 100000};
     tc_http *http = context;
-    (void)event_add(&http->arriving, NULL);
+    if (event_add(&http->arriving, NULL) != 0)
+        (void)event_add(&http->again, &later);
 }
 
 static bool set_up(tc_http *http) {

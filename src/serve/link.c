@@ -1,7 +1,6 @@
 /* The life of a connection: from its first byte to its end. */
 #include "serve/link_parts.h"
 
-#include "net/socket_bio.h"
 #include "net/tls.h"
 #include "privacy/secret.h"
 
@@ -59,6 +58,12 @@ void tc_link_enter(tc_link *link, tc_link_state state) {
         (*before)--;
     if (after != NULL)
         (*after)++;
+    tc_door_count(links, link, link->state, -1);
+    tc_door_count(links, link, state, 1);
+    if (link->holder != NULL && link->state == TC_LINK_OPEN)
+        link->holder->open--;
+    if (link->holder != NULL && state == TC_LINK_OPEN)
+        link->holder->open++;
     link->state = state;
     tc_ring_join(list_of(links, state), &link->ring);
 }
@@ -85,7 +90,8 @@ static void free_link(tc_link *link) {
     tc_ring_leave(&link->ring);
     SSL_free(link->ssl);
     (void)close(link->descriptor);
-    tc_identity_free(link->identity);
+    tc_holder_drop(link->holder);
+    link->links->churn++;
     tc_secret_wipe(link->in, link->in_room);
     free(link->in);
     free(link->out);
@@ -96,8 +102,10 @@ static void bury(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
     tc_links *links = context;
+    double began = tc_door_begin();
     while (!tc_ring_is_empty(&links->dead))
         free_link((tc_link *)(void *)links->dead.after);
+    tc_door_end(links, began);
 }
 
 /* ---- the first bytes ---- */
@@ -110,14 +118,11 @@ static void refuse_plain(tc_link *link) {
     tc_link_kill(link, TC_LINK_REFUSED, "its first byte was not TLS");
 }
 
-static void make_room(tc_ring *list, size_t count, size_t most) {
-    if (count > most)
-        tc_link_kill((tc_link *)(void *)list->after, TC_LINK_CROWDED_OUT, "too many connections that are not open");
-}
-
 static void open_link(tc_link *link) {
+    tc_socket_opened(&link->socket);
     link->was_open = true;
     link->links->figures.opened++;
+    link->links->churn++;
     tc_link_enter(link, TC_LINK_OPEN);
     link->links->owner.opened(link->links->owner.context, link);
 }
@@ -144,26 +149,32 @@ static void greet(tc_link *link) {
     link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* keeps the list in order */
     tc_link_enter(link, TC_LINK_SHAKING);
     link->ssl = tc_tls_accept(links->tls, link->descriptor);
-    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->descriptor)) {
+    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->socket, &link->descriptor)) {
         tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
         return;
     }
-    make_room(&links->shaking, links->figures.shaking, links->settings.most_shaking);
+    SSL_set_app_data(link->ssl, link);
+    tc_door_make_room(&links->shaking, links->door.shaking, links->figures.shaking, links->settings.most_shaking);
     if (link->state == TC_LINK_SHAKING)
         tc_link_shake(link);
 }
 
 void tc_link_shake(tc_link *link) {
     ERR_clear_error();
+    tc_socket_turn(&link->socket);
     int result = SSL_do_handshake(link->ssl);
     if (result != 1) {
         int error = SSL_get_error(link->ssl, result);
+        if (tc_socket_is_long(&link->socket)) {
+            tc_link_kill(link, TC_LINK_REFUSED, TC_SOCKET_LONG);
+            return;
+        }
         if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
             if (!tc_link_want_write(link, error == SSL_ERROR_WANT_WRITE))
                 tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
             return;
         }
-        tc_link_kill(link, TC_LINK_BROKEN, tc_tls_failure(link->ssl));
+        tc_link_kill(link, TC_LINK_BROKEN, tc_socket_failure(&link->socket, link->ssl));
         return;
     }
     (void)tc_link_want_write(link, false);
@@ -172,22 +183,39 @@ void tc_link_shake(tc_link *link) {
         tc_link_kill(link, TC_LINK_REFUSED, refused);
         return;
     }
-    link->identity = tc_identity_new(SSL_get0_peer_certificate(link->ssl));
-    if (link->identity == NULL)
+    if (!tc_holder_find(link, SSL_get0_peer_certificate(link->ssl)))
         tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+    else if (tc_identity_count(link->holder->identity) > TC_MOST_CERTIFICATE_NAMES)
+        tc_link_kill(link, TC_LINK_REFUSED, "the certificate names more than 1,000 agents");
     else
         open_link(link);
 }
 
 /* ---- the clock ---- */
 
+/* Some hundreds in one turn, which others wait for; the rest in the next second. */
 static void end_late(tc_ring *list, time_t now, tc_link_end end, const char *why) {
-    while (!tc_ring_is_empty(list) && ((tc_link *)(void *)list->after)->deadline <= now)
-        tc_link_kill((tc_link *)(void *)list->after, end, why);
+    enum { AT_ONCE = 512 };
+    for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(list); i++) {
+        tc_link *oldest = (tc_link *)(void *)list->after;
+        if (oldest->deadline > now)
+            return;
+        tc_link_kill(oldest, end, why);
+    }
 }
 
 static tc_link *of_waiting(tc_ring *waiting) {
     return (tc_link *)(void *)((unsigned char *)waiting - offsetof(tc_link, waiting));
+}
+
+/* After many handshakes or ends: what they needed lies about among what stays. It takes some milliseconds. */
+static void give_back(tc_links *links, time_t now) {
+    enum { MANY = 256, SECONDS = 5 };
+    if (links->churn < MANY || now < links->given_back_at + SECONDS)
+        return;
+    TC_GIVE_BACK_MEMORY();
+    links->churn = 0;
+    links->given_back_at = now;
 }
 
 /* Lists are in the order of their deadlines, so that each look costs only what it ends. */
@@ -202,6 +230,7 @@ static void tick(evutil_socket_t descriptor, short what, void *context) {
     time_t oldest = now - (time_t)links->settings.slow_seconds;
     while (!tc_ring_is_empty(&links->kept) && of_waiting(links->kept.after)->deadline <= oldest)
         tc_link_kill(of_waiting(links->kept.after), TC_LINK_SLOW, "what was sent is not being read");
+    give_back(links, now);
 }
 
 /* ---- all of them ---- */
@@ -227,9 +256,11 @@ tc_links *tc_links_new(struct event_base *base, const tc_links_settings *setting
                         &links->dead,   &links->kept,    &links->more};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         tc_ring_clear(lists[i]);
+    for (size_t i = 0; i < TC_HOLDER_BUCKETS; i++)
+        tc_ring_clear(&links->holders[i]);
     struct timeval second = {.tv_sec = 1};
     links->socket_bio = tc_socket_bio_method();
-    if (links->socket_bio == NULL || event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
+    if (links->socket_bio == NULL || !tc_door_new(links) || event_assign(&links->bury, base, -1, 0, bury, links) != 0 ||
         event_assign(&links->again, base, -1, 0, tc_link_on_again, links) != 0 ||
         event_assign(&links->tick, base, -1, EV_PERSIST, tick, links) != 0 || event_add(&links->tick, &second) != 0) {
         BIO_meth_free(links->socket_bio);
@@ -245,6 +276,8 @@ void tc_links_set_tls(tc_links *links, SSL_CTX *tls) {
         (void)SSL_CTX_up_ref(tls);
     SSL_CTX_free(links->tls);
     links->tls = tls;
+    if (tls != NULL)
+        SSL_CTX_set_cert_verify_callback(tls, tc_holder_verify, NULL);
 }
 
 void tc_links_free(tc_links *links) {
@@ -258,6 +291,7 @@ void tc_links_free(tc_links *links) {
     (void)event_del(&links->tick);
     (void)event_del(&links->bury);
     (void)event_del(&links->again);
+    (void)event_del(&links->door.turn);
     SSL_CTX_free(links->tls);
     BIO_meth_free(links->socket_bio);
     free(links);
@@ -286,24 +320,34 @@ void tc_links_take(tc_links *links, int descriptor) {
         return;
     }
     tc_link_find_peer(link);
+    link->way = tc_door_way(links, &link->peer);
     links->figures.accepted++;
     tc_link_enter(link, TC_LINK_SILENT);
-    make_room(&links->silent, links->figures.silent, links->settings.most_silent);
+    tc_door_make_room(&links->silent, links->door.silent, links->figures.silent, links->settings.most_silent);
 }
 
-const tc_identity *tc_link_identity(const tc_link *link) { return link->identity; }
+const tc_identity *tc_link_identity(const tc_link *link) {
+    return link->holder == NULL ? NULL : link->holder->identity;
+}
 void tc_link_allow(tc_link *link, uint32_t most_body) { link->most_body = most_body; }
 void tc_link_set_user(tc_link *link, void *user) { link->user = user; }
 void *tc_link_user(const tc_link *link) { return link->user; }
+
+void tc_link_welcome(tc_link *link) {
+    if (link->state == TC_LINK_SILENT)
+        greet(link);
+    else if (link->state == TC_LINK_SHAKING)
+        tc_link_shake(link);
+    if (link->state == TC_LINK_OPEN) /* its first frames may have come with the end of the handshake */
+        tc_link_read(link);
+}
 
 void tc_link_on_readable(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
     tc_link *link = context;
-    if (link->state == TC_LINK_SILENT)
-        greet(link);
-    else if (link->state == TC_LINK_SHAKING)
-        tc_link_shake(link);
-    if (link->state == TC_LINK_OPEN || link->state == TC_LINK_LINGERING)
+    if (link->state == TC_LINK_SILENT || link->state == TC_LINK_SHAKING)
+        tc_link_knock(link);
+    else if (link->state == TC_LINK_OPEN || link->state == TC_LINK_LINGERING)
         tc_link_read(link);
 }

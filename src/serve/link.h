@@ -1,8 +1,9 @@
 /* The cloud's connections: frames come in, bytes go out, over TLS called directly on plain events.
  *
  * A connection is silent until its first byte and costs little; then it shakes hands, and is open when its certificate
- * has been accepted. Silent and shaking ones are capped in number and time: where there are too many the oldest gives
- * way, so that those who never finish cannot keep agents out. What cannot be sent at once is kept, up to a limit, and
+ * has been accepted. Silent and shaking ones are capped in number, in time and in the loop's time that they take: where
+ * there are too many, the oldest gives way of those from where most come, so that those who never finish cannot keep
+ * agents out. What cannot be sent at once is kept, up to a limit, and
  * while anything is kept the connection is not read: who does not take answers cannot say more.
  *
  * Everything happens in the thread of the event base. Callbacks may send on and close any link; a link that was closed
@@ -70,11 +71,17 @@ typedef struct tc_links_figures {
 } tc_links_figures;
 tc_links_figures tc_links_count(const tc_links *links);
 
+/* Rounds go on: for a while newcomers get less of the loop's time. */
+void tc_links_set_busy(tc_links *links);
+
 /* Takes over a connected descriptor, which is closed where this fails. */
 void tc_links_take(tc_links *links, int descriptor);
 
 /* Whom the peer's certificate names; NULL in plain text. */
 const tc_identity *tc_link_identity(const tc_link *link);
+/* How many open connections have shown the same certificate, this one among them; 0 in plain text. */
+size_t tc_link_alike(const tc_link *link);
+bool tc_link_is_alike(const tc_link *one, const tc_link *other);
 /* For the operator's log: "192.0.2.7:41234" or "[2001:db8::1]:41234", and "a1, a2 and 12 more" of the certificate. NULL
  * where it is not known. */
 enum { TC_PEER_TEXT = 64, TC_PEER_NAMES = 512 };

@@ -41,11 +41,11 @@ const char *tc_link_peer(const tc_link *link, char text[TC_PEER_TEXT]) {
 }
 
 const char *tc_link_names(const tc_link *link, char text[TC_PEER_NAMES]) {
-    size_t length = 0, count = link->identity == NULL ? 0 : tc_identity_count(link->identity);
+    size_t length = 0, count = link->holder == NULL ? 0 : tc_identity_count(link->holder->identity);
     if (count == 0)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        const char *name = tc_identity_name(link->identity, i);
+        const char *name = tc_identity_name(link->holder->identity, i);
         if (length + strlen(name) + 32 > TC_PEER_NAMES) {
             (void)snprintf(text + length, TC_PEER_NAMES - length, "%s%zu more", i > 0 ? " and " : "", count - i);
             break;

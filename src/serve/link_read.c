@@ -21,9 +21,13 @@ ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
     }
     size_t got = 0;
     tc_tls_forget_errors();
-    if (tc_tls_read(link->ssl, bytes, size, &got))
+    tc_socket_turn(&link->socket);
+    bool has_data = tc_tls_read(link->ssl, bytes, size, &got);
+    int error = has_data ? SSL_ERROR_NONE : SSL_get_error(link->ssl, 0);
+    if (tc_socket_is_hollow(&link->socket, has_data))
+        return TC_LINK_HOLLOW;
+    if (has_data)
         return (ptrdiff_t)got;
-    int error = SSL_get_error(link->ssl, 0);
     if (error == SSL_ERROR_ZERO_RETURN)
         return 0;
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
@@ -109,7 +113,8 @@ static void lost(tc_link *link, ptrdiff_t got) {
     if (got == 0)
         tc_link_kill(link, TC_LINK_LEFT, link->in_size > 0 ? "closed in the middle of a frame" : "closed");
     else
-        tc_link_kill(link, TC_LINK_BROKEN, link->ssl == NULL ? "the connection ended" : tc_tls_failure(link->ssl));
+        tc_link_kill(link, TC_LINK_BROKEN,
+                     link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
 }
 
 /* One read into a buffer that begins with what is kept; false: that is all for now. *used: bytes of the buffer. */
@@ -118,6 +123,10 @@ static bool read_into(tc_link *link, unsigned char *to, size_t room, size_t *use
     ptrdiff_t got = tc_link_pull(link, to + *used, room - *used);
     if (got == TC_LINK_AGAIN)
         return false;
+    if (got == TC_LINK_HOLLOW) {
+        tc_link_refuse(link, TC_REFUSED_FRAME, TC_SOCKET_HOLLOW);
+        return false;
+    }
     if (got <= 0) {
         lost(link, got);
         return false;
@@ -142,7 +151,8 @@ static bool read_once(tc_link *link) {
 
 static void throw_away(tc_link *link) {
     ssize_t got = recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH, 0);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+    link->thrown += got > 0 ? (size_t)got : 0;
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || link->thrown > TC_LINK_MOST_THROWN)
         tc_link_kill(link, TC_LINK_CLOSED, "closed");
 }
 

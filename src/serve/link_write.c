@@ -41,7 +41,8 @@ static bool push_all(tc_link *link, const unsigned char *bytes, size_t size, siz
         if (went == TC_LINK_AGAIN)
             return true;
         if (went <= 0) {
-            tc_link_kill(link, TC_LINK_BROKEN, link->ssl == NULL ? "the connection ended" : tc_tls_failure(link->ssl));
+            tc_link_kill(link, TC_LINK_BROKEN,
+                         link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
             return false;
         }
         *sent += (size_t)went;
@@ -124,9 +125,7 @@ void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context) 
     (void)what;
     tc_link *link = context;
     if (link->state == TC_LINK_SHAKING) {
-        tc_link_shake(link);
-        if (link->state == TC_LINK_OPEN) /* its first frames may have come with the end of the handshake */
-            tc_link_queue(link);
+        tc_link_knock(link);
         return;
     }
     size_t sent = 0;

@@ -1,6 +1,7 @@
 #include "serve/listener.h"
 
 #include "net/address.h"
+#include "serve/link_parts.h"
 
 #include <errno.h>
 #include <event2/event_struct.h>
@@ -13,7 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024, AT_ONCE = 64 };
+enum { BACKLOG = 1024, AT_ONCE = 16 };
 
 struct tc_listener {
     tc_links *links;
@@ -31,27 +32,28 @@ size_t tc_listener_raise_limit(void) {
     return (size_t)limit.rlim_cur;
 }
 
-static void pause_for_a_while(tc_listener *listener) {
-    struct timeval soon = {.tv_usec = 100000};
-    (void)event_del(&listener->arriving);
-    (void)event_add(&listener->again, &soon);
+/* Where there is no timer to be had it goes on listening: it would be deaf for good. */
+static void pause_for(tc_listener *listener, struct timeval time) {
+    if (event_add(&listener->again, &time) == 0)
+        (void)event_del(&listener->arriving);
 }
 
 static void go_on(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
+    static const struct timeval later = {.tv_usec = 100000};
     tc_listener *listener = context;
-    (void)event_add(&listener->arriving, NULL);
+    if (event_add(&listener->arriving, NULL) != 0)
+        (void)event_add(&listener->again, &later); /* the timer had its place a moment ago */
 }
 
-static void arrive(evutil_socket_t descriptor, short what, void *context) {
-    (void)what;
-    tc_listener *listener = context;
+static void take_some(tc_listener *listener, int descriptor) {
+    static const struct timeval later = {.tv_usec = 100000};
     for (unsigned i = 0; i < AT_ONCE; i++) {
         int arrived = accept(descriptor, NULL, NULL);
         if (arrived < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                pause_for_a_while(listener);
+                pause_for(listener, later);
             if (errno != ECONNABORTED && errno != EINTR)
                 return;
         } else if (tc_socket_set_up(arrived)) {
@@ -60,6 +62,19 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
             (void)close(arrived);
         }
     }
+}
+
+/* Who is not in yet may take no more of the loop's time than there is for newcomers; the system keeps some waiting. */
+static void arrive(evutil_socket_t descriptor, short what, void *context) {
+    (void)what;
+    tc_listener *listener = context;
+    if (!tc_door_is_open(listener->links)) {
+        pause_for(listener, tc_door_wait(listener->links));
+        return;
+    }
+    double began = tc_door_begin();
+    take_some(listener, descriptor);
+    tc_door_end(listener->links, began);
 }
 
 /* ---- addresses ---- */

@@ -121,7 +121,10 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         return;
     }
     if (is_answered(r, frame->round)) { /* what it says is not looked at */
-        tc_answers_again(r, seat);
+        if (seat->again != r->last || tc_party_bear(e, party)) {
+            seat->again = r->last;
+            tc_answers_again(r, seat);
+        }
         return;
     }
     if (r->is_over || r->hub == NULL || frame->round != r->open) {
@@ -197,6 +200,8 @@ static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
     tc_enrolment_leave(e, seat);
     r->figures->enrolled = e->enrolled;
+    if (!tc_party_bear(e, party)) /* coming and going, again and again */
+        r->figures->enrolled = e->enrolled;
 }
 
 static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
@@ -219,6 +224,10 @@ static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
 
 static void on_opened(void *context, tc_link *link) {
     tc_rounds *r = context;
+    if (r->end != TC_RUN_GOES_ON || r->stop_at > 0) { /* nothing that it says would be heard: it need not wait */
+        tc_link_close(link);
+        return;
+    }
     tc_enrolment_opened(r->enrolment, link);
 }
 

@@ -96,11 +96,13 @@ static void stop(tc_server *s) {
     tc_links_free(s->links);
     if (s->rounds != NULL)
         tc_rounds_free(s->rounds);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < TC_SERVER_SIGNALS; i++)
         if (s->signals[i] != NULL)
             event_free(s->signals[i]);
     if (s->tick != NULL)
         event_free(s->tick);
+    if (s->reload != NULL)
+        event_free(s->reload);
     if (s->base != NULL)
         event_base_free(s->base);
     SSL_CTX_free(s->tls);
@@ -111,6 +113,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     tc_server *s = TC_NEW(arena, tc_server, 1);
     *s = (tc_server){.arena = arena, .settings = settings, .messages = messages};
     *result = (tc_server_result){.names = ""};
+    tc_server_catch_signals();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a failing write, with a message */
     library_log = settings->log;

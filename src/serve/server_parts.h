@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+enum { TC_SERVER_SIGNALS = 3 };
+
 typedef struct tc_server {
     tc_arena *arena;
     const tc_server_settings *settings;
@@ -25,7 +27,8 @@ typedef struct tc_server {
     tc_links *links;
     tc_listener *listener;
     tc_http *http;
-    struct event *signals[3], *tick;
+    struct event *signals[TC_SERVER_SIGNALS], *tick, *reload;
+    double reloaded_at;
     FILE *trace;
     bool has_trace_failed, was_over, was_told;
     bool was_forbidden;         /* by the settings' at_start or before_first, which has said why */
@@ -51,6 +54,7 @@ void tc_server_notify_tick(tc_server *server);
 void tc_server_notify_reloaded(tc_server *server, const char *why);
 
 /* Signals, and every second. */
+void tc_server_catch_signals(void);
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
 
 /* What the run came to. */

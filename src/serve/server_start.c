@@ -28,6 +28,7 @@ static void after_round(void *context, uint64_t round, tc_answer_scalars scalars
     tc_server *s = context;
     s->last_at = tc_serve_now();
     s->done++;
+    tc_links_set_busy(s->links);
     tc_server_count_traffic(s);
     if (s->trace != NULL)
         tc_server_trace_row(s, round, scalars);
@@ -188,7 +189,9 @@ tc_status tc_server_start(tc_server *s) {
     s->base = event_base_new();
     if (s->base == NULL)
         return TC_NO_MEMORY;
-    tc_status status = find_doors(s);
+    tc_status status = tc_server_set_events(s); /* a signal while the journal is read counts too */
+    if (status == TC_OK)
+        status = find_doors(s);
     if (status == TC_OK)
         status = open_journal(s);
     if (status == TC_OK)
@@ -197,8 +200,6 @@ tc_status tc_server_start(tc_server *s) {
         status = tc_server_make_hub(s, tc_rounds_first(s->rounds));
     if (status == TC_OK)
         status = tc_server_trace_open(s);
-    if (status == TC_OK)
-        status = tc_server_set_events(s);
     if (status == TC_OK)
         status = open_doors(s);
     if (status == TC_OK)

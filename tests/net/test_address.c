@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,12 +66,42 @@ static void a_socket_does_not_block_and_does_not_outlive_an_exec(void **state) {
     assert_false(tc_socket_set_up(-1));
 }
 
+/* On a port that the system gives out, with nobody there; close and reset: the next may listen. */
+static void a_socket_that_met_itself_is_found_out_and_leaves_the_port_free(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) { /* a real pair is none */
+        struct sockaddr_in at = {.sin_family = AF_INET};
+        socklen_t size = sizeof at;
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        int first = socket(AF_INET, SOCK_STREAM, 0), second = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+        assert_true(first >= 0 && second >= 0);
+        assert_int_equal(bind(first, (struct sockaddr *)&at, sizeof at), 0);
+        assert_int_equal(getsockname(first, (struct sockaddr *)&at, &size), 0);
+        assert_false(tc_socket_met_itself(first));
+        if (i == 0) {
+            assert_int_equal(connect(first, (struct sockaddr *)&at, sizeof at), 0);
+            assert_true(tc_socket_met_itself(first));
+            (void)close(first);
+            assert_int_equal(setsockopt(second, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
+            assert_int_equal(bind(second, (struct sockaddr *)&at, sizeof at), 0);
+            assert_int_equal(listen(second, 1), 0);
+        } else {
+            assert_int_equal(listen(first, 1), 0);
+            assert_int_equal(connect(second, (struct sockaddr *)&at, sizeof at), 0);
+            assert_false(tc_socket_met_itself(second));
+            (void)close(first);
+        }
+        (void)close(second);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_is_a_host_and_a_port),
         cmocka_unit_test(anything_else_is_refused),
         cmocka_unit_test(loopback_is_127_and_one_address_of_ipv6),
         cmocka_unit_test(a_socket_does_not_block_and_does_not_outlive_an_exec),
+        cmocka_unit_test(a_socket_that_met_itself_is_found_out_and_leaves_the_port_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,8 +242,81 @@ static void a_certificate_that_names_others_is_told_by_their_names(void **state)
     }
 }
 
+/* A machine that starts in the past: its certificate is of a time to come. It waits, and does not give up. */
+static void who_has_a_certificate_of_tomorrow_tries_again_until_it_holds(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, true, 1);
+    tc_authority_settings tomorrow = {.now = time(NULL) + 86400};
+    keys_issue(&f.k, "a2", &tomorrow);
+    const char *today = f.settings.keys, *own = keys_path(&f.k, "agents/a2");
+    f.settings.keys = own;
+    assert_int_equal(fake_open(&f), TC_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+        assert_non_null(strstr(tc_agent_message(f.agent), "not yet valid"));
+        assert_true(tc_agent_wants(f.agent).milliseconds >= 0);
+        FAKE_UNTIL(&f, f.agent->tries > i + 1)
+    }
+    assert_true(accept(f.listener, NULL, NULL) < 0); /* and bothers nobody */
+    assert_int_equal(remove(tc_arena_format(f.k.arena, "%s/identity.pem", own)), 0);
+    assert_int_equal(rename(tc_arena_format(f.k.arena, "%s/identity.pem", today),
+                            tc_arena_format(f.k.arena, "%s/identity.pem", own)),
+                     0); /* as if a day had passed */
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_end(&f);
+}
+
+/* The same where it is the cloud's, as this agent's clock sees it. */
+static void a_cloud_with_a_certificate_of_tomorrow_is_tried_again(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, true, 1);
+    tc_authority_settings tomorrow = {.now = time(NULL) + 86400};
+    size_t renewed;
+    SSL_CTX *early;
+    assert_int_equal(tc_authority_renew(f.k.arena, f.k.folder, "cloud", true, &tomorrow, &f.k.messages, &renewed),
+                     TC_OK);
+    assert_int_equal(tc_tls_cloud(f.k.arena, keys_path(&f.k, "cloud"), &f.k.messages, &early), TC_CANNOT_READ);
+    const char *file = keys_path(&f.k, "cloud/identity.pem");
+    assert_int_equal(SSL_CTX_use_certificate_file(f.tls, file, SSL_FILETYPE_PEM), 1);
+    assert_int_equal(SSL_CTX_use_PrivateKey_file(f.tls, file, SSL_FILETYPE_PEM), 1);
+    assert_int_equal(fake_open(&f), TC_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        FAKE_UNTIL(&f, (f.connection = accept(f.listener, NULL, NULL)) >= 0)
+        assert_int_equal(fcntl(f.connection, F_SETFL, O_NONBLOCK), 0);
+        f.ssl = tc_tls_accept(f.tls, f.connection);
+        assert_non_null(f.ssl);
+        FAKE_UNTIL(&f, SSL_do_handshake(f.ssl) != 1 && tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+        assert_non_null(strstr(tc_agent_message(f.agent), "not yet valid"));
+        fake_hang_up(&f);
+    }
+    fake_end(&f);
+}
+
+/* A cloud that says nothing at great length: the agent's turn has an end, and so has the connection. */
+static void a_flood_of_key_updates_ends_the_connection(void **state) {
+    (void)state;
+    fake f;
+    fake_begin(&f, true, 1);
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    for (unsigned i = 0; i < 5000; i++) { /* all of it is there before the agent looks */
+        if (SSL_key_update(f.ssl, SSL_KEY_UPDATE_NOT_REQUESTED) != 1 || SSL_do_handshake(f.ssl) != 1)
+            break;
+    }
+    FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
+    assert_non_null(strstr(tc_agent_message(f.agent), "without data"));
+    fake_end(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_a_certificate_of_tomorrow_tries_again_until_it_holds),
+        cmocka_unit_test(a_cloud_with_a_certificate_of_tomorrow_is_tried_again),
+        cmocka_unit_test(a_flood_of_key_updates_ends_the_connection),
         cmocka_unit_test(who_is_done_before_the_start_says_of_which_run),
         cmocka_unit_test(a_wish_for_another_run_that_no_cloud_has_can_be_taken_back),
         cmocka_unit_test(pauses_grow_up_to_a_limit_and_are_told),

@@ -18,7 +18,7 @@ from unittest import mock
 
 import town
 import wire
-from parties import Parties
+from parties import Parties, Process
 
 ROUNDS = 1200
 LONG = os.environ.get("TACIT_LONG") == "1"
@@ -42,8 +42,8 @@ basicConstraints = critical,CA:FALSE
 keyUsage = critical,digitalSignature
 subjectKeyIdentifier = hash
 authorityKeyIdentifier = keyid
-extendedKeyUsage = clientAuth
-subjectAltName = URI:tacit:agent:{name}
+extendedKeyUsage = {usage}
+subjectAltName = {names}
 """
 
 
@@ -52,10 +52,12 @@ def openssl(*arguments):
 
 
 def dated(keys, folder, name, start, end):
-    """A folder of keys for an agent, by the same authority, from start to end (seconds from now)."""
+    """A folder of keys for an agent, or for the cloud (name: None), by the same authority, from start to end (seconds from
+    now)."""
     folder.mkdir()
     (folder / "index.txt").touch()
-    (folder / "ca.cnf").write_text(EXTENSIONS.format(folder=folder, name=name))
+    usage, names = ("clientAuth", f"URI:tacit:agent:{name}") if name else ("serverAuth", "DNS:cloud.tacit.internal")
+    (folder / "ca.cnf").write_text(EXTENSIONS.format(folder=folder, usage=usage, names=names))
     form, now = "%Y%m%d%H%M%SZ", time.time()
     authority = keys / "authority/identity.pem"
     openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/O=tacit/CN={name}",
@@ -216,11 +218,31 @@ class Hostile(unittest.TestCase):
                 keys = dated(self.parties.keys, self.parties.folder / label, "a5", start, end)
                 self.alert(wire.client_context(keys), alert)
                 self.logged("connection-failed", why=why)
-                agent = subprocess.run([os.environ["TACIT"], "agent", self.parties.names["a5"], "--cloud",
-                                        f"127.0.0.1:{self.parties.port}", "--keys", keys, "--state",
-                                        self.parties.folder / f"state.{label}"], capture_output=True, text=True, timeout=30)
-                self.assertEqual(agent.returncode, 2, agent.stderr)
-                self.assertIn(why, agent.stderr)
+                agent = Process(f"agent.{label}", self.parties.folder, [
+                    os.environ["TACIT"], "agent", self.parties.names["a5"], "--cloud", f"127.0.0.1:{self.parties.port}",
+                    "--keys", keys, "--state", self.parties.folder / f"state.{label}"])
+                self.addCleanup(agent.kill)
+                Parties.wait_for(lambda: why in agent.err, PATIENCE, why)  # the clock may be wrong: it waits, or the unit does
+                if label == "expired":
+                    self.assertEqual(agent.wait(PATIENCE), 3, agent.err)
+                else:
+                    self.assertIn("trying again", agent.err)
+                    self.assertTrue(agent.is_running())
+                    self.assertEqual(agent.stop(), 0)
+
+    def test_a_clouds_certificate_that_is_not_of_today(self):
+        """Its start fails for a reason of the environment: the unit tries again."""
+        day = 86400
+        for label, start, end, why in (("late", -2 * day, -day, "certificate has expired"),
+                                       ("soon", day, 2 * day, "certificate is not yet valid")):
+            with self.subTest(label):
+                keys = dated(self.parties.keys, self.parties.folder / f"cloud.{label}", None, start, end)
+                done = subprocess.run([os.environ["TACIT"], "serve", self.parties.parts / "cloud.tacit",
+                                       *map(str, self.parties.options), "--listen", "127.0.0.1:0", "--keys", keys, "--state",
+                                       self.parties.folder / f"journal.{label}"], capture_output=True, text=True, timeout=30)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(why, done.stderr)
+                self.assertFalse((self.parties.folder / f"journal.{label}").exists())
 
     def test_the_clouds_certificate_in_an_agents_place(self):
         self.alert(wire.client_context(self.parties.keys / "cloud"), "unsupported certificate|bad certificate|unknown ca")
@@ -464,6 +486,43 @@ class Hostile(unittest.TestCase):
         self.assertEqual(heard[-1].slot, wire.NO_SLOT)
         self.assertEqual(heard[-1].reason, "too much of what it said was refused")
         self.logged("connection-refused", why="too much of what it said was refused")
+
+    def test_a_flood_of_what_is_good_and_of_no_use(self):
+        """States of a round that is answered, and an agent that comes and goes: some scores of them, and no more."""
+        def again(agent, k):
+            return wire.state(0, k - 1, agent.units("a5"))
+
+        def to_and_fro(agent, k):
+            return wire.leave(0) + wire.enrol(0, "a5", 2, k - 1)
+        for flood, kind in ((again, wire.ANSWER), (to_and_fro, wire.ENROLLED)):
+            with self.subTest(flood.__name__), self.resident.lock:
+                self.before = len(town.events(self.parties.cloud))
+                agent = self.resident.agent
+                link, k = self.between()
+                heard = len(link.log)
+                with contextlib.suppress(wire.Closed):
+                    link.send(flood(agent, k) * 5000)
+                self.assertTrue(link.is_closed(PATIENCE))
+                self.assertLessEqual(len([m for m in link.log[heard:] if m.type == kind]), 100)
+                self.assertEqual((link.log[-1].code, link.log[-1].reason),
+                                 (wire.TURN, "too much of what it said was of no use"))
+                self.logged("connection-refused", why="too much of what it said was of no use", certificate="a5")
+                agent.open(self.parties.port, self.keys)
+                agent.enrol()
+
+    # ---- one certificate, many connections ----
+
+    def test_a_certificate_has_a_use_for_some_connections(self):
+        """As many as it names agents, and sixteen more: the oldest without an agent gives way, its agent does not."""
+        links = [self.link() for _ in range(40)]
+        for link in links[:40 - 16]:
+            found = link.receive(PATIENCE)
+            self.assertEqual((found.type, found.code, found.reason),
+                             (wire.REFUSAL, wire.CROWD, "too many connections with this certificate"))
+        self.logged("connection-refused", why="too many connections with this certificate", certificate="a5")
+        with self.assertRaises(socket.timeout):
+            links[-1].receive(0.5)
+        self.resident.await_rounds(2)
 
     # ---- no TLS, or another ----
 

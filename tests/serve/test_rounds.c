@@ -465,14 +465,10 @@ static void an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_m
     desk_start(&d, (desk_wish){.late = {.holds = true, .deadline = 0.25, .most_holds = 100}, .slow_seconds = 5});
     join_all(0);
     rounds_to(1, 1);
-    for (unsigned i = 0; i < 20000; i++) { /* asks for its answer again and again, and reads none */
-        unsigned char bytes[256];
-        int64_t units[8] = {0};
-        tc_state_encode(0, 1, units, DESK_STATES[0], bytes);
-        (void)send(agents[0].descriptor, bytes, tc_state_size(DESK_STATES[0]), MSG_NOSIGNAL);
-        if (i % 50 == 0)
-            desk_turn(&d);
-    }
+    tc_seat *deaf = &d.rounds->enrolment->seats[0];
+    for (unsigned i = 0; !deaf->is_owed && i < 1000000; i++) /* as much as the system takes, and more */
+        tc_answers_again(d.rounds, deaf);
+    assert_true(deaf->is_owed);
     for (uint64_t k = 2; k <= 3; k++) {
         for (size_t i = 1; i < DESK_AGENTS; i++)
             client_say_state(&d, &agents[i], i, 0, k, 1);
@@ -485,6 +481,112 @@ static void an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_m
         last = frame.round;
     }
     assert_true(last >= 3); /* of what it missed it gets the last; meanwhile rounds go on with held states */
+    leave_all();
+}
+
+/* While the cloud waits for somebody to take what it has to say, it hears nobody: whoever comes is sent away at once,
+ * and does not wait for a welcome that never comes. */
+static void who_comes_while_the_cloud_stops_is_sent_away_at_once(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){.slow_seconds = 60});
+    join_all(0);
+    rounds_to(1, 1);
+    tc_seat *deaf = &d.rounds->enrolment->seats[0];
+    for (unsigned i = 0; !deaf->is_owed && i < 1000000; i++)
+        tc_answers_again(d.rounds, deaf);
+    tc_rounds_stop(d.rounds, 100);
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+    client_open(&d, &other);
+    unsigned char bytes[128];
+    tc_hello hello = {.lowest_version = 1, .highest_version = 1, .software = "test", .software_length = 4};
+    tc_hello_encode(&hello, bytes);
+    client_say(&d, &other, bytes, tc_hello_size(&hello));
+    char byte;
+    for (double end_at = desk_now() + 10; recv(other.descriptor, &byte, 1, 0) != 0;) {
+        assert_true(desk_now() < end_at);
+        desk_turn(&d);
+    }
+    assert_int_equal(tc_rounds_end(d.rounds), TC_RUN_GOES_ON);
+    client_close(&other);
+    leave_all();
+}
+
+/* A round that is answered is answered again to whoever asks for it, and not for ever. */
+static void who_asks_again_and_again_is_ended(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){0});
+    join_all(0);
+    rounds_to(1, 2);
+    uint64_t before = d.figures.answers_again;
+    for (unsigned i = 0; i < 1000; i++) {
+        unsigned char bytes[256];
+        int64_t units[8] = {0};
+        tc_state_encode(0, 2, units, DESK_STATES[0], bytes);
+        (void)send(agents[0].descriptor, bytes, tc_state_size(DESK_STATES[0]), MSG_NOSIGNAL);
+        desk_turn(&d);
+    }
+    assert_true(d.figures.answers_again > before + 50 && d.figures.answers_again < before + 100);
+    assert_int_equal(d.figures.refusals[TC_REFUSED_TURN], 1);
+    assert_null(d.rounds->enrolment->seats[0].party);
+    client_close(&agents[0]);
+    client_join(&d, &agents[0], 0, 2);
+    rounds_to(3, 3);
+    leave_all();
+}
+
+/* docs/protocol.md, "A round": under `hold` rounds go by while a state is on its way. */
+static void under_hold_a_state_of_any_round_that_is_answered_gets_the_last_answer(void **state) {
+    (void)state;
+    for (int holds = 0; holds < 2; holds++) {
+        unsigned char first[256], again[256];
+        desk_start(&d, (desk_wish){.late = {.holds = holds == 1, .deadline = 60, .most_holds = 5}});
+        join_all(0);
+        rounds_to(1, 3);
+        say_all(4);
+        for (size_t i = 0; i < DESK_AGENTS; i++)
+            (void)client_expect_answer(&d, &agents[i], i, 0, 4, i == 0 ? first : NULL);
+        for (uint64_t k = 0; k <= 6; k++) {
+            if (k == 5) /* the open one */
+                continue;
+            client_say_state(&d, &agents[0], 0, 0, k, 1);
+            if (k == 4 || (holds && k > 0 && k < 5)) {
+                (void)client_expect_answer(&d, &agents[0], 0, 0, 4, again);
+                assert_memory_equal(again, first, 16 + 8 * DESK_STATES[0]);
+            } else {
+                tc_frame frame = client_hear(&d, &agents[0]);
+                tc_refusal refusal;
+                assert_int_equal(frame.type, TC_MESSAGE_REFUSAL);
+                assert_int_equal(tc_refusal_decode(&frame, &refusal), TC_NOT_REFUSED);
+                assert_int_equal(refusal.code, TC_REFUSED_ROUND);
+                assert_int_equal(refusal.round, k);
+            }
+        }
+        assert_int_equal(tc_rounds_last(d.rounds), 4);
+        rounds_to(5, 6);
+        leave_all();
+        if (holds == 0) {
+            desk_end(&d);
+            desk_begin(&d);
+        }
+    }
+}
+
+/* Late every time, under `hold`: each of its states is of a round that has gone by, and each is answered. */
+static void an_agent_that_is_always_late_is_none_that_asks_again_and_again(void **state) {
+    (void)state;
+    desk_start(&d, (desk_wish){.late = {.holds = true, .deadline = 0.005, .most_holds = 1000}});
+    join_all(0);
+    rounds_to(1, 1);
+    for (uint64_t k = 2; k < DESK_ROUNDS; k++) {
+        for (size_t i = 1; i < DESK_AGENTS; i++)
+            client_say_state(&d, &agents[i], i, 0, k, 1);
+        for (size_t i = 0; i < DESK_AGENTS; i++)
+            (void)client_expect_answer(&d, &agents[i], i, 0, k, NULL);
+        client_say_state(&d, &agents[0], 0, 0, k, 1);
+        (void)client_expect_answer(&d, &agents[0], 0, 0, k, NULL);
+    }
+    assert_non_null(d.rounds->enrolment->seats[0].party);
+    assert_int_equal(d.rounds->enrolment->seats[0].party->strikes, 0);
     leave_all();
 }
 
@@ -797,6 +899,10 @@ int main(void) {
         T(with_nobody_there_no_round_is_held),
         T(the_deadline_of_an_agent_that_comes_back_begins_anew),
         T(an_agent_that_does_not_read_costs_the_others_their_deadline_and_no_more),
+        T(who_asks_again_and_again_is_ended),
+        T(who_comes_while_the_cloud_stops_is_sent_away_at_once),
+        T(under_hold_a_state_of_any_round_that_is_answered_gets_the_last_answer),
+        T(an_agent_that_is_always_late_is_none_that_asks_again_and_again),
         T(a_cloud_that_dies_goes_on_and_gives_what_was_missed_as_it_was),
         T(agents_that_have_seen_more_than_the_journal_stop_the_cloud),
         T(a_later_epoch_or_another_of_the_same_number_stops_it_too),
