@@ -1,4 +1,5 @@
 #include "privacy/release.h"
+#include "base/arithmetic.h"
 #include "privacy/release_parts.h"
 #include "privacy/release_whole.h"
 #include "privacy/secret.h"
@@ -136,6 +137,9 @@ tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *m
     tc_release_settings usual = {0};
     settings = settings == NULL ? &usual : settings;
     *release = NULL;
+    *why = tc_arithmetic_fault();
+    if (*why != NULL)
+        return TC_BAD_ARITHMETIC;
     *why = tc_release_check_plan(arena, plan, model, derivatives);
     if (*why != NULL)
         return TC_BAD_USAGE;

@@ -31,7 +31,8 @@ typedef struct tc_release_settings {
 } tc_release_settings;
 
 /* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by, or the random source has served
- * another release: its rounds are opened here. settings may be NULL. Raises on its arena. */
+ * another release: its rounds are opened here. TC_BAD_ARITHMETIC (base/arithmetic.h). settings may be NULL. Raises on
+ * its arena. */
 tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          tc_random *random, const tc_release_settings *settings, tc_release **release,
                          const char **why) TC_MUST_USE;

@@ -3,6 +3,7 @@
 #include "planned.h"
 #include "privacy/release.h"
 #include "stepped.h"
+#include "support/arithmetic.h"
 
 #include <fenv.h>
 #ifdef __x86_64__
@@ -200,6 +201,26 @@ static void a_release_refuses_what_a_plan_should_have(void **state) {
     planned_end(&q);
 }
 
+static void a_release_refuses_other_arithmetic(void **state) {
+    (void)state;
+    planned p;
+    tc_plan *plan = plan_of_slow(&p, "700", TC_PLACEMENT_OUTPUTS);
+    tc_run_identity run = {.run_id = "test", .run_id_length = 4};
+    tc_random *random = NULL;
+    tc_release *release = NULL;
+    const char *why = NULL;
+    assert_int_equal(tc_random_new_simulation(p.arena, &run, 3, &random), TC_OK);
+    for (size_t i = 0; i < TWEAKS; i++) {
+        tweak_begin(&tweaks[i]);
+        tc_status status = tc_release_new(p.arena, plan, p.model, p.derivatives, random, NULL, &release, &why);
+        tweak_end();
+        assert_int_equal(status, TC_BAD_ARITHMETIC);
+        assert_null(release);
+        assert_non_null(strstr(why, tweaks[i].says));
+    }
+    planned_end(&p);
+}
+
 /* ---- the same path ---- */
 
 #ifdef CAN_STEP
@@ -296,6 +317,7 @@ int main(void) {
         cmocka_unit_test(a_release_meets_no_subnormal_number),
         cmocka_unit_test(a_plan_that_could_meet_one_is_refused),
         cmocka_unit_test(a_release_refuses_what_a_plan_should_have),
+        cmocka_unit_test(a_release_refuses_other_arithmetic),
 #ifdef CAN_STEP
         cmocka_unit_test(a_path_that_depends_on_numbers_is_seen),
         cmocka_unit_test(a_release_takes_the_same_path_whatever_the_states_are),
