@@ -43,6 +43,10 @@ if(TARGET tacit_command)
   endif()
 endif()
 
+# Which thread draws.
+set(draws -Wl,--wrap=tc_random_bulk,--wrap=tc_random_refine,--wrap=tc_ratchet)
+target_link_options(privacy_test_ahead PRIVATE ${draws} -Wl,--wrap=tc_secret_sized)
+
 # Prints what goes between the parts of an engine, for tests/engine/test_method_*.py.
 add_executable(engine_method_dump tests/engine/method_dump.c)
 tacit_compile(engine_method_dump)
