@@ -47,6 +47,7 @@ typedef struct tc_rounds_settings {
     tc_wire_method method;
     uint64_t rounds; /* in all */
     tc_late_policy late;
+    double tick; /* seconds; 0 for none. Rounds are released at whole ticks from the first opening on, and only then */
     bool is_plain;
     bool needs_slater;   /* the dual radius rests on the public point: every agent must have said yes */
     bool after_restore;  /* agents may have seen more than the journal: they are asked first */
