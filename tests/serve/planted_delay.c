@@ -11,7 +11,7 @@ tc_taken __wrap_tc_states_from_integers(tc_private_states *states, size_t family
 tc_status __real_tc_engine_round(tc_engine *engine);
 tc_status __wrap_tc_engine_round(tc_engine *engine);
 
-enum { PLANTED_NANOSECONDS = 100000 };
+enum { PLANTED_NANOSECONDS = 20000 };
 
 static bool is_slow;
 
