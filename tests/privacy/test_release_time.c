@@ -292,6 +292,36 @@ static void a_release_takes_the_same_path_whatever_the_states_are(void **state) 
     assert_true(same);
 }
 
+/* A state that comes in: any in its box. */
+static void take_all(void *context) {
+    const staged *of = context;
+    scene s = scene_of(of->subject, of->mechanism, of->block);
+    const tc_model *model = s.planned.model;
+    double step = ldexp(1, s.plan->state_exponent);
+    int64_t units[8];
+    const tc_family *family = &model->families[0];
+    for (int kind = -WARM; kind < KINDS; kind++) {
+        for (size_t c = 0; c < family->dim; c++) {
+            double lower = ceil(tc_coef_at(family->lower[c], 0) / step) * step;
+            double upper = floor(tc_coef_at(family->upper[c], 0) / step) * step;
+            units[c] = (int64_t)(state_of(&s.seed, lower, upper, step, kind < 0 ? 0 : kind) / step);
+        }
+        path_begins();
+        tc_taken taken = tc_states_from_integers(s.states, 0, 0, units);
+        path_ends();
+        if (taken != TC_STATE_TAKEN)
+            _exit(4);
+    }
+}
+
+static void a_state_takes_the_same_path_whatever_it_is(void **state) {
+    (void)state;
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        staged s = {&subjects[i], TC_MECHANISM_LAPLACE, 0};
+        assert_true(is_one_path(subjects[i].name, take_all, &s, true));
+    }
+}
+
 /* The measure itself: work that looks at its numbers is seen. */
 static volatile double seen;
 static void look_at_states(void *context) {
@@ -320,6 +350,7 @@ int main(void) {
         cmocka_unit_test(a_release_refuses_other_arithmetic),
 #ifdef CAN_STEP
         cmocka_unit_test(a_path_that_depends_on_numbers_is_seen),
+        cmocka_unit_test(a_state_takes_the_same_path_whatever_it_is),
         cmocka_unit_test(a_release_takes_the_same_path_whatever_the_states_are),
 #endif
     };
