@@ -15,6 +15,7 @@
  * (docs/proofs/time.md). */
 static inline double tc_choose(bool condition, double yes, double no) {
     uint64_t mask = UINT64_C(0) - (uint64_t)condition, yes_bits, no_bits;
+    __asm__("" : "+r"(mask)); /* a compiler that sees where the mask is from may make a jump of it */
     memcpy(&yes_bits, &yes, sizeof yes_bits);
     memcpy(&no_bits, &no, sizeof no_bits);
     yes_bits = (yes_bits & mask) | (no_bits & ~mask);

@@ -226,15 +226,22 @@ static void a_release_refuses_other_arithmetic(void **state) {
 #ifdef CAN_STEP
 enum { WARM = 2 }; /* rounds before the first that counts: the linker finds functions when they are first called */
 
+/* Pieces that are stepped through are functions of their own: copies of one would have other addresses. */
+#define PIECE __attribute__((noinline)) static
+
+PIECE tc_status stepped_release(scene *s) {
+    path_begins();
+    tc_status status = tc_release_round(s->release, s->round, s->states, s->out);
+    path_ends();
+    return status;
+}
+
 static void release_round(scene *s, int kind) {
     send(s, kind);
     s->round++;
     if (tc_release_prepare(s->release, s->round) != TC_OK)
         _exit(2);
-    path_begins();
-    tc_status status = tc_release_round(s->release, s->round, s->states, s->out);
-    path_ends();
-    if (status != TC_OK)
+    if (stepped_release(s) != TC_OK)
         _exit(3);
 }
 
@@ -292,6 +299,13 @@ static void a_release_takes_the_same_path_whatever_the_states_are(void **state) 
     assert_true(same);
 }
 
+PIECE tc_taken stepped_take(scene *s, const int64_t *units) {
+    path_begins();
+    tc_taken taken = tc_states_from_integers(s->states, 0, 0, units);
+    path_ends();
+    return taken;
+}
+
 /* A state that comes in: any in its box. */
 static void take_all(void *context) {
     const staged *of = context;
@@ -306,10 +320,7 @@ static void take_all(void *context) {
             double upper = floor(tc_coef_at(family->upper[c], 0) / step) * step;
             units[c] = (int64_t)(state_of(&s.seed, lower, upper, step, kind < 0 ? 0 : kind) / step);
         }
-        path_begins();
-        tc_taken taken = tc_states_from_integers(s.states, 0, 0, units);
-        path_ends();
-        if (taken != TC_STATE_TAKEN)
+        if (stepped_take(&s, units) != TC_STATE_TAKEN)
             _exit(4);
     }
 }
@@ -324,15 +335,17 @@ static void a_state_takes_the_same_path_whatever_it_is(void **state) {
 
 /* The measure itself: work that looks at its numbers is seen. */
 static volatile double seen;
+PIECE void stepped_look(double x) {
+    path_begins();
+    if (x > 0.3)
+        seen = seen + x;
+    path_ends();
+}
+
 static void look_at_states(void *context) {
     scene *s = context;
-    for (int kind = -WARM; kind < KINDS; kind++) {
-        double x = state_of(&s->seed, -1, 1, 0.25, kind < 0 ? 0 : kind);
-        path_begins();
-        if (x > 0.3)
-            seen = seen + x;
-        path_ends();
-    }
+    for (int kind = -WARM; kind < KINDS; kind++)
+        stepped_look(state_of(&s->seed, -1, 1, 0.25, kind < 0 ? 0 : kind));
 }
 
 static void a_path_that_depends_on_numbers_is_seen(void **state) {
