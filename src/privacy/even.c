@@ -247,6 +247,9 @@ static const char *check_outer(const tc_even *e, const tc_even_lattices *l) {
 
 const char *tc_even_problem(tc_even *e, const tc_even_lattices *l) {
     const char *problem = NULL;
+    if (l->state_exponent < TC_LEAST_NORMAL)
+        return "the public boxes are so narrow that states come below 2.3e-308. Arithmetic with so small numbers takes "
+               "longer, and the time of a release would depend on states: choose larger units";
     for (size_t f = 0; problem == NULL && f < e->model->family_count; f++) {
         measure_family(e, f, l->state_exponent);
         problem = check_family(e, f, l);

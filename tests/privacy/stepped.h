@@ -80,7 +80,7 @@ static inline bool path_follow(pid_t child, path *p, int *code) {
     return wait_for(child, code);
 }
 
-/* NULL-safe: the pid of a child that runs work(context) and waits for its parent; -1 where tracing is not allowed. */
+/* A child that waits for its parent and then runs work(context); -1 where tracing is not allowed. */
 static inline pid_t path_start(void (*work)(void *context), void *context) {
     int code = 0;
     pid_t child = fork();

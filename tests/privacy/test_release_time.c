@@ -181,6 +181,21 @@ static void a_plan_that_could_meet_one_is_refused(void **state) {
     planned_end(&p);
 }
 
+/* Every number of such a problem is too small: as a state already. */
+static void states_that_are_too_small_are_refused(void **state) {
+    (void)state;
+    planned p = planned_problem("test.tacit", "agents h[i in 1..3] {\n state p in [0, 1e-305]\n private minimize p\n}\n"
+                                              "constraint c: sum(h: p) <= 2e-305\n"
+                                              "privacy { mechanism laplace; epsilon 1; adjacency one 1e-306 }\n"
+                                              "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.5; rounds 10 }\n");
+    tc_plan_options options = planned_options();
+    options.placement = TC_PLACEMENT_OUTPUTS;
+    const tc_plan *plan = planned_plan(&p, &options);
+    assert_non_null(plan->problem);
+    assert_non_null(strstr(plan->problem, "below 2.3e-308"));
+    planned_end(&p);
+}
+
 /* A plan for a tamer problem, with the same channels, does not get through the release either. */
 static void a_release_refuses_what_a_plan_should_have(void **state) {
     (void)state;
@@ -359,6 +374,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_release_meets_no_subnormal_number),
         cmocka_unit_test(a_plan_that_could_meet_one_is_refused),
+        cmocka_unit_test(states_that_are_too_small_are_refused),
         cmocka_unit_test(a_release_refuses_what_a_plan_should_have),
         cmocka_unit_test(a_release_refuses_other_arithmetic),
 #ifdef CAN_STEP
