@@ -86,6 +86,10 @@ if(TARGET tacit_command)
   endif()
 endif()
 
+# Which thread draws.
+set(draws -Wl,--wrap=tc_random_bulk,--wrap=tc_random_refine,--wrap=tc_ratchet)
+target_link_options(privacy_test_ahead PRIVATE ${draws} -Wl,--wrap=tc_secret_sized)
+
 # Prints what goes between the parts of an engine, for tests/engine/test_method_*.py.
 add_executable(engine_method_dump tests/engine/method_dump.c)
 tacit_compile(engine_method_dump)
@@ -101,6 +105,17 @@ if(TARGET tacit_command)
   tacit_compile(tacit_trajectory)
   target_link_libraries(tacit_trajectory PRIVATE tc_cli)
   target_link_options(tacit_trajectory PRIVATE -Wl,--wrap=tc_engine_advance)
+  # The command that counts who draws, for tests/serve/test_draws.py, and one whose time depends on a state, for
+  # tests/serve/answer_times.py.
+  add_executable(tacit_watched src/cli/main.c tests/serve/watched.c)
+  tacit_compile(tacit_watched)
+  target_include_directories(tacit_watched PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(tacit_watched PRIVATE tc_cli)
+  target_link_options(tacit_watched PRIVATE ${draws})
+  add_executable(tacit_planted_delay src/cli/main.c tests/serve/planted_delay.c)
+  tacit_compile(tacit_planted_delay)
+  target_link_libraries(tacit_planted_delay PRIVATE tc_cli)
+  target_link_options(tacit_planted_delay PRIVATE -Wl,--wrap=tc_states_from_integers,--wrap=tc_engine_round)
 endif()
 
 # A peer that floods a cloud, for tests/serve/test_floods.py and script/soak.

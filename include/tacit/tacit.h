@@ -32,14 +32,15 @@ extern "C" {
 typedef enum tacit_status {
     TACIT_OK,
     TACIT_NO_MEMORY,
-    TACIT_TOO_LARGE,    /* beyond this library's limits */
-    TACIT_BAD_PROBLEM,  /* the problem file has errors, or is not of the kind asked for */
-    TACIT_BAD_USAGE,    /* an argument is wrong, or names no file */
-    TACIT_CANNOT_READ,  /* a file */
-    TACIT_CANNOT_WRITE, /* a file */
-    TACIT_INTERRUPTED,  /* while loading */
-    TACIT_INTERNAL,     /* a defect of this library: please report it */
-    TACIT_NO_RANDOM,    /* the random source failed, or refused a use that would not be safe */
+    TACIT_TOO_LARGE,      /* beyond this library's limits */
+    TACIT_BAD_PROBLEM,    /* the problem file has errors, or is not of the kind asked for */
+    TACIT_BAD_USAGE,      /* an argument is wrong, or names no file */
+    TACIT_CANNOT_READ,    /* a file */
+    TACIT_CANNOT_WRITE,   /* a file */
+    TACIT_INTERRUPTED,    /* while loading */
+    TACIT_INTERNAL,       /* a defect of this library: please report it */
+    TACIT_NO_RANDOM,      /* the random source failed, or refused a use that would not be safe */
+    TACIT_BAD_ARITHMETIC, /* the calling thread does not round to nearest, or takes the smallest numbers for zero */
 } tacit_status;
 
 /* One line in English. Static. */

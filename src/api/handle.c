@@ -1,15 +1,19 @@
 #include "api/handle.h"
 
 #include "api/text.h"
+#include "base/arithmetic.h"
 #include "base/status.h"
 
 enum { MESSAGE_LIMIT = 1 << 20 };
 
 tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc_buffer *messages), void *context,
                             char **message) {
-    tc_arena *arena = tc_arena_new(0);
+    const char *fault = tc_arithmetic_fault();
     if (message != NULL)
-        *message = NULL;
+        *message = fault == NULL ? NULL : tc_own_text(fault);
+    if (fault != NULL)
+        return TACIT_BAD_ARITHMETIC;
+    tc_arena *arena = tc_arena_new(0);
     if (arena == NULL)
         return TACIT_NO_MEMORY;
     tc_escape escape;

@@ -4,6 +4,7 @@
 #include "analysis/analysis.h"
 #include "api/handle.h"
 #include "api/solution.h"
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "model/load.h"
 
@@ -16,7 +17,8 @@ _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO
                    (int)TACIT_TOO_LARGE == (int)TC_TOO_LARGE && (int)TACIT_BAD_PROBLEM == (int)TC_BAD_PROBLEM &&
                    (int)TACIT_BAD_USAGE == (int)TC_BAD_USAGE && (int)TACIT_CANNOT_READ == (int)TC_CANNOT_READ &&
                    (int)TACIT_CANNOT_WRITE == (int)TC_CANNOT_WRITE && (int)TACIT_INTERRUPTED == (int)TC_INTERRUPTED &&
-                   (int)TACIT_INTERNAL == (int)TC_INTERNAL && (int)TACIT_NO_RANDOM == (int)TC_NO_RANDOM,
+                   (int)TACIT_INTERNAL == (int)TC_INTERNAL && (int)TACIT_NO_RANDOM == (int)TC_NO_RANDOM &&
+                   (int)TACIT_BAD_ARITHMETIC == (int)TC_BAD_ARITHMETIC,
                "the public list of errors is the internal one");
 _Static_assert((int)TACIT_SOLVED == (int)TC_SOLVED && (int)TACIT_INACCURATE == (int)TC_INACCURATE &&
                    (int)TACIT_INFEASIBLE == (int)TC_INFEASIBLE_SUSPECTED &&
@@ -145,6 +147,8 @@ static tc_monitor monitor_of(const tacit_options *options) {
 /* Runs work with an escape on both arenas: the result's own, and the problem's, whose DAG grows. */
 static tc_status run_job(job *j, void (*work)(job *)) {
     tc_escape outer, inner;
+    if (tc_arithmetic_fault() != NULL)
+        return TC_BAD_ARITHMETIC;
     j->arena = tc_arena_new(0);
     if (j->arena == NULL)
         return TC_NO_MEMORY;

@@ -16,7 +16,8 @@
     X(TC_CANNOT_WRITE, 3, "a file cannot be written")                                                                  \
     X(TC_INTERRUPTED, 3, "interrupted")                                                                                \
     X(TC_INTERNAL, 3, "internal error: please report it")                                                              \
-    X(TC_NO_RANDOM, 3, "the random source failed, or refused a use that would not be safe")
+    X(TC_NO_RANDOM, 3, "the random source failed, or refused a use that would not be safe")                            \
+    X(TC_BAD_ARITHMETIC, 3, "arithmetic does not round to nearest, or takes the smallest numbers for zero")
 
 typedef enum tc_status {
 #define X(code, exit_code, text) code,

@@ -11,6 +11,18 @@
 #define TC_LN2_HIGH 0x1.62e42fefa38p-1
 #define TC_LN2_LOW 0x1.ef35793c768p-45
 
+/* A choice without a branch: which of the two it is must not show in the path that a processor takes
+ * (docs/proofs/time.md). */
+static inline double tc_choose(bool condition, double yes, double no) {
+    uint64_t mask = UINT64_C(0) - (uint64_t)condition, yes_bits, no_bits;
+    __asm__("" : "+r"(mask)); /* a compiler that sees where the mask is from may make a jump of it */
+    memcpy(&yes_bits, &yes, sizeof yes_bits);
+    memcpy(&no_bits, &no, sizeof no_bits);
+    yes_bits = (yes_bits & mask) | (no_bits & ~mask);
+    memcpy(&yes, &yes_bits, sizeof yes);
+    return yes;
+}
+
 /* exp x = 2^k (high + low + d), |d| <= 4 u r^2 + 2^-76 (k = 0: 2^-104). */
 typedef struct tc_exp_parts {
     int32_t k;

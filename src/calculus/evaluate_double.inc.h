@@ -3,6 +3,7 @@
 
 #define NUMBER double
 #define MATH(function) function
+#define CHOOSE(condition, yes, no) tc_choose((condition), (yes), (no))
 #define EXP(x) tc_exp_proved(x)
 #define LOG(x) tc_log_proved(x)
 #define REAL_POWER(x, p) tc_pow_proved((x), (p))

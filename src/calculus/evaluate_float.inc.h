@@ -1,7 +1,7 @@
 /* The operations of evaluate.inc.h for a binary floating-point type NUMBER, whose square root and absolute value are
- * MATH(sqrt) and MATH(fabs), and whose other functions are EXP, LOG and REAL_POWER. rounding.c bounds the error of
- * these very sequences of operations in double: change both. Outside a function's domain the result is what IEEE
- * arithmetic gives: NaN or an infinity. */
+ * MATH(sqrt) and MATH(fabs), whose other functions are EXP, LOG and REAL_POWER, and CHOOSE(condition, yes, no), in
+ * double without a branch. rounding.c bounds the error of these very sequences of operations in double, and tiny.c
+ * their sizes: change all. Outside a function's domain the result is what IEEE arithmetic gives: NaN or an infinity. */
 
 enum { LARGEST_CHAIN = 16 };
 
@@ -17,7 +17,7 @@ static inline NUMBER whole_power(NUMBER x, int64_t n) {
     if (n == -2)
         return 1 / (x * x);
     if (n > LARGEST_CHAIN || n < -LARGEST_CHAIN)
-        return (n % 2 != 0 && x < 0 ? -1 : 1) * REAL_POWER(MATH(fabs)(x), (NUMBER)n);
+        return CHOOSE((n % 2 != 0) & (x < 0), -1, 1) * REAL_POWER(MATH(fabs)(x), (NUMBER)n);
     NUMBER power = 1, base = x;
     for (uint64_t rest = (uint64_t)(n < 0 ? -n : n); rest > 0; rest >>= 1) {
         if (rest & 1)
@@ -30,18 +30,20 @@ static inline NUMBER whole_power(NUMBER x, int64_t n) {
 
 static NUMBER huber(NUMBER x, NUMBER threshold) {
     NUMBER size = MATH(fabs)(x);
-    return size <= threshold ? x * x / 2 : threshold * (size - threshold / 2);
+    return CHOOSE(size <= threshold, x * x / 2, threshold * (size - threshold / 2));
 }
 
-static NUMBER clamp(NUMBER x, NUMBER threshold) { return x > threshold ? threshold : x < -threshold ? -threshold : x; }
+static NUMBER clamp(NUMBER x, NUMBER threshold) {
+    return CHOOSE(x > threshold, threshold, CHOOSE(x < -threshold, -threshold, x));
+}
 
-static NUMBER inside(NUMBER x, NUMBER threshold) { return MATH(fabs)(x) < threshold ? 1 : 0; }
+static NUMBER inside(NUMBER x, NUMBER threshold) { return CHOOSE(MATH(fabs)(x) < threshold, 1, 0); }
 
 /* Shifted by the largest argument: no exponential overflows. */
 static NUMBER log_sum_exp(const NUMBER *arguments, size_t count) {
     NUMBER largest = arguments[0], sum = 0;
     for (size_t i = 1; i < count; i++)
-        largest = arguments[i] > largest ? arguments[i] : largest;
+        largest = CHOOSE(arguments[i] > largest, arguments[i], largest);
     if (isinf(largest))
         return largest;
     for (size_t i = 0; i < count; i++)

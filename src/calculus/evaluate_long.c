@@ -2,6 +2,7 @@
 
 #define NUMBER long double
 #define MATH(function) function##l
+#define CHOOSE(condition, yes, no) ((condition) ? (yes) : (no))
 #define EXP(x) expl(x)
 #define LOG(x) logl(x)
 #define REAL_POWER(x, p) powl((x), (p))

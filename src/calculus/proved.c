@@ -8,17 +8,16 @@ static double power(double x, double p) {
     double high = sum + low;
     low = tc_add_error(sum, low, high);
     double product = p * high;
-    if (!(fabs(product) <= 800))
-        return product > 0 ? HUGE_VAL : 0;
+    bool is_usual = fabs(product) <= 800;
     double rest = fma(p, high, -product) + p * low; /* |rest| <= 2.1 u 800 */
-    tc_exp_parts e = tc_split_exp(product);
-    return tc_scale(e.high + (e.low + (e.high + e.low) * rest), e.k);
+    tc_exp_parts e = tc_split_exp(tc_choose(is_usual, product, 0));
+    double usual = tc_scale(e.high + (e.low + (e.high + e.low) * rest), e.k);
+    return tc_choose(is_usual, usual, tc_choose(product > 0, HUGE_VAL, 0));
 }
 
+/* Zero is a state like any other: the power of 1 is computed in its place, and not taken. */
 double tc_pow_proved(double x, double p) {
-    if (!(x >= 0))
-        return (double)NAN;
-    if (x == 0 || isinf(x))
-        return (x == 0) == (p > 0) ? 0 : HUGE_VAL;
-    return power(x, p);
+    bool is_usual = (x > 0) & (x <= DBL_MAX); /* both, so that neither is a branch */
+    double usual = power(tc_choose(is_usual, x, 1), p), edge = tc_choose((x == 0) == (p > 0), 0, HUGE_VAL);
+    return tc_choose(is_usual, usual, tc_choose(x >= 0, edge, (double)NAN));
 }

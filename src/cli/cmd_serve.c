@@ -17,6 +17,7 @@ enum {
     ON_LATE,
     DEADLINE,
     MOST_HOLDS,
+    TICK,
     DURABILITY,
     HTTP,
     HTTP_HOST,
@@ -69,6 +70,15 @@ static const tc_option options[] = {
                           "back. With wait, the log then says for whom a round waits. At the end of a run, agents that "
                           "are not there have as long to come for the last answer, and 45 seconds at least."},
     [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
+    [TICK] = {.name = "tick",
+              .type = TC_OPTION_REAL,
+              .argument = "SECONDS",
+              .least = 1e-3,
+              .most = 1e6,
+              .text =
+                  "Answer at fixed times alone, so many seconds apart, so that nobody can see when the last state of "
+                  "a round came. A round that is not complete at a tick is answered at a later one. Without it, a "
+                  "round is answered as soon as it is complete."},
     [DURABILITY] = {.name = "durability",
                     .type = TC_OPTION_CHOICE,
                     .argument = "D",
@@ -167,6 +177,7 @@ static const tc_example examples[] = {
      "A cloud for agents anywhere, with a log for machines."},
     {"tacit serve cloud.tacit --keys cloud --state st --on-late hold --deadline 2",
      "A cloud that waits two seconds for a late agent, and goes on with its last state up to three times."},
+    {"tacit serve cloud.tacit --keys cloud --state st --tick 0.5", "A cloud that answers at every half second."},
     {"tacit serve cloud.tacit --keys cloud --state st --after-restore", "After a back-up of the journal was restored."},
     {"tacit serve cloud.tacit --keys cloud --state st --seed 7 --insecure-seed",
      "A test that can be repeated. Not private."},
@@ -265,6 +276,7 @@ static tc_server_settings settings_of(const wishes *w, const tc_serve_answer *an
                                 .late = {.holds = values[ON_LATE].choice == 1,
                                          .deadline = values[DEADLINE].real,
                                          .most_holds = (unsigned)values[MOST_HOLDS].integer},
+                                .tick = values[TICK].given ? values[TICK].real : 0,
                                 .after_restore = values[AFTER_RESTORE].flag,
                                 .new_run = values[NEW_RUN].flag,
                                 .linger = values[LINGER].real,

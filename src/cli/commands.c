@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "base/arithmetic.h"
 #include "base/suggest.h"
 #include "cli/failure.h"
 #include "cli/terminal.h"
@@ -74,9 +75,13 @@ static tc_status run_command(tc_cli *cli, const tc_command *command, int argc, c
 }
 
 static tc_status run_program(tc_cli *cli, int argc, char *const *argv, bool *answer) {
-    const char *first = argc > 1 ? argv[1] : NULL;
+    const char *first = argc > 1 ? argv[1] : NULL, *fault = tc_arithmetic_fault();
     cli->wants_json = tc_failure_wants_json(argc - 1, argv + 1);
     cli->command = shell_command(cli->arena, argc, argv);
+    if (fault != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit: %s\n", fault);
+        return TC_BAD_ARITHMETIC;
+    }
     if (first == NULL) {
         tc_buffer_puts(&cli->messages, "tacit: which command? tacit --help lists them\n");
         return TC_BAD_USAGE;

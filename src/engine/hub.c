@@ -18,6 +18,10 @@ tc_status tc_hub_new(tc_arena *arena, const tc_plan *plan, const tc_model *model
     tc_hub *made = TC_NEW(arena, tc_hub, 1);
     *made = (tc_hub){.random = random, .first_round = settings->first_round, .has_memory = settings->first_round == 1};
     tc_status status = tc_engine_new_of_kind(arena, plan, model, derivatives, random, &same, kind, &made->engine, why);
+    if (status == TC_OK && settings->draws_ahead) {
+        status = tc_release_draw_ahead(arena, made->engine->release, 0);
+        *why = status == TC_OK ? NULL : "the system gives no thread that could draw noise";
+    }
     if (status == TC_OK)
         *hub = made;
     return status;

@@ -19,6 +19,7 @@ typedef struct tc_hub_settings {
     tc_team *team;                 /* NULL: the caller's thread alone */
     const tc_method_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
     uint64_t first_round;          /* 1, or after a restart the round after the last one that anybody can have seen */
+    bool draws_ahead;              /* noise comes from a thread of its own (tc_release_draw_ahead) */
 } tc_hub_settings;
 
 /* model: the cloud's file, or the whole problem. TC_BAD_USAGE and a sentence in *why where the plan cannot be released
@@ -30,7 +31,7 @@ tc_status tc_hub_new(tc_arena *arena, const tc_plan *plan, const tc_model *model
  * own eyes; REFUSED: there is no such agent. */
 tc_taken tc_hub_take(tc_hub *hub, size_t family, size_t member, const int64_t *units) TC_MUST_USE;
 
-/* Draws the noise of round k before its states arrive, so that time tells nothing. */
+/* Draws the noise of round k before its states arrive; where that is another thread's work, looks whether it failed. */
 tc_status tc_hub_prepare(tc_hub *hub, uint64_t k) TC_MUST_USE;
 
 /* Round k, the one after the last, with the states as they stand: the answers p by coordinate, the two scalars that

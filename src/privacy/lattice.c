@@ -52,6 +52,19 @@ static void family_errors(tc_lattices *t, size_t family) {
     }
 }
 
+static tc_even *even_of(const tc_lattices *t) {
+    const tc_model *model = t->streams->model;
+    const tc_tape **bodies = TC_NEW(t->arena, const tc_tape *, model->family_count + 1);
+    const tc_tape **slopes = TC_NEW(t->arena, const tc_tape *, model->family_count + 1);
+    for (size_t f = 0; f < model->family_count; f++) {
+        bool has_bodies = t->streams->derivatives->families[f].body_count > 0;
+        bodies[f] = has_bodies ? t->streams->families[f].values_tape : NULL;
+        slopes[f] = has_bodies ? t->streams->families[f].first_tape : NULL;
+    }
+    tc_even_tapes tapes = {.bodies = bodies, .slopes = slopes, .outer = t->outer};
+    return tc_even_new(t->arena, model, t->streams->derivatives, t->entries, tapes);
+}
+
 tc_lattices *tc_lattices_new(tc_arena *arena, tc_streams *streams, const tc_entries *entries) {
     const tc_model *model = streams->model;
     const tc_derivatives *d = streams->derivatives;
@@ -77,6 +90,7 @@ tc_lattices *tc_lattices_new(tc_arena *arena, tc_streams *streams, const tc_entr
     for (size_t o = 0; o < d->outer_first_count; o++)
         roots[model->constraint_count + o] = d->outer_first[o].value;
     t->outer = tc_tape_new(arena, model->dag, roots, count);
+    t->even = even_of(t);
     return t;
 }
 
@@ -230,6 +244,25 @@ static void choose_sums(tc_lattices *t, const tc_lattice_wish *wish, const tc_ch
     }
 }
 
+/* Sums as they are computed: exact ones, and what rounding can do to them. */
+static const char *find_uneven(tc_lattices *t, const tc_channel *channels, size_t count,
+                               const tc_lattice_choice *choice, int state_exponent) {
+    const tc_model *model = t->streams->model;
+    tc_interval *sums = TC_NEW(t->arena, tc_interval, model->sum_count + 1);
+    tc_even_lattices lattices = {.state_exponent = state_exponent,
+                                 .sum_exponents = choice->sum_exponents,
+                                 .most_step_exponent = count > 0 ? channels[0].step_exponent : 0,
+                                 .sums = sums};
+    for (size_t r = 0; r < model->sum_count; r++) {
+        double spread = choice->lattice.sum_spread[r];
+        sums[r] = tc_iadd(t->sums[r], (tc_interval){-spread, spread});
+    }
+    for (size_t i = 1; i < count; i++)
+        if (channels[i].step_exponent > lattices.most_step_exponent)
+            lattices.most_step_exponent = channels[i].step_exponent;
+    return tc_even_problem(t->even, &lattices);
+}
+
 void tc_lattice_choose(tc_lattices *t, const tc_lattice_wish *wish, const tc_channel_map *map, tc_channel *channels,
                        size_t count, tc_lattice_choice *choice) {
     const tc_model *model = t->streams->model;
@@ -265,6 +298,8 @@ void tc_lattice_choose(tc_lattices *t, const tc_lattice_wish *wish, const tc_cha
         else if (!(tc_add_up(tc_div_up(size, zeta), 1) < TC_MOST_UNITS))
             choice->problem = "an entry could exceed 64 bits on its lattice";
     }
+    if (choice->problem == NULL)
+        choice->problem = find_uneven(t, channels, count, choice, wish->state_exponent);
 }
 
 const char *tc_lattice_check_states(const tc_model *model, int state_exponent) {

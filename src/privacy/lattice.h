@@ -3,6 +3,7 @@
 #ifndef TC_PRIVACY_LATTICE_H
 #define TC_PRIVACY_LATTICE_H
 
+#include "privacy/even.h"
 #include "privacy/release_entries.h"
 #include "privacy/sensitivity.h"
 
@@ -32,6 +33,7 @@ typedef struct tc_lattices { /* what does not depend on the choice */
     double *slope_error, *slope_size; /* by family, by body_first (see first_slope) */
     size_t *first_slope;
     tc_tape *outer; /* Phi_j, then outer_first */
+    tc_even *even;
 } tc_lattices;
 
 tc_lattices *tc_lattices_new(tc_arena *arena, tc_streams *streams, const tc_entries *entries);

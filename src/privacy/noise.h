@@ -6,7 +6,8 @@
 #include "privacy/sampler.h"
 
 /* Noise of the entries first .. first + count - 1 of the open round, in units of the lattice step; one scale for all.
- * Depends on no state, so it can be drawn before the states of its round arrive: that is how its time tells nothing.
+ * Depends on no state, so it can be drawn before the states of its round arrive, and elsewhere: how long a draw takes
+ * tells of the noise (tc_release_draw_ahead).
  * Threads with a worker each may fill parts of one round; the values do not depend on the cut. */
 tc_status tc_noise_fill(tc_random_worker *worker, tc_noise_law law, const tc_noise_scale *scale, uint64_t first,
                         size_t count, int64_t *noise) TC_MUST_USE;

@@ -2,14 +2,15 @@
 #include "privacy/random_keys.h"
 #include "privacy/secret.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #define ALIVE UINT64_C(0x7461636974206f6b)
 #define NO_ROUND UINT64_MAX
 
-typedef struct secrets { /* at the start of the secret page */
-    uint64_t alive;      /* zero in a forked child */
+typedef struct secrets {    /* at the start of the secret page */
+    _Atomic uint64_t alive; /* zero in a forked child */
     unsigned char chain_key[TC_KEY_BYTES];
     unsigned char round_key[TC_KEY_BYTES];
     unsigned char input_key[TC_KEY_BYTES];  /* of tc_random_mac */
@@ -44,7 +45,7 @@ struct tc_random_worker {
 static const unsigned char NO_KEY[TC_KEY_BYTES];
 
 /* A child has the parent's noise ahead of it: if both went on, two releases would share it. */
-static bool is_usable(const tc_random *random) {
+bool tc_random_is_usable(const tc_random *random) {
     return random->secrets->alive == ALIVE && (random->is_wiped_in_child || getpid() == random->owner);
 }
 
@@ -155,7 +156,7 @@ bool tc_random_claim(tc_random *random) {
 }
 
 tc_status tc_random_open_round(tc_random *random, uint64_t round) {
-    if (!is_usable(random) || round > TC_MOST_ROUND)
+    if (!tc_random_is_usable(random) || round > TC_MOST_ROUND)
         return TC_NO_RANDOM;
     if (round == random->round)
         return TC_OK;
@@ -203,7 +204,7 @@ tc_fetch *tc_random_worker_fetch(const tc_random_worker *worker) { return worker
 /* The open round's key in the worker's cipher. */
 static bool has_key(tc_random_worker *worker) {
     const tc_random *random = worker->random;
-    if (random->round == NO_ROUND || !is_usable(random))
+    if (random->round == NO_ROUND || !tc_random_is_usable(random))
         return false;
     if (!worker->is_own || worker->round == random->round)
         return true;
@@ -308,7 +309,8 @@ tc_status tc_random_refine(tc_random_worker *worker, uint64_t entry, unsigned at
 
 tc_status tc_random_mac(const tc_random *random, const char *label, uint64_t number, const int64_t *words, size_t count,
                         unsigned char mac[TC_MAC_BYTES]) {
-    if (is_usable(random) && tc_mac_words(random->mac, random->secrets->input_key, label, number, words, count, mac))
+    if (tc_random_is_usable(random) &&
+        tc_mac_words(random->mac, random->secrets->input_key, label, number, words, count, mac))
         return TC_OK;
     tc_secret_wipe(mac, TC_MAC_BYTES);
     return TC_NO_RANDOM;

@@ -36,6 +36,9 @@ tc_status tc_random_new_simulation(tc_arena *arena, const tc_run_identity *run, 
 bool tc_random_is_private(const tc_random *random);
 bool tc_random_is_locked(const tc_random *random); /* keys at rest cannot reach the swap */
 
+/* False in a forked child, and where a key could not be destroyed. May be asked while another thread draws. */
+bool tc_random_is_usable(const tc_random *random);
+
 /* True the first time only: a source serves one release, since two would draw the same noise for different data. */
 bool tc_random_claim(tc_random *random) TC_MUST_USE;
 

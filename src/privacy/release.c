@@ -1,4 +1,5 @@
 #include "privacy/release.h"
+#include "base/arithmetic.h"
 #include "privacy/release_parts.h"
 #include "privacy/release_whole.h"
 #include "privacy/secret.h"
@@ -136,6 +137,9 @@ tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *m
     tc_release_settings usual = {0};
     settings = settings == NULL ? &usual : settings;
     *release = NULL;
+    *why = tc_arithmetic_fault();
+    if (*why != NULL)
+        return TC_BAD_ARITHMETIC;
     *why = tc_release_check_plan(arena, plan, model, derivatives);
     if (*why != NULL)
         return TC_BAD_USAGE;
@@ -187,6 +191,8 @@ tc_released *tc_released_new(tc_arena *arena, tc_release *release) {
 static tc_status open_keys(tc_release *release, uint64_t round) {
     if (release->phase != TC_ROUND_CLOSED || round != release->next_round || (double)round > release->plan->rounds)
         return TC_BAD_USAGE;
+    if (release->ahead != NULL)
+        return tc_random_is_usable(release->random) ? tc_ahead_check(release, round) : TC_NO_RANDOM;
     return tc_random_open_round(release->random, round);
 }
 
@@ -197,9 +203,9 @@ static void wipe_noise(tc_release *release) {
 
 tc_status tc_release_prepare(tc_release *release, uint64_t round) {
     tc_status status = open_keys(release, round);
-    if (status != TC_OK || release->prepared == round)
+    if (status != TC_OK || release->prepared == round || release->ahead != NULL)
         return status;
-    status = tc_release_draw(release);
+    status = tc_release_draw(release, release->noise);
     if (status == TC_OK)
         release->prepared = round;
     else
@@ -209,6 +215,8 @@ tc_status tc_release_prepare(tc_release *release, uint64_t round) {
 
 tc_status tc_release_open(tc_release *release, uint64_t round) {
     tc_status status = open_keys(release, round);
+    if (status == TC_OK && release->ahead != NULL)
+        status = tc_ahead_take(release, round);
     if (status != TC_OK)
         return status;
     release->next_round++; /* before anything is written: never twice */
@@ -229,6 +237,8 @@ void tc_release_close(tc_release *release) {
     release->phase = TC_ROUND_CLOSED;
     if (release->prepared != 0)
         wipe_noise(release);
+    if (release->ahead != NULL)
+        tc_ahead_give_back(release, release->round);
     tc_release_wipe(release);
 }
 

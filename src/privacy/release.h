@@ -31,7 +31,8 @@ typedef struct tc_release_settings {
 } tc_release_settings;
 
 /* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by, or the random source has served
- * another release: its rounds are opened here. settings may be NULL. Raises on its arena. */
+ * another release: its rounds are opened here. TC_BAD_ARITHMETIC (base/arithmetic.h). settings may be NULL. Raises on
+ * its arena. */
 tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          tc_random *random, const tc_release_settings *settings, tc_release **release,
                          const char **why) TC_MUST_USE;
@@ -44,6 +45,18 @@ uint64_t tc_release_next_round(const tc_release *release);
 
 /* Draws the noise of the next round, before its states arrive. TC_BAD_USAGE for any other round. */
 tc_status tc_release_prepare(tc_release *release, uint64_t round) TC_MUST_USE;
+
+/* From now on noise is drawn on a thread of its own, rounds ahead, and the caller's thread draws none: some draws take
+ * a hundred times longer than others, those of large noise among them, and whoever could time a draw would learn of the
+ * noise. tc_release_prepare does nothing then, and tc_release_open waits where the noise of its round is not there yet.
+ * As many rounds as fit most_bytes, TC_AHEAD_BYTES for 0; never less than two, never more than TC_MOST_AHEAD. What lies
+ * ahead is secret (secret.h), and wiped when its round is closed or the arena freed; the thread ends with the arena.
+ * Between rounds, after the last tc_release_hire; the random source must live in the same arena, or longer.
+ * TC_NO_MEMORY where the system gives no thread. Without a mechanism, nothing is done. */
+#define TC_AHEAD_BYTES ((size_t)32 << 20)
+enum { TC_MOST_AHEAD = 64 };
+tc_status tc_release_draw_ahead(tc_arena *arena, tc_release *release, size_t most_bytes) TC_MUST_USE;
+size_t tc_release_rounds_ahead(const tc_release *release); /* at most; 0: this thread draws */
 
 /* Releases the next round. TC_BAD_USAGE for a round that is past, too far ahead or beyond the plan's horizon; nothing
  * is written then. For placement STATES only x-hat is written: see tc_released_evaluate. */

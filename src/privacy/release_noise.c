@@ -51,14 +51,14 @@ static tc_noise_law law_of(const tc_release *release) {
     return release->plan->mechanism == TC_MECHANISM_GAUSSIAN ? TC_GAUSSIAN : TC_LAPLACE;
 }
 
-tc_status tc_release_draw(tc_release *release) {
+tc_status tc_release_draw(const tc_release *release, int64_t *noise) {
     tc_random_worker *random = release->workers[0].random;
     tc_status status = TC_OK;
     for (size_t i = 0; status == TC_OK && i < release->run_count; i++) {
         const tc_noise_run *run = &release->runs[i];
-        int64_t *noise = release->noise + run->first;
-        status = run->each ? tc_noise_fill_each(random, law_of(release), run->scales, run->first, run->count, noise)
-                           : tc_noise_fill(random, law_of(release), run->scales, run->first, run->count, noise);
+        int64_t *to = noise + run->first;
+        status = run->each ? tc_noise_fill_each(random, law_of(release), run->scales, run->first, run->count, to)
+                           : tc_noise_fill(random, law_of(release), run->scales, run->first, run->count, to);
     }
     return status;
 }

@@ -40,6 +40,7 @@ struct tc_release_worker {
 };
 
 typedef struct tc_whole tc_whole;
+typedef struct tc_ahead tc_ahead;
 
 struct tc_release {
     const tc_plan *plan;
@@ -66,6 +67,7 @@ struct tc_release {
     tc_release_phase phase;
     uint64_t prepared; /* the round whose noise is there; 0 for none */
     int64_t *noise;    /* by address; wiped when used */
+    tc_ahead *ahead;   /* who draws, and has the random source to itself; NULL: this thread does */
     double *coords;    /* scratch: the coordinates that constraints name, or all of them (mechanism none) */
     double *sum_values, *block_sums;
     bool has_sums;                  /* in this round: sum_values are those of private numbers */
@@ -97,9 +99,15 @@ const char *tc_release_check_range(tc_arena *arena, tc_release *release);
 tc_status tc_release_make_workers(tc_arena *arena, tc_release *release, size_t count) TC_MUST_USE;
 void tc_release_wipe(tc_release *release);
 
-/* How noise is drawn; false where a scale is out of the sampler's range. Then: all of the open round's into noise. */
+/* How noise is drawn; false where a scale is out of the sampler's range. Then: all of the round whose key is open. */
 bool tc_release_plan_noise(tc_arena *arena, tc_release *release) TC_MUST_USE;
-tc_status tc_release_draw(tc_release *release) TC_MUST_USE;
+tc_status tc_release_draw(const tc_release *release, int64_t *noise) TC_MUST_USE;
+
+/* release_ahead.c: what was drawn for the round becomes the release's noise, as soon as it is there; and when it has
+ * been wiped, its place is free again. tc_ahead_check: TC_OK unless that round is known never to come. */
+tc_status tc_ahead_take(tc_release *release, uint64_t round) TC_MUST_USE;
+void tc_ahead_give_back(tc_release *release, uint64_t round);
+tc_status tc_ahead_check(const tc_release *release, uint64_t round) TC_MUST_USE;
 
 /* Adds the noise of pieces to units[row * stride + offset + k] and publishes at out[row][offset + k]. */
 tc_status tc_release_publish_pieces(tc_release_worker *worker, const tc_piece *pieces, size_t count,

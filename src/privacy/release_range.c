@@ -1,5 +1,6 @@
 /* No integer of a release can overflow: by enclosures over the public box. docs/proofs/release.md, "Sizes". */
 #include "analysis/region.h"
+#include "privacy/even.h"
 #include "privacy/release_parts.h"
 
 #define MOST_UNITS 0x1p62 /* tc_lattice_round's limit, and half of what 64 bits hold */
@@ -134,6 +135,33 @@ static const char *measure_segments(tc_arena *arena, const sizes *s, tc_release 
     return NULL;
 }
 
+/* The plan has checked it; a plan made by hand has not. */
+static const char *find_uneven(tc_arena *arena, const sizes *s, const tc_release *release) {
+    const tc_model *model = release->model;
+    const tc_plan *plan = release->plan;
+    tc_interval *sums = TC_NEW(arena, tc_interval, model->sum_count + 1);
+    const tc_tape **bodies = TC_NEW(arena, const tc_tape *, model->family_count + 1);
+    const tc_tape **slopes = TC_NEW(arena, const tc_tape *, model->family_count + 1);
+    tc_even_lattices lattices = {.state_exponent = plan->state_exponent,
+                                 .sum_exponents = plan->sum_exponents,
+                                 .most_step_exponent = plan->channel_count > 0 ? plan->channels[0].step_exponent : 0,
+                                 .sums = sums};
+    for (size_t r = 0; r < model->sum_count; r++) {
+        double spread =
+            tc_mul_up(2 * (double)model->families[model->sums[r].family].count, release->sum_lattices[r].step);
+        sums[r] = tc_iadd(s->sums[r], (tc_interval){-spread, spread});
+    }
+    for (size_t i = 1; i < plan->channel_count; i++)
+        if (plan->channels[i].step_exponent > lattices.most_step_exponent)
+            lattices.most_step_exponent = plan->channels[i].step_exponent;
+    for (size_t f = 0; f < model->family_count; f++) {
+        bodies[f] = release->evaluator->families[f].bodies;
+        slopes[f] = release->evaluator->families[f].slopes;
+    }
+    tc_even_tapes tapes = {.bodies = bodies, .slopes = slopes, .outer = release->evaluator->outer};
+    return tc_even_problem(tc_even_new(arena, model, release->derivatives, release->entries, tapes), &lattices);
+}
+
 const char *tc_release_check_range(tc_arena *arena, tc_release *release) {
     const tc_model *model = release->model;
     if (release->plan->mechanism == TC_MECHANISM_NONE || tc_noises_states(release->plan))
@@ -152,5 +180,6 @@ const char *tc_release_check_range(tc_arena *arena, tc_release *release) {
     if (!measure_sums(&s, release))
         return "a sum over agents would not fit 64 bits on the plan's lattice";
     measure_outer(arena, &s);
-    return measure_segments(arena, &s, release);
+    const char *wrong = measure_segments(arena, &s, release);
+    return wrong != NULL ? wrong : find_uneven(arena, &s, release);
 }

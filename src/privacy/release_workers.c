@@ -117,7 +117,7 @@ tc_status tc_release_make_workers(tc_arena *arena, tc_release *release, size_t c
 }
 
 tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) {
-    if (release->phase != TC_ROUND_CLOSED)
+    if (release->phase != TC_ROUND_CLOSED || (release->ahead != NULL && workers > release->worker_count))
         return TC_BAD_USAGE;
     return workers <= release->worker_count ? TC_OK : tc_release_make_workers(arena, release, workers);
 }

@@ -12,23 +12,47 @@ void tc_secret_wipe(void *bytes, size_t size) {
     __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
-static void release(void *bytes) {
-    tc_secret_wipe(bytes, TC_SECRET_BYTES);
-    (void)munmap(bytes, TC_SECRET_BYTES);
+typedef struct region {
+    void *bytes;
+    size_t size;
+} region;
+
+static void release(void *what) {
+    const region *of = what;
+    tc_secret_wipe(of->bytes, of->size);
+    (void)munmap(of->bytes, of->size);
 }
 
-tc_secret tc_secret_new(tc_arena *arena) {
-    void *bytes = mmap(NULL, TC_SECRET_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bytes == MAP_FAILED)
+static void *map(size_t size) {
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+tc_secret tc_secret_sized(tc_arena *arena, size_t size) {
+    region *made = TC_NEW(arena, region, 1);
+    void *bytes = map(size);
+    if (bytes == NULL)
         tc_raise(arena, TC_NO_MEMORY);
-    tc_arena_on_free(arena, release, bytes);
-    tc_secret secret = {.bytes = bytes};
-    secret.locked = mlock(bytes, TC_SECRET_BYTES) == 0;
+    *made = (region){bytes, size};
+    tc_arena_on_free(arena, release, made);
+    tc_secret secret = {.bytes = bytes, .size = size};
+    secret.locked = mlock(bytes, size) == 0;
 #ifdef MADV_DONTDUMP
-    (void)madvise(bytes, TC_SECRET_BYTES, MADV_DONTDUMP);
+    (void)madvise(bytes, size, MADV_DONTDUMP);
 #endif
 #ifdef MADV_WIPEONFORK
-    secret.wiped_in_child = madvise(bytes, TC_SECRET_BYTES, MADV_WIPEONFORK) == 0;
+    secret.wiped_in_child = madvise(bytes, size, MADV_WIPEONFORK) == 0;
 #endif
     return secret;
+}
+
+tc_secret tc_secret_new(tc_arena *arena) { return tc_secret_sized(arena, TC_SECRET_BYTES); }
+
+bool tc_secret_can_lock(size_t size) {
+    void *bytes = map(size);
+    if (bytes == NULL)
+        return false;
+    bool can = mlock(bytes, size) == 0;
+    (void)munmap(bytes, size);
+    return can;
 }

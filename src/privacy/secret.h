@@ -1,5 +1,5 @@
-/* A page for keys: locked in memory where the system allows it, left out of core dumps, all zero in a forked child,
- * and wiped before it is given back. */
+/* Memory for keys, and for noise that is drawn ahead: locked where the system allows it, left out of core dumps, all
+ * zero in a forked child, and wiped before it is given back. */
 #ifndef TC_PRIVACY_SECRET_H
 #define TC_PRIVACY_SECRET_H
 
@@ -10,12 +10,17 @@
 enum { TC_SECRET_BYTES = 4096 };
 
 typedef struct tc_secret {
-    unsigned char *bytes; /* TC_SECRET_BYTES zeroed bytes, released with the arena */
-    bool locked;          /* cannot be swapped out */
-    bool wiped_in_child;  /* a fork finds it zeroed */
+    unsigned char *bytes; /* zeroed, released with the arena */
+    size_t size;
+    bool locked;         /* cannot be swapped out */
+    bool wiped_in_child; /* a fork finds it zeroed */
 } tc_secret;
 
-tc_secret tc_secret_new(tc_arena *arena);
+tc_secret tc_secret_new(tc_arena *arena); /* TC_SECRET_BYTES */
+/* As many bytes as are needed. */
+tc_secret tc_secret_sized(tc_arena *arena, size_t size);
+/* Whether so much could be locked now: limits are the system's. */
+bool tc_secret_can_lock(size_t size);
 
 /* Zeroes, also where a compiler would find it useless. */
 void tc_secret_wipe(void *bytes, size_t size);

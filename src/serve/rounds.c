@@ -74,7 +74,7 @@ static void go_on(tc_rounds *r, uint64_t k) {
         tc_late_open(r);
 }
 
-void tc_rounds_release(tc_rounds *r) {
+static void release(tc_rounds *r) {
     uint64_t k = r->open;
     unsigned char input[TC_HUB_INPUT];
     tc_answer_scalars scalars;
@@ -103,6 +103,54 @@ void tc_rounds_release(tc_rounds *r) {
     take_over(r, k, scalars);
     tc_answers_all(r);
     go_on(r, k);
+}
+
+/* ---- ticks ----
+ *
+ * Nothing is done to a round before its tick, so that nothing that anybody can look at, pages and journal among them,
+ * shows when the last state came. */
+
+static void arm_tick(tc_rounds *r) {
+    double wait = fmax(r->tick_at - tc_serve_now(), 0);
+    struct timeval time = {.tv_sec = (time_t)wait, .tv_usec = (suseconds_t)(1e6 * (wait - floor(wait)))};
+    if (event_add(&r->tick, &time) != 0)
+        tc_rounds_break(r, TC_RUN_FAILED, TC_NO_MEMORY);
+}
+
+void tc_ticks_begin(tc_rounds *r) {
+    if (!(r->settings.tick > 0))
+        return;
+    r->ticks_from = tc_serve_now();
+    r->tick_at = r->ticks_from + r->settings.tick;
+    arm_tick(r);
+}
+
+static bool is_released_from(const tc_rounds *r) {
+    return !r->is_over && r->hub != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
+}
+
+void tc_ticks_come(tc_rounds *r) {
+    if (is_released_from(r) && r->missing == 0)
+        release(r);
+}
+
+/* The event base looks at a coarser clock than this one, and may come some milliseconds early: a tick that was already
+ * answered must not come again. */
+void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    tc_rounds *r = context;
+    if (tc_serve_now() >= r->tick_at) {
+        tc_ticks_come(r);
+        r->tick_at = tc_tick_after(r->ticks_from, r->settings.tick, tc_serve_now());
+    }
+    if (is_released_from(r))
+        arm_tick(r);
+}
+
+void tc_rounds_complete(tc_rounds *r) {
+    if (!(r->settings.tick > 0))
+        release(r);
 }
 
 /* ---- frames ---- */
@@ -157,7 +205,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         return;
     }
     if (--r->missing == 0)
-        tc_rounds_release(r);
+        tc_rounds_complete(r);
 }
 
 static void on_hello(tc_rounds *r, tc_party *party, const tc_frame *frame) {

@@ -1,13 +1,13 @@
 /* The cloud's loop: states come in, a round is released, written to the journal, and answered.
  *
- *     collect states -> tc_hub_round -> tc_journal_commit, durable -> answers -> noise of the next round
+ *     collect states -> (a tick) -> tc_hub_round -> tc_journal_commit, durable -> answers
  *
  * No byte of an answer leaves before its round is in the journal. An answer that somebody has not had is sent again
  * from memory, where it is as the journal has it; nothing is computed twice. An agent that does not read owes itself:
  * its connection is skipped until it has room, and then gets the last answer.
  *
- * Everything is in the thread of the event base. Where the run ends or cannot go on, the base's loop is broken and
- * `end` says why. */
+ * Everything is in the thread of the event base, but for noise, which another thread draws (hub.h). Where the run ends
+ * or cannot go on, the base's loop is broken and `end` says why. */
 #ifndef TC_SERVE_ROUNDS_H
 #define TC_SERVE_ROUNDS_H
 
@@ -47,6 +47,7 @@ typedef struct tc_rounds_settings {
     tc_wire_method method;
     uint64_t rounds; /* in all */
     tc_late_policy late;
+    double tick; /* seconds; 0 for none. Rounds are released at whole ticks from the first opening on, and only then */
     bool is_plain;
     bool needs_slater;   /* the dual radius rests on the public point: every agent must have said yes */
     bool after_restore;  /* agents may have seen more than the journal: they are asked first */

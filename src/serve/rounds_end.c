@@ -107,6 +107,7 @@ void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
     r->news_at = tc_serve_now();
     r->figures->phase = phase_of(reason);
     (void)event_del(&r->late);
+    (void)event_del(&r->tick);
     arm(r, TELL_AFTER);
 }
 
@@ -201,6 +202,7 @@ void tc_rounds_stop(tc_rounds *r, double seconds) {
     r->stop_at = tc_serve_now() + seconds;
     r->figures->phase = TC_PHASE_STOPPING;
     (void)event_del(&r->late);
+    (void)event_del(&r->tick);
     arm(r, seconds);
     tell_all(r);
     tc_ending_check(r);

@@ -41,7 +41,8 @@ tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_
     r->units = TC_NEW(arena, int64_t, r->enrolment->most_states + 1);
     r->is_surveying = settings->after_restore;
     if (event_assign(&r->late, settings->base, -1, 0, tc_late_on_time, r) != 0 ||
-        event_assign(&r->ending, settings->base, -1, 0, tc_ending_on_time, r) != 0)
+        event_assign(&r->ending, settings->base, -1, 0, tc_ending_on_time, r) != 0 ||
+        event_assign(&r->tick, settings->base, -1, 0, tc_ticks_on_time, r) != 0)
         return TC_NO_MEMORY;
     r->figures->agents = r->enrolment->seat_count;
     r->figures->rounds = settings->rounds;
@@ -53,6 +54,7 @@ tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_
 void tc_rounds_free(tc_rounds *r) {
     (void)event_del(&r->late);
     (void)event_del(&r->ending);
+    (void)event_del(&r->tick);
     free(r->batch);
     free(r->memory);
     r->batch = r->memory = NULL;
@@ -125,6 +127,7 @@ tc_status tc_rounds_begin(tc_rounds *r, tc_hub *hub) {
         if (r->enrolment->seats[i].party != NULL)
             tc_answers_enrolled(r, &r->enrolment->seats[i]);
     tc_late_open(r);
+    tc_ticks_begin(r);
     return TC_OK;
 }
 

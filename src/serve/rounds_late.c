@@ -86,7 +86,7 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
     if (r->settings.late.holds) /* with nobody there, rounds would be for nobody */
         next = r->enrolment->enrolled > 0 ? hold(r, now) : now + r->settings.late.deadline;
     if (r->missing == 0) {
-        tc_rounds_release(r);
+        tc_rounds_complete(r);
         return;
     }
     if (now >= r->warn_at) {

@@ -4,6 +4,8 @@
 
 #include "serve/rounds.h"
 
+#include <math.h>
+
 enum { TC_MOST_NAMES = 512 };
 
 struct tc_rounds {
@@ -34,7 +36,8 @@ struct tc_rounds {
     double opened_at, warn_at, warn_after;
     double stop_at, news_at; /* stop_at: 0 while nobody has asked; news_at: of the end, when anybody last came */
     bool is_ending;          /* parties are being gone through */
-    struct event late, ending;
+    struct event late, ending, tick;
+    double ticks_from, tick_at; /* when the first round was opened; the next tick */
     char names[TC_MOST_NAMES];
 };
 
@@ -45,8 +48,18 @@ void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status);
 
 void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame);
 
-/* All states are there: releases, commits, answers. */
-void tc_rounds_release(tc_rounds *r);
+/* All states are there: releases, commits, answers; at the next tick, where there are ticks. */
+void tc_rounds_complete(tc_rounds *r);
+
+/* ---- ticks ---- */
+/* The first whole tick after now. */
+static inline double tc_tick_after(double from, double tick, double now) {
+    double next = from + tick * (floor((now - from) / tick) + 1);
+    return next > now ? next : next + tick; /* the quotient may be rounded below a whole number */
+}
+void tc_ticks_begin(tc_rounds *r); /* nothing where there are none */
+void tc_ticks_come(tc_rounds *r);  /* it is a tick */
+void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context);
 
 /* ---- answers ---- */
 bool tc_batch_reserve(tc_rounds *r) TC_MUST_USE; /* room for the largest connection's answers */

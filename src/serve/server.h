@@ -26,6 +26,7 @@ typedef struct tc_server_settings {
     tc_durability durability;
     size_t threads; /* 0: all processors */
     tc_late_policy late;
+    double tick; /* seconds between the times at which answers leave; 0: as soon as a round is complete */
     bool after_restore, new_run;
     double linger;                 /* seconds that the pages stay when all rounds are done, so that a monitor sees it */
     const char *trace, *port_file; /* NULL: none */

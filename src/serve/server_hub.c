@@ -29,8 +29,11 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
     const char *why = NULL;
     if (of->threads != 1)
         s->team = tc_team_new(s->arena, of->threads);
-    tc_hub_settings settings = {
-        .dual_radius = of->dual_radius, .team = s->team, .method = of->method, .first_round = first_round};
+    tc_hub_settings settings = {.dual_radius = of->dual_radius,
+                                .team = s->team,
+                                .method = of->method,
+                                .first_round = first_round,
+                                .draws_ahead = true};
     tc_status status = make_random(s);
     if (status == TC_OK)
         status = tc_hub_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->hub, &why);

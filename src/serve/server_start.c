@@ -106,6 +106,7 @@ static tc_status make_rounds(tc_server *s) {
                                    .method = of->plan->method == TC_METHOD_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
                                    .rounds = (uint64_t)of->plan->rounds,
                                    .late = of->late,
+                                   .tick = of->tick,
                                    .end_patience = END_SECONDS,
                                    .is_plain = of->keys == NULL,
                                    .needs_slater = of->needs_slater,

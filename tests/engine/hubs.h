@@ -56,8 +56,12 @@ static inline bool hub_case_of(planned *p, const hub_wish *wish, double rounds, 
 }
 
 static inline tc_hub *hub_new(tc_arena *arena, const hub_case *of, uint64_t seed, tc_team *team, uint64_t first_round) {
-    tc_hub_settings settings = {
-        .dual_radius = of->radius, .team = team, .method = of->facts, .first_round = first_round};
+    tc_hub_settings settings = {.dual_radius = of->radius,
+                                .team = team,
+                                .method = of->facts,
+                                .first_round = first_round,
+                                .draws_ahead =
+                                    team != NULL || first_round > 1}; /* half of them: bits must not depend on it */
     tc_hub *hub = NULL;
     const char *why = NULL;
     tc_escape escape;

@@ -41,6 +41,7 @@ typedef struct desk {
 typedef struct desk_wish {
     bool after_restore, needs_slater;
     tc_late_policy late;
+    double tick;
     unsigned idle_seconds, slow_seconds;
     const char *disbelieved; /* an agent; NULL for none */
 } desk_wish;
@@ -98,6 +99,7 @@ static inline void desk_open(desk *d, desk_wish wish) {
                                  .method = TC_WIRE_PUBLISHED,
                                  .rounds = DESK_ROUNDS,
                                  .late = wish.late,
+                                 .tick = wish.tick,
                                  .is_plain = true,
                                  .needs_slater = wish.needs_slater,
                                  .after_restore = wish.after_restore,

@@ -1,0 +1,45 @@
+/* Other arithmetic than the proofs': what a process may have been given by what was loaded with it. */
+#ifndef TC_TESTS_ARITHMETIC_H
+#define TC_TESTS_ARITHMETIC_H
+
+#include <fenv.h>
+#include <stdbool.h>
+#include <stddef.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+typedef struct tweak {
+    const char *name, *says; /* a part of the sentence about it */
+    int rounding;
+    unsigned flush; /* bits of MXCSR */
+} tweak;
+
+static const tweak tweaks[] = {
+    {"upward", "does not round to nearest", FE_UPWARD, 0},
+    {"downward", "does not round to nearest", FE_DOWNWARD, 0},
+    {"toward zero", "does not round to nearest", FE_TOWARDZERO, 0},
+#ifdef __x86_64__
+    {"upward, in one of two registers", "does not round to nearest", FE_TONEAREST, 0x4000},
+    {"flush to zero", "takes the smallest numbers for zero", FE_TONEAREST, 0x8000},
+    {"denormals are zero", "takes the smallest numbers for zero", FE_TONEAREST, 0x0040},
+    {"both", "takes the smallest numbers for zero", FE_TONEAREST, 0x8040},
+#endif
+};
+enum { TWEAKS = sizeof tweaks / sizeof tweaks[0] };
+
+static inline void tweak_begin(const tweak *t) {
+    (void)fesetround(t->rounding);
+#ifdef __x86_64__
+    _mm_setcsr(_mm_getcsr() | t->flush);
+#endif
+}
+
+static inline void tweak_end(void) {
+    (void)fesetround(FE_TONEAREST);
+#ifdef __x86_64__
+    _mm_setcsr(_mm_getcsr() & ~0xe040U);
+#endif
+}
+
+#endif
