@@ -300,7 +300,8 @@ class Sensitivity:
     def entry_error(self, f, j, component):
         """((0 + P s) + P s + ...) + P: the products' errors, and as many roundings as there are operations."""
         carried, total, terms = 0.0, 0.0, 1
-        for i, b in self.reaches.get((f, j, component), []):
+        shared = self.reaches.get((f, j, component), []) if self.is_shared(f, j, component) else []
+        for i, b in shared:
             p, (off, slope) = self.outer_facts[j, i], self.slope_facts[f, (b, component)]
             carried = I.add_up(carried, I.add_up(I.mul_up(p.size(), off), I.mul_up(p.error, slope)))
             total = I.add_up(total, I.mul_up(p.size(), slope))
@@ -318,6 +319,13 @@ class Sensitivity:
         rounding = I.add_up(I.mul_up(total, relative), I.mul_up(float(terms), 5e-324))
         error = I.add_up(I.add_up(carried, single_error), rounding)
         return error, I.add_up(total, error)
+
+    def is_shared(self, f, j, component):
+        """Whether the part that every member has is released; where it is constant, a named state's part goes alone."""
+        family = self.model.families[f]
+        return any(c.every_entry for c in self.plan.slopes_by_family.get(f, [])) or \
+            any(self.graph.reads(self.model.slopes[j, i]) or family.graph.reads(family.slopes[b, component])
+                for i, b in self.reaches.get((f, j, component), []))
 
     def use_lattice(self, wanted):
         """The columns from now on: with rounding, or exact."""
