@@ -108,8 +108,8 @@ def read_views(listed, plan, model):
 # ---- prices of one unit of distance, or of one round ----
 
 class Prices:
-    def __init__(self, plan, sensitivity):
-        self.plan, self.s = plan, sensitivity
+    def __init__(self, plan, model, sensitivity):
+        self.plan, self.model, self.s = plan, model, sensitivity
 
     def scaled(self, column):
         """The entries divided by their noise."""
@@ -124,7 +124,7 @@ class Prices:
 
     def of_any(self, view, unit, target):
         """Each of a family: one of every kind stands for all, where there are few kinds; else a bound for any of them."""
-        kinds = [g for g in self.s.groups if g.number == view.each_of]
+        kinds = [g for g in self.s.groups if g.number == view.each_of] if self.s is not None else []
         if not 0 < len(kinds) <= FEW_KINDS:
             return self.at_most(view, unit, target)
         return all(self.at_most(View(agents=[(g.number, g.member)]), unit, target) for g in kinds)
@@ -148,7 +148,7 @@ class Prices:
         """How far a state can move, for the unit agent all of an agent's in one round."""
         if unit != "agent":
             return 1.0
-        family, worst = self.s.model.families[channel.family], 0.0
+        family, worst = self.model.families[channel.family], 0.0
         for k in range(channel.first_member, channel.first_member + (channel.members if family.varies() else 1)):
             widths = [I.width_up(b) for b in family.box(k)]
             total = norm.sum_up(I.mul_up(w, w) for w in widths) if self.plan.gaussian else norm.sum_up(widths)
@@ -475,7 +475,7 @@ def check_prices(plan, prices, views):
         name = f"{'mu' if plan.gaussian else 'epsilon'} of '{observer.who}'"
         plan.demand(claimed >= 0, name)
         target = I.div_down(I.mul_down(claimed, 1 + SLACK), multiplier)
-        if not is_alone(view, prices.s.model):
+        if not is_alone(view, prices.model):
             key = (view.everything, view.agents, view.each_of) if plan.placement != "states" else None
             if not seen.get(key, I.INF) <= target:
                 plan.demand(prices.of_any(view, plan.unit, target), f"{name}: {claimed!r} is not proved", True)
@@ -523,8 +523,8 @@ def verify(listed, raw, wanted=None):
     check_states(plan, model)
     for level in range(LEVELS):
         try:
-            s = Sensitivity(model, plan, level)
-            prices = Prices(plan, s)
+            s = Sensitivity(model, plan, level) if plan.placement != "states" else None
+            prices = Prices(plan, model, s)
             check_constants(plan, s, prices)
             check_prices(plan, prices, views)
             break
