@@ -5,11 +5,11 @@ to dear; docs/proofs/lipschitz.md says why each holds. That a symmetric matrix i
 intervals: the pivots of every matrix within are within the computed ones."""
 
 import math
-
-from mpmath import iv
+from fractions import Fraction
 
 import interval as I
 
+BITS = 200
 EXACT_LIMIT = 160  # rows of a Gram matrix that is eliminated
 
 
@@ -152,25 +152,25 @@ def exceeds(t, matrix):
     if n == 2:
         a, b, d = matrix[0][0][1], I.magnitude(matrix[0][1]), matrix[1][1][1]
         return a <= t and d <= t and I.mul_up(b, b) <= I.mul_down(I.add_down(t, -a), I.add_down(t, -d))
-    kept = iv.prec
-    try:
-        iv.prec = 200
-        rest = [[iv.mpf([-v[1], -v[0]]) for v in line] for line in matrix]
-        for i in range(n):
-            rest[i][i] = rest[i][i] + iv.mpf(t)
-        for k in range(n):
-            pivot = rest[k][k]
-            if not pivot.a > 0:
-                return False
-            for i in range(k + 1, n):
-                if rest[i][k].a == 0 and rest[i][k].b == 0:
-                    continue
-                factor = rest[i][k] / pivot
-                for j in range(k + 1, i + 1):
-                    rest[i][j] = rest[i][j] - factor * rest[j][k]
-        return True
-    finally:
-        iv.prec = kept
+    # in units of t 2^-BITS, as whole numbers, rounded outward
+    unit = Fraction(t) / 2 ** BITS
+    rest = [[(math.floor(-Fraction(v[1]) / unit), math.ceil(-Fraction(v[0]) / unit)) for v in line] for line in matrix]
+    for i in range(n):
+        rest[i][i] = (rest[i][i][0] + 2 ** BITS, rest[i][i][1] + 2 ** BITS)
+    for k in range(n):
+        low, high = rest[k][k]
+        if not low > 0:
+            return False
+        for i in range(k + 1, n):
+            x, y = rest[i][k]
+            if x == y == 0:
+                continue
+            factor = ((x << BITS) // (high if x >= 0 else low), -((-y << BITS) // (low if y >= 0 else high)))
+            line = rest[i]
+            for j in range(k + 1, i + 1):
+                ends = [p * q for p in factor for q in rest[j][k]]
+                line[j] = (line[j][0] - (-(-max(ends) >> BITS)), line[j][1] - (min(ends) >> BITS))
+    return True
 
 
 def largest_of_positive(matrix):

@@ -4,9 +4,11 @@ For means that differ by mu in units of the deviation, delta(epsilon) = Q(a) - e
 Q the upper tail of the normal law. With Mills' ratio M = Q / density, that is density(a) (M(a) - M(b)), since
 e^epsilon density(b) = density(a). The difference cancels; so it is formed with many digits, in mpmath's intervals."""
 
+import functools
+
 from mpmath import iv
 
-BITS = 300
+BITS = 170
 
 
 def mills(x):
@@ -20,7 +22,7 @@ def mills_at(x):
     if x.b < 3:
         return tail_by_series(x) / density(x)
     # t_k = x + (k + 1) / t_(k+1) exactly, t_0 = 1 / M, and x <= t_k <= x + (k + 1) / x
-    steps = 40 + int(8000 / float(x.a) ** 2)
+    steps = 40 + int(1500 / float(x.a) ** 2)
     t = iv.mpf([x.a, (x + (steps + 1) / x).b])
     for k in range(steps - 1, -1, -1):
         t = x + (k + 1) / t
@@ -51,6 +53,7 @@ def tail(x):
     return tail_by_series(x) if x.b < 3 else density(x) * mills_at(x)
 
 
+@functools.lru_cache(maxsize=10000)
 def delta_above(epsilon, mu):
     """A proved upper bound of delta, as a fraction of mpmath; epsilon and mu are doubles."""
     if mu == 0:

@@ -122,7 +122,8 @@ class Plan:
                    for c in self.slopes_by_family.get(f, []))
 
     def channels_of_member(self, f, member):
-        return [n for n, c in enumerate(self.slopes_by_family.get(f, [])) if c.has_member(member)]
+        """What the noise of its slopes is like."""
+        return [(c.first_row, c.rows, c.scale, c.exponent) for c in self.slopes_by_family.get(f, []) if c.has_member(member)]
 
     def channel_of(self, key):
         """The system of an entry; of several members together the one with the least noise; None: none."""

@@ -382,6 +382,8 @@ class Sensitivity:
                 self.put_own(put, group, component, view, single)
         if self.lattice is not None and not whole:
             for key in entries:
+                if entries[key] == NOTHING and self.plan.channel_of(key) is None:
+                    continue  # by exact arithmetic: a slope times 0, which is computed as 0
                 extra = I.div_up(self.extra_of(key, view, norm), self.lattice.step)
                 entries[key] = I.add(entries[key], I.symmetric(extra))
         return entries
@@ -417,12 +419,12 @@ class Sensitivity:
             put(("J", f, j, component, member), value)
 
     def put_own(self, put, group, component, view, single):
-        f, mover = group.number, (group.number, group.member)
+        f = group.number
         if single is not None:
             if single[0] != f:
                 return
-        elif not view.sees(f, group.member, mover):
-            return
+        elif not view.everything:
+            return  # whoever moves is outside, and so its slopes are not seen
         for b, other, value in self.slope_moves(group).get(component, []):
             i = self.model.input_of_sum.get(group.family.sums[b][0])
             for j in range(len(self.model.rows)):
@@ -470,10 +472,11 @@ class Sensitivity:
             found = {key: I.sqrt_up(value) for key, value in found.items()}
         return found
 
-    def blocks(self, view, norm, whole=False):
-        """(group, how many such agents are outside the view, columns) of every agent that may move."""
+    def blocks(self, view, norm, whole=False, apart=True):
+        """(group, how many such agents are outside the view, columns) of every agent that may move. apart: the slopes of one
+        agent that looks, each by itself, with its sign; else together."""
         shares = self.shares(view, norm) if self.has_slopes else {}
-        alone = next(iter(view.agents)) if len(view.agents) == 1 and not view.everything else None
+        alone = next(iter(view.agents)) if apart and len(view.agents) == 1 and not view.everything else None
         for group in self.groups:
             weight = group.weight - sum(1 for f, member in view.agents if f == group.number and
                                         self.group_of[f](member) is group)
