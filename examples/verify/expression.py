@@ -352,7 +352,14 @@ class Graph:
         except Unprovable:
             gradient = {}
         tight = I.meet(natural, self.by_ends(root, gradient, box, data)) if gradient else natural
-        return tight if level == 0 else I.meet(tight, self.by_halves(root, gradient, box, data, level))
+        if level == 0 or self.is_monotone(gradient, box, data):
+            return tight
+        return I.meet(tight, self.by_halves(root, gradient, box, data, level))
+
+    def is_monotone(self, gradient, box, data):
+        """In every variable: then the ends give the range itself."""
+        slopes = self.enclose(tuple(gradient.values()), box, data) if gradient else [I.WHOLE]
+        return all(low >= 0 or high <= 0 for low, high in slopes)
 
     def by_ends(self, root, gradient, box, data):
         slopes = dict(zip(gradient, self.enclose(tuple(gradient.values()), box, data)))

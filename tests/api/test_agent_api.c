@@ -3,6 +3,7 @@
 /* The public interface of agents: what is copied, what is refused, what is told. The cloud is played in tests/net. */
 #include "net/keys.h"
 
+#include <stddef.h>
 #include <tacit/agent.h>
 
 static int flat(void *context, const double *x, double *gradient) {

@@ -275,8 +275,8 @@ class Changed(Folder):
             for path, new in lies(listed):
                 kind = tuple(k for k in path if isinstance(k, str))
                 seen[kind] = seen.get(kind, 0) + 1
-                if seen[kind] > 3:
-                    continue  # the first of a kind stand for the others
+                if seen[kind] > 1:
+                    continue  # the first of a kind stands for the others
                 kinds.add(kind)
                 changed = copy.deepcopy(listed)
                 put(changed, path, new)
@@ -312,10 +312,11 @@ class Changed(Folder):
             family = ("model", "families", 0)
             if name == "robots.tacit":
                 cases += [(listed, (*family, "upper", 0), 10.001), (listed, (*family, "lower", 1), -10.001)]
+            factors = {node[1] for node in model["nodes"] if node[0] == "mul"}
             for n, node in enumerate(model["nodes"]):
                 if node[0] == "pow":
                     cases.append((listed, ("model", "nodes", n, 2), node[2] + 1))
-                if node[0] == "number" and 0 < node[1] < 1:
+                if node[0] == "number" and n in factors:
                     cases.append((listed, ("model", "nodes", n, 1), node[1] * 1.001))
             for n, column in enumerate(model["families"][0]["data"]):
                 k = max(range(len(column)), key=lambda i: column[i])
