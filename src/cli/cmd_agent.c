@@ -84,8 +84,8 @@ static const tc_example examples[] = {
      "In a unit or a script: the answer goes to a file, and nothing private to the log."},
     {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys site --state st",
      "A gateway: two agents on one connection, by one certificate that names both."},
-    {"tacit agent a1.tacit --cloud example.org:7575 --keys keys/a1 --state state --plan $(cat plan.hash)",
-     "Only under the plan that was agreed on."},
+    {"tacit agent a1.tacit --cloud c:7575 --keys a1 --state st --plan $HASH",
+     "Only under the plan that was agreed on, whose hash tacit split wrote to plan.hash."},
     {"tacit agent a1.tacit --cloud 127.0.0.1:7575 --insecure-plaintext --state st",
      "A test on one machine. Not private."},
 };
