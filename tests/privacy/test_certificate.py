@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -159,6 +160,104 @@ class Random(Folder):
                 wrong.append(f"seed {seed - 1}, {' '.join(problem.options)}: {why}\n{problem.text}")
         self.assertFalse(wrong, "\n".join(wrong))
         self.assertLess(seed, 1.3 * PROBLEMS)
+
+
+# ---- the verifier's own bounds ----
+
+class Sound(Folder):
+    """Where the verifier says "at most", points that are tried never say more."""
+
+    @staticmethod
+    def released(s, x):
+        """Constraints and slopes at a point: {(family, member): states}; {key: value}."""
+        model, inputs = s.model, {}
+
+        def of(graph, roots, box, data=()):
+            return [low / 2 + high / 2 for low, high in graph.enclose(roots, box, data)]
+        for n, (kind, *place) in enumerate(model.inputs):
+            if kind == "sum":
+                f, b = model.sums[place[0]]
+                family = model.families[f]
+                total = sum(of(family.graph, (family.sums[b][1],), {c: (v, v) for c, v in enumerate(x[f, k])}, family.data_of(k))[0]
+                            for k in range(family.members))
+            else:
+                total = x[place[0], place[1]][place[2]]
+            inputs[n] = (total, total)
+        found = {("g", j): of(s.graph, (s.rows[j],), inputs)[0] for j in s.released}
+        for (j, i), e in model.slopes.items():
+            p = of(s.graph, (e,), inputs)[0]
+            kind, *place = model.inputs[i]
+            if kind == "state":
+                key = ("J", place[0], j, place[2], place[1])
+                found[key] = found.get(key, 0.0) + p
+                continue
+            f, b = model.sums[place[0]]
+            family = model.families[f]
+            for (body, c), slope in family.slopes.items():
+                for k in range(family.members if body == b else 0):
+                    box = {n: (v, v) for n, v in enumerate(x[f, k])}
+                    key = ("J", f, j, c, k)
+                    found[key] = found.get(key, 0.0) + p * of(family.graph, (slope,), box, family.data_of(k))[0]
+        return found
+
+    def test_released_numbers_move_no_more_than_their_columns_say(self):
+        moved = 0
+        for seed in range(60):
+            problem = Problem(seed)
+            if sum(members for _, members, *_ in problem.families) > 20:
+                continue
+            for name, text in {"p.tacit": problem.text, **problem.files}.items():
+                (self.folder / name).write_text(text)
+            text, _ = self.certify(self.folder / "p.tacit", "--mechanism", "laplace", "--epsilon", "1", "--adjacency", "one:1",
+                                   "--rounds", "9", "--method", "published", "--placement", "outputs")
+            if text is None:
+                continue
+            listed = json.loads(text)
+            model = V.Model(listed["model"])
+            s = V.Sensitivity(model, V.Plan(listed["plan"], model), 0)
+            draw = random.Random(seed)
+            for group, _, columns in s.blocks(V.View(everything=True), 1):
+                x = {(f, k): [draw.choice([low, high, draw.uniform(low, high)]) for low, high in family.box(k)]
+                     for f, family in enumerate(model.families) for k in range(family.members)}
+                c = draw.randrange(group.family.dim)
+                low, high = group.box[c]
+                there = {place: list(states) for place, states in x.items()}
+                there[group.number, group.member][c] = low if x[group.number, group.member][c] > low / 2 + high / 2 else high
+                distance = abs(there[group.number, group.member][c] - x[group.number, group.member][c])
+                before, after, sums = self.released(s, x), self.released(s, there), {}
+                for key, value in before.items():
+                    change, scale = abs(after[key] - value), abs(after[key]) + abs(value) + 1
+                    if key[0] == "J" and key[1:4] in s.together:
+                        key = ("T", *key[1:4])
+                    sums[key] = sums.get(key, 0.0) + max(0.0, change - 1e-11 * scale)
+                for key, change in sums.items():
+                    most = V.I.magnitude(columns[c].get(key, (0.0, 0.0))) * distance
+                    self.assertLessEqual(change, most * (1 + 1e-9), (seed, key, group.number, group.member, c))
+                    moved += change > 0.3 * most > 0
+        self.assertGreater(moved, 100)
+
+    def test_norms_that_are_proved_are_norms(self):
+        from mpmath import mp
+        draw = random.Random(5)
+        for _ in range(60):
+            rows, columns = draw.randint(1, 7), draw.randint(1, 7)
+            weights = [draw.choice([1, 1, 3]) for _ in range(columns)]
+            spread = draw.choice([0.0, 0.0, 0.3])
+            matrix = [(w, {r: (v - spread, v + spread) for r in range(rows) for v in [draw.gauss(0, 1)] if draw.random() < 0.8})
+                      for w in weights]
+            worst = 0.0
+            for _ in range(3 if spread else 1):
+                dense = mp.zeros(rows, sum(weights))
+                at_column = 0
+                for w, entries in matrix:
+                    for _ in range(w):
+                        for r, (low, high) in entries.items():
+                            dense[r, at_column] = draw.choice([low, high])
+                        at_column += 1
+                worst = max(worst, float(mp.svd_r(dense, compute_uv=False)[0]))
+            self.assertFalse(V.norm.at_most(matrix, worst * (1 - 1e-9)))
+            if not spread:
+                self.assertTrue(V.norm.at_most(matrix, worst * (1 + 1e-9)))
 
 
 # ---- certificates that were changed ----
