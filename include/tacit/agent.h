@@ -62,6 +62,9 @@ typedef struct tacit_agent_options {
     /* Told of every x(round) of agent number `agent`, x(1) and the last one included. NULL: nobody. */
     void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
     void *context; /* of moved; stays the caller's */
+    /* The hash of the only plan to take part in, 64 hexadecimal digits as `tacit plan --json` and `tacit split` write
+     * it: a cloud with another is REFUSED, and gets no state. NULL: any plan. */
+    const char *plan;
 } tacit_agent_options;
 
 /* An agent as functions. Zero it and set size. Texts and numbers are copied; context and functions stay the caller's

@@ -1,7 +1,10 @@
 /* The public functions of an agent that is open, and what both ways to open one share. */
 #include "api/agent_open.h"
 #include "api/handle.h"
+#include "base/hexadecimal.h"
+#include "net/message.h"
 
+#include <stddef.h>
 #include <string.h>
 
 _Static_assert((int)TACIT_AGENT_CONNECTING == (int)TC_AGENT_CONNECTING &&
@@ -47,18 +50,26 @@ static tc_status refuse(tc_buffer *messages, const char *why) {
 static tc_status read_options(tc_arena *arena, const tacit_agent_options *from, tc_buffer *messages,
                               tc_agent_settings *settings) {
     tacit_agent_options options;
-    if (from == NULL || !tc_copy_sized(&options, sizeof options, sizeof options, from))
+    size_t first_version = offsetof(tacit_agent_options, plan);
+    unsigned char *plan = NULL;
+    if (from == NULL || !tc_copy_sized(&options, sizeof options, first_version, from))
         return refuse(messages, "the options' size is not sizeof(tacit_agent_options)");
     if (options.cloud == NULL || options.state == NULL)
         return refuse(messages, "an agent needs its cloud's address and a folder for its state");
     if ((options.keys == NULL) == (options.insecure_plaintext == 0))
         return refuse(messages, "an agent needs a folder of keys, or insecure_plaintext instead");
+    if (options.plan != NULL) {
+        plan = TC_NEW(arena, unsigned char, TC_HASH);
+        if (!tc_hexadecimal_read(options.plan, plan, TC_HASH))
+            return refuse(messages, "the hash of a plan has 64 hexadecimal digits");
+    }
     *settings = (tc_agent_settings){.cloud = copy(arena, options.cloud),
                                     .keys = copy(arena, options.keys),
                                     .state = copy(arena, options.state),
                                     .software = tc_arena_format(arena, "libtacit %s", tacit_version()),
                                     .survives_power = options.survives_power != 0,
                                     .new_run = options.new_run != 0,
+                                    .plan = plan,
                                     .moved = options.moved,
                                     .context = options.context};
     return TC_OK;

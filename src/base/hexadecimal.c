@@ -14,3 +14,20 @@ const char *tc_hexadecimal_new(tc_arena *arena, const unsigned char *bytes, size
     tc_hexadecimal(text, bytes, size);
     return text;
 }
+
+static int digit_of(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+bool tc_hexadecimal_read(const char *text, unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < 2 * size; i++) {
+        int digit = digit_of(text[i]); /* the NUL is no digit either */
+        if (digit < 0)
+            return false;
+        bytes[i / 2] = (unsigned char)(i % 2 == 0 ? digit << 4 : bytes[i / 2] | digit);
+    }
+    return text[2 * size] == '\0';
+}

@@ -1,3 +1,4 @@
+#include "base/hexadecimal.h"
 #include "cli/agent_answer.h"
 #include "cli/agent_loop.h"
 #include "cli/agent_trace.h"
@@ -6,6 +7,7 @@
 #include "cli/outputs.h"
 #include "cli/prefix.h"
 #include "net/agent_compiled.h"
+#include "net/message.h"
 #include "serve/journal.h"
 #include "serve/listener.h"
 #include "serve/log_sink.h"
@@ -16,7 +18,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { CLOUD, KEYS, STATE, ANSWER, TRACE, DURABILITY, NEW_RUN, INSECURE_PLAINTEXT, JSON, QUIET };
+enum { CLOUD, KEYS, STATE, ANSWER, TRACE, DURABILITY, NEW_RUN, PLAN, INSECURE_PLAINTEXT, JSON, QUIET };
 
 static const tc_option options[] = {
     [CLOUD] = {.name = "cloud",
@@ -60,6 +62,12 @@ static const tc_option options[] = {
                  .text = "Take part in another run than that of the state files, from its first round; a damaged state "
                          "file is put aside, and with it the guard against an old copy of the cloud. For one run: give "
                          "it once, not in a unit that starts again by itself."},
+    [PLAN] = {.name = "plan",
+              .type = TC_OPTION_STRING,
+              .argument = "HASH",
+              .text =
+                  "Take part in this plan alone: the 64 digits that tacit split and tacit plan --json write. A cloud "
+                  "with another plan is refused, and gets no state."},
     [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
                             .type = TC_OPTION_FLAG,
                             .text = "Without TLS, for measurements: to a loopback address only. NOT PRIVATE."},
@@ -76,6 +84,8 @@ static const tc_example examples[] = {
      "In a unit or a script: the answer goes to a file, and nothing private to the log."},
     {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys site --state st",
      "A gateway: two agents on one connection, by one certificate that names both."},
+    {"tacit agent a1.tacit --cloud c:7575 --keys a1 --state st --plan $HASH",
+     "Only under the plan that was agreed on, whose hash tacit split wrote to plan.hash."},
     {"tacit agent a1.tacit --cloud 127.0.0.1:7575 --insecure-plaintext --state st",
      "A test on one machine. Not private."},
 };
@@ -128,6 +138,9 @@ static tc_status check(tc_cli *cli, const tc_arguments *arguments) {
     for (size_t i = 0; i < arguments->operand_count && wrong == NULL && values[TRACE].given; i++)
         if (strcmp(arguments->operands[i], values[TRACE].text) == 0)
             wrong = "--trace would write into an agent's file";
+    unsigned char hash[TC_HASH];
+    if (wrong == NULL && values[PLAN].given && !tc_hexadecimal_read(values[PLAN].text, hash, sizeof hash))
+        wrong = "--plan wants the hash of a plan: 64 hexadecimal digits";
     if (wrong == NULL)
         return TC_OK;
     tc_buffer_printf(&cli->messages, "tacit agent: %s\n", wrong);
@@ -155,13 +168,17 @@ static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tc_agent_trac
     if (status != TC_OK)
         return status;
     t->agents = steps;
-    (void)tc_listener_raise_limit(); /* a state file for each agent is open */
+    unsigned char *plan = values[PLAN].given ? TC_NEW(cli->arena, unsigned char, TC_HASH) : NULL;
+    if (plan != NULL)
+        (void)tc_hexadecimal_read(values[PLAN].text, plan, TC_HASH); /* checked before */
+    (void)tc_listener_raise_limit();                                 /* a state file for each agent is open */
     tc_agent_settings settings = {.cloud = values[CLOUD].text,
                                   .keys = values[KEYS].text,
                                   .state = values[STATE].text,
                                   .software = tc_arena_format(cli->arena, "tacit %s", tacit_version()),
                                   .survives_power = values[DURABILITY].choice == TC_DURABLE_POWER,
                                   .new_run = values[NEW_RUN].flag,
+                                  .plan = plan,
                                   .agents = steps,
                                   .count = count,
                                   .moved = tc_agent_trace_row,
@@ -256,6 +273,8 @@ const tc_command tc_command_agent = {
              "An agent gives no state to a cloud that has seen less of the run than the agent has: one that was "
              "restored from a back-up, or copied. It says so and ends; what the cloud's operator can do is in "
              "docs/operations.md.\n\n"
+             "--plan pins what was agreed: the hash stands for every noise scale and every price of the plan, and the "
+             "cloud tells it before the first state leaves.\n\n"
              "At the end it prints the agents' own part of the answer, or writes it to the file of --answer; where "
              "standard output is the system's journal, the answer is not printed there. The exit code is 0 when the "
              "run came to its "

@@ -1,12 +1,15 @@
 #include "analysis/analysis.h"
 #include "cli/budget.h"
+#include "cli/outputs.h"
 #include "cli/privacy_options.h"
 #include "cli/study.h"
 #include "privacy/card.h"
+#include "privacy/certificate.h"
 #include "privacy/ledger.h"
 #include "privacy/plan.h"
+#include "report/file.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS, CERTIFICATE };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -25,6 +28,12 @@ static const tc_option options[] = {
                         .text = "How many rounds a day has, for the price of hiding a day."},
     [ON_LATE] = TC_LATE_ON_LATE,
     [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
+    [CERTIFICATE] = {.name = "certificate",
+                     .type = TC_OPTION_STRING,
+                     .argument = "FILE.json",
+                     .text = "Write what the plan rests on: the public model, boxes, lattices, scales, and what every "
+                             "observer pays. examples/verify/verify_plan.py checks such a file without this program. "
+                             "Nothing is written where the plan is not private."},
 };
 
 static const tc_example examples[] = {
@@ -40,6 +49,7 @@ static const tc_example examples[] = {
     {"tacit plan ev.tacit --on-late hold --most-holds 2", "The price of a cloud that does not wait for late agents."},
     {"tacit plan ev.tacit --ledger spent --budget 4:1e-6",
      "What it would come to, with the runs before it, and whether a budget would allow it."},
+    {"tacit plan ev.tacit --certificate ev.json", "A file from which others can check every price."},
 };
 
 typedef struct printed {
@@ -169,6 +179,31 @@ static tc_status find_method(tc_cli *cli, const tc_plan *plan, tc_model *model, 
     return TC_BAD_USAGE;
 }
 
+static tc_status check_certificate(tc_cli *cli, const tc_arguments *arguments) {
+    const tc_output output = {"--certificate", arguments->values[CERTIFICATE].text, TC_OUTPUT_CERTIFICATE};
+    const tc_input inputs[] = {{"the problem", arguments->operands[0]}, {"the ledger", arguments->values[LEDGER].text}};
+    return tc_outputs_check(cli, &output, 1, inputs, sizeof inputs / sizeof *inputs);
+}
+
+static tc_status write_certificate(tc_cli *cli, const char *path, const tc_plan *plan,
+                                   const tc_derivatives *derivatives) {
+    const char *problem = tc_certificate_problem(plan);
+    tc_file *file = NULL;
+    if (path == NULL)
+        return TC_OK;
+    if (problem != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit plan: '%s' was not written: %s\n", path, problem);
+        return TC_OK;
+    }
+    tc_buffer text = tc_buffer_new(cli->arena, SIZE_MAX / 4);
+    tc_certificate_text(cli->arena, plan, derivatives, &text);
+    tc_status status = tc_file_open(cli->arena, path, &cli->messages, &file);
+    if (status != TC_OK)
+        return status;
+    (void)fwrite(text.text, 1, text.length, file->stream); /* what goes wrong is found when it is closed */
+    return tc_file_close(file, &cli->messages);
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_privacy_wishes wishes;
     tc_model *model = NULL;
@@ -184,6 +219,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
         tc_buffer_puts(&cli->messages, "tacit plan: --budget wants --ledger FILE, where what was spent is written\n");
         status = TC_BAD_USAGE;
     }
+    if (status == TC_OK)
+        status = check_certificate(cli, arguments);
     if (status == TC_OK && arguments->values[LEDGER].given)
         status = tc_ledger_read(cli->arena, arguments->values[LEDGER].text, &cli->messages, &ledger);
     if (status == TC_OK)
@@ -210,6 +247,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     }
     const tc_method_facts *method;
     status = find_method(cli, plan, model, derivatives, analysis, wishes.margin, &method);
+    if (status != TC_OK)
+        return status;
+    status = write_certificate(cli, arguments->values[CERTIFICATE].text, plan, derivatives);
     if (status != TC_OK)
         return status;
     bool convex = analysis->constraints.verdict == TC_HOLDS;

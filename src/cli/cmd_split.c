@@ -1,8 +1,9 @@
 #include "analysis/analysis.h"
+#include "base/hexadecimal.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "model/split.h"
-#include "privacy/plan.h"
+#include "privacy/certificate.h"
 
 enum { OUTPUT, FORCE, JSON };
 
@@ -37,11 +38,9 @@ static void explain_missing_radius(tc_cli *cli, const tc_analysis *analysis) {
 }
 
 /* What the parties could not see by themselves: the cloud's numbers rest on promises about private data. */
-static bool examine(tc_cli *cli, tc_model *model, bool *interrupted) {
+static bool examine(tc_cli *cli, tc_model *model, const tc_derivatives *derivatives, bool *interrupted) {
     tc_analysis_options wishes = {.rows_limit = 1};
-    tc_progress(&cli->monitor, "differentiating", 0);
-    const tc_analysis *analysis =
-        tc_analysis_run(cli->arena, model, tc_derive(cli->arena, model), &wishes, &cli->monitor);
+    const tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &wishes, &cli->monitor);
     *interrupted = analysis->interrupted;
     if (analysis->interrupted)
         return false;
@@ -62,6 +61,23 @@ static bool examine(tc_cli *cli, tc_model *model, bool *interrupted) {
     return true;
 }
 
+/* The plan that tacit serve makes of the cloud's file as it stands, without options: from public facts, like that. NULL
+ * where the file does not say what to promise, or no plan keeps it. */
+static const char *find_plan(tc_cli *cli, tc_model *model, const tc_derivatives *derivatives, bool *interrupted) {
+    tc_analysis_options public_facts = {.skip_private = true};
+    const tc_plan_options wishes = {
+        .adjacency_bound = NAN, .epsilon = NAN, .delta = NAN, .rounds = NAN, .hold_cap = NAN};
+    const tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &public_facts, &cli->monitor);
+    *interrupted = analysis->interrupted;
+    if (analysis->interrupted)
+        return NULL;
+    const tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes, &cli->monitor);
+    *interrupted = tc_interrupted(&cli->monitor);
+    return *interrupted || tc_certificate_problem(plan) != NULL
+               ? NULL
+               : tc_hexadecimal_new(cli->arena, plan->hash, sizeof plan->hash);
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     const char *directory = arguments->values[OUTPUT].text;
     tc_model *model = NULL;
@@ -69,13 +85,21 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     if (status != TC_OK)
         return status;
     bool interrupted = false;
-    if (model->role == TC_ROLE_WHOLE && !examine(cli, model, &interrupted)) {
-        *answer = false;
-        return interrupted ? TC_INTERRUPTED : TC_OK;
+    const char *plan = NULL;
+    if (model->role == TC_ROLE_WHOLE) {
+        tc_progress(&cli->monitor, "differentiating", 0);
+        const tc_derivatives *derivatives = tc_derive(cli->arena, model);
+        if (!examine(cli, model, derivatives, &interrupted)) {
+            *answer = false;
+            return interrupted ? TC_INTERRUPTED : TC_OK;
+        }
+        plan = find_plan(cli, model, derivatives, &interrupted);
+        if (interrupted)
+            return TC_INTERRUPTED;
     }
     size_t files = 0;
-    status =
-        tc_split(cli->arena, model, directory, arguments->values[FORCE].flag, &cli->monitor, &cli->messages, &files);
+    status = tc_split_planned(cli->arena, model, directory, arguments->values[FORCE].flag, plan, &cli->monitor,
+                              &cli->messages, &files);
     if (status != TC_OK)
         return status;
     size_t shared_count = 0;
@@ -94,6 +118,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
             tc_json_close_object(&json);
         }
         tc_json_close_array(&json);
+        tc_json_string(&json, "plan", plan);
         tc_json_close_object(&json);
     } else {
         tc_buffer_printf(&cli->output, "%s: the cloud's file and %s of %zu agent%s, %zu files in all\n", directory,
@@ -103,6 +128,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
             tc_buffer_printf(&cli->output,
                              "  the private '%s' is in the files of %zu agents: a secret that they share\n",
                              shared[i].name, shared[i].agents);
+        if (plan != NULL)
+            tc_buffer_printf(&cli->output, "plan %s\n", plan);
     }
     return TC_OK;
 }
@@ -121,6 +148,10 @@ const tc_command tc_command_split = {
                   "and a public Slater point. Where none can be computed, since the point violates a constraint or "
                   "lies outside of an agent's set, nothing is written and the exit code is 1. Promises that private "
                   "data belie, like a gap that is too small, are warned of.\n\n"
+                  "Where the file says what to promise, the hash of the plan that tacit serve makes of it, without "
+                  "options, is in plan.hash and in the last line of every agent's file: tacit agent --plan takes part "
+                  "in no other. A cloud that is started with other options, for late agents too, has another plan; "
+                  "tacit plan --json with these options has its hash.\n\n"
                   "Agents' files are readable by their owner alone. They are written all or not at all.",
               .options = options,
               .option_count = sizeof options / sizeof options[0],

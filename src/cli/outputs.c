@@ -1,6 +1,7 @@
 #include "cli/outputs.h"
 
 #include "cli/agent_answer.h"
+#include "privacy/certificate.h"
 #include "serve/server.h"
 
 #include <errno.h>
@@ -13,11 +14,13 @@
 static const char *const beginnings[] = {[TC_OUTPUT_TRACE] = "# tacit trace 1",
                                          [TC_OUTPUT_PAGE] = "<!doctype html",
                                          [TC_OUTPUT_ROUNDS] = TC_SERVER_TRACE_MARK,
-                                         [TC_OUTPUT_ANSWER] = TC_AGENT_ANSWER_MARK};
+                                         [TC_OUTPUT_ANSWER] = TC_AGENT_ANSWER_MARK,
+                                         [TC_OUTPUT_CERTIFICATE] = TC_CERTIFICATE_MARK};
 static const char *const kind_names[] = {[TC_OUTPUT_TRACE] = "a trace",
                                          [TC_OUTPUT_PAGE] = "an HTML page",
                                          [TC_OUTPUT_ROUNDS] = "a trace of serve",
-                                         [TC_OUTPUT_ANSWER] = "an answer of agents"};
+                                         [TC_OUTPUT_ANSWER] = "an answer of agents",
+                                         [TC_OUTPUT_CERTIFICATE] = "a certificate"};
 
 static tc_status refuse(tc_cli *cli, const tc_output *output, const char *why) {
     tc_buffer_printf(&cli->messages, "%s: error: %s %s\n", output->path, output->option, why);
@@ -58,7 +61,7 @@ static bool is_same_file(tc_cli *cli, const char *one, const char *other) {
 /* Empty, or of the kind that would take its place. */
 static bool may_be_replaced(const tc_output *output) {
     const char *beginning = beginnings[output->kind];
-    char text[32] = "";
+    char text[48] = "";
     size_t length = 0;
     int descriptor = open(output->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)

@@ -4,7 +4,13 @@
 
 #include "cli/cli.h"
 
-typedef enum tc_output_kind { TC_OUTPUT_TRACE, TC_OUTPUT_PAGE, TC_OUTPUT_ROUNDS, TC_OUTPUT_ANSWER } tc_output_kind;
+typedef enum tc_output_kind {
+    TC_OUTPUT_TRACE,
+    TC_OUTPUT_PAGE,
+    TC_OUTPUT_ROUNDS,
+    TC_OUTPUT_ANSWER,
+    TC_OUTPUT_CERTIFICATE
+} tc_output_kind;
 
 typedef struct tc_output {
     const char *option; /* "--trace" */

@@ -72,6 +72,14 @@ static tc_status check_dual_radius(const tc_split_job *job) {
     return TC_BAD_PROBLEM;
 }
 
+static tc_status write_plan(tc_split_job *job) {
+    tc_buffer out = tc_buffer_new(job->arena, 1 << 10);
+    if (job->plan == NULL)
+        return TC_OK;
+    tc_buffer_printf(&out, "%s\n", job->plan);
+    return tc_write_file(job, tc_arena_format(job->arena, "%s/plan.hash", job->directory), &out);
+}
+
 static tc_status split(tc_split_job *job, const char *directory) {
     tc_uses_forget(job->model->syntax);
     if (job->model->role != TC_ROLE_WHOLE) {
@@ -87,6 +95,8 @@ static tc_status split(tc_split_job *job, const char *directory) {
         status = tc_split_check_agents(job);
     if (status == TC_OK)
         status = tc_split_open(job, directory);
+    if (status == TC_OK)
+        status = write_plan(job);
     if (status == TC_OK)
         status = tc_split_cloud(job);
     if (status == TC_OK)
@@ -120,8 +130,14 @@ static tc_status tell(tc_buffer *messages, const tc_split_job *job, tc_status ou
 
 tc_status tc_split(tc_arena *arena, const tc_model *model, const char *directory, bool force, const tc_monitor *monitor,
                    tc_buffer *messages, size_t *files) {
+    return tc_split_planned(arena, model, directory, force, NULL, monitor, messages, files);
+}
+
+tc_status tc_split_planned(tc_arena *arena, const tc_model *model, const char *directory, bool force, const char *plan,
+                           const tc_monitor *monitor, tc_buffer *messages, size_t *files) {
     tc_buffer own = tc_buffer_new(arena, 1 << 22);
-    tc_split_job job = {.arena = arena, .model = model, .monitor = monitor, .messages = &own, .force = force};
+    tc_split_job job = {
+        .arena = arena, .model = model, .monitor = monitor, .messages = &own, .force = force, .plan = plan};
     tc_status status = split_safely(&job, directory);
     if (status != TC_OK)
         tc_split_abandon(&job);

@@ -20,5 +20,9 @@ typedef struct tc_shared_secret {
     size_t agents;
 } tc_shared_secret;
 const tc_shared_secret *tc_split_shared(tc_arena *arena, const tc_model *model, size_t *count);
+/* The same, with the hash of the plan that the cloud's file asks for: it becomes the file directory/plan.hash, and a
+ * comment at the end of every agent's file. NULL: there is none. */
+tc_status tc_split_planned(tc_arena *arena, const tc_model *model, const char *directory, bool force, const char *plan,
+                           const tc_monitor *monitor, tc_buffer *messages, size_t *files) TC_MUST_USE;
 
 #endif

@@ -60,6 +60,8 @@ static tc_status write_agent(tc_split_job *job, const tc_uses *uses, const tc_fa
         tc_write_number(&out, tc_coef_at(family->declared_objective, member));
         tc_buffer_puts(&out, "\n");
     }
+    if (job->plan != NULL)
+        tc_buffer_printf(&out, "# plan %s\n", job->plan);
     return tc_write_file(job, file_name(job, family, member), &out);
 }
 

@@ -177,6 +177,15 @@ static void remove_old_tables(tc_split_job *job, DIR *old, int fresh) {
     }
 }
 
+/* The hash of another plan would be pinned by mistake. */
+static void remove_old_plan(DIR *old, int fresh) {
+    enum { DIGITS = 64 };
+    char text[DIGITS + 3];
+    if (!exists(fresh, "plan.hash") && read_beginning(dirfd(old), "plan.hash", text, sizeof text) == DIGITS + 1 &&
+        strspn(text, "0123456789abcdef") == DIGITS && text[DIGITS] == '\n')
+        (void)unlinkat(dirfd(old), "plan.hash", 0);
+}
+
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
 /* All but those called `last` and folders; folders are read again until nothing is left to move. */
@@ -210,6 +219,7 @@ static int replace(tc_split_job *job, folders *f) {
         return errno;
     remove_old_agents(f->old_agents, dirfd(f->fresh_agents));
     remove_old_tables(job, f->old, dirfd(f->fresh));
+    remove_old_plan(f->old, dirfd(f->fresh));
     int code = move_files(f->fresh_agents, dirfd(f->old_agents), "");
     if (code == 0 && unlinkat(dirfd(f->fresh), "agents", AT_REMOVEDIR) != 0)
         code = errno;

@@ -57,7 +57,8 @@ typedef struct tc_split_job {
     const char *target;    /* where the files belong */
     const char *directory; /* where they are written; NULL: nowhere yet, or done */
     bool force;
-    bool present; /* the target was there before */
+    const char *plan; /* hash of the plan that the file asks for; NULL: none */
+    bool present;     /* the target was there before */
     size_t files;
     uint32_t mark;
 } tc_split_job;

@@ -41,6 +41,7 @@ typedef struct tc_agent_settings { /* all texts and arrays stay the caller's, fo
     const char *keys;              /* folder; NULL: in plain text, to loopback addresses alone */
     const char *state;             /* folder of the state files */
     const char *software;          /* what the hello says; NULL: "tacit" */
+    const unsigned char *plan;     /* hash of the only plan to take part in: 32 bytes; NULL: any */
     bool survives_power;
     bool new_run; /* one run other than that of the state files is begun anew, a damaged file put aside */
     const tc_agent_steps *agents;

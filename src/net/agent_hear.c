@@ -2,6 +2,7 @@
  * know what else the cloud has misunderstood, and a new connection begins from what is in the state file. */
 #include "net/agent_parts.h"
 
+#include "base/hexadecimal.h"
 #include "engine/device.h"
 
 #include <openssl/crypto.h>
@@ -57,6 +58,20 @@ static void begin_run(tc_agent *agent, tc_agent_slot *slot) {
     slot->is_stale = is_stale(&memory->epoch, &agent->welcome.epoch);
 }
 
+/* What an agent agreed to is one plan: its hash stands for every scale and price. Another gets no state. */
+static bool is_agreed(tc_agent *agent, tc_agent_slot *slot) {
+    char has[2 * TC_HASH + 1], wanted[2 * TC_HASH + 1];
+    const unsigned char *plan = agent->settings.plan;
+    if (plan == NULL || memcmp(plan, agent->welcome.plan_hash, TC_HASH) == 0)
+        return true;
+    tc_hexadecimal(has, agent->welcome.plan_hash, TC_HASH);
+    tc_hexadecimal(wanted, plan, TC_HASH);
+    tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
+                    "the cloud's plan is not the one that agent %.60s agreed to: its hash is %s, not %s",
+                    slot->steps.name, has, wanted);
+    return false;
+}
+
 static void hear_welcome(tc_agent *agent, const tc_frame *frame) {
     tc_refusal_code wrong = tc_welcome_decode(frame, &agent->welcome);
     if (wrong != TC_NOT_REFUSED || agent->is_welcome) {
@@ -67,7 +82,7 @@ static void hear_welcome(tc_agent *agent, const tc_frame *frame) {
     agent->deadline = 0;
     for (size_t i = 0; i < agent->settings.count; i++) {
         tc_agent_slot *slot = &agent->slots[i];
-        if (slot->how != TC_AGENT_RUNNING)
+        if (slot->how != TC_AGENT_RUNNING || !is_agreed(agent, slot))
             continue;
         if (tc_state_size((uint32_t)slot->steps.states) > TC_FRAME_HEADER + (size_t)agent->welcome.most_body &&
             agent->welcome.most_body != 0)

@@ -48,7 +48,10 @@ static void price(const tc_planner *p, double amount, double *epsilon, double *d
 static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const char *about, const tc_viewer *viewer) {
     tc_plan *plan = p->plan;
     tc_observer *made = &plan->observers[plan->observer_count++];
-    *made = (tc_observer){.kind = kind, .who = who, .about = about};
+    const size_t *agents = viewer != NULL ? viewer->agents : NULL;
+    size_t agent_count = viewer != NULL ? viewer->agent_count : 0;
+    *made = (tc_observer){
+        .kind = kind, .who = who, .about = about, .agents = agents, .agent_count = agent_count, .each_of = UINT32_MAX};
     double amount = viewer == NULL                         ? 0
                     : plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY
                                                            : tc_mul_up(p->multiplier, tc_plan_price(p, viewer));
@@ -59,6 +62,9 @@ static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const
             made->kind = kind;
             made->who = who;
             made->about = about;
+            made->agents = agents;
+            made->agent_count = agent_count;
+            made->each_of = UINT32_MAX;
             return;
         }
     }
@@ -92,6 +98,8 @@ static void observe_family(tc_planner *p, uint32_t f, const char *about) {
     bool exact = same || family->count == 1; /* one stands for all; otherwise a bound for any of them */
     tc_viewer viewer = {.agents = exact ? agent : NULL, .agent_count = exact, .any_of = exact ? UINT32_MAX : f};
     observe(p, TC_OBSERVER_AGENT, who, about, &viewer);
+    if (family->count > 1)
+        p->plan->observers[p->plan->observer_count - 1].each_of = f;
 }
 
 /* ---- coalitions
@@ -166,6 +174,9 @@ static void observe_coalition(tc_planner *p, const char *text, const char *about
     bool alone = count == p->model->agent_count;
     observe(p, TC_OBSERVER_COALITION, tc_buffer_text(&who), alone ? "nobody is outside" : about,
             alone ? NULL : &viewer);
+    tc_observer *made = &p->plan->observers[p->plan->observer_count - 1];
+    made->agents = agents;
+    made->agent_count = count;
 }
 
 void tc_account_observers(tc_planner *p) {

@@ -80,6 +80,10 @@ typedef struct tc_observer {
     double epsilon, delta; /* certified upper bounds over the whole run, jointly over all it sees */
     double mu;             /* Gaussian: the trade-off parameter; NAN for Laplace */
     double delta_at_asked; /* Gaussian: delta at the plan's own epsilon; NAN for Laplace */
+    /* Whose states are its own, sorted; or any one member of a family, UINT32_MAX for none. */
+    const size_t *agents;
+    size_t agent_count;
+    uint32_t each_of;
 } tc_observer;
 
 typedef struct tc_price { /* a line of the translation table */

@@ -194,12 +194,16 @@ void tc_plan_json(const tc_plan *plan, tc_json *json) {
     tc_json_string(json, "hash", hex);
 }
 
-void tc_plan_hash(tc_arena *arena, tc_plan *plan) {
-    tc_buffer text = tc_buffer_new(arena, SIZE_MAX / 4);
-    tc_json json = tc_json_new(&text);
+void tc_plan_canonical(const tc_plan *plan, tc_buffer *out) {
+    tc_json json = tc_json_new(out);
     tc_json_open_object(&json, NULL);
     write_members(plan, &json, plan->is_private);
     tc_json_close_object(&json);
+}
+
+void tc_plan_hash(tc_arena *arena, tc_plan *plan) {
+    tc_buffer text = tc_buffer_new(arena, SIZE_MAX / 4);
+    tc_plan_canonical(plan, &text);
     unsigned length = 0;
     if (EVP_Digest(text.text, text.length, plan->hash, &length, EVP_sha256(), NULL) != 1 || length != sizeof plan->hash)
         tc_raise(arena, TC_INTERNAL);

@@ -77,7 +77,8 @@ double tc_plan_price(tc_planner *planner, const tc_viewer *viewer);
 void tc_account_observers(tc_planner *planner);
 void tc_account_prices(tc_planner *planner);
 
-/* plan_json.c */
+/* plan_json.c: the text that the hash is of, a JSON object and a newline. */
+void tc_plan_canonical(const tc_plan *plan, tc_buffer *out);
 void tc_plan_hash(tc_arena *arena, tc_plan *plan);
 
 #endif

@@ -3,6 +3,7 @@
 /* The public interface of agents: what is copied, what is refused, what is told. The cloud is played in tests/net. */
 #include "net/keys.h"
 
+#include <stddef.h>
 #include <tacit/agent.h>
 
 static int flat(void *context, const double *x, double *gradient) {
@@ -156,6 +157,9 @@ static void what_is_missing_or_wrong_is_said(void **state) {
     begin(&c);
     c.functions[1].name = c.name[0];
     refused(&c, 2, "twice");
+    begin(&c);
+    c.options.plan = "0123";
+    refused(&c, 1, "64 hexadecimal digits");
 }
 
 static void structs_of_other_versions_are_known_by_their_size(void **state) {
@@ -174,6 +178,10 @@ static void structs_of_other_versions_are_known_by_their_size(void **state) {
     tacit_agent_close(agent);
     newer.later = &newer; /* asks for what this library does not have */
     assert_int_equal(tacit_agent_open(&newer.options, c.functions, 1, &agent, NULL), TACIT_BAD_USAGE);
+    c.options.plan = "not looked at"; /* a program that was built before there was such a member */
+    c.options.size = offsetof(tacit_agent_options, plan);
+    assert_int_equal(tacit_agent_open(&c.options, c.functions, 1, &agent, NULL), TACIT_OK);
+    tacit_agent_close(agent);
     c.options.size = 0;
     refused(&c, 1, "sizeof(tacit_agent_options)");
     begin(&c);

@@ -42,12 +42,31 @@ static void the_arenas_text_is_the_same(void **state) {
     tc_arena_free(arena);
 }
 
+static void digits_are_read_back_and_nothing_else_is(void **state) {
+    (void)state;
+    unsigned char bytes[2] = {0};
+    assert_true(tc_hexadecimal_read("09aF", bytes, 2));
+    assert_int_equal(bytes[0], 0x09);
+    assert_int_equal(bytes[1], 0xaf);
+    for (unsigned byte = 0; byte < 256; byte++) {
+        unsigned char in[1] = {(unsigned char)byte}, out[1];
+        char text[3];
+        tc_hexadecimal(text, in, 1);
+        assert_true(tc_hexadecimal_read(text, out, 1));
+        assert_int_equal(out[0], byte);
+    }
+    static const char *const wrong[] = {"", "0", "09a", "09ag", "09af0", "09af ", " 9af", "0x09", "g000"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(tc_hexadecimal_read(wrong[i], bytes, 2));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_has_its_two_digits),
         cmocka_unit_test(digits_stand_in_the_order_of_the_bytes),
         cmocka_unit_test(no_bytes_are_an_empty_text),
         cmocka_unit_test(the_arenas_text_is_the_same),
+        cmocka_unit_test(digits_are_read_back_and_nothing_else_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

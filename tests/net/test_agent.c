@@ -247,6 +247,29 @@ static void another_run_is_refused_unless_it_is_wished(void **state) {
     fake_end(&f);
 }
 
+/* The plan that was agreed on is told before the first state leaves: another gets none. */
+static void another_plan_than_the_agreed_one_gets_no_state(void **state) {
+    (void)state;
+    unsigned char agreed[TC_HASH];
+    fake f;
+    fake_begin(&f, false, 1);
+    memset(agreed, f.run + 1, sizeof agreed);
+    f.settings.plan = agreed;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    (void)fake_expect_enrol(&f, 0, 0);
+    fake_enrolled(&f, 0, 1);
+    fake_expect_state(&f, 0, 1);
+    fake_rounds(&f, 1, 2);
+    fake_kill(&f);
+    fake_hang_up(&f);
+    agreed[TC_HASH - 1] ^= 1;
+    assert_int_equal(fake_open(&f), TC_OK);
+    fake_greet(&f);
+    expect_refused(&f, "is not the one that agent a1 agreed to: its hash is ");
+    fake_end(&f);
+}
+
 /* ---- Refusals and ends ---- */
 
 static void refusals_are_final_or_not_as_the_protocol_says(void **state) {
@@ -759,6 +782,7 @@ int main(void) {
         cmocka_unit_test(after_a_restoration_a_later_epoch_is_served),
         cmocka_unit_test(a_cloud_that_asks_for_an_answered_round_gets_no_state),
         cmocka_unit_test(another_run_is_refused_unless_it_is_wished),
+        cmocka_unit_test(another_plan_than_the_agreed_one_gets_no_state),
         cmocka_unit_test(refusals_are_final_or_not_as_the_protocol_says),
         cmocka_unit_test(a_newcomer_that_comes_too_soon_tries_again),
         cmocka_unit_test(ends_are_done_diverged_or_a_pause),

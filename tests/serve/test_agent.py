@@ -47,6 +47,29 @@ class Runs(unittest.TestCase):
         found = {name: x for result in results.values() for name, x in result["x"].items()}
         self.assertEqual(found, expected)
 
+    def test_an_agent_takes_part_in_the_plan_it_agreed_to_and_in_no_other(self):
+        with Parties(problem(10)) as parties:
+            agreed = (parties.parts / "plan.hash").read_text().strip()
+            for path in parties.names.values():
+                self.assertEqual(path.read_text().splitlines()[-1], f"# plan {agreed}")
+            parties.start_cloud()
+            other = agreed[:-1] + ("0" if agreed[-1] != "0" else "1")
+            stranger = parties.start_agent("a", more=["--plan", other])
+            self.assertEqual(stranger.wait(20), 2)
+            self.assertIn(f"is not the one that agent a agreed to: its hash is {agreed}, not {other}", stranger.err)
+            for name in parties.names:
+                parties.start_agent(name, more=["--plan", agreed.upper()])
+            parties.finish()
+        with Parties(problem(10), options=["--epsilon", 3]) as parties:
+            agreed = (parties.parts / "plan.hash").read_text().strip()
+            parties.start_cloud()
+            stranger = parties.start_agent("a", more=["--plan", agreed])
+            self.assertEqual(stranger.wait(20), 2)
+            self.assertIn(f"not {agreed}", stranger.err)
+            wrong = parties.start_agent("b", more=["--plan", "abc"])
+            self.assertEqual(wrong.wait(20), 2)
+            self.assertIn("64 hexadecimal digits", wrong.err)
+
     def test_one_process_each_gives_the_bits_of_a_run_in_one_process(self):
         with Parties(problem(40)) as parties:
             parties.start_cloud(seed=3)

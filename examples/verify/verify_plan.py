@@ -1,0 +1,568 @@
+#!/usr/bin/env python3
+"""Checks a certificate that `tacit plan --certificate FILE.json` wrote, without the program: with derivatives, intervals, norms
+and prices of its own (Python 3.9 or later, and mpmath). docs/certificate.md says what a yes means.
+
+    verify_plan.py FILE.json [--plan HASH]
+
+The exit code is 0 where every number is proved, 1 where one is not (which one is printed), and 2 where the file is no
+certificate."""
+
+import argparse
+import hashlib
+import json
+import sys
+
+import interval as I
+import norm
+import normal
+from expression import Malformed, Unprovable
+from model import Model, take
+from plan import Plan, Refused
+from sensitivity import Sensitivity, View
+
+SLACK = 2.0 ** -40  # relative: both sides round outward, each in its own way
+LEVELS = 3  # how hard derivatives are tried to be bounded
+FEW_KINDS = 8  # members of a family that are looked at one by one
+EXPLICIT = 20000  # entries of a matrix whose norm is looked at as a whole
+
+
+def more(x):
+    return I.mul_up(x, 1 + SLACK)
+
+
+# ---- reading ----
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise Malformed(f"cannot be read: {wrong}") from wrong
+    if not text.startswith('{"format": "tacit certificate 1",\n'):
+        raise Malformed("the first line is not that of a certificate")
+    decoder = json.JSONDecoder(parse_constant=lambda word: (_ for _ in ()).throw(Malformed(f"'{word}' is no number")))
+    try:
+        listed, end = decoder.raw_decode(text)
+        if text[end:].strip():
+            raise Malformed("something follows the certificate")
+        raw = {}
+        for key in ("plan", "model"):
+            start = text.index(f'"{key}": {{') + len(key) + 4
+            raw[key], stop = decoder.raw_decode(text, start)
+            if raw[key] != listed.get(key):
+                raise Malformed(f"'{key}' is there twice")
+            raw[key] = text[start:stop] + "\n"
+    except (json.JSONDecodeError, ValueError, RecursionError) as wrong:
+        raise Malformed(f"this is no JSON: {wrong}") from wrong
+    return listed, raw
+
+
+def check_hashes(listed, raw, wanted):
+    for key, name in (("plan", "hash"), ("model", "model_hash")):
+        found = hashlib.sha256(raw[key].encode()).hexdigest()
+        if take(listed, name, str) != found:
+            raise Refused(f"{name}: the {key} has the hash {found}")
+    if wanted is not None and wanted.lower() != listed["hash"]:
+        raise Refused(f"the plan's hash is {listed['hash']}, not the one that was asked for")
+
+
+def read_views(listed, plan, model):
+    """Who sees what, and that names fit."""
+    views = take(listed, "views", list)
+    if len(views) != len(plan.observers):
+        raise Malformed("'views' has not one entry for each observer")
+    made, covered, kinds = [], set(), []
+    for view, observer in zip(views, plan.observers):
+        kinds.append(observer.kind)
+        if isinstance(view, dict) and list(view) == ["each_of"]:
+            f = view["each_of"]
+            if not isinstance(f, int) or not 0 <= f < len(model.families):
+                raise Malformed("a view names a family that is not there")
+            family = model.families[f]
+            who = f"each of {family.agent_name(0)} .. {family.agent_name(family.members - 1)}"
+            made.append(View(each_of=f))
+            covered.add(f)
+        else:
+            agents = take(view, "agents", list)
+            for place in agents:
+                if not (isinstance(place, list) and len(place) == 2 and all(type(n) is int for n in place) and
+                        0 <= place[0] < len(model.families) and 0 <= place[1] < model.families[place[0]].members):
+                    raise Malformed("a view names an agent that is not there")
+            who = " + ".join(model.families[f].agent_name(k) for f, k in agents)
+            who = {"eavesdropper": "eavesdropper", "status": "status page"}.get(observer.kind, who)
+            made.append(View(everything=observer.kind == "eavesdropper", agents=[tuple(p) for p in agents]))
+            if observer.kind == "agent" and len(agents) == 1:
+                covered.add(tuple(agents[0]))
+        fits = sorted(observer.who.split(" + ")) == sorted(who.split(" + "))  # a coalition is named in the order it was asked for
+        plan.demand(fits, f"observer '{observer.who}': the view is that of '{who}'")
+        plan.demand((observer.kind in ("agent", "coalition")) == bool(made[-1].agents or made[-1].each_of is not None),
+                    f"observer '{observer.who}': the view is not that of such an observer")
+    for kind in ("eavesdropper", "status"):
+        plan.demand(kinds.count(kind) == 1, f"there is not one observer '{kind}'")
+    for f, family in enumerate(model.families):
+        plan.demand(f in covered or all((f, k) in covered for k in range(family.members)),
+                    f"no price is given for what an agent of '{family.name}' sees")
+    return made
+
+
+# ---- prices of one unit of distance, or of one round ----
+
+class Prices:
+    def __init__(self, plan, model, sensitivity):
+        self.plan, self.model, self.s = plan, model, sensitivity
+
+    def scaled(self, column):
+        """The entries divided by their noise."""
+        found = {}
+        for key, value in column.items():
+            channel = self.plan.channel_of(key)
+            if channel is None:
+                self.plan.demand(value == (0.0, 0.0), f"an entry that varies carries no noise: {key}")
+                continue
+            found[key] = (I.div_down(value[0], channel.scale), I.div_up(value[1], channel.scale))
+        return found
+
+    def of_any(self, view, unit, target):
+        """Each of a family: one of every kind stands for all, where there are few kinds; else a bound for any of them."""
+        kinds = [g for g in self.s.groups if g.number == view.each_of] if self.s is not None else []
+        if not 0 < len(kinds) <= FEW_KINDS:
+            return self.at_most(view, unit, target)
+        return all(self.at_most(View(agents=[(g.number, g.member)]), unit, target) for g in kinds)
+
+    def at_most(self, view, unit, target):
+        """Whether the price is at most the target."""
+        if self.plan.placement == "states":
+            return all(I.div_up(self.reach(c, unit), c.scale) <= target for c in self.plan.channels)
+        ways = (True, False) if len(view.agents) == 1 and self.s.has_slopes else (True,)
+        return any(self.at_most_so(view, unit, target, apart) for apart in ways)
+
+    def at_most_so(self, view, unit, target, apart):
+        if self.plan.gaussian and unit == "ensemble":
+            return self.ensemble(view, target, apart)
+        for _, _, columns in self.s.blocks(view, self.plan.norm, unit == "agent", apart):
+            columns = [self.scaled(c) for c in columns]
+            if not self.plan.gaussian:
+                if any(norm.sum_up(map(I.magnitude, c.values())) > target for c in columns):
+                    return False
+            elif not norm.at_most([(1, c) for c in columns], target):
+                return False
+        return True
+
+    def reach(self, channel, unit):
+        """How far a state can move, for the unit agent all of an agent's in one round."""
+        if unit != "agent":
+            return 1.0
+        family, worst = self.model.families[channel.family], 0.0
+        for k in range(channel.first_member, channel.first_member + (channel.members if family.varies() else 1)):
+            widths = [I.width_up(b) for b in family.box(k)]
+            total = norm.sum_up(I.mul_up(w, w) for w in widths) if self.plan.gaussian else norm.sum_up(widths)
+            worst = max(worst, I.sqrt_up(total) if self.plan.gaussian else total)
+        return worst
+
+    # ---- all agents together, l2 ----
+
+    def ensemble(self, view, target, apart):
+        made = self.s.blocks(view, 2, False, apart)
+        blocks = [(g, w, [self.scaled(c) for c in columns]) for g, w, columns in made]
+        size = sum(w * sum(len(c) for c in columns) for _, w, columns in blocks)
+        if size <= EXPLICIT and norm.at_most(self.expanded(blocks, view), target):
+            return True
+        rows = [(w, {k: v for k, v in c.items() if k[0] == "g"}) for _, w, columns in blocks for c in columns]
+        square = I.mul_down(target, target)
+        curved = self.frobenius(blocks)
+        if view.everything:
+            shared, own, whole = self.schur(view)
+            if whole <= square:
+                return True
+            curved = min(curved, shared, own)
+        rest = I.add_down(square, -curved)
+        return rest >= 0 and norm.at_most(rows, I.sqrt_down(rest))
+
+    @staticmethod
+    def expanded(blocks, view):
+        """Every agent by itself: slopes that are its own, which only an observer of all sees, are rows of their own."""
+        columns = []
+        for group, weight, made in blocks:
+            own = ("J", group.number, group.member)
+            for copy in range(weight):
+                for c in made:
+                    columns.append((1, {(*k, copy) if view.everything and k[0] == "J" and (k[0], k[1], k[4]) == own
+                                        else k: v for k, v in c.items()}))
+        return columns
+
+    @staticmethod
+    def frobenius(blocks):
+        return norm.frobenius_square([(w, {k: v for k, v in c.items() if k[0] != "g"})
+                                      for _, w, columns in blocks for c in columns])
+
+    def schur(self, view):
+        """|A|_2^2 <= max over columns of sum_e |A_ec| R_e, R_e at least the sum of row e: for the slopes, for slopes that only
+        their own agent moves, and for all rows."""
+        s, scale = self.s, lambda key: self.plan.channel_of(key).scale
+        rows, pushed, count, own = {}, {}, {}, {}
+        blocks = list(s.blocks(view, 1))
+        for group, weight, columns in blocks:
+            for c, column in enumerate(columns):
+                for key, value in column.items():
+                    if key[0] == "g":
+                        part = I.mul_up(float(weight), I.magnitude(value))
+                        rows[key] = I.add_up(rows.get(key, 0.0), part)
+                    else:
+                        count[key[1:4]] = count.get(key[1:4], 0.0) + weight
+                for place, y in s.couplings(s.touched(group, c, False)).items():
+                    part = I.mul_up(float(weight), I.magnitude(y))
+                    pushed[place] = I.add_up(pushed.get(place, 0.0), part)
+                for b, other, moved in s.slope_moves(group).get(c, []):
+                    i = s.model.input_of_sum.get(group.family.sums[b][0])
+                    for j in range(len(s.model.rows)):
+                        if (j, i) in s.outer[1]:
+                            key = (group, j, other)
+                            part = I.magnitude(I.mul(s.outer[1][j, i], moved))
+                            own[key] = I.add_up(own.get(key, 0.0), part)
+        sums = self.slope_row_sums(pushed, count, own)
+        worst_curved = worst_own = worst_all = 0.0
+        for group, weight, columns in blocks:
+            for column in columns:
+                constraints = curved = 0.0
+                for key, value in column.items():
+                    if self.plan.channel_of(key) is None:
+                        continue
+                    at = I.div_up(I.magnitude(value), scale(key))
+                    total = rows[key] if key[0] == "g" else sums(key)
+                    part = I.mul_up(at, I.div_up(total, scale(key)))
+                    if key[0] == "g":
+                        constraints = I.add_up(constraints, part)
+                    else:
+                        curved = I.add_up(curved, part)
+                worst_curved = max(worst_curved, curved)
+                worst_all = max(worst_all, I.add_up(constraints, curved))
+            if not s.curved:  # then slopes of different agents share no column
+                part = norm.frobenius_square([(1, {k: v for k, v in self.scaled(c).items() if k[0] != "g"})
+                                              for c in columns])
+                worst_own = max(worst_own, part)
+        return worst_curved, worst_own if not s.curved else I.INF, worst_all
+
+    def slope_row_sums(self, pushed, count, own):
+        """The sum of the row of a slope over all columns; for slopes that come together the largest of any member."""
+        s, found = self.s, {}
+        for key in s.entry_keys():
+            f, j, component = key
+            worst = 0.0
+            for group in s.groups:
+                if group.number != f:
+                    continue
+                total = own.get((group, j, component), 0.0)
+                for i, b in s.reaches.get(key, []):
+                    size = I.magnitude(s.slope_values(group)[b, component])
+                    total = I.add_up(total, I.mul_up(size, pushed.get((j, i), 0.0)))
+                named = s.model.input_of_state.get((f, group.member, component))
+                total = I.add_up(total, pushed.get((j, named), 0.0))
+                if s.lattice is not None:
+                    extra = I.div_up(s.lattice.slope_extra.get(key, I.INF), s.lattice.step)
+                    total = I.add_up(total, I.mul_up(extra, count.get(key, 0.0)))
+                found[f, j, component, group.member] = total
+                worst = max(worst, total)
+            found[key] = worst
+        return lambda key: found.get(key[1:], found[key[1:4]])
+
+
+# ---- what is claimed ----
+
+def check_cover(plan, model):
+    """Everything that depends on a state carries noise, and systems have as many entries as they say."""
+    graph = model.graph
+    if plan.placement == "states":
+        covered = {(c.family, k) for c in plan.channels for k in (c.first_member, c.first_member + c.members - 1)}
+        for f, family in enumerate(model.families):
+            runs = [c for c in plan.channels if c.family == f]
+            members = range(family.members) if not family.sums else (0, family.members - 1)
+            wanted = {k for kind, *p in model.inputs if kind == "state" and p[0] == f for k in [p[1]]}
+            wanted = set(members) if family.sums else wanted
+            for k in wanted:
+                plan.demand(any(c.has_member(k) for c in runs), f"the states of '{family.name}' are not all released")
+            total = sum(c.members for c in runs)
+            plan.demand(not family.sums or total == family.members, f"the states of '{family.name}' are not all released")
+        for c in plan.channels:
+            plan.demand(c.kind == "states" and c.exponent == plan.state_exponent, f"the step_exponent of {c.name}")
+            plan.demand(c.entries == c.members * model.families[c.family].dim, f"the entries of {c.name}")
+            plan.demand((c.first_row, c.rows, c.every_entry) == (0, 0, False), f"the rows of {c.name}")
+        return covered
+    kinds = ("forms",) if plan.placement == "forms" else ("constraints", "jacobian")
+    plan.demand(all(c.kind in kinds for c in plan.channels), "a system is not of the placement's kind")
+    plan.demand(len(plan.sum_exponents) == len(model.sums), "sum_exponents: not one for each sum")
+    if plan.placement == "forms":
+        used = {i for e in model.rows for i in graph.reads(e)}
+        for i in used:
+            plan.demand(i in plan.row_channel, f"form {i + 1} carries no noise")
+        for c in plan.channels:
+            plan.demand(c.entries == c.rows == 1, f"the entries of {c.name}")
+        return None
+    for j, e in enumerate(model.rows):
+        plan.demand(not graph.reads(e) or j in plan.row_channel, f"constraint {model.row_names[j]} carries no noise")
+    check_slopes(plan, model)
+    return None
+
+
+def check_slopes(plan, model):
+    """Slopes that vary carry noise: those listed, or, where none are, those that follow from the constraints."""
+    graph = model.graph
+    if not plan.slope_channels:
+        for j, e in enumerate(model.rows):
+            for i, d in graph.gradient(e).items():
+                constant = not graph.reads(d)
+                if model.inputs[i][0] == "sum":
+                    f, b = model.sums[model.inputs[i][1]]
+                    terms = model.families[f].graph
+                    constant = constant and all(not terms.reads(s)
+                                                for s in terms.gradient(model.families[f].sums[b][1]).values())
+                plan.demand(constant, f"the slopes of constraint {model.row_names[j]} vary and carry no noise")
+    else:
+        for j, e in enumerate(model.rows):
+            plan.demand(set(graph.gradient(e)) == {i for k, i in model.slopes if k == j},
+                        f"the slopes of constraint {model.row_names[j]} are not those that it has")
+        for family in model.families:
+            for b, (_, e) in enumerate(family.sums):
+                plan.demand(set(family.graph.gradient(e)) == {c for k, c in family.slopes if k == b},
+                            f"the slopes of a sum over '{family.name}' are not those that it has")
+    for c in plan.channels:
+        if c.kind == "constraints":
+            plan.demand(c.entries == c.rows, f"the entries of {c.name}")
+        elif c.every_entry:
+            plan.demand(c.members in (1, model.families[c.family].members), f"the members of {c.name}")
+            plan.demand(c.entries == c.rows * c.members * model.families[c.family].dim, f"the entries of {c.name}")
+        else:
+            plan.demand(c.members == model.families[c.family].members, f"the members of {c.name}")
+            plan.demand(c.rows == 1 and c.entries == varying_entries(model, c), f"the entries of {c.name}")
+
+
+def varying_entries(model, channel):
+    """How many slopes of one constraint and family vary by structure."""
+    f, j, graph = channel.family, channel.first_row, model.graph
+    family = model.families[f]
+    shared, single = set(), set()
+    for (row, i), e in model.slopes.items():
+        kind, *place = model.inputs[i]
+        if row != j:
+            continue
+        if kind == "sum" and model.sums[place[0]][0] == f:
+            for (b, c), s in family.slopes.items():
+                if b == model.sums[place[0]][1] and (graph.reads(e) or family.graph.reads(s)):
+                    shared.add(c)
+        elif kind == "state" and place[0] == f and graph.reads(e):
+            single.add((place[1], place[2]))
+    return len(shared) * family.members + sum(1 for _, c in single if c not in shared)
+
+
+def check_states(plan, model):
+    """The lattice of the states: every box holds a point, and no state has more than 53 bits."""
+    step = plan.state_step
+    for family in model.families:
+        for k in range(family.members if family.varies() else 1):
+            for low, high in family.box(k):
+                plan.demand(-2.0 ** 53 * step <= low and high <= 2.0 ** 53 * step,
+                            "state_exponent: a box is too wide for the lattice")
+                first = -(-low // step)
+                plan.demand(first * step <= high, "state_exponent: a box holds no point of the lattice")
+
+
+def check_constants(plan, s, prices):
+    """The certified constant of each system, and its sensitivity, which has rounding in it."""
+    if plan.placement == "states":
+        for c in plan.channels:
+            plan.demand(c.constant == c.sensitivity and c.sensitivity >= prices.reach(c, plan.unit),
+                        f"the sensitivity of {c.name}")
+        return
+    for rounding in (False, True):
+        s.use_lattice(rounding)
+        found = published_constants(plan, s, rounding) if plan.calibration == "published" else constants(plan, s)
+        for n, channel in enumerate(plan.channels):
+            claimed = channel.sensitivity if rounding else channel.constant
+            what = "sensitivity" if rounding else "constant"
+            plan.demand(found(n, more(claimed)), f"the {what} of {channel.name}: {claimed!r} is not proved", True)
+
+
+def constants(plan, s):
+    """Whether the norm of a system's part is at most a number: column sums (l1), Frobenius norms of an agent's columns (l2), of
+    a row (l2, all agents), and Schur's bound for slopes of all agents."""
+    number, sums, squares = {id(c): n for n, c in enumerate(plan.channels)}, {}, {}
+    ensemble, whole = plan.unit == "ensemble", plan.unit == "agent"
+    view = View(everything=True)
+    for norm_wanted in {1, plan.norm}:
+        for _, weight, columns in s.blocks(view, norm_wanted, whole):
+            block = {}
+            for column in columns:
+                total = {}
+                for key, value in column.items():
+                    channel = plan.channel_of(key)
+                    if channel is None:
+                        continue
+                    n, size = number[id(channel)], I.magnitude(value)
+                    total[n] = I.add_up(total.get(n, 0.0), size)
+                    block[n] = I.add_up(block.get(n, 0.0), I.mul_up(size, size))
+                if norm_wanted == 1:
+                    for n, value in total.items():
+                        sums[n] = max(sums.get(n, 0.0), value)
+            if norm_wanted == 2:
+                for n, value in block.items():
+                    if ensemble:
+                        squares[n] = I.add_up(squares.get(n, 0.0), I.mul_up(float(weight), value))
+                    else:
+                        squares[n] = max(squares.get(n, 0.0), value)
+
+    def holds(n, claimed):
+        if plan.norm == 1 or (ensemble and plan.channels[n].kind == "jacobian" and sums.get(n, 0.0) <= claimed):
+            return sums.get(n, 0.0) <= claimed
+        return I.sqrt_up(squares.get(n, 0.0)) <= claimed
+    return holds
+
+
+def published_constants(plan, s, rounding):
+    """Whether a system's part, over the columns of all agents, has a norm of at most a number."""
+    def holds(n, claimed):
+        channel = plan.channels[n]
+        if channel.kind == "constraints":
+            columns = [(w, {k: v for k, v in c.items() if k[0] == "g"})
+                       for _, w, made in s.blocks(View(everything=True), plan.norm) for c in made]
+            return small(columns, claimed) or (rounding and by_parts(columns, plan, s, channel, claimed))
+        seen = set()
+        for member in range(channel.first_member, channel.first_member + channel.members):
+            group = s.group_of[channel.family](member) if channel.family in s.group_of else None
+            if group is None or id(group) in seen:
+                continue
+            seen.add(id(group))
+            if not small(agent_columns(s, plan, group), claimed) and \
+                    not (rounding and by_parts(agent_columns(s, plan, group), plan, s, channel, claimed)):
+                return False
+        return True
+
+    def small(columns, claimed):
+        if plan.norm == 1:
+            return all(norm.sum_up(map(I.magnitude, c.values())) <= claimed for _, c in columns)
+        return norm.at_most(columns, claimed)
+    return holds
+
+
+def agent_columns(s, plan, group):
+    """How the slopes of one agent move with every coordinate."""
+    columns, view = [], View(agents=[(group.number, group.member)])
+    for mover in s.groups:
+        for own in (True, False):
+            weight = (1 if own else mover.weight - 1) if mover is group else (0 if own else mover.weight)
+            if weight <= 0:
+                continue
+            for c in range(mover.family.dim):
+                column = s.column(mover, c, view, {}, plan.norm, False, (group.number, group.member), own)
+                columns.append((weight, {k: v for k, v in column.items() if k[0] == "J"}))
+    return columns
+
+
+def by_parts(wide, plan, s, channel, claimed):
+    """|M + X| <= K + |X|, K the constant without rounding, which was proved before."""
+    s.use_lattice(False)
+    if channel.kind == "constraints":
+        narrow = [(w, {k: v for k, v in c.items() if k[0] == "g"})
+                  for _, w, made in s.blocks(View(everything=True), plan.norm) for c in made]
+    else:
+        key = next(k for _, c in wide for k in c)
+        narrow = agent_columns(s, plan, s.group_of[key[1]](key[4]))
+    s.use_lattice(True)
+    extras = []
+    for (weight, with_it), (_, without) in zip(wide, narrow):
+        extras.append((weight, {k: I.point(max(I.add_up(v[1], -without[k][1]), I.add_up(without[k][0], -v[0]), 0.0))
+                                for k, v in with_it.items()}))
+    rows, columns = norm.row_and_column_sums(extras)
+    added = columns if plan.norm == 1 else I.sqrt_up(I.mul_up(rows, columns))
+    return I.add_up(channel.constant, added) <= claimed
+
+
+def check_prices(plan, prices, views):
+    multiplier = plan.multiplier()
+    seen = {}
+    for view, observer in zip(views, plan.observers):
+        claimed = observer.mu if plan.gaussian else observer.epsilon
+        name = f"{'mu' if plan.gaussian else 'epsilon'} of '{observer.who}'"
+        plan.demand(claimed >= 0, name)
+        target = I.div_down(I.mul_down(claimed, 1 + SLACK), multiplier)
+        if not is_alone(view, prices.model):
+            key = (view.everything, view.agents, view.each_of) if plan.placement != "states" else None
+            if not seen.get(key, I.INF) <= target:
+                plan.demand(prices.of_any(view, plan.unit, target), f"{name}: {claimed!r} is not proved", True)
+                seen[key] = target
+        if not plan.gaussian:
+            plan.demand(observer.delta == 0, f"delta of '{observer.who}'")
+            continue
+        plan.demand(observer.delta == plan.delta, f"delta of '{observer.who}': not the plan's")
+        plan.demand(claimed == 0 or normal.keeps(observer.epsilon, claimed, observer.delta),
+                    f"epsilon of '{observer.who}': {observer.epsilon!r} does not follow from mu")
+        plan.demand(observer.epsilon >= 0, f"epsilon of '{observer.who}'")
+        plan.demand(claimed == 0 or normal.keeps(plan.epsilon, claimed, observer.delta_at_asked),
+                    f"delta_at_asked_epsilon of '{observer.who}': {observer.delta_at_asked!r} does not follow from mu")
+
+
+def is_alone(view, model):
+    """Nobody is outside."""
+    return len(view.agents) == model.agents
+
+
+def check_promise(plan):
+    """What was asked for: of all that anybody sees, or (published) of each system by itself."""
+    if plan.calibration == "tight":
+        # Nobody sees more than the eavesdropper; what others are said to pay may be bounded less closely.
+        most = next(o for o in plan.observers if o.kind == "eavesdropper")
+        plan.demand(most.delta_at_asked <= plan.delta if plan.gaussian else most.epsilon <= plan.epsilon,
+                    f"epsilon {plan.epsilon!r}: the eavesdropper pays more")
+        return
+    for c in plan.channels:
+        price = I.div_up(I.mul_up(plan.multiplier(), c.sensitivity), c.scale)
+        holds = normal.keeps(plan.epsilon, price, plan.delta) if plan.gaussian else price <= more(plan.epsilon)
+        plan.demand(holds, f"epsilon {plan.epsilon!r}: system {c.name} by itself costs more")
+    if plan.gaussian:
+        kappa = plan.listed.get("kappa")
+        plan.demand(isinstance(kappa, float) and normal.kappa_keeps(plan.epsilon, kappa, plan.delta, 1e-9),
+                    f"kappa {kappa!r}")
+
+
+def verify(listed, raw, wanted=None):
+    model = Model(listed["model"])
+    plan = Plan(listed["plan"], model)
+    check_hashes(listed, raw, wanted)
+    plan.check_numbers()
+    views = read_views(listed, plan, model)
+    check_cover(plan, model)
+    check_states(plan, model)
+    for level in range(LEVELS):
+        try:
+            s = Sensitivity(model, plan, level) if plan.placement != "states" else None
+            prices = Prices(plan, model, s)
+            check_constants(plan, s, prices)
+            check_prices(plan, prices, views)
+            break
+        except Refused as no:
+            if not no.loose or level + 1 == LEVELS:
+                raise
+    check_promise(plan)
+    return model, plan
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Checks a certificate of tacit plan.")
+    parser.add_argument("file")
+    parser.add_argument("--plan", metavar="HASH", help="the plan's hash must be this one")
+    arguments = parser.parse_args()
+    try:
+        model, plan = verify(*read(arguments.file), arguments.plan)
+    except Malformed as wrong:
+        print(f"{arguments.file}: no certificate: {wrong}", file=sys.stderr)
+        return 2
+    except (Refused, Unprovable) as no:
+        print(f"no: {no}")
+        return 1
+    most = max(plan.observers, key=lambda o: o.epsilon)
+    words = f", delta {most.delta:.6g}" if plan.gaussian else ""
+    print(f"yes: {len(model.rows)} constraints, {model.agents} agents, {len(plan.channels)} systems, "
+          f"{len(plan.observers)} observers; nobody pays more than epsilon {most.epsilon:.6g}{words}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
