@@ -1,5 +1,6 @@
 #include "audit/audit.h"
 #include "base/options.h"
+#include "privacy/words.h"
 
 static const char *const limits_of_an_audit =
     "An audit can refute a guarantee, never prove it. It looks at two inputs for each system, and at the noise of the "
@@ -9,7 +10,7 @@ static const char *const limits_of_an_audit =
 
 static const char *why_not_private(const tc_audit *audit) {
     if (audit->is_private)
-        return NULL;
+        return tc_name_only_reason(audit->arena, audit->plan);
     return audit->seeded ? "the noise is drawn from a seed, and whoever knows the seed can take it away. This audit is "
                            "a simulation of the release"
                          : "the plan guarantees nothing; tacit plan says why";
@@ -57,7 +58,7 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
     tc_json_bool(json, "refuted", audit->refuted);
     tc_json_string(json, "inconclusive_because", audit->inconclusive_because);
     tc_json_bool(json, "interrupted", audit->interrupted);
-    tc_json_bool(json, "private", audit->is_private);
+    tc_json_bool(json, "private", audit->is_private && tc_plan_deserves_private(audit->plan));
     tc_json_string(json, "not_private_because", why_not_private(audit));
     tc_json_number(json, "confidence", audit->confidence);
     tc_json_open_array(json, "systems");
@@ -141,8 +142,9 @@ static void print_end_to_end(const tc_audit *audit, tc_buffer *out, const tc_end
 
 void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
     tc_options_wrap(out, headline(audit), 0);
-    if (!audit->is_private)
-        paragraph(audit, out, "NOT PRIVATE", tc_arena_format(audit->arena, "%s.", why_not_private(audit)));
+    if (why_not_private(audit) != NULL)
+        paragraph(audit, out, audit->is_private ? "private in name only" : "NOT PRIVATE",
+                  tc_arena_format(audit->arena, "%s.", why_not_private(audit)));
     if (audit->system_count > 0)
         tc_buffer_printf(out, "\n%-16s %9s %9s %9s %s\n", "system", "claimed", "computed", "at least",
                          "samples of each input");

@@ -130,7 +130,9 @@ static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_answer *answer
         return status;
     if (answer->reason != NULL) { /* another run came first */
         answer->card = NULL;
-        return TC_OK;
+        status = tc_ledger_read(cli->arena, answer->ledger->path, &cli->messages, &after);
+        answer->ledger = after;
+        return status;
     }
     status = tc_ledger_read(cli->arena, answer->ledger->path, &cli->messages, &after);
     answer->ledger = after;
