@@ -73,6 +73,6 @@ install(FILES dist/serve.env dist/agent.env DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY dist/prometheus dist/grafana DESTINATION ${CMAKE_INSTALL_DOCDIR}/dist) # for monitors
 
 # Pages and what they speak of, as they lie here: links between them hold (tests/install/links.py).
-install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md
+install(FILES README.md ARCHITECTURE.md CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__ EXCLUDE)

@@ -65,7 +65,7 @@ static tc_status compare_with_solution(tc_cli *cli, const tc_study *study, tc_bo
     return TC_OK;
 }
 
-/* Theorem 2 is about the paper's steps, whatever method runs take unless told. */
+/* Theorem 3 is about the paper's steps, whatever method runs take unless told. */
 static tc_status take_published(tc_cli *cli, tc_privacy_wishes *wishes) {
     if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE) {
         tc_buffer_puts(&cli->messages,

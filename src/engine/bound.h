@@ -1,4 +1,4 @@
-/* Theorem 2: what is proved, before any run, about the error of the private algorithm.
+/* Theorem 3: what is proved, before any run, about the error of the private algorithm.
  *
  * xi_k is the one solution of the problem regularised with alpha_k. For v_k = |z(k) - xi_{k-1}|^2 the theorem gives
  *     E[v_{k+1} | rounds before k] <= (1 - tau_k) v_k + sigma_k,
@@ -18,12 +18,12 @@
 enum { TC_BOUND_CONDITIONS = 4 };
 
 typedef struct tc_bound_condition {
-    const char *name;       /* as in Theorem 2 */
+    const char *name;       /* as in Theorem 3 */
     const char *inequality; /* what decides it for k^-c schedules */
     bool holds;
 } tc_bound_condition;
 
-/* The four conditions of Theorem 2 for gamma_k = step k^-step_decay, alpha_k = regularization k^-regularization_decay.
+/* The four conditions of Theorem 3 for gamma_k = step k^-step_decay, alpha_k = regularization k^-regularization_decay.
  * Whether all of them hold. */
 bool tc_bound_conditions(const tc_schedule *schedule, tc_bound_condition conditions[TC_BOUND_CONDITIONS]);
 /* Whether sigma_k can be summed: c2 > 1/2 and c1 + c2 < 1. */

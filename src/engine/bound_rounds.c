@@ -57,7 +57,7 @@ static double split_loss(const tc_bound_constants *c, const steps *s) {
     return plain_loss(s, tc_idiv(tc_isquare(tc_point(c->slope)), held));
 }
 
-/* Theorem 2's own: theta_k = 1 - gamma alpha (2 - gamma alpha - (gamma / alpha) L_G^2 - 2 gamma L_G). */
+/* 2 - gamma alpha - (gamma / alpha) L_G^2 - 2 gamma L_G: Theorem 3's theta_k is 1 - gamma alpha times this. */
 static tc_interval published_factor(const tc_bound_constants *c, const steps *s) {
     tc_interval squares = tc_imul(s->ratio, tc_isquare(tc_point(c->lipschitz)));
     tc_interval cross = tc_imul(tc_imul(tc_point(2), s->step), tc_point(c->lipschitz));

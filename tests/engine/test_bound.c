@@ -1,4 +1,4 @@
-/* What Theorem 2 promises: conditions by their definitions, constants by hand, how the bound moves with what it depends
+/* What Theorem 3 promises: conditions by their definitions, constants by hand, how the bound moves with what it depends
  * on, and the promise kept by the engine where it is not vacuous. */
 #include "engine/bound_rounds.h"
 #include "engine/runs.h"
