@@ -34,6 +34,7 @@ function(tacit_end_to_end target name)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
 endfunction()
 tacit_end_to_end(tacit_end_to_end tacit-end-to-end)
+add_dependencies(tacit_command tacit_end_to_end) # one is not built without the other
 
 # The command writes its own man pages, from the tables that its parser and --help use.
 set(man_stamp ${PROJECT_BINARY_DIR}/man/stamp)

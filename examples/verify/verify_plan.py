@@ -61,7 +61,7 @@ def check_hashes(listed, raw, wanted):
     for key, name in (("plan", "hash"), ("model", "model_hash")):
         found = hashlib.sha256(raw[key].encode()).hexdigest()
         if take(listed, name, str) != found:
-            raise Refused(f"{name}: the {key} has the hash {found}")
+            raise Refused(f"{name}: the {key} has the hash {found}, and the file says {listed[name]}: it was changed")
     if wanted is not None and wanted.lower() != listed["hash"]:
         raise Refused(f"the plan's hash is {listed['hash']}, not the one that was asked for")
 
@@ -544,13 +544,18 @@ def verify(listed, raw, wanted=None):
     return model, plan
 
 
+def many(count, what):
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks a certificate of tacit plan.")
     parser.add_argument("file")
     parser.add_argument("--plan", metavar="HASH", help="the plan's hash must be this one")
     arguments = parser.parse_args()
     try:
-        model, plan = verify(*read(arguments.file), arguments.plan)
+        listed, raw = read(arguments.file)
+        model, plan = verify(listed, raw, arguments.plan)
     except Malformed as wrong:
         print(f"{arguments.file}: no certificate: {wrong}", file=sys.stderr)
         return 2
@@ -559,8 +564,12 @@ def main():
         return 1
     most = max(plan.observers, key=lambda o: o.epsilon)
     words = f", delta {most.delta:.6g}" if plan.gaussian else ""
-    print(f"yes: {len(model.rows)} constraints, {model.agents} agents, {len(plan.channels)} systems, "
-          f"{len(plan.observers)} observers; nobody pays more than epsilon {most.epsilon:.6g}{words}")
+    bound = "" if plan.unit == "agent" else f":{plan.bound:g}"
+    print(f"yes: nobody pays more than epsilon {most.epsilon:.6g}{words} in the unit {plan.unit}{bound}")
+    rounds = "any number of rounds" if plan.rounds is None else many(int(plan.rounds), "round")
+    print(f"  over {rounds}: {many(model.agents, 'agent')}, {many(len(model.rows), 'constraint')}, "
+          f"{many(len(plan.channels), 'system')}, {many(len(plan.observers), 'observer')}")
+    print(f"  plan {listed['hash']}")
     return 0
 
 

@@ -141,10 +141,14 @@ static void print_end_to_end(const tc_audit *audit, tc_buffer *out, const tc_end
 }
 
 void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
-    tc_options_wrap(out, headline(audit), 0);
+    bool is_yes = audit->verdict == TC_NOT_REFUTED; /* a yes about a promise that is none comes second */
+    if (!is_yes)
+        tc_options_wrap(out, headline(audit), 0);
     if (why_not_private(audit) != NULL)
         paragraph(audit, out, audit->is_private ? "private in name only" : "NOT PRIVATE",
                   tc_arena_format(audit->arena, "%s.", why_not_private(audit)));
+    if (is_yes)
+        tc_options_wrap(out, headline(audit), 0);
     if (audit->system_count > 0)
         tc_buffer_printf(out, "\n%-16s %9s %9s %9s %s\n", "system", "claimed", "computed", "at least",
                          "samples of each input");

@@ -98,7 +98,7 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
     }
     if (audit->verdict == TC_INCONCLUSIVE)
         tc_buffer_printf(&cli->messages, "tacit audit: inconclusive: %s\n", audit->inconclusive_because);
-    *answer = audit->verdict == TC_NOT_REFUTED;
+    *answer = audit->verdict == TC_NOT_REFUTED && (plan->is_private || wishes->seeded);
     return audit->interrupted ? TC_INTERRUPTED : TC_OK;
 }
 

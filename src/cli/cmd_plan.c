@@ -7,6 +7,7 @@
 #include "privacy/certificate.h"
 #include "privacy/ledger.h"
 #include "privacy/plan.h"
+#include "privacy/words.h"
 #include "report/file.h"
 
 enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS, CERTIFICATE };
@@ -90,6 +91,42 @@ static tc_plan with_warnings(tc_arena *arena, const tc_plan *plan, const tc_meth
     return all;
 }
 
+static const tc_ledger no_ledger;
+static const tc_ledger *ledger_of(const printed *p) { return p->ledger != NULL ? p->ledger : &no_ledger; }
+
+/* One that allows a run. */
+static void print_budget(tc_cli *cli, const printed *p, const tc_budget *budget) {
+    tc_spent spent = tc_spent_with(cli->arena, ledger_of(p), &p->next, budget);
+    tc_options_wrap(&cli->output,
+                    tc_arena_format(cli->arena,
+                                    "A run would be within the budget of %s: %s would come to epsilon %s in the unit "
+                                    "%s.",
+                                    tc_budget_text(cli->arena, budget),
+                                    p->ledger != NULL ? "all together" : "it alone (--ledger FILE counts others)",
+                                    tc_text_up(cli->arena, spent.epsilon),
+                                    tc_unit_text(cli->arena, spent.unit.kind, spent.unit.bound)),
+                    2);
+}
+
+static void budgets_json(tc_cli *cli, const printed *p, tc_json *json) {
+    tc_json_bool(json, "within_budget", p->over == NULL);
+    tc_json_string(json, "over_budget", p->over);
+    tc_json_open_array(json, "budgets");
+    for (size_t i = 0; i < p->budgets->count; i++) {
+        const tc_budget *budget = &p->budgets->list[i];
+        tc_spent spent = tc_spent_with(cli->arena, ledger_of(p), &p->next, budget);
+        tc_json_open_object(json, NULL);
+        tc_json_number(json, "epsilon", budget->epsilon);
+        tc_json_number(json, "delta", budget->delta);
+        tc_json_number(json, "comes_to", spent.not_converted > 0 ? NAN : spent.epsilon);
+        tc_json_string(
+            json, "unit",
+            spent.unit.kind == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(cli->arena, spent.unit.kind, spent.unit.bound));
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
 static void print_json(tc_cli *cli, const printed *p) {
     tc_plan all = p->method == NULL ? *p->plan : with_warnings(cli->arena, p->plan, p->method);
     tc_json json = tc_json_new(&cli->output);
@@ -101,10 +138,8 @@ static void print_json(tc_cli *cli, const printed *p) {
         tc_card_json(p->card, "card", &json);
         if (p->ledger != NULL)
             tc_ledger_json(cli->arena, p->ledger, &p->next, "ledger", &json);
-        if (p->budgets->count > 0) {
-            tc_json_bool(&json, "within_budget", p->over == NULL);
-            tc_json_string(&json, "over_budget", p->over);
-        }
+        if (p->budgets->count > 0)
+            budgets_json(cli, p, &json);
     }
     tc_json_close_object(&json);
 }
@@ -141,12 +176,8 @@ static void print_text(tc_cli *cli, const printed *p) {
     if (p->budgets->count > 0 || p->ledger != NULL) {
         if (p->over != NULL)
             tc_options_wrap(&cli->output, tc_arena_format(cli->arena, "A run would be refused: %s.", p->over), 2);
-        else if (p->budgets->count > 0)
-            tc_options_wrap(&cli->output,
-                            p->ledger != NULL ? "A run would be within the budget."
-                                              : "A first run would be within the file's budget; --ledger FILE counts "
-                                                "those before it.",
-                            2);
+        for (size_t i = 0; p->over == NULL && i < p->budgets->count; i++)
+            print_budget(cli, p, &p->budgets->list[i]);
         tc_buffer_puts(&cli->output, "\n");
     }
     tc_card_text(p->card, &cli->output);
@@ -154,8 +185,7 @@ static void print_text(tc_cli *cli, const printed *p) {
 
 /* What the ledger and the budgets say of a run by this plan. */
 static tc_status look_up_cost(tc_cli *cli, printed *p) {
-    static const tc_ledger empty;
-    const tc_ledger *ledger = p->ledger != NULL ? p->ledger : &empty; /* a budget in the file: of this run alone */
+    const tc_ledger *ledger = ledger_of(p); /* without one: of this run alone */
     if (p->plan->problem != NULL)
         return TC_OK;
     p->next = tc_ledger_entry_of(cli->arena, p->plan, "plan");

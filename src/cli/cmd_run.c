@@ -123,6 +123,9 @@ static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_answer *answer
         tc_buffer_puts(&cli->messages, "tacit run: noise from a seed: nothing is entered in the ledger\n");
         return TC_OK;
     }
+    if (!answer->entry->is_priced)
+        tc_buffer_puts(&cli->messages, "tacit run: this run has no guarantee, and is entered so: no sum of this ledger "
+                                       "holds after it\n");
     tc_ledger *after = NULL;
     tc_status status = tc_ledger_record_within(cli->arena, answer->ledger->path, answer->entry, w->budgets.list,
                                                w->budgets.count, &cli->messages, &answer->reason);

@@ -99,7 +99,7 @@ static const tc_option options[] = {
                    .repeats = true,
                    .text = "A name by which clients may ask for the pages, besides the port's own addresses, localhost "
                            "and the machine's name: another is refused, so that no web page in somebody's browser "
-                           "reads them by a name that it has turned to this machine. May be given several times."},
+                           "reads them by a name that it has turned to this machine."},
     [LINGER] = {.name = "linger",
                 .type = TC_OPTION_REAL,
                 .argument = "SECONDS",
@@ -151,8 +151,7 @@ static const tc_option options[] = {
                     .text =
                         "Do not believe this agent, for this start, where it claims to have seen later rounds or "
                         "epochs than the journal: it takes part as if it had not said so. Where it tells the truth, "
-                        "rounds are released a second time, which the plan does not pay for. May be given several "
-                        "times."},
+                        "rounds are released a second time, which the plan does not pay for."},
     [NEW_RUN] = {.name = "new-run",
                  .type = TC_OPTION_FLAG,
                  .text = "Move the journal in --state aside and begin another run, which costs again. Agents keep to "

@@ -114,7 +114,9 @@ tc_end_to_end *tc_end_to_end_run(tc_cli *cli) {
     found->differs_in = TC_NEW(cli->arena, const char *, MOST_TEXTS);
     found->exceptions = TC_NEW(cli->arena, const char *, MOST_TEXTS);
     if (program == NULL) {
-        found->untested = "the program tacit-end-to-end is not where it should be";
+        found->untested =
+            "the program tacit-end-to-end is neither beside tacit nor in libexec/tacit of its installation: "
+            "script/build release builds it";
         return found;
     }
     tc_progress(&cli->monitor, "comparing two worlds", 0);

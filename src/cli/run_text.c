@@ -207,9 +207,12 @@ static void text_times(const tc_run_answer *answer, tc_buffer *out) {
     double rounds = 0;
     for (size_t i = 0; i < answer->record_count; i++)
         rounds += (double)answer->records[i].rounds;
-    tc_buffer_printf(out, "\n%s: %.0f round%s in %.3g s, %.3g rounds/s on %zu thread%s\n", answer->outcome, rounds,
-                     rounds == 1 ? "" : "s", answer->run_seconds, rounds / answer->run_seconds, answer->threads,
-                     tc_plural(answer->threads));
+    if (rounds > 0 && answer->run_seconds > 0)
+        tc_buffer_printf(out, "\n%s: %.0f round%s in %.3g s, %.3g rounds/s on %zu thread%s\n", answer->outcome, rounds,
+                         rounds == 1 ? "" : "s", answer->run_seconds, rounds / answer->run_seconds, answer->threads,
+                         tc_plural(answer->threads));
+    else
+        tc_buffer_printf(out, "\n%s before the first round\n", answer->outcome);
     tc_buffer_printf(out, "before that: load %.3g s, analysis and plan %.3g s, reference %.3g s\n",
                      answer->study->load_seconds, answer->study->analyse_seconds, answer->study->solve_seconds);
 }

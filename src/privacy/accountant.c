@@ -210,12 +210,46 @@ static const char *over_text(tc_arena *arena, const tc_budget *budget, const tc_
         allowed, before, before == 1 ? "" : "s", comes_to, unit);
 }
 
+/* The ledger's, and the one to come. */
+static tc_ledger_entry *all_of(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next) {
+    tc_ledger_entry *all = TC_NEW(arena, tc_ledger_entry, ledger->count + 1);
+    for (size_t i = 0; i < ledger->count; i++)
+        all[i] = ledger->entries[i];
+    all[ledger->count] = *next;
+    return all;
+}
+
+tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget) {
+    const tc_ledger_entry *all = all_of(arena, ledger, next);
+    double delta = isnan(budget->delta) ? 0 : budget->delta;
+    tc_spent spent =
+        tc_spent_in(arena, all, ledger->count + 1, with_largest_bound(ledger, next, tc_unit_of(next)), delta);
+    if (next->file_unit.kind == TC_ADJACENCY_UNSET)
+        return spent;
+    tc_spent other =
+        tc_spent_in(arena, all, ledger->count + 1, with_largest_bound(ledger, next, next->file_unit), delta);
+    return other.not_converted > 0 || other.epsilon > spent.epsilon ? other : spent;
+}
+
+static const char *without_price(tc_arena *arena, const tc_ledger_entry *all, size_t count) {
+    size_t i = 0;
+    while (i + 1 < count && all[i].is_priced)
+        i++;
+    if (i + 1 == count)
+        return "no budget allows it: this run has no guarantee, and no sum holds after it";
+    return tc_arena_format(
+        arena,
+        "no budget allows it: run '%.64s' in line %zu of the ledger has no guarantee, and no sum holds "
+        "after it",
+        all[i].run, i + 1);
+}
+
 static const char *over_in(tc_arena *arena, const tc_ledger_entry *all, size_t count, const tc_budget *budget,
                            tc_unit unit) {
     double delta = isnan(budget->delta) ? 0 : budget->delta;
     tc_spent spent = tc_spent_in(arena, all, count, unit, delta);
     if (!spent.is_priced)
-        return "no budget allows it: this run, or one in the ledger, has no guarantee, and no sum holds then";
+        return without_price(arena, all, count);
     if (spent.not_converted > 0)
         return tc_arena_format(arena, "the budget of %s cannot be kept: %zu run%s cannot be counted in the unit %s: %s",
                                tc_budget_text(arena, budget), spent.not_converted, spent.not_converted == 1 ? "" : "s",
@@ -225,10 +259,7 @@ static const char *over_in(tc_arena *arena, const tc_ledger_entry *all, size_t c
 
 const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                            const tc_budget *budgets, size_t count) {
-    tc_ledger_entry *all = TC_NEW(arena, tc_ledger_entry, ledger->count + 1);
-    for (size_t i = 0; i < ledger->count; i++)
-        all[i] = ledger->entries[i];
-    all[ledger->count] = *next;
+    const tc_ledger_entry *all = all_of(arena, ledger, next);
     const tc_unit units[] = {tc_unit_of(next), next->file_unit};
     for (size_t b = 0; b < count; b++) {
         const char *over = tc_budget_fault(arena, ledger, next, &budgets[b]);

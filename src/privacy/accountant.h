@@ -44,6 +44,9 @@ const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_l
 const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                            const tc_budget *budgets, size_t count);
 
+/* What all would come to, as a budget judges it: in the unit, of the two, in which that is more. */
+tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget);
+
 /* "epsilon 4", "epsilon 4, delta 1e-06" */
 const char *tc_budget_text(tc_arena *arena, const tc_budget *budget);
 

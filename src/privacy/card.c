@@ -149,9 +149,9 @@ static void say_assumptions(tc_arena *arena, tc_card *card) {
         texts[i] = trusted[i];
     (void)item(arena, card, "trusted", "Trusted", true, texts, 3);
     say(arena, card, "timing", "Timing",
-        "not covered: when answers leave can tell how late the slowest agent was. A cloud draws the noise of a round "
-        "before its states arrive, so that drawing it tells nothing; tacit run draws it within the round, in one "
-        "process where nobody waits for answers.");
+        "not covered: when answers leave can tell how late the slowest agent was, unless they leave at fixed times "
+        "(tacit serve --tick). A cloud draws noise rounds ahead on a thread of its own, so that drawing it tells "
+        "nothing.");
     for (size_t i = 0; i < 7; i++)
         texts[i] = exclusions[i];
     (void)item(arena, card, "exclusions", "Not covered", true, texts, 7);

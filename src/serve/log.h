@@ -28,7 +28,7 @@ extern const char *const tc_log_level_names[]; /* NULL at the end */
 /* code, level, name in JSON ("event"), sentence. New lines are added here, by whoever needs them. */
 #define TC_LOG_EVENTS(X)                                                                                               \
     X(TC_EVENT_STARTED, TC_LOG_INFO, "started", "the cloud is up")                                                     \
-    X(TC_EVENT_BEGUN, TC_LOG_INFO, "begun", "a new run was begun: the folder had no journal")                          \
+    X(TC_EVENT_BEGUN, TC_LOG_INFO, "begun", "a new run was begun")                                                     \
     X(TC_EVENT_RESUMED, TC_LOG_INFO, "resumed", "a run goes on from its journal")                                      \
     X(TC_EVENT_LISTENING, TC_LOG_INFO, "listening", "waiting for agents")                                              \
     X(TC_EVENT_HTTP, TC_LOG_INFO, "http", "status and metrics are served")                                             \

@@ -75,6 +75,13 @@ static tc_status open_journal(tc_server *s) {
     tc_status status = tc_chosen_path(s->arena, of->state, s->messages, &s->state);
     if (status != TC_OK)
         return status;
+    if (of->after_restore && !tc_server_has_journal(s)) {
+        tc_buffer_printf(s->messages,
+                         "there is no journal in '%s' to go on from: --after-restore wants the folder that a "
+                         "back-up was restored into\n",
+                         of->state);
+        return TC_BAD_USAGE;
+    }
     tc_journal_settings settings = {.folder = s->state, .durability = of->durability, .terms = terms};
     if (of->new_run || !tc_server_has_journal(s))
         status = ask(s, of->at_start, NULL, false);

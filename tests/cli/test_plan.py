@@ -663,6 +663,11 @@ class Ledger(Written):
         path, num = str(SOURCE / "tests/cli/ledger"), str(SOURCE / "examples/num.tacit")
         facts = plan(num, "--ledger", path, "--budget", "4:1e-6")
         self.assertEqual((facts["within_budget"], facts["over_budget"]), (True, None))
+        judged, = facts["budgets"]
+        self.assertEqual((judged["epsilon"], judged["delta"], judged["unit"]), (4, 1e-6, "one:0.1"))
+        self.assertAlmostEqual(judged["comes_to"], 3.5, 3)
+        text = " ".join(tacit("plan", num, "--ledger", path, "--budget", "4:1e-6").stdout.split())
+        self.assertIn("within the budget of epsilon 4, delta 1e-06: all together would come to epsilon 3.5", text)
         facts = plan(num, "--ledger", path, "--budget", "3:1e-6", code=1)
         self.assertIs(facts["within_budget"], False)
         self.assertIn("does not allow it: with the 3 runs in the ledger it would come to 3.5", facts["over_budget"])

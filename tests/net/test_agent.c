@@ -264,9 +264,13 @@ static void another_plan_than_the_agreed_one_gets_no_state(void **state) {
     fake_kill(&f);
     fake_hang_up(&f);
     agreed[TC_HASH - 1] ^= 1;
+    f.settings.new_run = true;
     assert_int_equal(fake_open(&f), TC_OK);
     fake_greet(&f);
     expect_refused(&f, "is not the one that agent a1 agreed to: its hash is ");
+    fake_kill(&f);
+    f.settings.new_run = false; /* what it remembers is of another plan */
+    assert_int_equal(fake_open(&f), TC_BAD_USAGE);
     fake_end(&f);
 }
 

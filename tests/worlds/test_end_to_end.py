@@ -81,7 +81,7 @@ class EndToEnd(unittest.TestCase):
         shutil.copy(TACIT, alone)
         code, answer = self.audit_json(EXAMPLES / "num.tacit", "--end-to-end", tacit=alone)
         self.assertEqual((code, answer["verdict"]), (1, "inconclusive"))
-        self.assertIn("is not where it should be", answer["inconclusive_because"])
+        self.assertIn("is neither beside tacit nor in", answer["inconclusive_because"])
 
     def test_the_other_program_does_nothing_by_itself(self):
         for words in ([], ["serve", str(EXAMPLES / "num.tacit")], ["run", str(EXAMPLES / "num.tacit")]):
