@@ -84,11 +84,11 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
     slot->is_saved = true;
     if (settings->plan != NULL && !settings->new_run && slot->memory.rounds > 0 &&
         memcmp(settings->plan, slot->memory.plan_hash, TC_HASH) != 0) {
-        tc_buffer_printf(messages,
-                         "what agent %s remembers in '%s' is of a run by another plan than the one it is to keep to: its "
-                         "hash is %s; --new-run takes part in another run\n",
-                         slot->steps.name, settings->state,
-                         tc_hexadecimal_new(arena, slot->memory.plan_hash, TC_HASH));
+        tc_buffer_printf(
+            messages,
+            "what agent %s remembers in '%s' is of a run by another plan than the one it is to keep to: its "
+            "hash is %s; --new-run takes part in another run\n",
+            slot->steps.name, settings->state, tc_hexadecimal_new(arena, slot->memory.plan_hash, TC_HASH));
         return TC_BAD_USAGE;
     }
     tc_agent_tell_start(agent, slot);
