@@ -19,7 +19,7 @@ FLOOD = pathlib.Path(os.environ.get("TACIT_BINARY_DIR", "build/release")) / "tac
 KINDS = ["hello", "half", "churn", "updates", "empty", "warnings", "fragments", "names", "refused", "deaf", "silent", "http",
          "trickle"]
 AGENTS, FLOODERS, LEAST, MOST_SECONDS = 10, 2, 0.1, 1.0
-# Pages have a twentieth of the loop's time: whoever asks for more fills the system's queue, and a reader who finds it full
+# Pages have a bounded share of the loop's time: whoever asks for more fills the system's queue, and a reader who finds it full
 # knocks again after a second.
 MOST_AT_FLOODED_PORT = 3.0
 

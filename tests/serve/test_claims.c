@@ -1,33 +1,9 @@
 /* Claims of agents to have seen more than the journal, which a person has overruled. */
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
-#include "serve/desk.h"
+#include "serve/everybody.h"
 
-static desk d;
-static client agents[DESK_AGENTS], other;
-
-static int begin(void **state) {
-    (void)state;
-    desk_begin(&d);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    desk_end(&d);
-    return 0;
-}
-
-static void join_all(uint64_t answered) {
-    for (size_t i = 0; i < DESK_AGENTS; i++)
-        client_join(&d, &agents[i], i, answered);
-}
-
-static void leave_all(void) {
-    for (size_t i = 0; i < DESK_AGENTS; i++)
-        client_close(&agents[i]);
-    desk_stop(&d);
-}
+static client other;
 
 static void rounds_to(uint64_t from, uint64_t to) {
     for (uint64_t k = from; k <= to; k++) {

@@ -1,33 +1,9 @@
 /* The cloud's loop, as agents and their faults see it: with a real hub and a real journal. */
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
-#include "serve/desk.h"
+#include "serve/everybody.h"
 
-static desk d;
-static client agents[DESK_AGENTS], other;
-
-static int begin(void **state) {
-    (void)state;
-    desk_begin(&d);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    desk_end(&d);
-    return 0;
-}
-
-static void join_all(uint64_t answered) {
-    for (size_t i = 0; i < DESK_AGENTS; i++)
-        client_join(&d, &agents[i], i, answered);
-}
-
-static void leave_all(void) {
-    for (size_t i = 0; i < DESK_AGENTS; i++)
-        client_close(&agents[i]);
-    desk_stop(&d);
-}
+static client other;
 
 static void say_all(uint64_t round) {
     for (size_t i = 0; i < DESK_AGENTS; i++)

@@ -1,36 +1,11 @@
 /* A cloud that answers at ticks. Here a tick is a day, and comes when the test says so: nothing depends on time. */
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
-#include "serve/desk.h"
+#include "serve/everybody.h"
 
 #include "serve/http.h"
 
-static desk d;
-static client agents[DESK_AGENTS];
 static const double DAY = 86400;
-
-static int begin(void **state) {
-    (void)state;
-    desk_begin(&d);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    desk_end(&d);
-    return 0;
-}
-
-static void join_all(uint64_t answered) {
-    for (size_t i = 0; i < DESK_AGENTS; i++)
-        client_join(&d, &agents[i], i, answered);
-}
-
-static void leave_all(void) {
-    for (size_t i = 0; i < DESK_AGENTS; i++)
-        client_close(&agents[i]);
-    desk_stop(&d);
-}
 
 static void say(size_t from, size_t to, uint64_t round) {
     for (size_t i = from; i < to; i++)
