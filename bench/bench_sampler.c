@@ -1,8 +1,8 @@
 /* Exact noise against the usual inexact one, in one run on one core: draws per second and their ratios. Fails below
  * the goals. Naive: xoshiro256+ with -b log(u), and with Box-Muller, both of its outputs used. */
 #include "base/arena.h"
-#include "privacy/noise.h"
-#include "privacy/random_keys.h"
+#include "noise/noise.h"
+#include "noise/random_keys.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * Sizes in bytes; prints its port; ends with its connections. With a FILE, each round appends so many bytes to blocks
  * that it has already, and waits until they are durable, before it answers; the file TOTALS has the seconds that these
  * took, and how many there were, as two doubles. */
-#include "net/tls.h"
+#include "net/tls/tls.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

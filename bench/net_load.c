@@ -9,10 +9,10 @@
  *
  * When all are connected and enrolled it prints "ready". For each line with a number on standard input it makes so many
  * requests on every connection, and prints exchanges, seconds, and its own seconds of processor time. */
-#include "serve/listener.h"
-#include "net/certificate.h"
-#include "net/message_cloud.h"
-#include "net/tls.h"
+#include "serve/link/listener.h"
+#include "net/tls/certificate.h"
+#include "net/wire/message_cloud.h"
+#include "net/tls/tls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef TC_BENCH_PAPER_BY_HAND_H
 #define TC_BENCH_PAPER_BY_HAND_H
 
-#include "privacy/noise.h"
+#include "noise/noise.h"
 
 enum {
     PAPER_AGENTS = 10,

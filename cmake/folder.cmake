@@ -1,5 +1,6 @@
-# tacit_folder(name): the library of src/name, linked to the folder declared before it (and so to all above), and a
-# test for each tests/name/test_*.c (a cmocka program linked to this library alone) and tests/name/test_*.py.
+# tacit_folder(name others...): the library of src/name, linked to the other folders, and a test for each
+# tests/name/test_*.c (a cmocka program linked to this library alone, and to what TACIT_TESTS_OF_name adds) and
+# tests/name/test_*.py.
 
 set(TACIT_WARNINGS
     -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
@@ -33,7 +34,7 @@ function(tacit_folder_tests name)
     target_compile_options(${target} PRIVATE -Wno-null-dereference) # cmocka's asserts do not tell the compiler
     target_compile_definitions(${target} PRIVATE TACIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE tc_${name} cmocka)
+    target_link_libraries(${target} PRIVATE tc_${name} ${TACIT_TESTS_OF_${name}} cmocka)
     file(STRINGS ${test} wants_mpfr REGEX "^#include <mpfr.h>")
     if(wants_mpfr)
       target_link_libraries(${target} PRIVATE mpfr gmp)
@@ -49,17 +50,12 @@ function(tacit_folder_tests name)
 endfunction()
 
 function(tacit_folder name)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
-  if(NOT sources)
-    return()
-  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
   add_library(tc_${name} STATIC ${sources})
   tacit_compile(tc_${name})
-  get_property(above GLOBAL PROPERTY TACIT_FOLDERS)
-  if(above)
-    list(GET above -1 previous)
-    target_link_libraries(tc_${name} PUBLIC tc_${previous})
-  endif()
+  foreach(other IN LISTS ARGN)
+    target_link_libraries(tc_${name} PUBLIC tc_${other})
+  endforeach()
   set_property(GLOBAL APPEND PROPERTY TACIT_FOLDERS ${name})
   target_link_libraries(tc_${name} PUBLIC m)
   if(TACIT_TESTS)

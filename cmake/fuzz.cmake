@@ -1,8 +1,5 @@
 # A libFuzzer program for each fuzz/fuzz_*.c; script/test runs them for a bounded time.
 
-get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
-list(REMOVE_ITEM folders worlds cli)
-list(GET folders -1 last)
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c)
 add_custom_target(fuzzers)
 foreach(fuzzer IN LISTS fuzzers)
@@ -10,7 +7,7 @@ foreach(fuzzer IN LISTS fuzzers)
   add_executable(${name} ${fuzzer})
   tacit_compile(${name})
   target_compile_options(${name} PRIVATE -Wno-missing-prototypes)
-  target_link_libraries(${name} PRIVATE tc_${last})
+  target_link_libraries(${name} PRIVATE tc_serve tc_api tc_report tc_audit tc_promise)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers ${name})
 endforeach()

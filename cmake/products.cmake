@@ -1,9 +1,5 @@
 # What is installed: libtacit (shared and static), the command, the header, man pages, pkg-config and CMake packages.
 
-if(NOT TARGET tc_api OR NOT TARGET tc_cli)
-  return()
-endif()
-
 get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
 list(REMOVE_ITEM folders worlds cli serve) # the cloud is the command's: no libevent and no SQLite on devices
 list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)

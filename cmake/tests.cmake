@@ -88,7 +88,7 @@ endif()
 
 # Which thread draws.
 set(draws -Wl,--wrap=tc_random_bulk,--wrap=tc_random_refine,--wrap=tc_ratchet)
-target_link_options(privacy_test_ahead PRIVATE ${draws} -Wl,--wrap=tc_secret_sized)
+target_link_options(release_test_ahead PRIVATE ${draws} -Wl,--wrap=tc_secret_sized)
 
 # Prints what goes between the parts of an engine, for tests/engine/test_method_*.py.
 add_executable(engine_method_dump tests/engine/method_dump.c)
@@ -138,27 +138,27 @@ if(TARGET tacit_command AND NOT TACIT_SANITIZE)
   tacit_label(long audit/mutants)
 endif()
 if(TARGET tacit_command)
-  tacit_label(long privacy/test_certificate privacy/test_release_time privacy/test_plan_large serve/test_proxy serve/test_late
-              engine/test_bound_sums engine/test_engine_threads engine/test_method_unseen lab/test_reproduction
+  tacit_label(long plan/test_certificate release/test_release_time plan/test_plan_large serve/test_proxy serve/test_late
+              theory/test_bound_sums engine/test_engine_threads engine/test_method_unseen lab/test_reproduction
               report/test_page cli/test_demo)
   # Long, and not dependent on the compiler: the paper's experiments, demo and tutorial, mpmath, methods in Python, pages in
   # a browser, processes that are killed and those whose bits are compared.
-  tacit_label(once lab/test_reproduction cli/test_demo cli/test_tutorial engine/test_bound_sums engine/test_loop
+  tacit_label(once lab/test_reproduction cli/test_demo cli/test_tutorial theory/test_bound_sums engine/test_loop
               engine/test_method_public engine/test_method_reference engine/test_method_unseen report/test_page
               serve/test_kill serve/test_same_bits)
   # Under sanitizers, what other tests go through too is left out: tests in C have what cli/test_(plan|audit|bound) call,
   # engine/test_(engine|examples) the rounds of engine/test_engine_reference, cli/test_run those of margins and sweeps,
   # engine/test_hub those of threads, serve/test_(hostile|late|rivals) the bad weather of serve/test_proxy; large plans are
   # the same calls more often.
-  tacit_label(not-asan cli/test_plan cli/test_audit cli/test_bound cli/test_sweep engine/test_margin engine/test_bound
+  tacit_label(not-asan cli/test_plan cli/test_audit cli/test_bound cli/test_sweep engine/test_margin theory/test_bound
               engine/test_engine_reference engine/test_engine_threads engine/test_method_threads
-              engine/test_bound_constants privacy/test_account privacy/test_accountant privacy/test_plan_large
+              theory/test_bound_constants plan/test_account promise/test_accountant plan/test_plan_large
               serve/test_price serve/test_proxy)
   # With clang, serve/test_(serve|agent) and the tests in C go through what the others of serve do.
-  tacit_label(not-clang cli/test_run cli/test_sweep cli/test_plan cli/test_audit cli/test_bound privacy/test_plan_large
-              privacy/test_scales privacy/test_account privacy/test_accountant privacy/test_calibrate engine/test_bound
-              engine/test_bound_constants engine/test_engine_reference serve/test_disk serve/test_gateway
+  tacit_label(not-clang cli/test_run cli/test_sweep cli/test_plan cli/test_audit cli/test_bound plan/test_plan_large
+              plan/test_scales plan/test_account promise/test_accountant plan/test_calibrate theory/test_bound
+              theory/test_bound_constants engine/test_engine_reference serve/test_disk serve/test_gateway
               serve/test_hostile serve/test_late serve/test_leak serve/test_lost_answers serve/test_netns
               serve/test_price serve/test_proxy serve/test_python_agent serve/test_restore serve/test_rivals
-              serve/test_sizes privacy/test_certificate)
+              serve/test_sizes plan/test_certificate)
 endif()

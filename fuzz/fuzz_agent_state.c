@@ -1,6 +1,6 @@
 /* Any bytes as an agent's memory: what is accepted is encoded again to the same bytes. The digest is left out, since no
  * fuzzer would find one. */
-#include "net/agent_memory.h"
+#include "net/agent/agent_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

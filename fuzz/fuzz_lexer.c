@@ -1,5 +1,5 @@
 /* Any bytes as tokens: they cover the text in order and come to an end. */
-#include "model/lexer.h"
+#include "model/syntax/lexer.h"
 
 #include <stdint.h>
 #include <stdlib.h>

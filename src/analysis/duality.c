@@ -4,7 +4,7 @@
 #include "analysis/values.h"
 #include "analysis/warnings.h"
 #include "solver/minimum.h"
-#include "solver/set.h"
+#include "solver/project/set.h"
 #include "solver/slater.h"
 
 #include <string.h>

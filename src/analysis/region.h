@@ -2,7 +2,7 @@
 #ifndef TC_ANALYSIS_REGION_H
 #define TC_ANALYSIS_REGION_H
 
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 #include "model/model.h"
 
 static inline tc_interval tc_public_range(const tc_family *family, size_t member, size_t component) {

@@ -1,8 +1,8 @@
 #include "analysis/analysis.h"
 #include "analysis/duality.h"
 #include "analysis/findings.h"
-#include "analysis/judge.h"
-#include "analysis/lipschitz.h"
+#include "analysis/convexity/judge.h"
+#include "analysis/lipschitz/lipschitz.h"
 #include "analysis/sets.h"
 #include "analysis/warnings.h"
 

@@ -2,7 +2,7 @@
 
 #include "analysis/findings.h"
 #include "analysis/region.h"
-#include "solver/set.h"
+#include "solver/project/set.h"
 
 enum { NAMED = 3 }; /* members named per family; the rest are counted */
 

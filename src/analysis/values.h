@@ -2,7 +2,7 @@
 #ifndef TC_ANALYSIS_VALUES_H
 #define TC_ANALYSIS_VALUES_H
 
-#include "analysis/streams.h"
+#include "analysis/lipschitz/streams.h"
 
 /* Enclosures of all g_j(x). */
 void tc_constraint_values(tc_streams *streams, const double *x, tc_interval *g);

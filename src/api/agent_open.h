@@ -2,7 +2,7 @@
 #ifndef TC_API_AGENT_OPEN_H
 #define TC_API_AGENT_OPEN_H
 
-#include "net/agent.h"
+#include "net/agent/agent.h"
 
 #include <tacit/agent.h>
 

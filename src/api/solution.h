@@ -4,7 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "base/json.h"
-#include "engine/reference.h"
+#include "reference/reference.h"
 
 typedef struct tc_solution {
     const tc_model *model;

@@ -5,7 +5,7 @@
 #ifndef TC_AUDIT_AUDIT_H
 #define TC_AUDIT_AUDIT_H
 
-#include "privacy/release.h"
+#include "release/release.h"
 
 typedef struct tc_audit_options {
     uint64_t samples;  /* releases of each of the two worlds, for each system; 0: 20,000 */

@@ -1,6 +1,6 @@
 #include "audit/price.h"
 
-#include "privacy/calibrate.h"
+#include "plan/account/calibrate.h"
 
 /* Computed in double, and rounded nowhere in particular. */
 static const double DIGITS = 1e-9;

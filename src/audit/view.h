@@ -2,7 +2,7 @@
 #ifndef TC_AUDIT_VIEW_H
 #define TC_AUDIT_VIEW_H
 
-#include "privacy/release.h"
+#include "release/release.h"
 
 typedef struct tc_view_entry {
     tc_target target;

@@ -3,7 +3,7 @@
 #define TC_CLI_AGENT_ANSWER_H
 
 #include "base/json.h"
-#include "net/agent.h"
+#include "net/agent/agent.h"
 
 typedef struct tc_agent_report {
     const tc_agent *agent;

@@ -3,7 +3,7 @@
 #define TC_CLI_AGENT_TRACE_H
 
 #include "cli/cli.h"
-#include "net/agent.h"
+#include "net/agent/agent.h"
 
 #include <stdio.h>
 

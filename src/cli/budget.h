@@ -3,7 +3,7 @@
 #define TC_CLI_BUDGET_H
 
 #include "cli/cli.h"
-#include "privacy/accountant.h"
+#include "promise/accountant.h"
 
 #define TC_BUDGET_OPTION                                                                                               \
     {                                                                                                                  \

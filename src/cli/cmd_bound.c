@@ -1,5 +1,5 @@
 #include "cli/study.h"
-#include "engine/bound.h"
+#include "theory/bound.h"
 
 enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST, WITHIN };
 

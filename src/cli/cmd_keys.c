@@ -1,8 +1,8 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/prefix.h"
-#include "net/authority.h"
-#include "net/tls.h"
+#include "net/tls/authority.h"
+#include "net/tls/tls.h"
 
 #include <math.h>
 #include <string.h>

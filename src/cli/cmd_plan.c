@@ -3,11 +3,11 @@
 #include "cli/outputs.h"
 #include "cli/privacy_options.h"
 #include "cli/study.h"
-#include "privacy/card.h"
-#include "privacy/certificate.h"
-#include "privacy/ledger.h"
-#include "privacy/plan.h"
-#include "privacy/words.h"
+#include "promise/card.h"
+#include "plan/certificate.h"
+#include "promise/ledger.h"
+#include "plan/plan.h"
+#include "plan/words.h"
 #include "report/file.h"
 
 enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS, CERTIFICATE };

@@ -2,8 +2,8 @@
 #include "base/hexadecimal.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "model/split.h"
-#include "privacy/certificate.h"
+#include "model/split/split.h"
+#include "plan/certificate.h"
 
 enum { OUTPUT, FORCE, JSON };
 

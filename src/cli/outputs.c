@@ -1,7 +1,7 @@
 #include "cli/outputs.h"
 
 #include "cli/agent_answer.h"
-#include "privacy/certificate.h"
+#include "plan/certificate.h"
 #include "serve/server.h"
 
 #include <errno.h>

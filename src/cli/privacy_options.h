@@ -16,8 +16,8 @@
 #define TC_CLI_PRIVACY_OPTIONS_H
 
 #include "cli/cli.h"
-#include "engine/method_facts.h"
-#include "privacy/plan.h"
+#include "engine/tacit/method_facts.h"
+#include "plan/plan.h"
 
 enum {
     TC_PRIVACY_MECHANISM,

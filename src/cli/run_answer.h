@@ -4,8 +4,8 @@
 
 #include "cli/study.h"
 #include "lab/lab.h"
-#include "privacy/card.h"
-#include "privacy/ledger.h"
+#include "promise/card.h"
+#include "promise/ledger.h"
 
 /* True states and errors carry this wherever they are shown. */
 #define TC_NOT_RELEASED "simulation: not released"

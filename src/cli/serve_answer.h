@@ -3,8 +3,8 @@
 #define TC_CLI_SERVE_ANSWER_H
 
 #include "cli/study.h"
-#include "privacy/card.h"
-#include "privacy/ledger.h"
+#include "promise/card.h"
+#include "promise/ledger.h"
 #include "serve/server.h"
 
 typedef struct tc_serve_answer {

@@ -1,6 +1,6 @@
 #include "cli/serve_ledger.h"
 
-#include "privacy/words.h"
+#include "plan/words.h"
 
 #include <errno.h>
 #include <stdio.h>

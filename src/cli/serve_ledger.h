@@ -4,7 +4,7 @@
 #define TC_CLI_SERVE_LEDGER_H
 
 #include "cli/budget.h"
-#include "privacy/ledger.h"
+#include "promise/ledger.h"
 #include "serve/log.h"
 
 typedef struct tc_serve_ledger {

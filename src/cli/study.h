@@ -4,7 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "cli/privacy_options.h"
-#include "engine/reference.h"
+#include "reference/reference.h"
 
 /* Options that both have, declared once. */
 #define TC_STUDY_THREADS                                                                                               \

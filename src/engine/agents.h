@@ -8,8 +8,8 @@
  *
  *     v_c = x_c - step * ((gradient_c + p_c) + regularization * x_c)
  *
- * gradient_c is the derivative's expression (calculus/derivatives.h) evaluated as a tape does (calculus/tape.h), +0
- * where it is zero by structure; then v is projected as tc_project does (solver/project.h). */
+ * gradient_c is the derivative's expression (calculus/derivatives.h) evaluated as a tape does (calculus/tape/tape.h),
+ * +0 where it is zero by structure; then v is projected as tc_project does (solver/project/project.h). */
 #ifndef TC_ENGINE_AGENTS_H
 #define TC_ENGINE_AGENTS_H
 

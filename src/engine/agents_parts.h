@@ -4,8 +4,8 @@
 #ifndef TC_ENGINE_AGENTS_PARTS_H
 #define TC_ENGINE_AGENTS_PARTS_H
 
-#include "calculus/program.h"
-#include "calculus/tape.h"
+#include "calculus/tape/program.h"
+#include "calculus/tape/tape.h"
 #include "engine/agents.h"
 #include "engine/projector.h"
 

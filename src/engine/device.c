@@ -1,7 +1,7 @@
 #include "engine/device.h"
 
-#include "engine/proximal.h"
-#include "solver/set.h"
+#include "engine/proximal/proximal.h"
+#include "solver/project/set.h"
 
 /* Of the size of the set's numbers: how far outside counts as inside. As for the analysis of a whole problem. */
 #define MEMBERSHIP 1e-9

@@ -4,7 +4,7 @@
 #define TC_ENGINE_DEVICE_H
 
 #include "engine/agents.h"
-#include "engine/schedule.h" /* tc_answer_weight */
+#include "engine/published/schedule.h" /* tc_answer_weight */
 
 typedef struct tc_device tc_device;
 

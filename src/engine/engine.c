@@ -1,8 +1,8 @@
 #include "engine/engine.h"
 
 #include "engine/engine_parts.h"
-#include "engine/schedule.h"
-#include "privacy/forms.h"
+#include "engine/published/schedule.h"
+#include "plan/placement/forms.h"
 
 #include <string.h>
 

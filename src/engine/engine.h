@@ -12,8 +12,8 @@
 
 #include "base/monitor.h"
 #include "base/team.h"
-#include "engine/method_facts.h"
-#include "privacy/release.h"
+#include "engine/tacit/method_facts.h"
+#include "release/release.h"
 
 typedef struct tc_engine tc_engine;
 

@@ -9,11 +9,11 @@
 #define TC_ENGINE_ENGINE_PARTS_H
 
 #include "engine/agents.h"
-#include "engine/cloud.h"
+#include "engine/published/cloud.h"
 #include "engine/engine.h"
-#include "engine/pilot.h"
-#include "engine/proximal.h"
-#include "engine/response.h"
+#include "engine/tacit/pilot.h"
+#include "engine/proximal/proximal.h"
+#include "engine/published/response.h"
 
 typedef struct tc_small tc_small;
 typedef struct tc_large tc_large;

@@ -8,11 +8,11 @@
 
 #include "engine/agents.h"
 #include "engine/engine.h"
-#include "privacy/random.h"
+#include "noise/random.h"
 
 typedef struct tc_hub tc_hub;
 
-enum { TC_HUB_INPUT = TC_MAC_BYTES }; /* the keyed MAC of a round's states (privacy/release_mac.h) */
+enum { TC_HUB_INPUT = TC_MAC_BYTES }; /* the keyed MAC of a round's states (release/release_mac.h) */
 
 typedef struct tc_hub_settings {
     double dual_radius;            /* R, public; INFINITY for none */

@@ -1,7 +1,7 @@
 #include "engine/projector.h"
 
 #include "engine/projector_parts.h"
-#include "solver/project.h"
+#include "solver/project/project.h"
 
 bool tc_projector_box(const tc_projector *projector, const tc_coef **lower, const tc_coef **upper) {
     *lower = projector->lower;

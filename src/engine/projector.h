@@ -1,8 +1,9 @@
 /* Projections onto the sets X_i of one family, many members at a time.
  *
  * Sets are resolved once. Where all members have boxes, there are bounds alone; where each has parts that speak of
- * components of their own, members are projected side by side (solver/project_cut.h); else each goes alone through
- * tc_project. A member's point is the same in every way, bit for bit, and a function of what is projected alone. */
+ * components of their own, members are projected side by side (solver/project/project_cut.h); else each goes alone
+ * through tc_project. A member's point is the same in every way, bit for bit, and a function of what is projected
+ * alone. */
 #ifndef TC_ENGINE_PROJECTOR_H
 #define TC_ENGINE_PROJECTOR_H
 
@@ -18,7 +19,7 @@ tc_projector *tc_projector_new(tc_arena *arena, const tc_family *family, size_t 
 bool tc_projector_box(const tc_projector *projector, const tc_coef **lower, const tc_coef **upper);
 
 /* Members first .. first + count - 1, in place: v[component * stride + k]. Returns how many did not reach the accuracy
- * of an exact projection (solver/project.h); they have the best point found. */
+ * of an exact projection (solver/project/project.h); they have the best point found. */
 size_t tc_projector_project(tc_projector *projector, size_t worker, size_t first, size_t count, size_t stride,
                             double *v);
 

@@ -3,8 +3,8 @@
 #define TC_ENGINE_PROJECTOR_PARTS_H
 
 #include "engine/projector.h"
-#include "solver/project_cut.h"
-#include "solver/set.h"
+#include "solver/project/project_cut.h"
+#include "solver/project/set.h"
 
 typedef enum tc_projector_form {
     TC_PROJECTOR_BOX,     /* bounds */

@@ -6,7 +6,7 @@
 #define TC_LAB_LAB_H
 
 #include "engine/engine.h"
-#include "engine/reference.h"
+#include "reference/reference.h"
 
 /* One line of a trace: what is true after k rounds (0: at the start) of x and mu, the answer that the run would give
  * there: in the method `tacit` an average over the rounds. */

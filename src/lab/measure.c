@@ -1,6 +1,6 @@
 #include "lab/measure.h"
 
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 
 #include <math.h>
 

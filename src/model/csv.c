@@ -1,6 +1,6 @@
 #include "model/csv.h"
 
-#include "model/number.h"
+#include "model/syntax/number.h"
 
 #include <errno.h>
 #include <fcntl.h>

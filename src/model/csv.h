@@ -4,7 +4,7 @@
 #define TC_MODEL_CSV_H
 
 #include "base/monitor.h"
-#include "model/diagnose.h"
+#include "model/syntax/diagnose.h"
 
 typedef struct tc_csv_source {
     const char *path; /* as shown and opened */

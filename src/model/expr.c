@@ -1,6 +1,6 @@
 #include "model/expr.h"
 
-#include "model/squares.h"
+#include "model/elaborate/squares.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "model/load.h"
 
-#include "model/elaborate.h"
+#include "model/elaborate/elaborate.h"
 #include "model/load_limits.h"
 
 #include <errno.h>

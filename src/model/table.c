@@ -1,7 +1,7 @@
 /* Tables with a header: columns by name, name_1 .. name_n gathered into vectors, a text column `name`. */
 #include "model/csv.h"
 
-#include "model/parse.h"
+#include "model/syntax/parse.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "report/report.h"
 
 #include "report/file.h"
-#include "report/html.h"
-#include "report/page.h"
-#include "report/style.h"
+#include "report/page/html.h"
+#include "report/page/page.h"
+#include "report/page/style.h"
 
 #include <string.h>
 

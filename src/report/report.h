@@ -2,7 +2,7 @@
 #ifndef TC_REPORT_REPORT_H
 #define TC_REPORT_REPORT_H
 
-#include "report/trace.h"
+#include "report/trace/trace.h"
 
 /* Sections in the order of the traces, and comparisons of those that can be compared. Marks belong to the run before
  * them; marks that have none before them are refused (TC_BAD_USAGE). title: NULL for the problem's name. */

@@ -7,7 +7,7 @@
 #define TC_SERVE_LOG_H
 
 #include "base/arena.h"
-#include "net/message.h"
+#include "net/wire/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

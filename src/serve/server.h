@@ -5,7 +5,7 @@
 #ifndef TC_SERVE_SERVER_H
 #define TC_SERVE_SERVER_H
 
-#include "serve/rounds.h"
+#include "serve/rounds/rounds.h"
 
 typedef struct tc_server_settings {
     const tc_model *model; /* the cloud's */

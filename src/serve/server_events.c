@@ -1,7 +1,7 @@
 /* What happens to a server from outside while it runs: signals, and a second that has gone by. */
 #include "serve/server_parts.h"
 
-#include "net/tls.h"
+#include "net/tls/tls.h"
 #include "serve/notify.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The cloud's half of the method, as the journal left it, and the figures that are shown of it. */
 #include "serve/server_parts.h"
 
-#include "net/tls.h"
+#include "net/tls/tls.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef TC_SERVE_SERVER_PARTS_H
 #define TC_SERVE_SERVER_PARTS_H
 
-#include "serve/http.h"
-#include "serve/listener.h"
+#include "serve/pages/http.h"
+#include "serve/link/listener.h"
 #include "serve/server.h"
 
 #include <stdio.h>

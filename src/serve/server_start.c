@@ -3,8 +3,8 @@
 
 #include "base/hexadecimal.h"
 #include "net/chosen_path.h"
-#include "net/tls.h"
-#include "privacy/words.h"
+#include "net/tls/tls.h"
+#include "plan/words.h"
 
 #include <string.h>
 #include <time.h>

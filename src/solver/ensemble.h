@@ -5,7 +5,7 @@
 #define TC_SOLVER_ENSEMBLE_H
 
 #include "calculus/derivatives.h"
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 #include "solver/linear.h"
 
 typedef struct tc_ensemble {

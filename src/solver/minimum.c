@@ -5,8 +5,8 @@
  * Members with further sets, and those that resist, go to the interior-point method one by one. */
 #include "solver/minimum.h"
 
-#include "calculus/tape.h"
-#include "solver/interior.h"
+#include "calculus/tape/tape.h"
+#include "solver/interior/interior.h"
 
 #include <math.h>
 #include <string.h>

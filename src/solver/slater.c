@@ -1,8 +1,8 @@
 #include "solver/slater.h"
 
 #include "solver/ensemble.h"
-#include "solver/interior.h"
-#include "solver/project.h"
+#include "solver/interior/interior.h"
+#include "solver/project/project.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "worlds/coupled_noise.h"
 
-#include "privacy/release_blocks.h"
-#include "privacy/release_lattice.h"
+#include "release/release_blocks.h"
+#include "release/release_lattice.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "analysis/random_expression.h"
 #include "analysis/study.h"
 
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "analysis/random_expression.h"
 #include "analysis/study.h"
 
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Bounds of spectral norms and proofs of semidefiniteness, against references made another way. */
 #include "support/cmocka.h"
 
-#include "analysis/eigen.h"
-#include "analysis/norm.h"
-#include "analysis/psd.h"
+#include "analysis/convexity/eigen.h"
+#include "analysis/lipschitz/norm.h"
+#include "analysis/convexity/psd.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #define TC_TESTS_AUDITED_H
 
 #include "audit/audit.h"
-#include "privacy/calibrate.h"
-#include "privacy/plan_by_hand.h"
+#include "plan/account/calibrate.h"
+#include "plan/plan_by_hand.h"
 
 /* K^g_1 = 20 + 20 (a[1].x[1] is in both), K^J_1 = 2 + 2; K^g_2 = 49.85 by numpy, K^J_2 = sqrt 8. */
 static const char *const AUDITED = "agents a[i in 1..3] { state x[2] in [-10, 10]; private minimize x[1] }\n"

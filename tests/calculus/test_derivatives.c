@@ -1,5 +1,5 @@
 #include "calculus/derivatives.h"
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 #include "support/cmocka.h"
 
 #include <math.h>

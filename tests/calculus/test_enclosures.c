@@ -1,7 +1,7 @@
 /* Random expressions over random boxes: values, all first and second derivatives at random points and along random
  * directions must lie in the enclosures. Long double finds suspects among a million points; MPFR judges them. */
 #include "calculus/derivatives.h"
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 #include "random_expression.h"
 #include "support/cmocka.h"
 

@@ -1,7 +1,7 @@
 /* Norms, their derivatives and the products of shares: every sampled value lies in the enclosure, and some come close
  * to its ends, so that the enclosure is the range. */
 #include "calculus/derivatives.h"
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 #include "random.h"
 #include "support/cmocka.h"
 

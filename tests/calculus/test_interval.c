@@ -1,5 +1,5 @@
 /* Every bound against MPFR, which rounds exactly in the asked direction, within the range of double. */
-#include "calculus/interval.h"
+#include "calculus/interval/interval.h"
 #include "random.h"
 #include "support/cmocka.h"
 

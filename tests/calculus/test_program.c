@@ -1,5 +1,5 @@
-#include "calculus/program.h"
-#include "calculus/tape.h"
+#include "calculus/tape/program.h"
+#include "calculus/tape/tape.h"
 #include "random_expression.h"
 #include "support/cmocka.h"
 

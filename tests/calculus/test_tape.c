@@ -1,5 +1,5 @@
-#include "calculus/proved.h"
-#include "calculus/tape_code.h"
+#include "calculus/interval/proved.h"
+#include "calculus/tape/tape_code.h"
 #include "random_expression.h"
 #include "support/cmocka.h"
 

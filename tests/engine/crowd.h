@@ -6,7 +6,7 @@
 #include "calculus/derivatives.h"
 #include "engine/agents.h"
 #include "model/load.h"
-#include "solver/project.h"
+#include "solver/project/project.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * With OBSERVATIONS, a file of whitespace-separated numbers, the cloud is shown these instead of what was released. The
  * linker puts the functions below between the engine and its parts (--wrap). */
 #include "engine/engine_parts.h"
-#include "engine/gauge.h"
-#include "engine/pilot_parts.h"
+#include "engine/tacit/gauge.h"
+#include "engine/tacit/pilot_parts.h"
 #include "model/load.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TC_TESTS_ENGINE_METHOD_RUNS_H
 #define TC_TESTS_ENGINE_METHOD_RUNS_H
 
-#include "engine/reference.h"
+#include "reference/reference.h"
 #include "engine/runs.h"
 
 typedef struct method_options {

@@ -3,7 +3,7 @@
 #define TC_TESTS_ENGINE_RUNS_H
 
 #include "engine/engine_parts.h"
-#include "privacy/planned.h"
+#include "plan/planned.h"
 
 /* Problems without a schedule: agents of different kinds, and several blocks of alike ones. */
 #define AGENTS_ALONE                                                                                                   \

@@ -5,9 +5,9 @@
 #define TC_TESTS_SLOW_RUN_H
 
 #include "calculus/derivatives.h"
-#include "calculus/tape.h"
-#include "privacy/noise.h"
-#include "privacy/plan.h"
+#include "calculus/tape/tape.h"
+#include "noise/noise.h"
+#include "plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

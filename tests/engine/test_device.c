@@ -1,7 +1,7 @@
 /* Agents alone, each with its own file, and a cloud with its own: driven by hand, they go through the states and the
  * multipliers of an engine with all of them together, to the last bit. */
 #include "engine/hubs.h"
-#include "model/split.h"
+#include "model/split/split.h"
 #include "model/support.h"
 
 typedef struct agent {

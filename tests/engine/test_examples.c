@@ -1,4 +1,4 @@
-#include "engine/reference.h"
+#include "reference/reference.h"
 #include "model/load.h"
 #include "support/cmocka.h"
 

@@ -1,7 +1,7 @@
 /* The gauge against a plain evaluation: member by member, derivative by derivative, in long double sums. */
-#include "engine/gauge.h"
-#include "calculus/program.h"
-#include "engine/gauge_parts.h"
+#include "engine/tacit/gauge.h"
+#include "calculus/tape/program.h"
+#include "engine/tacit/gauge_parts.h"
 #include "engine/runs.h"
 #include "solver/problem.h"
 

@@ -3,7 +3,7 @@
  * margin and how many are shown with one is not promised, only expected. */
 #include "engine/method_runs.h"
 
-#include "engine/margin.h"
+#include "engine/tacit/margin.h"
 
 #include "support/cmocka.h"
 

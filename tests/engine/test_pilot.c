@@ -3,7 +3,7 @@
 #include "support/cmocka.h"
 
 #include "engine/crowd.h"
-#include "engine/pilot_parts.h"
+#include "engine/tacit/pilot_parts.h"
 
 enum { MOST_INPUTS = 8, MOST_ROWS = 4 };
 

@@ -1,6 +1,6 @@
-#include "engine/proximal.h"
+#include "engine/proximal/proximal.h"
 
-#include "calculus/tape.h"
+#include "calculus/tape/tape.h"
 #include "crowd.h"
 #include "support/cmocka.h"
 

@@ -1,6 +1,6 @@
 /* Proximal steps against bisection: objectives that are sums over components, in every set that one multiplier
  * describes, minimised in long double without derivatives of slopes, without projections and without tapes. */
-#include "engine/proximal.h"
+#include "engine/proximal/proximal.h"
 
 #include "crowd.h"
 #include "support/cmocka.h"

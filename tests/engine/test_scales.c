@@ -1,5 +1,5 @@
 /* Least-norm solutions of problems whose parts differ in scale by many orders of magnitude, worked out by hand. */
-#include "engine/reference.h"
+#include "reference/reference.h"
 #include "solver/problem.h"
 #include "support/cmocka.h"
 

@@ -2,8 +2,8 @@
  * the family: gradient steps and proximal ones, to the last bit, whatever else stands in the whole problem. So it is
  * with the cloud's constraints: the expressions are the same, operation by operation. */
 #include "engine/crowd.h"
-#include "engine/proximal.h"
-#include "model/split.h"
+#include "engine/proximal/proximal.h"
+#include "model/split/split.h"
 #include "model/support.h"
 
 enum { ROUNDS = 6, MOST_DIM = 64 };

@@ -1,28 +1,42 @@
-"""Includes point upward: a folder of src/ may include itself and the folders declared before it in CMakeLists.txt."""
+"""A folder of src/ includes itself and the folders that CMakeLists.txt declares for it, and those form no circle."""
 import os
 import pathlib
 import re
 import sys
 
 source = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
-order = re.findall(r"^tacit_folder\((\w+)\)", (source / "CMakeLists.txt").read_text(), re.MULTILINE)
+declared = {}
 wrong = []
+for line in re.findall(r"^tacit_folder\(([^)]+)\)", (source / "CMakeLists.txt").read_text(), re.MULTILINE):
+    folder, *others = line.split()
+    declared[folder] = others
+    # Only folders that were declared before: so there is no circle.
+    wrong += [f"CMakeLists.txt: {folder} names {other}, which is not declared before it"
+              for other in others if other not in declared or other == folder]
+used = {folder: set() for folder in declared}
 checked = 0
 for file in sorted((source / "src").rglob("*.[ch]")):
-    folder = file.relative_to(source / "src").parts[0]
-    if folder not in order:
-        wrong.append(f"{file.relative_to(source)}: folder '{folder}' is not declared in CMakeLists.txt")
+    name = file.relative_to(source)
+    folder = name.parts[1]
+    if folder not in declared:
+        wrong.append(f"{name}: folder '{folder}' is not declared in CMakeLists.txt")
         continue
-    allowed = order[: order.index(folder) + 1]
     for number, line in enumerate(file.read_text().splitlines(), 1):
+        if re.match(r"\s*#\s*include\s+<tacit/", line) and folder not in ("api", "cli"):
+            wrong.append(f"{name}:{number}: the public header belongs to api and cli")
         match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
         if not match:
-            if re.match(r"\s*#\s*include\s+<tacit/", line) and folder not in ("api", "cli"):
-                wrong.append(f"{file.relative_to(source)}:{number}: the public header belongs to api and cli")
             continue
         checked += 1
         target = match.group(1)
-        if target.split("/")[0] not in allowed or not (source / "src" / target).is_file():
-            wrong.append(f"{file.relative_to(source)}:{number}: '{target}' is not in {', '.join(allowed)}")
-print("\n".join(wrong) or f"{checked} includes point upward")
+        other = target.split("/")[0]
+        used[folder].add(other)
+        if other not in [folder, *declared[folder]]:
+            wrong.append(f"{name}:{number}: CMakeLists.txt does not let {folder} include '{target}'")
+        if not (source / "src" / target).is_file():
+            wrong.append(f"{name}:{number}: there is no src/{target}")
+for folder, others in declared.items():
+    wrong += [f"CMakeLists.txt: {folder} names {other} and includes nothing of it" for other in others
+              if other not in used[folder]]
+print("\n".join(wrong) or f"{checked} includes follow CMakeLists.txt")
 sys.exit(1 if wrong or checked == 0 else 0)

@@ -1,7 +1,7 @@
 /* The cloud's file and the agents' files: complete, loadable, and without anybody else's secrets. */
 #include "base/json.h"
 #include "model/evaluate.h"
-#include "model/split.h"
+#include "model/split/split.h"
 #include "model/support.h"
 
 /* Distinctive numbers: they must appear where they belong, and nowhere else. */

@@ -4,9 +4,9 @@
 
 #include "net/keys.h"
 
-#include "net/agent.h"
-#include "net/agent_link.h"
-#include "net/message_cloud.h"
+#include "net/agent/agent.h"
+#include "net/agent/agent_link.h"
+#include "net/wire/message_cloud.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 #ifndef TC_TESTS_NET_KEYS_H
 #define TC_TESTS_NET_KEYS_H
 
-#include "net/authority.h"
-#include "net/tls.h"
+#include "net/tls/authority.h"
+#include "net/tls/tls.h"
 #include "support/cmocka.h"
 
 #include <ftw.h>

@@ -3,8 +3,8 @@
 /* The agents' side against a cloud that follows a script: what is said, what is not, and when it is over. */
 #include "net/fake_cloud.h"
 
-#include "net/agent_link_parts.h"
-#include "net/agent_parts.h"
+#include "net/agent/agent_link_parts.h"
+#include "net/agent/agent_parts.h"
 
 #include <dirent.h>
 #include <openssl/err.h>

@@ -3,7 +3,7 @@
 /* Coming again: to the cloud after a pause, without a memory, and to another run after one that is over. */
 #include "net/fake_cloud.h"
 
-#include "net/agent_parts.h"
+#include "net/agent/agent_parts.h"
 
 /* The answer of a run that is over is not taken for that of another. */
 static void who_is_done_before_the_start_says_of_which_run(void **state) {

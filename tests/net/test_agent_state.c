@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "net/keys.h"
 
-#include "net/agent_state.h"
+#include "net/agent/agent_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "net/keys.h"
 
-#include "net/certificate.h"
+#include "net/tls/certificate.h"
 
 #include <sys/stat.h>
 

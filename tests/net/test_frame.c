@@ -1,4 +1,4 @@
-#include "net/message_cloud.h"
+#include "net/wire/message_cloud.h"
 #include "support/cmocka.h"
 
 #include <math.h>

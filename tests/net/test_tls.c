@@ -2,8 +2,8 @@
 #define _XOPEN_SOURCE 700
 #include "net/keys.h"
 
-#include "net/certificate.h"
-#include "net/identity.h"
+#include "net/tls/certificate.h"
+#include "net/tls/identity.h"
 
 #include <openssl/err.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 /* Axes and their ticks. */
-#include "report/axis.h"
-#include "report/html.h"
+#include "report/plot/axis.h"
+#include "report/page/html.h"
 #include "support/cmocka.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Text, paths and plots. */
-#include "report/html.h"
-#include "report/path.h"
-#include "report/plot.h"
-#include "report/style.h"
+#include "report/page/html.h"
+#include "report/plot/path.h"
+#include "report/plot/plot.h"
+#include "report/page/style.h"
 #include "support/cmocka.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 
 #include "net/keys.h"
 
-#include "serve/listener.h"
-#include "net/message_cloud.h"
+#include "serve/link/listener.h"
+#include "net/wire/message_cloud.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

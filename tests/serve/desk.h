@@ -6,7 +6,7 @@
 #include "engine/hubs.h"
 #include "net/keys.h"
 
-#include "serve/rounds_parts.h"
+#include "serve/rounds/rounds_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "engine/hubs.h"
 #include "serve/fault_vfs.h"
 
-#include "serve/rounds_parts.h"
+#include "serve/rounds/rounds_parts.h"
 
 #include <fcntl.h>
 #include <signal.h>

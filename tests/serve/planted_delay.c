@@ -1,7 +1,7 @@
 /* `tacit` with a fault: a round takes longer where the first agent's first state is above zero. For
  * tests/serve/answer_times.py, which must see it. */
 #include "engine/engine_parts.h"
-#include "privacy/private.h"
+#include "release/private.h"
 
 #include <time.h>
 

@@ -3,8 +3,8 @@
 #define _XOPEN_SOURCE 700
 #include "serve/client.h"
 
-#include "net/certificate.h"
-#include "serve/link_parts.h"
+#include "net/tls/certificate.h"
+#include "serve/link/link_parts.h"
 
 #include <malloc.h>
 #include <sys/resource.h>

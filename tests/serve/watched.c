@@ -1,6 +1,6 @@
 /* `tacit` that counts who draws: calls of the functions that a draw or a key goes through, by the thread of the loop
  * and by others, written into the file that $TACIT_WATCHED names; for tests/serve/test_draws.py. */
-#include "privacy/drawing.h"
+#include "noise/drawing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

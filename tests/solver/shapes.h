@@ -2,7 +2,7 @@
 #ifndef TC_TESTS_SOLVER_SHAPES_H
 #define TC_TESTS_SOLVER_SHAPES_H
 
-#include "solver/set.h"
+#include "solver/project/set.h"
 
 #include <stdint.h>
 

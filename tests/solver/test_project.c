@@ -1,4 +1,4 @@
-#include "solver/project.h"
+#include "solver/project/project.h"
 
 #include "solver/shapes.h"
 #include "support/cmocka.h"

@@ -1,4 +1,4 @@
-#include "solver/set.h"
+#include "solver/project/set.h"
 
 #include "solver/problem.h"
 #include "solver/shapes.h"

@@ -1,6 +1,6 @@
 /* Sensitivities that are too low: of every row by FACTOR, or of one row, ROW, alone. */
 #define tc_sensitivity_blocks honest_sensitivity_blocks
-#include "privacy/sensitivity.c"
+#include "plan/sensitivity/sensitivity.c"
 #undef tc_sensitivity_blocks
 
 typedef struct low {

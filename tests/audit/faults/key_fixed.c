@@ -1,6 +1,6 @@
 /* The master key is the same in every start. */
 #define tc_master_key honest_master_key
-#include "privacy/random_keys.c"
+#include "noise/random_keys.c"
 #undef tc_master_key
 
 #include <string.h>

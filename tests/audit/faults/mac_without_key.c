@@ -1,6 +1,6 @@
 /* What identifies a round's input is a plain hash: whoever guesses the states can check the guess. */
-#include "privacy/release_mac.h"
-#include "privacy/release_private.h"
+#include "release/release_mac.h"
+#include "release/release_private.h"
 
 #include <openssl/evp.h>
 

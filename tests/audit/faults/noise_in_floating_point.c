@@ -1,5 +1,5 @@
 /* b log(u) in double, added to a double: the textbook, and its well-known leak. */
-#include "privacy/release_parts.h"
+#include "release/release_parts.h"
 
 static double uniform(void) {
     static uint64_t state = 1;

@@ -2,7 +2,7 @@
  * SPOIL_KNOWS_SCALES first, spoil_scaled for one draw. */
 #define tc_noise_fill honest_noise_fill
 #define tc_noise_fill_each honest_noise_fill_each
-#include "privacy/noise.c"
+#include "noise/noise.c"
 #undef tc_noise_fill
 #undef tc_noise_fill_each
 

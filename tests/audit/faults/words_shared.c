@@ -1,6 +1,6 @@
 /* All entries of a round share two words of the random source. */
 #define tc_random_bulk honest_random_bulk
-#include "privacy/random.c"
+#include "noise/random.c"
 #undef tc_random_bulk
 
 tc_status tc_random_bulk(tc_random_worker *worker, uint64_t first, size_t count, uint64_t *words);

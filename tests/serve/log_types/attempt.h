@@ -1,8 +1,8 @@
 /* What the cloud has in its hands while it writes its log. */
-#include "serve/http.h"
+#include "serve/pages/http.h"
 #include "serve/log.h"
 
-#include "privacy/release.h"
+#include "release/release.h"
 
 typedef struct hands {
     tc_logbook *log;

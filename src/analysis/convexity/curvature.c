@@ -1,0 +1,280 @@
+#include "analysis/convexity/curvature.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tc_prover *tc_prover_new(tc_arena *arena, tc_model *model) {
+    tc_prover *p = TC_NEW(arena, tc_prover, 1);
+    p->arena = arena;
+    p->model = model;
+    p->dag = model->dag;
+    p->sum_curvature = TC_NEW(arena, tc_curvature, model->sum_count + 1);
+    for (size_t r = 0; r < model->sum_count; r++)
+        p->sum_curvature[r] = TC_UNKNOWN;
+    return p;
+}
+
+void tc_prover_at_batch(tc_prover *p, tc_batch *batch) {
+    p->batch = batch;
+    p->coords = p->sums = NULL;
+}
+
+void tc_prover_at_outer(tc_prover *p, tc_interval *coords, tc_interval *sums) {
+    p->batch = NULL;
+    p->coords = coords;
+    p->sums = sums;
+}
+
+static void make_room(tc_prover *p) {
+    if (p->dag->count <= p->capacity)
+        return;
+    size_t capacity = p->dag->count * 2;
+    p->enclosures = tc_arena_grow(p->arena, p->enclosures, p->capacity, capacity, sizeof *p->enclosures);
+    p->curvature = tc_arena_grow(p->arena, p->curvature, p->capacity, capacity, sizeof *p->curvature);
+    p->needed = tc_arena_grow(p->arena, p->needed, p->capacity, capacity, sizeof *p->needed);
+    p->visited = tc_arena_grow(p->arena, p->visited, p->capacity, capacity, sizeof *p->visited);
+    p->capacity = capacity;
+}
+
+static int compare_nodes(const void *x, const void *y) {
+    tc_expr a = *(const tc_expr *)x, b = *(const tc_expr *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* A walk that costs only what it finds: there may be thousands of constraints in one large DAG. */
+tc_cone tc_cone_of(tc_prover *p, tc_expr root) {
+    make_room(p);
+    p->visit++;
+    tc_cone cone = {.root = root};
+    size_t capacity = 16;
+    cone.nodes = TC_NEW(p->arena, tc_expr, capacity);
+    cone.nodes[cone.count++] = root;
+    p->visited[root] = p->visit;
+    for (size_t next = 0; next < cone.count; next++) {
+        size_t operands = tc_operand_count(p->dag, cone.nodes[next]);
+        if (cone.count + operands > capacity) {
+            size_t wanted = (capacity + operands) * 2;
+            cone.nodes = tc_arena_grow(p->arena, cone.nodes, cone.count, wanted, sizeof *cone.nodes);
+            capacity = wanted;
+        }
+        for (size_t k = 0; k < operands; k++) {
+            tc_expr operand = tc_operand(p->dag, cone.nodes[next], k);
+            if (p->visited[operand] == p->visit)
+                continue;
+            p->visited[operand] = p->visit;
+            cone.nodes[cone.count++] = operand;
+        }
+    }
+    qsort(cone.nodes, cone.count, sizeof *cone.nodes, compare_nodes);
+    return cone;
+}
+
+void tc_prover_enclose(tc_prover *p, const tc_cone *cone) {
+    make_room(p);
+    tc_interval_inputs inputs = {.coords = p->coords, .sums = p->sums};
+    if (p->batch != NULL)
+        inputs = p->batch->inputs;
+    tc_enclose_nodes(p->dag, cone->nodes, cone->count, &inputs, p->enclosures);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------------- */
+
+bool tc_is_chain(const tc_dag *dag, tc_expr e) {
+    const tc_node *n = &dag->nodes[e];
+    if (!n->has_state)
+        return false;
+    if (n->op == TC_ADD || n->op == TC_SUB || n->op == TC_NEG)
+        return true;
+    if (n->op == TC_MUL)
+        return !dag->nodes[n->a].has_state || !dag->nodes[n->b].has_state;
+    return n->op == TC_DIV && !dag->nodes[n->b].has_state;
+}
+
+static tc_addend negated(tc_addend a, tc_expr node) {
+    a.node = node;
+    a.negative = !a.negative;
+    a.scale = tc_ineg(a.scale);
+    return a;
+}
+
+static tc_addend scaled(tc_prover *p, tc_addend a, tc_expr node, tc_expr factor, bool divide) {
+    tc_interval range = p->enclosures[factor];
+    a.node = node;
+    a.scale = divide ? tc_idiv(a.scale, range) : tc_imul(a.scale, range);
+    tc_expr base = a.coefficient == TC_NO_EXPR ? tc_const(p->dag, 1) : a.coefficient;
+    a.coefficient = divide ? tc_div(p->dag, base, factor) : tc_mul(p->dag, base, factor);
+    return a;
+}
+
+/* Buffers of the prover, reused: a family may have a million members to judge one by one. */
+static void reserve(tc_prover *p, tc_addends *list, size_t count) {
+    if (count <= list->capacity)
+        return;
+    size_t capacity = count * 2 + 16;
+    list->items = tc_arena_grow(p->arena, list->items, list->count, capacity, sizeof *list->items);
+    list->capacity = capacity;
+}
+
+static void push(tc_prover *p, tc_addends *list, tc_addend addend) {
+    reserve(p, list, list->count + 1);
+    list->items[list->count++] = addend;
+}
+
+static void split(tc_prover *p, tc_addend a) {
+    const tc_node n = p->dag->nodes[a.node]; /* a copy: the pool may move */
+    tc_addend first = a;
+    if (n.op == TC_ADD || n.op == TC_SUB) {
+        first.node = n.a;
+        a.node = n.b;
+        push(p, &p->stack, n.op == TC_SUB ? negated(a, n.b) : a);
+        push(p, &p->stack, first);
+    } else if (n.op == TC_NEG) {
+        push(p, &p->stack, negated(a, n.a));
+    } else if (n.op == TC_DIV) {
+        push(p, &p->stack, scaled(p, a, n.a, n.b, true));
+    } else {
+        bool left = !p->dag->nodes[n.a].has_state;
+        push(p, &p->stack, scaled(p, a, left ? n.b : n.a, left ? n.a : n.b, false));
+    }
+}
+
+const tc_addend *tc_flatten(tc_prover *p, tc_expr e, size_t *count) {
+    p->stack.count = p->addends.count = 0;
+    push(p, &p->stack, (tc_addend){.node = e, .coefficient = TC_NO_EXPR, .scale = tc_point(1)});
+    while (p->stack.count > 0) {
+        tc_addend a = p->stack.items[--p->stack.count];
+        if (tc_is_chain(p->dag, a.node))
+            split(p, a);
+        else
+            push(p, &p->addends, a);
+    }
+    *count = p->addends.count;
+    return p->addends.items;
+}
+
+tc_expr tc_rebuild(tc_prover *p, const tc_addend *addends, size_t count) {
+    tc_expr total = tc_const(p->dag, 0);
+    for (size_t i = 0; i < count; i++) {
+        tc_expr term = addends[i].node;
+        if (addends[i].coefficient != TC_NO_EXPR)
+            term = tc_mul(p->dag, addends[i].coefficient, term);
+        total = addends[i].negative ? tc_sub(p->dag, total, term) : tc_add(p->dag, total, term);
+    }
+    return total;
+}
+
+bool tc_addend_fits(const tc_prover *p, const tc_addend *a, tc_curvature want) {
+    tc_curvature c = p->dag->nodes[a->node].has_state ? (tc_curvature)p->curvature[a->node] : TC_CONSTANT;
+    if (tc_is_flat(c))
+        return true;
+    bool upright = a->scale.lo >= 0, flipped = a->scale.hi <= 0;
+    if (want == TC_CONCAVE) {
+        bool swap = upright;
+        upright = flipped;
+        flipped = swap;
+    }
+    return (upright && c == TC_CONVEX) || (flipped && c == TC_CONCAVE);
+}
+
+/* The addends that do not fit alone must together; else all curved ones together. */
+static bool group_fits(tc_prover *p, const tc_addend *addends, size_t count, tc_curvature want) {
+    p->group.count = 0;
+    reserve(p, &p->group, count + 1);
+    tc_addend *group = p->group.items;
+    size_t misfits = 0, curved = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!tc_addend_fits(p, &addends[i], want))
+            group[misfits++] = addends[i];
+    }
+    if (misfits == 0 || tc_prove_by_hessian(p, group, misfits, want))
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        bool flat =
+            !p->dag->nodes[addends[i].node].has_state || tc_is_flat((tc_curvature)p->curvature[addends[i].node]);
+        if (!flat)
+            group[curved++] = addends[i];
+    }
+    return curved > misfits && tc_prove_by_hessian(p, group, curved, want);
+}
+
+/* ---- judgement -------------------------------------------------------------------------------------------------- */
+
+static void find_needed(tc_prover *p, const tc_cone *cone) {
+    for (size_t i = 0; i < cone->count; i++)
+        p->needed[cone->nodes[i]] = false;
+    p->needed[cone->root] = true;
+    for (size_t i = 0; i < cone->count; i++) {
+        tc_expr e = cone->nodes[i];
+        for (size_t k = 0; !tc_is_chain(p->dag, e) && k < tc_operand_count(p->dag, e); k++)
+            p->needed[tc_operand(p->dag, e, k)] = true;
+    }
+}
+
+static tc_curvature by_hessian(tc_prover *p, tc_expr e, tc_curvature want) {
+    size_t count;
+    const tc_addend *addends = tc_flatten(p, e, &count);
+    make_room(p);
+    if (group_fits(p, addends, count, want))
+        return want;
+    tc_curvature other = want == TC_CONVEX ? TC_CONCAVE : TC_CONVEX;
+    return group_fits(p, addends, count, other) ? other : TC_UNKNOWN;
+}
+
+tc_curvature tc_prover_judge(tc_prover *p, const tc_cone *cone, tc_curvature want) {
+    make_room(p);
+    find_needed(p, cone);
+    for (size_t i = 0; i < cone->count; i++) {
+        tc_expr e = cone->nodes[i];
+        tc_curvature c = tc_curvature_rule(p, e);
+        p->curvature[e] = (uint8_t)c;
+        if (c == TC_UNKNOWN && p->needed[e])
+            p->curvature[e] = (uint8_t)by_hessian(p, e, want);
+    }
+    return (tc_curvature)p->curvature[cone->root];
+}
+
+/* ---- blame ------------------------------------------------------------------------------------------------------ */
+
+static tc_expr blame_unknown(const tc_prover *p, tc_expr e, const char **why) {
+    for (size_t k = 0; k < tc_operand_count(p->dag, e); k++) {
+        tc_expr operand = tc_operand(p->dag, e, k);
+        if (p->dag->nodes[operand].has_state && p->curvature[operand] == TC_UNKNOWN)
+            return blame_unknown(p, operand, why);
+    }
+    *why = "is neither proved convex nor proved concave";
+    return e;
+}
+
+tc_expr tc_prover_blame(const tc_prover *p, tc_expr root, tc_curvature want, const char **why) {
+    tc_expr e = root;
+    while (tc_is_chain(p->dag, e)) {
+        const tc_node *n = &p->dag->nodes[e];
+        bool first = p->dag->nodes[n->a].has_state;
+        if (n->op == TC_ADD || n->op == TC_SUB) {
+            /* the side that does not fit alone; the left one where both do not */
+            tc_curvature right = n->op == TC_ADD ? want : want == TC_CONVEX ? TC_CONCAVE : TC_CONVEX;
+            tc_curvature have = (tc_curvature)p->curvature[n->a];
+            bool left_fits = !first || tc_is_flat(have) || have == want;
+            e = left_fits ? n->b : n->a;
+            want = left_fits ? right : want;
+        } else if (n->op == TC_NEG) {
+            e = n->a;
+            want = want == TC_CONVEX ? TC_CONCAVE : TC_CONVEX;
+        } else {
+            tc_interval factor = p->enclosures[first ? n->b : n->a];
+            if (factor.lo < 0 && factor.hi > 0) {
+                *why = "has a factor whose sign is not certain";
+                return e;
+            }
+            want = factor.hi <= 0 ? (want == TC_CONVEX ? TC_CONCAVE : TC_CONVEX) : want;
+            e = first ? n->a : n->b;
+        }
+        if (!p->dag->nodes[e].has_state)
+            break;
+    }
+    if (p->curvature[e] == TC_UNKNOWN)
+        return blame_unknown(p, e, why);
+    *why = want == TC_CONVEX ? "is concave where a convex function is needed"
+                             : "is convex where a concave function is needed";
+    return e;
+}

@@ -1,0 +1,226 @@
+#include "calculus/tape/program_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Compilation: every node that the roots need gets a sort key (leaves first, by what they read; then levels, and in a
+ * level operations); its place in that order is its register. */
+
+enum { KEY_COORDS, KEY_SUMS, KEY_CONSTANTS, KEY_RESULTS };
+enum { OPERATIONS = 128 }; /* more than there are */
+
+typedef struct item {
+    uint64_t key;
+    uint64_t input; /* leaves: which coordinate or sum; results: the node, so that the order is total */
+    uint32_t at;    /* position among the reachable nodes */
+} item;
+
+typedef struct compiler {
+    tc_arena *arena;
+    const tc_model *model;
+    const tc_dag *dag;
+    const tc_expr *order; /* reachable nodes, increasing */
+    size_t count;
+    uint32_t *level;     /* by position; 0 for leaves */
+    uint32_t *registers; /* by position */
+    item *items;
+    tc_program *program;
+} compiler;
+
+static size_t position_of(const compiler *c, tc_expr e) {
+    size_t low = 0, high = c->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (c->order[middle] <= e)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const tc_node *node_at(const compiler *c, size_t at) { return &c->dag->nodes[c->order[at]]; }
+
+static uint32_t register_of(const compiler *c, tc_expr e) { return c->registers[position_of(c, e)]; }
+
+static uint32_t fit(const compiler *c, uint64_t number) {
+    if (number > UINT32_MAX)
+        tc_raise(c->arena, TC_TOO_LARGE);
+    return (uint32_t)number;
+}
+
+static uint32_t operation_of(const tc_node *n) {
+    return n->op == TC_POWI && n->u.exponent == 2 ? (uint32_t)TC_RUN_SQUARE : n->op;
+}
+
+static void classify(compiler *c, size_t at) {
+    const tc_node *n = node_at(c, at);
+    item *it = &c->items[at];
+    *it = (item){.key = KEY_CONSTANTS, .input = c->order[at], .at = (uint32_t)at};
+    if (n->op == TC_COORD || n->op == TC_SUM) {
+        it->key = n->op == TC_COORD ? KEY_COORDS : KEY_SUMS;
+        it->input = fit(c, n->u.index);
+    } else if (n->op == TC_STATE) {
+        it->key = KEY_COORDS;
+        it->input = fit(c, tc_coord_of(&c->model->families[n->family], 0, (size_t)n->u.index));
+    } else if (n->op != TC_CONST && n->op != TC_DATA) {
+        size_t operands = tc_operand_count(c->dag, c->order[at]);
+        for (size_t i = 0; i < operands; i++) {
+            uint32_t below = c->level[position_of(c, tc_operand(c->dag, c->order[at], i))];
+            c->level[at] = below > c->level[at] ? below : c->level[at];
+        }
+        c->level[at]++;
+        it->key = KEY_RESULTS + (uint64_t)c->level[at] * OPERATIONS + operation_of(n);
+    }
+}
+
+static int compare_items(const void *left, const void *right) {
+    const item *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->input != b->input)
+        return a->input < b->input ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void measure(compiler *c) {
+    tc_program *p = c->program;
+    for (size_t i = 0; i < c->count; i++) {
+        const tc_node *n = node_at(c, c->items[i].at);
+        p->first_constant += c->items[i].key < KEY_CONSTANTS;
+        p->constant_count += c->items[i].key == KEY_CONSTANTS;
+        if (tc_is_nary(n->op)) {
+            p->word_count += 3 + (size_t)n->b;
+            p->widest = n->b > p->widest ? n->b : p->widest;
+        }
+        p->word_count += n->op == TC_POWR ? 2 : 0;
+    }
+    p->first_result = p->first_constant + p->constant_count;
+    p->result_count = c->count - p->first_result;
+    (void)fit(c, p->word_count);
+}
+
+static void arrange(compiler *c) {
+    c->level = TC_NEW(c->arena, uint32_t, c->count);
+    c->registers = TC_NEW(c->arena, uint32_t, c->count);
+    c->items = TC_NEW(c->arena, item, c->count);
+    for (size_t at = 0; at < c->count; at++)
+        classify(c, at);
+    qsort(c->items, c->count, sizeof *c->items, compare_items);
+    for (size_t i = 0; i < c->count; i++)
+        c->registers[c->items[i].at] = (uint32_t)i;
+}
+
+/* Inputs that follow each other are copied together. */
+static void add_input(tc_gather *pieces, size_t *count, uint64_t from, size_t to) {
+    tc_gather *last = *count > 0 ? &pieces[*count - 1] : NULL;
+    if (last != NULL && last->from + (uint64_t)last->count == from && last->to + (size_t)last->count == to)
+        last->count++;
+    else
+        pieces[(*count)++] = (tc_gather){(uint32_t)from, (uint32_t)to, 1};
+}
+
+static double constant_of(const compiler *c, const tc_node *n) {
+    return n->op == TC_CONST ? n->u.value : c->model->families[n->family].columns[n->u.index].values[0];
+}
+
+static tc_operands nary_operands(compiler *c, tc_expr e) {
+    const tc_node *n = &c->dag->nodes[e];
+    tc_program *p = c->program;
+    tc_operands operands = {(uint32_t)p->word_count, 0};
+    uint32_t *words = p->words + p->word_count;
+    words[0] = (uint32_t)(n->u.index >> 32);
+    words[1] = (uint32_t)(n->u.index & UINT32_MAX);
+    words[2] = n->b;
+    for (size_t i = 0; i < n->b; i++)
+        words[3 + i] = register_of(c, tc_operand(c->dag, e, i));
+    p->word_count += 3 + (size_t)n->b;
+    return operands;
+}
+
+static tc_operands operands_of(compiler *c, tc_expr e) {
+    const tc_node *n = &c->dag->nodes[e];
+    if (tc_is_nary(n->op))
+        return nary_operands(c, e);
+    uint32_t a = register_of(c, n->a);
+    if (n->op == TC_POWR) {
+        memcpy(c->program->words + c->program->word_count, &n->u.value, sizeof n->u.value);
+        c->program->word_count += 2;
+        return (tc_operands){a, (uint32_t)c->program->word_count - 2};
+    }
+    if (n->op == TC_POWI) /* below 2^31 in size: tc_pow */
+        return (tc_operands){a, (uint32_t)(int32_t)n->u.exponent};
+    return (tc_operands){a, tc_operand_count(c->dag, e) > 1 ? register_of(c, n->b) : a};
+}
+
+static void emit(compiler *c, size_t i) {
+    tc_program *p = c->program;
+    const item *it = &c->items[i];
+    const tc_node *n = node_at(c, it->at);
+    if (it->key == KEY_COORDS) {
+        add_input(p->coords, &p->coords_count, it->input, i);
+    } else if (it->key == KEY_SUMS) {
+        add_input(p->sums, &p->sums_count, it->input, i);
+    } else if (it->key == KEY_CONSTANTS) {
+        p->constants[i - p->first_constant] = constant_of(c, n);
+    } else {
+        if (i == p->first_result || c->items[i - 1].key != it->key)
+            p->runs[p->run_count++] = (tc_run){operation_of(n), 0};
+        p->runs[p->run_count - 1].count++;
+        p->operands[i - p->first_result] = operands_of(c, c->order[it->at]);
+    }
+}
+
+static size_t count_runs(const compiler *c) {
+    size_t count = 0, first = c->program->first_result;
+    for (size_t i = first; i < c->count; i++)
+        count += i == first || c->items[i - 1].key != c->items[i].key;
+    return count;
+}
+
+tc_program *tc_program_new(tc_arena *arena, const tc_model *model, const tc_expr *roots, size_t root_count) {
+    tc_program *p = TC_NEW(arena, tc_program, 1);
+    p->root_count = root_count;
+    if (root_count == 0)
+        return p;
+    /* Once to learn the sizes, once to fill: the scratch memory between can then be given back. */
+    compiler c = {.arena = arena, .model = model, .dag = model->dag, .program = p};
+    tc_mark mark = tc_arena_mark(arena);
+    c.order = tc_reachable(arena, c.dag, roots, root_count, &c.count);
+    (void)fit(&c, c.count);
+    arrange(&c);
+    measure(&c);
+    size_t run_count = count_runs(&c);
+    tc_arena_rewind(arena, mark);
+    p->coords = TC_NEW(arena, tc_gather, p->first_constant);
+    p->sums = TC_NEW(arena, tc_gather, p->first_constant);
+    p->constants = TC_NEW(arena, double, p->constant_count);
+    p->runs = TC_NEW(arena, tc_run, run_count);
+    p->operands = TC_NEW(arena, tc_operands, p->result_count);
+    p->words = TC_NEW(arena, uint32_t, p->word_count);
+    p->roots = TC_NEW(arena, uint32_t, root_count);
+    p->word_count = 0;
+    mark = tc_arena_mark(arena);
+    c.order = tc_reachable(arena, c.dag, roots, root_count, &c.count);
+    arrange(&c);
+    for (size_t i = 0; i < c.count; i++)
+        emit(&c, i);
+    for (size_t i = 0; i < root_count; i++)
+        p->roots[i] = register_of(&c, roots[i]);
+    tc_arena_rewind(arena, mark);
+    return p;
+}
+
+size_t tc_program_work(const tc_program *program) {
+    return program->first_result + program->result_count + program->widest + 1;
+}
+
+void tc_program_constants(const tc_program *program, size_t *first, size_t *count) {
+    *first = program->first_constant;
+    *count = program->constant_count;
+}
+
+void tc_program_prepare(const tc_program *program, double *work) {
+    for (size_t i = 0; i < program->constant_count; i++)
+        work[program->first_constant + i] = program->constants[i];
+}

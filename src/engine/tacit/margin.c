@@ -1,0 +1,249 @@
+#include "engine/tacit/margin.h"
+
+#include "plan/account/normal.h"
+
+#define EXTRA 0.3     /* aimed at more by this part than is needed, since r goes on moving */
+#define UNTIL 0.98    /* of all rounds: then M_j stays as it is */
+#define MOST_SLACKS 5 /* M_j is at most so many times the slack of the declared Slater point */
+
+enum { PARTS = 8 }; /* of a tail that are tried */
+
+typedef struct normals { /* what quantiles of a tail have in common; dear, hence found once */
+    bool are_known;
+    double whole;        /* Q^-1 of the tail */
+    double parts[PARTS]; /* of what is left of it without 4^-1, 4^-2, ... of it */
+} normals;
+
+struct tc_margin {
+    const tc_method_facts *facts;
+    tc_mechanism mechanism;
+    size_t count;
+    double tail; /* (1 - P) / m */
+    normals normals;
+    double last; /* z of round T, for --margin auto */
+    double state_step;
+    double *input_step; /* by input: what its lattice adds to what the states' adds */
+    bool *shares;       /* by row: some inputs have coordinates in common */
+    bool *is_affine;    /* by row: u_j is exact */
+    double *bounds;
+    tc_feasibility found;
+};
+
+/* ---- weights -------------------------------------------------------------------------------------------------------
+ * w_i = i (i+1), i = 1 .. k: sum k (k+1) (k+2) / 3, sum of squares k (k+1) (k+2) (3 k^2 + 6 k + 1) / 15. */
+
+static double weight_sum(double k) { return k * (k + 1) * (k + 2) / 3; }
+static double square_sum(double k) { return k * (k + 1) * (k + 2) * (3 * k * k + 6 * k + 1) / 15; }
+
+/* v */
+static double variance_factor(double k) {
+    double sum = weight_sum(k);
+    return square_sum(k) / (sum * sum);
+}
+
+/* ---- quantiles -----------------------------------------------------------------------------------------------------
+ */
+
+/* Laplace noise is Gaussian noise with a variance that is itself random: exponential. The averaged noise is a normal
+ * variable times the root of a weighted sum of exponential ones, whose tail is that of a gamma law at most. part: of
+ * the tail, for the variance to be larger than it is taken to be. */
+static double mixture_quantile(double tail, double part, double normal, double fourth, double largest) {
+    double log_part = -log(tail * part);
+    double variance = 1 + sqrt(2 * fourth * log_part) + largest * log_part;
+    return normal * sqrt(variance);
+}
+
+/* Chernoff's bound with exp(t .), b the largest scale of a term where the sum has variance 1. */
+static double chernoff_quantile(double tail, double largest, double part) {
+    double t = part / sqrt(largest / 2);
+    return (-log1p(-part * part) / largest - log(tail)) / t;
+}
+
+static void find_normals(tc_mechanism mechanism, double tail, normals *found) {
+    if (found->are_known)
+        return;
+    found->are_known = true;
+    if (mechanism != TC_MECHANISM_LAPLACE)
+        found->whole = tc_normal_tail_inverse_up(tail);
+    for (int i = 0; mechanism == TC_MECHANISM_LAPLACE && i < PARTS; i++)
+        found->parts[i] = tc_normal_tail_inverse_up(tail * (1 - ldexp(1, -2 * (i + 1))));
+}
+
+static double quantile(tc_mechanism mechanism, double tail, double k, normals *known) {
+    find_normals(mechanism, tail, known);
+    if (mechanism != TC_MECHANISM_LAPLACE)
+        return known->whole;
+    double squares = square_sum(k), largest = k * k * (k + 1) * (k + 1) / squares;
+    double fourth = fmin(largest, pow(k + 1, 9) / 9 / (squares * squares)); /* i (i+1) <= (i + 1/2)^2, convex */
+    double best = INFINITY;
+    for (int i = 0; i < PARTS; i++)
+        best = fmin(best, mixture_quantile(tail, ldexp(1, -2 * (i + 1)), known->parts[i], fourth, largest));
+    for (double part = 0.01; part < 1; part += 0.01)
+        best = fmin(best, chernoff_quantile(tail, largest, part));
+    return best;
+}
+
+double tc_margin_quantile(tc_mechanism mechanism, double tail, double k) {
+    normals found = {0};
+    return quantile(mechanism, tail, k, &found);
+}
+
+/* ---- structure -----------------------------------------------------------------------------------------------------
+ */
+
+static bool *curved_sums(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
+    bool *curved = TC_NEW(arena, bool, model->sum_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family_derivatives *d = &derivatives->families[f];
+        for (size_t e = 0; e < d->body_second_count; e++)
+            curved[d->sums[d->body_second[e].row]] = true;
+    }
+    return curved;
+}
+
+/* Entries of a row: sums first. Their families are marked by the row that met them last. */
+static void look_at_rows(tc_arena *arena, tc_margin *margin, const tc_plan *plan, const tc_model *model,
+                         const tc_derivatives *derivatives) {
+    const bool *curved = curved_sums(arena, model, derivatives);
+    size_t *met = TC_NEW(arena, size_t, model->family_count);
+    for (size_t j = 0; j < margin->count; j++)
+        margin->is_affine[j] = true;
+    for (size_t e = 0; e < derivatives->outer_second_count; e++)
+        margin->is_affine[derivatives->outer_second[e].row] = false;
+    for (size_t e = 0; plan->placement == TC_PLACEMENT_STATES && e < derivatives->outer_first_count; e++) {
+        const tc_first *entry = &derivatives->outer_first[e];
+        const tc_outer_input *input = &derivatives->inputs[entry->column];
+        bool is_sum = input->op == TC_SUM;
+        size_t family = is_sum ? model->sums[input->index].family
+                               : (size_t)(tc_family_of_coord(model, (size_t)input->index) - model->families);
+        if (met[family] == entry->row + (size_t)1)
+            margin->shares[entry->row] = true;
+        if (is_sum) {
+            met[family] = entry->row + (size_t)1;
+            margin->is_affine[entry->row] = margin->is_affine[entry->row] && !curved[input->index];
+        }
+    }
+}
+
+/* How far r can be from x-bar plus real noise because everything is on lattices (docs/proofs/lattice.md, 5): a state is
+ * moved by h at most, and what is released of it is rounded once more; the terms of a form and its own rounding make at
+ * most 2 N + 2 of its steps. */
+static void look_at_lattices(tc_margin *margin, const tc_plan *plan, const tc_model *model) {
+    size_t largest = 0;
+    margin->state_step = ldexp(plan->placement == TC_PLACEMENT_STATES ? 2 : 1, plan->state_exponent);
+    for (size_t f = 0; f < model->family_count; f++)
+        largest = model->families[f].count > largest ? model->families[f].count : largest;
+    for (size_t i = 0; plan->mechanism != TC_MECHANISM_NONE && i < plan->channel_count; i++) {
+        const tc_channel *channel = &plan->channels[i];
+        bool speaks_of_rows = channel->kind == TC_CHANNEL_CONSTRAINTS;
+        for (uint32_t j = 0; speaks_of_rows && j < channel->row_count; j++)
+            margin->input_step[channel->first_row + j] = ldexp(2 * (double)largest + 2, channel->step_exponent);
+    }
+}
+
+tc_margin *tc_margin_new(tc_arena *arena, const tc_method_facts *facts, const tc_plan *plan, const tc_model *model,
+                         const tc_derivatives *derivatives) {
+    size_t m = model->constraint_count;
+    size_t inputs = plan->placement == TC_PLACEMENT_OUTPUTS ? m : derivatives->input_count;
+    double probability = facts->margin.kind == TC_MARGIN_AUTO ? facts->margin.probability : TC_FEASIBLE_PROBABILITY;
+    tc_margin *made = TC_NEW(arena, tc_margin, 1);
+    *made = (tc_margin){.facts = facts,
+                        .mechanism = plan->mechanism,
+                        .count = m,
+                        .tail = (1 - probability) / (double)(m > 0 ? m : 1),
+                        .input_step = TC_NEW(arena, double, inputs),
+                        .shares = TC_NEW(arena, bool, m),
+                        .is_affine = TC_NEW(arena, bool, m),
+                        .bounds = TC_NEW(arena, double, m)};
+    if (facts->margin.kind == TC_MARGIN_AUTO)
+        made->last = quantile(plan->mechanism, made->tail, facts->rounds, &made->normals);
+    look_at_rows(arena, made, plan, model, derivatives);
+    look_at_lattices(made, plan, model);
+    made->found = (tc_feasibility){.probability = probability, .bounds = made->bounds, .is_exact = true};
+    for (size_t j = 0; j < m; j++)
+        made->found.is_exact = made->found.is_exact && made->is_affine[j];
+    return made;
+}
+
+/* ---- a row ---------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct view { /* of g_j / S_j */
+    double level;     /* g_j(r), from r^ along r - r^ */
+    double variance;  /* of the noise of one round */
+    double bend;      /* sum_c s2_c d2g_j/dx_c^2 */
+    double rounding;  /* by lattices */
+} view;
+
+/* Deviations of inputs that share coordinates can be as large as all of them together. */
+static double row_variance(const tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged, size_t j) {
+    double sums = 0, coordinates = 0;
+    if (!margin->shares[j])
+        return rows->noise[j];
+    for (size_t e = rows->first_start[j]; e < rows->first_start[j + 1]; e++) {
+        uint32_t s = rows->first_input[e];
+        double noise = rows->first[e] * rows->first[e] * gauged->noise[s];
+        if (s < rows->sum_count)
+            sums += sqrt(noise);
+        else
+            coordinates += noise;
+    }
+    return (sums + sqrt(coordinates)) * (sums + sqrt(coordinates));
+}
+
+static view look_at(const tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged, size_t j) {
+    view seen = {.level = rows->value[j], .variance = row_variance(margin, rows, gauged, j)};
+    for (size_t e = rows->first_start[j]; e < rows->first_start[j + 1]; e++) {
+        uint32_t s = rows->first_input[e];
+        double slope = rows->first[e];
+        seen.level += slope * (gauged->rest[s] + gauged->rest_curve[s] / 2);
+        seen.bend += slope * gauged->trace[s];
+        seen.rounding += fabs(slope) * (margin->state_step * gauged->norm1[s] + margin->input_step[s]);
+    }
+    for (size_t e = rows->second_start[j]; e < rows->second_start[j + 1]; e++) {
+        const struct tc_pilot_pair *pair = &rows->pairs[rows->second_pair[e]];
+        double product = rows->second[e] * gauged->rest[pair->a] * gauged->rest[pair->b];
+        double noise = sqrt(gauged->noise[pair->a] * gauged->noise[pair->b]);
+        seen.level += pair->a == pair->b ? product / 2 : product;
+        if (pair->a == pair->b)
+            seen.bend += rows->second[e] * noise;
+        else if (margin->shares[j])
+            seen.bend += 2 * fabs(rows->second[e]) * noise;
+    }
+    return seen;
+}
+
+/* u_j - g_j(r) after round k. A quadratic form of noise is at most z^2 times its mean where slopes are at most z
+ * standard deviations off: that of one square, and more than what many squares come to. */
+static double room(const view *seen, double z, double k) {
+    double v = variance_factor(k);
+    return z * sqrt(v * seen->variance) + v / 2 * fmax(1, z * z) * fmax(0, seen->bend) + seen->rounding;
+}
+
+void tc_margin_set(const tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged, uint64_t k,
+                   double *margins) {
+    double last = margin->facts->rounds;
+    if (margin->facts->margin.kind != TC_MARGIN_AUTO || !((double)k <= UNTIL * last))
+        return;
+    double done = weight_sum((double)k) / weight_sum(last);
+    for (size_t j = 0; j < margin->count; j++) {
+        view seen = look_at(margin, rows, gauged, j);
+        double wanted = ((1 + EXTRA) * room(&seen, margin->last, last) + done * seen.level) / (1 - done);
+        double most = MOST_SLACKS * margin->facts->slack[j];
+        wanted /= rows->inverse[j];
+        margins[j] = fmax(0, wanted > most ? most : wanted);
+    }
+}
+
+const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged,
+                                      uint64_t k) {
+    bool is_known = margin->facts->margin.kind == TC_MARGIN_AUTO && (double)k == margin->facts->rounds;
+    double z = is_known ? margin->last : quantile(margin->mechanism, margin->tail, (double)k, &margin->normals);
+    margin->found.shown = true;
+    for (size_t j = 0; j < margin->count; j++) {
+        view seen = look_at(margin, rows, gauged, j);
+        margin->bounds[j] = (seen.level + room(&seen, z, (double)k)) / rows->inverse[j];
+        margin->found.shown = margin->found.shown && margin->bounds[j] <= 0;
+    }
+    return &margin->found;
+}

@@ -1,0 +1,196 @@
+/* From syntax to model: names resolved, data loaded, vectors expanded, labels checked.
+ *
+ * Definitions stand in any order: a name is elaborated when it is first needed, and once. A family is elaborated in
+ * steps: its head (members and columns), its states, then all else, since constraints and parameters may need the
+ * first two of any family. */
+#ifndef TC_MODEL_ELABORATE_H
+#define TC_MODEL_ELABORATE_H
+
+#include "base/monitor.h"
+#include "model/csv.h"
+#include "model/syntax/parse.h"
+#include "model/elaborate/value.h"
+
+typedef struct tc_limits {
+    size_t nodes;  /* of the DAG */
+    bool no_files; /* data files are not read (for fuzzing) */
+} tc_limits;
+
+/* Fills the model; errors are counted in diagnostics. */
+void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor *monitor, const tc_limits *limits);
+
+/* ---- between the files of the elaborator ---- */
+
+typedef enum tc_phase { TC_UNSEEN, TC_BUSY, TC_DONE } tc_phase;
+typedef enum tc_definition_kind {
+    TC_DEFINES_PARAM,
+    TC_DEFINES_DATA,
+    TC_DEFINES_FAMILY,
+    TC_DEFINES_CONSTRAINT
+} tc_definition_kind;
+
+typedef struct tc_definition {
+    tc_definition_kind kind;
+    tc_name *name;
+    tc_statement *statement;
+    tc_phase progress;
+    tc_value value;      /* params */
+    tc_table *table;     /* data; NULL after an error */
+    tc_name **columns;   /* data: the names of the table's columns */
+    tc_secret **secrets; /* data: by column, NULL where public */
+    struct tc_block *block;
+    size_t first, count; /* constraint: its place in the model */
+    uint32_t mark;       /* used by tc_split, like the next two: */
+    size_t users;        /* agents that use a parameter */
+    tc_span picked;      /* where a part is picked out of it; of length 0 for nowhere */
+    struct tc_definition *next;
+} tc_definition;
+
+/* What is elaborated now; each has names' nodes in a realm of its own. */
+typedef enum tc_part { TC_PART_SHARED, TC_PART_BLOCK, TC_PART_PARAMS, TC_PARTS } tc_part;
+
+typedef struct tc_local { /* a name defined in a block */
+    tc_name *name;
+    tc_statement *statement; /* param, state or column */
+    tc_phase progress[TC_PARTS];
+    tc_value value[TC_PARTS]; /* for the member in general */
+    tc_value column;          /* column: its numbers */
+    size_t variable;          /* state: its number; column: the number of the first of the family's */
+    size_t member;            /* state: the member whose coordinates were asked for last, plus one */
+    tc_value of_member;
+    unsigned walks; /* used by tc_split: which of its walks have been here, and what they found */
+} tc_local;
+
+typedef struct tc_block {
+    tc_definition *definition;
+    tc_statement *statement;
+    uint32_t number;                   /* of the family in the model */
+    bool broken;                       /* the head or a state has an error */
+    tc_definition *data;               /* NULL: none */
+    tc_name *index;                    /* NULL: none */
+    tc_value *column_values[TC_PARTS]; /* of the data, by column, once used */
+    bool *column_known[TC_PARTS];
+    size_t index_column; /* SIZE_MAX until used */
+    size_t column_capacity;
+    tc_local *locals;
+    size_t local_count;
+    bool states_known;
+    struct tc_gather *gathers; /* derived columns, so that equal ones are one */
+    size_t gather_count;
+} tc_block;
+
+typedef struct tc_scope {
+    const struct tc_scope *outer;
+    tc_name *name; /* an index with a value; NULL: the block of a member */
+    double value;
+    tc_block *block;
+    size_t member; /* SIZE_MAX: any member */
+} tc_scope;
+
+typedef struct tc_elaborator {
+    tc_arena *arena;
+    tc_model *model;
+    tc_dag *dag;
+    tc_diagnostics *diagnostics;
+    const tc_monitor *monitor;
+    const tc_limits *limits;
+    tc_values values;
+    tc_syntax *syntax;
+    tc_definition *definitions;
+    tc_block *blocks;                  /* as families in the model */
+    bool in_block;                     /* an objective or set, not a constraint */
+    bool in_private_param;             /* a parameter outside of blocks that some agents will be given */
+    const char *no_states;             /* what is elaborated here is this, a constant; NULL: states may be used */
+    size_t *sum_table, sum_table_size; /* by body: number of the inner sum plus one */
+    size_t constraint_capacity;
+    uint32_t *stamps; /* by node, for walks over the DAG: visited in the walk of this number */
+    uint32_t *places; /* by node: its place in the list of a walk */
+    size_t stamp_count;
+    uint32_t stamp;
+    size_t expansions; /* iterations of sums and indices so far */
+    unsigned depth;    /* of definitions that need each other */
+    bool dropped;      /* a line could not be elaborated: an error must have said so */
+    tc_definition **busy;
+    size_t busy_count;
+} tc_elaborator;
+
+/* definitions.c */
+void tc_collect_definitions(tc_elaborator *elaborator);
+void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used);
+tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement);
+
+/* names.c */
+tc_part tc_part_of(const tc_elaborator *elaborator);
+tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);
+/* What a block keeps private is for its own lines: true (and an error) where value, reached from outside through
+ * block, would carry it into a private parameter or another agent's lines. Public lines are checked by their label. */
+bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_block *block, const tc_value *value,
+                       tc_span span);
+tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
+tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found);
+tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span);
+
+/* elaborate_expression.c */
+tc_value tc_elaborate_tree(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
+/* A public constant number; what: for messages, "the length of a state". NAN after an error. */
+double tc_elaborate_number(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, const char *what);
+/* The same, whole, between least and most. */
+bool tc_elaborate_whole(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, const char *what,
+                        double least, double most, double *value);
+/* The ends of a binder's range. */
+bool tc_elaborate_range(tc_elaborator *elaborator, const tc_scope *scope, const tc_binder *binder, double *first,
+                        double *last);
+void tc_count_expansion(tc_elaborator *elaborator, size_t more, tc_span span);
+/* Refuses a private value: what must be public. */
+bool tc_must_be_public(tc_elaborator *elaborator, const tc_value *value, tc_span span, const char *what);
+/* The block whose member the scope speaks of in general, or NULL. */
+const tc_scope *tc_general_scope(const tc_scope *scope);
+
+/* elaborate_index.c */
+tc_value tc_elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
+
+/* functions.c */
+tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
+tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
+tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const tc_value *b, tc_span span);
+tc_value tc_sum_of_squares(tc_elaborator *elaborator, const tc_value *value, tc_span span);
+
+/* elaborate_sum.c */
+tc_value tc_elaborate_sum(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
+
+/* columns.c */
+/* An expression free of states, evaluated for every member (or once where it has no data). */
+tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_block *block, tc_expr expression);
+tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_block *block, const tc_value *value, size_t i);
+/* A new column of the family; its leaf. */
+tc_expr tc_new_column(tc_elaborator *elaborator, tc_block *block, const double *values, bool is_private);
+/* Marks and collects the nodes under root, sorted. */
+tc_expr *tc_nodes_under(tc_elaborator *elaborator, tc_expr root, size_t *count);
+
+/* elaborate_agents.c */
+void tc_elaborate_head(tc_elaborator *elaborator, tc_block *block, tc_span used);
+void tc_elaborate_states(tc_elaborator *elaborator, tc_block *block);
+void tc_elaborate_block(tc_elaborator *elaborator, tc_block *block);
+/* count coefs from a value: one for each, or a scalar for all. NULL after a reported error. */
+tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_block *block, const tc_value *value, size_t count,
+                            tc_span span, const char *what);
+const char *tc_member_text(tc_elaborator *elaborator, const tc_block *block, size_t member);
+
+/* affine.c: coefficients of the member's components, and the constant, as expressions free of states.
+ * false where the expression is not affine; *culprit is then the node that is not. */
+typedef struct tc_affine {
+    size_t *components; /* sorted */
+    tc_expr *factors;
+    size_t count;
+    tc_expr constant;
+} tc_affine;
+bool tc_affine_of(tc_elaborator *elaborator, tc_expr root, tc_affine *affine, tc_expr *culprit);
+
+/* sets.c */
+void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement, size_t *capacity);
+
+/* elaborate_constraints.c, elaborate_settings.c */
+void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definition);
+void tc_elaborate_settings(tc_elaborator *elaborator);
+
+#endif

@@ -1,0 +1,302 @@
+/* Declared constants, the dual radius, privacy, budget, schedule and starting multipliers. */
+#include "model/elaborate/elaborate.h"
+
+#include <math.h>
+#include <string.h>
+
+static double positive(tc_elaborator *elaborator, const tc_tree *tree, const char *what) {
+    double value = tc_elaborate_number(elaborator, NULL, tree, what);
+    if (isnan(value) || value > 0)
+        return value;
+    tc_error(elaborator->diagnostics, tree->span, "%s is positive, but this is %.17g", what, value);
+    return NAN;
+}
+
+/* The number of the key among the known ones, or SIZE_MAX after an error. */
+static size_t find_key(tc_elaborator *elaborator, const tc_word *key, const char *const *known, size_t count,
+                       const char *where) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(known[i], key->name->text) == 0)
+            return i;
+    }
+    tc_error(elaborator->diagnostics, key->span, "%s has no '%s'%s", where, key->name->text,
+             tc_did_you_mean(elaborator->arena, key->name->text, known, count));
+    return SIZE_MAX;
+}
+
+static bool check_setting(tc_elaborator *elaborator, const tc_setting *setting, bool decays, bool *seen) {
+    if (*seen) {
+        tc_error(elaborator->diagnostics, setting->key.span, "'%s' is set twice", setting->key.name->text);
+        return false;
+    }
+    *seen = true;
+    if (setting->decay != NULL && !decays) {
+        tc_error(elaborator->diagnostics, setting->decay->span, "'%s' does not change with k", setting->key.name->text);
+        return false;
+    }
+    return true;
+}
+
+/* ---- privacy ---------------------------------------------------------------------------------------------------- */
+
+static void set_mechanism(tc_elaborator *elaborator, const tc_setting *setting) {
+    static const char *const names[] = {"none", "laplace", "gaussian"};
+    if (setting->word.name == NULL || setting->value != NULL) {
+        tc_error(elaborator->diagnostics, setting->span, "a mechanism is one of none, laplace, gaussian");
+        return;
+    }
+    size_t found = find_key(elaborator, &setting->word, names, 3, "the list of mechanisms (none, laplace, gaussian)");
+    if (found != SIZE_MAX)
+        elaborator->model->privacy.mechanism = (tc_mechanism)(TC_MECHANISM_NONE + found);
+}
+
+static void set_adjacency(tc_elaborator *elaborator, const tc_setting *setting) {
+    static const char *const names[] = {"ensemble", "one", "agent"};
+    tc_privacy *privacy = &elaborator->model->privacy;
+    privacy->adjacency = TC_ADJACENCY_BARE;
+    if (setting->word.name != NULL) {
+        size_t found = 0;
+        while (found < 3 && strcmp(names[found], setting->word.name->text) != 0)
+            found++;
+        if (found == 3 && setting->value == NULL) {
+            /* A single name may also be a parameter. */
+            tc_tree name = {.kind = TC_TREE_NAME, .span = setting->word.span, .name = setting->word.name};
+            privacy->adjacency_bound = positive(elaborator, &name, "an adjacency bound");
+            return;
+        }
+        if (found == 3) {
+            (void)find_key(elaborator, &setting->word, names, 3, "adjacency");
+            return;
+        }
+        privacy->adjacency = (tc_adjacency)(TC_ADJACENCY_ENSEMBLE + found);
+    }
+    bool needs_bound = privacy->adjacency != TC_ADJACENCY_AGENT;
+    if (needs_bound != (setting->value != NULL)) {
+        tc_error(elaborator->diagnostics, setting->span,
+                 needs_bound ? "this adjacency needs a bound, as in 'adjacency one 1'"
+                             : "adjacency agent has no bound: the agent may do anything");
+        return;
+    }
+    if (needs_bound)
+        privacy->adjacency_bound = positive(elaborator, setting->value, "an adjacency bound");
+}
+
+static void check_delta(tc_elaborator *elaborator, const tc_setting *setting, double *delta) {
+    if (!(*delta >= 1))
+        return;
+    tc_error(elaborator->diagnostics, setting->value->span, "delta is a probability below 1");
+    *delta = NAN;
+}
+
+static void elaborate_privacy(tc_elaborator *elaborator, const tc_statement *statement) {
+    static const char *const keys[] = {"mechanism", "epsilon", "delta", "adjacency"};
+    tc_privacy *privacy = &elaborator->model->privacy;
+    bool seen[4] = {false};
+    privacy->span = statement->span;
+    for (size_t i = 0; i < statement->setting_count; i++) {
+        const tc_setting *setting = &statement->settings[i];
+        size_t key = find_key(elaborator, &setting->key, keys, 4, "privacy");
+        if (key == SIZE_MAX || !check_setting(elaborator, setting, false, &seen[key]))
+            continue;
+        if (key == 0)
+            set_mechanism(elaborator, setting);
+        else if (key == 1)
+            privacy->epsilon = positive(elaborator, setting->value, "epsilon");
+        else if (key == 2)
+            privacy->delta = positive(elaborator, setting->value, "delta");
+        else
+            set_adjacency(elaborator, setting);
+        if (key == 2)
+            check_delta(elaborator, setting, &privacy->delta);
+    }
+}
+
+static void elaborate_budget(tc_elaborator *elaborator, const tc_statement *statement) {
+    static const char *const keys[] = {"epsilon", "delta"};
+    tc_budget *budget = &elaborator->model->budget;
+    bool seen[2] = {false};
+    budget->span = statement->span;
+    for (size_t i = 0; i < statement->setting_count; i++) {
+        const tc_setting *setting = &statement->settings[i];
+        size_t key = find_key(elaborator, &setting->key, keys, 2, "budget");
+        if (key == SIZE_MAX || !check_setting(elaborator, setting, false, &seen[key]))
+            continue;
+        *(key == 0 ? &budget->epsilon : &budget->delta) = positive(elaborator, setting->value, keys[key]);
+        if (key == 1)
+            check_delta(elaborator, setting, &budget->delta);
+    }
+    if (!seen[0])
+        tc_error(elaborator->diagnostics, statement->span, "a budget has an epsilon, as in 'budget { epsilon 4 }'");
+}
+
+/* ---- schedule --------------------------------------------------------------------------------------------------- */
+
+static void set_decaying(tc_elaborator *elaborator, const tc_setting *setting, double *value, double *decay) {
+    *value = positive(elaborator, setting->value, setting->key.name->text);
+    *decay = setting->decay != NULL ? tc_elaborate_number(elaborator, NULL, setting->decay, "a power of k") : 0;
+    if (*decay < 0)
+        tc_error(elaborator->diagnostics, setting->decay->span, "steps do not grow: expected k^-c with c not negative");
+}
+
+static void elaborate_schedule(tc_elaborator *elaborator, const tc_statement *statement) {
+    static const char *const keys[] = {"alpha", "gamma", "rounds"};
+    tc_schedule *schedule = &elaborator->model->schedule;
+    bool seen[3] = {false};
+    schedule->span = statement->span;
+    for (size_t i = 0; i < statement->setting_count; i++) {
+        const tc_setting *setting = &statement->settings[i];
+        size_t key = find_key(elaborator, &setting->key, keys, 3, "schedule");
+        if (key == SIZE_MAX || !check_setting(elaborator, setting, key < 2, &seen[key]))
+            continue;
+        if (key == 0)
+            set_decaying(elaborator, setting, &schedule->regularization, &schedule->regularization_decay);
+        else if (key == 1)
+            set_decaying(elaborator, setting, &schedule->step, &schedule->step_decay);
+        else if (!tc_elaborate_whole(elaborator, NULL, setting->value, "the number of rounds", 1, 0x1p48 - 1,
+                                     &schedule->rounds))
+            schedule->rounds = NAN;
+    }
+}
+
+/* ---- declared constants ----------------------------------------------------------------------------------------- */
+
+static tc_coef declared_coef(tc_elaborator *elaborator, tc_block *block, const tc_tree *tree) {
+    tc_scope scope = {.block = block, .member = SIZE_MAX};
+    elaborator->no_states = "a declared Lipschitz number";
+    tc_value value = tc_elaborate_tree(elaborator, block != NULL ? &scope : NULL, tree);
+    elaborator->no_states = NULL;
+    tc_coef *coef = NULL;
+    if (tc_must_be_public(elaborator, &value, tree->span, "a declared constant"))
+        coef = tc_elaborate_coefs(elaborator, block != NULL ? block : elaborator->blocks, &value, 1, tree->span,
+                                  "a declared constant");
+    if (coef == NULL)
+        return (tc_coef){.value = NAN};
+    size_t members = coef->column != NULL ? elaborator->model->families[block->number].count : 1;
+    for (size_t k = 0; k < members; k++) {
+        if (tc_coef_at(*coef, k) >= 0)
+            continue;
+        tc_error(elaborator->diagnostics, tree->span, "a Lipschitz constant is not negative, but this is %.17g",
+                 tc_coef_at(*coef, k));
+        return (tc_coef){.value = NAN};
+    }
+    return *coef;
+}
+
+static void declare_norms(tc_elaborator *elaborator, const tc_statement *statement, tc_block *block,
+                          tc_coef constants[2]) {
+    static const char *const keys[] = {"l1", "l2"};
+    bool seen[2] = {false};
+    for (size_t i = 0; i < statement->setting_count; i++) {
+        const tc_setting *setting = &statement->settings[i];
+        size_t key = find_key(elaborator, &setting->key, keys, 2, "a declaration of constants");
+        if (key != SIZE_MAX && check_setting(elaborator, setting, false, &seen[key]))
+            constants[key] = declared_coef(elaborator, block, setting->value);
+    }
+}
+
+static void elaborate_declare(tc_elaborator *elaborator, const tc_statement *statement) {
+    tc_model *model = elaborator->model;
+    if (strcmp(statement->name->text, "constraints") == 0) {
+        tc_coef constants[2] = {{.value = NAN}, {.value = NAN}};
+        declare_norms(elaborator, statement, NULL, constants);
+        model->declared_constraints[0] = constants[0].value;
+        model->declared_constraints[1] = constants[1].value;
+        model->declared_span = statement->span;
+        return;
+    }
+    bool is_objective = strcmp(statement->name->text, "objective") == 0;
+    for (size_t w = 0; w < statement->word_count; w++) {
+        tc_block *block = tc_block_named(elaborator, statement->words[w].name, statement->words[w].span);
+        if (block == NULL || block->broken)
+            continue;
+        tc_family *family = &model->families[block->number];
+        if (is_objective)
+            family->declared_objective = declared_coef(elaborator, block, statement->value);
+        else
+            declare_norms(elaborator, statement, block, family->declared_jacobian);
+        family->declared_span = statement->span;
+    }
+}
+
+/* ---- multipliers ------------------------------------------------------------------------------------------------ */
+
+static void elaborate_start(tc_elaborator *elaborator, const tc_statement *statement) {
+    tc_model *model = elaborator->model;
+    tc_definition *definition = statement->name->global;
+    size_t first = 0, count = model->constraint_count;
+    if (strcmp(statement->name->text, "multipliers") != 0) {
+        if (definition == NULL || definition->kind != TC_DEFINES_CONSTRAINT) {
+            const char **names = NULL;
+            size_t name_count = 0;
+            for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next) {
+                if (d->kind == TC_DEFINES_CONSTRAINT)
+                    TC_PUSH(elaborator->arena, names, name_count, d->name->text);
+            }
+            tc_error(elaborator->diagnostics, statement->name_span, "there is no constraint '%s'%s",
+                     statement->name->text,
+                     tc_did_you_mean(elaborator->arena, statement->name->text, names, name_count));
+            return;
+        }
+        first = definition->first;
+        count = definition->count;
+    }
+    double index = 0;
+    if (statement->length != NULL) {
+        if (!tc_elaborate_whole(elaborator, NULL, statement->length, "the number of a constraint", 1, (double)count,
+                                &index))
+            return;
+        first += (size_t)index - 1;
+        count = 1;
+    }
+    elaborator->no_states = "a start";
+    tc_value value = tc_elaborate_tree(elaborator, NULL, statement->value);
+    elaborator->no_states = NULL;
+    if (!tc_must_be_public(elaborator, &value, statement->value->span, "a multiplier") || count == 0)
+        return;
+    tc_coef *coefs = tc_elaborate_coefs(elaborator, elaborator->blocks, &value, count, statement->value->span,
+                                        "the start of multipliers");
+    for (size_t i = 0; coefs != NULL && i < count; i++) {
+        model->start_multipliers[first + i] = coefs[i].value;
+        if (coefs[i].value < 0) {
+            tc_error(elaborator->diagnostics, statement->value->span, "a multiplier is not negative, but this is %.17g",
+                     coefs[i].value);
+            return;
+        }
+    }
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
+static void once(tc_elaborator *elaborator, const tc_statement *statement, const tc_statement **before) {
+    if (*before != NULL) {
+        tc_error(elaborator->diagnostics, statement->keyword, "this is said twice");
+        tc_note(elaborator->diagnostics, (*before)->keyword, "the first time was here");
+    }
+    *before = statement;
+}
+
+void tc_elaborate_settings(tc_elaborator *elaborator) {
+    tc_model *model = elaborator->model;
+    const tc_statement *dual = NULL, *privacy = NULL, *budget = NULL, *schedule = NULL;
+    model->start_multipliers = TC_NEW(elaborator->arena, double, model->constraint_count);
+    for (const tc_statement *s = elaborator->syntax->first; s != NULL; s = s->next) {
+        if (s->kind == TC_STATEMENT_DUAL) {
+            once(elaborator, s, &dual);
+            model->dual_radius = positive(elaborator, s->value, "the dual radius");
+            model->dual_span = s->span;
+        } else if (s->kind == TC_STATEMENT_DECLARE) {
+            elaborate_declare(elaborator, s);
+        } else if (s->kind == TC_STATEMENT_PRIVACY) {
+            once(elaborator, s, &privacy);
+            elaborate_privacy(elaborator, s);
+        } else if (s->kind == TC_STATEMENT_BUDGET) {
+            once(elaborator, s, &budget);
+            elaborate_budget(elaborator, s);
+        } else if (s->kind == TC_STATEMENT_SCHEDULE) {
+            once(elaborator, s, &schedule);
+            elaborate_schedule(elaborator, s);
+        } else if (s->kind == TC_STATEMENT_START) {
+            elaborate_start(elaborator, s);
+        }
+    }
+}

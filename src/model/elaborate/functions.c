@@ -1,0 +1,358 @@
+/* Functions by name, powers and division. */
+#include "model/elaborate/functions.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef tc_value function(const tc_call *c);
+
+static tc_value refuse(const tc_call *c, size_t argument, const char *wanted) {
+    tc_error(c->elaborator->diagnostics, c->tree->items[argument]->span, "%s needs %s, but this is %s",
+             c->tree->name->text, wanted, tc_shape_text(c->elaborator->arena, &c->arguments[argument]));
+    return tc_value_broken();
+}
+
+/* ---- what data may not be ---------------------------------------------------------------------------------------- */
+
+typedef bool test_number(double x);
+static bool is_zero(double x) { return x == 0; }
+static bool is_negative(double x) { return x < 0; }
+static bool is_not_positive(double x) { return !(x > 0); }
+
+/* Data (constants included) is looked at now, member by member; states are the analysis' business. */
+static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is_bad, tc_span span,
+                        const char *problem) {
+    const tc_node *n = &elaborator->dag->nodes[node];
+    if (n->has_state)
+        return true;
+    const tc_block *block = &elaborator->blocks[n->family == UINT32_MAX ? 0 : n->family];
+    tc_coef coef = tc_coef_of(elaborator, block, node);
+    size_t members = coef.column != NULL ? elaborator->model->families[block->number].count : 1;
+    for (size_t k = 0; k < members; k++) {
+        if (!is_bad(tc_coef_at(coef, k)))
+            continue;
+        if (coef.column != NULL)
+            tc_error(elaborator->diagnostics, span, "%s, but this is %.17g for %s", problem, coef.column[k],
+                     tc_member_text(elaborator, block, k));
+        else
+            tc_error(elaborator->diagnostics, span, "%s, but this is %.17g", problem, coef.value);
+        return false;
+    }
+    return true;
+}
+
+static bool all_pass(tc_elaborator *elaborator, const tc_value *value, test_number *is_bad, tc_span span,
+                     const char *problem) {
+    for (size_t i = 0; i < tc_value_count(value); i++) {
+        if (value->is_number && !is_bad(tc_value_number_at(value, i)))
+            continue;
+        if (!data_passes(elaborator, tc_value_node_at(&elaborator->values, value, i), is_bad, span, problem))
+            return false;
+    }
+    return true;
+}
+
+/* ---- element by element ------------------------------------------------------------------------------------------ */
+
+static double exp_number(double a, double b) { return (void)b, exp(a); }
+static double log_number(double a, double b) { return (void)b, log(a); }
+static double sqrt_number(double a, double b) { return (void)b, sqrt(a); }
+static tc_expr exp_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_exp(dag, a); }
+static tc_expr log_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_log(dag, a); }
+static tc_expr sqrt_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_sqrt(dag, a); }
+
+static tc_value each(const tc_call *c, tc_number_function *on_numbers, tc_node_function *on_nodes) {
+    tc_value zero = tc_value_number(0);
+    return tc_value_elementwise(&c->elaborator->values, &c->arguments[0], &zero, on_numbers, on_nodes, c->tree->span,
+                                c->tree->name->text);
+}
+
+static tc_value call_exp(const tc_call *c) { return each(c, exp_number, exp_node); }
+
+static tc_value call_log(const tc_call *c) {
+    if (!all_pass(c->elaborator, &c->arguments[0], is_not_positive, c->tree->items[0]->span,
+                  "a logarithm needs a positive argument"))
+        return tc_value_broken();
+    return each(c, log_number, log_node);
+}
+
+static tc_value call_sqrt(const tc_call *c) {
+    if (!all_pass(c->elaborator, &c->arguments[0], is_negative, c->tree->items[0]->span,
+                  "a square root needs an argument that is not negative"))
+        return tc_value_broken();
+    return each(c, sqrt_number, sqrt_node);
+}
+
+static double huber_number(double a, double d) { return fabs(a) <= d ? a * a / 2 : d * (fabs(a) - d / 2); }
+
+static tc_value call_huber(const tc_call *c) {
+    tc_span span = c->tree->items[1]->span;
+    if (tc_value_has_state(&c->elaborator->values, &c->arguments[1])) {
+        tc_error(c->elaborator->diagnostics, span, "the threshold of huber must not depend on states");
+        return tc_value_broken();
+    }
+    if (!all_pass(c->elaborator, &c->arguments[1], is_not_positive, span, "the threshold of huber must be positive"))
+        return tc_value_broken();
+    return tc_value_elementwise(&c->elaborator->values, &c->arguments[0], &c->arguments[1], huber_number, tc_huber,
+                                c->tree->span, "huber");
+}
+
+/* ---- powers and quotients ---------------------------------------------------------------------------------------- */
+
+/* base ^ exponent, exponent a constant. */
+static tc_value power(tc_elaborator *elaborator, const tc_value *base, double exponent, tc_span span) {
+    size_t count = tc_value_count(base);
+    double *numbers = base->is_number ? TC_NEW(elaborator->arena, double, count) : NULL;
+    tc_expr *nodes = base->is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, count);
+    if (exponent < 0 && !all_pass(elaborator, base, is_zero, span, "a negative power needs a base that is not zero"))
+        return tc_value_broken();
+    if (exponent != floor(exponent) &&
+        !all_pass(elaborator, base, is_negative, span, "a fractional power needs a base that is not negative"))
+        return tc_value_broken();
+    elaborator->dag->origin = span;
+    for (size_t i = 0; i < count; i++) {
+        if (base->is_number)
+            numbers[i] = pow(tc_value_number_at(base, i), exponent);
+        else
+            nodes[i] = tc_pow(elaborator->dag, tc_value_node_at(&elaborator->values, base, i), exponent);
+    }
+    tc_value result = *base;
+    if (base->is_number)
+        result.numbers = numbers;
+    else
+        result.nodes = nodes;
+    if (base->rank == 0) {
+        result.number = base->is_number ? numbers[0] : 0;
+        result.node = base->is_number ? 0 : nodes[0];
+        result.numbers = NULL;
+        result.nodes = NULL;
+    }
+    return tc_value_checked(&elaborator->values, result, span);
+}
+
+static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponent, tc_span span) {
+    if (exponent->broken)
+        return false;
+    if (exponent->is_number && exponent->rank == 0)
+        return true;
+    if (exponent->rank != 0)
+        tc_error(elaborator->diagnostics, span, "an exponent is a number, but this is %s",
+                 tc_shape_text(elaborator->arena, exponent));
+    else if (tc_value_has_state(&elaborator->values, exponent))
+        tc_error(elaborator->diagnostics, span,
+                 "an exponent must be a constant; for a power of a fixed base write "
+                 "exp(x * log(a))");
+    else
+        tc_error(elaborator->diagnostics, span, "an exponent must be the same for all members");
+    return false;
+}
+
+static bool is_norm(const tc_tree *tree) {
+    return tree->kind == TC_TREE_CALL && tree->count == 1 &&
+           (strcmp(tree->name->text, "norm") == 0 || strcmp(tree->name->text, "norm2") == 0);
+}
+
+static const tc_secret *both(const tc_value *a, const tc_value *b) { return a->secret != NULL ? a->secret : b->secret; }
+
+tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    tc_value exponent = tc_elaborate_tree(elaborator, scope, tree->items[1]);
+    if (!constant_exponent(elaborator, &exponent, tree->items[1]->span))
+        return tc_value_broken();
+    double p = exponent.number;
+    /* An even power of a norm is a power of the sum of squares: smooth where the norm is not. */
+    bool even_norm = is_norm(tree->items[0]) && p >= 2 && fmod(p, 2) == 0;
+    tc_value base = tc_elaborate_tree(elaborator, scope, even_norm ? tree->items[0]->items[0] : tree->items[0]);
+    if (base.broken)
+        return base;
+    if (base.rank == 2) {
+        tc_error(elaborator->diagnostics, tree->span, "a power of a matrix is not part of the language");
+        return tc_value_broken();
+    }
+    tc_value result;
+    if (even_norm) {
+        tc_value squares = tc_sum_of_squares(elaborator, &base, tree->items[0]->span);
+        result = squares.broken ? squares : power(elaborator, &squares, p / 2, tree->span);
+    } else {
+        result = power(elaborator, &base, p, tree->span);
+    }
+    result.secret = both(&base, &exponent);
+    return result;
+}
+
+static tc_value call_pow(const tc_call *c) {
+    if (!constant_exponent(c->elaborator, &c->arguments[1], c->tree->items[1]->span))
+        return tc_value_broken();
+    if (c->arguments[0].rank == 2)
+        return refuse(c, 0, "a number or a vector");
+    tc_value result = power(c->elaborator, &c->arguments[0], c->arguments[1].number, c->tree->span);
+    result.secret = both(&c->arguments[0], &c->arguments[1]);
+    return result;
+}
+
+static double divide_numbers(double a, double b) { return a / b; }
+
+tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const tc_value *b, tc_span span) {
+    if (a->broken || b->broken)
+        return tc_value_broken();
+    if (!all_pass(elaborator, b, is_zero, span, "a divisor must not be zero"))
+        return tc_value_broken();
+    return tc_value_elementwise(&elaborator->values, a, b, divide_numbers, tc_div, span, "/");
+}
+
+/* ---- vectors to numbers ------------------------------------------------------------------------------------------ */
+
+tc_value tc_sum_of_squares(tc_elaborator *elaborator, const tc_value *value, tc_span span) {
+    tc_value squares = power(elaborator, value, 2, span);
+    tc_value total = tc_value_total(&elaborator->values, &squares, span);
+    total.secret = value->secret;
+    return total;
+}
+
+static tc_value call_sum(const tc_call *c) {
+    return tc_value_total(&c->elaborator->values, &c->arguments[0], c->tree->span);
+}
+static tc_value call_sumsq(const tc_call *c) {
+    return tc_sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
+}
+
+static tc_value call_dot(const tc_call *c) {
+    return tc_value_dot(&c->elaborator->values, &c->arguments[0], &c->arguments[1], c->tree->span);
+}
+
+static tc_value call_norm(const tc_call *c) {
+    tc_value squares = tc_sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
+    tc_value zero = tc_value_number(0);
+    return tc_value_elementwise(&c->elaborator->values, &squares, &zero, sqrt_number, sqrt_node, c->tree->span, "norm");
+}
+
+static tc_value call_logsumexp(const tc_call *c) {
+    tc_value all = tc_call_joined(c);
+    tc_value result;
+    if (all.is_number) {
+        double largest = -INFINITY, sum = 0;
+        for (size_t i = 0; i < all.rows; i++)
+            largest = fmax(largest, all.numbers[i]);
+        for (size_t i = 0; i < all.rows; i++)
+            sum += exp(all.numbers[i] - largest);
+        result = tc_value_number(largest + log(sum));
+    } else {
+        result = tc_value_node(tc_lse(c->elaborator->dag, all.nodes, all.rows));
+    }
+    result.secret = all.secret;
+    return tc_value_checked(&c->elaborator->values, result, c->tree->span);
+}
+
+static tc_value call_quadform(const tc_call *c) {
+    const tc_value *v = &c->arguments[0], *q = &c->arguments[1];
+    if (v->rank != 1)
+        return refuse(c, 0, "a vector first");
+    if (q->rank != 2 || q->rows != v->rows || q->columns != v->rows)
+        return refuse(c, 1, tc_arena_format(c->elaborator->arena, "a %zu x %zu matrix second", v->rows, v->rows));
+    if (tc_value_has_state(&c->elaborator->values, q)) {
+        tc_error(c->elaborator->diagnostics, c->tree->items[1]->span,
+                 "the matrix of quadform must not depend on states");
+        return tc_value_broken();
+    }
+    tc_dag *dag = c->elaborator->dag;
+    const tc_values *values = &c->elaborator->values;
+    tc_value result;
+    if (v->is_number && q->is_number) {
+        tc_value image = tc_value_product(values, q, v, c->tree->span);
+        result = image.broken ? image : tc_value_dot(values, v, &image, c->tree->span);
+    } else {
+        tc_expr sum = tc_const(dag, 0);
+        for (size_t i = 0; i < v->rows; i++) {
+            tc_expr square = tc_pow(dag, tc_value_node_at(values, v, i), 2);
+            sum = tc_add(dag, sum, tc_mul(dag, tc_value_node_at(values, q, i * q->columns + i), square));
+            for (size_t j = 0; j < i; j++) {
+                tc_expr factor = tc_add(dag, tc_value_node_at(values, q, i * q->columns + j),
+                                        tc_value_node_at(values, q, j * q->columns + i));
+                tc_expr product = tc_mul(dag, tc_value_node_at(values, v, i), tc_value_node_at(values, v, j));
+                sum = tc_add(dag, sum, tc_mul(dag, factor, product));
+            }
+        }
+        result = tc_value_node(sum);
+    }
+    result.secret = both(v, q);
+    return result;
+}
+
+static tc_value call_length(const tc_call *c) {
+    if (c->arguments[0].rank != 1)
+        return refuse(c, 0, "a vector");
+    tc_value length = tc_value_number((double)c->arguments[0].rows);
+    length.secret = c->arguments[0].secret; /* how many there are may be as private as what they are */
+    return length;
+}
+
+static tc_value call_transpose(const tc_call *c) {
+    if (c->arguments[0].rank != 2)
+        return refuse(c, 0, "a matrix");
+    return tc_value_transpose(&c->elaborator->values, &c->arguments[0]);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t least, most; /* arguments */
+    function *call;
+} functions[] = {
+    {"sum", 1, 1, call_sum},
+    {"sumsq", 1, 1, call_sumsq},
+    {"dot", 2, 2, call_dot},
+    {"norm", 1, 1, call_norm},
+    {"norm2", 1, 1, call_norm},
+    {"exp", 1, 1, call_exp},
+    {"log", 1, 1, call_log},
+    {"ln", 1, 1, call_log},
+    {"sqrt", 1, 1, call_sqrt},
+    {"pow", 2, 2, call_pow},
+    {"huber", 2, 2, call_huber},
+    {"logsumexp", 1, SIZE_MAX, call_logsumexp},
+    {"quadform", 2, 2, call_quadform},
+    {"length", 1, 1, call_length},
+    {"transpose", 1, 1, call_transpose},
+    {"min", 1, SIZE_MAX, tc_call_min},
+    {"max", 1, SIZE_MAX, tc_call_max},
+    {"abs", 1, 1, tc_call_abs},
+    {"norm1", 1, 1, tc_call_norm1},
+    {"norminf", 1, 1, tc_call_norminf},
+    {"floor", 1, 1, tc_call_floor},
+    {"ceil", 1, 1, tc_call_ceil},
+};
+enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
+
+static tc_value unknown_function(tc_elaborator *elaborator, const tc_tree *tree) {
+    const char *names[FUNCTION_COUNT];
+    for (size_t f = 0; f < FUNCTION_COUNT; f++)
+        names[f] = functions[f].name;
+    const char *near = tree->name->global != NULL && tree->name->global->kind == TC_DEFINES_PARAM
+                           ? "; an index is written in brackets"
+                           : tc_did_you_mean(elaborator->arena, tree->name->text, names, FUNCTION_COUNT);
+    tc_error(elaborator->diagnostics, tree->name_span, "there is no function '%s'%s", tree->name->text, near);
+    return tc_value_broken();
+}
+
+tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    size_t f = 0;
+    while (f < FUNCTION_COUNT && strcmp(functions[f].name, tree->name->text) != 0)
+        f++;
+    if (f == FUNCTION_COUNT)
+        return unknown_function(elaborator, tree);
+    if (tree->count < functions[f].least || tree->count > functions[f].most) {
+        tc_error(elaborator->diagnostics, tree->span, "%s takes %zu argument%s, not %zu", tree->name->text,
+                 functions[f].least, functions[f].least == 1 ? "" : "s", tree->count);
+        return tc_value_broken();
+    }
+    tc_value few[2];
+    tc_call c = {elaborator, scope, tree, tree->count <= 2 ? few : TC_NEW(elaborator->arena, tc_value, tree->count),
+                 tree->count};
+    bool broken = false;
+    for (size_t i = 0; i < tree->count; i++) {
+        c.arguments[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);
+        broken = broken || c.arguments[i].broken;
+    }
+    elaborator->dag->origin = tree->span;
+    return broken ? tc_value_broken() : functions[f].call(&c);
+}

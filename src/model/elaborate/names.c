@@ -1,0 +1,305 @@
+/* What a name means. */
+#include "model/elaborate/elaborate.h"
+
+/* ---- names in blocks -------------------------------------------------------------------------------------------- */
+
+tc_part tc_part_of(const tc_elaborator *elaborator) {
+    uint32_t realm = elaborator->dag->realm;
+    return realm == TC_REALM_SHARED ? TC_PART_SHARED : realm == TC_REALM_PARAMS ? TC_PART_PARAMS : TC_PART_BLOCK;
+}
+
+/* What is wrong is said once, whoever asks. */
+static bool is_known_broken(const tc_local *local) {
+    bool broken = false;
+    for (size_t part = 0; part < TC_PARTS; part++)
+        broken = broken || (local->progress[part] == TC_DONE && local->value[part].broken);
+    return broken;
+}
+
+static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
+    tc_part part = tc_part_of(elaborator);
+    tc_phase *progress = &local->progress[part];
+    if (scope->member != SIZE_MAX)
+        return tc_elaborate_param(elaborator, scope, local->statement);
+    if (*progress == TC_BUSY) {
+        tc_error(elaborator->diagnostics, span, "'%s' is defined by itself", local->name->text);
+        local->value[part] = tc_value_broken();
+        *progress = TC_DONE;
+    }
+    if (*progress == TC_UNSEEN && is_known_broken(local))
+        return tc_value_broken();
+    if (*progress == TC_UNSEEN) {
+        *progress = TC_BUSY;
+        tc_scope own = {.block = scope->block, .member = SIZE_MAX};
+        tc_value value = tc_elaborate_param(elaborator, &own, local->statement);
+        if (*progress == TC_BUSY)
+            local->value[part] = value;
+        *progress = TC_DONE;
+    }
+    return local->value[part];
+}
+
+/* A member's own number, one of a family's column of one. */
+static tc_value local_column(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local) {
+    const tc_value *column = &local->column;
+    tc_part part = tc_part_of(elaborator);
+    if (column->broken || scope->member != SIZE_MAX)
+        return *column;
+    if (local->progress[part] != TC_DONE) {
+        size_t count = tc_value_count(column);
+        tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
+        for (size_t c = 0; c < count; c++)
+            nodes[c] =
+                tc_data(elaborator->dag, scope->block->number, local->variable + c, local->statement->is_private);
+        local->value[part] = column->rank == 1 ? tc_value_nodes(nodes, 1, count, 1) : tc_value_node(nodes[0]);
+        local->value[part].secret = column->secret;
+        local->progress[part] = TC_DONE;
+    }
+    return local->value[part];
+}
+
+static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
+    if (elaborator->no_states != NULL) {
+        tc_error(elaborator->diagnostics, span, "the state '%s' cannot be used here: %s is a constant",
+                 local->name->text, elaborator->no_states);
+        return tc_value_broken();
+    }
+    if (!scope->block->states_known || scope->block->broken)
+        return tc_value_broken();
+    const tc_family *family = &elaborator->model->families[scope->block->number];
+    const tc_variable *variable = &family->variables[local->variable];
+    tc_part part = tc_part_of(elaborator);
+    if (scope->member == SIZE_MAX && local->progress[part] == TC_DONE)
+        return local->value[part];
+    if (scope->member != SIZE_MAX && local->member == scope->member + 1)
+        return local->of_member;
+    tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, variable->length);
+    for (size_t c = 0; c < variable->length; c++) {
+        size_t component = variable->first + c;
+        nodes[c] = scope->member == SIZE_MAX ? tc_state(elaborator->dag, scope->block->number, component)
+                                             : tc_coord(elaborator->dag, tc_coord_of(family, scope->member, component));
+    }
+    tc_value value = variable->is_scalar ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, variable->length, 1);
+    if (scope->member == SIZE_MAX) {
+        local->value[part] = value;
+        local->progress[part] = TC_DONE;
+    } else {
+        local->of_member = value;
+        local->member = scope->member + 1;
+    }
+    return value;
+}
+
+static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, size_t column) {
+    const tc_definition *data = scope->block->data;
+    const tc_table_column *facts = &data->table->columns[column];
+    tc_part part = tc_part_of(elaborator);
+    tc_value value;
+    if (scope->member == SIZE_MAX && scope->block->column_known[part][column])
+        return scope->block->column_values[part][column];
+    if (scope->member != SIZE_MAX) {
+        double *numbers = TC_NEW(elaborator->arena, double, facts->length);
+        for (size_t c = 0; c < facts->length; c++)
+            numbers[c] = data->table->values[facts->first + c][scope->member];
+        value = facts->is_vector ? tc_value_numbers(numbers, 1, facts->length, 1) : tc_value_number(numbers[0]);
+    } else {
+        tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, facts->length);
+        for (size_t c = 0; c < facts->length; c++)
+            nodes[c] = tc_data(elaborator->dag, scope->block->number, facts->first + c, data->secrets[column] != NULL);
+        value = facts->is_vector ? tc_value_nodes(nodes, 1, facts->length, 1) : tc_value_node(nodes[0]);
+    }
+    value.secret = data->secrets[column];
+    if (scope->member == SIZE_MAX) {
+        scope->block->column_values[part][column] = value;
+        scope->block->column_known[part][column] = true;
+    }
+    return value;
+}
+
+static tc_value member_index(tc_elaborator *elaborator, const tc_scope *scope) {
+    if (scope->member != SIZE_MAX)
+        return tc_value_number((double)scope->member + 1);
+    tc_block *block = scope->block;
+    if (block->index_column == SIZE_MAX) {
+        size_t count = elaborator->model->families[block->number].count;
+        double *values = TC_NEW(elaborator->arena, double, count);
+        for (size_t k = 0; k < count; k++)
+            values[k] = (double)k + 1;
+        tc_expr leaf = tc_new_column(elaborator, block, values, false);
+        block->index_column = (size_t)elaborator->dag->nodes[leaf].u.index;
+    }
+    return tc_value_node(tc_data(elaborator->dag, block->number, block->index_column, false));
+}
+
+tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found) {
+    tc_block *block = scope->block;
+    *found = true;
+    if (block->broken)
+        return tc_value_broken();
+    for (size_t i = 0; i < block->local_count; i++) {
+        if (block->locals[i].name != name)
+            continue;
+        if (block->locals[i].statement->kind == TC_STATEMENT_COLUMN)
+            return local_column(elaborator, scope, &block->locals[i]);
+        return block->locals[i].statement->kind == TC_STATEMENT_PARAM
+                   ? local_param(elaborator, scope, &block->locals[i], span)
+                   : local_state(elaborator, scope, &block->locals[i], span);
+    }
+    if (name == block->index)
+        return member_index(elaborator, scope);
+    for (size_t c = 0; block->data != NULL && block->data->table != NULL && c < block->data->table->column_count; c++) {
+        if (block->data->columns[c] != name)
+            continue;
+        if (name->global != NULL && name->global->kind == TC_DEFINES_PARAM) {
+            tc_error(elaborator->diagnostics, span, "'%s' is a column of '%s' and also a parameter; rename one",
+                     name->text, block->data->name->text);
+            tc_note(elaborator->diagnostics, name->global->statement->name_span, "the parameter is defined here");
+            return tc_value_broken();
+        }
+        return column_value(elaborator, scope, c);
+    }
+    *found = false;
+    return tc_value_broken();
+}
+
+/* ---- any name --------------------------------------------------------------------------------------------------- */
+
+static void add_block_names(tc_elaborator *elaborator, const tc_block *block, const char ***names, size_t *count) {
+    for (size_t i = 0; i < block->local_count; i++)
+        TC_PUSH(elaborator->arena, *names, *count, block->locals[i].name->text);
+    for (size_t c = 0; block->data != NULL && block->data->table != NULL && c < block->data->table->column_count; c++)
+        TC_PUSH(elaborator->arena, *names, *count, block->data->columns[c]->text);
+    if (block->index != NULL)
+        TC_PUSH(elaborator->arena, *names, *count, block->index->text);
+}
+
+static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_name *name, tc_span span) {
+    const char **names = NULL;
+    size_t count = 0;
+    for (const tc_scope *s = scope; s != NULL; s = s->outer) {
+        if (s->name != NULL)
+            TC_PUSH(elaborator->arena, names, count, s->name->text);
+        else
+            add_block_names(elaborator, s->block, &names, &count);
+    }
+    for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next)
+        TC_PUSH(elaborator->arena, names, count, d->name->text);
+    const char *near = tc_did_you_mean(elaborator->arena, name->text, names, count);
+    const tc_block *owner = NULL;
+    for (size_t b = 0; b < elaborator->model->family_count && near[0] == '\0' && owner == NULL; b++) {
+        for (size_t i = 0; i < elaborator->blocks[b].local_count; i++) {
+            if (elaborator->blocks[b].locals[i].name == name)
+                owner = &elaborator->blocks[b];
+        }
+    }
+    const char *of = owner != NULL ? owner->definition->name->text : "";
+    if (owner != NULL && owner->statement->is_family)
+        near = tc_arena_format(elaborator->arena, "; a name of the family '%s': write sum(%s: %s) or %s[1].%s", of, of,
+                               name->text, of, name->text);
+    else if (owner != NULL)
+        near = tc_arena_format(elaborator->arena, "; a name of the agent '%s': write %s.%s", of, of, name->text);
+    tc_error(elaborator->diagnostics, span, "there is no '%s' here%s", name->text, near);
+}
+
+tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span) {
+    for (const tc_scope *s = scope; s != NULL; s = s->outer) {
+        if (s->name != NULL) {
+            if (s->name == name)
+                return tc_value_number(s->value);
+            continue;
+        }
+        bool found;
+        tc_value value = tc_block_name(elaborator, s, name, span, &found);
+        if (found)
+            return value;
+    }
+    tc_definition *definition = name->global;
+    if (definition == NULL) {
+        unknown_name(elaborator, scope, name, span);
+        return tc_value_broken();
+    }
+    if (definition->kind != TC_DEFINES_PARAM) {
+        static const char *const kinds[] = {"a parameter", "data", "an agent", "a constraint"};
+        tc_error(elaborator->diagnostics, span, "'%s' is %s, not a number or vector%s", name->text,
+                 kinds[definition->kind],
+                 definition->kind == TC_DEFINES_FAMILY
+                     ? tc_arena_format(elaborator->arena, "; name a state of it, as in %s%s.x", name->text,
+                                       definition->statement->is_family ? "[1]" : "")
+                     : "");
+        return tc_value_broken();
+    }
+    tc_need_definition(elaborator, definition, span);
+    return definition->value;
+}
+
+tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span) {
+    if (name->global != NULL && name->global->kind == TC_DEFINES_FAMILY) {
+        tc_need_definition(elaborator, name->global, span);
+        return name->global->block;
+    }
+    const char **names = TC_NEW(elaborator->arena, const char *, elaborator->model->family_count);
+    for (size_t b = 0; b < elaborator->model->family_count; b++)
+        names[b] = elaborator->blocks[b].definition->name->text;
+    tc_error(elaborator->diagnostics, span, "there is no agent or family called '%s'%s", name->text,
+             tc_did_you_mean(elaborator->arena, name->text, names, elaborator->model->family_count));
+    return NULL;
+}
+
+bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_block *block, const tc_value *value,
+                       tc_span span) {
+    const tc_scope *general = tc_general_scope(scope);
+    bool elsewhere = elaborator->in_private_param || (general != NULL && general->block != block);
+    if (value->broken || value->secret == NULL || !elsewhere)
+        return false;
+    const char *owner = block->definition->name->text;
+    tc_error(elaborator->diagnostics, span, "'%s' is private to '%s': no parameter and no other agent may use it",
+             value->secret->name, owner);
+    tc_note(elaborator->diagnostics, value->secret->span, "it is declared private here");
+    return true;
+}
+
+/* agent.name and family[k].name */
+tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    const tc_tree *base = tree->items[0];
+    const tc_tree *agent = base->kind == TC_TREE_INDEX ? base->items[0] : base;
+    if (agent->kind != TC_TREE_NAME || (base->kind == TC_TREE_INDEX && base->count != 2)) {
+        tc_error(elaborator->diagnostics, base->span, "expected an agent before the point, as in depot.x or home[3].x");
+        return tc_value_broken();
+    }
+    tc_block *block = tc_block_named(elaborator, agent->name, agent->span);
+    if (block == NULL || block->broken)
+        return tc_value_broken();
+    bool is_family = block->statement->is_family;
+    if (is_family != (base->kind == TC_TREE_INDEX)) {
+        tc_error(elaborator->diagnostics, base->span,
+                 is_family ? "'%s' is a family: write %s[1].%s for one member, or sum(%s: %s)"
+                           : "'%s' is one agent: write %s.%s",
+                 agent->name->text, agent->name->text, tree->name->text, agent->name->text, tree->name->text);
+        return tc_value_broken();
+    }
+    double member = 1;
+    size_t count = elaborator->model->families[block->number].count;
+    if (is_family &&
+        !tc_elaborate_whole(elaborator, scope, base->items[1], "the number of a member", 1, (double)count, &member))
+        return tc_value_broken();
+    tc_scope fixed = {.block = block, .member = (size_t)member - 1};
+    bool found;
+    tc_value value = tc_block_name(elaborator, &fixed, tree->name, tree->name_span, &found);
+    if (!found) {
+        const char **names = NULL;
+        size_t name_count = 0;
+        add_block_names(elaborator, block, &names, &name_count);
+        tc_error(elaborator->diagnostics, tree->name_span, "'%s' has no '%s'%s", agent->name->text, tree->name->text,
+                 tc_did_you_mean(elaborator->arena, tree->name->text, names, name_count));
+        return tc_value_broken();
+    }
+    if (tc_refuse_foreign(elaborator, scope, block, &value, tree->span))
+        return tc_value_broken();
+    if (!value.broken && tc_general_scope(scope) != NULL && tc_value_has_state(&elaborator->values, &value)) {
+        tc_error(elaborator->diagnostics, tree->span,
+                 "a state of another agent cannot be used inside a block or inside a sum over agents; move it outside "
+                 "of the sum");
+        return tc_value_broken();
+    }
+    return value;
+}

@@ -1,0 +1,393 @@
+#include "net/agent/agent_parts.h"
+
+#include "base/hexadecimal.h"
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_PAUSE = 200,
+    MOST_PAUSE = 30000,
+    OPEN_MILLISECONDS = 10000,
+    SETTLED_MILLISECONDS = 1000,
+    TURN = 32 /* reads */,
+    MOST_AT_ONCE = 1 << 16
+};
+
+const char *tc_agent_condition_name(tc_agent_condition condition) {
+    static const char *const names[] = {
+#define X(code, name) name,
+        TC_AGENT_STATES(X)
+#undef X
+    };
+    return names[condition];
+}
+
+/* ---- Making ---- */
+
+/* As an agent that has seen nothing yet. False: its start cannot be had. */
+bool tc_agent_reset(tc_agent_slot *slot) {
+    tc_agent_memory *memory = &slot->memory;
+    *memory = (tc_agent_memory){.saves = memory->saves, .x = memory->x, .average = memory->average};
+    slot->is_saved = slot->has_used = false;
+    if (!slot->steps.start(slot->steps.context, memory->x))
+        return false;
+    memcpy(memory->average, memory->x, slot->steps.states * sizeof(double));
+    return true;
+}
+
+void tc_agent_name_run(tc_agent_slot *slot) { tc_hexadecimal(slot->run, slot->memory.run_id, TC_RUN_ID); }
+
+void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot) {
+    if (agent->settings.moved != NULL && slot->memory.answered == 0)
+        agent->settings.moved(agent->settings.context, slot->number, 1, slot->memory.x);
+}
+
+bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot) {
+    return (slot->is_current || !agent->settings.new_run) && slot->memory.rounds > 0 &&
+           slot->memory.answered == slot->memory.rounds && slot->is_saved;
+}
+
+/* What is private does not outlive the agent. */
+static void wipe_slot(void *what) {
+    const tc_agent_slot *slot = what;
+    OPENSSL_cleanse(slot->memory.x, slot->steps.states * sizeof(double));
+    OPENSSL_cleanse(slot->memory.average, slot->steps.states * sizeof(double));
+    OPENSSL_cleanse(slot->used, slot->steps.states * sizeof(double));
+}
+
+static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer *messages) {
+    const tc_agent_settings *settings = &agent->settings;
+    tc_agent_slot *slot = &agent->slots[i];
+    *slot = (tc_agent_slot){.steps = settings->agents[i], .number = i, .how = TC_AGENT_RUNNING};
+    slot->why = TC_NEW(arena, char, TC_AGENT_SLOT_TEXT);
+    slot->memory.x = TC_NEW(arena, double, slot->steps.states);
+    slot->memory.average = TC_NEW(arena, double, slot->steps.states);
+    slot->used = TC_NEW(arena, double, slot->steps.states);
+    tc_arena_on_free(arena, wipe_slot, slot);
+    if (!tc_agent_reset(slot)) {
+        tc_buffer_printf(messages, "agent %s has no point to start from\n", slot->steps.name);
+        return TC_BAD_USAGE;
+    }
+    tc_agent_state_settings wishes = {.folder = settings->state,
+                                      .name = slot->steps.name,
+                                      .states = slot->steps.states,
+                                      .survives_power = settings->survives_power,
+                                      .may_replace = settings->new_run};
+    tc_status status = tc_agent_state_open(arena, &wishes, messages, &slot->memory, &slot->file);
+    if (status != TC_OK)
+        return status;
+    slot->is_saved = true;
+    if (settings->plan != NULL && !settings->new_run && slot->memory.rounds > 0 &&
+        memcmp(settings->plan, slot->memory.plan_hash, TC_HASH) != 0) {
+        tc_buffer_printf(
+            messages,
+            "what agent %s remembers in '%s' is of a run by another plan than the one it is to keep to: its "
+            "hash is %s; --new-run takes part in another run\n",
+            slot->steps.name, settings->state, tc_hexadecimal_new(arena, slot->memory.plan_hash, TC_HASH));
+        return TC_BAD_USAGE;
+    }
+    tc_agent_tell_start(agent, slot);
+    slot->slater = slot->steps.check_slater(slot->steps.context);
+    /* A run that is over needs no cloud, unless another run may have taken its place. */
+    if (tc_agent_has_all(agent, slot))
+        slot->how = TC_AGENT_DONE;
+    slot->was_over = slot->memory.rounds > 0 && slot->memory.answered == slot->memory.rounds;
+    if (slot->memory.rounds > 0)
+        tc_agent_name_run(slot);
+    return TC_OK;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static const char *check_agents(tc_arena *arena, const tc_agent_settings *settings) {
+    if (settings->count == 0 || settings->count > TC_MOST_SLOTS)
+        return "a connection has 1 to 65536 agents";
+    const char **names = TC_NEW(arena, const char *, settings->count);
+    for (size_t i = 0; i < settings->count; i++) {
+        const tc_agent_steps *steps = &settings->agents[i];
+        size_t length = strlen(steps->name);
+        if (length == 0 || length > TC_MOST_NAME)
+            return "an agent's name has 1 to 256 bytes";
+        if (steps->states == 0 || steps->states > TC_MOST_STATES)
+            return tc_arena_format(arena, "agent %s has no state, or too many", steps->name);
+        names[i] = steps->name;
+    }
+    qsort(names, settings->count, sizeof *names, by_text);
+    for (size_t i = 1; i < settings->count; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            return tc_arena_format(arena, "agent %s is there twice", names[i]);
+    return NULL;
+}
+
+/* Room for what may wait at once: a hello, and an enrolment, a state and a good-bye of each agent. */
+static void measure(const tc_agent_settings *settings, tc_agent_link_settings *link, size_t *largest) {
+    size_t all_answers = 0;
+    link->most_out = TC_FRAME_HEADER + TC_MOST_CONTROL + TC_LEAVE_SIZE;
+    *largest = 0;
+    for (size_t i = 0; i < settings->count; i++) {
+        const tc_agent_steps *steps = &settings->agents[i];
+        tc_enrol enrol = {.name_length = strlen(steps->name)};
+        link->most_out += tc_enrol_size(&enrol) + tc_state_size((uint32_t)steps->states) + TC_LEAVE_SIZE;
+        *largest = steps->states > *largest ? steps->states : *largest;
+        all_answers += tc_answer_size((uint32_t)steps->states);
+    }
+    link->in_bytes = all_answers < MOST_AT_ONCE ? all_answers : MOST_AT_ONCE;
+    size_t answer = 16 + 8 * *largest;
+    link->most_body = answer > TC_MOST_CONTROL ? answer : TC_MOST_CONTROL;
+}
+
+static void look_for_end(tc_agent *agent);
+
+tc_status tc_agent_new(tc_arena *arena, const tc_agent_settings *settings, tc_buffer *messages, tc_agent **made) {
+    const char *wrong = check_agents(arena, settings);
+    if (wrong != NULL) {
+        tc_buffer_printf(messages, "%s\n", wrong);
+        return TC_BAD_USAGE;
+    }
+    tc_agent *agent = TC_NEW(arena, tc_agent, 1);
+    agent->settings = *settings;
+    if (agent->settings.least_pause == 0)
+        agent->settings.least_pause = LEAST_PAUSE;
+    if (agent->settings.most_pause == 0)
+        agent->settings.most_pause = MOST_PAUSE;
+    if (agent->settings.open_milliseconds == 0)
+        agent->settings.open_milliseconds = OPEN_MILLISECONDS;
+    if (agent->settings.settled_milliseconds == 0)
+        agent->settings.settled_milliseconds = SETTLED_MILLISECONDS;
+    tc_agent_link_settings link = {
+        .cloud = settings->cloud, .keys = settings->keys, .open_milliseconds = settings->open_milliseconds};
+    size_t largest;
+    measure(settings, &link, &largest);
+    agent->p = TC_NEW(arena, double, largest);
+    agent->next = TC_NEW(arena, double, largest);
+    agent->next_average = TC_NEW(arena, double, largest);
+    agent->units = TC_NEW(arena, int64_t, largest);
+    agent->slots = TC_NEW(arena, tc_agent_slot, settings->count);
+    tc_status status = tc_agent_link_new(arena, &link, messages, &agent->link);
+    for (size_t i = 0; i < settings->count && status == TC_OK; i++)
+        status = open_slot(arena, agent, i, messages);
+    if (status == TC_OK)
+        look_for_end(agent);
+    *made = agent;
+    return status;
+}
+
+/* ---- Pauses and ends ---- */
+
+static void forget_connection(tc_agent *agent) {
+    agent->said_hello = agent->is_welcome = agent->may_go_on = false;
+    agent->deadline = agent->enrolled_at = 0;
+    for (size_t i = 0; i < agent->settings.count; i++)
+        agent->slots[i].is_enrolled = agent->slots[i].is_stale = false;
+}
+
+/* A quarter more or less, so that a thousand agents of one cloud do not come back at once. */
+static uint64_t next_pause(tc_agent *agent) {
+    uint64_t pause = agent->settings.least_pause;
+    unsigned char random[2] = {0, 128};
+    for (unsigned i = 0; i < agent->tries && pause < agent->settings.most_pause; i++)
+        pause *= 2;
+    if (pause > agent->settings.most_pause)
+        pause = agent->settings.most_pause;
+    agent->tries++;
+    if (RAND_bytes(random, sizeof random) != 1)
+        ERR_clear_error();
+    return pause - pause / 4 + pause * tc_get_u16(random) / 2 / UINT16_MAX;
+}
+
+/* An agent whose every round was answered needs no word of the cloud any more. */
+static void finish_answered(tc_agent *agent) {
+    for (size_t i = 0; i < agent->settings.count; i++) {
+        tc_agent_slot *slot = &agent->slots[i];
+        if (slot->how == TC_AGENT_RUNNING && tc_agent_has_all(agent, slot))
+            slot->how = TC_AGENT_DONE;
+    }
+}
+
+void tc_agent_pause(tc_agent *agent, const char *format, ...) {
+    va_list arguments;
+    char text[TC_AGENT_TEXT];
+    if (tc_agent_is_over(agent->how))
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    /* One that ends at once does not count: a cloud that enrols and falls, again and again, is not hurried. */
+    if (agent->enrolled_at != 0 && tc_agent_clock() - agent->enrolled_at >= agent->settings.settled_milliseconds)
+        agent->tries = 0;
+    tc_agent_link_end(agent->link, text);
+    forget_connection(agent);
+    finish_answered(agent);
+    look_for_end(agent);
+    if (tc_agent_is_over(agent->how))
+        return;
+    (void)snprintf(agent->message, sizeof agent->message, "%s", text);
+    agent->how = TC_AGENT_PAUSING;
+    agent->deadline = tc_agent_clock() + next_pause(agent);
+}
+
+void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...) {
+    va_list arguments;
+    if (tc_agent_is_over(slot->how))
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(slot->why, TC_AGENT_SLOT_TEXT, format, arguments);
+    va_end(arguments);
+    slot->how = how;
+    slot->is_enrolled = false;
+    agent->lost += how != TC_AGENT_DONE;
+    look_for_end(agent);
+}
+
+/* The connection's end is that of the agent that fared worst. */
+static void look_for_end(tc_agent *agent) {
+    static const unsigned char rank[] = {[TC_AGENT_DONE] = 1,
+                                         [TC_AGENT_DIVERGED] = 2,
+                                         [TC_AGENT_NO_SLATER] = 3,
+                                         [TC_AGENT_REFUSED] = 4,
+                                         [TC_AGENT_FAILED] = 5};
+    const tc_agent_slot *worst = &agent->slots[0];
+    for (size_t i = 0; i < agent->settings.count; i++) {
+        if (!tc_agent_is_over(agent->slots[i].how))
+            return;
+        if (rank[agent->slots[i].how] > rank[worst->how])
+            worst = &agent->slots[i];
+    }
+    if (tc_agent_is_over(agent->how))
+        return;
+    agent->how = worst->how;
+    agent->deadline = 0;
+    if (worst->how == TC_AGENT_DONE && worst->was_over && !worst->is_current)
+        (void)snprintf(
+            agent->message, sizeof agent->message,
+            "this run ended before (run %s, state file %.200s); the cloud was not asked; --new-run takes part "
+            "in another",
+            worst->run, tc_agent_state_path(worst->file));
+    else
+        (void)snprintf(agent->message, sizeof agent->message, "%s", worst->how == TC_AGENT_DONE ? "done" : worst->why);
+}
+
+/* ---- Going on ---- */
+
+static void begin(tc_agent *agent) {
+    agent->how = TC_AGENT_CONNECTING;
+    (void)snprintf(agent->message, sizeof agent->message, "connecting to %s", agent->settings.cloud);
+    forget_connection(agent);
+    tc_agent_link_begin(agent->link);
+}
+
+static bool is_running(const tc_agent *agent) {
+    return !tc_agent_is_over(agent->how) && agent->how != TC_AGENT_PAUSING;
+}
+
+static bool is_open(const tc_agent *agent) { return tc_agent_link_is(agent->link) == TC_AGENT_LINK_OPEN; }
+
+/* A read that finds nothing is a system call for nothing, and one of five in a round: the poll tells of what comes. */
+static void hear_all(tc_agent *agent) {
+    tc_frame frame;
+    for (unsigned turn = 0; turn < TURN; turn++) {
+        agent->may_go_on = false;
+        if (!tc_agent_link_read(agent->link))
+            return;
+        while (is_running(agent) && tc_agent_link_next(agent->link, &frame))
+            tc_agent_hear(agent, &frame);
+        if (!is_running(agent) || !is_open(agent) || !tc_agent_link_has_more(agent->link))
+            return;
+        agent->may_go_on = true;
+    }
+}
+
+/* Who has nothing more to do with the cloud says so and goes. */
+static void part(tc_agent *agent) {
+    if (is_open(agent)) {
+        tc_agent_say_leave(agent, TC_NO_SLOT);
+        tc_agent_link_advance(agent->link);
+    }
+    tc_agent_link_end(agent->link, "closed");
+    forget_connection(agent);
+}
+
+tc_agent_condition tc_agent_advance(tc_agent *agent) {
+    if (tc_agent_is_over(agent->how))
+        return agent->how;
+    if (agent->how == TC_AGENT_PAUSING && tc_agent_clock() < agent->deadline)
+        return agent->how;
+    if (tc_agent_link_is(agent->link) == TC_AGENT_LINK_OFF)
+        begin(agent);
+    tc_agent_link_advance(agent->link);
+    if (is_open(agent) && !agent->said_hello)
+        tc_agent_say_hello(agent);
+    if (is_open(agent))
+        hear_all(agent);
+    if (is_running(agent))
+        tc_agent_link_advance(agent->link);
+    if (tc_agent_is_over(agent->how))
+        part(agent);
+    else if (agent->how != TC_AGENT_PAUSING && tc_agent_link_is(agent->link) == TC_AGENT_LINK_OFF)
+        tc_agent_pause(agent, "%s", tc_agent_link_why(agent->link));
+    else if (agent->how != TC_AGENT_PAUSING && agent->deadline != 0 && tc_agent_clock() >= agent->deadline)
+        tc_agent_pause(agent, "the cloud at %s takes connections but does not answer", agent->settings.cloud);
+    return agent->how;
+}
+
+void tc_agent_leave(tc_agent *agent) { part(agent); }
+
+/* ---- What is asked ---- */
+
+int tc_agent_descriptor(const tc_agent *agent) { return tc_agent_link_descriptor(agent->link); }
+
+static int until(uint64_t deadline) {
+    uint64_t now = tc_agent_clock();
+    return deadline <= now ? 0 : deadline - now > 1000000 ? 1000000 : (int)(deadline - now);
+}
+
+tc_agent_wish tc_agent_wants(const tc_agent *agent) {
+    tc_agent_wish wish = {.milliseconds = -1};
+    if (tc_agent_is_over(agent->how))
+        return wish;
+    if (agent->how == TC_AGENT_PAUSING) {
+        wish.milliseconds = until(agent->deadline);
+        return wish;
+    }
+    tc_agent_link_wants wants = tc_agent_link_wish(agent->link);
+    wish.read = wants.read;
+    wish.write = wants.write;
+    uint64_t deadline = wants.deadline == 0 || (agent->deadline != 0 && agent->deadline < wants.deadline)
+                            ? agent->deadline
+                            : wants.deadline;
+    if (wants.now || agent->may_go_on || tc_agent_link_is(agent->link) == TC_AGENT_LINK_OFF)
+        wish.milliseconds = 0;
+    else if (deadline != 0)
+        wish.milliseconds = until(deadline);
+    return wish;
+}
+
+tc_agent_condition tc_agent_how(const tc_agent *agent) { return agent->how; }
+const char *tc_agent_message(const tc_agent *agent) { return agent->message; }
+size_t tc_agent_lost(const tc_agent *agent) { return agent->lost; }
+size_t tc_agent_oddities(const tc_agent *agent) { return agent->oddities; }
+
+tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
+    const tc_agent_slot *slot = &agent->slots[i];
+    const tc_agent_memory *memory = &slot->memory;
+    return (tc_agent_view){.name = slot->steps.name,
+                           .states = slot->steps.states,
+                           .how = slot->how == TC_AGENT_RUNNING ? agent->how : slot->how,
+                           .message = slot->why,
+                           .answered = memory->answered,
+                           .rounds = memory->rounds,
+                           .method = memory->method,
+                           .x = memory->x,
+                           .answer = memory->method == TC_WIRE_TACIT ? memory->average : memory->x,
+                           .clamped = slot->clamped,
+                           .held = slot->held,
+                           .path = tc_agent_state_path(slot->file),
+                           .run = slot->run[0] == 0 ? NULL : slot->run,
+                           .was_over = slot->was_over,
+                           .first_round = memory->unknown + 1};
+}

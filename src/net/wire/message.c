@@ -1,0 +1,169 @@
+#include "net/wire/message.h"
+
+#include "base/json.h"
+
+#include <string.h>
+
+static const unsigned char MAGIC[8] = {'t', 'a', 'c', 'i', 't', '\r', '\n', 0};
+
+const char *tc_message_name(unsigned type) {
+    switch (type) {
+#define X(code, number, name)                                                                                          \
+    case number:                                                                                                       \
+        return name;
+        TC_MESSAGES(X)
+#undef X
+    default:
+        return NULL;
+    }
+}
+
+const char *tc_refusal_text(unsigned code) {
+    switch (code) {
+#define X(code, number, text, again)                                                                                   \
+    case number:                                                                                                       \
+        return text;
+        TC_REFUSALS(X)
+#undef X
+    default:
+        return NULL;
+    }
+}
+
+bool tc_refusal_may_retry(unsigned code) {
+    switch (code) {
+#define X(code, number, text, again)                                                                                   \
+    case number:                                                                                                       \
+        return again;
+        TC_REFUSALS(X)
+#undef X
+    default:
+        return true;
+    }
+}
+
+/* ---- hello: magic, lowest and highest version, the software's name ---- */
+
+enum { HELLO_FIXED = 8 + 2 + 2 + 2 };
+
+static bool is_printable(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            return false;
+    return true;
+}
+
+size_t tc_hello_size(const tc_hello *hello) { return TC_FRAME_HEADER + HELLO_FIXED + hello->software_length; }
+
+void tc_hello_encode(const tc_hello *hello, unsigned char *bytes) {
+    unsigned char *body = tc_frame_begin(bytes, TC_MESSAGE_HELLO, TC_NO_SLOT, 0, tc_hello_size(hello));
+    memcpy(body, MAGIC, sizeof MAGIC);
+    tc_put_u16(body + 8, hello->lowest_version);
+    tc_put_u16(body + 10, hello->highest_version);
+    tc_put_u16(body + 12, (uint16_t)hello->software_length);
+    memcpy(body + HELLO_FIXED, hello->software, hello->software_length);
+}
+
+tc_refusal_code tc_hello_decode(const tc_frame *frame, tc_hello *hello) {
+    const unsigned char *body = frame->body;
+    if (frame->slot != TC_NO_SLOT || frame->round != 0 || frame->length < HELLO_FIXED ||
+        memcmp(body, MAGIC, sizeof MAGIC) != 0)
+        return TC_REFUSED_FRAME;
+    *hello = (tc_hello){.lowest_version = tc_get_u16(body + 8),
+                        .highest_version = tc_get_u16(body + 10),
+                        .software = (const char *)body + HELLO_FIXED,
+                        .software_length = tc_get_u16(body + 12)};
+    if (hello->software_length > TC_MOST_SOFTWARE || frame->length != HELLO_FIXED + hello->software_length ||
+        !is_printable(hello->software, hello->software_length))
+        return TC_REFUSED_FRAME;
+    return hello->lowest_version <= TC_PROTOCOL && hello->highest_version >= TC_PROTOCOL ? TC_NOT_REFUSED
+                                                                                         : TC_REFUSED_VERSION;
+}
+
+/* ---- enrol: states, Slater's yes or no, epoch, name ---- */
+
+enum { ENROL_FIXED = 4 + 4 + 8 + TC_EPOCH_ID + 2 };
+
+size_t tc_enrol_size(const tc_enrol *enrol) { return TC_FRAME_HEADER + ENROL_FIXED + enrol->name_length; }
+
+void tc_enrol_encode(const tc_enrol *enrol, unsigned char *bytes) {
+    unsigned char *body = tc_frame_begin(bytes, TC_MESSAGE_ENROL, enrol->slot, enrol->answered, tc_enrol_size(enrol));
+    tc_put_u32(body, enrol->states);
+    tc_put_u32(body + 4, (uint32_t)enrol->slater);
+    tc_put_u64(body + 8, enrol->epoch.number);
+    memcpy(body + 16, enrol->epoch.id, TC_EPOCH_ID);
+    tc_put_u16(body + 16 + TC_EPOCH_ID, (uint16_t)enrol->name_length);
+    memcpy(body + ENROL_FIXED, enrol->name, enrol->name_length);
+}
+
+/* Well-formed UTF-8 without control characters. */
+static bool is_name(const char *name, size_t length) {
+    char text[TC_MOST_NAME + 4] = {0}; /* tc_utf8_length may look at four bytes */
+    if (length == 0 || length > TC_MOST_NAME)
+        return false;
+    memcpy(text, name, length);
+    for (size_t i = 0; i < length;) {
+        size_t step = tc_utf8_length(text + i);
+        if (step == 0 || step > length - i || (unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            return false;
+        i += step;
+    }
+    return true;
+}
+
+static bool is_epoch(const tc_epoch *epoch) {
+    static const unsigned char none[TC_EPOCH_ID];
+    return epoch->number != 0 || memcmp(epoch->id, none, sizeof none) == 0;
+}
+
+tc_refusal_code tc_enrol_decode(const tc_frame *frame, tc_enrol *enrol) {
+    const unsigned char *body = frame->body;
+    if (frame->length < ENROL_FIXED)
+        return TC_REFUSED_FRAME;
+    uint32_t slater = tc_get_u32(body + 4);
+    *enrol = (tc_enrol){.slot = frame->slot,
+                        .answered = frame->round,
+                        .states = tc_get_u32(body),
+                        .slater = slater == 1   ? TC_SLATER_YES
+                                  : slater == 2 ? TC_SLATER_NO
+                                                : TC_SLATER_UNASKED,
+                        .epoch.number = tc_get_u64(body + 8),
+                        .name = (const char *)body + ENROL_FIXED,
+                        .name_length = tc_get_u16(body + 16 + TC_EPOCH_ID)};
+    memcpy(enrol->epoch.id, body + 16, TC_EPOCH_ID);
+    if (slater > 2 || frame->length != ENROL_FIXED + enrol->name_length || !is_name(enrol->name, enrol->name_length) ||
+        !is_epoch(&enrol->epoch))
+        return TC_REFUSED_FRAME;
+    if (enrol->slot >= TC_MOST_SLOTS)
+        return TC_REFUSED_SLOT;
+    return enrol->states == 0 || enrol->states > TC_FRAME_MOST_BODY / 8 - 2 ? TC_REFUSED_STATES : TC_NOT_REFUSED;
+}
+
+/* ---- state: multiples of h ---- */
+
+size_t tc_state_size(uint32_t states) { return TC_FRAME_HEADER + 8 * (size_t)states; }
+
+void tc_state_encode(uint32_t slot, uint64_t round, const int64_t *units, uint32_t states, unsigned char *bytes) {
+    tc_put_integers(tc_frame_begin(bytes, TC_MESSAGE_STATE, slot, round, tc_state_size(states)), units, states);
+}
+
+tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t *units) {
+    if (frame->slot >= TC_MOST_SLOTS)
+        return TC_REFUSED_SLOT;
+    if (frame->round == 0)
+        return TC_REFUSED_ROUND;
+    if (frame->length != 8 * (size_t)states)
+        return TC_REFUSED_STATES;
+    tc_get_integers(frame->body, units, states);
+    return TC_NOT_REFUSED;
+}
+
+/* ---- leave ---- */
+
+void tc_leave_encode(uint32_t slot, unsigned char bytes[TC_LEAVE_SIZE]) {
+    (void)tc_frame_begin(bytes, TC_MESSAGE_LEAVE, slot, 0, TC_LEAVE_SIZE);
+}
+
+tc_refusal_code tc_leave_decode(const tc_frame *frame) {
+    return frame->round == 0 && frame->length == 0 ? TC_NOT_REFUSED : TC_REFUSED_FRAME;
+}

@@ -1,0 +1,19 @@
+/* The noise of a round: exact draws at addresses. */
+#ifndef TC_PRIVACY_NOISE_H
+#define TC_PRIVACY_NOISE_H
+
+#include "noise/random.h"
+#include "noise/sampler.h"
+
+/* Noise of the entries first .. first + count - 1 of the open round, in units of the lattice step; one scale for all.
+ * Depends on no state, so it can be drawn before the states of its round arrive, and elsewhere: how long a draw takes
+ * tells of the noise (tc_release_draw_ahead).
+ * Threads with a worker each may fill parts of one round; the values do not depend on the cut. */
+tc_status tc_noise_fill(tc_random_worker *worker, tc_noise_law law, const tc_noise_scale *scale, uint64_t first,
+                        size_t count, int64_t *noise) TC_MUST_USE;
+
+/* The same, entry first + i with scales[i]. */
+tc_status tc_noise_fill_each(tc_random_worker *worker, tc_noise_law law, const tc_noise_scale *scales, uint64_t first,
+                             size_t count, int64_t *noise) TC_MUST_USE;
+
+#endif

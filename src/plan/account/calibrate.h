@@ -1,0 +1,45 @@
+/* From a promise to the noise that keeps it, and back. Every result is rounded to the side that keeps the promise:
+ * noise and prices up, budgets down. Reasons in docs/proofs/gaussian.md.
+ *
+ * Sensitivities are those of what is released, per unit of the trajectories' distance; B is that distance. Arguments
+ * out of range (negative, NaN, delta = 0) give the safe extreme: infinite noise, budget 0, infinite price. */
+#ifndef TC_PRIVACY_CALIBRATE_H
+#define TC_PRIVACY_CALIBRATE_H
+
+#include "calculus/interval/interval.h"
+
+/* ---- Laplace ---------------------------------------------------------------------------------------------------- */
+
+double tc_laplace_scale(double sensitivity, double distance, double epsilon); /* b = sensitivity B / epsilon */
+double tc_laplace_variance(double scale);                                     /* 2 b^2 */
+double tc_laplace_epsilon(double sensitivity, double distance, double scale); /* sensitivity B / b */
+
+/* ---- Gaussian, as published: sigma = kappa(delta, epsilon) K_2 B ------------------------------------------------- */
+
+double tc_kappa(double delta, double epsilon);
+
+/* ---- Gaussian, exactly -------------------------------------------------------------------------------------------
+ * A release of l2 sensitivity s with noise sigma has mu = s / sigma, and is (epsilon, delta)-private exactly for
+ * delta >= Q(epsilon/mu - mu/2) - e^epsilon Q(epsilon/mu + mu/2). */
+
+tc_interval tc_gaussian_delta(double epsilon, double mu); /* holds that difference: use .hi to promise, .lo to refute */
+double tc_gaussian_mu(double epsilon, double delta);      /* the largest mu, rounded down */
+double tc_gaussian_sigma(double epsilon, double delta);   /* the least sigma for sensitivity 1 */
+double tc_gaussian_epsilon(double mu, double delta);      /* the least epsilon, rounded up; 0 where delta allows */
+double tc_gaussian_price(double sensitivity, double distance, double sigma); /* mu = sensitivity B / sigma */
+
+/* ---- composition ------------------------------------------------------------------------------------------------ */
+
+double tc_add_epsilons(const double *epsilons, size_t count); /* Laplace: prices add */
+double tc_add_mus(const double *mus, size_t count);           /* Gaussian: squares of prices add */
+double tc_repeat_epsilon(double epsilon, double times);       /* the same price in each of several rounds */
+double tc_repeat_mu(double mu, double times);
+
+/* A message that may be used again, up to hold times: what it counts for, in l1 (1 + hold) and in l2. */
+double tc_hold_l1(double hold);
+double tc_hold_l2(double hold);
+
+/* Trajectories at distance D where B was planned for: epsilon and mu grow by D / B. */
+double tc_group_factor(double distance, double planned);
+
+#endif

@@ -1,0 +1,45 @@
+/* What a run by a plan costs, and which word it deserves: the one place that pages, ledgers, cards, traces and JSON
+ * take both from. */
+#ifndef TC_PRIVACY_PRICE_H
+#define TC_PRIVACY_PRICE_H
+
+#include "plan/plan.h"
+
+/* The price of the observer who pays most, over the whole run. Infinite without noise or without a bound. */
+typedef struct tc_run_price {
+    double epsilon, delta;
+    double mu;                /* Gaussian; NAN otherwise */
+    const tc_observer *payer; /* NULL where nobody is priced */
+} tc_run_price;
+
+tc_run_price tc_price_of_run(const tc_plan *plan);
+
+/* One noise, one word (docs/privacy.md, "The word private"):
+ *   void           the promise does not hold: no noise, a seed, a constant that is too small, a private dual radius
+ *   in name only   it holds and is worth next to nothing. Claim A: at epsilon 1 the noise hides less than
+ *                  TC_LEAST_SHARE of a state's range in one message. Claim B: epsilon is above TC_WEAK_EPSILON.
+ * Either: the delta that is promised is no smaller than one over the number of agents, or than TC_LARGE_DELTA. private
+ * everything else The noise is judged, not how it is announced: claim A not by its epsilon, which can be had small by a
+ * small B, and Gaussian noise always at TC_JUDGING_DELTA, whatever delta its epsilon is small at. */
+typedef enum tc_word_for { TC_WORD_VOID, TC_WORD_NAME_ONLY, TC_WORD_PRIVATE } tc_word_for;
+
+#define TC_LEAST_SHARE 0.01
+#define TC_WEAK_EPSILON 10
+#define TC_JUDGING_DELTA 1e-6
+#define TC_LARGE_DELTA 0.1
+
+tc_word_for tc_judge_plan(const tc_plan *plan);
+static inline bool tc_plan_deserves_private(const tc_plan *plan) { return tc_judge_plan(plan) == TC_WORD_PRIVATE; }
+
+/* The part of its range by which any one state of a message may change at epsilon 1 (Gaussian: and delta 1e-6), and all
+ * of an agent's states together as far as they go into one released number: a state that is cut into pieces stays one.
+ * Infinite where any message is hidden at that price. NAN without noise. Rounded down. */
+double tc_hidden_share(const tc_plan *plan);
+
+/* What whoever pays most pays: epsilon, for Gaussian noise at TC_JUDGING_DELTA. */
+double tc_judged_epsilon(const tc_plan *plan);
+
+/* delta is no smaller than one over the number of agents. */
+bool tc_delta_is_large(const tc_plan *plan);
+
+#endif

@@ -1,0 +1,23 @@
+/* What a plan rests on, as a file that others can check without this program: docs/certificate.md defines its form, and
+ * examples/verify/verify_plan.py checks it.
+ *
+ * The file has the plan's canonical text, whose SHA-256 is the plan's hash; what every observer sees; and the public
+ * model: boxes, terms of sums, constraints and, where slopes are released, the slopes as the cloud computes them. Made
+ * from the whole problem and from the cloud's file it is the same, byte for byte. */
+#ifndef TC_PRIVACY_CERTIFICATE_H
+#define TC_PRIVACY_CERTIFICATE_H
+
+#include "plan/plan.h"
+
+#define TC_CERTIFICATE_MARK "{\"format\": \"tacit certificate 1\"," /* its first line */
+
+/* Why there is nothing to certify: no plan, or one that promises nothing. NULL where there is something. */
+const char *tc_certificate_problem(const tc_plan *plan);
+
+/* Only where there is no problem. derivatives: those of plan->model. */
+void tc_certificate_text(tc_arena *arena, const tc_plan *plan, const tc_derivatives *derivatives, tc_buffer *out);
+
+/* certificate_model.c: one JSON object, and a newline. */
+void tc_certificate_model(tc_arena *arena, const tc_plan *plan, const tc_derivatives *derivatives, tc_buffer *out);
+
+#endif

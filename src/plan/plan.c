@@ -1,0 +1,225 @@
+#include "plan/plan.h"
+
+#include "calculus/degree.h"
+#include "plan/plan_parts.h"
+#include "plan/words.h"
+
+/* States must be better by this much: outputs need fewer draws, and show readers of the status page less. */
+#define CLEARLY 0.98
+/* Where noise on states makes a bias, which no average over rounds removes: by this much (placement.md, section 4). */
+#define FAR_BETTER 0.01
+
+/* What auto takes: docs/proofs/placement.md, section 4. */
+static bool prefers_states(const tc_planner *p) {
+    const tc_placement_facts *outputs = &p->plan->facts[0], *states = &p->plan->facts[1];
+    double part = p->state_noise_biases ? FAR_BETTER : CLEARLY;
+    return states->possible && (!outputs->possible || states->total < part * outputs->total);
+}
+
+void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout) {
+    plan->placement = placement;
+    plan->channels = layout->channels;
+    plan->channel_count = layout->count;
+    plan->entry_count = layout->entries;
+    plan->state_exponent = layout->state_exponent;
+    plan->sum_exponents = layout->sum_exponents;
+    plan->overhead = layout->overhead;
+}
+
+/* Method published: both placements are made, for people to compare. */
+static void place_tight(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    tc_layout outputs = {0}, states = {0};
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
+    p->box_length = tc_box_length(p->model);
+    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
+    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES, .usable = true};
+    tc_scale_outputs(p, &outputs);
+    if (outputs.problem == NULL)
+        tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
+                           &plan->facts[0]);
+    tc_scale_states(p, &states);
+    if (states.problem == NULL) {
+        double variance = 0;
+        for (size_t i = 0; i < states.count; i++)
+            variance = fmax(variance, states.channels[i].variance);
+        const tc_lattice *kept = p->sensitivity->lattice;
+        p->sensitivity->lattice = NULL;
+        tc_predict_states(p->sensitivity, variance, plan->row_scale, p->box_length, &plan->facts[1]);
+        p->sensitivity->lattice = kept;
+    }
+    tc_placement asked = p->options->placement;
+    bool take_states = asked == TC_PLACEMENT_STATES || (asked == TC_PLACEMENT_AUTO && prefers_states(p));
+    tc_layout *taken = take_states ? &states : &outputs;
+    tc_take_layout(plan, take_states ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS, taken);
+    if (taken->problem != NULL && asked == TC_PLACEMENT_AUTO) {
+        plan->placement = TC_PLACEMENT_AUTO;
+        tc_refuse(p, false, "both placements were tried. Outputs: %s. States: %s.", outputs.problem,
+                  states.problem != NULL ? states.problem
+                                         : "no bound is proved on what noise there does to prices and constraints; "
+                                           "--placement states takes it all the same");
+    } else if (taken->problem != NULL) {
+        tc_refuse(p, false, "placement %s: %s", tc_placement_name(plan->placement), taken->problem);
+    }
+}
+
+static void place_published(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    tc_layout layout = {0};
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
+    p->box_length = tc_box_length(p->model);
+    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
+    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES, .usable = true};
+    tc_scale_published(p, &layout);
+    tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &layout);
+    if (plan->problem == NULL && layout.problem != NULL)
+        tc_refuse(p, false, "%s", layout.problem);
+    if (plan->problem == NULL)
+        tc_predict_outputs(p->arena, p->model, layout.channels, layout.count, plan->row_scale, p->box_length,
+                           &plan->facts[0]);
+}
+
+double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
+    double gaps = 0;
+    if (!isnan(model->dual_radius))
+        return model->dual_radius;
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t k = 0; k < model->families[f].count; k++)
+            gaps = tc_add_up(gaps, model->families[f].has_gap ? tc_coef_at(model->families[f].gap, k) : HUGE_VAL);
+    const tc_slater_facts *facts = &analysis->slater_facts;
+    return facts->declared_fault == NULL && facts->declared_margin > 0 ? tc_div_up(gaps, facts->declared_margin)
+                                                                       : HUGE_VAL;
+}
+
+bool tc_radius_is_promised(const tc_model *model) {
+    bool promised = isnan(model->dual_radius) && model->constraint_count > 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        promised = promised && model->families[f].has_gap && model->families[f].has_slater;
+    return promised;
+}
+
+const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *analysis) {
+    return tc_radius_is_promised(model) ? analysis->slater_facts.declared_fault : NULL;
+}
+
+/* A cloud needs a public radius; tacit run holds the whole problem, and may look where a cloud may not. */
+static void warn_of_radius(tc_planner *p) {
+    const char *fault = tc_public_radius_fault(p->model, p->analysis);
+    if (isfinite(tc_public_radius(p->model, p->analysis)))
+        return;
+    if (fault != NULL)
+        tc_plan_warn(p, "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
+                     fault);
+    else
+        tc_plan_warn(p, "no public dual radius is known, and a cloud cannot run without one; tacit run would look for "
+                        "one in private data, and not be private: add 'dual radius R', or 'gap' and 'slater' to every "
+                        "agent");
+}
+
+/* Warnings are part of what is hashed: the same plan has the same ones for ever. */
+static void warn(tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    double everything = plan->calibration == TC_TIGHT ? plan->epsilon : tc_price_of_run(plan).epsilon;
+    if (plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta > 1e-5)
+        tc_plan_warn(p, "delta %.3g is large: it is the chance that the promise fails; 1e-6 or less is usual",
+                     plan->delta);
+    if (tc_delta_is_large(plan))
+        tc_plan_warn(p, "delta %.3g is no smaller than one over the number of agents", plan->delta);
+    if (everything >= TC_WEAK_EPSILON)
+        tc_plan_warn(p, "epsilon %s%s promises next to nothing", tc_text_up(p->arena, everything),
+                     plan->calibration == TC_PUBLISHED ? " for whoever sees all" : "");
+    if (plan->method == TC_METHOD_PUBLISHED && tc_noises_states(plan) && plan->mechanism != TC_MECHANISM_NONE &&
+        p->state_noise_biases)
+        tc_plan_warn(p,
+                     "noise on states biases constraints that are neither affine nor quadratic, which no average over "
+                     "rounds removes; %s",
+                     plan->facts[0].possible ? "--placement outputs avoids it"
+                                             : "noise on outputs, which avoids it, is not possible here");
+    if (plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0)
+        warn_of_radius(p);
+    if (plan->overhead > 1e-3)
+        tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
+}
+
+/* No price, no promise: whatever the reason, an observer whose price has no bound voids the plan. */
+static void void_without_bound(tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    for (size_t i = 0; plan->problem == NULL && plan->is_private && i < plan->observer_count; i++) {
+        if (!isfinite(plan->observers[i].epsilon))
+            tc_plan_void(p, "what '%s' could learn has no bound: some entry that varies carries no noise",
+                         plan->observers[i].who);
+    }
+}
+
+/* M acts on mu, which everybody sees: a radius made of private data shows something of them. Said after the plan is
+ * hashed: no cloud runs by such a plan. */
+static void void_without_radius(tc_planner *p) {
+    if (p->plan->problem == NULL && p->plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0 &&
+        !isfinite(tc_public_radius(p->model, p->analysis)))
+        tc_plan_void(p, "no public dual radius is known: multipliers that stop at one made of private data tell of "
+                        "them");
+}
+
+/* Without noise the lattice is as for a unit of 1. */
+static void place_nothing(tc_planner *p) {
+    p->plan->adjacency = TC_ADJACENCY_AGENT; /* no distance to compare steps with */
+    p->plan->state_exponent = tc_first_state_exponent(p);
+    p->plan->adjacency = TC_ADJACENCY_UNSET;
+    if (p->plan->method == TC_METHOD_TACIT)
+        tc_place_nothing_tacit(p);
+}
+
+tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
+                      const tc_plan_options *options, const tc_monitor *monitor) {
+    tc_plan *plan = TC_NEW(arena, tc_plan, 1);
+    *plan = (tc_plan){.model = model,
+                      .measured = model,
+                      .measured_derivatives = derivatives,
+                      .method = TC_METHOD_PUBLISHED,
+                      .epsilon = NAN,
+                      .delta = NAN,
+                      .rounds = NAN,
+                      .adjacency_bound = NAN};
+    tc_planner p = {.arena = arena,
+                    .model = model,
+                    .derivatives = derivatives,
+                    .analysis = analysis,
+                    .options = options,
+                    .monitor = monitor,
+                    .plan = plan,
+                    .multiplier = NAN,
+                    .target = NAN};
+    if (!tc_plan_resolve(&p))
+        return plan;
+    if (analysis->constraints.verdict != TC_HOLDS)
+        tc_plan_doubt(&p, "convexity not proved: the promise holds, but convergence is not promised");
+    tc_progress(monitor, "plan", 0);
+    p.streams = tc_streams_new(arena, model, derivatives, monitor);
+    p.sensitivity = tc_sensitivity_new(arena, p.streams);
+    p.state_noise_biases = !tc_constraints_are_quadratic(arena, model, derivatives);
+    if (!tc_sensitivity_sees_all(p.sensitivity))
+        tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
+    else if (plan->mechanism == TC_MECHANISM_NONE)
+        place_nothing(&p);
+    else if (plan->calibration == TC_PUBLISHED)
+        place_published(&p);
+    else if (plan->method == TC_METHOD_TACIT)
+        tc_place_tacit(&p);
+    else
+        place_tight(&p);
+    if (plan->problem == NULL) {
+        tc_progress(monitor, "plan", 0.5);
+        tc_account_observers(&p);
+        void_without_bound(&p);
+    }
+    if (plan->problem == NULL) {
+        tc_account_prices(&p);
+        warn(&p);
+    }
+    if (plan->problem == NULL && tc_interrupted(monitor))
+        tc_refuse(&p, false, "interrupted");
+    tc_plan_hash(arena, plan);
+    void_without_radius(&p);
+    tc_progress(monitor, "plan", 1);
+    return plan;
+}

@@ -1,0 +1,180 @@
+/* The plan: which numbers leave the cloud, with how much noise, and what that costs every observer.
+ *
+ * A plan is a function of the cloud's part of a problem and of options, never of private data: made from the whole file
+ * and from the cloud's file it is the same, byte for byte.
+ *
+ * F is the vector of everything that is noised each round; its entries come in *channels*, each with one scale. All
+ * else that anyone sees (mu, p_i, averages, the status page) is computed from F + W. */
+#ifndef TC_PRIVACY_PLAN_H
+#define TC_PRIVACY_PLAN_H
+
+#include "analysis/analysis.h"
+
+typedef enum tc_calibration { TC_TIGHT, TC_PUBLISHED } tc_calibration;
+typedef enum tc_constants { TC_CERTIFIED, TC_DECLARED } tc_constants;
+typedef enum tc_placement {
+    TC_PLACEMENT_AUTO,
+    TC_PLACEMENT_OUTPUTS,
+    TC_PLACEMENT_STATES,
+    TC_PLACEMENT_FORMS, /* linear forms of the states that g depends on through nothing else */
+} tc_placement;
+/* What the cloud does with what is released: the paper's steps, or those of engine/tacit/pilot.h. It costs nobody
+ * anything (post-processing), but it decides which placement disturbs least. */
+typedef enum tc_method { TC_METHOD_UNSET, TC_METHOD_PUBLISHED, TC_METHOD_TACIT } tc_method;
+
+/* What the file leaves open or the command line overrides; numbers are NAN where unset. */
+typedef struct tc_plan_options {
+    tc_mechanism mechanism;     /* UNSET: the file's, else laplace */
+    tc_calibration calibration; /* TIGHT is the default */
+    tc_constants constants;
+    tc_placement placement;
+    tc_method method;       /* UNSET: tc_resolve_method */
+    tc_adjacency adjacency; /* UNSET: the file's; BARE B means ensemble B in published, one B in tight */
+    double adjacency_bound;
+    double epsilon, delta;
+    double rounds;
+    double rounds_per_day;         /* for the translation table; 0 where nobody said */
+    double hold_cap;               /* H: a held-over message is used at most 1 + H times; 0 */
+    bool seeded;                   /* noise from a seed: simulation, not private */
+    const char *const *coalitions; /* "a1,a2": observers to price besides the usual ones */
+    size_t coalition_count;
+} tc_plan_options;
+
+/* The method that options mean: the one place where its default is written. */
+tc_method tc_resolve_method(const tc_plan_options *options);
+
+typedef enum tc_channel_kind {
+    TC_CHANNEL_CONSTRAINTS, /* g_j, j = first_row ..; for placement FORMS the constraints of plan->measured */
+    TC_CHANNEL_JACOBIAN,    /* entries of g_{x_i} for members of one family */
+    TC_CHANNEL_STATES,      /* x_i for members of one family */
+} tc_channel_kind;
+
+typedef struct tc_channel {
+    tc_channel_kind kind;
+    const char *name;              /* "g", "g[feeder[3]]", "J[a1]", "x[home]", "s[feeder[3]]" */
+    uint32_t first_row, row_count; /* constraints it speaks of (CONSTRAINTS, JACOBIAN) */
+    uint32_t family;               /* JACOBIAN, STATES; UINT32_MAX otherwise */
+    size_t first_member, member_count;
+    bool every_entry;     /* noise on structural zeros and constants too, as published */
+    uint64_t first_entry; /* addresses of its noise: first_entry .. first_entry + entries - 1 */
+    uint64_t entries;
+    double constant;      /* K: the Lipschitz constant or sensitivity before the lattice, rounded up */
+    double sensitivity;   /* K': with what rounding to the lattice can add */
+    double scale;         /* b (Laplace) or sigma (Gaussian), in the entry's own units, rounded up */
+    double variance;      /* of the noise of one entry */
+    int step_exponent;    /* zeta = 2^step_exponent, the lattice of its entries */
+    double lattice_scale; /* scale / zeta: what the sampler is given */
+} tc_channel;
+
+typedef enum tc_observer_kind {
+    TC_OBSERVER_AGENT, /* agent i: its own p_i, hence g-hat and its own block */
+    TC_OBSERVER_COALITION,
+    TC_OBSERVER_EAVESDROPPER, /* every link */
+    TC_OBSERVER_STATUS,       /* a reader of the status page: mu, hence g-hat */
+} tc_observer_kind;
+
+typedef struct tc_observer {
+    tc_observer_kind kind;
+    const char *who;       /* "a1", "each of home[1] .. home[1000]", "a1 + a2", "eavesdropper", "status page" */
+    const char *about;     /* "any other agent", ... */
+    double epsilon, delta; /* certified upper bounds over the whole run, jointly over all it sees */
+    double mu;             /* Gaussian: the trade-off parameter; NAN for Laplace */
+    double delta_at_asked; /* Gaussian: delta at the plan's own epsilon; NAN for Laplace */
+    /* Whose states are its own, sorted; or any one member of a family, UINT32_MAX for none. */
+    const size_t *agents;
+    size_t agent_count;
+    uint32_t each_of;
+} tc_observer;
+
+typedef struct tc_price { /* a line of the translation table */
+    const char
+        *what; /* "one state of one agent in one round, by 1", "a day of an agent", "everything an agent could do" */
+    double distance; /* in the norm of the mechanism, over the run */
+    double epsilon, delta;
+} tc_price;
+
+typedef struct tc_placement_facts { /* predicted noise of each placement, for `auto` and for people */
+    tc_placement placement;
+    bool possible;
+    bool usable;  /* by the method: tacit makes nothing of noise on a Jacobian */
+    double total; /* sum over rows of var(g_j)/row_scale_j^2, and in method published the prices' share: what auto
+                   * compares. tacit filters prices, and leaves their share out, but on outputs that it cannot use */
+    double *constraint_variance; /* m: variance of g-hat_j per round */
+    double price_variance; /* variance of a component of p_i per round, worst agent, at reference multipliers; NAN for
+                            * method tacit, whose prices are made of filtered measurements */
+} tc_placement_facts;
+
+/* A row of g that depends on no state, and a Jacobian entry that is constant by structure, are in no channel (tight
+ * calibration): they are public. */
+typedef struct tc_plan {
+    const tc_model *model;
+    tc_mechanism mechanism;
+    tc_calibration calibration;
+    tc_constants constants;
+    tc_method method;       /* PUBLISHED or TACIT */
+    tc_placement placement; /* decided */
+    /* What the noise is put on, and what tc_release_new is to be given: the model itself, or for placement FORMS one
+     * whose constraints are the linear forms, with the same agents and states. */
+    const tc_model *measured;
+    const tc_derivatives *measured_derivatives;
+    tc_adjacency adjacency; /* ENSEMBLE, ONE or AGENT */
+    double adjacency_bound; /* B; NAN for AGENT */
+    double epsilon, delta;  /* as asked: per system in published, joint in tight */
+    double rounds;
+    double hold_cap;
+    int state_exponent; /* h = 2^state_exponent, the lattice of the states */
+    int *sum_exponents; /* model->sum_count: the terms of inner sum r are rounded to multiples of 2^sum_exponents[r],
+                         * and added as integers (placement OUTPUTS; NULL where there are no sums) */
+    tc_channel *channels;
+    size_t channel_count;
+    uint64_t entry_count;
+    double overhead; /* largest sensitivity / constant - 1 over channels */
+    tc_observer *observers;
+    size_t observer_count;
+    tc_price *prices;
+    size_t price_count;
+    /* Epsilon, or the Gaussian mu, of what the same noise hides of one agent, for whoever sees everything. INFINITY
+     * where it is not known. */
+    double range_price;   /* one state of a message by its whole range, or all in one released number: the larger */
+    double message_price; /* anything in one message */
+    double agent_price;   /* everything it does, in all rounds */
+    tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO where one was not looked at */
+    double *row_scale;           /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
+    bool is_private;
+    const char **void_reasons; /* why not, where it is not */
+    size_t void_reason_count;
+    const char **doubts; /* assumptions of the method that are not proved: the promise holds without them */
+    size_t doubt_count;
+    const char **warnings;
+    size_t warning_count;
+    const char *problem; /* NULL, or why no plan can be made (an outcome: exit code 1 or 2 as refusal says) */
+    bool refusal_is_usage;
+    unsigned char hash[32]; /* SHA-256 of the plan's canonical text */
+} tc_plan;
+
+/* Noise on states; otherwise on numbers made of them (OUTPUTS, and FORMS, which are the outputs of plan->measured). */
+static inline bool tc_noises_states(const tc_plan *plan) { return plan->placement == TC_PLACEMENT_STATES; }
+
+/* Never NULL: where no plan can be made, problem says why. Raises on its arena. Uses no private data. */
+tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, const tc_analysis *analysis,
+                      const tc_plan_options *options, const tc_monitor *monitor);
+
+/* The same plan with one more reason why its promise does not hold. */
+const tc_plan *tc_plan_voided(tc_arena *arena, const tc_plan *plan, const char *reason);
+
+/* R from what the cloud's file says alone, the same from the whole file: whether the Slater point lies in private sets
+ * is not asked. Infinite where the file does not say. */
+double tc_public_radius(const tc_model *model, const tc_analysis *analysis);
+
+/* Whether R is to follow from gaps and a Slater point, which every agent has. */
+bool tc_radius_is_promised(const tc_model *model);
+
+/* NULL, or why it does not, by what the cloud's file says alone: a sentence. */
+const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *analysis);
+
+/* The members of one JSON object; the caller opens and closes it. */
+void tc_plan_json(const tc_plan *plan, tc_json *json);
+/* Scales, placements, observers and prices for people; the guarantee card is in card.h. */
+void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width);
+
+#endif

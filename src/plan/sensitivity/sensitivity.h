@@ -1,0 +1,92 @@
+/* How every released number moves when one agent's states move: bounds over the public box, agent by agent.
+ *
+ * F = (g, the entries of its Jacobian that vary). A *block* is one agent, its columns the coordinates of its state; the
+ * entries of column c are intervals that hold dF_e/dx_c for every x in the box. With a lattice they are widened by what
+ * rounding can add, so that for any two states on the lattice F as it is computed moves by M (x - x'), M within the
+ * intervals (docs/proofs/lattice.md). For the unit `agent` a block has one column: how far each entry can move at all.
+ *
+ * Where an outer function couples the members of a family, their Jacobian entries of one row and component come as one
+ * entry, `together`, with the norm of all of them. Nothing is kept between blocks. */
+#ifndef TC_PRIVACY_SENSITIVITY_H
+#define TC_PRIVACY_SENSITIVITY_H
+
+#include "analysis/lipschitz/variation.h"
+#include "plan/plan.h"
+
+/* What rounding adds: bounds of |F computed and rounded - F| enter as 2 e + zeta. */
+typedef struct tc_lattice {
+    double step;           /* h */
+    double *sum_extra;     /* by inner sum: 2 e + zeta of one member's term */
+    double *sum_spread;    /* by inner sum: how far the whole sum can be from the exact one */
+    double *row_extra;     /* by constraint: 2 e + zeta */
+    double *channel_extra; /* by channel: the same for Jacobian entries */
+} tc_lattice;
+
+typedef struct tc_channel_map { /* which channel an entry belongs to */
+    const tc_channel *channels;
+    uint32_t *of_row;   /* by constraint; UINT32_MAX: not released with noise */
+    uint32_t *jacobian; /* channels of Jacobian entries, by family, then first row, then first member */
+    size_t jacobian_count;
+} tc_channel_map;
+
+tc_channel_map *tc_channel_map_new(tc_arena *arena, const tc_model *model, const tc_channel *channels, size_t count);
+/* UINT32_MAX: none. Of several members together: the one with the least scale. */
+uint32_t tc_channel_at(const tc_channel_map *map, uint32_t family, size_t member, uint32_t row);
+
+/* Who looks: what it sees, and whose states are its own. */
+typedef struct tc_view {
+    bool everything;      /* all entries; otherwise g and the Jacobian blocks of `agents` */
+    const size_t *agents; /* sorted numbers of agents, whose states are theirs */
+    size_t agent_count;
+    uint32_t any_of; /* instead: any one member of this family, bounded together; UINT32_MAX for none */
+    double **share;  /* by family, by body_first: norm of the slopes of all members that are seen */
+} tc_view;
+
+typedef struct tc_moved {
+    uint32_t channel, row;
+    uint32_t family; /* of a Jacobian entry; UINT32_MAX for g_row */
+    uint32_t component;
+    size_t member; /* SIZE_MAX: all members, together */
+    tc_interval value;
+} tc_moved;
+
+typedef struct tc_block {
+    const tc_family *family;
+    size_t member;
+    double weight; /* how many agents like it */
+    size_t columns;
+    const size_t *start; /* entries of column c: start[c] .. start[c + 1] - 1; sorted, each once */
+    const tc_moved *moved;
+} tc_block;
+typedef void (*tc_block_sink)(void *context, const tc_block *block);
+
+typedef struct tc_sensitivity {
+    tc_arena *arena;
+    tc_streams *streams;
+    tc_variation *variation; /* for its links */
+    const tc_channel_map *map;
+    const tc_lattice *lattice;       /* NULL: exact arithmetic */
+    bool whole_agents;               /* the unit `agent` */
+    bool extras_only;                /* what rounding adds, alone */
+    int norm;                        /* 1 or 2 */
+    size_t *slope_start, *slope_end; /* by sum: its body_first entries */
+    /* the block being made */
+    size_t *start;
+    tc_moved *moved;
+    size_t count, capacity;
+    tc_interval *first, *second;        /* outer derivatives where sums are off by sum_spread ... */
+    double *first_shift, *second_shift; /* ... and how far those can be from the ones over the exact sums' range */
+} tc_sensitivity;
+
+tc_sensitivity *tc_sensitivity_new(tc_arena *arena, tc_streams *streams);
+/* Whether every state that an expression reads has a derivative there: sensitivity_structure.c. */
+bool tc_sensitivity_sees_all(tc_sensitivity *sensitivity);
+/* Call after any change of lattice: outer derivatives over the box that rounded sums can reach. */
+void tc_sensitivity_prepare(tc_sensitivity *sensitivity);
+
+tc_view *tc_view_new(tc_sensitivity *sensitivity, bool everything, const size_t *agents, size_t count, uint32_t any_of);
+
+/* All blocks outside the view; alike agents once. False when interrupted. */
+bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_block_sink sink, void *context);
+
+#endif

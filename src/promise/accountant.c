@@ -1,0 +1,274 @@
+#include "promise/accountant.h"
+
+#include "base/json.h"
+#include "plan/account/calibrate.h"
+#include "plan/account/normal.h"
+#include "plan/words.h"
+
+bool tc_same_unit(tc_unit a, tc_unit b) {
+    return a.kind == b.kind && (a.bound == b.bound || (isnan(a.bound) && isnan(b.bound)));
+}
+
+/* ---- units ------------------------------------------------------------------------------------------------------ */
+
+static bool has_bound(tc_adjacency kind) { return kind == TC_ADJACENCY_ONE || kind == TC_ADJACENCY_ENSEMBLE; }
+
+static double own_price(const tc_ledger_entry *entry) {
+    double price = entry->mechanism == TC_MECHANISM_GAUSSIAN ? entry->mu : entry->epsilon;
+    return entry->is_priced && price >= 0 ? price : (double)INFINITY;
+}
+
+static bool knows_agent(const tc_ledger_entry *entry) { return entry->agent > 0 && isfinite(entry->agent); }
+
+/* Prices grow in proportion to the distance. Every change within a distance is one that an agent could make. */
+static double scaled_price(const tc_ledger_entry *entry, tc_unit unit) {
+    double price = own_price(entry);
+    if (price > 0 && unit.bound != entry->bound)
+        price = tc_mul_up(price, tc_group_factor(unit.bound, entry->bound));
+    return unit.kind == TC_ADJACENCY_ONE && knows_agent(entry) ? fmin(price, entry->agent) : price;
+}
+
+double tc_price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why) {
+    const char *run = tc_arena_format(
+        arena, "run '%.64s' was promised in the unit %s", entry->run,
+        entry->unit == TC_ADJACENCY_UNSET ? "of no noise" : tc_unit_text(arena, entry->unit, entry->bound));
+    *why = NULL;
+    if (!entry->is_priced || entry->unit == TC_ADJACENCY_UNSET)
+        return INFINITY;
+    double agents = entry->agents >= 1 ? entry->agents : NAN;
+    if (entry->unit == TC_ADJACENCY_AGENT) {
+        if (unit.kind != TC_ADJACENCY_ENSEMBLE || own_price(entry) == 0)
+            return own_price(entry);
+        if (!isnan(agents)) /* one agent after the other */
+            return tc_mul_up(own_price(entry), agents);
+        *why = tc_arena_format(arena, "%s, and the ledger does not say how many agents there are", run);
+        return NAN;
+    }
+    if (has_bound(unit.kind)) {
+        bool covers = unit.kind == TC_ADJACENCY_ONE || entry->unit == TC_ADJACENCY_ENSEMBLE ||
+                      entry->mechanism == TC_MECHANISM_LAPLACE;
+        if (covers || own_price(entry) == 0)
+            return scaled_price(entry, unit);
+        if (!isnan(agents)) /* distances of n agents add up to at most sqrt(n) times the one of all */
+            return tc_mul_up(scaled_price(entry, unit), tc_sqrt_up(agents));
+        *why = tc_arena_format(arena, "%s with Gaussian noise, and the ledger does not say how many agents there are",
+                               run);
+        return NAN;
+    }
+    if (unit.kind == TC_ADJACENCY_AGENT && (knows_agent(entry) || own_price(entry) == 0))
+        return own_price(entry) == 0 ? 0 : entry->agent;
+    *why = tc_arena_format(arena, "%s, and the ledger does not say what it costs to hide one agent entirely", run);
+    return NAN;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------------- */
+
+static double least_delta(const tc_ledger_entry *entries, size_t count) {
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].mechanism == TC_MECHANISM_GAUSSIAN && entries[i].delta > 0)
+            least = fmin(least, entries[i].delta);
+    }
+    return isfinite(least) ? least : 0;
+}
+
+/* Any release of this epsilon is made from one Gaussian of this mu: 2 Q^-1(1 / (1 + e^epsilon)), rounded up. */
+static double mu_of_epsilon(double epsilon) {
+    tc_interval odds = tc_iadd(tc_point(1), tc_exp_at(epsilon));
+    double probability = isfinite(odds.hi) ? tc_idiv(tc_point(1), odds).lo : 0;
+    return epsilon == 0 ? 0 : tc_mul_up(2, tc_normal_tail_inverse_up(fmin(probability, 0.5)));
+}
+
+typedef struct sums {
+    double laplace;           /* of epsilons */
+    double gaussian_squares;  /* of mu */
+    double converted_squares; /* of the mu that Laplace runs are made from */
+} sums;
+
+static void add_price(sums *s, const tc_ledger_entry *entry, double price) {
+    if (entry->mechanism == TC_MECHANISM_GAUSSIAN) {
+        s->gaussian_squares = tc_add_up(s->gaussian_squares, tc_mul_up(price, price));
+        return;
+    }
+    double mu = mu_of_epsilon(price);
+    s->laplace = tc_add_up(s->laplace, price);
+    s->converted_squares = tc_add_up(s->converted_squares, tc_mul_up(mu, mu));
+}
+
+static double gaussian_epsilon(double squares, double delta) {
+    return squares == 0 ? 0 : tc_gaussian_epsilon(tc_sqrt_up(squares), delta);
+}
+
+/* Laplace prices added to the Gaussian sum; or, where that is less and may be, everything as one Gaussian. */
+static double epsilon_of(const sums *s, double delta, bool as_gaussian) {
+    double gaussian = gaussian_epsilon(s->gaussian_squares, delta);
+    double added = s->laplace == 0 ? gaussian : gaussian == 0 ? s->laplace : tc_add_up(s->laplace, gaussian);
+    if (!as_gaussian || !(delta > 0) || s->converted_squares == 0)
+        return added;
+    return fmin(added, gaussian_epsilon(tc_add_up(s->gaussian_squares, s->converted_squares), delta));
+}
+
+static tc_spent spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta,
+                         bool as_gaussian) {
+    tc_spent spent = {.unit = unit, .delta = delta, .is_priced = true};
+    sums s = {0};
+    for (size_t i = 0; i < count; i++) {
+        tc_mark mark = tc_arena_mark(arena);
+        const char *why = NULL;
+        double price = tc_price_in(arena, &entries[i], unit, &why);
+        bool is_own = tc_same_unit(unit, tc_unit_of(&entries[i]));
+        spent.own += is_own;
+        if (isnan(price)) {
+            if (spent.not_converted++ == 0)
+                spent.why_not = why; /* kept: the first sentence */
+            else
+                tc_arena_rewind(arena, mark);
+            continue;
+        }
+        spent.converted += !is_own;
+        spent.is_priced = spent.is_priced && isfinite(price);
+        tc_arena_rewind(arena, mark);
+        add_price(&s, &entries[i], price);
+    }
+    spent.laplace = s.laplace;
+    spent.mu = s.gaussian_squares == 0 ? 0 : tc_sqrt_up(s.gaussian_squares);
+    spent.epsilon = spent.is_priced ? epsilon_of(&s, delta, as_gaussian) : (double)INFINITY;
+    return spent;
+}
+
+tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta) {
+    return spent_in(arena, entries, count, unit, delta, true);
+}
+
+tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit) {
+    return spent_in(arena, entries, count, unit, least_delta(entries, count), false);
+}
+
+/* ---- budgets ---------------------------------------------------------------------------------------------------- */
+
+static bool is_gaussian(const tc_ledger_entry *entry) {
+    return entry->is_priced && entry->mechanism == TC_MECHANISM_GAUSSIAN;
+}
+
+const char *tc_budget_text(tc_arena *arena, const tc_budget *budget) {
+    char epsilon[32], delta[32];
+    tc_shortest_number(epsilon, budget->epsilon);
+    if (isnan(budget->delta))
+        return tc_arena_format(arena, "epsilon %s", epsilon);
+    tc_shortest_number(delta, budget->delta);
+    return tc_arena_format(arena, "epsilon %s, delta %s", epsilon, delta);
+}
+
+const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
+                            const tc_budget *budget) {
+    bool gaussian = next != NULL && is_gaussian(next);
+    if (!isnan(budget->delta))
+        return NULL;
+    for (size_t i = 0; i < ledger->count && !gaussian; i++)
+        gaussian = is_gaussian(&ledger->entries[i]);
+    if (!gaussian)
+        return NULL;
+    char epsilon[32];
+    tc_shortest_number(epsilon, budget->epsilon);
+    return budget->span.length > 0
+               ? tc_arena_format(
+                     arena,
+                     "the file's budget of epsilon %s has no delta, and runs of Gaussian noise are added up "
+                     "at one: write 'budget { epsilon %s; delta 1e-6 }' in the file",
+                     epsilon, epsilon)
+               : tc_arena_format(
+                     arena,
+                     "the budget of epsilon %s has no delta, and runs of Gaussian noise are added up at one: "
+                     "write --budget %s:1e-6",
+                     epsilon, epsilon);
+}
+
+/* With the largest B of any. */
+static tc_unit with_largest_bound(const tc_ledger *ledger, const tc_ledger_entry *next, tc_unit unit) {
+    for (size_t i = 0; has_bound(unit.kind) && i < ledger->count; i++) {
+        if (has_bound(ledger->entries[i].unit))
+            unit.bound = fmax(unit.bound, ledger->entries[i].bound);
+    }
+    if (has_bound(unit.kind) && has_bound(next->unit))
+        unit.bound = fmax(unit.bound, next->bound);
+    return unit;
+}
+
+static const char *over_text(tc_arena *arena, const tc_budget *budget, const tc_spent *spent, size_t before) {
+    const char *allowed = tc_budget_text(arena, budget),
+               *unit = tc_unit_text(arena, spent->unit.kind, spent->unit.bound);
+    const char *comes_to = tc_text_up(arena, spent->epsilon);
+    if (before == 0)
+        return tc_arena_format(arena,
+                               "the budget of %s is too small: this run alone costs %s in the unit %s, and the ledger "
+                               "has none before it",
+                               allowed, comes_to, unit);
+    return tc_arena_format(
+        arena,
+        "the budget of %s does not allow it: with the %zu run%s in the ledger it would come to %s in "
+        "the unit %s",
+        allowed, before, before == 1 ? "" : "s", comes_to, unit);
+}
+
+/* The ledger's, and the one to come. */
+static tc_ledger_entry *all_of(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next) {
+    tc_ledger_entry *all = TC_NEW(arena, tc_ledger_entry, ledger->count + 1);
+    for (size_t i = 0; i < ledger->count; i++)
+        all[i] = ledger->entries[i];
+    all[ledger->count] = *next;
+    return all;
+}
+
+tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget) {
+    const tc_ledger_entry *all = all_of(arena, ledger, next);
+    double delta = isnan(budget->delta) ? 0 : budget->delta;
+    tc_spent spent =
+        tc_spent_in(arena, all, ledger->count + 1, with_largest_bound(ledger, next, tc_unit_of(next)), delta);
+    if (next->file_unit.kind == TC_ADJACENCY_UNSET)
+        return spent;
+    tc_spent other =
+        tc_spent_in(arena, all, ledger->count + 1, with_largest_bound(ledger, next, next->file_unit), delta);
+    return other.not_converted > 0 || other.epsilon > spent.epsilon ? other : spent;
+}
+
+static const char *without_price(tc_arena *arena, const tc_ledger_entry *all, size_t count) {
+    size_t i = 0;
+    while (i + 1 < count && all[i].is_priced)
+        i++;
+    if (i + 1 == count)
+        return "no budget allows it: this run has no guarantee, and no sum holds after it";
+    return tc_arena_format(
+        arena,
+        "no budget allows it: run '%.64s' in line %zu of the ledger has no guarantee, and no sum holds "
+        "after it",
+        all[i].run, i + 1);
+}
+
+static const char *over_in(tc_arena *arena, const tc_ledger_entry *all, size_t count, const tc_budget *budget,
+                           tc_unit unit) {
+    double delta = isnan(budget->delta) ? 0 : budget->delta;
+    tc_spent spent = tc_spent_in(arena, all, count, unit, delta);
+    if (!spent.is_priced)
+        return without_price(arena, all, count);
+    if (spent.not_converted > 0)
+        return tc_arena_format(arena, "the budget of %s cannot be kept: %zu run%s cannot be counted in the unit %s: %s",
+                               tc_budget_text(arena, budget), spent.not_converted, spent.not_converted == 1 ? "" : "s",
+                               tc_unit_text(arena, unit.kind, unit.bound), spent.why_not);
+    return spent.epsilon <= budget->epsilon ? NULL : over_text(arena, budget, &spent, count - 1);
+}
+
+const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
+                           const tc_budget *budgets, size_t count) {
+    const tc_ledger_entry *all = all_of(arena, ledger, next);
+    const tc_unit units[] = {tc_unit_of(next), next->file_unit};
+    for (size_t b = 0; b < count; b++) {
+        const char *over = tc_budget_fault(arena, ledger, next, &budgets[b]);
+        for (size_t u = 0; u < 2 && over == NULL; u++) {
+            if (u == 0 || units[u].kind != TC_ADJACENCY_UNSET)
+                over = over_in(arena, all, ledger->count + 1, &budgets[b], with_largest_bound(ledger, next, units[u]));
+        }
+        if (over != NULL)
+            return over;
+    }
+    return NULL;
+}

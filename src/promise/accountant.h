@@ -1,0 +1,53 @@
+/* The accountant: what several runs on the same agents' data have cost together, in one unit and at one delta, and
+ * whether a budget allows one more. Sums are never below the truth (docs/proofs/composition.md, section 6). */
+#ifndef TC_PRIVACY_ACCOUNTANT_H
+#define TC_PRIVACY_ACCOUNTANT_H
+
+#include "promise/ledger.h"
+
+static inline tc_unit tc_unit_of(const tc_ledger_entry *entry) { return (tc_unit){entry->unit, entry->bound}; }
+bool tc_same_unit(tc_unit a, tc_unit b);
+
+/* All runs of a ledger together, in one unit. */
+typedef struct tc_spent {
+    tc_unit unit;
+    double delta;         /* that epsilon is taken at; 0: of Laplace runs alone */
+    size_t own;           /* runs that were promised in this unit */
+    size_t converted;     /* runs of other units, converted into it */
+    size_t not_converted; /* runs for which no conversion is sound: they are in no sum */
+    const char *why_not;  /* of the first of those: a sentence; NULL for none */
+    double laplace;       /* the sum of the Laplace prices */
+    double mu;            /* of the Gaussian ones together */
+    double epsilon;       /* of all that were converted; infinite where a run has no price */
+    bool is_priced;       /* no run is without a price */
+} tc_spent;
+
+tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta);
+/* The same at the least delta that any Gaussian run has, 0 for none, where no budget says at which; Laplace prices are
+ * then added, and gain nothing from a delta that a later run brings: one more run can only raise this sum too. */
+tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit);
+
+/* The price of one run in another unit: epsilon (Laplace), mu (Gaussian), infinite without a price. NAN where no
+ * conversion is sound, and then *why is a sentence. */
+double tc_price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why);
+
+/* ---- budgets ---- */
+
+/* Runs of Gaussian noise are added up at a delta, which the budget must say: NULL, or a sentence with what to write.
+ * next may be NULL. */
+const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
+                            const tc_budget *budget);
+
+/* Why the budgets do not allow this run beside the ledger's; NULL where all do. Judged in the unit of this run and in
+ * that of its file, with the largest B that they or the ledger have: what the file promises is not undone by a run with
+ * another unit, nor a promise for a larger B by a run with a smaller. */
+const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
+                           const tc_budget *budgets, size_t count);
+
+/* What all would come to, as a budget judges it: in the unit, of the two, in which that is more. */
+tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget);
+
+/* "epsilon 4", "epsilon 4, delta 1e-06" */
+const char *tc_budget_text(tc_arena *arena, const tc_budget *budget);
+
+#endif

@@ -1,0 +1,279 @@
+#include "promise/card.h"
+
+#include "promise/card_words.h"
+#include "plan/words.h"
+
+static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
+static const char *const placement_names[] = {"auto", "outputs", "states", "forms"};
+static const char *const calibration_names[] = {"tight", "published"};
+
+static tc_card_item *item(tc_arena *arena, tc_card *card, const char *key, const char *title, bool is_list,
+                          const char **texts, size_t count) {
+    tc_card_item *made = &card->items[card->item_count++];
+    *made = (tc_card_item){.key = key, .title = title, .is_list = is_list, .count = count};
+    made->texts = TC_NEW(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        made->texts[i] = texts[i];
+    return made;
+}
+
+static void say(tc_arena *arena, tc_card *card, const char *key, const char *title, const char *text) {
+    (void)item(arena, card, key, title, false, &text, 1);
+}
+
+/* ---- observers -------------------------------------------------------------------------------------------------- */
+
+/* Of many agents the one that pays most stands for all. */
+static void choose_observers(tc_arena *arena, tc_card *card) {
+    const tc_plan *plan = card->plan;
+    size_t dearest[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    card->observers = TC_NEW(arena, const tc_observer *, plan->observer_count + 1);
+    for (size_t i = 0; i < plan->observer_count; i++) {
+        const tc_observer *observer = &plan->observers[i];
+        size_t *place = &dearest[observer->kind];
+        if (observer->kind == TC_OBSERVER_COALITION || *place == SIZE_MAX) {
+            *place = card->observer_count;
+            card->observers[card->observer_count++] = observer;
+        } else if (observer->epsilon > card->observers[*place]->epsilon) {
+            card->observers[*place] = observer;
+        }
+    }
+}
+
+static size_t agents_that_observe(const tc_plan *plan) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->observer_count; i++)
+        count += plan->observers[i].kind == TC_OBSERVER_AGENT;
+    return count;
+}
+
+static void say_observers(tc_arena *arena, tc_card *card) {
+    const char **texts = TC_NEW(arena, const char *, card->observer_count + 2);
+    bool several = agents_that_observe(card->plan) > 1;
+    for (size_t i = 0; i < card->observer_count; i++) {
+        const tc_observer *observer = card->observers[i];
+        bool worst = several && observer->kind == TC_OBSERVER_AGENT;
+        texts[i] = tc_arena_format(arena, "%s%s, about %s: %s%s", observer->who, worst ? " (no agent learns more)" : "",
+                                   observer->about, isfinite(observer->epsilon) ? "at most " : "",
+                                   tc_price_up(arena, observer->epsilon, observer->delta));
+    }
+    texts[card->observer_count] = TC_UNPRICED;
+    (void)item(arena, card, "observers_text", "Observers", true, texts, card->observer_count + 1);
+}
+
+/* ---- the noise -------------------------------------------------------------------------------------------------- */
+
+static void say_mechanism(tc_arena *arena, tc_card *card) {
+    const tc_plan *plan = card->plan;
+    if (plan->mechanism == TC_MECHANISM_NONE) {
+        say(arena, card, "mechanism_text", "Mechanism", "none: what leaves the cloud carries no noise");
+        return;
+    }
+    say(arena, card, "mechanism_text", "Mechanism",
+        tc_arena_format(
+            arena, "%s noise, drawn exactly and added to integers; %s",
+            plan->mechanism == TC_MECHANISM_GAUSSIAN ? "Gaussian" : "Laplace",
+            plan->calibration == TC_PUBLISHED
+                ? "published calibration: epsilon is the price of each released system (g, and each agent's "
+                  "part of the Jacobian) by itself, and who sees several pays for each"
+                : "tight calibration: epsilon is the price of all that anyone can see together"));
+    say(arena, card, "placement_text", "Placement",
+        plan->placement == TC_PLACEMENT_FORMS
+            ? "forms: noise is added to the sums and single states that constraints are made of, and all else is "
+              "computed from the noisy ones"
+        : tc_noises_states(plan)
+            ? "states: noise is added to the agents' states, and all else is computed from the noisy states"
+            : "outputs: noise is added to the constraints' values and to those entries of their Jacobian that need it");
+}
+
+static void say_random(tc_arena *arena, tc_card *card) {
+    if (card->plan->mechanism == TC_MECHANISM_NONE)
+        return;
+    say(arena, card, "random_source", "Random source",
+        card->seeded ? "A SEED, for simulation: whoever knows or guesses it can subtract the noise. NOT PRIVATE."
+                     : "AES-256 in counter mode under a fresh key from the operating system; a new key each round, and "
+                       "the old one destroyed");
+}
+
+static void say_lattice(tc_arena *arena, tc_card *card) {
+    const tc_plan *plan = card->plan;
+    if (plan->channel_count == 0)
+        return;
+    int finest = plan->channels[0].step_exponent, coarsest = finest;
+    for (size_t i = 1; i < plan->channel_count; i++) {
+        finest = plan->channels[i].step_exponent < finest ? plan->channels[i].step_exponent : finest;
+        coarsest = plan->channels[i].step_exponent > coarsest ? plan->channels[i].step_exponent : coarsest;
+    }
+    const char *steps = finest == coarsest ? tc_arena_format(arena, "2^%d", finest)
+                                           : tc_arena_format(arena, "2^%d to 2^%d", finest, coarsest);
+    const char *cost = plan->overhead > 0 ? tc_arena_format(arena,
+                                                            "makes sensitivities larger by at most %s %%, which is "
+                                                            "in the price",
+                                                            tc_text_up(arena, 100 * plan->overhead))
+                                          : "costs nothing";
+    say(arena, card, "lattice_text", "Lattice",
+        tc_arena_format(arena, "states are multiples of 2^%d, released numbers of %s; rounding to them %s",
+                        plan->state_exponent, steps, cost));
+}
+
+static void say_hold(tc_arena *arena, tc_card *card) {
+    double cap = card->plan->hold_cap;
+    say(arena, card, "hold_policy", "Late agents",
+        cap > 0
+            ? tc_arena_format(arena,
+                              "the last message of a late agent is used again, at most %.0f times; the price counts it "
+                              "%.0f times",
+                              cap, cap + 1)
+            : "no message is used in a second round");
+}
+
+/* ---- assumptions ------------------------------------------------------------------------------------------------ */
+
+static void say_assumptions(tc_arena *arena, tc_card *card) {
+    static const char *const trusted[] = {
+        "the cloud: its operator, its machine and its memory, where all states are in the clear",
+        "each agent's own machine, for that agent",
+        "AES-256, HKDF-SHA256 and the operating system's random source",
+    };
+    static const char *const exclusions[] = {
+        "the constraints themselves: agents see prices made of them, and may learn g from those",
+        "who is connected, when, and the sizes of messages",
+        "what an agent shows in other ways, such as by acting on its decision",
+        "other uses of the same data: each run costs again (--ledger adds them up)",
+        "a running machine that is copied with its memory and resumed twice: both copies draw the same noise",
+        "whoever shares the cloud's processor and watches its caches",
+        "that a run breaks off, where an agent's own step leaves the finite numbers and everybody stops with it",
+    };
+    const char *texts[8];
+    for (size_t i = 0; i < 3; i++)
+        texts[i] = trusted[i];
+    (void)item(arena, card, "trusted", "Trusted", true, texts, 3);
+    say(arena, card, "timing", "Timing",
+        "not covered: when answers leave can tell how late the slowest agent was, unless they leave at fixed times "
+        "(tacit serve --tick). A cloud draws noise rounds ahead on a thread of its own, so that drawing it tells "
+        "nothing.");
+    for (size_t i = 0; i < 7; i++)
+        texts[i] = exclusions[i];
+    (void)item(arena, card, "exclusions", "Not covered", true, texts, 7);
+}
+
+static void say_warnings(tc_arena *arena, tc_card *card) {
+    (void)item(arena, card, "warnings", "Warnings", true, card->plan->warnings, card->plan->warning_count);
+}
+
+static void say_void(tc_arena *arena, tc_card *card) {
+    (void)item(arena, card, "void_reasons", "NOT PRIVATE", true, card->plan->void_reasons,
+               card->plan->void_reason_count);
+}
+
+static void say_promise(tc_arena *arena, tc_card *card) {
+    const char *texts[TC_WORDS_MOST];
+    size_t count;
+    if (card->claim == 0)
+        return;
+    count = tc_words_promise(arena, card->plan, texts);
+    (void)item(arena, card, "promise", card->word != TC_WORD_VOID ? "Promise" : "Would be", true, texts, count);
+    count = tc_words_worth(arena, card->plan, texts);
+    (void)item(arena, card, "hides", "Hides", true, texts, count);
+    count = tc_words_not_hidden(arena, card->plan, texts);
+    (void)item(arena, card, "does_not_hide", "Does not hide", true, texts, count);
+}
+
+tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded) {
+    tc_card *card = TC_NEW(arena, tc_card, 1);
+    bool noise = plan->mechanism != TC_MECHANISM_NONE;
+    *card = (tc_card){
+        .plan = plan,
+        .word = seeded ? TC_WORD_VOID : tc_judge_plan(plan),
+        .seeded = seeded,
+        .unit = noise ? tc_unit_text(arena, plan->adjacency, plan->adjacency_bound) : NULL,
+        .claim = !noise                                  ? '\0'
+                 : plan->adjacency == TC_ADJACENCY_AGENT ? 'B'
+                                                         : 'A',
+    };
+    card->is_private = card->word == TC_WORD_PRIVATE;
+    choose_observers(arena, card);
+    say_void(arena, card);
+    const char *weak = tc_name_only_reason(arena, plan);
+    if (card->word == TC_WORD_NAME_ONLY && weak != NULL)
+        say(arena, card, "in_name_only_because", "In name only", weak);
+    say_promise(arena, card);
+    say_observers(arena, card);
+    say_mechanism(arena, card);
+    say_random(arena, card);
+    say_lattice(arena, card);
+    say(arena, card, "constants_text", "Constants",
+        plan->constants == TC_DECLARED ? "those that the file declares, compared with certified ones"
+                                       : "certified: upper bounds proved over the public box");
+    if (plan->doubt_count > 0)
+        (void)item(arena, card, "assumptions_not_proved", "Convergence", true, plan->doubts, plan->doubt_count);
+    say_hold(arena, card);
+    say_assumptions(arena, card);
+    say_warnings(arena, card);
+    return card;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------- */
+
+static void observers_json(const tc_card *card, tc_json *json) {
+    tc_json_open_array(json, "observers");
+    for (size_t i = 0; i < card->observer_count; i++) {
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "who", card->observers[i]->who);
+        tc_json_string(json, "about", card->observers[i]->about);
+        tc_json_number(json, "epsilon", card->observers[i]->epsilon);
+        tc_json_number(json, "delta", card->observers[i]->delta);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
+void tc_guarantee_json(const tc_card *card, const char *about, tc_json *json) {
+    bool priced = card != NULL && card->word != TC_WORD_VOID;
+    tc_run_price price = priced ? tc_price_of_run(card->plan) : (tc_run_price){NAN, NAN, NAN, NULL};
+    tc_json_open_object(json, "guarantee");
+    tc_json_string(json, "about", about);
+    tc_json_bool(json, "private", card != NULL && card->is_private);
+    tc_json_string(json, "headline", card == NULL ? NULL : tc_card_line(json->out->arena, card));
+    tc_json_number(json, "epsilon", price.epsilon);
+    tc_json_number(json, "delta", price.delta);
+    tc_json_close_object(json);
+}
+
+void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
+    const tc_plan *plan = card->plan;
+    tc_json_open_object(json, key);
+    tc_json_bool(json, "private", card->is_private);
+    tc_json_string(json, "claim", card->claim == 'A' ? "A" : card->claim == 'B' ? "B" : NULL);
+    tc_json_string(json, "unit", card->unit);
+    tc_json_number(json, "epsilon", plan->epsilon);
+    tc_json_number(json, "delta", plan->delta);
+    tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
+    tc_json_number(json, "epsilon_of_everything", tc_price_of_run(plan).epsilon);
+    tc_json_string(json, "headline", tc_card_line(json->out->arena, card));
+    tc_json_bool(json, "in_name_only", card->word == TC_WORD_NAME_ONLY);
+    tc_json_number(json, "hidden_share", tc_hidden_share(plan));
+    tc_json_number(json, "rounds", plan->rounds);
+    tc_json_string(json, "mechanism", mechanism_names[plan->mechanism]);
+    tc_json_string(json, "calibration", calibration_names[plan->calibration]);
+    tc_json_string(json, "placement", placement_names[plan->placement]);
+    tc_json_string(json, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
+    tc_json_bool(json, "assumptions_hold", plan->doubt_count == 0);
+    tc_json_bool(json, "seeded", card->seeded);
+    tc_json_number(json, "hold_cap", plan->hold_cap);
+    tc_json_number(json, "state_step", ldexp(1, plan->state_exponent));
+    tc_json_number(json, "overhead", plan->overhead);
+    observers_json(card, json);
+    for (size_t i = 0; i < card->item_count; i++) {
+        const tc_card_item *one = &card->items[i];
+        if (!one->is_list) {
+            tc_json_string(json, one->key, one->texts[0]);
+            continue;
+        }
+        tc_json_open_array(json, one->key);
+        for (size_t t = 0; t < one->count; t++)
+            tc_json_string(json, NULL, one->texts[t]);
+        tc_json_close_array(json);
+    }
+    tc_json_close_object(json);
+}

@@ -1,0 +1,230 @@
+#include "promise/card_words.h"
+
+#include "calculus/interval/interval.h"
+#include "plan/words.h"
+
+#include <math.h>
+
+enum { SHOWN_RANGES = 6, SHOWN_NAMES = 4 };
+
+static bool is_gaussian(const tc_plan *plan) { return plan->mechanism == TC_MECHANISM_GAUSSIAN; }
+
+/* ---- ranges of the public box ----------------------------------------------------------------------------------- */
+
+static double width_of(const tc_family *family, size_t component, size_t member) {
+    return tc_coef_at(family->upper[component], member) - tc_coef_at(family->lower[component], member);
+}
+
+/* The widest range among a variable's components and its family's members. */
+static double widest(const tc_family *family, const tc_variable *variable) {
+    double width = 0;
+    for (size_t c = variable->first; c < variable->first + variable->length; c++) {
+        size_t members = family->lower[c].column == NULL && family->upper[c].column == NULL ? 1 : family->count;
+        for (size_t k = 0; k < members; k++)
+            width = fmax(width, width_of(family, c, k));
+    }
+    return width;
+}
+
+/* How far one agent that may do anything can move its messages in one round, in the mechanism's norm. */
+static double whole_agent(const tc_plan *plan) {
+    double most = 0;
+    for (size_t f = 0; f < plan->model->family_count; f++) {
+        const tc_family *family = &plan->model->families[f];
+        for (size_t k = 0; k < family->count; k++) {
+            double sum = 0;
+            for (size_t c = 0; c < family->dim; c++) {
+                double width = width_of(family, c, k);
+                sum += is_gaussian(plan) ? width * width : width;
+            }
+            most = fmax(most, is_gaussian(plan) ? sqrt(sum) : sum);
+        }
+    }
+    return most;
+}
+
+static const char *variable_name(tc_arena *arena, const tc_family *family, const tc_variable *variable) {
+    return tc_arena_format(arena, "%s.%s", family->name, variable->name);
+}
+
+/* ---- what is hidden --------------------------------------------------------------------------------------------- */
+
+static const char *at_most(tc_arena *arena, const tc_plan *plan) {
+    const char *epsilon = tc_text_up(arena, plan->epsilon);
+    if (is_gaussian(plan))
+        return tc_arena_format(arena, "P(S) <= e^epsilon P'(S) + delta, epsilon = %s, delta = %s", epsilon,
+                               tc_text_up(arena, plan->delta));
+    return tc_arena_format(arena, "P(S) <= e^epsilon P'(S), epsilon = %s", epsilon);
+}
+
+static const char *who_changes(tc_adjacency unit) {
+    return unit == TC_ADJACENCY_ONE ? "the messages of one agent" : "the messages of any agents, all of them together,";
+}
+
+/* What the laws P and P' of the exact statement are laws of. */
+static const char *what_is_seen(const tc_plan *plan) {
+    return plan->calibration == TC_PUBLISHED ? "any ONE released system (g, or one agent's part of the Jacobian)"
+                                             : "what is seen";
+}
+
+/* Whoever sees more than one system pays more. */
+static const char *everything(tc_arena *arena, const tc_plan *plan) {
+    double epsilon = tc_price_of_run(plan).epsilon;
+    if (plan->calibration != TC_PUBLISHED)
+        return "";
+    if (!isfinite(epsilon))
+        return " For all systems together there is no guarantee.";
+    return tc_arena_format(arena, " For all systems together the same holds with epsilon = %s only.",
+                           tc_text_up(arena, epsilon));
+}
+
+/* The same in plain words: what an answer can do to a guess. */
+static const char *odds(tc_arena *arena, const tc_plan *plan) {
+    double all = tc_price_of_run(plan).epsilon;
+    const char *factor = tc_text_up(arena, tc_exp_at(plan->epsilon).hi);
+    const char *rare = is_gaussian(plan) ? ", but for rare answers (delta)" : "";
+    if (plan->calibration == TC_PUBLISHED)
+        return tc_arena_format(arena,
+                               "Any ONE released system changes the odds between the two by a factor of at most "
+                               "e^epsilon = %s; all that the cloud answers, together, by a factor of at most %s%s.",
+                               factor, tc_text_up(arena, tc_exp_at(all).hi), rare);
+    return tc_arena_format(arena,
+                           "What the cloud answers (all that anyone can see) changes the odds between the two by a "
+                           "factor of at most e^epsilon = %s%s.",
+                           factor, rare);
+}
+
+size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    if (plan->adjacency == TC_ADJACENCY_AGENT) {
+        texts[0] = tc_arena_format(arena,
+                                   "Claim B, about one agent entirely. Somebody wonders whether an agent behaved as it "
+                                   "did, or in some other way that its public box allows, in all rounds. %s",
+                                   odds(arena, plan));
+        texts[1] =
+            tc_arena_format(arena,
+                            "Exactly: let P and P' be the laws of what is seen in %.0f rounds for two behaviours "
+                            "of one agent, all others following their own rules. For every event S, %s.",
+                            plan->rounds, at_most(arena, plan));
+        return 2;
+    }
+    const char *bound = tc_arena_format(arena, "%.6g", plan->adjacency_bound);
+    texts[0] =
+        tc_arena_format(arena,
+                        "Claim A, about messages. Somebody wonders whether %s were as they were, or different by "
+                        "a total of at most %s over the whole run. %s",
+                        plan->adjacency == TC_ADJACENCY_ONE ? "one agent's messages" : "the agents' messages", bound,
+                        odds(arena, plan));
+    texts[1] = tc_arena_format(
+        arena,
+        "Exactly: let P and P' be the laws of %s when %s differ by at most B = %s, measured as %s over all "
+        "states and rounds, however the messages depend on earlier answers. For every event S, %s.%s",
+        what_is_seen(plan), who_changes(plan->adjacency), bound,
+        is_gaussian(plan) ? "the square root of the sum of squares" : "the sum of absolute differences",
+        at_most(arena, plan), everything(arena, plan));
+    return 2;
+}
+
+/* ---- in the problem's own units --------------------------------------------------------------------------------- */
+
+typedef struct same_range { /* variables whose widest ranges are equal */
+    double range;
+    size_t count;
+    tc_buffer names;
+} same_range;
+
+static void add_name(tc_arena *arena, same_range *group, const char *name) {
+    if (group->count == 0)
+        group->names = tc_buffer_new(arena, (size_t)1 << 20);
+    if (group->count < SHOWN_NAMES)
+        tc_buffer_printf(&group->names, "%s%s", group->count == 0 ? "" : ", ", name);
+    group->count++;
+}
+
+/* The last group takes what does not fit: its range is then the widest of them. */
+static size_t group_ranges(tc_arena *arena, const tc_model *model, same_range groups[SHOWN_RANGES]) {
+    size_t count = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t v = 0; v < family->variable_count; v++) {
+            double range = widest(family, &family->variables[v]);
+            size_t at = 0;
+            while (at < count && groups[at].range != range)
+                at++;
+            if (at == count && count < SHOWN_RANGES)
+                groups[count++] = (same_range){.range = range};
+            at = at < SHOWN_RANGES ? at : SHOWN_RANGES - 1;
+            groups[at].range = fmax(groups[at].range, range);
+            add_name(arena, &groups[at], variable_name(arena, family, &family->variables[v]));
+        }
+    }
+    return count;
+}
+
+size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    same_range groups[SHOWN_RANGES];
+    size_t count = group_ranges(arena, plan->model, groups);
+    bool agent = plan->adjacency == TC_ADJACENCY_AGENT;
+    for (size_t i = 0; i < count; i++) {
+        double range = groups[i].range, change = fmin(plan->adjacency_bound, range);
+        const char *names = tc_buffer_text(&groups[i].names);
+        if (groups[i].count > SHOWN_NAMES)
+            names = tc_arena_format(arena, "%s and %zu more", names, groups[i].count - SHOWN_NAMES);
+        texts[i] =
+            agent
+                ? tc_arena_format(arena, "%s: anything within a range of %.6g, in every round", names, range)
+                : tc_arena_format(arena, "%s: a change of one state by %.6g in one round, %.3g %% of its range of %.6g",
+                                  names, change, range > 0 ? 100 * change / range : 100, range);
+    }
+    if (!agent && !isnan(plan->rounds)) {
+        /* what counts is the difference of messages, which are whole numbers of steps */
+        double step = ldexp(1, plan->state_exponent);
+        double each = plan->adjacency_bound / (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
+        double sent = step * floor(each / step);
+        if (sent > 0)
+            texts[count++] = tc_arena_format(arena,
+                                             "or messages of one state that differ by %.3g in every one of %.0f rounds "
+                                             "(messages are rounded to multiples of %.3g, and it is they that count)",
+                                             sent, plan->rounds, step);
+    }
+    return count;
+}
+
+/* ---- what is not hidden ----------------------------------------------------------------------------------------- */
+
+static double worst_mu(const tc_plan *plan) {
+    double mu = 0;
+    for (size_t i = 0; i < plan->observer_count; i++)
+        mu = fmax(mu, plan->observers[i].mu);
+    return mu;
+}
+
+size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts) {
+    if (plan->adjacency == TC_ADJACENCY_AGENT) {
+        texts[0] = "What several agents do together: for k agents that change at once, epsilon (Laplace) or mu "
+                   "(Gaussian) is k times as large.";
+        texts[1] = "That an agent takes part, its name and its public box.";
+        return 2;
+    }
+    bool published = plan->calibration == TC_PUBLISHED;
+    const char *rate = "epsilon D/B";
+    if (is_gaussian(plan))
+        rate = tc_arena_format(arena, "mu D/B, with mu = %s at B%s", tc_text_up(arena, worst_mu(plan)),
+                               published ? " for whoever sees all" : "");
+    else if (published)
+        rate = tc_arena_format(arena, "%s D/B for each system, and %s D/B for whoever sees all",
+                               tc_text_up(arena, plan->epsilon), tc_text_up(arena, tc_price_of_run(plan).epsilon));
+    texts[0] = tc_arena_format(arena,
+                               "A change of an agent's DATA (its objective, its limits, a need) is NOT hidden by this "
+                               "claim. Such a change persists: it moves the agent's messages in every later round. Two "
+                               "sets of data are covered only as far as, given the same answers, the messages they "
+                               "lead to stay within B of each other. At distance D the price is %s.",
+                               rate);
+    if (isnan(plan->rounds))
+        return 1;
+    double distance = whole_agent(plan) * (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
+    texts[1] = tc_arena_format(arena,
+                               "The largest distance that one agent could make in %.0f rounds is %.4g, that is %.3g "
+                               "times B. To hide all that an agent could do, ask for --adjacency agent.",
+                               plan->rounds, distance, distance / plan->adjacency_bound);
+    return 2;
+}

@@ -1,0 +1,88 @@
+#include "reference/certificate.h"
+
+#include "solver/project/project.h"
+
+#include <math.h>
+
+struct tc_judge {
+    const tc_model *model;
+    tc_ensemble *ensemble;
+    tc_set **sets;
+    double *member, *moved;
+    tc_real *gradient;
+};
+
+tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
+    tc_judge *judge = TC_NEW(arena, tc_judge, 1);
+    size_t dim = 1;
+    judge->model = model;
+    judge->ensemble = tc_ensemble_new(arena, model, derivatives, false);
+    judge->sets = TC_NEW(arena, tc_set *, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        judge->sets[f] = tc_set_new(arena, &model->families[f]);
+        dim = model->families[f].dim > dim ? model->families[f].dim : dim;
+    }
+    judge->member = TC_NEW(arena, double, dim);
+    judge->moved = TC_NEW(arena, double, dim);
+    judge->gradient = TC_NEW(arena, tc_real, dim * TC_LANES);
+    return judge;
+}
+
+void tc_judge_repair(tc_judge *judge, double *x, double *mu) {
+    for (size_t f = 0; f < judge->model->family_count; f++) {
+        const tc_family *family = &judge->model->families[f];
+        for (size_t k = 0; k < family->count; k++) {
+            for (size_t c = 0; c < family->dim; c++)
+                judge->member[c] = x[tc_coord_of(family, k, c)];
+            tc_set_load(judge->sets[f], k);
+            (void)tc_project(judge->sets[f], judge->member, judge->moved);
+            for (size_t c = 0; c < family->dim; c++)
+                x[tc_coord_of(family, k, c)] = judge->moved[c];
+        }
+    }
+    for (size_t j = 0; j < judge->model->constraint_count; j++)
+        mu[j] = mu[j] > 0 ? mu[j] : 0;
+}
+
+/* The part of one block of members. */
+static tc_real block_residual(tc_judge *judge, size_t f, size_t first, size_t lanes, const double *x) {
+    const tc_family *family = &judge->model->families[f];
+    tc_real sum = 0;
+    tc_ensemble_gradient(judge->ensemble, f, first, lanes, x, true, judge->gradient);
+    for (size_t k = first; k < first + lanes; k++) {
+        for (size_t c = 0; c < family->dim; c++)
+            judge->member[c] =
+                (double)((tc_real)x[tc_coord_of(family, k, c)] - judge->gradient[c * TC_LANES + k - first]);
+        tc_set_load(judge->sets[f], k);
+        (void)tc_project(judge->sets[f], judge->member, judge->moved);
+        for (size_t c = 0; c < family->dim; c++) {
+            tc_real move = (tc_real)x[tc_coord_of(family, k, c)] - (tc_real)judge->moved[c];
+            sum += move * move;
+        }
+    }
+    return sum;
+}
+
+tc_certificate tc_judge_point(tc_judge *judge, const double *x, const double *mu) {
+    const tc_model *model = judge->model;
+    bool defined = tc_ensemble_values(judge->ensemble, x);
+    tc_certificate found = {.objective = (double)judge->ensemble->objective, .residual = INFINITY};
+    tc_real squares_mu = 0, squares_x = 0;
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        tc_real g = judge->ensemble->g[j], move = fminl((tc_real)mu[j], -g);
+        squares_mu += move * move;
+        found.max_violation = fmax(found.max_violation, (double)g);
+    }
+    if (!defined)
+        return found;
+    tc_ensemble_prices(judge->ensemble, mu);
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t first = 0; first < model->families[f].count; first += TC_LANES) {
+            size_t left = model->families[f].count - first;
+            squares_x += block_residual(judge, f, first, left < TC_LANES ? left : TC_LANES, x);
+        }
+    found.residual_x = (double)sqrtl(squares_x);
+    found.residual_mu = (double)sqrtl(squares_mu);
+    found.residual = (double)sqrtl(squares_x + squares_mu);
+    return found;
+}

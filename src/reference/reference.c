@@ -1,0 +1,254 @@
+/* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (a/2)|mu|^2 tends to the least-norm one. It is
+ * computed for a small a by the interior-point method; what the regularisation displaces is then taken back by
+ * proximal steps, whose centre is the solution before. Those stay near (they never move away from any solution), and
+ * along directions in which solutions are many they do not move at all. Which a is small is the business of
+ * least_norm.c. */
+#include "reference/reference.h"
+
+#include "reference/certificate.h"
+#include "reference/least_norm.h"
+#include "solver/interior/interior.h"
+#include "solver/slater.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct attempt {
+    tc_reference *best;
+    tc_judge *judge;
+    const tc_model *model;
+    tc_interior *solver;
+    tc_interior_options options;
+    double tolerance;
+    double *x, *mu;
+} attempt;
+
+static double norm(const double *v, size_t count) {
+    long double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (long double)v[i] * (long double)v[i];
+    return (double)sqrtl(sum);
+}
+
+/* Judges (x, mu), moved into X, and keeps it where it is the best so far. */
+static double judge_point(attempt *a) {
+    tc_judge_repair(a->judge, a->x, a->mu);
+    tc_certificate found = tc_judge_point(a->judge, a->x, a->mu);
+    if (!(found.residual < a->best->residual))
+        return found.residual;
+    memcpy(a->best->x, a->x, a->model->state_count * sizeof *a->x);
+    memcpy(a->best->mu, a->mu, a->model->constraint_count * sizeof *a->mu);
+    a->best->objective = found.objective;
+    a->best->max_violation = found.max_violation;
+    a->best->residual = found.residual;
+    return found.residual;
+}
+
+static double judge_iterate(attempt *a) {
+    tc_interior_states(a->solver, a->x);
+    tc_interior_multipliers(a->solver, a->mu);
+    return judge_point(a);
+}
+
+static bool all_sets_hold_points(tc_arena *arena, const tc_model *model) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        tc_set *set = tc_set_new(arena, &model->families[f]);
+        double *witness = TC_NEW(arena, double, model->families[f].dim);
+        tc_set_conflict conflict;
+        for (size_t k = 0; k < model->families[f].count; k++) {
+            tc_set_load(set, k);
+            if (set->is_empty || (set->shape != TC_SHAPE_BOX && !tc_set_examine(set, witness, &conflict)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The margin of the best point for the constraints alone decides between hard and impossible. */
+static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                          const tc_monitor *monitor) {
+    tc_mark mark = tc_arena_mark(arena);
+    const tc_slater *slater = tc_slater_search(arena, model, derivatives, SIZE_MAX, monitor);
+    bool infeasible =
+        slater->outcome == TC_SLATER_EMPTY_SET || (slater->outcome == TC_SLATER_NONE && slater->margin < -1e-9);
+    tc_arena_rewind(arena, mark);
+    return infeasible;
+}
+
+enum { MOST_ITERATIONS = 250, MOST_PROXIMAL_STEPS = 8 };
+
+/* Takes back what the regularisation displaces. False when interrupted. */
+static bool polish(attempt *a) {
+    double residual = judge_iterate(a);
+    /* one step more than the tolerance asks for: it costs little and takes back most of the displacement */
+    for (int step = 0; step < MOST_PROXIMAL_STEPS; step++) {
+        bool enough = residual <= 1e-3 * a->tolerance;
+        tc_interior_result result = tc_interior_proximal(a->solver, &a->options, step < 2 ? 0.1L : 1);
+        a->best->iterations += result.iterations;
+        double next = judge_iterate(a);
+        if (result.interrupted)
+            return false;
+        if (enough || !(next < 0.5 * residual))
+            break;
+        residual = next;
+    }
+    return true;
+}
+
+static double distance(const double *v, const double *w, size_t count) {
+    long double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += ((long double)v[i] - (long double)w[i]) * ((long double)v[i] - (long double)w[i]);
+    return (double)sqrtl(sum);
+}
+
+/* Puts the sides together that were searched apart. False when interrupted. */
+static bool combine(attempt *a, const tc_least_norm *search) {
+    memcpy(a->x, search->x.taken, search->x.count * sizeof *a->x);
+    memcpy(a->mu, search->mu.taken, search->mu.count * sizeof *a->mu);
+    a->best->residual = INFINITY;
+    if (judge_point(a) <= 1e-3 * a->tolerance)
+        return true;
+    tc_interior_result result = tc_interior_near(a->solver, &a->options, search->x.taken, search->mu.taken);
+    a->best->iterations += result.iterations;
+    return !result.interrupted && polish(a);
+}
+
+/* Each side that has not settled in a problem of its own. That needs a solution to start from: where scales have kept
+ * the first one from being accurate, the states are searched first. False when interrupted. */
+static bool search_sides(attempt *a, tc_least_norm *search) {
+    size_t before = search->iterations;
+    tc_least_norm_keep(search);
+    if (a->best->residual > 1e-3 * a->tolerance) {
+        tc_least_norm_states(search);
+        if (search->interrupted || !combine(a, search))
+            return false;
+        tc_least_norm_keep(search);
+        search->x.is_settled = search->mu.is_settled = false;
+    }
+    if (!search->mu.is_settled)
+        tc_least_norm_multipliers(search);
+    if (!search->x.is_settled)
+        tc_least_norm_states(search);
+    a->best->iterations += search->iterations - before;
+    return !search->interrupted && combine(a, search);
+}
+
+/* Replaces the best point by the one of least norm, unless that turns out to be no solution. False when interrupted. */
+static bool refine(tc_arena *arena, attempt *a, tc_least_norm *search) {
+    size_t n = a->model->state_count, m = a->model->constraint_count;
+    tc_reference base = *a->best;
+    base.x = memcpy(TC_NEW(arena, double, n), a->best->x, n * sizeof(double));
+    base.mu = memcpy(TC_NEW(arena, double, m), a->best->mu, m * sizeof(double));
+    bool completed = search_sides(a, search);
+    if (a->best->residual > a->tolerance && base.residual < a->best->residual) {
+        memcpy(a->best->x, base.x, n * sizeof(double));
+        memcpy(a->best->mu, base.mu, m * sizeof(double));
+        a->best->objective = base.objective;
+        a->best->max_violation = base.max_violation;
+        a->best->residual = base.residual;
+    }
+    a->best->error_x = fmax(search->x.error, distance(a->best->x, search->x.taken, n));
+    a->best->error_mu = fmax(search->mu.error, distance(a->best->mu, search->mu.taken, m));
+    return completed;
+}
+
+static double snapped(double x, double lower, double upper) {
+    double reach = 1e-14 * (upper - lower);
+    return x - lower <= reach ? lower : upper - x <= reach ? upper : x;
+}
+
+/* An interior point comes close to bounds and to zero. Where the conditions hold there as well, that is the solution:
+ * beside small states the distance to a bound of a wide box can be large. */
+static void snap(attempt *a) {
+    size_t m = a->model->constraint_count;
+    double largest = 0, before = a->best->residual;
+    for (size_t f = 0; f < a->model->family_count; f++) {
+        const tc_family *family = &a->model->families[f];
+        for (size_t k = 0; k < family->count; k++)
+            for (size_t c = 0; c < family->dim; c++) {
+                size_t i = tc_coord_of(family, k, c);
+                a->x[i] = snapped(a->best->x[i], tc_coef_at(family->lower[c], k), tc_coef_at(family->upper[c], k));
+            }
+    }
+    for (size_t j = 0; j < m; j++)
+        largest = fmax(largest, a->best->mu[j]);
+    for (size_t j = 0; j < m; j++)
+        a->mu[j] = a->best->mu[j] <= 1e-14 * largest ? 0 : a->best->mu[j];
+    tc_judge_repair(a->judge, a->x, a->mu);
+    if (tc_judge_point(a->judge, a->x, a->mu).residual <= fmax(before, 1e-3 * a->tolerance)) {
+        a->best->residual = INFINITY;
+        (void)judge_point(a);
+    }
+}
+
+static tc_reference_outcome judge_outcome(tc_reference *best, const tc_model *model, double tolerance) {
+    best->is_solution = best->residual <= tolerance;
+    if (!best->is_solution)
+        return TC_INACCURATE;
+    /* a few digits are asked for: the estimate is an upper one */
+    bool least = best->error_x <= tolerance + 1e-3 * norm(best->x, model->state_count) &&
+                 best->error_mu <= tolerance + 1e-3 * norm(best->mu, model->constraint_count);
+    return least ? TC_SOLVED : TC_INACCURATE;
+}
+
+static void solve(tc_arena *arena, attempt *a, const tc_derivatives *derivatives, const tc_monitor *monitor) {
+    a->solver = tc_interior_model(arena, a->model, derivatives, 1e-8L);
+    a->options = (tc_interior_options){
+        .gap = 1e-30L, .residual = 1e-15L, .iterations = MOST_ITERATIONS, .monitor = monitor, .what = "solving"};
+    tc_least_norm *search = tc_least_norm_new(arena, a->model, a->solver, &a->options);
+    tc_least_norm_approach(search);
+    a->best->iterations = search->iterations;
+    a->best->error_x = search->x.error;
+    a->best->error_mu = search->mu.error;
+    bool completed = !search->interrupted && polish(a);
+    if (completed && !(search->x.is_settled && search->mu.is_settled)) {
+        a->options.what = "least norm";
+        completed = refine(arena, a, search);
+    }
+    if (completed)
+        snap(a);
+    else
+        (void)judge_iterate(a);
+    a->best->outcome = completed ? judge_outcome(a->best, a->model, a->tolerance) : TC_SOLVE_INTERRUPTED;
+}
+
+/* A point to show where the sets themselves cannot be met: the start, in the box. */
+static void give_start(tc_reference *best, const tc_model *model) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t k = 0; k < family->count; k++)
+            for (size_t c = 0; c < family->dim; c++) {
+                double lower = tc_coef_at(family->lower[c], k), upper = tc_coef_at(family->upper[c], k);
+                best->x[tc_coord_of(family, k, c)] = fmin(fmax(0, lower), upper);
+            }
+    }
+}
+
+tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                 double tolerance, const tc_monitor *monitor) {
+    tc_reference *best = TC_NEW(arena, tc_reference, 1);
+    best->x = TC_NEW(arena, double, model->state_count);
+    best->mu = TC_NEW(arena, double, model->constraint_count);
+    best->residual = INFINITY;
+    best->max_violation = best->objective = NAN;
+    best->error_x = best->error_mu = INFINITY;
+    give_start(best, model);
+    tc_mark mark = tc_arena_mark(arena);
+    if (all_sets_hold_points(arena, model)) {
+        attempt a = {.best = best, .model = model, .tolerance = tolerance};
+        a.judge = tc_judge_new(arena, model, derivatives);
+        a.x = TC_NEW(arena, double, model->state_count);
+        a.mu = TC_NEW(arena, double, model->constraint_count);
+        solve(arena, &a, derivatives, monitor);
+        tc_arena_rewind(arena, mark);
+        if (best->outcome == TC_INACCURATE && is_infeasible(arena, model, derivatives, monitor))
+            best->outcome = TC_INFEASIBLE_SUSPECTED;
+    } else {
+        best->outcome = TC_INFEASIBLE_SUSPECTED;
+        tc_arena_rewind(arena, mark);
+    }
+    best->norm_x = norm(best->x, model->state_count);
+    best->norm_mu = norm(best->mu, model->constraint_count);
+    return best;
+}

@@ -1,0 +1,123 @@
+/* The one door: private states go in, released numbers come out, once for each round.
+ *
+ * A release needs a plan and obeys it to the letter: it refuses one that leaves an entry that varies without noise. It
+ * goes through the rounds 1, 2, ..., T in order, and never twice through one. What comes out are integers on public
+ * lattices, F(x) rounded plus exact integer noise, as doubles. docs/proofs/release.md says why that has exactly the
+ * price that the plan states. */
+#ifndef TC_PRIVACY_RELEASE_H
+#define TC_PRIVACY_RELEASE_H
+
+#include "noise/noise.h"
+#include "plan/plan.h"
+#include "release/private.h"
+#include "plan/sensitivity/release_entries.h"
+
+typedef struct tc_release tc_release;
+
+/* What everybody may see. */
+typedef struct tc_released {
+    uint64_t round;
+    bool is_private;          /* false: simulation, or a plan that guarantees nothing */
+    const tc_entries *layout; /* of the Jacobian */
+    double *constraints;      /* m: g-hat */
+    double *jacobian;         /* layout->position_count: J-hat; constants as they are */
+    double *states;           /* placement STATES: x-hat, NAN where a coordinate is not released; NULL otherwise */
+} tc_released;
+
+typedef struct tc_release_settings {
+    uint64_t first_round; /* 0: 1. After a restart: the round after the last one that anybody can have seen */
+    size_t block;         /* members of a block, 0 for TC_RELEASE_BLOCK; for tests: no result depends on it but sums
+                           * in floating point, which belong to mechanism none and tc_released_evaluate */
+} tc_release_settings;
+
+/* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by, or the random source has served
+ * another release: its rounds are opened here. TC_BAD_ARITHMETIC (base/arithmetic.h). settings may be NULL. Raises on
+ * its arena. */
+tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                         tc_random *random, const tc_release_settings *settings, tc_release **release,
+                         const char **why) TC_MUST_USE;
+
+/* Room for what a round releases, with the constants in place. */
+tc_released *tc_released_new(tc_arena *arena, tc_release *release);
+
+bool tc_release_is_private(const tc_release *release);
+uint64_t tc_release_next_round(const tc_release *release);
+
+/* Draws the noise of the next round, before its states arrive. TC_BAD_USAGE for any other round. */
+tc_status tc_release_prepare(tc_release *release, uint64_t round) TC_MUST_USE;
+
+/* From now on noise is drawn on a thread of its own, rounds ahead, and the caller's thread draws none: some draws take
+ * a hundred times longer than others, those of large noise among them, and whoever could time a draw would learn of the
+ * noise. tc_release_prepare does nothing then, and tc_release_open waits where the noise of its round is not there yet.
+ * As many rounds as fit most_bytes, TC_AHEAD_BYTES for 0; never less than two, never more than TC_MOST_AHEAD. What lies
+ * ahead is secret (secret.h), and wiped when its round is closed or the arena freed; the thread ends with the arena.
+ * Between rounds, after the last tc_release_hire; the random source must live in the same arena, or longer.
+ * TC_NO_MEMORY where the system gives no thread. Without a mechanism, nothing is done. */
+#define TC_AHEAD_BYTES ((size_t)32 << 20)
+enum { TC_MOST_AHEAD = 64 };
+tc_status tc_release_draw_ahead(tc_arena *arena, tc_release *release, size_t most_bytes) TC_MUST_USE;
+size_t tc_release_rounds_ahead(const tc_release *release); /* at most; 0: this thread draws */
+
+/* Releases the next round. TC_BAD_USAGE for a round that is past, too far ahead or beyond the plan's horizon; nothing
+ * is written then. For placement STATES only x-hat is written: see tc_released_evaluate. */
+tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
+                           tc_released *released) TC_MUST_USE;
+
+/* ---- A round in parts ----
+ *
+ * For ensembles too large for one thread or for the cache. tc_release_round is made of these, so its bits are theirs,
+ * whoever does which part. A worker serves one thread at a time. Block b of a family is its members from
+ * b TC_RELEASE_BLOCK on, TC_RELEASE_BLOCK of them or what is left. Private numbers stay inside the worker: what a block
+ * leaves behind is released, and only once: summing or releasing a block a second time in a round is TC_BAD_USAGE,
+ * since other data under the same noise would unmask both. What fails half-way is not done again: the block is spent,
+ * and so is the round.
+ *
+ *   open                                        the round's key; never twice
+ *   OUTPUTS: for every block: take, sum         terms on their lattices into the worker's own integer sums
+ *            close_sums                         adds up all workers' sums, Phi, g-hat into released->constraints;
+ *                                               TC_BAD_USAGE while a block is missing
+ *            for every block: take, entries     the block's J-hat
+ *   STATES:  for every block: take, states      the block's x-hat
+ *   close                                       wipes what is left */
+enum { TC_RELEASE_BLOCK = 2048 };
+
+typedef struct tc_release_worker tc_release_worker;
+
+/* Makes room for this many workers, between rounds; tc_release_new makes one. Pointers to workers from before are no
+ * longer good. */
+tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
+tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
+
+/* What to fetch while the worker draws noise: what its thread touches next (base/fetch.h); NULL for nothing. */
+void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch);
+
+/* TC_BAD_USAGE as tc_release_round. Noise that tc_release_prepare drew is used; otherwise every block draws its own. */
+tc_status tc_release_open(tc_release *release, uint64_t round) TC_MUST_USE;
+
+/* The block's states: the agents' own numbers x[component][k] (the nearest lattice points, clamped to the public box; a
+ * number that is not finite is TC_BAD_USAGE, and nothing is taken), or those of a cloud that keeps all states. */
+tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t block, const double *const *x) TC_MUST_USE;
+tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_t block,
+                                 const tc_private_states *states) TC_MUST_USE;
+
+tc_status tc_release_sum(tc_release_worker *worker) TC_MUST_USE;
+tc_status tc_release_close_sums(tc_release *release, tc_released *released) TC_MUST_USE;
+
+/* The block's entries: shared entry e of the block's k-th member at jacobian[e][k], for every shared entry that gets
+ * noise, with single parts folded in where they have no entry of their own. Rows of constants are left alone (see
+ * tc_released_new) and may be NULL. Single entries of their own are written by tc_release_close_sums. The states must
+ * be those that were summed: TC_BAD_USAGE otherwise. */
+tc_status tc_release_entries(tc_release_worker *worker, double *const *jacobian) TC_MUST_USE;
+
+/* The block's x-hat: states[component][k]; NAN where a coordinate is not released. */
+tc_status tc_release_states(tc_release_worker *worker, double *const *states) TC_MUST_USE;
+
+void tc_release_close(tc_release *release);
+
+/* g and its Jacobian at a point x (n numbers) that anybody may know, into released. For placement STATES, x is made
+ * from x-hat: post-processing, at no price. Whether that is x-hat itself or x-hat moved into the box is the caller's
+ * choice; outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last
+ * rounding and the noise: for an auditor, who knows x because it is the auditor's own. */
+void tc_released_evaluate(tc_release *release, const double *x, tc_released *released);
+
+#endif

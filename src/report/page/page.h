@@ -1,0 +1,83 @@
+/* Between the parts of a report: one page of sections, figures and tables. */
+#ifndef TC_REPORT_PAGE_H
+#define TC_REPORT_PAGE_H
+
+#include "report/plot/curve.h"
+#include "report/plot/plot.h"
+
+typedef struct tc_section { /* of a run or a sweep */
+    const tc_trace *trace;
+    const char *id;    /* "run-1" */
+    const char *label; /* different for each section of the page */
+    size_t style;      /* of its lines, the same everywhere; different among those of a group that are plotted */
+    bool plotted;      /* beside the others of its group: at most TC_PLOT_STYLES of them are */
+    const tc_trace **marks;
+    size_t mark_count;
+} tc_section;
+
+typedef struct tc_group {        /* sections of one kind and one problem, which can be compared */
+    const char *id;              /* "runs" */
+    const char *title;           /* "Runs side by side" */
+    const tc_section **sections; /* where both methods are there, those of the published one first */
+    size_t count;
+    size_t published; /* how many those are */
+} tc_group;
+
+typedef struct tc_report {
+    tc_arena *arena;
+    tc_buffer *out;
+    size_t figures; /* so far */
+} tc_report;
+
+/* "Error of x", "|x(k) - x_0|" with its signs, whether it is never below zero. */
+typedef struct tc_quantity_words {
+    const char *name, *sign;
+    bool from_zero;
+} tc_quantity_words;
+tc_quantity_words tc_quantity_words_of(tc_quantity quantity);
+
+/* A figure: a title, a sentence, and the plot, whose id and description are filled in here. */
+void tc_put_figure(tc_report *report, const char *title, const char *text, tc_plot plot);
+
+/* The series of a section's quantity over rounds (medians and bands), and of its marks; how many, at most
+ * TC_SECTION_SERIES. With extremes: thin lines of the smallest and largest. label: NULL for none in the legend. */
+enum { TC_SECTION_SERIES = 5 };
+size_t tc_section_series(tc_report *report, const tc_section *section, tc_quantity quantity, const char *label,
+                         bool extremes, tc_series *series);
+
+/* What a page says of itself. */
+extern const char tc_page_not_released[];
+
+/* "a, b": facts, promise, notes and command of a section. */
+void tc_put_section_head(tc_report *report, const tc_section *section, const char *what);
+void tc_put_card(tc_report *report, const tc_section *section);
+void tc_put_command(tc_report *report, const tc_section *section);
+
+/* "<td>0.2706</td>" */
+void tc_put_cell(tc_buffer *out, double value);
+/* "0.21 to 0.35" in a second line of a cell. */
+void tc_put_span(tc_buffer *out, double low, double high);
+
+void tc_put_run(tc_report *report, const tc_section *section);
+void tc_put_run_tables(tc_report *report, const tc_section *section);
+void tc_put_constraint_table(tc_report *report, const tc_section *section);
+void tc_put_sweep(tc_report *report, const tc_section *section);
+void tc_put_run_comparison(tc_report *report, const tc_group *group);
+/* What the method `tacit` gains on the published one, for runs that promise the same and have no margin; a sentence
+ * where there are none, and nothing where the group has not both methods. */
+void tc_put_method_comparison(tc_report *report, const tc_group *group);
+/* The paper's steps, which are those of traces that say nothing of it. */
+bool tc_section_is_published(const tc_section *section);
+void tc_put_sweep_comparison(tc_report *report, const tc_group *group);
+void tc_put_group_head(tc_report *report, const tc_group *group);
+
+/* Labels that say what differs between sections of the same kind: "laplace, tight, epsilon 0.1". */
+void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count);
+/* Whether two traces of the same kind are of the same problem, as far as they tell: its name and size, the constraints'
+ * names, the error at the start. */
+bool tc_same_problem(const tc_trace *a, const tc_trace *b);
+/* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles. Methods differ in
+ * hue: warm the published one, cool the other. */
+tc_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind, size_t *groups);
+
+#endif

@@ -1,0 +1,104 @@
+#include "report/page/style.h"
+
+#include <stddef.h>
+
+/* --c0 .. --c5 follow Okabe and Ito's palette, darkened or lightened until each is 3:1 or more against its paper; text
+ * is 4.5:1 or more. A test computes both. */
+#define LIGHT                                                                                                          \
+    "--paper:#ffffff;--panel:#f5f7f9;--ink:#1a1e23;--muted:#525c66;--rule:#d3dae0;--warn:#9a2c00;"                     \
+    "--c0:#0072b2;--c1:#c24e00;--c2:#008061;--c3:#a8467f;--c4:#8a6d00;--c5:#3d4650;"
+#define DARK                                                                                                           \
+    "--paper:#12161b;--panel:#1a2027;--ink:#e7ebef;--muted:#a9b4be;--rule:#37414b;--warn:#ffa273;"                     \
+    "--c0:#56b4e9;--c1:#f0894a;--c2:#2fc69a;--c3:#e08fbd;--c4:#f0e442;--c5:#c3ccd4;"
+
+const char *const tc_report_style[] = {
+    ":root{color-scheme:light dark;" LIGHT "}\n",
+    "@media (prefers-color-scheme:dark){:root{" DARK "}}\n",
+    "@media print{:root{" LIGHT "}}\n",
+    "*{box-sizing:border-box}\n",
+    "html{-webkit-text-size-adjust:100%;text-size-adjust:100%}\n",
+    "body{margin:0;background:var(--paper);color:var(--ink);"
+    "font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif}\n",
+    "header,main,footer{max-width:1160px;margin:0 auto;padding:0 24px}\n",
+    "header{padding-top:40px}\n",
+    "footer{margin-top:56px;padding-top:14px;padding-bottom:40px;border-top:1px solid var(--rule);color:var(--muted);"
+    "font-size:14px}\n",
+    "h1{font-size:32px;line-height:1.2;margin:0 0 10px;letter-spacing:-.01em;overflow-wrap:anywhere}\n",
+    "h2{font-size:24px;line-height:1.25;margin:56px 0 12px;padding-top:16px;border-top:2px solid var(--ink);"
+    "overflow-wrap:anywhere}\n",
+    "h3{font-size:18px;margin:36px 0 8px}\n",
+    "p,ul{max-width:46em;margin:8px 0}\n",
+    ".lead{font-size:18px;color:var(--muted)}\n",
+    "a{color:var(--c0)}\n",
+    "nav ul{padding-left:20px}\n",
+    ".promise{max-width:none;padding:10px 14px;border-left:4px solid var(--c2);background:var(--panel)}\n",
+    ".promise.no{border-left-color:var(--warn)}\n",
+    ".promise strong{letter-spacing:.02em}\n",
+    ".note{color:var(--muted);font-size:15px}\n",
+    ".note strong{color:var(--warn)}\n",
+    ".facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,300px),1fr));gap:4px 28px;margin:18px "
+    "0;"
+    "font-size:15px}\n",
+    ".facts div{display:flex;justify-content:space-between;gap:12px;border-bottom:1px solid var(--rule);"
+    "padding:3px 0}\n",
+    ".facts dt{color:var(--muted)}\n",
+    ".facts dd{margin:0;text-align:right;overflow-wrap:anywhere}\n",
+    ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:28px 40px;"
+    "margin:20px 0}\n",
+    "figure{margin:0;min-width:0;max-width:640px;break-inside:avoid;display:flex;flex-direction:column}\n",
+    "figcaption{margin-bottom:6px;font-size:15px;line-height:1.4;color:var(--muted)}\n",
+    "figcaption strong{color:var(--ink)}\n",
+    ".scroll{overflow-x:auto;margin:14px 0}\n",
+    "table{border-collapse:collapse;font-size:15px;font-variant-numeric:tabular-nums lining-nums}\n",
+    "caption{text-align:left;font-size:15px;color:var(--muted);padding-bottom:6px}\n",
+    "caption strong{color:var(--ink)}\n",
+    "th,td{padding:5px 14px 5px 0;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}\n",
+    "th:first-child,td:first-child,th.text,td.text{text-align:left}\n",
+    "thead th{white-space:normal;border-bottom:1.5px solid var(--ink);font-weight:600;vertical-align:bottom}\n",
+    "tbody th{font-weight:400}\n",
+    "tbody th.group{font-weight:600;vertical-align:top}tbody th.number{text-align:right}\n",
+    "tbody th.run{white-space:normal;min-width:11em}tbody "
+    "th.pair{white-space:normal;min-width:min(44vw,24em);max-width:30em;vertical-align:top}\n",
+    "tbody tr.first>*{border-top:1px solid var(--muted)}\n",
+    "td small,th small{color:var(--muted);font-size:13px}\n",
+    "td.key{font-weight:600}\n",
+    "td.out{color:var(--warn);font-weight:600}\n",
+    "pre{overflow-x:auto;background:var(--panel);padding:12px 14px;margin:12px 0;font:13px/1.45 ui-monospace,"
+    "SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}\n",
+    "pre.command{white-space:pre-wrap;overflow-wrap:anywhere}\n",
+    ".plot{display:block;width:100%;height:auto;font-size:12.5px}\n",
+    ".plot text{fill:var(--ink)}\n",
+    ".plot .ticks text{fill:var(--muted)}\n",
+    ".plot .ticks.y text,.plot .ticks text.end{text-anchor:end}\n",
+    ".plot .ticks.x text{text-anchor:middle}\n",
+    ".plot .ticks.x text.end{text-anchor:end}\n",
+    ".plot .sup{font-size:9px}\n",
+    ".plot text.title{font-weight:600}\n",
+    ".plot text.title.x{text-anchor:middle;font-weight:400}\n",
+    ".grid{stroke:var(--rule);stroke-width:.8;fill:none}\n",
+    ".axis{stroke:var(--muted);stroke-width:1;fill:none}\n",
+    ".line{fill:none;stroke:currentColor;stroke-width:1.9;stroke-linejoin:round}\n",
+    ".thin{fill:none;stroke:currentColor;stroke-width:.8;opacity:.8}\n",
+    ".band{fill:currentColor;opacity:.2}\n",
+    ".mark{fill:currentColor;stroke:var(--paper);stroke-width:.9}\n",
+    ".star{fill:currentColor;stroke:var(--ink);stroke-width:1.1;paint-order:stroke}\n",
+    ".ref{fill:none;stroke:var(--ink);stroke-width:1.2}\n",
+    ".r0{stroke-dasharray:7 3}.r1{stroke-dasharray:1.5 3}\n",
+    "path.level{stroke:var(--ink);stroke-width:1.1;stroke-dasharray:3 3;fill:none}\n",
+    ".plot text.level{font-size:11.5px;paint-order:stroke;stroke:var(--paper);stroke-width:3px}\n",
+    ".s0{color:var(--c0)}.s1{color:var(--c1)}.s2{color:var(--c2)}.s3{color:var(--c3)}.s4{color:var(--c4)}"
+    ".s5{color:var(--c5)}\n",
+    ".line.s1{stroke-dasharray:9 3}.line.s2{stroke-dasharray:3 2.5}.line.s3{stroke-dasharray:11 3 2.5 3}"
+    ".line.s4{stroke-dasharray:6 2 1.5 2 1.5 2}.line.s5{stroke-dasharray:15 4}\n",
+    ".mark.s5{fill:none;stroke:currentColor;stroke-width:2}\n",
+    "@media (max-width:560px){header,main,footer{padding-left:14px;padding-right:14px}header{padding-top:24px}"
+    "h1{font-size:26px}h2{font-size:21px;margin-top:44px}.lead{font-size:17px}.plot{font-size:13.5px}}\n",
+    "@page{margin:14mm}\n",
+    "@media print{body{font-size:10pt}header,main,footer{max-width:none;padding:0}header{padding-top:0}"
+    "nav{display:none}h1{font-size:20pt}h2{font-size:15pt;margin-top:24pt;break-after:avoid}"
+    "h3{font-size:12pt;margin-top:16pt;break-after:avoid}.figures{grid-template-columns:1fr 1fr;gap:14pt 18pt}"
+    "figcaption,caption,table,.facts,.note{font-size:9pt}th,td{padding:2pt 8pt 2pt 0}tr,.scroll{break-inside:avoid}"
+    ".scroll,pre{overflow:visible}pre{font-size:7.5pt;padding:6pt 8pt;white-space:pre-wrap}.promise,pre,.band,.mark,"
+    ".star{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n",
+    NULL,
+};

@@ -1,0 +1,59 @@
+/* What the status page and the metrics are made of: released and operational figures only. Nothing here says anything
+ * of a single agent: no lateness, no clamps, no MACs. */
+#ifndef TC_SERVE_FIGURES_H
+#define TC_SERVE_FIGURES_H
+
+#include "engine/tacit/method_facts.h"
+#include "net/wire/message.h"
+#include "serve/link/link.h"
+
+enum { TC_COMMIT_BUCKETS = 12, TC_REFUSAL_KINDS = 16 };
+/* Upper ends in seconds of the histogram of commits; the last bucket has no end. */
+extern const double tc_commit_bounds[TC_COMMIT_BUCKETS - 1];
+
+#define TC_PHASES(X)                                                                                                   \
+    X(TC_PHASE_ENROLLING, "enrolling") /* not every agent has been there yet */                                        \
+    X(TC_PHASE_RUNNING, "running")                                                                                     \
+    X(TC_PHASE_STOPPING, "stopping")                                                                                   \
+    X(TC_PHASE_DONE, "done")                                                                                           \
+    X(TC_PHASE_FAILED, "failed")
+typedef enum tc_phase {
+#define X(code, name) code,
+    TC_PHASES(X)
+#undef X
+} tc_phase;
+const char *tc_phase_name(tc_phase phase);
+
+typedef struct tc_figures {
+    tc_phase phase;
+    bool is_private;                /* deserves the word (plan/account/price.h) */
+    bool is_priced;                 /* epsilon and delta hold */
+    bool is_insecure;               /* plain text, noise from a seed, or none */
+    const char *run_id, *plan_hash; /* hexadecimal digits */
+    const char *method, *mechanism;
+    double epsilon, delta;         /* of the observer who pays most, over the whole run */
+    uint64_t epoch, round, rounds; /* round: the last one that was answered */
+    uint64_t agents, enrolled;     /* agents of the file; those who are there now */
+    double rounds_per_second;      /* of late; not known where last_round is 0 */
+    double started, last_round; /* seconds of CLOCK_REALTIME; last_round, to a second, 0 before one of this process */
+    const double *multipliers;  /* released, m; NULL before the first round */
+    const double *answer_multipliers;
+    size_t multiplier_count;
+    const char *const *constraint_names;
+    const tc_feasibility *feasibility;   /* NULL where there is none */
+    uint64_t refusals[TC_REFUSAL_KINDS]; /* by tc_refusal_code */
+    uint64_t turned_away;                /* connections that left when they had heard which run this is */
+    uint64_t held;                       /* states that were used again, of all agents together */
+    uint64_t answers, answers_again;     /* sent; sent again from the journal */
+    uint64_t commits[TC_COMMIT_BUCKETS];
+    double commit_seconds;
+    bool has_reload_failed;    /* the last time that certificates were to be read again */
+    uint64_t log_lost;         /* lines of the log that its reader did not take */
+    const char *version;       /* of the program */
+    double certificate_expiry; /* seconds of CLOCK_REALTIME; 0 in plain text */
+    tc_links_figures links;
+} tc_figures;
+
+void tc_figures_commit(tc_figures *figures, double seconds); /* one more, which took so long */
+
+#endif

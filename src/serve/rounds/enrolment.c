@@ -1,0 +1,345 @@
+#include "serve/rounds/enrolment.h"
+
+#include "net/wire/message_cloud.h"
+
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64, SPARE_ALIKE = 16 };
+
+/* ---- the seats ---- */
+
+static uint32_t *name_place(const tc_enrolment *e, const char *name, size_t length) {
+    size_t mask = e->name_room - 1;
+    for (size_t at = tc_keyed_hash(e->key, (const unsigned char *)name, length) & mask;; at = (at + 1) & mask) {
+        if (e->by_name[at] == 0)
+            return &e->by_name[at];
+        const char *there = e->seats[e->by_name[at] - 1].name;
+        if (strlen(there) == length && memcmp(there, name, length) == 0)
+            return &e->by_name[at];
+    }
+}
+
+static void make_seats(tc_arena *arena, tc_enrolment *e, const tc_model *model) {
+    tc_buffer name = tc_buffer_new(arena, 1 << 16);
+    size_t n = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t k = 0; k < family->count; k++, n++) {
+            name.length = 0;
+            tc_agent_name(&name, family, k);
+            e->seats[n] = (tc_seat){.family = (uint32_t)f,
+                                    .states = (uint32_t)family->dim,
+                                    .member = k,
+                                    .first_coord = tc_coord_of(family, k, 0),
+                                    .stride = family->count,
+                                    .name = tc_arena_copy(arena, name.text, name.length),
+                                    .replaced_at = -1};
+            *name_place(e, name.text, name.length) = (uint32_t)n + 1;
+        }
+        e->most_states = family->dim > e->most_states ? (uint32_t)family->dim : e->most_states;
+    }
+}
+
+tc_status tc_enrolment_new(tc_arena *arena, const tc_enrolment_settings *settings, tc_enrolment **enrolment) {
+    tc_enrolment *e = TC_NEW(arena, tc_enrolment, 1);
+    const tc_model *model = settings->model;
+    *enrolment = e;
+    e->seat_count = model->agent_count;
+    if (e->seat_count >= UINT32_MAX / 4)
+        return TC_TOO_LARGE;
+    if (RAND_bytes((unsigned char *)e->key, sizeof e->key) != 1)
+        return TC_NO_RANDOM;
+    e->seats = TC_NEW(arena, tc_seat, e->seat_count);
+    for (e->name_room = 16; e->name_room < 2 * e->seat_count;)
+        e->name_room *= 2;
+    e->by_name = TC_NEW(arena, uint32_t, e->name_room);
+    e->reporter = settings->reporter;
+    e->is_plain = settings->is_plain;
+    e->most_idle = e->seat_count + (settings->spare_idle == 0 ? SPARE_IDLE : settings->spare_idle);
+    e->idle_seconds = settings->idle_seconds == 0 ? IDLE_SECONDS : settings->idle_seconds;
+    tc_ring_clear(&e->seated);
+    tc_ring_clear(&e->idle);
+    make_seats(arena, e, model);
+    return TC_OK;
+}
+
+/* ---- a connection's slots ---- */
+
+static tc_place *find_place(const tc_party *party, uint32_t slot) {
+    size_t mask = party->room - 1;
+    for (size_t at = slot & mask, tried = 0; tried < party->room; at = (at + 1) & mask, tried++) {
+        if (party->places[at].seat == 0)
+            return NULL;
+        if (party->places[at].slot == slot)
+            return &party->places[at];
+    }
+    return NULL;
+}
+
+/* There is an empty one. */
+static void put_place(tc_party *party, tc_place place) {
+    size_t mask = party->room - 1, at = place.slot & mask;
+    while (party->places[at].seat != 0)
+        at = (at + 1) & mask;
+    party->places[at] = place;
+}
+
+tc_seat *tc_party_seat(const tc_enrolment *e, const tc_party *party, uint32_t slot) {
+    const tc_place *place = find_place(party, slot);
+    return place == NULL ? NULL : &e->seats[place->seat - 1];
+}
+
+tc_seat *tc_party_at(const tc_enrolment *e, const tc_party *party, size_t i) {
+    return party->places[i].seat == 0 ? NULL : &e->seats[party->places[i].seat - 1];
+}
+
+static bool grow(tc_party *party) {
+    size_t room = party->room == 1 ? 8 : 2 * party->room;
+    tc_place *old = party->places, *larger = calloc(room, sizeof *larger);
+    size_t before = party->room;
+    if (larger == NULL)
+        return false;
+    party->places = larger;
+    party->room = room;
+    for (size_t i = 0; i < before; i++)
+        if (old[i].seat != 0)
+            put_place(party, old[i]);
+    if (old != &party->one)
+        free(old);
+    return true;
+}
+
+/* Those behind it in its row are put in again, so that no search stops short of one. */
+static void remove_place(tc_party *party, uint32_t slot) {
+    size_t mask = party->room - 1;
+    tc_place *place = find_place(party, slot);
+    if (place == NULL)
+        return;
+    place->seat = 0;
+    party->count--;
+    for (size_t at = ((size_t)(place - party->places) + 1) & mask; party->places[at].seat != 0; at = (at + 1) & mask) {
+        tc_place moved = party->places[at];
+        party->places[at].seat = 0;
+        put_place(party, moved);
+    }
+}
+
+/* ---- parties ---- */
+
+static tc_party *of_ring(tc_ring *ring) { return (tc_party *)(void *)ring; }
+
+static void join_idle(tc_enrolment *e, tc_party *party) {
+    party->deadline = tc_link_now() + (time_t)e->idle_seconds;
+    tc_ring_join(&e->idle, &party->ring);
+    e->idle_count++;
+}
+
+/* A certificate has a use for one connection for each agent that it names, and some more that are about to end. Beyond
+ * that there is always one without an agent: the oldest gives way. */
+static void end_alike(tc_enrolment *e, const tc_link *link) {
+    const tc_identity *identity = tc_link_identity(link);
+    if (identity == NULL || tc_link_alike(link) <= tc_identity_count(identity) + SPARE_ALIKE)
+        return;
+    for (tc_ring *at = e->idle.after; at != &e->idle; at = at->after) {
+        tc_party *party = of_ring(at);
+        if (!tc_link_is_alike(party->link, link))
+            continue;
+        tc_party_end(e, party, TC_REFUSED_CROWD, "too many connections with this certificate");
+        return;
+    }
+}
+
+void tc_enrolment_opened(tc_enrolment *e, tc_link *link) {
+    tc_party *party = calloc(1, sizeof *party);
+    if (party == NULL) {
+        tc_link_close(link);
+        return;
+    }
+    party->link = link;
+    party->places = &party->one;
+    party->room = 1;
+    tc_ring_clear(&party->ring);
+    tc_link_set_user(link, party);
+    join_idle(e, party);
+    if (e->idle_count > e->most_idle)
+        tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_CROWD, "too many connections without an agent");
+    else
+        end_alike(e, link);
+}
+
+static size_t bytes_of(const tc_seat *seat) { return tc_answer_size(seat->states); }
+
+static void unseat(tc_enrolment *e, tc_seat *seat) {
+    seat->party->bytes -= bytes_of(seat);
+    seat->party = NULL;
+    seat->is_owed = false;
+    e->enrolled--;
+}
+
+void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
+    tc_party *party = tc_link_user(link);
+    if (party == NULL)
+        return;
+    tc_link_set_user(link, NULL);
+    if (party->count == 0)
+        e->idle_count--;
+    for (size_t i = 0; i < party->room; i++) {
+        tc_seat *seat = tc_party_at(e, party, i);
+        if (seat == NULL)
+            continue;
+        unseat(e, seat);
+        tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
+    }
+    tc_ring_leave(&party->ring);
+    if (party->places != &party->one)
+        free(party->places);
+    free(party);
+}
+
+void tc_enrolment_tick(tc_enrolment *e) {
+    enum { AT_ONCE = 256 }; /* in one turn, which others wait for; the rest in the next second */
+    time_t now = tc_link_now();
+    for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(&e->idle) && of_ring(e->idle.after)->deadline <= now; i++)
+        tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_TURN, "no agent was enrolled in time");
+}
+
+/* ---- refusals ---- */
+
+void tc_party_end(tc_enrolment *e, tc_party *party, tc_refusal_code code, const char *reason) {
+    tc_report_refusal(e->reporter, party->link, NULL, code, reason);
+    party->is_refused = true;
+    tc_link_refuse(party->link, code, reason);
+}
+
+static bool is_too_much(tc_party *party) { return ++party->strikes > MOST_STRIKES + 4 * party->count; }
+
+bool tc_party_bear(tc_enrolment *e, tc_party *party) {
+    if (!is_too_much(party))
+        return true;
+    tc_party_end(e, party, TC_REFUSED_TURN, "too much of what it said was of no use");
+    return false;
+}
+
+static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t round, const char *agent,
+                   tc_refusal_code code, const char *reason) {
+    unsigned char bytes[TC_FRAME_HEADER + TC_MOST_CONTROL];
+    const char *text = reason != NULL ? reason : tc_refusal_text(code);
+    size_t length = strlen(text);
+    tc_refusal refusal = {.slot = slot,
+                          .round = round,
+                          .code = (uint16_t)code,
+                          .reason = text,
+                          .reason_length = length < TC_MOST_REASON ? length : TC_MOST_REASON};
+    if (is_too_much(party)) {
+        tc_party_end(e, party, code, "too much of what it said was refused");
+        return;
+    }
+    bool is_late = code == TC_REFUSED_SLOT && party->was_replaced; /* not its fault, and the log has `replaced` */
+    if (!is_late)
+        tc_report_refusal(e->reporter, party->link, agent, code, text);
+    tc_refusal_encode(&refusal, bytes);
+    tc_link_send(party->link, bytes, tc_refusal_size(&refusal));
+}
+
+void tc_party_refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t round, tc_refusal_code code,
+                     const char *reason) {
+    const tc_seat *seat = tc_party_seat(e, party, slot);
+    refuse(e, party, slot, round, seat == NULL ? NULL : seat->name, code, reason);
+}
+
+void tc_party_refuse_enrol(tc_enrolment *e, tc_party *party, const tc_enrol *enrol, uint64_t round,
+                           tc_refusal_code code, const char *reason) {
+    char name[TC_MOST_NAME + 1];
+    memcpy(name, enrol->name, enrol->name_length);
+    name[enrol->name_length] = '\0';
+    refuse(e, party, enrol->slot, round, name, code, reason);
+}
+
+/* ---- taking a seat ---- */
+
+tc_seat *tc_enrolment_named(const tc_enrolment *e, const char *name) {
+    uint32_t number = *name_place(e, name, strlen(name));
+    return number == 0 ? NULL : &e->seats[number - 1];
+}
+
+tc_seat *tc_enrolment_find(tc_enrolment *e, tc_party *party, const tc_enrol *enrol, tc_refusal_code *code,
+                           const char **reason) {
+    const tc_identity *identity = tc_link_identity(party->link);
+    *reason = NULL;
+    *code = TC_REFUSED_IDENTITY;
+    if (!e->is_plain && (identity == NULL || !tc_identity_has(identity, enrol->name, enrol->name_length)))
+        return NULL;
+    uint32_t number = *name_place(e, enrol->name, enrol->name_length);
+    *code = TC_REFUSED_UNKNOWN;
+    if (number == 0)
+        return NULL;
+    tc_seat *seat = &e->seats[number - 1];
+    *code = TC_REFUSED_STATES;
+    if (enrol->states != seat->states)
+        return NULL;
+    *code = TC_REFUSED_SLOT;
+    if (tc_party_seat(e, party, enrol->slot) != NULL)
+        return NULL;
+    if (seat->party == party) {
+        *reason = "this connection has the agent in another slot";
+        return NULL;
+    }
+    /* Not for good, unlike a refusal as replaced: it may be the same agent whose network fails again and again. */
+    *code = TC_REFUSED_CROWD;
+    *reason = "another connection took over this agent a moment ago";
+    if (seat->party != NULL && seat->replaced_at >= 0 && tc_serve_now() < seat->replaced_at + 1)
+        return NULL;
+    *code = TC_NOT_REFUSED;
+    return seat;
+}
+
+static void replace(tc_enrolment *e, tc_seat *seat) {
+    tc_party *old = seat->party;
+    uint32_t slot = seat->slot;
+    seat->replaced_at = tc_serve_now();
+    tc_report_agent(e->reporter, TC_EVENT_REPLACED, seat->name);
+    tc_enrolment_leave(e, seat);
+    old->strikes = 0; /* it is not its doing */
+    old->was_replaced = true;
+    tc_party_refuse(e, old, slot, 0, TC_REFUSED_REPLACED, NULL);
+}
+
+bool tc_enrolment_seat(tc_enrolment *e, tc_party *party, tc_seat *seat, uint32_t slot) {
+    if (2 * (party->count + 1) > party->room && !(party->room == 1 && party->count == 0) && !grow(party)) {
+        tc_party_end(e, party, TC_REFUSED_CROWD, "memory is out");
+        return false;
+    }
+    if (seat->party != NULL)
+        replace(e, seat);
+    put_place(party, (tc_place){.slot = slot, .seat = (uint32_t)(seat - e->seats) + 1});
+    if (party->count++ == 0) {
+        e->idle_count--;
+        tc_ring_join(&e->seated, &party->ring);
+    }
+    party->bytes += bytes_of(seat);
+    e->batch_bytes = party->bytes > e->batch_bytes ? party->bytes : e->batch_bytes;
+    seat->party = party;
+    seat->slot = slot;
+    seat->said = 0;
+    seat->is_owed = false;
+    seat->enrolled_at = tc_serve_now();
+    e->enrolled++;
+    if (!seat->was_there) {
+        seat->was_there = true;
+        e->seen++;
+    }
+    uint32_t body = 8 * seat->states;
+    if (body > party->link->most_body)
+        tc_link_allow(party->link, body);
+    return true;
+}
+
+void tc_enrolment_leave(tc_enrolment *e, tc_seat *seat) {
+    tc_party *party = seat->party;
+    remove_place(party, seat->slot);
+    unseat(e, seat);
+    if (party->count == 0)
+        join_idle(e, party);
+}

@@ -1,0 +1,327 @@
+/* Frames and rounds. */
+#include "serve/rounds/rounds_parts.h"
+
+#include "noise/secret.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *tc_run_end_name(tc_run_end end) {
+    static const char *const names[] = {
+#define X(code, name) name,
+        TC_RUN_ENDS(X)
+#undef X
+    };
+    return names[end];
+}
+
+void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status) {
+    if (r->end == TC_RUN_GOES_ON) {
+        r->end = end;
+        r->status = status;
+    }
+    if (end == TC_RUN_FAILED)
+        r->figures->phase = TC_PHASE_FAILED;
+    (void)event_base_loopbreak(r->settings.base);
+}
+
+/* ---- a round ---- */
+
+static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_HUB_INPUT], tc_answer_scalars scalars) {
+    tc_journal_round row = {.round = k,
+                            .step = scalars.step,
+                            .regularization = scalars.regularization,
+                            .answers = r->next_answers,
+                            .answer_count = r->settings.model->state_count,
+                            .memory = r->memory,
+                            .memory_size = r->memory_size};
+    _Static_assert((int)TC_HUB_INPUT == (int)TC_INPUT_MAC, "the journal keeps what identifies a round's input");
+    memcpy(row.input, input, TC_INPUT_MAC);
+    tc_hub_save(r->hub, r->memory);
+    double began = tc_serve_now();
+    tc_status status = tc_journal_commit(r->settings.journal, &row);
+    if (status == TC_OK)
+        tc_figures_commit(r->figures, tc_serve_now() - began);
+    return status;
+}
+
+/* From here on the round is as good as public. */
+static void take_over(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
+    double *before = r->answers;
+    r->answers = r->next_answers;
+    r->next_answers = before;
+    r->scalars = scalars;
+    r->last = k;
+    r->open = k + 1;
+    r->missing = r->enrolment->seat_count;
+    r->has_released = true;
+    r->figures->phase = TC_PHASE_RUNNING;
+    r->figures->round = k;
+    r->figures->held += r->held;
+}
+
+static void go_on(tc_rounds *r, uint64_t k) {
+    if (r->settings.after_round != NULL)
+        r->settings.after_round(r->settings.context, k, r->scalars);
+    if (k >= r->settings.rounds) {
+        tc_rounds_over(r, TC_END_DONE);
+        return;
+    }
+    tc_status status = tc_hub_prepare(r->hub, k + 1);
+    if (status != TC_OK)
+        tc_rounds_break(r, TC_RUN_FAILED, status);
+    else
+        tc_late_open(r);
+}
+
+static void release(tc_rounds *r) {
+    uint64_t k = r->open;
+    unsigned char input[TC_HUB_INPUT];
+    tc_answer_scalars scalars;
+    tc_engine_outcome outcome = TC_ENGINE_DONE;
+    tc_status status = TC_OK;
+    if (!r->has_released && r->settings.before_first != NULL)
+        status = r->settings.before_first(r->settings.context);
+    if (status == TC_OK)
+        status = tc_hub_round(r->hub, k, &scalars, r->next_answers, input, &outcome);
+    if (status == TC_OK && outcome != TC_ENGINE_DONE) {
+        TC_LOG(r->settings.reporter->log, TC_EVENT_DIVERGED, tc_log_round(k), tc_log_why(tc_hub_reason(r->hub)));
+        tc_rounds_over(r, TC_END_DIVERGED);
+        return;
+    }
+    if (status == TC_OK) {
+        status = commit(r, k, input, scalars);
+        if (status != TC_OK)
+            TC_LOG(r->settings.reporter->log, TC_EVENT_JOURNAL_FAILED, tc_log_round(k),
+                   tc_log_why(tc_journal_trouble(r->settings.journal)));
+    }
+    if (status != TC_OK) {
+        r->hub = NULL; /* nothing is taken or released any more */
+        tc_rounds_break(r, TC_RUN_FAILED, status);
+        return;
+    }
+    take_over(r, k, scalars);
+    tc_answers_all(r);
+    go_on(r, k);
+}
+
+/* ---- ticks ----
+ *
+ * Nothing is done to a round before its tick, so that nothing that anybody can look at, pages and journal among them,
+ * shows when the last state came. */
+
+static void arm_tick(tc_rounds *r) {
+    double wait = fmax(r->tick_at - tc_serve_now(), 0);
+    struct timeval time = {.tv_sec = (time_t)wait, .tv_usec = (suseconds_t)(1e6 * (wait - floor(wait)))};
+    if (event_add(&r->tick, &time) != 0)
+        tc_rounds_break(r, TC_RUN_FAILED, TC_NO_MEMORY);
+}
+
+void tc_ticks_begin(tc_rounds *r) {
+    if (!(r->settings.tick > 0))
+        return;
+    r->ticks_from = tc_serve_now();
+    r->tick_at = r->ticks_from + r->settings.tick;
+    arm_tick(r);
+}
+
+static bool is_released_from(const tc_rounds *r) {
+    return !r->is_over && r->hub != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
+}
+
+void tc_ticks_come(tc_rounds *r) {
+    if (is_released_from(r) && r->missing == 0)
+        release(r);
+}
+
+/* The event base looks at a coarser clock than this one, and may come some milliseconds early: a tick that was already
+ * answered must not come again. */
+void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    tc_rounds *r = context;
+    if (tc_serve_now() >= r->tick_at) {
+        tc_ticks_come(r);
+        r->tick_at = tc_tick_after(r->ticks_from, r->settings.tick, tc_serve_now());
+    }
+    if (is_released_from(r))
+        arm_tick(r);
+}
+
+void tc_rounds_complete(tc_rounds *r) {
+    if (!(r->settings.tick > 0))
+        release(r);
+}
+
+/* ---- frames ---- */
+
+/* The round before; where rounds do not wait, any that went by while the state was on its way. */
+static bool is_answered(const tc_rounds *r, uint64_t round) {
+    bool is_past = round + 1 == r->open || (r->settings.late.holds && round > 0 && round < r->open);
+    return is_past && tc_rounds_has_answer(r);
+}
+
+static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
+    tc_enrolment *e = r->enrolment;
+    tc_seat *seat = tc_party_seat(e, party, frame->slot);
+    if (seat == NULL) {
+        tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_SLOT, NULL);
+        return;
+    }
+    if (is_answered(r, frame->round)) { /* what it says is not looked at */
+        if (seat->again != r->last || tc_party_bear(e, party)) {
+            seat->again = r->last;
+            tc_answers_again(r, seat);
+        }
+        return;
+    }
+    if (r->is_over || r->hub == NULL || frame->round != r->open) {
+        tc_party_refuse(e, party, frame->slot, frame->round, r->is_over ? TC_REFUSED_OVER : TC_REFUSED_ROUND, NULL);
+        return;
+    }
+    if (seat->said == r->open) { /* whatever it says: a comparison would tell what the first one said */
+        tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_ROUND, "the state of this round has been said");
+        return;
+    }
+    tc_refusal_code code = tc_state_decode(frame, seat->states, r->units);
+    if (code != TC_NOT_REFUSED) {
+        tc_party_refuse(e, party, frame->slot, frame->round, code, NULL);
+        return;
+    }
+    seat->said = r->open;
+    if (seat->taken == r->open) { /* from a connection before this one, which said it again */
+        tc_secret_wipe(r->units, seat->states * sizeof *r->units);
+        return;
+    }
+    party->strikes = 0;
+    seat->taken = r->open;
+    seat->holds = 0;
+    if (tc_hub_take(r->hub, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
+        seat->clamped = r->open;
+    tc_secret_wipe(r->units, seat->states * sizeof *r->units);
+    if (seat->is_held) { /* in time after all: the round still waits for others */
+        seat->is_held = false;
+        r->held--;
+        return;
+    }
+    if (--r->missing == 0)
+        tc_rounds_complete(r);
+}
+
+static void on_hello(tc_rounds *r, tc_party *party, const tc_frame *frame) {
+    unsigned char bytes[TC_WELCOME_SIZE];
+    tc_hello hello;
+    tc_refusal_code code = party->has_greeted ? TC_REFUSED_TURN : tc_hello_decode(frame, &hello);
+    if (code != TC_NOT_REFUSED) {
+        tc_party_end(r->enrolment, party, code, NULL);
+        return;
+    }
+    const tc_journal_run *run = tc_journal_run_of(r->settings.journal);
+    uint32_t most = 8 * r->enrolment->most_states;
+    tc_welcome welcome = {.version = TC_PROTOCOL,
+                          .most_body = most > TC_MOST_CONTROL ? most : TC_MOST_CONTROL,
+                          .epoch = r->settings.epoch};
+    memcpy(welcome.run_id, run->run_id, TC_RUN_ID);
+    memcpy(welcome.plan_hash, run->plan_hash, TC_HASH);
+    party->has_greeted = true;
+    tc_welcome_encode(&welcome, bytes);
+    tc_link_send(party->link, bytes, sizeof bytes);
+}
+
+static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
+    tc_enrolment *e = r->enrolment;
+    if (tc_leave_decode(frame) != TC_NOT_REFUSED) {
+        tc_party_end(e, party, TC_REFUSED_FRAME, NULL);
+        return;
+    }
+    if (frame->slot == TC_NO_SLOT) {
+        party->has_left = true;
+        tc_link_close(party->link);
+        return;
+    }
+    tc_seat *seat = tc_party_seat(e, party, frame->slot);
+    if (seat == NULL) {
+        tc_party_refuse(e, party, frame->slot, 0, TC_REFUSED_SLOT, NULL);
+        return;
+    }
+    seat->is_sure |= seat->is_told;
+    tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
+    tc_enrolment_leave(e, seat);
+    r->figures->enrolled = e->enrolled;
+    if (!tc_party_bear(e, party)) /* coming and going, again and again */
+        r->figures->enrolled = e->enrolled;
+}
+
+static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
+    tc_rounds *r = context;
+    tc_party *party = tc_link_user(link);
+    if (party == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
+        return;
+    if (frame->type == TC_MESSAGE_STATE && party->has_greeted)
+        on_state(r, party, frame);
+    else if (frame->type == TC_MESSAGE_HELLO)
+        on_hello(r, party, frame);
+    else if (frame->type == TC_MESSAGE_ENROL && party->has_greeted)
+        tc_rounds_enrol(r, party, frame);
+    else if (frame->type == TC_MESSAGE_LEAVE && party->has_greeted)
+        on_leave(r, party, frame);
+    else
+        tc_party_end(r->enrolment, party, tc_message_name(frame->type) == NULL ? TC_REFUSED_FRAME : TC_REFUSED_TURN,
+                     NULL);
+}
+
+static void on_opened(void *context, tc_link *link) {
+    tc_rounds *r = context;
+    if (r->end != TC_RUN_GOES_ON || r->stop_at > 0) { /* nothing that it says would be heard: it need not wait */
+        tc_link_close(link);
+        return;
+    }
+    tc_enrolment_opened(r->enrolment, link);
+}
+
+static void on_drained(void *context, tc_link *link) {
+    tc_rounds *r = context;
+    tc_party *party = tc_link_user(link);
+    if (party != NULL && party->is_owed)
+        tc_answers_owed(r, party);
+    if (r->is_over || r->stop_at > 0)
+        tc_ending_check(r);
+}
+
+/* An agent of another run, or one that has seen later epochs, does not ask for its seat: nobody else would tell. */
+static bool is_turned_away(const tc_rounds *r, const tc_party *party, tc_link_end end) {
+    return party->has_greeted && !party->has_asked && !party->is_refused && !party->has_end &&
+           (end == TC_LINK_LEFT || end == TC_LINK_CLOSED) && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
+}
+
+/* Those who took leave after the end have heard it. An end of the connection alone says nothing: a network that cuts it
+ * looks the same. */
+static void on_closed(void *context, tc_link *link, tc_link_end end, const char *why) {
+    tc_rounds *r = context;
+    tc_party *party = tc_link_user(link);
+    bool is_open = party != NULL;
+    for (size_t i = 0; is_open && i < party->room; i++) {
+        tc_seat *seat = tc_party_at(r->enrolment, party, i);
+        if (seat == NULL || !r->is_over)
+            continue;
+        seat->is_told = seat->is_told && (party->has_left || seat->answered >= r->last);
+        seat->is_sure |= seat->is_told;
+    }
+    if (is_open && end == TC_LINK_REFUSED && !party->is_refused) /* a frame that could not be cut */
+        tc_report_refusal(r->settings.reporter, link, NULL, TC_REFUSED_FRAME, why);
+    else if (is_open && end == TC_LINK_SLOW)
+        tc_report_refusal(r->settings.reporter, link, NULL, TC_REFUSED_SLOW, why);
+    else if (is_open && is_turned_away(r, party, end))
+        tc_report_turned_away(r->settings.reporter, link, why);
+    else if (!is_open || end == TC_LINK_BROKEN)
+        tc_report_end(r->settings.reporter, link, end, why);
+    tc_enrolment_closed(r->enrolment, link);
+    r->figures->enrolled = r->enrolment->enrolled;
+    if (r->is_over || r->stop_at > 0)
+        tc_ending_check(r);
+}
+
+tc_link_owner tc_rounds_owner(tc_rounds *r) {
+    return (tc_link_owner){
+        .opened = on_opened, .frame = on_frame, .drained = on_drained, .closed = on_closed, .context = r};
+}

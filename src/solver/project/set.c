@@ -1,0 +1,294 @@
+#include "solver/project/set.h"
+
+#include "solver/project/project_work.h"
+
+#include <float.h>
+#include <stdint.h>
+
+static size_t lifts(const tc_set_piece *piece) { return piece->kind == TC_SET_BALL1 ? piece->count : 0; }
+
+size_t tc_set_row_limit(const tc_family *family) {
+    size_t rows = 0;
+    for (size_t p = 0; p < family->piece_count; p++)
+        rows += family->pieces[p].kind == TC_SET_BOX ? 0 : 1 + 2 * lifts(&family->pieces[p]);
+    return rows;
+}
+
+size_t tc_set_lift_limit(const tc_family *family) {
+    size_t count = 0;
+    for (size_t p = 0; p < family->piece_count; p++)
+        count += lifts(&family->pieces[p]);
+    return count;
+}
+
+tc_set *tc_set_new(tc_arena *arena, const tc_family *family) {
+    tc_set *set = TC_NEW(arena, tc_set, 1);
+    set->dim = family->dim;
+    set->family = family;
+    set->lower = TC_NEW(arena, double, family->dim);
+    set->upper = TC_NEW(arena, double, family->dim);
+    set->lower_piece = TC_NEW(arena, size_t, family->dim);
+    set->upper_piece = TC_NEW(arena, size_t, family->dim);
+    set->parts = TC_NEW(arena, tc_set_part, family->piece_count);
+    set->centers = TC_NEW(arena, double *, family->piece_count);
+    set->matrices = TC_NEW(arena, double *, family->piece_count);
+    for (size_t p = 0; p < family->piece_count; p++) {
+        const tc_set_piece *piece = &family->pieces[p];
+        if (piece->kind != TC_SET_BOX)
+            set->centers[p] = TC_NEW(arena, double, piece->count);
+        if (piece->kind == TC_SET_ELLIPSOID)
+            set->matrices[p] = TC_NEW(arena, double, piece->count * piece->count);
+    }
+    set->work = tc_set_work_new(arena, set);
+    return set;
+}
+
+tc_set *tc_set_of(tc_arena *arena, const tc_family *family, size_t member) {
+    tc_set *set = tc_set_new(arena, family);
+    tc_set_load(set, member);
+    return set;
+}
+
+static void declare_empty(tc_set *set, size_t piece, size_t other, size_t component) {
+    if (set->is_empty)
+        return;
+    set->is_empty = true;
+    set->conflict = (tc_set_conflict){.piece = piece, .other = other, .component = component};
+}
+
+static void raise_lower(tc_set *set, size_t c, double bound, size_t piece) {
+    if (bound > set->lower[c]) {
+        set->lower[c] = bound;
+        set->lower_piece[c] = piece;
+    }
+}
+
+static void drop_upper(tc_set *set, size_t c, double bound, size_t piece) {
+    if (bound < set->upper[c]) {
+        set->upper[c] = bound;
+        set->upper_piece[c] = piece;
+    }
+}
+
+static void add_linear(tc_set *set, size_t p, tc_set_kind kind, double radius) {
+    const tc_set_piece *piece = &set->family->pieces[p];
+    double *normal = set->centers[p];
+    size_t nonzero = 0, last = 0;
+    for (size_t c = 0; c < piece->count; c++)
+        if (normal[c] != 0) {
+            nonzero++;
+            last = c;
+        }
+    if (nonzero == 0) {
+        if (radius < 0 || (kind == TC_SET_HYPERPLANE && radius != 0))
+            declare_empty(set, p, TC_NO_PIECE, SIZE_MAX);
+    } else if (nonzero == 1) {
+        double bound = radius / normal[last];
+        if (kind == TC_SET_HYPERPLANE || normal[last] > 0)
+            drop_upper(set, piece->first + last, bound, p);
+        if (kind == TC_SET_HYPERPLANE || normal[last] < 0)
+            raise_lower(set, piece->first + last, bound, p);
+    } else {
+        set->parts[set->part_count++] = (tc_set_part){
+            .kind = kind, .first = piece->first, .count = piece->count, .center = normal, .radius = radius, .piece = p};
+    }
+}
+
+static void add_round(tc_set *set, size_t p, double radius) {
+    const tc_set_piece *piece = &set->family->pieces[p];
+    const double *center = set->centers[p];
+    if (radius < 0) {
+        declare_empty(set, p, TC_NO_PIECE, SIZE_MAX);
+    } else if (radius == 0 || piece->count == 1) {
+        double reach = radius;
+        if (piece->kind == TC_SET_ELLIPSOID && radius > 0)
+            reach = sqrt(radius / set->matrices[p][0]);
+        for (size_t c = 0; c < piece->count; c++) {
+            raise_lower(set, piece->first + c, center[c] - reach, p);
+            drop_upper(set, piece->first + c, center[c] + reach, p);
+        }
+    } else {
+        set->parts[set->part_count++] = (tc_set_part){.kind = piece->kind,
+                                                      .first = piece->first,
+                                                      .count = piece->count,
+                                                      .center = set->centers[p],
+                                                      .radius = radius,
+                                                      .matrix = set->matrices[p],
+                                                      .piece = p};
+    }
+}
+
+static void resolve_piece(tc_set *set, size_t p, size_t member) {
+    const tc_set_piece *piece = &set->family->pieces[p];
+    double radius = tc_coef_at(piece->radius, member);
+    if (piece->kind == TC_SET_BOX) {
+        for (size_t c = 0; c < piece->count; c++) {
+            raise_lower(set, piece->first + c, tc_coef_at(piece->center[c], member), p);
+            drop_upper(set, piece->first + c, tc_coef_at(piece->upper[c], member), p);
+        }
+        return;
+    }
+    double *center = set->centers[p];
+    for (size_t c = 0; c < piece->count; c++)
+        center[c] = piece->kind == TC_SET_SIMPLEX ? 1 : tc_coef_at(piece->center[c], member);
+    if (piece->kind == TC_SET_ELLIPSOID)
+        for (size_t e = 0; e < piece->count * piece->count; e++)
+            set->matrices[p][e] = tc_coef_at(piece->matrix[e], member);
+    if (piece->kind == TC_SET_SIMPLEX)
+        for (size_t c = 0; c < piece->count; c++) {
+            raise_lower(set, piece->first + c, 0, p);
+            drop_upper(set, piece->first + c, radius, p);
+        }
+    if (piece->kind == TC_SET_HALFSPACE || piece->kind == TC_SET_HYPERPLANE)
+        add_linear(set, p, piece->kind, radius);
+    else if (piece->kind == TC_SET_SIMPLEX)
+        add_linear(set, p, TC_SET_HYPERPLANE, radius);
+    else
+        add_round(set, p, radius);
+}
+
+/* Bounds that cross by rounding alone meet in their middle. */
+static void check_bounds(tc_set *set) {
+    for (size_t c = 0; c < set->dim; c++) {
+        double lower = set->lower[c], upper = set->upper[c];
+        if (!(lower > upper))
+            continue;
+        if (lower - upper <= 4 * DBL_EPSILON * (fabs(lower) + fabs(upper)))
+            set->lower[c] = set->upper[c] = lower + (upper - lower) / 2;
+        else
+            declare_empty(set, set->lower_piece[c], set->upper_piece[c], c);
+    }
+}
+
+/* A part that no point of the box meets: the conflict is with whoever gave the bounds. */
+static void declare_missed(tc_set *set, const tc_set_part *part) {
+    size_t other = TC_NO_PIECE;
+    for (size_t c = part->first; c < part->first + part->count; c++) {
+        const size_t givers[] = {set->lower_piece[c], set->upper_piece[c]};
+        for (size_t g = 0; g < 2; g++)
+            if (givers[g] != part->piece && other == TC_NO_PIECE)
+                other = givers[g];
+    }
+    declare_empty(set, part->piece, other, SIZE_MAX);
+}
+
+static void fix_component(tc_set *set, size_t c, double value, size_t piece) {
+    raise_lower(set, c, value, piece);
+    drop_upper(set, c, value, piece);
+}
+
+typedef enum effect { KEPT, CUTS_NOTHING, TOUCHES } effect;
+
+/* Where the box meets a . x <= b only in the vertex that minimises a . x, that vertex is the set (and likewise for
+ * the vertex that maximises it, with a hyperplane). */
+static effect simplify_linear(tc_set *set, const tc_set_part *part) {
+    double least = 0, most = 0, size = fabs(part->radius);
+    for (size_t c = 0; c < part->count; c++) {
+        double a = part->center[c], lower = set->lower[part->first + c], upper = set->upper[part->first + c];
+        least += a > 0 ? a * lower : a * upper;
+        most += a > 0 ? a * upper : a * lower;
+        size += fabs(a) * fmax(fabs(lower), fabs(upper));
+    }
+    double rounding = 2 * DBL_EPSILON * (double)(part->count + 2) * size;
+    bool equality = part->kind == TC_SET_HYPERPLANE;
+    if (least > part->radius + rounding || (equality && most < part->radius - rounding)) {
+        declare_missed(set, part);
+        return KEPT;
+    }
+    bool at_least = least >= part->radius - rounding, at_most = equality && most <= part->radius + rounding;
+    if (at_least || at_most) {
+        for (size_t c = 0; c < part->count; c++) {
+            double a = part->center[c];
+            size_t at = part->first + c;
+            if (a != 0)
+                fix_component(set, at, (a > 0) == at_least ? set->lower[at] : set->upper[at], part->piece);
+        }
+        return TOUCHES;
+    }
+    return !equality && most <= part->radius - rounding ? CUTS_NOTHING : KEPT;
+}
+
+static effect simplify_ball(tc_set *set, const tc_set_part *part) {
+    bool squared = part->kind == TC_SET_BALL;
+    double nearest = 0, farthest = 0;
+    for (size_t c = 0; c < part->count; c++) {
+        double below = part->center[c] - set->lower[part->first + c];
+        double above = set->upper[part->first + c] - part->center[c];
+        double near_by = fmax(0, fmax(-below, -above)), far_by = fmax(below, above);
+        nearest += squared ? near_by * near_by : near_by;
+        farthest += squared ? far_by * far_by : far_by;
+    }
+    if (squared) {
+        nearest = sqrt(nearest);
+        farthest = sqrt(farthest);
+    }
+    double rounding = 4 * DBL_EPSILON * (double)(part->count + 2) * (nearest + part->radius);
+    if (nearest > part->radius + rounding) {
+        declare_missed(set, part);
+        return KEPT;
+    }
+    if (nearest >= part->radius - rounding && squared) {
+        for (size_t c = 0; c < part->count; c++) {
+            size_t at = part->first + c;
+            fix_component(set, at, fmin(fmax(part->center[c], set->lower[at]), set->upper[at]), part->piece);
+        }
+        return TOUCHES;
+    }
+    return farthest <= part->radius * (1 - 4 * DBL_EPSILON * (double)part->count) ? CUTS_NOTHING : KEPT;
+}
+
+static effect simplify_part(tc_set *set, const tc_set_part *part) {
+    switch (part->kind) {
+    case TC_SET_HALFSPACE:
+    case TC_SET_HYPERPLANE:
+        return simplify_linear(set, part);
+    case TC_SET_BALL:
+    case TC_SET_BALL1:
+        return simplify_ball(set, part);
+    case TC_SET_BOX:
+    case TC_SET_SIMPLEX:
+    case TC_SET_ELLIPSOID:
+        break;
+    }
+    return KEPT;
+}
+
+static void simplify(tc_set *set) {
+    for (bool again = true; again && !set->is_empty;) {
+        again = false;
+        size_t kept = 0;
+        for (size_t p = 0; p < set->part_count; p++) {
+            effect what = simplify_part(set, &set->parts[p]);
+            again = again || what == TOUCHES;
+            if (what == KEPT)
+                set->parts[kept++] = set->parts[p];
+        }
+        set->part_count = kept;
+    }
+}
+
+static tc_set_shape shape_of(const tc_set *set) {
+    for (size_t p = 0; p < set->part_count; p++)
+        for (size_t q = 0; q < p; q++)
+            if (set->parts[p].first < set->parts[q].first + set->parts[q].count &&
+                set->parts[q].first < set->parts[p].first + set->parts[p].count)
+                return TC_SHAPE_GENERAL;
+    return set->part_count == 0 ? TC_SHAPE_BOX : TC_SHAPE_SEPARABLE;
+}
+
+void tc_set_load(tc_set *set, size_t member) {
+    const tc_family *family = set->family;
+    for (size_t c = 0; c < set->dim; c++) {
+        set->lower[c] = tc_coef_at(family->lower[c], member);
+        set->upper[c] = tc_coef_at(family->upper[c], member);
+        set->lower_piece[c] = set->upper_piece[c] = TC_NO_PIECE;
+    }
+    set->part_count = 0;
+    set->is_empty = false;
+    for (size_t p = 0; p < family->piece_count; p++)
+        resolve_piece(set, p, member);
+    check_bounds(set);
+    if (family->piece_count != 0)
+        simplify(set);
+    set->shape = shape_of(set);
+}

@@ -1,0 +1,72 @@
+/* Large problems: each kind once with a million agents, and all mechanisms and units with fewer. With sanitizers, not
+ * so large. */
+#include "plan/planned.h"
+
+#include <time.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+#define MANY "20000"
+#define SOME "2000"
+#else
+#define MANY "1000000"
+#define SOME "50000"
+#endif
+
+#define BY_SUMS(COUNT)                                                                                                 \
+    "agents a[i in 1.." COUNT "] {\n state p[4] in [0, 7.4]\n private minimize sumsq(p)\n}\n"                          \
+    "constraint c[t in 1..4]: sum(a: p[t]) <= 1000\n"
+#define BY_SQUARES(COUNT)                                                                                              \
+    "agents a[i in 1.." COUNT "] {\n state p in [0, 1]\n private minimize p^2\n}\n"                                    \
+    "constraint c: sum(a: (1 + i / " COUNT ") * p^2) <= 1000\nconstraint d: sumsq(sum(a: i * p) / " COUNT ") <= 9\n"
+
+static void plan_large(const char *text, tc_mechanism mechanism, tc_adjacency unit) {
+    planned p = planned_problem("large.tacit", text);
+    tc_plan_options options = planned_options();
+    options.mechanism = mechanism;
+    options.adjacency = unit;
+    options.adjacency_bound = 1;
+    options.epsilon = 1;
+    options.delta = 1e-9;
+    options.rounds = 1000;
+    struct timespec begin, end;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    const tc_plan *plan = planned_plan(&p, &options);
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    if (plan->problem != NULL)
+        fail_msg("%s\n%s", plan->problem, text);
+    double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    size_t megabytes = tc_arena_bytes(p.arena) >> 20;
+    printf("  %.1f s, %zu MB: %s, %s\n", seconds, megabytes, mechanism == TC_MECHANISM_LAPLACE ? "laplace" : "gaussian",
+           plan->placement == TC_PLACEMENT_STATES ? "states" : "outputs");
+    assert_true(megabytes < 600);
+    planned_end(&p);
+}
+
+static void a_million_agents_are_planned_in_seconds(void **state) {
+    (void)state;
+    plan_large(BY_SUMS(MANY), TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE);
+    plan_large(BY_SQUARES(MANY), TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_AGENT);
+}
+
+static void every_mechanism_and_unit_is_planned_for_many_agents(void **state) {
+    (void)state;
+    plan_large(BY_SUMS(SOME), TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_ENSEMBLE);
+    plan_large(BY_SUMS(SOME), TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_AGENT);
+    plan_large(BY_SQUARES(SOME), TC_MECHANISM_LAPLACE, TC_ADJACENCY_ONE);
+    plan_large(BY_SQUARES(SOME), TC_MECHANISM_GAUSSIAN, TC_ADJACENCY_ENSEMBLE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_million_agents_are_planned_in_seconds),
+        cmocka_unit_test(every_mechanism_and_unit_is_planned_for_many_agents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

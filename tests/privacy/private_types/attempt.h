@@ -1,7 +1,0 @@
-/* What each attempt has at hand: everything but src/privacy/release_private.h. */
-#include "base/json.h"
-#include "privacy/release.h"
-
-void encode(tc_buffer *out, const tc_released *released);
-void attempt(tc_json *json, tc_buffer *out, const tc_private_states *states, const tc_private_values *values,
-             const tc_released *released);

@@ -1,0 +1,278 @@
+#include "reference/certificate.h"
+#include "reference/reference.h"
+#include "solver/problem.h"
+#include "support/cmocka.h"
+
+static const double TOLERANCE = 1e-8;
+
+/* Solves, and compares with the least-norm solution worked out by hand. */
+static void expect(const char *text, double accuracy, const double *x, const double *mu) {
+    problem p = problem_of(text);
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    assert_int_equal(found->outcome, TC_SOLVED);
+    assert_true(found->residual <= TOLERANCE);
+    for (size_t i = 0; x != NULL && i < p.model->state_count; i++)
+        if (!(fabs(found->x[i] - x[i]) <= accuracy))
+            fail_msg("%s\nx[%zu] is %.12g, not %.12g", text, i, found->x[i], x[i]);
+    for (size_t j = 0; mu != NULL && j < p.model->constraint_count; j++)
+        if (!(fabs(found->mu[j] - mu[j]) <= accuracy))
+            fail_msg("%s\nmu[%zu] is %.12g, not %.12g", text, j, found->mu[j], mu[j]);
+    problem_free(&p);
+}
+
+static void a_face_of_optima_of_a_linear_program_gives_its_least_norm_point(void **state) {
+    (void)state;
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize -x }\n"
+           "constraint c: sum(a: x) <= 6\n",
+           1e-7, (double[]){2, 2, 2}, (double[]){1});
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize -x }\n"
+           "constraint c: a[1].x + 2 * a[2].x + 2 * a[3].x <= 6\n",
+           1e-7, (double[]){6, 0, 0}, (double[]){1});
+    expect("agent a { state x[4] in [0, 1]; private minimize -x[1] }\n", 1e-7, (double[]){1, 0, 0, 0}, NULL);
+}
+
+static void repeated_constraints_share_the_multiplier_by_least_norm(void **state) {
+    (void)state;
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize -x }\n"
+           "constraint c: sum(a: x) <= 6\n"
+           "constraint d: 2 * sum(a: x) <= 12\n",
+           1e-7, (double[]){2, 2, 2}, (double[]){0.2, 0.4});
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize (x - 3)^2 }\n"
+           "constraint c[k in 1..4]: sum(a: x) <= 6\n",
+           1e-7, (double[]){2, 2, 2}, (double[]){0.5, 0.5, 0.5, 0.5});
+}
+
+static void rows_of_very_different_size_share_it_too(void **state) {
+    (void)state;
+    double square = 1e6 + 1e-2;
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize -x }\n"
+           "constraint c: 1000 * sum(a: x) <= 6000\n"
+           "constraint d: 0.1 * sum(a: x) <= 0.6\n",
+           1e-6, (double[]){2, 2, 2}, (double[]){1000 / square, 0.1 / square});
+}
+
+static void three_constraints_in_one_corner_give_the_least_norm_multipliers(void **state) {
+    (void)state;
+    expect("agent a { state x[2] in [-1, 1]; private minimize x[1] + x[2] }\n"
+           "constraint c: a.x[1] >= 0\n"
+           "constraint d: a.x[2] >= 0\n"
+           "constraint e: a.x[1] + a.x[2] >= 0\n",
+           1e-7, (double[]){0, 0}, (double[]){1.0 / 3, 1.0 / 3, 2.0 / 3});
+}
+
+static void a_curved_and_a_straight_constraint_that_touch_share_the_multiplier(void **state) {
+    (void)state;
+    expect("agents a[i in 1..2] { state x in [0, 10]; private minimize -x }\n"
+           "constraint c: sum(a: x)^2 <= 4\n"
+           "constraint d: sum(a: x) <= 2\n",
+           1e-7, (double[]){1, 1}, (double[]){4.0 / 17, 1.0 / 17});
+}
+
+static void flat_objectives_give_the_least_norm_point(void **state) {
+    (void)state;
+    expect("agent a { state x[3] in [-5, 10]; private minimize (x[1] + x[2] + x[3] - 3)^2 }\n", 1e-7,
+           (double[]){1, 1, 1}, NULL);
+    expect("agent a { state x[2] in [-5, 10]; private set x[1] <= 0.5; private minimize (x[1] + x[2] - 3)^2 }\n", 1e-7,
+           (double[]){0.5, 2.5}, NULL);
+    expect("agent a { state x[2] in [-5, 10]; private minimize 0 * x[1] }\n"
+           "constraint c: a.x[1] + 2 * a.x[2] >= 5\n",
+           1e-7, (double[]){1, 2}, (double[]){0});
+    expect("agent a { state x[2] in [0.5, 10]; private minimize -log(x[1] + x[2]) }\n"
+           "constraint c: a.x[1] + a.x[2] <= 4\n",
+           1e-7, (double[]){2, 2}, (double[]){0.25});
+    expect("agents a[i in 1..2] { state x in [-5, 10]; private minimize huber(x - 4, 1) }\n"
+           "constraint c: sum(a: x) <= 5\n",
+           1e-7, (double[]){2.5, 2.5}, (double[]){1});
+}
+
+static void sets_with_many_optima_give_the_least_norm_point(void **state) {
+    (void)state;
+    expect("agent a { state x[2] in [-5, 5]; private set norm1(x) <= 2; private minimize -x[1] - x[2] }\n", 1e-7,
+           (double[]){1, 1}, NULL);
+    expect("agent a { state x[3] in [-5, 5]; private set x in simplex(1); private minimize x[1] }\n", 1e-7,
+           (double[]){0, 0.5, 0.5}, NULL);
+    expect("agent a { state x[2] in [-9, 9]; private set norm(x - [3, 4]) <= 1; private minimize 0 * x[1] }\n", 1e-7,
+           (double[]){2.4, 3.2}, NULL);
+    expect("agent a { state x[2] in [-9, 9]; private set quadform(x - [4, 0], [[1, 0], [0, 4]]) <= 1\n"
+           " private minimize 0 * x[1] }\n",
+           1e-7, (double[]){3, 0}, NULL);
+    expect("agent a { state x[2] in [-9, 9]; private set x[1] + x[2] == 3; private minimize 0 * x[1] }\n", 1e-7,
+           (double[]){1.5, 1.5}, NULL);
+}
+
+static void idle_constraints_have_no_multiplier(void **state) {
+    (void)state;
+    expect("agents a[i in 1..3] { state x in [-10, 10]; private minimize (x - i)^2 }\n"
+           "constraint c: sum(a: x) <= 100\n"
+           "constraint d: sum(a: x^2) <= 14\n",
+           1e-7, (double[]){1, 2, 3}, (double[]){0, 0});
+}
+
+/* The gradient is zero at the bound where the minimum lies: neither active nor idle. */
+static void degenerate_bounds_keep_the_residual_small(void **state) {
+    (void)state;
+    expect("agents a[i in 1..50] { state x[2] in [0, 1]; private minimize sumsq(x) }\n"
+           "constraint c: sum(a: x[1]) <= 0\n",
+           1e-7, (double[100]){0}, (double[]){0});
+}
+
+static void objectives_without_curvature_at_the_optimum_reach_the_tolerance(void **state) {
+    (void)state;
+    expect("agent a { state x[2] in [-5, 10]; private minimize (x[1] - 1)^4 + x[2]^4 }\n"
+           "constraint c: exp(a.x[1]) <= exp(2)\n",
+           1e-3, (double[]){1, 0}, (double[]){0});
+    expect("agents a[i in 1..4] { state x in [-5, 5]; private minimize (x - 3)^6 }\n"
+           "constraint c: sum(a: exp(x)) <= 4 * exp(1)\n",
+           1e-6, (double[]){1, 1, 1, 1}, (double[]){192 / exp(1)});
+}
+
+static void scaling_the_objective_scales_the_multipliers(void **state) {
+    (void)state;
+    for (double factor = 1e-4; factor < 1e5; factor *= 100) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "agents a[i in 1..3] { state x in [0, 10]; private minimize %g * (x - 3)^2 }\n"
+                       "constraint c: sum(a: x) <= 6\n",
+                       factor);
+        expect(text, 1e-7 * fmax(1, factor), (double[]){2, 2, 2}, (double[]){2 * factor});
+    }
+}
+
+static void a_problem_without_constraints_is_solved_agent_by_agent(void **state) {
+    (void)state;
+    expect("agents a[i in 1..4] { state x in [0, 2.5]; private minimize (x - i)^2 }\n", 1e-8,
+           (double[]){1, 2, 2.5, 2.5}, NULL);
+}
+
+static void fixed_components_stay_fixed(void **state) {
+    (void)state;
+    expect("agents a[i in 1..2] { state x[2] in [[1, 0], [1, 5]]; private minimize (x[1] + x[2] - 4)^2 }\n"
+           "constraint c: sum(a: x[1] + x[2]) <= 6\n",
+           1e-7, (double[]){1, 1, 2, 2}, (double[]){2});
+}
+
+static tc_reference_outcome outcome_of(const char *text, double *violation) {
+    problem p = problem_of(text);
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    tc_reference_outcome outcome = found->outcome;
+    *violation = found->max_violation;
+    problem_free(&p);
+    return outcome;
+}
+
+static void contradictions_are_suspected(void **state) {
+    (void)state;
+    double violation;
+    assert_int_equal(outcome_of("agent a { state x[2] in [-5, 10]; private minimize sumsq(x) }\n"
+                                "constraint c: a.x[1] + a.x[2] <= -20\n",
+                                &violation),
+                     TC_INFEASIBLE_SUSPECTED);
+    assert_true(fabs(violation - 10) < 1e-3);
+    assert_int_equal(outcome_of("agents a[i in 1..9] { state x in [-5, 10]; private minimize x^2 }\n"
+                                "constraint c: sum(a: x) <= -1\n"
+                                "constraint d: sum(a: x) >= 1\n",
+                                &violation),
+                     TC_INFEASIBLE_SUSPECTED);
+    assert_int_equal(
+        outcome_of("agent a { state x[2] in [0, 10]; private set sum(x) <= -1; private minimize x[1] }\n", &violation),
+        TC_INFEASIBLE_SUSPECTED);
+    assert_int_equal(outcome_of("agent a { state x[2] in [-9, 9]; private set norm(x) <= 1\n"
+                                " private set norm(x - [3, 0]) <= 1; private minimize x[1] }\n",
+                                &violation),
+                     TC_INFEASIBLE_SUSPECTED);
+}
+
+static int asked;
+static bool stop_later(void *context) { return ++asked > *(int *)context; }
+
+static void interruption_gives_the_best_point_so_far(void **state) {
+    (void)state;
+    for (int patience = 0; patience < 12; patience += 3) {
+        problem p = problem_of("agents a[i in 1..30] { state x in [0, 10]; private minimize (x - i)^4 - log(x + 1) }\n"
+                               "constraint c: sum(a: x) <= 100\n");
+        tc_monitor monitor = {.interrupted = stop_later, .context = &patience};
+        asked = 0;
+        const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, &monitor);
+        assert_int_equal(found->outcome, TC_SOLVE_INTERRUPTED);
+        assert_true(isfinite(found->residual) && isfinite(found->objective));
+        for (size_t i = 0; i < p.model->state_count; i++)
+            assert_true(found->x[i] >= 0 && found->x[i] <= 10);
+        problem_free(&p);
+    }
+}
+
+static const char *const ROOMY = "agents a[i in 1..40] { state x[2] in [0, 10]; private set norm(x - [1, 2]) <= 3\n"
+                                 " private set sum(x) >= 1; private minimize sumsq(x - [i, 1]) }\n"
+                                 "constraint c: sum(a: x[1]) <= 50\n"
+                                 "constraint d: sum(a: sumsq(x))^2 <= 1e6\n";
+
+static void solve_roomy(tc_arena *arena, bool *solved) {
+    tc_model *model;
+    tc_buffer messages = tc_buffer_new(arena, 1 << 12);
+    tc_status status = tc_model_parse(arena, "test.tacit", ROOMY, strlen(ROOMY), NULL, &messages, &model);
+    if (status != TC_OK)
+        tc_raise(arena, status);
+    *solved = tc_reference_solve(arena, model, tc_derive(arena, model), TOLERANCE, NULL)->outcome == TC_SOLVED;
+}
+
+static tc_status solve_within(size_t limit, bool *solved) {
+    tc_arena *arena = tc_arena_new(limit);
+    assert_non_null(arena);
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        solve_roomy(arena, solved);
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return status;
+}
+
+/* Every limit of memory below what is needed ends in the escape, whatever was being built. */
+static void running_out_of_memory_escapes(void **state) {
+    (void)state;
+    bool solved = false;
+    size_t escaped = 0;
+    for (size_t limit = 40000; !solved; limit += 20011) {
+        tc_status status = solve_within(limit, &solved);
+        escaped += status == TC_TOO_LARGE;
+        assert_true(solved || status == TC_TOO_LARGE);
+    }
+    assert_true(escaped > 5);
+}
+
+static void the_certificate_sees_points_that_are_not_solutions(void **state) {
+    (void)state;
+    problem p = problem_of("agents a[i in 1..2] { state x in [0, 10]; private minimize (x - 3)^2 }\n"
+                           "constraint c: sum(a: x) <= 4\n");
+    tc_judge *judge = tc_judge_new(p.arena, p.model, p.derivatives);
+    tc_certificate at = tc_judge_point(judge, (double[]){2, 2}, (double[]){2});
+    assert_true(at.residual == 0 && at.objective == 2 && at.max_violation == 0);
+    at = tc_judge_point(judge, (double[]){3, 3}, (double[]){0});
+    assert_true(fabs(at.residual - 2) < 1e-15 && at.max_violation == 2 && at.residual_x == 0);
+    at = tc_judge_point(judge, (double[]){2, 2}, (double[]){3});
+    assert_true(fabs(at.residual - sqrt(2)) < 1e-15);
+    problem_free(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_face_of_optima_of_a_linear_program_gives_its_least_norm_point),
+        cmocka_unit_test(repeated_constraints_share_the_multiplier_by_least_norm),
+        cmocka_unit_test(rows_of_very_different_size_share_it_too),
+        cmocka_unit_test(three_constraints_in_one_corner_give_the_least_norm_multipliers),
+        cmocka_unit_test(a_curved_and_a_straight_constraint_that_touch_share_the_multiplier),
+        cmocka_unit_test(flat_objectives_give_the_least_norm_point),
+        cmocka_unit_test(sets_with_many_optima_give_the_least_norm_point),
+        cmocka_unit_test(idle_constraints_have_no_multiplier),
+        cmocka_unit_test(degenerate_bounds_keep_the_residual_small),
+        cmocka_unit_test(objectives_without_curvature_at_the_optimum_reach_the_tolerance),
+        cmocka_unit_test(scaling_the_objective_scales_the_multipliers),
+        cmocka_unit_test(a_problem_without_constraints_is_solved_agent_by_agent),
+        cmocka_unit_test(fixed_components_stay_fixed),
+        cmocka_unit_test(contradictions_are_suspected),
+        cmocka_unit_test(interruption_gives_the_best_point_so_far),
+        cmocka_unit_test(running_out_of_memory_escapes),
+        cmocka_unit_test(the_certificate_sees_points_that_are_not_solutions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
