@@ -6,11 +6,11 @@
 #include "cli/no_core.h"
 #include "cli/outputs.h"
 #include "cli/prefix.h"
-#include "net/agent/agent_compiled.h"
+#include "net/agent/steps.h"
 #include "net/wire/message.h"
 #include "serve/journal/journal.h"
 #include "serve/link/listener.h"
-#include "serve/log_sink.h"
+#include "serve/log.h"
 #include "serve/notify.h"
 
 #include <tacit/tacit.h>

@@ -32,8 +32,6 @@ TC_INLINE unsigned pack_bits(pack_mask mask) { return (unsigned)_mm256_movemask_
 
 #elif defined PACKS_ARE_WIDEST
 
-#include <immintrin.h>
-
 enum { PACK_LANES = 8 };
 typedef __m512d pack;
 typedef unsigned pack_mask; /* one bit for each lane; others say nothing */
