@@ -16,7 +16,7 @@
 #define TC_CLI_PRIVACY_OPTIONS_H
 
 #include "cli/cli.h"
-#include "engine/tacit/method_facts.h"
+#include "engine/tacit/facts.h"
 #include "plan/plan.h"
 
 enum {

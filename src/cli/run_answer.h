@@ -13,10 +13,10 @@
 typedef struct tc_run_answer {
     const tc_study *study;
     const tc_plan *plan;
-    const tc_method_facts *method; /* NULL for the published method */
-    const tc_card *card;           /* NULL where nothing is run */
-    const char *outcome, *reason;  /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
-    tc_record *records;            /* of runs that were begun; NULL where nothing was run */
+    const tc_tacit_facts *method; /* NULL for the published method */
+    const tc_card *card;          /* NULL where nothing is run */
+    const char *outcome, *reason; /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
+    tc_record *records;           /* of runs that were begun; NULL where nothing was run */
     size_t record_count;
     tc_record *finished; /* those of them that were not interrupted, which quantiles are over */
     size_t finished_count;

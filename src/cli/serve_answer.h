@@ -10,7 +10,7 @@
 typedef struct tc_serve_answer {
     const tc_study *study;
     const tc_plan *plan;
-    const tc_method_facts *method;
+    const tc_tacit_facts *method;
     const tc_card *card;
     const tc_server_result *result; /* NULL: nothing was served */
     const char *outcome, *reason;   /* "done", "diverged", "stopped", "refused"; reason NULL where there is none */
