@@ -20,7 +20,7 @@ struct tc_estimator {
 tc_tariff *tc_estimator_tariff(tc_estimator *estimator) { return &estimator->tariff; }
 double tc_estimator_input_variance(const tc_estimator *estimator, size_t input) { return estimator->variance[input]; }
 
-static void gauge_new(tc_estimator *estimator) {
+static void new_estimator(tc_estimator *estimator) {
     double *n = estimator->numbers;
     memset(estimator, 0, sizeof *estimator);
     estimator->tariff = (tc_tariff){.price = n,
@@ -272,7 +272,7 @@ static void fly(flight *f, const char *private_datum, double rounds, double radi
     char text[2048];
     (void)snprintf(text, sizeof text, problem, private_datum);
     f->crowd = crowd_of(text);
-    gauge_new(&f->estimator);
+    new_estimator(&f->estimator);
     find_inputs(&f->crowd, f->where);
     for (size_t s = 0; s < INPUTS; s++)
         f->estimator.variance[s] = is_sum(s) ? 0 : 0.1 + (double)s;

@@ -66,7 +66,7 @@ static tc_plan *states_plan(const problem *p, tc_mechanism mechanism) {
     return plan;
 }
 
-static tc_estimator *new_gauge(const problem *p, const tc_plan *plan, const tc_released *constants, size_t workers) {
+static tc_estimator *new_estimator(const problem *p, const tc_plan *plan, const tc_released *constants, size_t workers) {
     tc_escape escape;
     if (TC_TRY(p->arena, &escape) != TC_OK)
         fail_msg("raised");
@@ -352,7 +352,7 @@ static void inputs_and_answers_are_those_of_a_plain_evaluation(void **state) {
         uint64_t seed = 17 + i;
         problem p = problem_of(KINDS[i / 2].text);
         const tc_plan *plan = states_plan(&p, mechanisms[i % 2]);
-        tc_estimator *estimator = new_gauge(&p, plan, NULL, 1);
+        tc_estimator *estimator = new_estimator(&p, plan, NULL, 1);
         slow s = slow_of(&p, plan);
         double *x_hat = TC_NEW(p.arena, double, p.model->state_count);
         double *answers = TC_NEW(p.arena, double, p.model->state_count);
@@ -385,7 +385,7 @@ static void quadratic_sums_are_measured_at_both_filters_exactly(void **state) {
             continue;
         problem p = problem_of(KINDS[i].text);
         const tc_plan *plan = states_plan(&p, TC_MECHANISM_GAUSSIAN);
-        tc_estimator *estimator = new_gauge(&p, plan, NULL, 1);
+        tc_estimator *estimator = new_estimator(&p, plan, NULL, 1);
         slow s = slow_of(&p, plan);
         double *x_hat = TC_NEW(p.arena, double, p.model->state_count);
         const tc_measurement *g = NULL;
@@ -508,8 +508,8 @@ static void no_bit_depends_on_who_does_what_when(void **state) {
         uint64_t seed = 99 + i;
         problem p = problem_of(KINDS[i].text);
         const tc_plan *plan = states_plan(&p, TC_MECHANISM_LAPLACE);
-        tc_estimator *whole = new_gauge(&p, plan, NULL, 1), *parts = new_gauge(&p, plan, NULL, WORKERS),
-                     *plain = new_gauge(&p, plan, NULL, 1);
+        tc_estimator *whole = new_estimator(&p, plan, NULL, 1), *parts = new_estimator(&p, plan, NULL, WORKERS),
+                     *plain = new_estimator(&p, plan, NULL, 1);
         size_t n = p.model->state_count;
         double *x_hat = TC_NEW(p.arena, double, n), *a = TC_NEW(p.arena, double, n), *b = TC_NEW(p.arena, double, n);
         piece *pieces = TC_NEW(p.arena, piece, n);
@@ -695,7 +695,7 @@ static void forms_have_their_ranges_norms_and_answers(void **state) {
         tc_plan *plan = linear_plan(&p, LINEAR[i].placement);
         problem whole = {p.arena, p.model, p.derivatives};
         const tc_model *measured = plan->measured;
-        tc_estimator *estimator = new_gauge(&whole, plan, constants_of(p.arena, plan), 1);
+        tc_estimator *estimator = new_estimator(&whole, plan, constants_of(p.arena, plan), 1);
         problem forms = {p.arena, TC_NEW(p.arena, tc_model, 1), TC_NEW(p.arena, tc_derivatives, 1)};
         *forms.model = *measured;
         *forms.derivatives = *plan->measured_derivatives;
@@ -727,7 +727,7 @@ static void forms_are_answered_the_same_in_bites(void **state) {
     tc_plan *plan = linear_plan(&p, LINEAR[0].placement);
     problem whole = {p.arena, p.model, p.derivatives};
     const tc_released *constants = constants_of(p.arena, plan);
-    tc_estimator *one = new_gauge(&whole, plan, constants, 1), *other = new_gauge(&whole, plan, constants, WORKERS);
+    tc_estimator *one = new_estimator(&whole, plan, constants, 1), *other = new_estimator(&whole, plan, constants, WORKERS);
     size_t n = p.model->state_count;
     double *a = TC_NEW(p.arena, double, n), *b = TC_NEW(p.arena, double, n);
     piece *pieces = TC_NEW(p.arena, piece, n);
