@@ -1,5 +1,6 @@
 """tacit audit: exit codes, JSON, and what it finds in problem files. Seeds are fixed; with other seeds an honest plan
 would be refuted with a probability below 1e-6."""
+# labels: not-asan not-clang
 import json
 import os
 import pathlib

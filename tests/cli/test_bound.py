@@ -1,4 +1,5 @@
 """`tacit bound` as a person or a script meets it: what it says where it is vacuous, exit codes, JSON, suggestions."""
+# labels: long not-asan not-clang
 import json
 import math
 import os

@@ -1,4 +1,5 @@
 """script/demo with few rounds: the network's figures are those of one process, the page is left, and nothing else is."""
+# labels: long once
 import os
 import pathlib
 import re

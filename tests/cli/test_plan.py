@@ -1,4 +1,5 @@
 """`tacit plan` as a person or a script meets it: promises, prices, refusals, and that private data change nothing."""
+# labels: not-asan not-clang
 import json
 import math
 import os

@@ -1,4 +1,5 @@
 """`tacit run` as a person or a script meets it: what is printed and when, outcomes, files, and that runs repeat."""
+# labels: not-clang
 import fcntl
 import json
 import math

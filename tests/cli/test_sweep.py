@@ -1,5 +1,6 @@
 """`tacit sweep` as a person or a script meets it. Its statistics are compared with NumPy's and SciPy's, its penalties
 with runs made one by one."""
+# labels: not-asan not-clang
 import json
 import math
 import os

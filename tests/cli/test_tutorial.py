@@ -8,6 +8,7 @@ shows of their output is what they print. README.md's commands for a network run
                            and ~ for a number that differs from machine to machine
     ```text about          the same, with numbers within a factor of 1.5 of what is shown
 """
+# labels: long once
 import os
 import pathlib
 import re

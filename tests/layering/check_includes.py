@@ -1,4 +1,5 @@
 """A folder of src/ includes itself and the folders that CMakeLists.txt declares for it, and those form no circle."""
+# labels: once
 import os
 import pathlib
 import re

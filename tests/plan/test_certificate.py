@@ -2,6 +2,7 @@
 program proves them, on the examples and on random problems, and refuses those in which a number was changed.
 
 With TACIT_LONG=1 a thousand random problems."""
+# labels: long not-clang
 import copy
 import hashlib
 import json

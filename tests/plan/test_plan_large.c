@@ -1,5 +1,6 @@
 /* Large problems: each kind once with a million agents, and all mechanisms and units with fewer. With sanitizers, not
  * so large. */
+/* labels: long not-asan not-clang */
 #include "plan/planned.h"
 
 #include <time.h>

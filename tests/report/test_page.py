@@ -1,4 +1,5 @@
 """`tacit report` as a reader meets it: a page that is well formed, needs nothing else, and can be seen in a browser."""
+# labels: long once
 import html.parser
 import json
 import os

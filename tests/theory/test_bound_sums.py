@@ -2,6 +2,7 @@
 
 The formulas here are those of docs/proofs/bound.md, written down once more and evaluated to 40 digits: what the command
 prints must be an upper bound of them, and not much above."""
+# labels: long once
 import itertools
 import json
 import os
