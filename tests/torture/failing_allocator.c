@@ -2,8 +2,10 @@
  * memory (the address sanitizer watches) nor file descriptors. Linked with --wrap for malloc, calloc and realloc, and
  * for tc_arena_alloc: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
 /* labels: only-asan */
-#include "cli/cli.h"
+#include "base/arena.h"
+#include "cli/tacit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
