@@ -55,7 +55,7 @@ MUTANTS = [
 
 def audit(program, problem, options):
     command = [str(BINARY / program), "audit", str(EXAMPLES / f"{problem}.tacit"), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     answer = json.loads(done.stdout) if done.returncode in (0, 1) else None
     return done, answer
 

@@ -207,7 +207,7 @@ schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
         while b"sampling" not in shown:
             shown = shown[-100:] + os.read(ours, 1000)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=1200)
         os.close(ours)
         return process.returncode, out
 

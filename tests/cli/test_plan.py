@@ -30,7 +30,7 @@ dual radius 10
 
 
 def tacit(*arguments, **options):
-    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300, **options)
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=1200, **options)
 
 
 def plan(*arguments, code=0):

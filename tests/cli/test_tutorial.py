@@ -53,7 +53,7 @@ class Commands(unittest.TestCase):
         command, _, comment = line.partition("  # exit ")
         environment = {**os.environ, "PATH": f"{TACIT.parent}:{os.environ['PATH']}"}
         done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True,
-                              timeout=600)
+                              timeout=1200)
         self.assertEqual(done.returncode, int(comment or 0), f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 

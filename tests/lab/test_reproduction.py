@@ -18,7 +18,7 @@ PUBLISHED = {  # after 50,000 and after 100,000 rounds: error of x, error of mu
 
 
 def run(*arguments):
-    done = subprocess.run([TACIT, "run", PAPER, *arguments, "--json"], capture_output=True, text=True, timeout=580)
+    done = subprocess.run([TACIT, "run", PAPER, *arguments, "--json"], capture_output=True, text=True, timeout=1200)
     return json.loads(done.stdout)
 
 

@@ -50,7 +50,7 @@ def direction(x, mu):
 
 
 def report(command, *arguments):
-    done = subprocess.run([TACIT, command, *arguments, "--json"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([TACIT, command, *arguments, "--json"], capture_output=True, text=True, timeout=1200)
     if done.returncode not in (0, 1):
         raise AssertionError(done.stderr)
     return json.loads(done.stdout)

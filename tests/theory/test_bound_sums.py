@@ -128,7 +128,7 @@ class Sums(unittest.TestCase):
 
     def bound(self, *options):
         done = subprocess.run([TACIT, "bound", str(self.path), "--json", *options], capture_output=True, text=True,
-                              timeout=300)
+                              timeout=1200)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return json.loads(done.stdout)
 
