@@ -108,8 +108,9 @@ typedef struct oddities {
 
 static void tell_beginning(tc_cli *cli, const tc_agent_view *view) {
     unsigned long long first = view->first_round, rounds = view->rounds;
-    tc_buffer_printf(&cli->messages, "tacit agent: %s: began at round %llu of %llu without its memory: ", view->name,
-                     first, rounds);
+    tc_buffer_printf(&cli->messages,
+                     "tacit agent: %s: began at round %llu of %llu without its state file: ", view->name, first,
+                     rounds);
     if (view->method == TC_WIRE_TACIT)
         tc_buffer_printf(&cli->messages, "the answer is an average of rounds %llu to %llu only", first, rounds);
     else

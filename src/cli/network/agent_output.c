@@ -32,14 +32,15 @@ static void text_of_rounds(const tc_agent_view *view, tc_buffer *out) {
 /* Where what the cloud says of the run is not about this answer. */
 static void text_of_oddities(const tc_agent_view *view, tc_buffer *out) {
     if (view->first_round > 1)
-        tc_options_wrap(out,
-                        tc_arena_format(out->arena,
-                                        "It began with round %llu, without its memory: the answer is %s, and not the "
-                                        "one that the cloud's figures are about.",
-                                        (unsigned long long)view->first_round,
-                                        view->method == TC_WIRE_TACIT ? "an average of the rounds from there on alone"
-                                                                      : "of a path that began there"),
-                        2);
+        tc_options_wrap(
+            out,
+            tc_arena_format(out->arena,
+                            "It began with round %llu, without its state file: the answer is %s, and not the "
+                            "one that the cloud's figures are about.",
+                            (unsigned long long)view->first_round,
+                            view->method == TC_WIRE_TACIT ? "an average of the rounds from there on alone"
+                                                          : "of a path that began there"),
+            2);
     if (view->clamped > 0)
         tc_options_wrap(
             out,
