@@ -3,9 +3,8 @@
 #include "analysis/findings.h"
 #include "analysis/values.h"
 #include "analysis/warnings.h"
-#include "solver/minimum.h"
+#include "solver/search.h"
 #include "solver/project/set.h"
-#include "solver/slater.h"
 
 #include <string.h>
 

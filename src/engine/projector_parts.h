@@ -3,7 +3,7 @@
 #define TC_ENGINE_PROJECTOR_PARTS_H
 
 #include "engine/projector.h"
-#include "solver/project/project_cut.h"
+#include "solver/project/project.h"
 #include "solver/project/set.h"
 
 typedef enum tc_projector_form {

@@ -8,7 +8,7 @@
 #include "reference/certificate.h"
 #include "reference/least_norm.h"
 #include "solver/interior/interior.h"
-#include "solver/slater.h"
+#include "solver/search.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* One block of the Newton system, [H E'; E -D]: H by Cholesky, the rows by the Schur complement E H^-1 E' + D with
  * D = slack / multiplier (0 for equalities). Rows stay apart from H because folding them in would drown H. */
-#include "solver/interior/interior_parts.h"
+#include "solver/interior/layout.h"
 
 #include <math.h>
 #include <string.h>
@@ -196,4 +196,128 @@ void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
     }
     for (size_t i = 0; i < solver->couple_count; i++)
         solver->couple_slot[solver->couple_name[i]] = UINT32_MAX;
+}
+
+/* ---- the system that couples the blocks ---- */
+
+/* What couples the blocks: g = Phi(u), A = Phi', C = sum_j mu_j Phi_j'', and the dense system
+ *
+ *     w + S v = w0,   v = C w + A' dmu,   A w - D dmu = b        with S = U K^-1 U', D = price_weight + slack / mu.
+ *
+ * Where C is zero by structure, A S A' is assembled directly and (A S A' + D) dmu = A w0 - b is all there is. */
+
+void tc_coupling_begin(tc_coupling *coupling) {
+    size_t size = coupling->is_curved ? coupling->q : coupling->m;
+    memset(coupling->schur, 0, size * size * sizeof(tc_real));
+}
+
+static tc_real price_diagonal(const tc_coupling *coupling, size_t j) {
+    return coupling->weight[j] + coupling->slack[j] / coupling->mu[j];
+}
+
+static void add_column(tc_coupling *coupling, size_t to, size_t from, tc_real factor) {
+    size_t q = coupling->q, size = q + coupling->m;
+    for (size_t r = 0; r < q; r++)
+        coupling->matrix[r * size + to] += coupling->schur[r * q + from] * factor;
+}
+
+/* S can be huge where a block is flat, D where a constraint is idle: inputs and multipliers are measured in units that
+ * make both about 1. */
+static void balance(tc_coupling *coupling) {
+    size_t q = coupling->q;
+    tc_real *unit = coupling->unit;
+    for (size_t j = 0; j < coupling->m; j++)
+        unit[q + j] = price_diagonal(coupling, j);
+    for (size_t e = 0; e < coupling->entry_count; e++) {
+        uint32_t r = coupling->entry_column[e];
+        unit[q + coupling->entry_row[e]] += coupling->first[e] * coupling->first[e] * coupling->schur[r * q + r];
+    }
+    for (size_t r = 0; r < q; r++)
+        unit[r] = sqrtl(1 + coupling->schur[r * q + r]);
+    for (size_t j = 0; j < coupling->m; j++)
+        unit[q + j] = 1 / sqrtl(unit[q + j]);
+    for (size_t r = 0; r < q + coupling->m; r++)
+        for (size_t s = 0; s < q + coupling->m; s++)
+            coupling->matrix[r * (q + coupling->m) + s] *= (r < q ? 1 / unit[r] : unit[r]) * unit[s];
+}
+
+/* [I + S C, S A'; A, -D] */
+static void assemble_curved(tc_coupling *coupling) {
+    size_t q = coupling->q, size = q + coupling->m;
+    for (size_t r = 0; r < q; r++)
+        for (size_t s = 0; s < r; s++)
+            coupling->schur[s * q + r] = coupling->schur[r * q + s];
+    memset(coupling->matrix, 0, size * size * sizeof(tc_real));
+    for (size_t r = 0; r < q; r++)
+        coupling->matrix[r * size + r] = 1;
+    for (size_t e = 0; e < coupling->derivatives->outer_second_count; e++) {
+        const tc_second *second = &coupling->derivatives->outer_second[e];
+        add_column(coupling, second->column, second->other, coupling->second[e]);
+        if (second->column != second->other)
+            add_column(coupling, second->other, second->column, coupling->second[e]);
+    }
+    for (size_t e = 0; e < coupling->entry_count; e++) {
+        add_column(coupling, q + coupling->entry_row[e], coupling->entry_column[e], coupling->first[e]);
+        coupling->matrix[(q + coupling->entry_row[e]) * size + coupling->entry_column[e]] += coupling->first[e];
+    }
+    for (size_t j = 0; j < coupling->m; j++)
+        coupling->matrix[(q + j) * size + q + j] = -price_diagonal(coupling, j);
+    balance(coupling);
+}
+
+void tc_coupling_factor(tc_coupling *coupling) {
+    size_t m = coupling->m;
+    if (coupling->is_curved) {
+        assemble_curved(coupling);
+        tc_lu(coupling->q + m, coupling->matrix, coupling->order);
+        return;
+    }
+    for (size_t j = 0; j < m; j++)
+        coupling->matrix[j * m + j] += price_diagonal(coupling, j);
+    (void)tc_cholesky(m, coupling->matrix);
+}
+
+static void response_to(tc_coupling *coupling, const tc_real *w, const tc_real *dmu) {
+    memset(coupling->response, 0, coupling->q * sizeof(tc_real));
+    for (size_t e = 0; e < coupling->derivatives->outer_second_count; e++) {
+        const tc_second *second = &coupling->derivatives->outer_second[e];
+        coupling->response[second->column] += coupling->second[e] * w[second->other];
+        if (second->column != second->other)
+            coupling->response[second->other] += coupling->second[e] * w[second->column];
+    }
+    for (size_t e = 0; e < coupling->entry_count; e++)
+        coupling->response[coupling->entry_column[e]] += coupling->first[e] * dmu[coupling->entry_row[e]];
+}
+
+void tc_coupling_solve(tc_coupling *coupling) {
+    size_t m = coupling->m, q = coupling->q;
+    tc_real *dmu = coupling->unknown;
+    if (coupling->is_curved) {
+        dmu = coupling->unknown + q;
+        memcpy(coupling->unknown, coupling->moved, q * sizeof(tc_real));
+        memcpy(dmu, coupling->right, m * sizeof(tc_real));
+        for (size_t r = 0; r < q + m; r++)
+            coupling->unknown[r] *= r < q ? 1 / coupling->unit[r] : coupling->unit[r];
+        tc_lu_solve(q + m, coupling->matrix, coupling->order, coupling->unknown, coupling->scratch);
+        for (size_t r = 0; r < q + m; r++)
+            coupling->unknown[r] *= coupling->unit[r];
+    } else {
+        for (size_t j = 0; j < m; j++)
+            dmu[j] = -coupling->right[j];
+        for (size_t e = 0; e < coupling->entry_count; e++)
+            dmu[coupling->entry_row[e]] += coupling->first[e] * coupling->moved[coupling->entry_column[e]];
+        tc_solve_lower(m, coupling->matrix, dmu);
+        tc_solve_lower_transposed(m, coupling->matrix, dmu);
+    }
+    response_to(coupling, coupling->unknown, dmu);
+    for (size_t j = 0; j < m; j++)
+        coupling->step_mu[j] += dmu[j];
+}
+
+void tc_coupling_apply(tc_coupling *coupling) {
+    response_to(coupling, coupling->moved, coupling->step_mu);
+    for (size_t j = 0; j < coupling->m; j++)
+        coupling->right[j] += price_diagonal(coupling, j) * coupling->step_mu[j];
+    for (size_t e = 0; e < coupling->entry_count; e++)
+        coupling->right[coupling->entry_row[e]] -= coupling->first[e] * coupling->moved[coupling->entry_column[e]];
 }

@@ -1,7 +1,6 @@
-#include "solver/project/project_cut.h"
+#include "solver/project/project.h"
 
 #include "solver/pack.h"
-#include "solver/project/project.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,9 +2,191 @@
  *
  *     grad f + weight (x - center) + E' y + U' A' mu - z_below + z_above = 0
  *     h(x) + slack = 0 (or h(x) = 0),   g(x) - price_weight (mu - price_center) + slack = 0,   products = target */
-#include "solver/interior/interior_parts.h"
+#include "solver/interior/layout.h"
 
 #include <math.h>
+
+/* ---- the parts of a set as rows ---- */
+
+/* The parts of a set as scaled rows: a half-space, hyperplane, ball or ellipsoid is one row; an l1 ball around c is
+ * |x_j - c_j| <= t_j (two rows each) and sum t <= radius, with t the block's lifting variables. */
+
+static size_t rows_of_part(const tc_set_part *part) { return part->kind == TC_SET_BALL1 ? 2 * part->count + 1 : 1; }
+
+static tc_real scale_of_part(const tc_set_part *part) {
+    tc_real size = 0;
+    switch (part->kind) {
+    case TC_SET_HALFSPACE:
+    case TC_SET_HYPERPLANE:
+        for (size_t c = 0; c < part->count; c++)
+            size += (tc_real)part->center[c] * (tc_real)part->center[c];
+        return 1 / sqrtl(size);
+    case TC_SET_BALL:
+        return 1 / (2 * (tc_real)part->radius);
+    case TC_SET_ELLIPSOID:
+        for (size_t c = 0; c < part->count; c++)
+            size = fmaxl(size, (tc_real)part->matrix[c * part->count + c]);
+        return 1 / (2 * sqrtl(size * (tc_real)part->radius));
+    case TC_SET_BALL1:
+    case TC_SET_BOX:
+    case TC_SET_SIMPLEX:
+        break;
+    }
+    return 1;
+}
+
+size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower, tc_real *lift_upper) {
+    size_t row = 0, lift = 0;
+    for (size_t p = 0; p < group->set->part_count; p++) {
+        const tc_set_part *part = &group->set->parts[p];
+        for (size_t r = 0; r < rows_of_part(part); r++, row++) {
+            group->is_equality[member * group->rows + row] = part->kind == TC_SET_HYPERPLANE;
+            group->row_scale[member * group->rows + row] = (double)scale_of_part(part);
+        }
+        for (size_t c = 0; part->kind == TC_SET_BALL1 && c < part->count; c++, lift++) {
+            lift_lower[lift] = 0;
+            lift_upper[lift] = part->radius;
+        }
+    }
+    for (; lift < group->dim - group->states; lift++)
+        lift_lower[lift] = lift_upper[lift] = 0; /* of a part that was dropped */
+    return row;
+}
+
+static tc_real evaluate_linear(const tc_set_part *part, tc_real scale, const tc_real *x, tc_real *gradient) {
+    tc_real sum = -(tc_real)part->radius;
+    for (size_t c = 0; c < part->count; c++) {
+        sum += (tc_real)part->center[c] * x[c];
+        gradient[c] = scale * (tc_real)part->center[c];
+    }
+    return scale * sum;
+}
+
+static tc_real evaluate_ball(const tc_set_part *part, tc_real scale, const tc_real *x, tc_real *gradient) {
+    tc_real sum = -(tc_real)part->radius * (tc_real)part->radius;
+    for (size_t c = 0; c < part->count; c++) {
+        tc_real d = x[c] - (tc_real)part->center[c];
+        sum += d * d;
+        gradient[c] = 2 * scale * d;
+    }
+    return scale * sum;
+}
+
+static tc_real evaluate_ellipsoid(const tc_set_part *part, tc_real scale, const tc_real *x, tc_real *gradient) {
+    tc_real sum = -(tc_real)part->radius;
+    for (size_t c = 0; c < part->count; c++) {
+        tc_real image = 0;
+        for (size_t d = 0; d < part->count; d++)
+            image += (tc_real)part->matrix[c * part->count + d] * (x[d] - (tc_real)part->center[d]);
+        sum += (x[c] - (tc_real)part->center[c]) * image;
+        gradient[c] = 2 * scale * image;
+    }
+    return scale * sum;
+}
+
+static void evaluate_ball1(const tc_set_part *part, size_t dim, size_t lift, const tc_real *x, tc_real *h,
+                           tc_real *gradients) {
+    tc_real sum = -(tc_real)part->radius;
+    for (size_t c = 0; c < part->count; c++) {
+        tc_real d = x[part->first + c] - (tc_real)part->center[c], t = x[lift + c];
+        h[2 * c] = d - t;
+        h[2 * c + 1] = -d - t;
+        sum += t;
+        gradients[2 * c * dim + part->first + c] = 1;
+        gradients[(2 * c + 1) * dim + part->first + c] = -1;
+        gradients[2 * c * dim + lift + c] = gradients[(2 * c + 1) * dim + lift + c] = -1;
+        gradients[2 * part->count * dim + lift + c] = 1;
+    }
+    h[2 * part->count] = sum;
+}
+
+static void rows_evaluate(const tc_group *group, size_t member, const tc_real *x, tc_real *h, tc_real *gradients) {
+    const double *scales = group->row_scale + member * group->rows;
+    size_t row = 0, lift = group->states;
+    for (size_t e = 0; e < group->row_count[member] * group->dim; e++)
+        gradients[e] = 0;
+    for (size_t p = 0; p < group->set->part_count; p++) {
+        const tc_set_part *part = &group->set->parts[p];
+        tc_real *gradient = gradients + row * group->dim, scale = scales[row];
+        if (part->kind == TC_SET_BALL) {
+            h[row] = evaluate_ball(part, scale, x + part->first, gradient + part->first);
+        } else if (part->kind == TC_SET_ELLIPSOID) {
+            h[row] = evaluate_ellipsoid(part, scale, x + part->first, gradient + part->first);
+        } else if (part->kind == TC_SET_BALL1) {
+            evaluate_ball1(part, group->dim, lift, x, h + row, gradient);
+            lift += part->count;
+        } else {
+            h[row] = evaluate_linear(part, scale, x + part->first, gradient + part->first);
+        }
+        row += rows_of_part(part);
+    }
+}
+
+static void rows_hessian(const tc_group *group, size_t member, const tc_real *y, tc_real *hessian) {
+    const double *scales = group->row_scale + member * group->rows;
+    size_t row = 0;
+    for (size_t p = 0; p < group->set->part_count; p++) {
+        const tc_set_part *part = &group->set->parts[p];
+        tc_real factor = 2 * y[row] * (tc_real)scales[row];
+        for (size_t c = 0; c < part->count; c++) {
+            tc_real *line = hessian + (part->first + c) * group->dim + part->first;
+            if (part->kind == TC_SET_BALL)
+                line[c] += factor;
+            else if (part->kind == TC_SET_ELLIPSOID)
+                for (size_t d = 0; d < part->count; d++)
+                    line[d] += factor * (tc_real)part->matrix[c * part->count + d];
+        }
+        row += rows_of_part(part);
+    }
+}
+
+/* ---- the constraints ---- */
+
+/* A row that is far from active takes its true slack: what curvature leaves there is no reason for shorter steps. */
+static void adopt_slack(tc_real *slack, tc_real value, tc_real unit) {
+    if (*slack > 1e-8L * unit && -value > 0.5L * *slack && -value < 2 * *slack)
+        *slack = -value;
+}
+
+static bool coupling_evaluate(tc_interior *solver) {
+    tc_coupling *coupling = solver->coupling;
+    const tc_derivatives *d = coupling->derivatives;
+    for (size_t r = coupling->model->sum_count; r < d->input_count; r++)
+        coupling->coords[d->inputs[r].index] = coupling->inputs[r];
+    tc_long_inputs inputs = {.coords = coupling->coords, .sums = coupling->inputs};
+    tc_real finite = 0;
+    tc_tape_eval_long(coupling->values, &inputs, 1, coupling->work, coupling->output_at);
+    for (size_t j = 0; j < coupling->m; j++) {
+        coupling->g[j] = coupling->row_scale[j] * coupling->outputs[j];
+        if (solver->goal == TC_GOAL_MARGIN)
+            coupling->g[j] -= coupling->row_scale[j] * coupling->inputs[coupling->q - 1];
+        tc_real value = coupling->g[j] - coupling->weight[j] * (coupling->trial_mu[j] - coupling->center[j]);
+        adopt_slack(&coupling->trial_slack[j], value, 1);
+        coupling->residual[j] = value + coupling->trial_slack[j];
+        finite += coupling->g[j];
+        solver->residual = fmaxl(solver->residual, fabsl(coupling->residual[j]));
+        solver->gap += coupling->trial_mu[j] * coupling->trial_slack[j];
+        solver->pairs++;
+    }
+    tc_tape_eval_long(coupling->firsts, &inputs, 1, coupling->work, coupling->output_at);
+    memset(coupling->prices, 0, coupling->q * sizeof(tc_real));
+    for (size_t e = 0; e < coupling->entry_count; e++) {
+        uint32_t j = coupling->entry_row[e];
+        tc_real value = e < d->outer_first_count ? coupling->outputs[e] : -1;
+        coupling->first[e] = coupling->row_scale[j] * value;
+        coupling->prices[coupling->entry_column[e]] += coupling->first[e] * coupling->trial_mu[j];
+        finite += coupling->first[e];
+    }
+    tc_tape_eval_long(coupling->seconds, &inputs, 1, coupling->work, coupling->output_at);
+    for (size_t e = 0; e < d->outer_second_count; e++) {
+        uint32_t j = d->outer_second[e].row;
+        coupling->second[e] = coupling->row_scale[j] * coupling->trial_mu[j] * coupling->outputs[e];
+        finite += coupling->second[e];
+    }
+    return isfinite(finite);
+}
+
+/* ---- the blocks ---- */
 
 static void load_lanes(const tc_group *group, size_t first, size_t lanes) {
     for (size_t lane = 0; lane < lanes; lane++)
@@ -92,12 +274,6 @@ static void measure_inputs(tc_coupling *coupling, const tc_group *group, size_t 
         }
 }
 
-/* A row that is far from active takes its true slack: what curvature leaves there is no reason for shorter steps. */
-void tc_adopt_slack(tc_real *slack, tc_real value, tc_real unit) {
-    if (*slack > 1e-8L * unit && -value > 0.5L * *slack && -value < 2 * *slack)
-        *slack = -value;
-}
-
 static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_real *residual) {
     size_t rows = group->row_count[k], dim = group->dim, at = k * group->rows;
     if (rows == 0)
@@ -105,13 +281,13 @@ static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_rea
     tc_real length = tc_component_of(solver, group, k)->length;
     tc_group_load(group, k);
     tc_real *h = group->row_residual + at, *gradients = group->row_gradients + at * dim;
-    tc_rows_evaluate(group, k, group->trial.x + k * dim, h, gradients);
+    rows_evaluate(group, k, group->trial.x + k * dim, h, gradients);
     for (size_t r = 0; r < rows; r++) {
         tc_real y = group->trial.y[at + r];
         for (size_t c = 0; c < dim; c++)
             residual[c] += gradients[r * dim + c] * y;
         if (!group->is_equality[at + r]) {
-            tc_adopt_slack(&group->trial.slack[at + r], h[r], length);
+            adopt_slack(&group->trial.slack[at + r], h[r], length);
             h[r] += group->trial.slack[at + r];
             solver->gap += group->trial.slack[at + r] * y;
             solver->pairs++;
@@ -162,7 +338,7 @@ bool tc_evaluate(tc_interior *solver) {
     solver->pairs = 0;
     if (coupling != NULL) {
         evaluate_inputs(solver);
-        if (!tc_coupling_evaluate(solver))
+        if (!coupling_evaluate(solver))
             return false;
         for (size_t r = 0; r < coupling->q; r++)
             coupling->input_size[r] = 0;
@@ -212,7 +388,7 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
             hessian[d * dim + c] = hessian[c * dim + d];
     if (group->row_count[k] > 0) {
         tc_group_load(group, k);
-        tc_rows_hessian(group, k, group->at.y + k * group->rows, hessian);
+        rows_hessian(group, k, group->at.y + k * group->rows, hessian);
     }
     for (size_t c = 0; c < dim; c++) {
         size_t at = k * dim + c;

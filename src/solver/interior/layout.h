@@ -1,6 +1,6 @@
 /* The inside of the interior-point method; see interior.h. */
-#ifndef TC_SOLVER_INTERIOR_PARTS_H
-#define TC_SOLVER_INTERIOR_PARTS_H
+#ifndef TC_SOLVER_INTERIOR_LAYOUT_H
+#define TC_SOLVER_INTERIOR_LAYOUT_H
 
 #include "calculus/tape/tape.h"
 #include "solver/interior/interior.h"
@@ -121,69 +121,46 @@ struct tc_interior {
     size_t couple_count;
 };
 
-/* interior_group.c */
-void tc_group_init(tc_interior *solver, tc_group *group, const tc_family *family, size_t count, const tc_dag *dag,
-                   const tc_family_derivatives *derivatives, bool is_coupled);
-void tc_group_init_shift(tc_interior *solver, tc_group *group);
-/* The trial x at a fraction of the boxes, all multipliers zero. */
-void tc_group_place(tc_interior *solver, tc_group *group, tc_real where);
-void tc_group_load(const tc_group *group, size_t member); /* its set */
-
-/* interior_rows.c: the parts of the loaded set as rows h(x) <= 0 or == 0. Returns how many. */
-size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower, tc_real *lift_upper);
-void tc_rows_evaluate(const tc_group *group, size_t member, const tc_real *x, tc_real *h, tc_real *gradients);
-void tc_rows_hessian(const tc_group *group, size_t member, const tc_real *y, tc_real *hessian);
-
-/* interior_components.c: which blocks and constraints belong together. */
-void tc_components_init(tc_interior *solver);
 static inline const tc_component *tc_component_of(const tc_interior *solver, const tc_group *group, size_t member) {
     return &solver->components[group->component[member]];
 }
 
-/* interior_start.c: the scales; and the first point, accepted and evaluated. */
+/* build.c. The trial x at a fraction of the boxes, all multipliers zero. */
+void tc_group_place(tc_interior *solver, tc_group *group, tc_real where);
+void tc_group_load(const tc_group *group, size_t member); /* its set */
+
+/* weights.c: the scales; then the first point, accepted and evaluated. */
 bool tc_find_scales(tc_interior *solver);
 bool tc_start(tc_interior *solver);
-
-/* interior_weights.c: Tikhonov's regularisation, as strong as the solver was made with. */
+/* Tikhonov's regularisation, as strong as the solver was made with. */
 void tc_regularize(tc_interior *solver);
 void tc_weigh_least_states(tc_interior *solver, tc_real strength);
 void tc_weigh_least_multipliers(tc_interior *solver, tc_real strength);
 void tc_weigh_near(tc_interior *solver, const double *x, const double *mu);
 
-/* interior_evaluate.c: all of it at the trial point: residuals and gap. False where something is not finite. */
+/* evaluate.c: residuals and gap at the trial point. False where something is not finite. */
 bool tc_evaluate(tc_interior *solver);
-void tc_adopt_slack(tc_real *slack, tc_real value, tc_real unit);
 /* The Hessians of lanes members from first on. */
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes);
+/* The parts of the loaded set become rows h(x) <= 0 or == 0. Returns how many. */
+size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower, tc_real *lift_upper);
 
-/* interior_block.c */
+/* newton.c: one block, [H E'; E -D] (x, y) = (x, y) ... */
 void tc_block_factor(tc_group *group, size_t member);
-/* [H E'; E -D] (x, y) = (x, y) */
 void tc_block_solve(const tc_group *group, size_t member, tc_real *x, tc_real *y);
 void tc_block_couple(tc_interior *solver, const tc_group *group, size_t member);
 /* inputs += U x;  x -= U' prices */
 void tc_block_to_inputs(const tc_group *group, size_t member, const tc_real *x, tc_real *inputs);
 void tc_block_from_inputs(const tc_group *group, size_t member, const tc_real *prices, tc_real *x);
-
-/* interior_coupling.c */
-void tc_coupling_init(tc_interior *solver, const tc_model *model, const tc_derivatives *derivatives);
-bool tc_coupling_evaluate(tc_interior *solver); /* g, A, C and prices at the trial inputs and multipliers */
+/* ... and the dense system that couples the blocks. */
 void tc_coupling_begin(tc_coupling *coupling);
 void tc_coupling_factor(tc_coupling *coupling);
-/* With w0 in moved and b_g in right: adds to step_mu, and leaves v in response. */
+/* With w0 in moved and b in right: adds to step_mu, and leaves v in response. */
 void tc_coupling_solve(tc_coupling *coupling);
 /* response = C moved + A' step_mu; right -= A moved - D step_mu. */
 void tc_coupling_apply(tc_coupling *coupling);
 
-/* interior_step.c */
-void tc_factor(tc_interior *solver);
-typedef enum tc_aim { TC_AIM_AFFINE, TC_AIM_CENTER, TC_AIM_CORRECT } tc_aim;
-/* The Newton direction towards complementarity `target`; TC_AIM_CORRECT adds the second-order term of the direction
- * that is there. */
-void tc_direction(tc_interior *solver, tc_aim aim, tc_real target);
-tc_real tc_longest_step(const tc_interior *solver);
-tc_real tc_gap_after(const tc_interior *solver, tc_real length); /* average complementarity after such a step */
-void tc_move(tc_interior *solver, tc_real length);               /* trial = at + length * step */
+/* loop.c: at = trial */
 void tc_accept(tc_interior *solver);
 
 #endif
