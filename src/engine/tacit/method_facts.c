@@ -1,6 +1,6 @@
 #include "engine/tacit/method_facts.h"
 
-#include "analysis/values.h"
+#include "analysis/lipschitz/streams.h"
 #include "engine/tacit/method_warnings.h"
 #include "plan/placement/place.h"
 

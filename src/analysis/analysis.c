@@ -1,10 +1,122 @@
 #include "analysis/analysis.h"
-#include "analysis/duality.h"
-#include "analysis/findings.h"
-#include "analysis/convexity/judge.h"
+
+#include "analysis/steps.h"
 #include "analysis/lipschitz/lipschitz.h"
-#include "analysis/sets.h"
-#include "analysis/warnings.h"
+
+#include <stdio.h>
+
+static int badness(tc_verdict verdict) {
+    return verdict == TC_FAILS ? 3 : verdict == TC_UNPROVED ? 2 : verdict == TC_HOLDS ? 1 : 0;
+}
+
+void tc_find(tc_arena *arena, tc_assumption *assumption, const tc_source *source, tc_verdict verdict, tc_span span,
+             const char *format, ...) {
+    if (badness(verdict) > badness(assumption->verdict))
+        assumption->verdict = verdict;
+    if (assumption->finding_count == TC_MAX_FINDINGS) {
+        assumption->findings_left_out++;
+        return;
+    }
+    if (assumption->findings == NULL)
+        assumption->findings = TC_NEW(arena, tc_finding, TC_MAX_FINDINGS);
+    tc_finding *finding = &assumption->findings[assumption->finding_count++];
+    finding->verdict = verdict;
+    if (span.length > 0) {
+        tc_buffer place = tc_buffer_new(arena, 4096), text = tc_buffer_new(arena, 4096);
+        tc_span_place(&place, source, span);
+        tc_span_text(&text, source, span);
+        finding->place = tc_buffer_text(&place);
+        finding->expression = tc_buffer_text(&text);
+    }
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = TC_NEW(arena, char, (size_t)(length < 0 ? 0 : length) + 1);
+    (void)vsnprintf(text, (size_t)(length < 0 ? 0 : length) + 1, format, again);
+    va_end(again);
+    finding->text = text;
+}
+
+void tc_component_name(tc_buffer *out, const tc_family *family, size_t component) {
+    for (size_t v = 0; v < family->variable_count; v++) {
+        const tc_variable *variable = &family->variables[v];
+        if (component < variable->first || component >= variable->first + variable->length)
+            continue;
+        if (variable->is_scalar)
+            tc_buffer_puts(out, variable->name);
+        else
+            tc_buffer_printf(out, "%s[%zu]", variable->name, component - variable->first + 1);
+        return;
+    }
+    tc_buffer_printf(out, "component %zu", component + 1);
+}
+
+const char *tc_short_number(char text[32], double value) {
+    (void)snprintf(text, 32, "%.6g", value == 0 ? 0 : value);
+    return text;
+}
+
+const char *tc_who(tc_arena *arena, const tc_family *family, size_t member, bool whole) {
+    if (whole)
+        return family->name;
+    tc_buffer name = tc_buffer_new(arena, 4096);
+    tc_agent_name(&name, family, member);
+    return tc_buffer_text(&name);
+}
+
+enum { MOST_WARNINGS = 40 };
+
+void tc_warn(tc_analysis *a, tc_arena *arena, const char *text) {
+    if (a->warnings == NULL)
+        a->warnings = TC_NEW(arena, const char *, MOST_WARNINGS);
+    if (a->warning_count == MOST_WARNINGS)
+        a->warnings[MOST_WARNINGS - 1] = "There are more warnings than are shown.";
+    else
+        a->warnings[a->warning_count++] = text;
+}
+
+const char *tc_row_name(tc_arena *arena, const tc_analysis *a, const tc_agent_constants *row) {
+    if (a->by_family && row->family->is_family)
+        return tc_arena_format(arena, "%s[*]", row->family->name);
+    return tc_who(arena, row->family, row->member, false);
+}
+
+static void compare_declared(tc_analysis *a, tc_arena *arena, const char *what, const tc_bracket *b, bool for_noise) {
+    char declared[32], bound[32];
+    if (!tc_declared(b))
+        return;
+    tc_shortest_number(declared, b->declared);
+    if (tc_declared_too_small(b))
+        tc_warn(a, arena,
+                tc_arena_format(arena, "The declared %s = %s is too small%s: the true constant is at least %s.", what,
+                                declared, for_noise ? " to be private" : "", tc_short_number(bound, b->lower)));
+    else if (tc_declared_uncertified(b))
+        tc_warn(a, arena,
+                tc_arena_format(arena, "The declared %s = %s is not certified: what could be proved is %s.", what,
+                                declared, (tc_shortest_number(bound, b->upper), bound)));
+}
+
+static void collect_warnings(tc_analysis *a, tc_arena *arena) {
+    compare_declared(a, arena, "K^g_1", &a->g[0], true);
+    compare_declared(a, arena, "K^g_2", &a->g[1], true);
+    for (size_t r = 0; r < a->agent_rows; r++) {
+        const tc_agent_constants *row = &a->agents[r];
+        const char *name = tc_row_name(arena, a, row);
+        compare_declared(a, arena, tc_arena_format(arena, "K^i_1 of %s", name), &row->jacobian[0], true);
+        compare_declared(a, arena, tc_arena_format(arena, "K^i_2 of %s", name), &row->jacobian[1], true);
+        compare_declared(a, arena, tc_arena_format(arena, "L_i of %s", name), &row->objective, false);
+    }
+    if (a->model->constraint_count > 0 && !(isfinite(a->g[0].upper) && isfinite(a->g[1].upper)))
+        tc_warn(a, arena, "The constraints have no finite Lipschitz constant on the box: nothing can be made private.");
+    if (a->dual_radius.public_too_small)
+        tc_warn(a, arena,
+                "The public dual radius is smaller than the private data call for: the multipliers of the "
+                "solution may lie outside M.");
+}
+
+/* ---- the order of things ---- */
 
 enum { ROWS_LIMIT = 1000 };
 
@@ -114,7 +226,7 @@ tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivati
     tc_judge_slater(a, arena, streams, derivatives, options->skip_private, monitor);
     a->gap_warnings = a->warning_count;
     summarise(a);
-    tc_collect_warnings(a, arena);
+    collect_warnings(a, arena);
     a->interrupted = tc_interrupted(monitor);
     return a;
 }

@@ -1,16 +1,45 @@
-/* Where the entries of J are largest: a guess at the vertex, from signs of second derivatives over the box. Nothing is
- * proved here; a good guess makes a good lower bound. */
+#include "analysis/lipschitz/lipschitz.h"
+
 #include "analysis/lipschitz/streams.h"
 
 #include <string.h>
 
+double tc_coordinate_search(const tc_interval *ranges, size_t count, double *x, double best, double goal, size_t budget,
+                tc_score score, void *context) {
+    bool moved = true;
+    while (moved && best < goal) {
+        moved = false;
+        for (size_t i = 0; i < count && best < goal; i++) {
+            double kept = x[i], choices[] = {ranges[i].lo, ranges[i].hi, ranges[i].lo / 2 + ranges[i].hi / 2};
+            for (size_t c = 0; c < 3; c++) {
+                if (choices[c] == kept)
+                    continue;
+                if (budget-- == 0)
+                    return best;
+                x[i] = choices[c];
+                double found = score(context, x);
+                if (found > best) {
+                    moved = true;
+                    best = found;
+                    kept = choices[c];
+                }
+            }
+            x[i] = kept;
+        }
+    }
+    return best;
+}
+
+/* Where the entries of J are largest: a guess at the vertex, from signs of second derivatives over the box. Nothing is
+ * proved here; a good guess makes a good lower bound. */
+
 /* +1 or -1 where the sign is certain and not always zero, else 0. */
 static int sign_of(tc_interval a) { return a.lo >= 0 && a.hi > 0 ? 1 : a.hi <= 0 && a.lo < 0 ? -1 : 0; }
 
-/* ---- votes ------------------------------------------------------------------------------------------------------ */
+/* ---- pulls ------------------------------------------------------------------------------------------------------ */
 
 /* What each term of one column wants: the direction in which its variables make the entry's magnitude grow. */
-static void vote_column(tc_streams *s, const tc_family_stream *f, size_t lane, size_t component, size_t count) {
+static void pull_column(tc_streams *s, const tc_family_stream *f, size_t lane, size_t component, size_t count) {
     for (size_t t = f->term_start[component]; t < f->term_start[component + 1]; t++) {
         const tc_term *term = &f->terms[t];
         size_t slot = 0;
@@ -26,58 +55,58 @@ static void vote_column(tc_streams *s, const tc_family_stream *f, size_t lane, s
         for (size_t k = f->partials.start[term->first]; k < f->partials.start[term->first + 1]; k++) {
             tc_link link = f->partials.link[k];
             int sign = sign_of(phi) * sign_of(f->second[link.second * (size_t)TC_LANES + lane]);
-            s->votes[tc_coord_of(f->family, f->batch->members[lane], link.other)] += weight * sign;
+            s->pulls[tc_coord_of(f->family, f->batch->members[lane], link.other)] += weight * sign;
         }
         for (size_t k = s->partials.start[term->outer]; k < s->partials.start[term->outer + 1]; k++) {
             tc_link link = s->partials.link[k];
-            s->input_votes[link.other] += weight * sign_of(slope) * sign_of(s->second[link.second]);
+            s->input_pulls[link.other] += weight * sign_of(slope) * sign_of(s->second[link.second]);
         }
     }
 }
 
-static void vote_singled(tc_streams *s, const tc_singled *singled) {
+static void pull_singled(tc_streams *s, const tc_singled *singled) {
     for (size_t k = s->input_start[singled->input]; k < s->input_start[singled->input + 1]; k++) {
         uint32_t o = s->by_input[k];
         tc_interval entry = s->first[o];
         double weight = tc_magnitude(entry) * (entry.hi >= -entry.lo ? 1 : -1);
         for (size_t i = s->partials.start[o]; isfinite(weight) && i < s->partials.start[o + 1]; i++)
-            s->input_votes[s->partials.link[i].other] += weight * sign_of(s->second[s->partials.link[i].second]);
+            s->input_pulls[s->partials.link[i].other] += weight * sign_of(s->second[s->partials.link[i].second]);
     }
 }
 
-typedef enum vote_step { VOTE_OWN, VOTE_INPUTS } vote_step;
+typedef enum pull_pass { PULL_OWN, PULL_INPUTS } pull_pass;
 
-static void vote_lane(tc_streams *s, tc_family_stream *f, size_t lane, vote_step step) {
+static void pull_lane(tc_streams *s, tc_family_stream *f, size_t lane, pull_pass step) {
     size_t named, member = f->batch->members[lane];
     const tc_singled *singled = tc_singled_of(f, member, &named);
-    for (size_t c = 0; step == VOTE_OWN && c < f->family->dim; c++)
-        vote_column(s, f, lane, c, tc_build_column(s, f, lane, c, singled, named));
+    for (size_t c = 0; step == PULL_OWN && c < f->family->dim; c++)
+        pull_column(s, f, lane, c, tc_build_column(s, f, lane, c, singled, named));
     for (size_t i = 0; i < named; i++) {
-        if (step == VOTE_OWN)
-            vote_singled(s, &singled[i]);
+        if (step == PULL_OWN)
+            pull_singled(s, &singled[i]);
         else
-            s->votes[tc_coord_of(f->family, member, singled[i].component)] += s->input_votes[singled[i].input];
+            s->pulls[tc_coord_of(f->family, member, singled[i].component)] += s->input_pulls[singled[i].input];
     }
-    for (size_t i = 0; step == VOTE_INPUTS && i < f->derivatives->body_first_count; i++) {
+    for (size_t i = 0; step == PULL_INPUTS && i < f->derivatives->body_first_count; i++) {
         const tc_first *first = &f->derivatives->body_first[i];
-        s->votes[tc_coord_of(f->family, member, first->column)] +=
-            s->input_votes[f->derivatives->sums[first->row]] * sign_of(f->first[i * TC_LANES + lane]);
+        s->pulls[tc_coord_of(f->family, member, first->column)] +=
+            s->input_pulls[f->derivatives->sums[first->row]] * sign_of(f->first[i * TC_LANES + lane]);
     }
 }
 
-static void vote_step_all(tc_streams *s, vote_step step) {
+static void pull_all(tc_streams *s, pull_pass step) {
     for (size_t k = 0; k < s->model->family_count; k++) {
         tc_family_stream *f = &s->families[k];
         size_t cursor = 0;
         while (tc_streams_next(s, k, &cursor, true, NULL, true)) {
             for (size_t l = 0; l < f->batch->lanes; l++)
-                vote_lane(s, f, l, step);
+                pull_lane(s, f, l, step);
         }
     }
 }
 
 /* Members that were visited as one voted as one. */
-static void spread_votes(tc_streams *s, tc_family_stream *f) {
+static void spread_pulls(tc_streams *s, tc_family_stream *f) {
     size_t plain = tc_plain_member(f);
     size_t next = 0;
     for (size_t k = 0; f->alike && k < f->family->count; k++) {
@@ -85,7 +114,7 @@ static void spread_votes(tc_streams *s, tc_family_stream *f) {
             next++;
         bool is_named = next < f->singled_count && f->singled[next].member == k;
         for (size_t c = 0; !is_named && k != plain && c < f->family->dim; c++)
-            s->votes[tc_coord_of(f->family, k, c)] = s->votes[tc_coord_of(f->family, plain, c)];
+            s->pulls[tc_coord_of(f->family, k, c)] = s->pulls[tc_coord_of(f->family, plain, c)];
     }
 }
 
@@ -108,7 +137,7 @@ static void settle_entry(tc_streams *s, size_t entry, signed char *settled) {
     }
 }
 
-void tc_streams_settle(tc_streams *s, double *x) {
+void tc_guess_other_vertex(tc_streams *s, double *x) {
     const tc_derivatives *d = s->derivatives;
     tc_mark mark = tc_arena_mark(s->arena);
     signed char *settled = TC_NEW(s->arena, signed char, d->input_count + 1);
@@ -127,17 +156,17 @@ void tc_streams_settle(tc_streams *s, double *x) {
     tc_arena_rewind(s->arena, mark);
 }
 
-void tc_streams_vote(tc_streams *s, double *x) {
+void tc_guess_vertex(tc_streams *s, double *x) {
     tc_mark mark = tc_arena_mark(s->arena);
-    s->votes = x; /* the ballot is the result's own memory */
+    s->pulls = x; /* the ballot is the result's own memory */
     memset(x, 0, s->model->state_count * sizeof *x);
-    s->input_votes = TC_NEW(s->arena, double, s->derivatives->input_count + 1);
-    vote_step_all(s, VOTE_OWN);
+    s->input_pulls = TC_NEW(s->arena, double, s->derivatives->input_count + 1);
+    pull_all(s, PULL_OWN);
     if (s->curved)
-        vote_step_all(s, VOTE_INPUTS);
+        pull_all(s, PULL_INPUTS);
     for (size_t k = 0; k < s->model->family_count; k++) {
         tc_family_stream *f = &s->families[k];
-        spread_votes(s, f);
+        spread_pulls(s, f);
         for (size_t c = 0; c < f->family->dim; c++) {
             for (size_t i = 0; i < f->family->count; i++) {
                 double *at = &x[tc_coord_of(f->family, i, c)];
@@ -146,6 +175,6 @@ void tc_streams_vote(tc_streams *s, double *x) {
             }
         }
     }
-    s->votes = s->input_votes = NULL;
+    s->pulls = s->input_pulls = NULL;
     tc_arena_rewind(s->arena, mark);
 }
