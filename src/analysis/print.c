@@ -90,7 +90,7 @@ static void json_witness(tc_json *json, const tc_analysis *a, const tc_witness *
 }
 
 static void json_bracket(tc_json *json, const char *key, const tc_analysis *a, const tc_bracket *b,
-                          size_t witness_states) {
+                         size_t witness_states) {
     tc_json_open_object(json, key);
     tc_json_number(json, "lower", b->lower);
     tc_json_number(json, "upper", b->upper);

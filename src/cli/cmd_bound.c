@@ -1,16 +1,11 @@
 #include "cli/study.h"
 #include "theory/bound.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST, WITHIN };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, WITHIN };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
     [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
-    [SUGGEST] = {.name = "suggest",
-                 .type = TC_OPTION_FLAG,
-                 .text = "Search for a schedule with the least bound for this number of rounds, and for the number of "
-                         "rounds from which any schedule has a bound that says something. Where the file has no alpha "
-                         "or gamma, the search begins from 0.1 k^-0.3 and 0.01 k^-0.52."},
     [WITHIN] = {.name = "within",
                 .type = TC_OPTION_REAL,
                 .argument = "D",
@@ -24,7 +19,6 @@ static const tc_option options[] = {
 
 static const tc_example examples[] = {
     {"tacit bound ev.tacit", "What is proved about a run before it is made: often, that nothing is."},
-    {"tacit bound ev.tacit --suggest", "A schedule with a better bound, to paste into run or into the file."},
     {"tacit bound ev.tacit --rounds 1000000000 --mechanism none --json",
      "What longer runs without noise could promise; for a program."},
 };
@@ -85,7 +79,6 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     tc_status status = tc_privacy_options_read(cli, "bound", arguments, &wishes);
     if (status == TC_OK)
         status = take_published(cli, &wishes);
-    wishes.begin_published = arguments->values[SUGGEST].flag;
     if (status == TC_OK)
         status = tc_study_begin(cli, "bound", arguments->operands[0], &wishes, &study);
     if (status == TC_OK)
@@ -98,8 +91,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
         return TC_OK;
     }
     const tc_option_value *within = &arguments->values[WITHIN];
-    tc_bound_wishes asked = {.suggest = arguments->values[SUGGEST].flag,
-                             .within = within->given ? within->real : (double)NAN};
+    tc_bound_wishes asked = {.within = within->given ? within->real : (double)NAN};
     status = compare_with_solution(cli, &study, &asked);
     if (status != TC_OK)
         return status;

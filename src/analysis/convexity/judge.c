@@ -8,8 +8,8 @@ static tc_span span_of(const tc_prover *p, tc_expr e, tc_span fallback) {
     return p->dag->spans[e].length > 0 ? p->dag->spans[e] : fallback;
 }
 
-static void report_flaw(tc_prover *p, tc_assumption *assumption, const char *whose, const tc_flaw *flaw, tc_span fallback,
-                    bool exact) {
+static void report_flaw(tc_prover *p, tc_assumption *assumption, const char *whose, const tc_flaw *flaw,
+                        tc_span fallback, bool exact) {
     char lo[32], hi[32];
     tc_interval range = p->enclosures[flaw->argument];
     bool certain = flaw->certain && exact;
@@ -58,7 +58,7 @@ static const char *describe(tc_prover *p, const tc_counterexample *c) {
 
 /* whose: "the objective of home[3]". refutable: a counterexample of root is one of the whole function. */
 static void report_curvature(tc_prover *p, tc_assumption *assumption, const char *whose, tc_expr root, tc_span fallback,
-                         bool refutable) {
+                             bool refutable) {
     const char *why = "";
     tc_expr guilty = tc_prover_blame(p, root, TC_CONVEX, &why);
     tc_span span = span_of(p, guilty, fallback);
@@ -101,7 +101,7 @@ typedef struct member_verdict {
 } member_verdict;
 
 static member_judge *member_judge_new(tc_prover *prover, const tc_family *family, bool private_sets,
-                                     const tc_monitor *monitor) {
+                                      const tc_monitor *monitor) {
     member_judge *judge = TC_NEW(prover->arena, member_judge, 1);
     *judge = (member_judge){
         .prover = prover, .family = family, .monitor = monitor, .batch = tc_batch_new(prover->arena, family)};
@@ -225,7 +225,7 @@ typedef struct constraint_judge {
     const tc_monitor *monitor;
     member_judge **members; /* by family, made when needed */
     member_verdict *bodies; /* by sum */
-    bool *combined;            /* by family: scratch */
+    bool *combined;         /* by family: scratch */
 } constraint_judge;
 
 static member_judge *members_of(constraint_judge *c, uint32_t family) {
@@ -347,7 +347,7 @@ static bool bodies_are_smooth(constraint_judge *c, const tc_cone *cone, const tc
         tc_cone body = tc_cone_of(c->prover, model->sums[n->u.index].body);
         member_verdict v = judge_members(members_of(c, model->sums[n->u.index].family), &body, TC_CONVEX);
         report_flaw(c->prover, c->assumption, whose, &v.flaw, constraint->span,
-                       !v.whole || model->families[model->sums[n->u.index].family].count == 1);
+                    !v.whole || model->families[model->sums[n->u.index].family].count == 1);
         return false;
     }
     return true;
@@ -372,7 +372,7 @@ static void judge_constraint(constraint_judge *c, const tc_constraint *constrain
         return;
     tc_prover_at_outer(p, c->coords, c->sums);
     report_curvature(p, c->assumption, whose, constraint->outer, constraint->span,
-                        inputs_are_free(c, constraint->outer));
+                     inputs_are_free(c, constraint->outer));
 }
 
 void tc_judge_constraints(tc_prover *p, const tc_derivatives *derivatives, tc_interval *coords, tc_interval *sums,

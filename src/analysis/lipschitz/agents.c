@@ -168,7 +168,7 @@ static void improve(search *h, size_t r, int p, double *x) {
         moved[i] = x[t.first_coord + i * t.stride];
     }
     double found = tc_coordinate_search(ranges, t.count, moved, bracket->lower, bracket->upper * (1 - TC_CLOSED),
-                            (size_t)(share / cost), score, &t);
+                                        (size_t)(share / cost), score, &t);
     if (found > bracket->lower) {
         for (size_t i = 0; i < t.count; i++)
             x[t.first_coord + i * t.stride] = moved[i];
@@ -377,8 +377,8 @@ static void find_objective_lower(hessians *h, size_t member, tc_bracket *bracket
         for (size_t c = 0; c < dim; c++)
             x[c] = start == 0 ? ranges[c].hi : start == 1 ? ranges[c].lo : ranges[c].lo / 2 + ranges[c].hi / 2;
         double found = hessian_score(h, x);
-        found =
-            tc_coordinate_search(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED), dim <= 64 ? SEARCH_SCORES : 0, hessian_score, h);
+        found = tc_coordinate_search(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED),
+                                     dim <= 64 ? SEARCH_SCORES : 0, hessian_score, h);
         if (found > bracket->lower) {
             bracket->lower = found;
             memcpy(best, reachable(h, x), dim * sizeof *x);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STORED_LIMIT 20000000 /* entries of J that may be kept when there are too many rows for a Gram matrix */
-#define LARGE 1000000.0       /* entries of J beyond which fewer points are tried */
+#define STORED_LIMIT 20000000  /* entries of J that may be kept when there are too many rows for a Gram matrix */
+#define LARGE 1000000.0        /* entries of J beyond which fewer points are tried */
 #define SEARCH_WORK 20000000.0 /* entries evaluated in the search for a better point */
 
 typedef struct gather {
@@ -156,7 +156,7 @@ static void improve(attempt *a, tc_bracket *bracket, double *best) {
     for (size_t i = 0; i < n; i++)
         ranges[i] = tc_coord_range(model, i);
     bracket->lower = tc_coordinate_search(ranges, n, best, bracket->lower, bracket->upper * (1 - TC_CLOSED),
-                              (size_t)(SEARCH_WORK / cost), score, a);
+                                          (size_t)(SEARCH_WORK / cost), score, a);
 }
 
 static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *vertex) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 double tc_coordinate_search(const tc_interval *ranges, size_t count, double *x, double best, double goal, size_t budget,
-                tc_score score, void *context) {
+                            tc_score score, void *context) {
     bool moved = true;
     while (moved && best < goal) {
         moved = false;

@@ -30,6 +30,6 @@ typedef double (*tc_score)(void *context, const double *x);
 /* Improves x (whose score is `best`) within count ranges, until no single move helps, the score reaches `goal`, or
  * `budget` scores were taken. Returns the best score. */
 double tc_coordinate_search(const tc_interval *ranges, size_t count, double *x, double best, double goal, size_t budget,
-                tc_score score, void *context);
+                            tc_score score, void *context);
 
 #endif

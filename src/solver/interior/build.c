@@ -1,5 +1,5 @@
-/* What the interior-point method is used for, and how a problem becomes groups of blocks, the coupling between them, and
- * components that nothing connects. */
+/* What the interior-point method is used for, and how a problem becomes groups of blocks, the coupling between them,
+ * and components that nothing connects. */
 #include "solver/interior/layout.h"
 
 #include <math.h>
@@ -103,7 +103,7 @@ static void init_blocks(tc_interior *solver, tc_group *group) {
 }
 
 static void group_init(tc_interior *solver, tc_group *group, const tc_family *family, size_t count, const tc_dag *dag,
-                   const tc_family_derivatives *derivatives, bool is_coupled) {
+                       const tc_family_derivatives *derivatives, bool is_coupled) {
     group->family = family;
     group->derivatives = derivatives;
     group->count = count;
@@ -414,7 +414,7 @@ static void add_families(tc_interior *solver, const tc_model *model, const tc_de
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
         group_init(solver, &solver->groups[f], family, family->count, model->dag, &derivatives->families[f],
-                      model->constraint_count > 0);
+                   model->constraint_count > 0);
         solver->groups[f].set = tc_set_new(solver->arena, family);
     }
 }
@@ -444,8 +444,7 @@ tc_interior *tc_interior_margin(tc_arena *arena, const tc_model *model, const tc
 tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                const tc_family *family) {
     tc_interior *solver = new_solver(arena, TC_GOAL_OBJECTIVE, 1, 1e-13L);
-    group_init(solver, solver->groups, family, 1, model->dag, &derivatives->families[family - model->families],
-                  false);
+    group_init(solver, solver->groups, family, 1, model->dag, &derivatives->families[family - model->families], false);
     solver->groups[0].set = tc_set_new(arena, family);
     components_init(solver);
     new_scratch(solver);
