@@ -41,6 +41,7 @@ function(tacit_mutant name)
   foreach(target IN LISTS targets)
     target_compile_options(${target} PRIVATE -Wno-missing-prototypes)
     target_compile_definitions(${target} PRIVATE ${mutant_DEFINE})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_options(${target} PRIVATE ${mutant_WRAP})
     add_dependencies(mutants ${target})
   endforeach()
@@ -96,8 +97,8 @@ tacit_compile(engine_method_dump)
 target_link_libraries(engine_method_dump PRIVATE tc_engine)
 target_link_options(
   engine_method_dump PRIVATE
-  -Wl,--wrap=tc_gauge_take_whole,--wrap=tc_gauge_take_forms,--wrap=tc_gauge_answer_whole
-  -Wl,--wrap=tc_pilot_open,--wrap=tc_pilot_step)
+  -Wl,--wrap=tc_estimator_take_whole,--wrap=tc_estimator_take_forms,--wrap=tc_estimator_answer_whole
+  -Wl,--wrap=tc_controller_open,--wrap=tc_controller_step)
 
 # The command with every round of `run` written down, for tests/serve/test_same_bits.py.
 if(TARGET tacit_command)
