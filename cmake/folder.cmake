@@ -1,6 +1,6 @@
-# tacit_folder(name others...): the library of src/name, linked to the other folders, and a test for each
-# tests/name/test_*.c (a cmocka program linked to this library alone, and to what TACIT_TESTS_OF_name adds) and
-# tests/name/test_*.py.
+# tacit_folder(name others...): the library of src/name, linked to the other folders, and, unless it lies in another
+# folder, a test for each tests/name/test_*.c (a cmocka program linked to this library alone, and to what
+# TACIT_TESTS_OF_name adds) and tests/name/test_*.py.
 
 set(TACIT_WARNINGS
     -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
@@ -49,16 +49,25 @@ function(tacit_folder_tests name)
   endforeach()
 endfunction()
 
+# The library of src/a/b is tc_a_b. What lies in a folder that is declared inside this one is not part of this library,
+# nor is a main.c, which belongs to a program.
 function(tacit_folder name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
-  add_library(tc_${name} STATIC ${sources})
-  tacit_compile(tc_${name})
+  get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
+  foreach(inside IN LISTS folders)
+    list(FILTER sources EXCLUDE REGEX "/src/${inside}/")
+  endforeach()
+  list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+  string(REPLACE / _ library tc_${name})
+  add_library(${library} STATIC ${sources})
+  tacit_compile(${library})
   foreach(other IN LISTS ARGN)
-    target_link_libraries(tc_${name} PUBLIC tc_${other})
+    string(REPLACE / _ other tc_${other})
+    target_link_libraries(${library} PUBLIC ${other})
   endforeach()
   set_property(GLOBAL APPEND PROPERTY TACIT_FOLDERS ${name})
-  target_link_libraries(tc_${name} PUBLIC m)
-  if(TACIT_TESTS)
+  target_link_libraries(${library} PUBLIC m)
+  if(TACIT_TESTS AND NOT name MATCHES /)
     tacit_folder_tests(${name})
   endif()
 endfunction()
