@@ -1,9 +1,9 @@
-/* Proximal steps inside: made by proximal_build.c, led by proximal.c; one file for each way to take them. */
-#ifndef TC_ENGINE_PROXIMAL_PROXIMAL_PARTS_H
-#define TC_ENGINE_PROXIMAL_PROXIMAL_PARTS_H
+/* Proximal steps inside: made by proximal.c, led by proximal.c; one file for each way to take them. */
+#ifndef TC_ENGINE_PROXIMAL_INSIDE_H
+#define TC_ENGINE_PROXIMAL_INSIDE_H
 
-#include "engine/agents_parts.h"
-#include "engine/projector_parts.h"
+#include "base/simd.h"
+#include "engine/agents_inside.h"
 #include "engine/proximal/proximal.h"
 #include "solver/interior/interior.h"
 
@@ -15,10 +15,10 @@ typedef enum tc_proximal_way {
     TC_PROXIMAL_ALONE,    /* member by member */
 } tc_proximal_way;
 
-typedef struct tc_curvature { /* of one component, where it does not depend on states */
+typedef struct tc_fixed_curvature { /* of one component, where it does not depend on states */
     double value;
     int32_t row; /* of the tape of second derivatives; TC_NO_ROW: value */
-} tc_curvature;
+} tc_fixed_curvature;
 
 typedef enum tc_newton_part { TC_NEWTON_BOX, TC_NEWTON_LINEAR, TC_NEWTON_PLANE, TC_NEWTON_BALL } tc_newton_part;
 
@@ -34,15 +34,15 @@ typedef struct tc_proximal_family {
     const tc_agents_family *of;
     const tc_family_derivatives *derivatives;
     tc_proximal_way way;
-    bool is_diagonal;            /* no mixed second derivatives */
-    bool is_smooth;              /* second derivatives do not jump */
-    bool is_quadratic;           /* they are constant */
-    bool has_even_bounds;        /* the same for all members */
-    tc_curvature *curvatures;    /* by component: rows and weighted; lines use the rows */
-    tc_tape *seconds;            /* rows and weighted: what varies of the curvatures */
-    tc_tape *both;               /* lines and Newton: first derivatives, then second */
-    size_t *second_at;           /* Newton: their places in the lower triangle, or on the diagonal */
-    tc_proximal_inside *insides; /* by worker, where they may be needed; else NULL */
+    bool is_diagonal;               /* no mixed second derivatives */
+    bool is_smooth;                 /* second derivatives do not jump */
+    bool is_quadratic;              /* they are constant */
+    bool has_even_bounds;           /* the same for all members */
+    tc_fixed_curvature *curvatures; /* by component: rows and weighted; lines use the rows */
+    tc_tape *seconds;               /* rows and weighted: what varies of the curvatures */
+    tc_tape *both;                  /* lines and Newton: first derivatives, then second */
+    size_t *second_at;              /* Newton: their places in the lower triangle, or on the diagonal */
+    tc_proximal_inside *insides;    /* by worker, where they may be needed; else NULL */
 } tc_proximal_family;
 
 enum { TC_PROXIMAL_PACK = 8 }; /* lanes are filled up to a multiple of this */
@@ -104,6 +104,33 @@ size_t tc_proximal_newton(const tc_proximal_block *b);
 /* For one lane; of the other rows only those that are the way's own stay. */
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane);
 
+/* ---- one member whose step is not found side by side with others ------------------------------------------------ */
+
+typedef struct tc_alone {
+    tc_proximal_block b; /* of one; its numbers are the first ones of rows */
+    tc_proximal_work *work;
+    size_t dim;
+    double inverse; /* 1 / step */
+    bool is_done, is_accurate;
+    /* the problem in the box, with the part's multiplier as it is */
+    bool begins;   /* at the trial point: there is no line yet */
+    int steps;     /* so far */
+    double slope;  /* along the line, < 0 */
+    double length; /* of the line so far */
+    /* the part, where there is one that is smooth; its centre or normal is in rows of work->center */
+    bool has_part;
+    tc_set_kind kind;
+    size_t first, count;
+    double radius;
+    const double *matrix;
+    int multipliers; /* tried so far */
+    double t, t_low, t_high;
+} tc_alone;
+
+/* By the interior-point method, into work->x (interior.c). is_accurate: certified. False where slopes are finite
+ * nowhere. */
+bool tc_alone_inside(tc_alone *s);
+
 /* ---- what the ways share (proximal.c) ---------------------------------------------------------------------------- */
 
 /* A block begins: every lane is where its member is. A member with a state or an answer that is not finite, or
@@ -128,7 +155,7 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
     return x > upper ? upper : x;
 }
 
-/* ---- packs of lanes (proximal_narrow.c, _wide.c, _widest.c) ---------------------------------------------- */
+/* ---- packs of lanes (narrow.c, _wide.c, _widest.c) ---------------------------------------------- */
 
 typedef struct tc_line_rows { /* of one component */
     const double *f1, *f2;    /* derivatives */
@@ -172,5 +199,14 @@ static inline size_t tc_newton_scratch(size_t dim, bool is_diagonal) {
 /* Every lane that is busy goes on, from its trial point, whose derivatives are there. most_along: how much of the slope
  * at the beginning of a line may be left, with the other sign, at its end. */
 void tc_newton_advance(const tc_newton_rows *r, size_t count, double most_along);
+
+/* The versions that these two choose from. Wide ones are for AVX2; only where TC_IS_WIDE(). Widest ones are for
+ * AVX-512; only where TC_IS_WIDEST(). */
+bool tc_line_advance_narrow(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
+void tc_newton_advance_narrow(const tc_newton_rows *r, size_t count, double most_along);
+bool tc_line_advance_wide(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
+void tc_newton_advance_wide(const tc_newton_rows *r, size_t count, double most_along);
+bool tc_line_advance_widest(const tc_line_rows *r, size_t count, const tc_line_numbers *n);
+void tc_newton_advance_widest(const tc_newton_rows *r, size_t count, double most_along);
 
 #endif

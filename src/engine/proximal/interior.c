@@ -8,7 +8,7 @@
  *
  * and for a function with Hessian H and curvature of at least `weight` everywhere it is within sqrt(r' H^-1 r / weight)
  * of the minimum. */
-#include "engine/proximal/proximal_alone.h"
+#include "engine/proximal/inside.h"
 #include "solver/project/project.h"
 
 #include <math.h>

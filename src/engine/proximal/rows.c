@@ -4,7 +4,7 @@
  *     v = x - ((gradient + p) + regularization x) / (curvature + weight),    weight = regularization + 1 / step,
  *
  * and the new state is the point of the set nearest to it in the norm of these divisors. */
-#include "engine/proximal/proximal_parts.h"
+#include "engine/proximal/inside.h"
 #include "base/simd.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ static bool move(const tc_proximal_block *b) {
     const tc_agents_family *of = b->family->of;
     bool is_finite = true;
     for (size_t c = 0; c < of->family->dim; c++) {
-        tc_curvature curvature = b->family->curvatures[c];
+        tc_fixed_curvature curvature = b->family->curvatures[c];
         const double *g = of->rows[c] == TC_NO_ROW ? ZEROS : b->work->out_at[of->rows[c]];
         const double *p = b->p[c] + b->at, *x = b->x[c] + b->at;
         double *out = b->work->result + c * TC_LANES;
@@ -99,7 +99,7 @@ static size_t first_not_finite(const tc_proximal_block *b) {
         for (size_t c = 0; c < of->family->dim; c++) {
             double g = of->rows[c] == TC_NO_ROW ? 0 : b->work->out_at[of->rows[c]][k];
             double x = b->x[c][b->at + k], sum = (g + b->p[c][b->at + k]) + b->regularization * x;
-            tc_curvature curvature = b->family->curvatures[c];
+            tc_fixed_curvature curvature = b->family->curvatures[c];
             double divisor =
                 curvature.row == TC_NO_ROW ? curvature.value + b->weight : b->work->roots[c * TC_LANES + k];
             if (!isfinite(x - sum / divisor) || !isfinite(x - 1 / divisor * sum))
@@ -115,7 +115,7 @@ static void scale_cut(const tc_proximal_block *b, const tc_projector_cut *cut, t
     tc_coef *coefs = work->coefs;
     for (size_t i = 0; i < n; i++) {
         size_t row = (cut->first + i) * TC_LANES;
-        tc_curvature curvature = b->family->curvatures[cut->first + i];
+        tc_fixed_curvature curvature = b->family->curvatures[cut->first + i];
         double *root = work->roots + row;
         for (size_t k = 0; k < b->count; k++) {
             root[k] = sqrt(curvature.row == TC_NO_ROW ? curvature.value + b->weight : root[k]);

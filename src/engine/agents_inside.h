@@ -1,8 +1,8 @@
 /* The agents inside: made by agents.c, stepped by agents_step.c and agents_singles.c.
  *
  * Proximal steps (proximal_parts.h) share the families, the rows and the projectors. */
-#ifndef TC_ENGINE_AGENTS_PARTS_H
-#define TC_ENGINE_AGENTS_PARTS_H
+#ifndef TC_ENGINE_AGENTS_INSIDE_H
+#define TC_ENGINE_AGENTS_INSIDE_H
 
 #include "calculus/tape/program.h"
 #include "calculus/tape/tape.h"
