@@ -1,9 +1,7 @@
 #include "audit/audit.h"
 
-#include "audit/fresh.h"
-#include "audit/power.h"
-#include "audit/price.h"
-#include "audit/verdict.h"
+#include "audit/sample.h"
+#include "audit/judge.h"
 
 enum { MOST_SYSTEMS = 12, MOST_NOTES = 40 };
 

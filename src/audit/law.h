@@ -1,10 +1,37 @@
-/* Whether noise has the law that the plan says: its sign, its tails, its scale, and that no draw tells of another, be
- * it of another entry, another agent or another round. docs/proofs/audit.md. */
+/* Whether noise has the law that the plan says: its sign, its tails, its scale, and that no draw tells of another, of
+ * another entry, agent or round. docs/proofs/audit.md. */
 #ifndef TC_AUDIT_LAW_H
 #define TC_AUDIT_LAW_H
 
 #include "audit/audit.h"
-#include "audit/view.h"
+
+/* ---- the released numbers that have noise, as one vector ---- */
+
+typedef struct tc_view_entry {
+    tc_target target;
+    size_t position;
+    uint32_t channel;
+} tc_view_entry;
+
+typedef struct tc_audit_view {
+    const tc_plan *plan;
+    const tc_model *model;
+    tc_release *release;
+    tc_released *released;  /* scratch */
+    tc_view_entry *entries; /* in the order of the addresses of their noise */
+    size_t count;
+    size_t *start; /* by channel: its entries are start[i] .. start[i + 1] - 1 */
+} tc_audit_view;
+
+tc_audit_view *tc_audit_view_new(tc_arena *arena, const tc_plan *plan, tc_release *release);
+
+/* What was released, entry by entry. */
+void tc_audit_read(const tc_audit_view *view, const tc_released *released, double *values);
+
+/* F at a point of the auditor's own (no agent's: nothing private), without noise and hardly rounded. */
+void tc_audit_truth(tc_audit_view *view, const double *x, double *values);
+
+/* ---- their law ---- */
 
 enum {
     TC_LAW_ENTRIES = 16,    /* of a channel, spread over it */

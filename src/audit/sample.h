@@ -1,9 +1,30 @@
-/* Many releases on two inputs, and what is counted while they pass. */
+/* Two inputs that are hard to hide, many releases of them, and what is counted while they pass. */
 #ifndef TC_AUDIT_SAMPLE_H
 #define TC_AUDIT_SAMPLE_H
 
 #include "audit/law.h"
-#include "audit/worst.h"
+
+/* ---- two adjacent inputs ---- */
+
+double tc_audit_clock(void); /* seconds */
+
+typedef struct tc_worst_case {
+    double *x[2];     /* on the lattice of the states, within the box */
+    double *truth[2]; /* F at either, all entries of the view */
+    double loss;      /* the price of telling them apart by the chosen entries, if scales are as the plan says:
+                       * sum |difference| / b for Laplace, the trade-off parameter mu for Gaussian noise */
+    size_t moved;     /* coordinates that differ */
+    size_t coord;     /* the one that differs most */
+} tc_worst_case;
+
+/* The worst pair found for entries first .. end - 1 of the view, adjacent in the plan's unit (for the unit `agent`, in
+ * one round). How far it looks depends on the size of the problem, not on the machine; but no longer than until that
+ * time (tc_audit_clock; HUGE_VAL for never). *is_whole: it has looked at all that it wanted to. NULL where the lattice
+ * allows no pair or an interrupt came. */
+tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_analysis *analysis, size_t first,
+                             size_t end, double until, const tc_monitor *monitor, bool *is_whole);
+
+/* ---- many releases of them ---- */
 
 enum { TC_CORNERS = 4, TC_REUSE_ENTRIES = 4, TC_REUSE_CHANNELS = 32, TC_REUSE_SAMPLES = 1 << 17 };
 
@@ -59,5 +80,22 @@ void tc_sampler_set(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *p
 tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair, size_t first, size_t end,
                          const tc_sample_limits *limits, const tc_monitor *monitor,
                          tc_pair_counts **counts) TC_MUST_USE;
+
+/* ---- first rounds of many releases ---- */
+
+/* Each with a key of its own. */
+typedef struct tc_fresh {
+    uint64_t wanted; /* by the size of the problem alone */
+    uint64_t done;
+    tc_law *law;
+    bool *moved;      /* by entry: two of them differed */
+    uint64_t **marks; /* by channel: fingerprints */
+} tc_fresh;
+
+/* As many as the size of the problem allows, of the pair's first input. Stops early when the clock says so, or at an
+ * interrupt. */
+tc_status tc_fresh_sample(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair,
+                          const tc_audit_options *options, double until, const tc_monitor *monitor,
+                          tc_fresh **fresh) TC_MUST_USE;
 
 #endif

@@ -7,13 +7,14 @@
  *     untested TEXT         why some of it could not be compared
  *     end                   the last line: nothing is missing */
 #define _XOPEN_SOURCE 700 /* nftw */
-#include "worlds/serve_process.h"
+#include "worlds/sockets.h"
 
 #include "cli/study/study.h"
 #include "cli/tacit.h"
 
 #include <ftw.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,46 @@ const char *const tc_worlds_exceptions[] = {
     "to the agent that differs, and to it alone: the mark in its own answer that its state was moved into the box",
     "lines of the log whose number depends on the clock: progress; with more than 400 agents also who came and went",
     NULL};
+
+/* ---- comparing ---- */
+
+void tc_worlds_differ(tc_worlds *w, const char *format, ...) {
+    char text[512];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (w->differ_count < TC_WORLDS_TEXTS)
+        w->differs[w->differ_count++] = tc_arena_copy(w->arena, text, strlen(text));
+}
+
+bool tc_worlds_compare(tc_worlds *w, const char *what, const void *first, size_t first_size, const void *second,
+                       size_t second_size) {
+    if (first_size != second_size) {
+        tc_worlds_differ(w, "%s: its size", what);
+        return false;
+    }
+    w->compared += first_size;
+    if (first_size == 0 || memcmp(first, second, first_size) == 0)
+        return true;
+    tc_worlds_differ(w, "%s", what);
+    return false;
+}
+
+void tc_worlds_compare_lines(tc_worlds *w, const char *what, const char *first, const char *second) {
+    for (size_t line = 1; *first != '\0' || *second != '\0'; line++) {
+        size_t length = strcspn(first, "\n"), other = strcspn(second, "\n");
+        if (length != other || memcmp(first, second, length) != 0) {
+            tc_worlds_differ(w, "%s, line %zu", what, line);
+            return; /* those behind it may have moved */
+        }
+        w->compared += length;
+        first += length + (first[length] == '\n');
+        second += other + (second[other] == '\n');
+    }
+}
+
+/* ---- the whole ---- */
 
 static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *where) {
     (void)facts;
@@ -84,7 +125,7 @@ static tc_status compare(tc_worlds *w, int argc, char *const *argv) {
     if (status == TC_OK)
         status = prepare(w, arguments.operands[0], &wishes);
     if (status == TC_OK && w->untested == NULL)
-        status = tc_worlds_hubs(w);
+        status = tc_worlds_cloud_halves(w);
     if (status == TC_OK && w->untested == NULL)
         status = tc_worlds_sockets(w, serve_options(w, &arguments));
     return status;

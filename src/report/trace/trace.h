@@ -19,8 +19,8 @@
  *     epsilon,seed,x_error,mu_error,objective,max_violation,penalty
  *
  * Marks are figures from elsewhere (a paper) that belong beside a run: k and any of the errors, written by hand. */
-#ifndef TC_REPORT_TRACE_H
-#define TC_REPORT_TRACE_H
+#ifndef TC_REPORT_TRACE_TRACE_H
+#define TC_REPORT_TRACE_TRACE_H
 
 #include "lab/sweep.h"
 

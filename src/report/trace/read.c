@@ -1,5 +1,4 @@
-/* Text to traces: lines, comments and the names of the columns. Any bytes give a trace or an error with its line. */
-#include "report/trace/trace_read.h"
+#include "report/trace/trace.h"
 
 #include "model/syntax/number.h"
 #include "report/file.h"
@@ -13,9 +12,30 @@ enum { MOST_COLUMNS = 1 << 20, LINES_BETWEEN_LOOKS = 4096 };
 static const char first_line[] = "# tacit trace ";
 static const char run_columns[] = "seed,k,x_error,mu_error,objective,max_violation";
 static const char sweep_columns[] = "epsilon,seed,x_error,mu_error,objective,max_violation,penalty";
-const char *const tc_trace_mark_names[TC_TRACE_MARK_COLUMNS] = {"x_error", "mu_error", "objective", "max_violation"};
+enum { MARK_COLUMNS = 4 };
 
-bool tc_trace_wrong(tc_trace_reader *reader, const char *format, ...) {
+typedef struct trace_reader {
+    tc_arena *arena;
+    const tc_monitor *monitor;
+    tc_buffer *messages;
+    const char *path;
+    const char *text, *end; /* what is left */
+    const char *line;       /* the line read last, without its end */
+    size_t length;
+    size_t number;  /* of that line, from 1 */
+    const char *at; /* the next field of the line */
+    bool fields_left;
+    bool failed;
+    tc_trace *trace;
+    size_t mark_columns[MARK_COLUMNS]; /* MARKS: which number each column after k is */
+    size_t mark_column_count;
+    size_t record_capacity, row_capacity, point_capacity, mark_capacity;
+} trace_reader;
+
+static const char *const mark_names[MARK_COLUMNS] = {"x_error", "mu_error", "objective", "max_violation"};
+
+/* Reports the first error, at the line read last; returns false. */
+TC_PRINTF(2, 3) static bool wrong(trace_reader *reader, const char *format, ...) {
     if (reader->failed)
         return false;
     char text[512];
@@ -30,7 +50,7 @@ bool tc_trace_wrong(tc_trace_reader *reader, const char *format, ...) {
 
 /* ---- lines and fields -------------------------------------------------------------------------------------------- */
 
-static bool next_line(tc_trace_reader *reader) {
+static bool next_line(trace_reader *reader) {
     if (reader->failed || reader->text == reader->end)
         return false;
     const char *newline = memchr(reader->text, '\n', (size_t)(reader->end - reader->text));
@@ -42,7 +62,7 @@ static bool next_line(tc_trace_reader *reader) {
     if (reader->length > 0 && reader->line[reader->length - 1] == '\r')
         reader->length--;
     if (memchr(reader->line, '\0', reader->length) != NULL)
-        return tc_trace_wrong(reader, "there is a zero byte in this line: the file is no text");
+        return wrong(reader, "there is a zero byte in this line: the file is no text");
     if (reader->number % LINES_BETWEEN_LOOKS == 0 && tc_interrupted(reader->monitor))
         tc_raise(reader->arena, TC_INTERRUPTED);
     reader->at = reader->line;
@@ -50,7 +70,7 @@ static bool next_line(tc_trace_reader *reader) {
     return true;
 }
 
-static bool quoted_field(tc_trace_reader *reader, const char **field, size_t *length) {
+static bool quoted_field(trace_reader *reader, const char **field, size_t *length) {
     const char *stop = reader->line + reader->length;
     char *plain = TC_NEW(reader->arena, char, reader->length + 1);
     size_t count = 0;
@@ -60,10 +80,10 @@ static bool quoted_field(tc_trace_reader *reader, const char **field, size_t *le
         c += *c == '"';
     }
     if (c == stop)
-        return tc_trace_wrong(reader, "a quote is not closed");
+        return wrong(reader, "a quote is not closed");
     c++;
     if (c < stop && *c != ',')
-        return tc_trace_wrong(reader, "there is text behind a closing quote");
+        return wrong(reader, "there is text behind a closing quote");
     *field = plain;
     *length = count;
     reader->fields_left = c < stop;
@@ -71,7 +91,8 @@ static bool quoted_field(tc_trace_reader *reader, const char **field, size_t *le
     return true;
 }
 
-bool tc_trace_field(tc_trace_reader *reader, const char **field, size_t *length) {
+/* The next field, without its quotes. False at the end of the line, and after an error. */
+static bool next_field(trace_reader *reader, const char **field, size_t *length) {
     if (!reader->fields_left || reader->failed)
         return false;
     const char *stop = reader->line + reader->length;
@@ -83,6 +104,18 @@ bool tc_trace_field(tc_trace_reader *reader, const char **field, size_t *length)
     reader->fields_left = comma != NULL;
     reader->at = comma != NULL ? comma + 1 : stop;
     return true;
+}
+
+/* A whole number in decimal, below 2^64. */
+static bool read_decimal(const char *text, size_t length, uint64_t *value) {
+    *value = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned digit = (unsigned)((unsigned char)text[i] - '0');
+        if (digit > 9 || *value > (UINT64_MAX - digit) / 10)
+            return false;
+        *value = *value * 10 + digit;
+    }
+    return length > 0;
 }
 
 /* ---- comments ---------------------------------------------------------------------------------------------------- */
@@ -108,33 +141,33 @@ static const char *value_of(tc_arena *arena, const char *text, size_t length) {
     return value;
 }
 
-static bool read_kind(tc_trace_reader *reader, const char *value) {
+static bool read_kind(trace_reader *reader, const char *value) {
     for (int kind = TC_TRACE_RUN; kind <= TC_TRACE_MARKS; kind++) {
         if (strcmp(tc_trace_kind_name((tc_trace_kind)kind), value) == 0) {
             reader->trace->kind = (tc_trace_kind)kind;
             return true;
         }
     }
-    return tc_trace_wrong(reader, "there is no kind '%.40s'; it is run, sweep or marks", value);
+    return wrong(reader, "there is no kind '%.40s'; it is run, sweep or marks", value);
 }
 
-static bool read_number(tc_trace_reader *reader, const char *key, const char *text, double *value) {
+static bool read_number(trace_reader *reader, const char *key, const char *text, double *value) {
     size_t length = strlen(text);
     if (length == 0 || tc_number_read(text, length, true, value) != length || !isfinite(*value))
-        return tc_trace_wrong(reader, "%s is not a number: '%.40s'", key, text);
+        return wrong(reader, "%s is not a number: '%.40s'", key, text);
     return true;
 }
 
-static bool read_fact(tc_trace_reader *reader, const char *value) {
+static bool read_fact(trace_reader *reader, const char *value) {
     const char *sign = strstr(value, " = ");
     if (sign == NULL)
-        return tc_trace_wrong(reader, "a fact is written NAME = VALUE");
+        return wrong(reader, "a fact is written NAME = VALUE");
     const char *name = tc_arena_copy(reader->arena, value, (size_t)(sign - value));
     tc_trace_fact_add(reader->arena, reader->trace, name, sign + 3);
     return true;
 }
 
-static bool read_text_key(tc_trace_reader *reader, const char *key, const char *value) {
+static bool read_text_key(trace_reader *reader, const char *key, const char *value) {
     tc_trace *trace = reader->trace;
     const struct {
         const char *key;
@@ -155,7 +188,7 @@ static bool read_text_key(tc_trace_reader *reader, const char *key, const char *
 }
 
 /* A key that is not known is passed over: another version may have written it. */
-static bool read_key(tc_trace_reader *reader, const char *key, const char *value) {
+static bool read_key(trace_reader *reader, const char *key, const char *value) {
     tc_trace *trace = reader->trace;
     const struct {
         const char *key;
@@ -188,7 +221,7 @@ static bool read_key(tc_trace_reader *reader, const char *key, const char *value
     return true;
 }
 
-static bool read_comment(tc_trace_reader *reader) {
+static bool read_comment(trace_reader *reader) {
     const char *text = reader->line + 1;
     size_t length = reader->length - 1;
     const char *colon = memchr(text, ':', length);
@@ -206,21 +239,21 @@ static bool read_comment(tc_trace_reader *reader) {
                     value_of(reader->arena, value, left));
 }
 
-static bool read_first_line(tc_trace_reader *reader) {
+static bool read_first_line(trace_reader *reader) {
     static const char mark[] = "\xef\xbb\xbf"; /* some editors begin files with it */
     if (reader->end - reader->text >= 3 && memcmp(reader->text, mark, 3) == 0)
         reader->text += 3;
     if (!next_line(reader)) {
         reader->number = 1;
-        return tc_trace_wrong(reader, "the file is empty");
+        return wrong(reader, "the file is empty");
     }
     size_t length = sizeof first_line - 1;
     uint64_t version;
     if (reader->length < length || memcmp(reader->line, first_line, length) != 0 ||
-        !tc_trace_whole(reader->line + length, reader->length - length, &version))
-        return tc_trace_wrong(reader, "this is no trace: its first line is not '# tacit trace 1'");
+        !read_decimal(reader->line + length, reader->length - length, &version))
+        return wrong(reader, "this is no trace: its first line is not '# tacit trace 1'");
     if (version != 1)
-        return tc_trace_wrong(reader, "this trace is of format %llu; this program reads format 1",
+        return wrong(reader, "this trace is of format %llu; this program reads format 1",
                               (unsigned long long)version);
     return true;
 }
@@ -228,24 +261,24 @@ static bool read_first_line(tc_trace_reader *reader) {
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 /* The name in "g[name]", NULL where the field is none of these. */
-static const char *constraint_of(tc_trace_reader *reader, const char *what, const char *field, size_t length) {
+static const char *constraint_of(trace_reader *reader, const char *what, const char *field, size_t length) {
     size_t before = strlen(what);
     if (length < before + 2 || memcmp(field, what, before) != 0 || field[before] != '[' || field[length - 1] != ']')
         return NULL;
     return tc_arena_copy(reader->arena, field + before + 1, length - before - 2);
 }
 
-static bool read_run_columns(tc_trace_reader *reader) {
+static bool read_run_columns(trace_reader *reader) {
     tc_trace *trace = reader->trace;
     size_t length = sizeof run_columns - 1, capacity = 16, multipliers = 0;
     if (reader->length < length || memcmp(reader->line, run_columns, length) != 0 ||
         (reader->length > length && reader->line[length] != ','))
-        return tc_trace_wrong(reader, "the columns of a run begin with %s", run_columns);
+        return wrong(reader, "the columns of a run begin with %s", run_columns);
     trace->constraints = TC_NEW(reader->arena, const char *, capacity);
     reader->fields_left = reader->length > length;
     reader->at = reader->line + length + (reader->length > length);
     const char *field;
-    for (size_t size; tc_trace_field(reader, &field, &size);) {
+    for (size_t size; next_field(reader, &field, &size);) {
         const char *name = multipliers == 0 ? constraint_of(reader, "g", field, size) : NULL;
         if (name != NULL && trace->constraint_count < MOST_COLUMNS) {
             if (trace->constraint_count == capacity) {
@@ -259,7 +292,7 @@ static bool read_run_columns(tc_trace_reader *reader) {
         name = constraint_of(reader, "mu", field, size);
         if (name == NULL || multipliers >= trace->constraint_count ||
             strcmp(name, trace->constraints[multipliers]) != 0)
-            return tc_trace_wrong(reader,
+            return wrong(reader,
                                   "column '%.*s' is not expected here: there is g[NAME] for each constraint, "
                                   "and then mu[NAME] for the same names",
                                   (int)(size < 40 ? size : 40), field);
@@ -268,24 +301,24 @@ static bool read_run_columns(tc_trace_reader *reader) {
     if (reader->failed)
         return false;
     return multipliers == trace->constraint_count ||
-           tc_trace_wrong(reader, "there are %zu columns g[NAME] and %zu mu[NAME]", trace->constraint_count,
+           wrong(reader, "there are %zu columns g[NAME] and %zu mu[NAME]", trace->constraint_count,
                           multipliers);
 }
 
-static bool read_mark_columns(tc_trace_reader *reader) {
+static bool read_mark_columns(trace_reader *reader) {
     const char *field;
     size_t length;
-    if (!tc_trace_field(reader, &field, &length) || length != 1 || *field != 'k')
-        return tc_trace_wrong(reader, "the first column of marks is k");
-    while (tc_trace_field(reader, &field, &length)) {
+    if (!next_field(reader, &field, &length) || length != 1 || *field != 'k')
+        return wrong(reader, "the first column of marks is k");
+    while (next_field(reader, &field, &length)) {
         size_t which = 0;
-        while (which < TC_TRACE_MARK_COLUMNS &&
-               (strlen(tc_trace_mark_names[which]) != length || memcmp(tc_trace_mark_names[which], field, length) != 0))
+        while (which < MARK_COLUMNS &&
+               (strlen(mark_names[which]) != length || memcmp(mark_names[which], field, length) != 0))
             which++;
         for (size_t i = 0; i < reader->mark_column_count; i++)
-            which = reader->mark_columns[i] == which ? TC_TRACE_MARK_COLUMNS : which;
-        if (which == TC_TRACE_MARK_COLUMNS)
-            return tc_trace_wrong(reader,
+            which = reader->mark_columns[i] == which ? MARK_COLUMNS : which;
+        if (which == MARK_COLUMNS)
+            return wrong(reader,
                                   "column '%.*s': marks have k, and any of x_error, mu_error, objective and "
                                   "max_violation once",
                                   (int)(length < 40 ? length : 40), field);
@@ -294,19 +327,196 @@ static bool read_mark_columns(tc_trace_reader *reader) {
     return !reader->failed;
 }
 
-static bool read_columns(tc_trace_reader *reader) {
+static bool read_columns(trace_reader *reader) {
     if (reader->trace->kind == TC_TRACE_RUN)
         return read_run_columns(reader);
     if (reader->trace->kind == TC_TRACE_MARKS)
         return read_mark_columns(reader);
     if (reader->length != sizeof sweep_columns - 1 || memcmp(reader->line, sweep_columns, reader->length) != 0)
-        return tc_trace_wrong(reader, "the columns of a sweep are %s", sweep_columns);
+        return wrong(reader, "the columns of a sweep are %s", sweep_columns);
     return true;
+}
+
+/* ---- rows: cells ---- */
+
+enum { MOST_RECORDS = 10000 };
+static const uint64_t largest_round = (uint64_t)1 << 48;
+
+static void *room(tc_arena *arena, void *items, size_t count, size_t *capacity, size_t size) {
+    if (count < *capacity)
+        return items;
+    *capacity = count < 16 ? 16 : 2 * count;
+    return tc_arena_grow(arena, items, count, *capacity, size);
+}
+
+static bool too_few(trace_reader *reader) { return wrong(reader, "there are fewer fields than columns"); }
+
+static bool read_end(trace_reader *reader) {
+    return !reader->fields_left || wrong(reader, "there are more fields than columns");
+}
+
+static bool read_whole(trace_reader *reader, const char *column, uint64_t most, uint64_t *value) {
+    const char *field;
+    size_t length;
+    if (!next_field(reader, &field, &length))
+        return too_few(reader);
+    if (!read_decimal(field, length, value) || *value > most)
+        return wrong(reader, "%s is not a whole number: '%.*s'", column, (int)(length < 40 ? length : 40),
+                              field);
+    return true;
+}
+
+/* An empty field means that there is no number. */
+static bool read_cell(trace_reader *reader, double *value) {
+    const char *field;
+    size_t length;
+    if (!next_field(reader, &field, &length))
+        return too_few(reader);
+    *value = NAN;
+    if (length == 0)
+        return true;
+    if (tc_number_read(field, length, true, value) != length || !isfinite(*value))
+        return wrong(reader, "this is not a number: '%.*s'", (int)(length < 40 ? length : 40), field);
+    return true;
+}
+
+static bool read_cells(trace_reader *reader, double *values, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!read_cell(reader, &values[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool read_seed(trace_reader *reader, bool *seeded, uint64_t *seed) {
+    const char *stop = reader->line + reader->length;
+    *seed = 0;
+    *seeded = reader->at < stop && *reader->at != ',';
+    if (*seeded)
+        return read_whole(reader, "seed", UINT64_MAX, seed);
+    const char *field;
+    size_t length;
+    return next_field(reader, &field, &length) || too_few(reader);
+}
+
+/* ---- rows: runs ---- */
+
+static bool begin_record(trace_reader *reader, bool seeded, uint64_t seed) {
+    tc_trace *trace = reader->trace;
+    for (size_t i = 0; i < trace->record_count; i++) {
+        if (!seeded || !trace->records[i].seeded || trace->records[i].seed == seed)
+            return wrong(reader, "the rows of a seed stand together, and a run without one stands alone");
+    }
+    if (trace->record_count == MOST_RECORDS)
+        return wrong(reader, "there are more than %d runs", MOST_RECORDS);
+    trace->records =
+        room(reader->arena, trace->records, trace->record_count, &reader->record_capacity, sizeof *trace->records);
+    trace->records[trace->record_count++] =
+        (tc_record){.seeded = seeded, .seed = seed, .outcome = TC_ENGINE_DONE, .moved_x = NAN, .moved_mu = NAN};
+    reader->row_capacity = 0;
+    return true;
+}
+
+static bool read_run_row(trace_reader *reader) {
+    tc_trace *trace = reader->trace;
+    size_t m = trace->constraint_count;
+    bool seeded;
+    uint64_t seed;
+    tc_row row = {0};
+    if (!read_seed(reader, &seeded, &seed) || !read_whole(reader, "k", largest_round, &row.k))
+        return false;
+    tc_record *record = trace->record_count > 0 ? &trace->records[trace->record_count - 1] : NULL;
+    if (record == NULL || record->seeded != seeded || record->seed != seed) {
+        if (!begin_record(reader, seeded, seed))
+            return false;
+        record = &trace->records[trace->record_count - 1];
+    }
+    if (record->row_count > 0 && record->rows[record->row_count - 1].k >= row.k)
+        return wrong(reader, "k does not increase");
+    double numbers[4];
+    if (!read_cells(reader, numbers, 4))
+        return false;
+    row.x_error = numbers[0];
+    row.mu_error = numbers[1];
+    row.objective = numbers[2];
+    row.max_violation = numbers[3];
+    if ((size_t)(reader->line + reader->length - reader->at) + 1 < 2 * m) /* before memory is taken for them */
+        return too_few(reader);
+    row.constraints = TC_NEW(reader->arena, double, 2 * m);
+    row.multipliers = row.constraints + m;
+    if (!read_cells(reader, row.constraints, 2 * m) || !read_end(reader))
+        return false;
+    record->rows = room(reader->arena, record->rows, record->row_count, &reader->row_capacity, sizeof *record->rows);
+    record->rows[record->row_count++] = row;
+    record->rounds = row.k;
+    return true;
+}
+
+/* ---- rows: sweeps and marks ---- */
+
+static bool read_sweep_row(trace_reader *reader) {
+    tc_trace *trace = reader->trace;
+    tc_trace_point point;
+    double numbers[5];
+    if (!read_cell(reader, &point.epsilon) || !read_seed(reader, &point.seeded, &point.seed) ||
+        !read_cells(reader, numbers, 5) || !read_end(reader))
+        return false;
+    if (!(point.epsilon > 0))
+        return wrong(reader, "epsilon is not positive");
+    if (trace->point_count > 0 && trace->points[trace->point_count - 1].epsilon > point.epsilon)
+        return wrong(reader, "epsilon decreases: the rows of an epsilon stand together, smallest first");
+    point.x_error = numbers[0];
+    point.mu_error = numbers[1];
+    point.objective = numbers[2];
+    point.max_violation = numbers[3];
+    point.penalty = numbers[4];
+    trace->points =
+        room(reader->arena, trace->points, trace->point_count, &reader->point_capacity, sizeof *trace->points);
+    trace->points[trace->point_count++] = point;
+    return true;
+}
+
+static bool read_mark(trace_reader *reader) {
+    tc_trace *trace = reader->trace;
+    tc_row mark = {.x_error = NAN, .mu_error = NAN, .objective = NAN, .max_violation = NAN};
+    double *const into[MARK_COLUMNS] = {&mark.x_error, &mark.mu_error, &mark.objective, &mark.max_violation};
+    if (!read_whole(reader, "k", largest_round, &mark.k))
+        return false;
+    for (size_t i = 0; i < reader->mark_column_count; i++) {
+        if (!read_cell(reader, into[reader->mark_columns[i]]))
+            return false;
+    }
+    if (!read_end(reader))
+        return false;
+    if (trace->mark_count > 0 && trace->marks[trace->mark_count - 1].k >= mark.k)
+        return wrong(reader, "k does not increase");
+    trace->marks = room(reader->arena, trace->marks, trace->mark_count, &reader->mark_capacity, sizeof *trace->marks);
+    trace->marks[trace->mark_count++] = mark;
+    return true;
+}
+
+/* The line read last, as a row of the trace's kind. */
+static bool read_row(trace_reader *reader) {
+    switch (reader->trace->kind) {
+    case TC_TRACE_RUN:
+        return read_run_row(reader);
+    case TC_TRACE_SWEEP:
+        return read_sweep_row(reader);
+    case TC_TRACE_MARKS:
+    default:
+        return read_mark(reader);
+    }
+}
+
+static bool end_rows(trace_reader *reader) {
+    const tc_trace *trace = reader->trace;
+    return trace->record_count + trace->point_count + trace->mark_count > 0 ||
+           wrong(reader, "there are no rows");
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static bool read_trace(tc_trace_reader *reader) {
+static bool read_trace(trace_reader *reader) {
     if (!read_first_line(reader))
         return false;
     bool has_columns = false;
@@ -318,18 +528,18 @@ static bool read_trace(tc_trace_reader *reader) {
             return false;
         if (is_comment)
             continue;
-        if (!(has_columns ? tc_trace_read_row(reader) : read_columns(reader)))
+        if (!(has_columns ? read_row(reader) : read_columns(reader)))
             return false;
         has_columns = true;
     }
     if (reader->failed)
         return false;
-    return has_columns ? tc_trace_rows_end(reader) : tc_trace_wrong(reader, "there is no line that names the columns");
+    return has_columns ? end_rows(reader) : wrong(reader, "there is no line that names the columns");
 }
 
 tc_status tc_trace_parse(tc_arena *arena, const char *path, const char *text, size_t length, const tc_monitor *monitor,
                          tc_buffer *messages, tc_trace **trace) {
-    tc_trace_reader reader = {.arena = arena, .monitor = monitor, .messages = messages, .path = path};
+    trace_reader reader = {.arena = arena, .monitor = monitor, .messages = messages, .path = path};
     reader.text = text;
     reader.end = text + length;
     *trace = reader.trace = TC_NEW(arena, tc_trace, 1);

@@ -161,7 +161,7 @@ static const char *name_of(tc_worlds *w, size_t agent) {
     return tc_buffer_text(&name);
 }
 
-tc_status tc_worlds_hubs(tc_worlds *w) {
+tc_status tc_worlds_cloud_halves(tc_worlds *w) {
     size_t agents = w->setup.model->agent_count;
     const size_t others[] = {0, agents / 2, agents - 1, TC_WORLDS_ALL};
     tc_status status = TC_OK;
