@@ -160,15 +160,15 @@ enum { MOST_CLIENTS = 64, CROWD = 16384, MANY = 400, MOST_PAGES = 32, MOST_FILES
 static const char *const pages[] = {"/status", "/metrics", "/healthz"};
 enum { PAGES = sizeof pages / sizeof pages[0] };
 
-typedef struct page {
+typedef struct seen_page {
     const char *name, *text;
-} page;
+} seen_page;
 
 typedef struct life { /* what one world showed */
     tc_serve_process cloud;
     tc_client clients[MOST_CLIENTS];
     size_t client_count;
-    page pages[MOST_PAGES];
+    seen_page pages[MOST_PAGES];
     size_t page_count;
     const char *log, *summary, *trace, *ledger;
     tc_journal_column columns[TC_JOURNAL_COLUMNS];
@@ -200,7 +200,7 @@ static bool look(const tc_worlds *w, life *l, uint64_t round) {
         if (text == NULL)
             return false;
         l->pages[l->page_count++] =
-            (page){tc_arena_format(w->arena, "the page %s after round %llu", pages[i], (unsigned long long)round),
+            (seen_page){tc_arena_format(w->arena, "the page %s after round %llu", pages[i], (unsigned long long)round),
                    tc_mask_text(w->arena, text, l->cloud.folder)};
     }
     return true;

@@ -600,9 +600,9 @@ class Pipes(Written):
 
 
 class Interrupts(Written):
-    def started(self, *arguments, **options):
+    def started(self, *arguments, stderr=subprocess.PIPE):
         process = subprocess.Popen([TACIT, "run", self.whole, "--rounds", "1000000000000", *arguments],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+                                   stdout=subprocess.PIPE, stderr=stderr, text=True)
         self.addCleanup(process.kill)
         return process
 
@@ -620,26 +620,36 @@ class Interrupts(Written):
         self.assertIn("interrupted: stopped on request", rest)
         self.assertIn("GUARANTEE", rest)
 
-    def interrupted(self, *arguments, by=signal.SIGINT):
-        process = self.started("--json", *arguments)
-        time.sleep(1)
+    def stopped(self, *arguments, by=signal.SIGINT):
+        """What a run prints that is stopped as soon as a terminal sees that rounds go by, however slow the machine."""
+        above, below = pty.openpty()
+        self.addCleanup(os.close, above)
+        process = self.started(*arguments, stderr=below)
+        os.close(below)
+        shown = ""
+        while "rounds/s" not in shown:
+            self.assertTrue(select.select([above], [], [], 60)[0], "nothing is shown")
+            shown += os.read(above, 4096).decode()
         self.assertIsNone(process.poll())
         process.send_signal(by)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 3)
-        return json.loads(output)
+        return output
+
+    def interrupted(self, *arguments, by=signal.SIGINT):
+        return json.loads(self.stopped("--json", *arguments, by=by))
 
     def test_an_interrupted_run_is_whole_json(self):
         answer = self.interrupted()
         self.assertEqual((answer["outcome"], answer["reason"]), ("interrupted", "stopped on request"))
-        self.assertGreater(answer["rounds"], 100)
+        self.assertGreater(answer["rounds"], 0)
         self.assertEqual(answer["final"]["k"], answer["rounds"])
         self.assertEqual(set(answer["x"]), {"left", "right"})
 
     def test_terminating_is_interrupting(self):
         answer = self.interrupted(by=signal.SIGTERM)
         self.assertEqual((answer["outcome"], answer["reason"]), ("interrupted", "stopped on request"))
-        self.assertGreater(answer["rounds"], 100)
+        self.assertGreater(answer["rounds"], 0)
 
     def test_what_is_not_convex_is_said_before_the_rounds(self):
         path = self.problem(WHOLE.replace("minimize (x", "minimize -(x"))
@@ -659,8 +669,10 @@ class Interrupts(Written):
         answer = self.interrupted("--seeds", "5", "--threads", "2")
         self.assertEqual(answer["outcome"], "interrupted")
         self.assertEqual(answer["reason"], "0 of 5 runs were done")
-        self.assertEqual([(r["seed"], r["outcome"]) for r in answer["runs"]], [(1, "interrupted"), (2, "interrupted")])
-        self.assertEqual((answer["not_begun"], answer["final"], answer["checkpoints"]), (3, None, []))
+        begun = len(answer["runs"])
+        self.assertIn(begun, (1, 2))  # the second thread may not have come to its run
+        self.assertEqual([r["outcome"] for r in answer["runs"]], ["interrupted"] * begun)
+        self.assertEqual((answer["not_begun"], answer["final"], answer["checkpoints"]), (5 - begun, None, []))
 
     def test_runs_that_were_not_begun_cost_nothing(self):
         trace, page = self.here / "t.csv", self.here / "r.html"
@@ -679,10 +691,7 @@ class Interrupts(Written):
         self.assertIn(" of 1000000 runs were not begun", page.read_text())
 
     def test_no_tables_where_no_run_was_finished(self):
-        process = self.started("--seeds", "5")
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output = self.stopped("--seeds", "5")
         self.assertIn("\nNo run was finished.\n", output)
         self.assertNotIn("median", output)
 

@@ -179,13 +179,13 @@ static const tc_example examples[] = {
 
 /* ---- options that belong together ---- */
 
-typedef struct wishes {
+typedef struct serve_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
     tc_budgets budgets;
-} wishes;
+} serve_wishes;
 
-static const char *find_wrong(const wishes *w) {
+static const char *find_wrong(const serve_wishes *w) {
     const tc_option_value *values = w->values;
     if (w->privacy.seeded && !values[INSECURE_SEED].flag)
         return "--seed makes noise that can be repeated, and a cloud is for private data: for a test, add "
@@ -200,9 +200,9 @@ static const char *find_wrong(const wishes *w) {
     return NULL;
 }
 
-static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
+static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_wishes *w) {
     const tc_option_value *values = arguments->values;
-    *w = (wishes){.values = values};
+    *w = (serve_wishes){.values = values};
     tc_status status = tc_privacy_options_read(cli, "serve", arguments, &w->privacy);
     if (status == TC_OK)
         status = tc_late_options_read(cli, "serve", &values[ON_LATE], &values[MOST_HOLDS], &w->privacy.plan.hold_cap);
@@ -224,7 +224,7 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
 /* ---- what is served ---- */
 
 /* NULL, or why this may not be served. What is not private must have been asked for by name. */
-static const char *find_refusal(tc_cli *cli, const wishes *w, const tc_setup *setup, const tc_plan *plan) {
+static const char *find_refusal(tc_cli *cli, const serve_wishes *w, const tc_setup *setup, const tc_plan *plan) {
     if (setup->problem != NULL || plan->problem != NULL)
         return setup->problem != NULL ? setup->problem : plan->problem;
     if (plan->mechanism == TC_MECHANISM_NONE && !w->values[INSECURE_NO_NOISE].flag)
@@ -239,7 +239,7 @@ static const char *find_refusal(tc_cli *cli, const wishes *w, const tc_setup *se
     return tc_buffer_text(&why);
 }
 
-static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_serve_output *output) {
+static void list_insecure(tc_cli *cli, const serve_wishes *w, const tc_plan *plan, tc_serve_output *output) {
     const char **list = TC_NEW(cli->arena, const char *, 3);
     if (w->values[INSECURE_PLAINTEXT].flag)
         list[output->insecure_count++] = "connections are not encrypted, and agents are who they say they are";
@@ -252,7 +252,7 @@ static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_
         output->plan = tc_plan_voided(cli->arena, plan, list[0]);
 }
 
-static tc_server_settings settings_of(const wishes *w, const tc_serve_output *output, tc_serve_ledger *ledger) {
+static tc_server_settings settings_of(const serve_wishes *w, const tc_serve_output *output, tc_serve_ledger *ledger) {
     const tc_option_value *values = w->values;
     const tc_setup *setup = output->setup;
     return (tc_server_settings){.model = setup->model,
@@ -317,7 +317,7 @@ static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
     return NULL;
 }
 
-static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_output *output, tc_server_result *result) {
+static tc_status serve(tc_cli *cli, const serve_wishes *w, tc_serve_output *output, tc_server_result *result) {
     tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
     tc_serve_ledger costs = {.cli = cli,
                              .messages = &messages,
@@ -357,7 +357,7 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_output *output, tc
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    wishes w;
+    serve_wishes w;
     tc_setup setup;
     tc_server_result result;
     tc_serve_output output = {.setup = &setup, .outcome = "refused", .whole_card = arguments->values[CARD].flag};

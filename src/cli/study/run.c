@@ -71,13 +71,13 @@ static const tc_example examples[] = {
 
 /* ---- options that belong together ------------------------------------------------------------------------------- */
 
-typedef struct wishes {
+typedef struct run_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
     bool simulated; /* noise from seeds */
     uint64_t first_seed;
     tc_budgets budgets;
-} wishes;
+} run_wishes;
 
 static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
     const tc_option_value *values = arguments->values;
@@ -87,7 +87,7 @@ static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
     return tc_outputs_check(cli, outputs, 2, inputs, 2);
 }
 
-static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
+static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, run_wishes *w) {
     const tc_option_value *values = arguments->values;
     tc_status status = tc_privacy_options_read(cli, "run", arguments, &w->privacy);
     if (status != TC_OK)
@@ -115,7 +115,7 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
 
 /* ---- the ledger ------------------------------------------------------------------------------------------------- */
 
-static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_output *output) {
+static tc_status record_cost(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
     if (output->ledger == NULL)
         return TC_OK;
     if (w->simulated) {
@@ -161,7 +161,7 @@ static void on_row(void *context, const tc_record *record, const tc_row *row) {
     tc_cli_flush(to->cli);
 }
 
-static tc_experiment experiment_of(tc_cli *cli, const wishes *w, const tc_run_output *output) {
+static tc_experiment experiment_of(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
     const tc_setup *setup = output->setup;
     bool traced = w->values[TRACE].given || w->values[REPORT].given;
     tc_experiment experiment = {.plan = output->plan,
@@ -231,7 +231,7 @@ static void sum_up(tc_cli *cli, tc_run_output *output) {
         output->reason = tc_arena_format(cli->arena, "%zu of %zu runs diverged", diverged, output->wanted);
 }
 
-static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_output *output) {
+static tc_status run_rounds(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
     tc_experiment experiment = experiment_of(cli, w, output);
     listener to = {.cli = cli, .output = output};
     const char *why = NULL;
@@ -264,7 +264,7 @@ static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_output *output)
 
 /* ---- what remains ----------------------------------------------------------------------------------------------- */
 
-static tc_status write_files(tc_cli *cli, const wishes *w, const tc_run_output *output) {
+static tc_status write_files(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
     tc_status status = TC_OK;
     if (output->records == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
         return TC_OK;
@@ -294,7 +294,7 @@ static tc_status write_files(tc_cli *cli, const wishes *w, const tc_run_output *
     return status;
 }
 
-static void print(tc_cli *cli, const wishes *w, const tc_run_output *output) {
+static void print(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
     if (!w->values[JSON].flag) {
         tc_run_output_end(output, w->values[FULL].flag, &cli->output);
         return;
@@ -304,7 +304,7 @@ static void print(tc_cli *cli, const wishes *w, const tc_run_output *output) {
 }
 
 /* What the run costs, and whether it may be: answer->reason where not. */
-static tc_status look_up_cost(tc_cli *cli, const wishes *w, tc_run_output *output) {
+static tc_status look_up_cost(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
     tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
     *entry = tc_ledger_entry_of(cli->arena, output->plan, tc_lab_run_id(cli->arena));
     output->entry = entry;
@@ -317,13 +317,13 @@ static tc_status look_up_cost(tc_cli *cli, const wishes *w, tc_run_output *outpu
 }
 
 /* What has no guarantee that nobody asked to do without: an answer of no. */
-static bool is_unasked(const wishes *w, const tc_plan *plan) {
+static bool is_unasked(const run_wishes *w, const tc_plan *plan) {
     bool asked = w->simulated || plan->mechanism == TC_MECHANISM_NONE || plan->constants == TC_DECLARED;
     return !asked && !tc_plan_deserves_private(plan);
 }
 
 /* Everything before the first round; answer->reason where there will be none. */
-static tc_status prepare(tc_cli *cli, const wishes *w, tc_setup *setup, tc_run_output *output) {
+static tc_status prepare(tc_cli *cli, const run_wishes *w, tc_setup *setup, tc_run_output *output) {
     tc_status status = tc_setup_plan(cli, setup, &w->privacy.plan, &output->plan);
     if (status != TC_OK)
         return status;
@@ -348,7 +348,7 @@ static tc_status prepare(tc_cli *cli, const wishes *w, tc_setup *setup, tc_run_o
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    wishes w;
+    run_wishes w;
     tc_setup setup;
     tc_run_output output = {.setup = &setup, .outcome = "refused", .many = arguments->values[SEEDS].given};
     tc_ledger *ledger = NULL;

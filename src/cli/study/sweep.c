@@ -171,12 +171,12 @@ static tc_status choose_epsilons(tc_cli *cli, const tc_option_value *values, dou
 
 /* ---- the work --------------------------------------------------------------------------------------------------- */
 
-typedef struct wishes {
+typedef struct sweep_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
     double *epsilons;
     size_t count;
-} wishes;
+} sweep_wishes;
 
 typedef struct planned { /* for one epsilon, or without noise */
     const tc_plan *plan;
@@ -184,7 +184,7 @@ typedef struct planned { /* for one epsilon, or without noise */
 } planned;
 
 /* NULL method where there is no plan. */
-static tc_status make_plan(tc_cli *cli, const wishes *w, tc_setup *setup, const tc_plan_options *wanted,
+static tc_status make_plan(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, const tc_plan_options *wanted,
                            planned *made) {
     *made = (planned){0};
     tc_status status = tc_setup_plan(cli, setup, wanted, &made->plan);
@@ -194,7 +194,7 @@ static tc_status make_plan(tc_cli *cli, const wishes *w, tc_setup *setup, const 
 }
 
 /* A plan for each epsilon, and one without noise. *problem where one cannot be made. */
-static tc_status make_plans(tc_cli *cli, const wishes *w, tc_setup *setup, const tc_plan **plans,
+static tc_status make_plans(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, const tc_plan **plans,
                             const tc_method_facts **methods, planned *noise_free, const char **problem) {
     tc_plan_options wanted = w->privacy.plan;
     wanted.seeded = true;
@@ -223,7 +223,7 @@ static tc_status make_plans(tc_cli *cli, const wishes *w, tc_setup *setup, const
     return status;
 }
 
-static tc_status write_files(tc_cli *cli, const wishes *w, const tc_sweep_output *output) {
+static tc_status write_files(tc_cli *cli, const sweep_wishes *w, const tc_sweep_output *output) {
     tc_status status = TC_OK;
     if (output->sweep == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
         return TC_OK;
@@ -275,7 +275,7 @@ static void collect_warnings(tc_cli *cli, const tc_method_facts *const *methods,
     }
 }
 
-static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_setup *setup, tc_sweep_output *output) {
+static tc_status sweep_all(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, tc_sweep_output *output) {
     const tc_plan **plans = TC_NEW(cli->arena, const tc_plan *, w->count + 1);
     const tc_method_facts **methods = TC_NEW(cli->arena, const tc_method_facts *, w->count + 1);
     planned noise_free = {0};
@@ -319,7 +319,7 @@ static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    wishes w = {.values = arguments->values};
+    sweep_wishes w = {.values = arguments->values};
     tc_setup setup;
     tc_sweep_output output = {.setup = &setup};
     tc_status status = tc_privacy_options_read(cli, "sweep", arguments, &w.privacy);
