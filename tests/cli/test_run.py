@@ -132,7 +132,7 @@ class Methods(Written):
         self.assertEqual(run(path, "--method", "tacit", "--rounds", "7")["rounds"], 7)
         self.refused(2, "--rounds", path, "--method", "tacit")
         done = tacit("run", path, "--method", "tacit", "--rounds", "7", "--gamma-bar", "0.1")
-        self.assertIn("--gamma-bar, --alpha-bar, --c1 and --c2 are of the published method: they change nothing", done.stderr)
+        self.assertIn("--gamma-bar, --alpha-bar, --c1 and --c2 belong to method published: they change nothing", done.stderr)
         self.refused(2, "--gamma-bar", path, "--method", "published", "--rounds", "7")
 
     def test_where_it_is_not_expected_to_do_well_it_says_so(self):

@@ -36,7 +36,7 @@ static bool read_number(const char *text, double *value) {
     return end != text && *end == '\0' && isfinite(*value);
 }
 
-/* A number, or ln(number): what people write for epsilon. It is the double that the problem language makes of it. */
+/* A number, or ln(number): the double that the problem language makes of it. */
 static bool read_price(tc_arena *arena, const char *text, double *value) {
     size_t length = strlen(text);
     bool logarithm = length > 4 && strncmp(text, "ln(", 3) == 0 && text[length - 1] == ')';
@@ -90,7 +90,7 @@ static void read_adjacency(option_reader *r, tc_plan_options *plan) {
     complain(r, "adjacency", "ensemble:B, one:B, agent or B, where B is a positive number", given->text);
 }
 
-/* "a,b" with something at every place. */
+/* "a,b", without an empty name. */
 static void read_coalitions(option_reader *r, tc_plan_options *plan) {
     const tc_option_value *given = &r->arguments->values[TC_PRIVACY_COALITION];
     for (size_t i = 0; i < given->text_count; i++) {
