@@ -1,6 +1,6 @@
 /* exp, log and powers of the evaluator against multiple precision. */
 #include "calculus/interval/proved.h"
-#include "random.h"
+#include "calculus/nasty.h"
 #include "support/cmocka.h"
 
 #include <mpfr.h>

@@ -78,13 +78,13 @@ static tc_gauge *new_gauge(const problem *p, const tc_plan *plan, const tc_relea
 /* Not released: what no constraint depends on. */
 static void draw_states(const problem *p, uint64_t *seed, double *x_hat) {
     for (size_t i = 0; i < p->model->state_count; i++)
-        x_hat[i] = 4 * planned_random(seed) - 2;
+        x_hat[i] = 4 * random_unit(seed) - 2;
     const tc_family *idle = &p->model->families[p->model->family_count - 1];
     for (size_t k = 0; k < idle->count; k++)
         x_hat[idle->first_coord + k] = NAN;
     for (size_t i = p->model->sum_count; i < p->derivatives->input_count; i++)
         if (isnan(x_hat[p->derivatives->inputs[i].index]))
-            x_hat[p->derivatives->inputs[i].index] = 4 * planned_random(seed) - 2;
+            x_hat[p->derivatives->inputs[i].index] = 4 * random_unit(seed) - 2;
 }
 
 /* ---- the plain evaluation ------------------------------------------------------------------------------------------
@@ -329,9 +329,9 @@ static void compare_answers(const slow *s, const double *p, tc_columns found) {
 
 static void draw_tariff(const problem *p, const tc_tariff *t, uint64_t *seed) {
     for (size_t i = 0; i < p->derivatives->input_count; i++) {
-        bool single = p->derivatives->inputs[i].op == TC_COORD, silent = planned_random(seed) < 0.2;
-        double price = planned_random(seed) - 0.5, curvature = planned_random(seed) - 0.3, reach = planned_random(seed),
-               bend = planned_random(seed) - 0.5, noise = planned_random(seed);
+        bool single = p->derivatives->inputs[i].op == TC_COORD, silent = random_unit(seed) < 0.2;
+        double price = random_unit(seed) - 0.5, curvature = random_unit(seed) - 0.3, reach = random_unit(seed),
+               bend = random_unit(seed) - 0.5, noise = random_unit(seed);
         t->price[i] = silent ? 0 : price;
         t->curvature[i] = silent || single ? 0 : curvature;
         t->reach[i] = silent ? 0 : reach;
@@ -357,6 +357,7 @@ static void inputs_and_answers_are_those_of_a_plain_evaluation(void **state) {
         double *x_hat = TC_NEW(p.arena, double, p.model->state_count);
         double *answers = TC_NEW(p.arena, double, p.model->state_count);
         for (size_t round = 0; round < 4; round++) {
+            AT_CASE(round);
             draw_states(&p, &seed, x_hat);
             tc_gauge_open(gauge, GAINS[round]);
             tc_gauge_take_whole(gauge, x_hat);
@@ -424,7 +425,7 @@ typedef struct piece {
 
 static void shuffle(piece *pieces, size_t count, uint64_t *seed) {
     for (size_t i = count; i > 1; i--) {
-        size_t k = (size_t)(planned_random(seed) * (double)i);
+        size_t k = (size_t)(random_unit(seed) * (double)i);
         piece kept = pieces[i - 1];
         pieces[i - 1] = pieces[k];
         pieces[k] = kept;
@@ -513,6 +514,7 @@ static void no_bit_depends_on_who_does_what_when(void **state) {
         piece *pieces = TC_NEW(p.arena, piece, n);
         plain->kernels = &tc_gauge_kernels_plain;
         for (size_t round = 0; round < 3; round++) {
+            AT_CASE(round);
             tc_gauge *all[] = {whole, parts, plain};
             draw_states(&p, &seed, x_hat);
             for (size_t g = 0; g < 3; g++)
@@ -633,11 +635,11 @@ static void compare_form_answers(const slow *s, tc_gauge *gauge, const tc_plan *
     for (size_t j = 0; j < m; j++) {
         bool single = plan->placement == TC_PLACEMENT_FORMS &&
                       s->p->model->dag->nodes[s->p->model->constraints[j].outer].op == TC_COORD;
-        t->price[j] = planned_random(seed) - 0.5;
-        t->reach[j] = planned_random(seed);
-        t->curvature[j] = planned_random(seed);
-        t->bend[j] = single ? planned_random(seed) : 0;
-        t->bend_noise[j] = single ? planned_random(seed) : 0;
+        t->price[j] = random_unit(seed) - 0.5;
+        t->reach[j] = random_unit(seed);
+        t->curvature[j] = random_unit(seed);
+        t->bend[j] = single ? random_unit(seed) : 0;
+        t->bend_noise[j] = single ? random_unit(seed) : 0;
         most_bend = fmax(most_bend, t->bend[j]);
         noise += t->bend_noise[j];
     }
@@ -729,10 +731,11 @@ static void forms_are_answered_the_same_in_bites(void **state) {
     double *a = TC_NEW(p.arena, double, n), *b = TC_NEW(p.arena, double, n);
     piece *pieces = TC_NEW(p.arena, piece, n);
     for (size_t round = 0; round < 3; round++) {
+        AT_CASE(round);
         const tc_tariff *t = tc_gauge_tariff(one);
         for (size_t j = 0; j < tc_gauge_inputs(one); j++) {
-            t->price[j] = planned_random(&seed) - 0.5;
-            t->reach[j] = round == 1 ? t->reach[j] : planned_random(&seed);
+            t->price[j] = random_unit(&seed) - 0.5;
+            t->reach[j] = round == 1 ? t->reach[j] : random_unit(&seed);
         }
         copy_tariff(tc_gauge_tariff(other), t, tc_gauge_inputs(one));
         tc_gauge_price(one);

@@ -42,17 +42,17 @@ static void show(shown *s, size_t inputs, uint64_t *seed, double noise) {
         rows[i] = n + i * MOST_INPUTS;
     s->gauged = (tc_gauged){inputs, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8]};
     for (size_t i = 0; i < inputs; i++) {
-        s->gauged.value[i] = crowd_random(seed, 0.2, 1.2);
-        s->gauged.shift[i] = crowd_random(seed, -0.3, 0.3);
-        s->gauged.curve[i] = crowd_random(seed, -0.1, 0.3);
-        s->gauged.trace[i] = noise * crowd_random(seed, 0, 1);
-        s->gauged.noise[i] = noise * crowd_random(seed, 0.1, 1);
-        s->gauged.norm1[i] = crowd_random(seed, 0.5, 4);
-        s->gauged.norm2[i] = crowd_random(seed, 0.5, 4);
+        s->gauged.value[i] = uniform(seed, 0.2, 1.2);
+        s->gauged.shift[i] = uniform(seed, -0.3, 0.3);
+        s->gauged.curve[i] = uniform(seed, -0.1, 0.3);
+        s->gauged.trace[i] = noise * uniform(seed, 0, 1);
+        s->gauged.noise[i] = noise * uniform(seed, 0.1, 1);
+        s->gauged.norm1[i] = uniform(seed, 0.5, 4);
+        s->gauged.norm2[i] = uniform(seed, 0.5, 4);
     }
-    s->columns.reach = crowd_random(seed, 0.1, 3);
-    s->columns.curvature = crowd_random(seed, 0, 2);
-    s->columns.noise = noise * crowd_random(seed, 0, 1);
+    s->columns.reach = uniform(seed, 0.1, 3);
+    s->columns.curvature = uniform(seed, 0, 2);
+    s->columns.noise = noise * uniform(seed, 0, 1);
 }
 
 /* ---- constraints, as text and by hand ------------------------------------------------------------------------------
@@ -342,6 +342,7 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
     memcpy(p.variance, f.gauge.variance, sizeof p.variance);
     uint64_t seed = 5;
     for (uint64_t k = 1; k <= T; k++) {
+        AT_CASE(k);
         shown hand, seen;
         tc_answer_scalars scalars;
         show(&hand, INPUTS, &seed, noise);
@@ -396,6 +397,7 @@ static void affine_outputs_are_their_own_inputs(void **state) {
     uint64_t seed = 8;
     double mu[ROWS] = {0};
     for (uint64_t k = 1; k <= 20; k++) {
+        AT_CASE(k);
         shown s;
         tc_answer_scalars scalars;
         show(&s, ROWS, &seed, 0.1);
@@ -423,6 +425,7 @@ static void multipliers_stay_within_the_scaled_radius(void **state) {
     uint64_t seed = 3;
     bool reached = false;
     for (uint64_t k = 1; k <= 400; k++) {
+        AT_CASE(k);
         shown s;
         tc_answer_scalars scalars;
         double sum = 0;
@@ -450,6 +453,7 @@ static void the_same_released_numbers_make_the_same_answers_whatever_is_private(
     fly(&b, "(0.9 - i / 7)", 200, 40, TC_PLACEMENT_STATES, 0);
     uint64_t seed = 4;
     for (uint64_t k = 1; k <= 200; k++) {
+        AT_CASE(k);
         shown s;
         tc_answer_scalars one, other;
         show(&s, INPUTS, &seed, 0.3);
@@ -496,6 +500,7 @@ static void parts_can_be_left_out(void **state) {
         uint64_t seed = 9;
         bool differs = false;
         for (uint64_t k = 1; k <= 60; k++) {
+            AT_CASE(k);
             shown s;
             tc_answer_scalars one, other;
             show(&s, INPUTS, &seed, 0.3);
