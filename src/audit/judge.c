@@ -134,7 +134,7 @@ static int compare_marks(const void *x, const void *y) {
 /* Pairs of samples that agree; their expected number bounds the chance of seeing so many (Markov). */
 /* Whether so many fingerprints of a channel agree that its noise was used twice. Sorts them; *same pairs agree. */
 static bool is_reused(const tc_audit_view *view, size_t channel, uint64_t *marks, uint64_t count, double level,
-                    uint64_t *same) {
+                      uint64_t *same) {
     double n = (double)count, pairs = n * (n - 1) / 2;
     size_t entries = view->start[channel + 1] - view->start[channel];
     double mass = pow(largest_mass(view->plan, &view->plan->channels[channel]),
@@ -174,7 +174,7 @@ void tc_judge_whole(tc_arena *arena, const tc_audit_view *view, const tc_whole_c
 /* ---- first rounds ---- */
 
 static void judge_fresh_support(tc_arena *arena, const tc_audit_view *view, const tc_fresh *fresh, double level,
-                          tc_audit *audit) {
+                                tc_audit *audit) {
     size_t still = 0, last = 0;
     for (size_t e = 0; e < view->count; e++) {
         double mass = largest_mass(view->plan, &view->plan->channels[view->entries[e].channel]);

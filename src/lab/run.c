@@ -271,11 +271,11 @@ tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uin
     (*record)->seeded = seed != NULL;
     (*record)->seed = seed == NULL ? 0 : *seed;
     single_run one = {.experiment = experiment,
-                  .record = *record,
-                  .monitor = monitor,
-                  .pace = &pace,
-                  .reports = true,
-                  .tells_rows = true};
+                      .record = *record,
+                      .monitor = monitor,
+                      .pace = &pace,
+                      .reports = true,
+                      .tells_rows = true};
     tc_status status = random_source(arena, experiment, seed, &one.random);
     if (status != TC_OK)
         return status;
@@ -309,10 +309,10 @@ static tc_status simulate(tc_arena *arena, crowd *all, const tc_job *job, size_t
     const tc_monitor monitor = {.interrupted = stopped, .context = all};
     tc_run_identity identity = {.run_id = run_id, .run_id_length = sizeof run_id - 1};
     single_run one = {.experiment = experiment,
-                  .record = job->record,
-                  .monitor = &monitor,
-                  .pace = &all->pace,
-                  .reports = worker == 0};
+                      .record = job->record,
+                      .monitor = &monitor,
+                      .pace = &all->pace,
+                      .reports = worker == 0};
     const char *why = NULL;
     memcpy(identity.plan_hash, experiment->plan->hash, sizeof identity.plan_hash);
     tc_status status = tc_random_new_simulation(arena, &identity, job->seed, &one.random);

@@ -201,7 +201,7 @@ static bool look(const tc_worlds *w, life *l, uint64_t round) {
             return false;
         l->pages[l->page_count++] =
             (seen_page){tc_arena_format(w->arena, "the page %s after round %llu", pages[i], (unsigned long long)round),
-                   tc_mask_text(w->arena, text, l->cloud.folder)};
+                        tc_mask_text(w->arena, text, l->cloud.folder)};
     }
     return true;
 }

@@ -165,7 +165,7 @@ class Methods(Written):
         self.assertLessEqual(len(wrong), 4)  # more than 4 of 20 at 0.05 each: 0.3 %
         self.assertGreater(sum(j["shown"] for j in judged), 10)
         text = " ".join(tacit("run", self.whole, *common, "--seeds", "2").stdout.split())
-        self.assertRegex(text, r"\d of 2 answers satisfy all constraints. What was released shows it, with probability 0.95")
+        self.assertRegex(text, r"\d of 2 results satisfy all constraints. What was released shows it, with probability 0.95")
         self.assertIn("What was released", tacit("run", self.whole, *common).stdout)
         self.assertIsNone(run(self.whole, "--method", "published", "--seed", "1")["feasibility"])
 

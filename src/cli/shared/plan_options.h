@@ -153,8 +153,9 @@ extern const char *const tc_late_choices[];
 #define TC_LATE_ON_LATE                                                                                                \
     {                                                                                                                  \
         .name = "on-late", .type = TC_OPTION_CHOICE, .argument = "P", .choices = tc_late_choices, .standard = "wait",  \
-        .text = "What a round does when an agent's state is late: wait for it, or hold, that is, use the agent's last " \
-                "state again. Then one message counts several times, and the noise grows accordingly."                     \
+        .text =                                                                                                        \
+            "What a round does when an agent's state is late: wait for it, or hold, that is, use the agent's last "    \
+            "state again. Then one message counts several times, and the noise grows accordingly."                     \
     }
 #define TC_LATE_MOST_HOLDS                                                                                             \
     {                                                                                                                  \
@@ -192,7 +193,7 @@ void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
         .name = "budget", .type = TC_OPTION_STRING, .argument = "E[:D]",                                               \
         .text = "Refuse to run if all runs in the ledger and this one together would cost more than epsilon E at "     \
                 "delta D, in the unit of this run and with the largest B of any: 4:1e-6. E is a positive number or "   \
-                "ln(X). D is needed if any of them has Gaussian noise. A budget in the file must be kept too."      \
+                "ln(X). D is needed if any of them has Gaussian noise. A budget in the file must be kept too."         \
     }
 
 typedef struct tc_budgets {

@@ -255,11 +255,11 @@ const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, cons
     const char *how = found->is_exact ? "" : " (to second order in the averaged noise)";
     return found->shown
                ? tc_arena_format(arena,
-                                 "What was released shows that the answer satisfies all constraints, with "
+                                 "What was released shows that the result satisfies all constraints, with "
                                  "probability %g%s.",
                                  found->probability, how)
                : tc_arena_format(arena,
-                                 "What was released does not show that the answer satisfies all constraints: "
+                                 "What was released does not show that the result satisfies all constraints: "
                                  "with probability %g%s each is at most its bound, and that of %s is %.4g.",
                                  found->probability, how, model->constraints[worst].name, found->bounds[worst]);
 }

@@ -10,17 +10,17 @@
 #define TC_SETUP_THREADS                                                                                               \
     {                                                                                                                  \
         .name = "threads", .type = TC_OPTION_INT, .argument = "N", .least = 1, .most = 1024,                           \
-        .text = "How many threads may work; all processors unless given. No result depends on it."          \
+        .text = "How many threads may work; all processors unless given. No result depends on it."                     \
     }
 #define TC_SETUP_TOLERANCE                                                                                             \
     {                                                                                                                  \
         .name = "tolerance", .type = TC_OPTION_REAL, .argument = "T", .least = 1e-14, .most = 1, .standard = "1e-8",   \
-        .text = "How exact the reference solution is, from which errors are measured."                           \
+        .text = "How exact the reference solution is, from which errors are measured."                                 \
     }
 #define TC_SETUP_NO_REFERENCE                                                                                          \
     {                                                                                                                  \
         .name = "no-reference", .type = TC_OPTION_FLAG,                                                                \
-        .text = "Find no reference solution, where that takes too long. Then no errors are shown."                               \
+        .text = "Find no reference solution, where that takes too long. Then no errors are shown."                     \
     }
 
 typedef struct tc_setup {
@@ -32,7 +32,7 @@ typedef struct tc_setup {
     double dual_radius; /* R; INFINITY without constraints */
     tc_radius_origin radius_origin;
     const char *problem; /* NULL, or why nothing can be run: an outcome, not an error */
-    bool sound; /* the assumptions that were checked hold */
+    bool sound;          /* the assumptions that were checked hold */
     double load_seconds, analyse_seconds;
 } tc_setup;
 

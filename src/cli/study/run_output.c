@@ -336,7 +336,7 @@ static void text_feasible_runs(const tc_run_output *output, tc_buffer *out) {
     tc_buffer_puts(out, "\n");
     tc_options_wrap(out,
                     tc_arena_format(out->arena,
-                                    "%zu of %zu answers satisfy all constraints. What was released shows it, with "
+                                    "%zu of %zu results satisfy all constraints. What was released shows it, with "
                                     "probability %g, of %zu; of these %zu do.",
                                     held, judged, probability, shown, kept),
                     0);

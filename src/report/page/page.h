@@ -50,10 +50,10 @@ typedef struct tc_section { /* of a run or a sweep */
     size_t mark_count;
 } tc_section;
 
-typedef struct tc_section_group {        /* sections of one kind and one problem, which can be compared */
-    const char *id;              /* "runs" */
-    const char *title;           /* "Runs side by side" */
-    const tc_section **sections; /* where both methods are there, those of the published one first */
+typedef struct tc_section_group { /* sections of one kind and one problem, which can be compared */
+    const char *id;               /* "runs" */
+    const char *title;            /* "Runs side by side" */
+    const tc_section **sections;  /* where both methods are there, those of the published one first */
     size_t count;
     size_t published; /* how many those are */
 } tc_section_group;
@@ -113,6 +113,7 @@ void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count);
 bool tc_same_problem(const tc_trace *a, const tc_trace *b);
 /* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles. Methods differ in
  * hue: warm the published one, cool the other. */
-tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind, size_t *groups);
+tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind,
+                                    size_t *groups);
 
 #endif

@@ -168,7 +168,8 @@ bool tc_same_problem(const tc_trace *a, const tc_trace *b) {
     return isnan(start) || isnan(other) || fabs(start - other) <= 1e-6 * fmax(start, other);
 }
 
-static const char *title_of(tc_arena *arena, const tc_section_group *groups, size_t at, size_t count, const char *what) {
+static const char *title_of(tc_arena *arena, const tc_section_group *groups, size_t at, size_t count,
+                            const char *what) {
     const char *problem = groups[at].sections[0]->trace->problem;
     size_t number = 1;
     if (count == 1 || problem == NULL)
@@ -216,7 +217,8 @@ static void choose_styles(const tc_section_group *group, tc_section *sections) {
     }
 }
 
-tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind, size_t *groups) {
+tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind,
+                                    size_t *groups) {
     tc_section_group *made = TC_NEW(arena, tc_section_group, count + 1);
     bool is_run = kind == TC_TRACE_RUN;
     *groups = 0;

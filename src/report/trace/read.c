@@ -253,8 +253,7 @@ static bool read_first_line(trace_reader *reader) {
         !read_decimal(reader->line + length, reader->length - length, &version))
         return wrong(reader, "this is no trace: its first line is not '# tacit trace 1'");
     if (version != 1)
-        return wrong(reader, "this trace is of format %llu; this program reads format 1",
-                              (unsigned long long)version);
+        return wrong(reader, "this trace is of format %llu; this program reads format 1", (unsigned long long)version);
     return true;
 }
 
@@ -293,16 +292,15 @@ static bool read_run_columns(trace_reader *reader) {
         if (name == NULL || multipliers >= trace->constraint_count ||
             strcmp(name, trace->constraints[multipliers]) != 0)
             return wrong(reader,
-                                  "column '%.*s' is not expected here: there is g[NAME] for each constraint, "
-                                  "and then mu[NAME] for the same names",
-                                  (int)(size < 40 ? size : 40), field);
+                         "column '%.*s' is not expected here: there is g[NAME] for each constraint, "
+                         "and then mu[NAME] for the same names",
+                         (int)(size < 40 ? size : 40), field);
         multipliers++;
     }
     if (reader->failed)
         return false;
     return multipliers == trace->constraint_count ||
-           wrong(reader, "there are %zu columns g[NAME] and %zu mu[NAME]", trace->constraint_count,
-                          multipliers);
+           wrong(reader, "there are %zu columns g[NAME] and %zu mu[NAME]", trace->constraint_count, multipliers);
 }
 
 static bool read_mark_columns(trace_reader *reader) {
@@ -319,9 +317,9 @@ static bool read_mark_columns(trace_reader *reader) {
             which = reader->mark_columns[i] == which ? MARK_COLUMNS : which;
         if (which == MARK_COLUMNS)
             return wrong(reader,
-                                  "column '%.*s': marks have k, and any of x_error, mu_error, objective and "
-                                  "max_violation once",
-                                  (int)(length < 40 ? length : 40), field);
+                         "column '%.*s': marks have k, and any of x_error, mu_error, objective and "
+                         "max_violation once",
+                         (int)(length < 40 ? length : 40), field);
         reader->mark_columns[reader->mark_column_count++] = which;
     }
     return !reader->failed;
@@ -356,20 +354,19 @@ static bool read_end(trace_reader *reader) {
 }
 
 static bool read_whole(trace_reader *reader, const char *column, uint64_t most, uint64_t *value) {
-    const char *field;
-    size_t length;
+    const char *field = NULL;
+    size_t length = 0;
     if (!next_field(reader, &field, &length))
         return too_few(reader);
     if (!read_decimal(field, length, value) || *value > most)
-        return wrong(reader, "%s is not a whole number: '%.*s'", column, (int)(length < 40 ? length : 40),
-                              field);
+        return wrong(reader, "%s is not a whole number: '%.*s'", column, (int)(length < 40 ? length : 40), field);
     return true;
 }
 
 /* An empty field means that there is no number. */
 static bool read_cell(trace_reader *reader, double *value) {
-    const char *field;
-    size_t length;
+    const char *field = NULL;
+    size_t length = 0;
     if (!next_field(reader, &field, &length))
         return too_few(reader);
     *value = NAN;
@@ -510,8 +507,7 @@ static bool read_row(trace_reader *reader) {
 
 static bool end_rows(trace_reader *reader) {
     const tc_trace *trace = reader->trace;
-    return trace->record_count + trace->point_count + trace->mark_count > 0 ||
-           wrong(reader, "there are no rows");
+    return trace->record_count + trace->point_count + trace->mark_count > 0 || wrong(reader, "there are no rows");
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
