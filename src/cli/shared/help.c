@@ -12,6 +12,11 @@ static const tc_option options[] = {
                    .text = "Write all man pages into DIR, which exists."},
 };
 
+static const tc_example examples[] = {
+    {"tacit help run", "What run does, its options and examples."},
+    {"tacit help serve --man | man -l -", "The man page of serve."},
+};
+
 static const tc_usage program = {
     .summary = "private constrained optimisation among many agents",
     .operands = "COMMAND",
@@ -128,6 +133,8 @@ const tc_command tc_command_help = {
               .most_operands = 1,
               .description = "Prints what a command does, its options and examples; the same as tacit COMMAND --help.",
               .options = options,
-              .option_count = sizeof options / sizeof options[0]},
+              .option_count = sizeof options / sizeof options[0],
+              .examples = examples,
+              .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
 };
