@@ -2,7 +2,7 @@
 #ifndef TC_WORLDS_SOCKETS_H
 #define TC_WORLDS_SOCKETS_H
 
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
 #include "worlds/coupled_noise.h"
 #include "worlds/worlds.h"
 
