@@ -60,7 +60,7 @@ static tc_status make_one(tc_arena *arena, const tacit_agent_functions *from, tc
     return tc_agent_call(arena, &callbacks, messages, steps);
 }
 
-/* The array's elements are as far apart as its maker's compiler had them. */
+/* The caller's header decides how far apart the elements are. */
 static tc_status make(const void *context, tc_arena *arena, tc_buffer *messages, tc_agent_steps *steps) {
     const agent_array *g = context;
     const unsigned char *at = (const unsigned char *)g->first;

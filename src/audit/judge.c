@@ -214,7 +214,7 @@ static uint64_t fresh_needed(const tc_fresh *fresh, double level) { return tc_ro
 
 /* ---- the price of a pair ---- */
 
-/* Computed in double, and rounded nowhere in particular. */
+/* For rounding errors of the price, which is computed in double. */
 static const double DIGITS = 1e-9;
 
 /* What rounding to the lattices can take away from the distance of two inputs, in units of the noise: half a step of

@@ -43,7 +43,7 @@ enum {
     TC_LAW_ROUNDS = 1 << 16 /* in which pairs are counted */
 };
 
-/* What two draws may have in common. */
+/* In what two draws may agree. */
 typedef enum tc_likeness { TC_SAME_SIDE, TC_SAME_SIZE, TC_LIKENESSES } tc_likeness;
 
 typedef struct tc_law {
@@ -70,8 +70,8 @@ typedef struct tc_law {
 
 tc_law *tc_law_new(tc_arena *arena, const tc_audit_view *view);
 
-/* One release of an input whose F is known; slack: see above. Rounds of one release follow each other; of releases that
- * have nothing to do with each other, what is compared between rounds is compared between them. */
+/* Counts one release of an input whose F is known; slack: see above. Calls are the successive rounds of one release, or
+ * unrelated releases, which are then compared as rounds are. */
 void tc_law_take(tc_law *law, const double *values, const double *truth, double slack);
 
 /* The size of noise below which half of the draws should lie. */
@@ -84,7 +84,7 @@ double tc_stated_tail(const tc_plan *plan, double size);
 void tc_judge_law(tc_arena *arena, const tc_law *law, double level, const char *kind, const char *where,
                   tc_audit *audit);
 
-/* How many draws show by their size that noise is half of what the plan says, and how many rounds it takes until all
+/* How many draws reveal by their size that noise is half of what the plan says; and how many rounds it takes until all
  * channels have so many and two entries with the same noise are noticed. level: as in tc_judge_law. */
 uint64_t tc_draws_for_half(const tc_plan *plan, double level);
 uint64_t tc_rounds_for_law(const tc_law *law, double level);

@@ -53,7 +53,7 @@ typedef struct tc_sampler {
     double *values, *previous[2];
     tc_whole_counts whole;
     uint64_t round;
-    uint64_t worlds; /* state of the sequence that chooses the input: public, so any will do */
+    uint64_t worlds; /* state of the sequence that chooses the input: public, so any generator will do */
 } tc_sampler;
 
 typedef struct tc_sample_limits {
@@ -64,7 +64,7 @@ typedef struct tc_sample_limits {
 
 tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_samples);
 
-/* How far the auditor's F may be from the release's, in units of the noise's scale, besides four steps of the lattice:
+/* How far the auditor's F may be from the release's, in units of the noise's scale, beyond four steps of the lattice:
  * terms of sums are rounded one by one. docs/proofs/audit.md. */
 double tc_audit_slack(const tc_plan *plan, const tc_worst_case *pair);
 
@@ -74,7 +74,7 @@ static inline size_t tc_marked_channels(const tc_plan *plan) {
     return plan->channel_count < TC_REUSE_CHANNELS ? plan->channel_count : TC_REUSE_CHANNELS;
 }
 
-/* The pair's two inputs, as a release takes them. */
+/* Sets the pair's two inputs for the release. */
 void tc_sampler_set(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair);
 
 tc_status tc_sample_pair(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair, size_t first, size_t end,
@@ -92,8 +92,7 @@ typedef struct tc_fresh {
     uint64_t **marks; /* by channel: fingerprints */
 } tc_fresh;
 
-/* As many as the size of the problem allows, of the pair's first input. Stops early when the clock says so, or at an
- * interrupt. */
+/* As many as the size of the problem allows, of the pair's first input. Stops early at `until` or at an interrupt. */
 tc_status tc_fresh_sample(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair,
                           const tc_audit_options *options, double until, const tc_monitor *monitor,
                           tc_fresh **fresh) TC_MUST_USE;

@@ -49,9 +49,9 @@ void tc_audit_truth(tc_audit_view *view, const double *x, double *values) {
 
 /* ---- the worst pair ---- */
 
-/* At most so many coordinates are tried at so many points: enough for small problems; in a large one agents repeat. */
+/* At most so many coordinates are tried at so many points. That suffices: in large problems agents are alike. */
 enum { MOST_COORDS = 400, MOST_BASES = 12, POWER_STEPS = 60 };
-/* Numbers that are computed at most: some ten seconds on a machine of today. */
+/* At most so many numbers are computed: about ten seconds. */
 static const uint64_t MOST_WORK = UINT64_C(1) << 32;
 
 typedef struct pair_search {
@@ -59,8 +59,8 @@ typedef struct pair_search {
     tc_audit_view *view;
     size_t first, end; /* entries */
     const tc_monitor *monitor;
-    double until;  /* no new pairs then ... */
-    uint64_t work; /* ... nor when this is used up */
+    double until;  /* no new pairs after this time, */
+    uint64_t work; /* nor after MOST_WORK */
     double **bases;
     size_t base_count;
     size_t *coords; /* to try, increasing */
@@ -180,7 +180,7 @@ static double loss_of(const pair_search *s, const double *a, const double *b) {
     return laplace ? loss : sqrt(loss);
 }
 
-/* Keeps s->x if it is worse than what was found before; s->truth[0] is F at x[0] already. What it costs. */
+/* Keeps s->x if its price is the largest so far; s->truth[0] is F at x[0] already. Returns the price. */
 static double try_pair(pair_search *s) {
     size_t n = s->view->model->state_count;
     find_truth(s, 1);
@@ -224,15 +224,15 @@ static void try_coordinates(pair_search *s, const double *base) {
         }
 }
 
-/* The ends of one coordinate change places. */
+/* Swaps the two ends of one coordinate. */
 static void turn(pair_search *s, size_t coord) {
     double kept = s->x[0][coord];
     s->x[0][coord] = s->x[1][coord];
     s->x[1][coord] = kept;
 }
 
-/* From a corner to the opposite one: which two is looked for one coordinate at a time, since rows may go up with one
- * and down with another. */
+/* From a corner to the opposite one. Which two is searched one coordinate at a time, since rows may grow with one and
+ * fall with another. */
 static void try_corners(pair_search *s, const tc_family *family, size_t member) {
     find_truth(s, 0);
     double loss = try_pair(s);

@@ -21,7 +21,7 @@ static int by_round(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* 1, 2, 5, 10, 20, 50, ... are in every grid: what is printed is part of what is traced. */
+/* 1, 2, 5, 10, 20, 50, ... are in every grid, so that a trace has every printed round. */
 uint64_t *tc_grid(tc_arena *arena, uint64_t rounds, unsigned per_decade, size_t *count) {
     static const uint64_t round_numbers[] = {1, 2, 5};
     if (per_decade == 0)
@@ -182,7 +182,7 @@ void tc_measure_row(tc_measure *measure, const double *x, const double *mu, tc_r
                      measure->outer_out);
     for (size_t j = 0; j < model->constraint_count; j++) {
         row->multipliers[j] = mu[j];
-        if (!isnan(row->max_violation) && !(row->constraints[j] <= row->max_violation)) /* a NAN shows, and stays */
+        if (!isnan(row->max_violation) && !(row->constraints[j] <= row->max_violation)) /* a NAN stays */
             row->max_violation = row->constraints[j];
     }
     row->x_error = reference == NULL ? NAN : sqrt(tc_squared_distance(x, reference->x, model->state_count));

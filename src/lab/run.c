@@ -109,8 +109,8 @@ typedef struct single_run {
     tc_team *team; /* NULL: this thread alone */
     const tc_monitor *monitor;
     run_pace *pace;
-    bool reports;    /* this thread tells the monitor how far things are */
-    bool tells_rows; /* and calls on_row: of a single run */
+    bool reports;    /* this thread reports progress to the monitor */
+    bool tells_rows; /* calls on_row: a single run */
 } single_run;
 
 /* Makes room for all that a run may write. Until it is done it counts as interrupted. */
@@ -140,14 +140,14 @@ static void add_row(const single_run *one, const tc_engine *engine, tc_measure *
         one->experiment->on_row(one->experiment->context, record, row);
 }
 
-/* Long enough not to be felt, short enough for progress and Ctrl-C: some thirtieth of a second. */
+/* Rounds between two looks at progress and Ctrl-C: about a thirtieth of a second. */
 static uint64_t chunk_for(uint64_t chunk, double seconds) {
     if (seconds < 0.015)
         return chunk < UINT64_C(1) << 40 ? 2 * chunk : chunk;
     return seconds > 0.06 && chunk > 1 ? chunk / 2 : chunk;
 }
 
-/* On to round `target`, and how long that took. */
+/* Goes on to round `target`; *seconds: how long that took. */
 static tc_status advance(const single_run *one, tc_engine *engine, uint64_t target, double *seconds) {
     uint64_t before = tc_engine_rounds(engine);
     double began = tc_lab_seconds();
@@ -175,7 +175,7 @@ static tc_status go(const single_run *one, tc_engine *engine, tc_measure *measur
         }
         if (done >= rounds || record->outcome != TC_ENGINE_DONE)
             return TC_OK;
-        if (tc_interrupted(one->monitor)) { /* the engine asks seldom where rounds are short */
+        if (tc_interrupted(one->monitor)) { /* the engine looks seldom if rounds are short */
             record->outcome = TC_ENGINE_INTERRUPTED;
             return TC_OK;
         }
@@ -191,7 +191,7 @@ static tc_status go(const single_run *one, tc_engine *engine, tc_measure *measur
     }
 }
 
-/* A copy: the record outlives the engine. */
+/* Copies, since the record outlives the engine. */
 static void keep_feasibility(const tc_feasibility *found, size_t m, tc_record *record) {
     if (found == NULL)
         return;
@@ -220,7 +220,7 @@ static void conclude(const single_run *one, const tc_engine *engine, tc_measure 
     }
 }
 
-/* The reason outlives the engine. */
+/* Copies, since the record outlives the engine. */
 static void keep_reason(tc_record *record, const char *reason) {
     record->reason = reason == NULL ? NULL : record->reason_room;
     if (reason != NULL)
@@ -290,7 +290,7 @@ tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uin
 typedef struct crowd {
     const tc_job *jobs;
     tc_status *statuses; /* by job */
-    tc_arena **keeping;  /* by worker: for records, which outlive the runs */
+    tc_arena **keeping;  /* by worker: for the records, which outlive the runs */
     const tc_monitor *monitor;
     run_pace pace;
     atomic_bool failed;
@@ -323,7 +323,7 @@ static tc_status simulate(tc_arena *arena, crowd *all, const tc_job *job, size_t
     return status;
 }
 
-/* The record stays as it is where there is no memory for it. */
+/* Leaves the record as it is if there is no memory for it. */
 static tc_status begin(tc_arena *keeping, const tc_job *job) {
     tc_escape escape;
     tc_status status = TC_TRY(keeping, &escape);

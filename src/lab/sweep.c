@@ -215,7 +215,7 @@ static const char *why_steeper(tc_arena *arena, const tc_sweep_point *low, const
                            percent_bias(low), low->epsilon, percent_bias(high), high->epsilon, law);
 }
 
-/* Only what the figures show is stated as fact; what can do such a thing is named as that. */
+/* States as fact only what the figures show, and names what can cause it. */
 static const char *about_stretch(tc_arena *arena, const tc_sweep *sweep, size_t first, size_t last) {
     const tc_sweep_point *low = &sweep->points[first], *high = &sweep->points[last];
     const char *where = tc_arena_format(arena, "From epsilon %.4g to %.4g", low->epsilon, high->epsilon);
@@ -274,7 +274,7 @@ static void about_claim(tc_arena *arena, tc_sweep *sweep) {
                                 : "in agreement with the claim of epsilon^-2"));
 }
 
-/* A bootstrap of a few values cannot look beyond them. */
+/* A bootstrap knows no values but the few it has. */
 static void about_seeds(tc_arena *arena, tc_sweep *sweep) {
     enum { FEW = 10 };
     if (sweep->seeds > 1 && sweep->seeds < FEW)
@@ -329,7 +329,7 @@ void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     sweep->local = TC_NEW(arena, tc_local_slope, pairs + 1);
     for (size_t e = 0; e < pairs; e++)
         sweep->local[e] = judge_pair(arena, &samples[e], pairs);
-    /* Of points that are not on a line no interval says where its slope lies. */
+    /* Points that are not on a line have no slope, and so no interval of it. */
     sweep->bent = contradicts(sweep);
     if (sweep->bent)
         sweep->slope.low = sweep->slope.high = NAN;

@@ -140,8 +140,8 @@ static tc_status compare_pair(tc_worlds *w, size_t other, const char *who) {
     return TC_OK;
 }
 
-/* The MAC is left out of the comparison since it has a key. That it has one is looked at here: the same input under
- * other keys must give another. */
+/* The MAC is not compared, since it has a key. This checks that it has one: the same input under another key must give
+ * another MAC. */
 static tc_status compare_keys(tc_worlds *w) {
     seen *first, *second;
     tc_status status = live(w, 0, 0, TC_COUPLED_OFF, NULL, &first);

@@ -77,7 +77,7 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
     return remove(path);
 }
 
-/* What the audit was given about privacy, as `serve` takes it. Noise is not from a seed: it is coupled. */
+/* The audit's options about privacy, for `serve`. Noise is coupled, and so not from a seed. */
 static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
     const tc_option *table = tc_command_audit.usage.options;
     const char **words = TC_NEW(w->arena, const char *, 2 * TC_PRIVACY_OPTION_COUNT + 3);
@@ -94,7 +94,7 @@ static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
     return words;
 }
 
-/* The run is as long as it takes to see something of every round: its plan is that of so many rounds. */
+/* The run is short, and its plan is for so many rounds. */
 static tc_status prepare(tc_worlds *w, const char *path, tc_privacy_wishes *wishes) {
     tc_model *model = NULL;
     tc_status status = tc_cli_load(w->cli, path, &model);
@@ -169,7 +169,7 @@ static int run_audit(int argc, char *const *argv) {
     tc_arena *arena = tc_arena_new(0);
     (void)snprintf(folder, sizeof folder, "%s/tacit-end-to-end-XXXXXX",
                    place == NULL || *place == '\0' ? "/tmp" : place);
-    /* An interrupt ends the clouds, and with them this; a reader who is gone does not keep the folder from going. */
+    /* An interrupt ends the clouds, and with them this program. Without a reader the folder must still be removed. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     if (arena == NULL || mkdtemp(folder) == NULL) {

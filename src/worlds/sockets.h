@@ -24,19 +24,19 @@ typedef struct tc_client {
 /* Connects to this port of loopback; -1: no. */
 int tc_client_connect(unsigned port);
 
-/* Hello, and all its agents enrolled. False, and trouble, where the cloud does not do as it should. */
+/* Greets and enrols all its agents. False, with trouble set, if the cloud misbehaves. */
 bool tc_client_join(const tc_worlds *worlds, tc_client *client, unsigned port) TC_MUST_USE;
 bool tc_client_say(const tc_worlds *worlds, tc_client *client, unsigned world, size_t other,
                    uint64_t round) TC_MUST_USE;
-/* Until every agent has its answer. */
+/* Reads until every agent has its answer. */
 bool tc_client_hear(tc_client *client, uint64_t round) TC_MUST_USE;
-/* Until the end is told; says good-bye, and hears the rest. */
+/* Reads until the end is told, says good-bye, and reads the rest. */
 bool tc_client_leave(tc_client *client) TC_MUST_USE;
 
-/* All that it heard, but for what is excepted (tc_worlds_exceptions): the same size, with zeros in its place. */
+/* Replaces what is not compared (tc_worlds_exceptions) by zeros, in all that it heard. */
 void tc_client_mask(tc_client *client);
 
-/* A page, as the port of the operator gives it: head and all. NULL: it does not. */
+/* A page of the operator's port, with its HTTP head. NULL: none came. */
 const char *tc_client_page(tc_arena *arena, unsigned port, const char *path);
 
 /* ---- the cloud as a process ---- */
@@ -53,13 +53,13 @@ typedef struct tc_serve_process {
 /* Starts a program and waits for it, its output in files of the folder. */
 int tc_worlds_run(const tc_worlds *worlds, const char *const *words, const char *folder, const char *name);
 
-/* options: words for `serve`, NULL at the end. False where its doors do not open; the log says why. */
+/* options: words for `serve`, NULL at the end. False if its ports do not open; the log says why. */
 bool tc_serve_process_start(const tc_worlds *worlds, const char *file, const char *const *options,
                             tc_coupled_noise_mode mode, const char *tape, tc_serve_process *cloud) TC_MUST_USE;
-/* Waits for it; ends it first where told to. */
+/* Waits for it; by_force: kills it first. */
 void tc_serve_process_end(tc_serve_process *cloud, bool by_force);
 
-/* What the journal says, column by column: "memory" and the like, and the bytes. False where it cannot be read. */
+/* The columns of the journal, by name. False if it cannot be read. */
 typedef struct tc_journal_column {
     const char *name;
     const void *bytes;

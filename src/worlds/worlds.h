@@ -7,20 +7,20 @@
 #include "worlds/states.h"
 
 enum {
-    TC_WORLDS_ROUNDS = 10, /* at most: a run is as long, and ends */
-    TC_WORLDS_TEXTS = 64   /* differences that are told */
+    TC_WORLDS_ROUNDS = 10, /* of a run, at most */
+    TC_WORLDS_TEXTS = 64   /* differences that are listed, at most */
 };
 
 typedef struct tc_worlds {
     tc_arena *arena;
     tc_cli *cli;
-    const char *program; /* this one, as it can be started */
+    const char *program; /* the path of this one */
     const char *folder;  /* a temporary one */
     tc_setup setup;
     const tc_plan *plan;
     const tc_tacit_facts *method;
     uint64_t rounds;
-    uint64_t compared; /* bytes that were found to be there in both */
+    uint64_t compared; /* bytes that are equal in both */
     const char *differs[TC_WORLDS_TEXTS], *untested;
     size_t differ_count;
 } tc_worlds;
@@ -47,8 +47,8 @@ extern const char *const tc_worlds_exceptions[];
 /* folder: the world's own, taken out where it stands. */
 const char *tc_mask_text(tc_arena *arena, const char *text, const char *folder);
 
-/* The log without lines whose number depends on the clock (progress); with many agents also without those that are
- * left out when too many come at once. */
+/* The log without lines whose number depends on the clock (progress); with many agents also without those that the log
+ * drops when too many come at once. */
 const char *tc_mask_log(tc_arena *arena, const char *text, bool has_many);
 
 /* A whole file, NULL where it cannot be read; size may be NULL. */

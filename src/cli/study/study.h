@@ -37,9 +37,9 @@ typedef struct tc_run_output {
     tc_run_target target;
     const tc_plan *plan;
     const tc_tacit_facts *method; /* NULL for the published method */
-    const tc_card *card;           /* NULL where nothing is run */
-    const char *outcome, *reason;  /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
-    tc_record *records;            /* of runs that were begun; NULL: nothing was run */
+    const tc_card *card;          /* NULL where nothing is run */
+    const char *outcome, *reason; /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
+    tc_record *records;           /* of runs that were begun; NULL: nothing was run */
     size_t record_count;
     tc_record *finished; /* those that were not interrupted: quantiles are over these */
     size_t finished_count;

@@ -197,7 +197,8 @@ static bool same_fact(const tc_section *a, const tc_section *b, const char *name
     return strcmp(fact_or_nothing(a, name), fact_or_nothing(b, name)) == 0;
 }
 
-/* The published calibration's "1 for each system" goes with "1 for all that anyone can see", which promises no less. */
+/* "1 for each system" of the published calibration is compared with "1 for all that anyone can see", which promises no
+ * less. */
 static bool same_epsilon(const tc_section *published, const tc_section *other) {
     const char *before = fact_or_nothing(published, "epsilon"), *after = fact_or_nothing(other, "epsilon");
     size_t length = strcspn(before, " ");
@@ -205,7 +206,7 @@ static bool same_epsilon(const tc_section *published, const tc_section *other) {
                                           length == strcspn(after, " ") && strncmp(before, after, length) == 0);
 }
 
-/* Otherwise the difference between errors is not the method's alone. */
+/* Otherwise errors differ for other reasons than the method. */
 static bool promise_the_same(const tc_section *published, const tc_section *other) {
     return same_fact(published, other, "mechanism") && same_epsilon(published, other) &&
            same_fact(published, other, "delta") && same_fact(published, other, "hides");
@@ -215,7 +216,7 @@ static bool has_errors(tc_report *report, const tc_section *section) {
     return !isnan(median_at_end(report, section, TC_QUANTITY_X_ERROR));
 }
 
-/* A margin keeps answers away from the solution on purpose. */
+/* A margin keeps results away from the solution on purpose. */
 static bool has_margin(const tc_section *section) { return tc_trace_fact_of(section->trace, "margin") != NULL; }
 
 typedef struct pair {

@@ -53,9 +53,9 @@ typedef struct tc_section { /* of a run or a sweep */
 typedef struct tc_section_group { /* sections of one kind and one problem, which can be compared */
     const char *id;               /* "runs" */
     const char *title;            /* "Runs side by side" */
-    const tc_section **sections;  /* where both methods are there, those of the published one first */
+    const tc_section **sections;  /* those of method published first */
     size_t count;
-    size_t published; /* how many those are */
+    size_t published; /* how many of these there are */
 } tc_section_group;
 
 typedef struct tc_report {
@@ -80,10 +80,10 @@ enum { TC_SECTION_SERIES = 5 };
 size_t tc_section_series(tc_report *report, const tc_section *section, tc_quantity quantity, const char *label,
                          bool extremes, tc_series *series);
 
-/* What a page says of itself. */
+/* A warning that the page is not released data. */
 extern const char tc_page_not_released[];
 
-/* "a, b": facts, promise, notes and command of a section. */
+/* Title, promise, facts and notes of a section; and its foot: the card and the command. */
 void tc_put_section_head(tc_report *report, const tc_section *section, const char *what);
 void tc_put_card(tc_report *report, const tc_section *section);
 void tc_put_command(tc_report *report, const tc_section *section);
@@ -98,10 +98,10 @@ void tc_put_run_tables(tc_report *report, const tc_section *section);
 void tc_put_constraint_table(tc_report *report, const tc_section *section);
 void tc_put_sweep(tc_report *report, const tc_section *section);
 void tc_put_run_comparison(tc_report *report, const tc_section_group *group);
-/* What the method `tacit` gains on the published one, for runs that promise the same and have no margin; a sentence
- * where there are none, and nothing where the group has not both methods. */
+/* What method tacit gains on method published, for runs that promise the same and have no margin. A sentence if there
+ * are none; nothing if the group lacks one of the methods. */
 void tc_put_method_comparison(tc_report *report, const tc_section_group *group);
-/* The paper's steps, which are those of traces that say nothing of it. */
+/* Method published, which is also that of traces that name none. */
 bool tc_section_is_published(const tc_section *section);
 void tc_put_sweep_comparison(tc_report *report, const tc_section_group *group);
 void tc_put_group_head(tc_report *report, const tc_section_group *group);
@@ -111,8 +111,8 @@ void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count);
 /* Whether two traces of the same kind are of the same problem, as far as they tell: its name and size, the constraints'
  * names, the error at the start. */
 bool tc_same_problem(const tc_trace *a, const tc_trace *b);
-/* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles. Methods differ in
- * hue: warm the published one, cool the other. */
+/* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles: warm colours for
+ * method published, cool ones for method tacit. */
 tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind,
                                     size_t *groups);
 

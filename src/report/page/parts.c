@@ -314,13 +314,13 @@ static bool put_promise(tc_report *report, const tc_trace *trace) {
 
 /* ---- facts and notes --------------------------------------------------------------------------------------------- */
 
-/* Rounds as in the tables: 5,000. */
+/* Rounds are written as in the tables: 5,000. */
 static void put_value(tc_buffer *out, const tc_trace_fact *fact) {
     bool is_count = strcmp(fact->name, "rounds") == 0 && fact->value[strspn(fact->value, "0123456789")] == '\0';
     (is_count ? tc_put_grouped : tc_put_text)(out, fact->value);
 }
 
-/* An epsilon that nothing promises was only asked for. */
+/* Without a guarantee, epsilon and delta are marked as asked for. */
 static void put_facts(tc_report *report, const tc_trace *trace, bool is_private) {
     if (trace->fact_count == 0)
         return;

@@ -72,7 +72,7 @@ static const char *margin_value(tc_arena *arena, const tc_section *sections, siz
     return "auto";
 }
 
-/* Said wherever there is one: a margin changes what a run aims at. */
+/* Always shown: a margin changes what a run aims at. */
 static const char *with_margin(tc_arena *arena, const tc_section *sections, size_t count, const tc_trace *of,
                                const char *label) {
     const char *value = margin_value(arena, sections, count, of);
@@ -117,7 +117,7 @@ static bool alike(const tc_section *a, const tc_section *b) {
     return a->trace->kind == b->trace->kind && strcmp(a->label, b->label) == 0;
 }
 
-/* Labels that are alike get their seeds, where those differ. */
+/* Adds the seeds to equal labels, if the seeds differ. */
 static void add_seeds(tc_arena *arena, tc_section *sections, size_t count) {
     const char **labels = TC_NEW(arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++) {
@@ -150,7 +150,7 @@ void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count) {
 
 static bool same_text(const char *a, const char *b) { return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0; }
 
-/* NAN where nobody said. */
+/* NAN where not given. */
 static double start_error(const tc_trace *trace) {
     const tc_record *first = trace->record_count > 0 ? &trace->records[0] : NULL;
     return first != NULL && first->row_count > 0 && first->rows[0].k == 0 ? first->rows[0].x_error : NAN;

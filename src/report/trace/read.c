@@ -122,7 +122,7 @@ static bool read_decimal(const char *text, size_t length, uint64_t *value) {
 
 static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-/* Undoes what the writer did to keep a value in its line. */
+/* Undoes the writer's escapes. */
 static const char *value_of(tc_arena *arena, const char *text, size_t length) {
     char *value = tc_arena_copy(arena, text, length);
     size_t count = 0;
@@ -187,7 +187,7 @@ static bool read_text_key(trace_reader *reader, const char *key, const char *val
     return false;
 }
 
-/* A key that is not known is passed over: another version may have written it. */
+/* Skips an unknown key: another version may have written it. */
 static bool read_key(trace_reader *reader, const char *key, const char *value) {
     tc_trace *trace = reader->trace;
     const struct {

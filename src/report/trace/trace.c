@@ -63,7 +63,7 @@ static bool was_begun(const tc_record *record) {
     return record->outcome != TC_ENGINE_INTERRUPTED || record->rounds > 0 || record->row_count > 0;
 }
 
-/* One line for all that Ctrl-C kept from their end. */
+/* One line for all interrupted runs. */
 static void note_interrupt(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count) {
     size_t done = 0, stopped = 0, waiting = 0;
     for (size_t i = 0; i < count; i++) {
@@ -110,7 +110,7 @@ static const char *number(tc_arena *arena, double value) {
     return tc_arena_copy(arena, text, strlen(text));
 }
 
-/* Of the observer who pays most, to the last digit. */
+/* The price of the observer who pays most, with all digits. */
 static void add_price(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool seeded) {
     tc_run_price price = tc_price_of_run(plan);
     if (!isfinite(price.epsilon))
@@ -121,7 +121,7 @@ static void add_price(tc_arena *arena, tc_trace *trace, const tc_plan *plan, boo
         tc_arena_format(arena, "epsilon %s%s (%s)", number(arena, price.epsilon), delta, price.payer->who));
 }
 
-/* The method tacit has one calibration, and steps of its own. */
+/* Method tacit has one calibration, and sets its steps itself. */
 static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool seeded) {
     tc_trace_fact_add(arena, trace, "method", tc_method_name(plan->method));
     tc_trace_fact_add(arena, trace, "mechanism", tc_mechanism_name(plan->mechanism));
