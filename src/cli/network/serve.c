@@ -360,7 +360,7 @@ static tc_status serve(tc_cli *cli, const serve_wishes *w, tc_serve_output *outp
 
 /* Earlier versions could begin a run with noise on states by the published method. Its plan is refused now, before the
  * journal is opened. */
-static void say_of_journal(tc_cli *cli, const wishes *w) {
+static void say_of_journal(tc_cli *cli, const serve_wishes *w) {
     struct stat facts;
     const char *state = w->values[STATE].text;
     if (w->privacy.plan.placement == TC_PLACEMENT_STATES &&
