@@ -35,7 +35,7 @@ static void print(tc_cli *cli, const tc_bound *bound, bool as_json) {
     tc_json_close_object(&json);
 }
 
-/* xi_T is about the problem with multipliers in M: of use only where there is a solution, and M has its multipliers. */
+/* xi_T is about the problem with multipliers in M: of use only where a solution exists and its multipliers are in M. */
 static tc_status compare_with_solution(tc_cli *cli, const tc_setup *setup, tc_bound_wishes *asked) {
     asked->problem = setup->problem;
     if (setup->problem != NULL || !setup->sound || setup->model->constraint_count == 0)
@@ -60,7 +60,7 @@ static tc_status compare_with_solution(tc_cli *cli, const tc_setup *setup, tc_bo
     return TC_OK;
 }
 
-/* Theorem 3 is about the paper's steps, whatever method runs take unless told. */
+/* Theorem 3 is about the paper's steps, whatever the default method of runs. */
 static tc_status take_published(tc_cli *cli, tc_privacy_wishes *wishes) {
     if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE) {
         tc_buffer_puts(&cli->messages,

@@ -141,7 +141,7 @@ static void print_end_to_end(const tc_audit *audit, tc_buffer *out, const tc_end
 }
 
 void tc_audit_text(const tc_audit *audit, tc_buffer *out) {
-    bool is_yes = audit->verdict == TC_NOT_REFUTED; /* a yes about a promise that is none comes second */
+    bool is_yes = audit->verdict == TC_NOT_REFUTED; /* comes after the warning that nothing is promised */
     if (!is_yes)
         tc_options_wrap(out, headline(audit), 0);
     if (why_not_private(audit) != NULL)

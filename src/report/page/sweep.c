@@ -7,12 +7,12 @@
 
 typedef enum column { PENALTY, X_ERROR, MU_ERROR, VIOLATION } column;
 
-typedef struct tally { /* one epsilon */
+typedef struct epsilon_tally { /* one epsilon */
     double epsilon;
     size_t runs;
     double mean;
     tc_quantiles quantiles;
-} tally;
+} epsilon_tally;
 
 static double value_of(const tc_trace_point *point, column what) {
     switch (what) {
@@ -28,12 +28,12 @@ static double value_of(const tc_trace_point *point, column what) {
     }
 }
 
-static tally *tally_up(tc_arena *arena, const tc_trace *trace, column what, size_t *count) {
-    tally *tallies = TC_NEW(arena, tally, trace->point_count);
+static epsilon_tally *tally_up(tc_arena *arena, const tc_trace *trace, column what, size_t *count) {
+    epsilon_tally *tallies = TC_NEW(arena, epsilon_tally, trace->point_count);
     double *values = TC_NEW(arena, double, trace->point_count);
     *count = 0;
     for (size_t begin = 0, end; begin < trace->point_count; begin = end) {
-        tally *t = &tallies[(*count)++];
+        epsilon_tally *t = &tallies[(*count)++];
         t->epsilon = trace->points[begin].epsilon;
         double sum = 0;
         for (end = begin; end < trace->point_count && trace->points[end].epsilon == t->epsilon; end++) {
@@ -51,7 +51,7 @@ static tally *tally_up(tc_arena *arena, const tc_trace *trace, column what, size
 
 static tc_series series_of(tc_arena *arena, const tc_trace *trace, column what, size_t style) {
     size_t count;
-    const tally *tallies = tally_up(arena, trace, what, &count);
+    const epsilon_tally *tallies = tally_up(arena, trace, what, &count);
     double *columns[6];
     for (size_t i = 0; i < 6; i++)
         columns[i] = TC_NEW(arena, double, count);
@@ -190,7 +190,7 @@ static void put_table(tc_report *report, const tc_trace *trace) {
                    "scope=\"col\">penalty, median</th><th scope=\"col\">error of x</th><th scope=\"col\">error of μ"
                    "</th><th scope=\"col\">largest violation</th></tr></thead>\n<tbody>\n");
     static const column columns[] = {PENALTY, X_ERROR, MU_ERROR, VIOLATION};
-    tally *tallies[4];
+    epsilon_tally *tallies[4];
     size_t count = 0;
     for (size_t c = 0; c < 4; c++)
         tallies[c] = tally_up(report->arena, trace, columns[c], &count);
@@ -229,7 +229,7 @@ void tc_put_sweep(tc_report *report, const tc_section *section) {
     tc_buffer_puts(report->out, "</section>\n");
 }
 
-void tc_put_sweep_comparison(tc_report *report, const tc_group *group) {
+void tc_put_sweep_comparison(tc_report *report, const tc_section_group *group) {
     const tc_section *const *sections = group->sections;
     size_t count = group->count;
     tc_series *series = TC_NEW(report->arena, tc_series, TC_PLOT_STYLES);

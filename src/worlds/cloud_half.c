@@ -140,8 +140,8 @@ static tc_status compare_pair(tc_worlds *w, size_t other, const char *who) {
     return TC_OK;
 }
 
-/* The MAC is left out of the comparison since it has a key. That it has one is looked at here: the same input under
- * other keys must give another. */
+/* The MAC is not compared, since it has a key. This checks that it has one: the same input under another key must give
+ * another MAC. */
 static tc_status compare_keys(tc_worlds *w) {
     seen *first, *second;
     tc_status status = live(w, 0, 0, TC_COUPLED_OFF, NULL, &first);
@@ -161,7 +161,7 @@ static const char *name_of(tc_worlds *w, size_t agent) {
     return tc_buffer_text(&name);
 }
 
-tc_status tc_worlds_hubs(tc_worlds *w) {
+tc_status tc_worlds_cloud_halves(tc_worlds *w) {
     size_t agents = w->setup.model->agent_count;
     const size_t others[] = {0, agents / 2, agents - 1, TC_WORLDS_ALL};
     tc_status status = TC_OK;

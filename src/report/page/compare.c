@@ -1,9 +1,121 @@
-/* The published method and the other, run by run: how much smaller errors are, and how much sooner. */
-#include "report/page/html.h"
+/* Runs side by side. */
 #include "report/page/page.h"
+
+#include "report/page/html.h"
 
 #include <math.h>
 #include <string.h>
+
+void tc_put_group_head(tc_report *report, const tc_section_group *group) {
+    tc_buffer_printf(report->out, "<section id=\"%s\">\n<h2>", group->id);
+    tc_put_text(report->out, group->title);
+    tc_buffer_puts(report->out, "</h2>\n");
+}
+
+static void put_overlay(tc_report *report, const tc_section *const *sections, size_t count, tc_quantity quantity,
+                        bool y_log) {
+    tc_series *series = TC_NEW(report->arena, tc_series, TC_PLOT_STYLES * TC_SECTION_SERIES);
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (sections[i]->plotted)
+            used += tc_section_series(report, sections[i], quantity, sections[i]->label, false, &series[used]);
+    }
+    if (used == 0)
+        return;
+    tc_quantity_words words = tc_quantity_words_of(quantity);
+    tc_plot plot = {.x_title = "round k (log scale)",
+                    .y_title = words.sign,
+                    .x_log = true,
+                    .y_log = y_log,
+                    .from_zero = words.from_zero,
+                    .level = NAN,
+                    .series = series,
+                    .series_count = used};
+    tc_put_figure(report, words.name, "Lines: medians; bands: 10 to 90\xc2\xa0%.", plot);
+}
+
+static void put_range(tc_report *report, const tc_section *section, tc_quantity quantity, uint64_t k) {
+    double *values;
+    size_t count;
+    tc_quantiles q = tc_quantity_at(report->arena, section->trace, quantity, 0, k, &values, &count);
+    tc_buffer *out = report->out;
+    tc_buffer_puts(out, "<td>");
+    tc_put_number(out, q.median, 4);
+    if (count > 1) {
+        tc_put_span(out, q.q10, q.q90);
+    }
+    tc_buffer_puts(out, "</td>");
+}
+
+static void put_row(tc_report *report, const tc_section *section) {
+    tc_buffer *out = report->out;
+    uint64_t end = tc_trace_rounds(section->trace);
+    tc_buffer_printf(out, "<tr><th scope=\"row\" class=\"run\"><a href=\"#%s\">", section->id);
+    tc_put_text(out, section->label);
+    size_t runs = section->trace->record_count, finished = tc_trace_finished(section->trace);
+    tc_buffer_printf(out, "</a></th><td>%zu", finished);
+    if (finished < runs)
+        tc_buffer_printf(out, " of %zu", runs);
+    tc_buffer_puts(out, "</td><td>");
+    tc_put_number(out, (double)end, 16);
+    tc_buffer_puts(out, "</td>");
+    put_range(report, section, TC_QUANTITY_X_ERROR, end / 2);
+    put_range(report, section, TC_QUANTITY_X_ERROR, end);
+    put_range(report, section, TC_QUANTITY_MU_ERROR, end / 2);
+    put_range(report, section, TC_QUANTITY_MU_ERROR, end);
+    put_range(report, section, TC_QUANTITY_VIOLATION, end);
+    put_range(report, section, TC_QUANTITY_OBJECTIVE, end);
+    tc_buffer_puts(out, "</tr>\n");
+}
+
+enum { COLUMNS = 9 };
+
+static void put_table(tc_report *report, const tc_section_group *group) {
+    tc_buffer *out = report->out;
+    bool mixed = group->published > 0 && group->published < group->count;
+    tc_buffer_puts(
+        out, "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Medians; below them 10 to 90\xc2\xa0%."
+             "</strong></caption>\n<thead><tr><th scope=\"col\">Run</th><th scope=\"col\">runs</th><th "
+             "scope=\"col\">rounds</th><th scope=\"col\">error of x half\xe2\x80\x91way</th><th scope=\"col\">at the "
+             "end</th><th scope=\"col\">error of μ half\xe2\x80\x91way</th><th scope=\"col\">at the end</th><th "
+             "scope=\"col\">largest violation at the end</th><th scope=\"col\">objective at the end</th></tr>"
+             "</thead>\n<tbody>\n");
+    for (size_t i = 0; i < group->count; i++) {
+        if (mixed && i == group->published)
+            tc_buffer_puts(out, "</tbody>\n<tbody>\n");
+        if (mixed && (i == 0 || i == group->published))
+            tc_buffer_printf(out,
+                             "<tr class=\"first\"><th scope=\"rowgroup\" colspan=\"%d\" class=\"group\">Method %s</th>"
+                             "</tr>\n",
+                             COLUMNS, i == 0 ? "published" : "tacit");
+        put_row(report, group->sections[i]);
+    }
+    tc_buffer_puts(out, "</tbody></table></div>\n");
+}
+
+void tc_put_run_comparison(tc_report *report, const tc_section_group *group) {
+    const tc_section *const *sections = group->sections;
+    size_t count = group->count, shown = 0;
+    for (size_t i = 0; i < count; i++)
+        shown += sections[i]->plotted;
+    tc_put_group_head(report, group);
+    tc_buffer_puts(report->out, "<p class=\"note\"><strong>Simulation: not released.</strong> All of this is computed "
+                                "from true states.</p>\n");
+    put_table(report, group);
+    tc_put_method_comparison(report, group);
+    if (shown < count)
+        tc_buffer_printf(report->out,
+                         "<p>The plots show %zu of %zu runs, the first of each method as the traces were given.</p>\n",
+                         shown, count);
+    tc_buffer_puts(report->out, "<div class=\"figures\">\n");
+    put_overlay(report, sections, count, TC_QUANTITY_X_ERROR, true);
+    put_overlay(report, sections, count, TC_QUANTITY_MU_ERROR, true);
+    put_overlay(report, sections, count, TC_QUANTITY_VIOLATION, false);
+    put_overlay(report, sections, count, TC_QUANTITY_OBJECTIVE, false);
+    tc_buffer_puts(report->out, "</div>\n</section>\n");
+}
+
+/* ---- the two methods, run by run: how much smaller errors are, and how much sooner ---- */
 
 enum { MOST_PAIRS = 12 };
 
@@ -85,7 +197,8 @@ static bool same_fact(const tc_section *a, const tc_section *b, const char *name
     return strcmp(fact_or_nothing(a, name), fact_or_nothing(b, name)) == 0;
 }
 
-/* The published calibration's "1 for each system" goes with "1 for all that anyone can see", which promises no less. */
+/* "1 for each system" of the published calibration is compared with "1 for all that anyone can see", which promises no
+ * less. */
 static bool same_epsilon(const tc_section *published, const tc_section *other) {
     const char *before = fact_or_nothing(published, "epsilon"), *after = fact_or_nothing(other, "epsilon");
     size_t length = strcspn(before, " ");
@@ -93,7 +206,7 @@ static bool same_epsilon(const tc_section *published, const tc_section *other) {
                                           length == strcspn(after, " ") && strncmp(before, after, length) == 0);
 }
 
-/* Otherwise the difference between errors is not the method's alone. */
+/* Otherwise errors differ for other reasons than the method. */
 static bool promise_the_same(const tc_section *published, const tc_section *other) {
     return same_fact(published, other, "mechanism") && same_epsilon(published, other) &&
            same_fact(published, other, "delta") && same_fact(published, other, "hides");
@@ -103,7 +216,7 @@ static bool has_errors(tc_report *report, const tc_section *section) {
     return !isnan(median_at_end(report, section, TC_QUANTITY_X_ERROR));
 }
 
-/* A margin keeps answers away from the solution on purpose. */
+/* A margin keeps results away from the solution on purpose. */
 static bool has_margin(const tc_section *section) { return tc_trace_fact_of(section->trace, "margin") != NULL; }
 
 typedef struct pair {
@@ -154,7 +267,7 @@ static const char *why_none(const selection *chosen) {
                                    : "runs with a margin keep away from the solution on purpose";
 }
 
-void tc_put_method_comparison(tc_report *report, const tc_group *group) {
+void tc_put_method_comparison(tc_report *report, const tc_section_group *group) {
     selection chosen = {.count = 0};
     if (group->published == 0 || group->published == group->count)
         return;
