@@ -143,7 +143,7 @@ class Runs(unittest.TestCase):
             parties.start_agent("a", json=False)
             parties.finish()
             agent = parties.agents["a"]
-            found = re.search(r"^tacit agent: a: began at round (\d+) of 3000 without its state file: the answer is an average "
+            found = re.search(r"^tacit agent: a: began at round (\d+) of 3000 without its state file: the result is an average "
                               r"of rounds \1 to 3000 only", agent.err, re.MULTILINE)
             first = int(found.group(1))
             self.assertGreater(first, 200)
