@@ -63,9 +63,9 @@ if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, a
   foreach(name step_carries_a_bit memory_keeps_a_state mac_without_key)
     tacit_mutant(${name} END_TO_END)
   endforeach()
-  tacit_mutant(log_tells_of_clamping END_TO_END WRAP tc_hub_take)
-  tacit_mutant(page_counts_clamping END_TO_END WRAP tc_hub_take tc_metrics_text)
-  tacit_mutant(others_told_of_clamping END_TO_END WRAP tc_hub_take tc_answer_encode)
+  tacit_mutant(log_tells_of_clamping END_TO_END WRAP tc_cloud_half_take)
+  tacit_mutant(page_counts_clamping END_TO_END WRAP tc_cloud_half_take tc_metrics_text)
+  tacit_mutant(others_told_of_clamping END_TO_END WRAP tc_cloud_half_take tc_answer_encode)
   tacit_script_test(audit/mutants ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/audit/mutants.py)
 endif()
 
@@ -148,7 +148,7 @@ if(TARGET tacit_command)
               serve/test_kill serve/test_same_bits)
   # Under sanitizers, what other tests go through too is left out: tests in C have what cli/test_(plan|audit|bound) call,
   # engine/test_(engine|examples) the rounds of engine/test_engine_reference, cli/test_run those of margins and sweeps,
-  # engine/test_hub those of threads, serve/test_(hostile|late|rivals) the bad weather of serve/test_proxy; large plans are
+  # engine/test_cloud_half those of threads, serve/test_(hostile|late|rivals) the bad weather of serve/test_proxy; large plans are
   # the same calls more often.
   tacit_label(not-asan cli/test_plan cli/test_audit cli/test_bound cli/test_sweep engine/test_margin theory/test_bound
               engine/test_engine_reference engine/test_engine_threads engine/test_method_threads

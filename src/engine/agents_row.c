@@ -1,5 +1,6 @@
 /* The step itself, for one component of many members. */
 #include "engine/agents_parts.h"
+#include "engine/published/published.h"
 #include "solver/pack.h"
 
 #ifdef TC_HAS_WIDE
@@ -12,9 +13,8 @@ typedef struct scalars {
 
 static scalars spread(tc_answer_scalars s) { return (scalars){tc_pack_both(s.step), tc_pack_both(s.regularization)}; }
 
-/* The one place of these operations and their order; agents.h promises them. */
 TC_INLINE tc_pack moved(tc_pack x, tc_pack g, tc_pack p, scalars s) {
-    return x - s.step * ((g + p) + s.regularization * x);
+    return TC_STATE_UPDATE(x, g, p, s.step, s.regularization);
 }
 
 TC_INLINE tc_pack_mask is_finite(tc_pack v) { return tc_pack_equal(v - v, tc_pack_both(0)); }
@@ -33,8 +33,8 @@ TC_WIDE static size_t wide_row(size_t count, const double *g, const double *p, t
     __m256d gathered = _mm256_setzero_pd();
     size_t k = 0;
     for (; k + 4 <= count; k += 4) {
-        __m256d own = _mm256_loadu_pd(x + k), slope = _mm256_loadu_pd(g + k) + _mm256_loadu_pd(p + k);
-        __m256d v = own - step * (slope + regularization * own);
+        __m256d own = _mm256_loadu_pd(x + k);
+        __m256d v = TC_STATE_UPDATE(own, _mm256_loadu_pd(g + k), _mm256_loadu_pd(p + k), step, regularization);
         gathered = _mm256_or_pd(gathered, v * _mm256_setzero_pd());
         _mm256_storeu_pd(out + k, _mm256_min_pd(high, _mm256_max_pd(low, v)));
     }

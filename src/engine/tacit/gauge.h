@@ -12,7 +12,7 @@
 #ifndef TC_ENGINE_GAUGE_H
 #define TC_ENGINE_GAUGE_H
 
-#include "engine/memory.h"
+#include "engine/snapshot.h"
 #include "release/release.h"
 
 typedef struct tc_gauge tc_gauge;
@@ -77,7 +77,7 @@ tc_columns tc_gauge_columns(tc_gauge *gauge);
 
 /* What later rounds depend on: the filters. After a load, tc_gauge_review shows what the last close showed; a second
  * pass needs a round of its own. */
-void tc_gauge_memory(tc_gauge *gauge, tc_memory *memory);
+void tc_gauge_memory(tc_gauge *gauge, tc_snapshot *memory);
 const tc_gauged *tc_gauge_review(tc_gauge *gauge);
 
 /* Small ensembles, one thread, x-hat and p by coordinate: the same bits. p may be NULL. */

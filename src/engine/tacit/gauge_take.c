@@ -248,15 +248,15 @@ const tc_gauged *tc_gauge_close(tc_gauge *gauge) {
 /* ---- between two runs ----------------------------------------------------------------------------------------------
  */
 
-void tc_gauge_memory(tc_gauge *gauge, tc_memory *memory) {
-    tc_memory_numbers(memory, gauge->y, gauge->observed_count);
-    tc_memory_numbers(memory, gauge->r, gauge->observed_count);
+void tc_gauge_memory(tc_gauge *gauge, tc_snapshot *memory) {
+    tc_snapshot_numbers(memory, gauge->y, gauge->observed_count);
+    tc_snapshot_numbers(memory, gauge->r, gauge->observed_count);
     for (size_t f = 0; f < gauge->model->family_count; f++) {
         tc_gauge_family *of = &gauge->families[f];
         if (of->y == NULL)
             continue;
-        tc_memory_numbers(memory, of->y, of->family->dim * of->family->count);
-        tc_memory_numbers(memory, of->r, of->family->dim * of->family->count);
+        tc_snapshot_numbers(memory, of->y, of->family->dim * of->family->count);
+        tc_snapshot_numbers(memory, of->r, of->family->dim * of->family->count);
     }
 }
 

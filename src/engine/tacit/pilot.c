@@ -2,7 +2,7 @@
 
 #include "engine/tacit/margin.h"
 #include "engine/tacit/pilot_parts.h"
-#include "engine/published/schedule.h"
+#include "engine/agent_half.h"
 #include "solver/project/project.h"
 
 #define STEP_PART 0.9      /* of the largest steps that a linear loop is stable with */
@@ -98,7 +98,7 @@ tc_gains tc_pilot_open(tc_pilot *pilot, uint64_t k) {
     double fast = state->fast, rest = 1 - fast;
     state->round = k;
     state->variance = rest * rest * state->variance + fast * fast;
-    return (tc_gains){.fast = fast, .slow = tc_answer_weight(TC_METHOD_TACIT, k)};
+    return (tc_gains){.fast = fast, .slow = tc_result_weight(TC_METHOD_TACIT, k)};
 }
 
 double tc_pilot_average_gain(const tc_pilot *pilot) {
@@ -107,7 +107,7 @@ double tc_pilot_average_gain(const tc_pilot *pilot) {
         return 1 / k;
     if ((pilot->without & TC_WITHOUT_AVERAGE) != 0)
         return 21 / (k + 20); /* weights about k^20 */
-    return tc_answer_weight(TC_METHOD_TACIT, pilot->state.round);
+    return tc_result_weight(TC_METHOD_TACIT, pilot->state.round);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------

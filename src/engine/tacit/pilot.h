@@ -45,7 +45,7 @@ const double *tc_pilot_answer(const tc_pilot *pilot);      /* their average: the
 /* What later rounds depend on. After a load, tc_pilot_review takes what the gauge shows again, so that
  * tc_pilot_feasibility speaks of the last round; false where the numbers are none that a pilot can have. */
 uint64_t tc_pilot_round(const tc_pilot *pilot); /* the last one that was opened */
-void tc_pilot_memory(tc_pilot *pilot, tc_memory *memory);
+void tc_pilot_memory(tc_pilot *pilot, tc_snapshot *memory);
 bool tc_pilot_review(tc_pilot *pilot, const tc_gauged *gauged) TC_MUST_USE;
 
 /* After a whole round. NULL where r and the answer are not averages of the same kind (tc_without). */

@@ -1,15 +1,15 @@
 /* A pilot between two runs. */
 #include "engine/tacit/pilot_parts.h"
 
-void tc_pilot_memory(tc_pilot *pilot, tc_memory *memory) {
+void tc_pilot_memory(tc_pilot *pilot, tc_snapshot *memory) {
     tc_pilot_state *state = &pilot->state;
     uint64_t *const counts[] = {&state->round, &state->origin, &state->length, &state->next, &state->count};
     double *const numbers[] = {&state->omega, &state->fast, &state->variance, &state->last_size};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        tc_memory_count(memory, counts[i]);
+        tc_snapshot_count(memory, counts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        tc_memory_numbers(memory, numbers[i], 1);
-    tc_memory_numbers(memory, pilot->kept.mu, 6 * pilot->rows.count);
+        tc_snapshot_numbers(memory, numbers[i], 1);
+    tc_snapshot_numbers(memory, pilot->kept.mu, 6 * pilot->rows.count);
 }
 
 static bool is_sound(const tc_pilot *pilot) {

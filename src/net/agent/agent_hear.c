@@ -3,7 +3,7 @@
 #include "net/agent/agent_parts.h"
 
 #include "base/hexadecimal.h"
-#include "engine/device.h"
+#include "engine/agent_half.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -203,7 +203,7 @@ static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, boo
         first = round - MOST_MISSED;
     memcpy(agent->next_average, memory->average, states * sizeof(double));
     for (uint64_t k = first; k <= round; k++) {
-        double weight = tc_answer_weight(memory->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED,
+        double weight = tc_result_weight(memory->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED,
                                          k - memory->unknown);
         for (size_t i = 0; i < states; i++)
             agent->next_average[i] += weight * (slot->used[i] - agent->next_average[i]);

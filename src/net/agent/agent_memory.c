@@ -21,7 +21,7 @@ enum {
     NUMBERS = NAME + TC_MOST_NAME,
 };
 
-const char *tc_memory_finding_text(tc_memory_finding finding) {
+const char *tc_snapshot_finding_text(tc_snapshot_finding finding) {
     static const char *const texts[] = {
 #define X(code, text) text,
         TC_MEMORY_FINDINGS(X)
@@ -76,8 +76,8 @@ static bool is_sane(const tc_agent_memory *memory) {
            (memory->epoch.number != 0 || are_zero(memory->epoch.id, TC_EPOCH_ID));
 }
 
-tc_memory_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size, const char *name, size_t states,
-                                         tc_agent_memory *memory) {
+tc_snapshot_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size, const char *name, size_t states,
+                                           tc_agent_memory *memory) {
     if (size < NUMBERS + TC_AGENT_DIGEST || memcmp(bytes, MAGIC, sizeof MAGIC) != 0)
         return TC_MEMORY_DAMAGED;
     size_t length = tc_get_u16(bytes + NAME_LENGTH), found = tc_get_u32(bytes + STATES);

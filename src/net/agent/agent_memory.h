@@ -44,16 +44,16 @@ void tc_agent_memory_encode(const tc_agent_memory *memory, const char *name, siz
     X(TC_MEMORY_DAMAGED, "damaged")                                                                                    \
     X(TC_MEMORY_ANOTHER, "another agent's")                                                                            \
     X(TC_MEMORY_LENGTH, "of an agent with another number of states")
-typedef enum tc_memory_finding {
+typedef enum tc_snapshot_finding {
 #define X(code, text) code,
     TC_MEMORY_FINDINGS(X)
 #undef X
-} tc_memory_finding;
-const char *tc_memory_finding_text(tc_memory_finding finding);
+} tc_snapshot_finding;
+const char *tc_snapshot_finding_text(tc_snapshot_finding finding);
 
 /* Everything but the digest is checked, which is the caller's affair. x and average have room for `states` numbers;
  * what is GOOD is encoded again to the same bytes. */
-tc_memory_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size, const char *name, size_t states,
-                                         tc_agent_memory *memory) TC_MUST_USE;
+tc_snapshot_finding tc_agent_memory_decode(const unsigned char *bytes, size_t size, const char *name, size_t states,
+                                           tc_agent_memory *memory) TC_MUST_USE;
 
 #endif

@@ -137,9 +137,9 @@ static bool read_at(int descriptor, unsigned char *bytes, size_t size, size_t at
     return true;
 }
 
-static tc_memory_finding judge(tc_agent_state *state, tc_agent_memory *memory) {
+static tc_snapshot_finding judge(tc_agent_state *state, tc_agent_memory *memory) {
     unsigned char digest[TC_AGENT_DIGEST];
-    tc_memory_finding found =
+    tc_snapshot_finding found =
         tc_agent_memory_decode(state->bytes, state->size, state->settings.name, state->settings.states, memory);
     if (found != TC_MEMORY_GOOD)
         return found;
@@ -151,14 +151,14 @@ static tc_memory_finding judge(tc_agent_state *state, tc_agent_memory *memory) {
 
 /* Of two agents' names or lengths in one file none is more right: what is said is the first that is not damage. */
 static tc_status read_both(tc_agent_state *state, tc_buffer *messages, tc_agent_memory *memory,
-                           tc_memory_finding *finding) {
+                           tc_snapshot_finding *finding) {
     uint64_t saves[2] = {0, 0};
     bool good[2];
     *finding = TC_MEMORY_DAMAGED;
     for (size_t i = 0; i < 2; i++) {
         if (!read_at(state->descriptor, state->bytes, state->size, i * state->stride))
             return complain(state, messages, TC_CANNOT_READ, "read");
-        tc_memory_finding found = judge(state, memory);
+        tc_snapshot_finding found = judge(state, memory);
         good[i] = found == TC_MEMORY_GOOD && memory->saves % 2 == i;
         saves[i] = memory->saves;
         if (*finding == TC_MEMORY_DAMAGED && (good[i] || found != TC_MEMORY_GOOD))
@@ -173,8 +173,8 @@ static tc_status read_both(tc_agent_state *state, tc_buffer *messages, tc_agent_
     return TC_OK;
 }
 
-static tc_status refuse(const tc_agent_state *state, tc_memory_finding finding, tc_buffer *messages) {
-    tc_buffer_printf(messages, "the state file '%s' is %s; ", state->path, tc_memory_finding_text(finding));
+static tc_status refuse(const tc_agent_state *state, tc_snapshot_finding finding, tc_buffer *messages) {
+    tc_buffer_printf(messages, "the state file '%s' is %s; ", state->path, tc_snapshot_finding_text(finding));
     tc_buffer_puts(messages,
                    finding == TC_MEMORY_ANOTHER
                        ? "was it copied or renamed? One folder serves many agents, but not two whose names make the "
@@ -191,7 +191,7 @@ static tc_status open_there(tc_arena *arena, tc_agent_state *state, int folder, 
                             tc_agent_memory *memory) {
     size_t states = state->settings.states;
     tc_agent_memory read = {.x = TC_NEW(arena, double, states), .average = TC_NEW(arena, double, states)};
-    tc_memory_finding finding;
+    tc_snapshot_finding finding;
     if (flock(state->descriptor, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK)
             return complain(state, messages, TC_CANNOT_READ, "lock");

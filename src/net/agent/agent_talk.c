@@ -2,7 +2,7 @@
  * where it has not, the cloud has broken the protocol. */
 #include "net/agent/agent_parts.h"
 
-#include "engine/device.h"
+#include "engine/agent_half.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>
