@@ -1,5 +1,5 @@
 #include "analysis/page.h"
-#include "api/point.h"
+#include "model/point.h"
 #include "api/solution.h"
 
 #include <math.h>

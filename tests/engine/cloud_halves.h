@@ -31,7 +31,7 @@ typedef struct half_case { /* a problem as wished */
     planned *p;
     const half_wish *wish;
     tc_plan *plan;
-    const tc_method_facts *facts;
+    const tc_tacit_facts *facts;
     double radius;
 } half_case;
 

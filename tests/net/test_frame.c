@@ -1,17 +1,13 @@
 #include "net/wire/message_cloud.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t seed = 88172645463325252u;
-static uint64_t draw(void) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
+static uint64_t seed = 1;
+static uint64_t draw(void) { return random_word(&seed); }
 
 static tc_frame cut(const unsigned char *bytes, size_t size) {
     tc_frame frame = {0};

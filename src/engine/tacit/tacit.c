@@ -1,10 +1,10 @@
 /* The method tacit, as docs/method.md has it. One round k:
  *
  *     release      o(k) = x(k) + noise, or linear forms of x(k) + noise         in engine/driver_*.c, by src/release
- *     filter       y += beta (o - y),   r += 3/(k+2) (o - r)                    gauge
- *     measure      g^ = g(r^) + g'(r^)(y - r^) + ... - what the noise adds      gauge, pilot
- *     decide       mu(k+1), mu_led, steps, omega, margins                       pilot
- *     answer       p_i = what one unit of x_i costs at the prices mu_led        gauge
+ *     filter       y += beta (o - y),   r += 3/(k+2) (o - r)                    estimator
+ *     measure      g^ = g(r^) + g'(r^)(y - r^) + ... - what the noise adds      estimator, controller
+ *     decide       mu(k+1), mu_led, steps, omega, margins                       controller
+ *     answer       p_i = what one unit of x_i costs at the prices mu_led        estimator
  *     agents       x_i <- argmin over X_i of f_i(x) + p_i.x + (regularization/2)|x|^2 + |x - x_i|^2/(2 step) proximal
  *     average      with weights k (k+1): of x_i by each agent, of mu by the cloud: the result of the run
  *
@@ -12,19 +12,19 @@
  * first steps need the slopes that a pass of `answer` measures. */
 #include "engine/inside.h"
 #include "engine/proximal/proximal.h"
-#include "engine/tacit/pilot.h"
+#include "engine/tacit/controller.h"
 
 #include <string.h>
 
 typedef struct tacit {
     const tc_engine *engine;
-    tc_gauge *gauge;
-    tc_pilot *pilot;
+    tc_estimator *estimator;
+    tc_controller *controller;
     tc_proximal *proximal; /* NULL: gradient steps, or agents elsewhere */
     bool takes_states;     /* placement STATES; otherwise forms */
     double ***x_hat;       /* STATES, by worker: [component][k] of the block, noisy */
     uint64_t k;
-    const tc_gauged *gauged;        /* what the gauge shows in this round */
+    const tc_measurement *measured; /* what measured in this round */
     tc_columns columns;             /* of the last pass of `answer` */
     double gain;                    /* of this round's states in the averages */
     double *average, *next_average; /* of the states, by coordinate; not of agents elsewhere */
@@ -38,8 +38,8 @@ static void open(void *self, uint64_t k, tc_answer_scalars *scalars) {
     tacit *method = self;
     (void)scalars; /* decide sets them */
     method->k = k;
-    tc_gauge_open(method->gauge, tc_pilot_open(method->pilot, k));
-    method->gain = tc_pilot_average_gain(method->pilot);
+    tc_estimator_open(method->estimator, tc_controller_open(method->controller, k));
+    method->gain = tc_controller_average_gain(method->controller);
 }
 
 static tc_status measure(void *self, const tc_block_work *work) {
@@ -49,25 +49,25 @@ static tc_status measure(void *self, const tc_block_work *work) {
     double **x_hat = method->x_hat[work->worker];
     tc_status status = tc_release_states(work->release, x_hat);
     if (status == TC_OK)
-        tc_gauge_take(method->gauge, work->worker, work->family, work->block, (const double *const *)x_hat);
+        tc_estimator_take(method->estimator, work->worker, work->family, work->block, (const double *const *)x_hat);
     return status;
 }
 
 static void measure_whole(void *self) {
     const tacit *method = self;
     if (method->takes_states)
-        tc_gauge_take_whole(method->gauge, method->engine->released->states);
+        tc_estimator_take_whole(method->estimator, method->engine->released->states);
 }
 
 static bool gather(void *self) {
     tacit *method = self;
     if (!method->takes_states)
-        tc_gauge_take_forms(method->gauge, method->engine->released->constraints);
-    method->gauged = tc_gauge_close(method->gauge);
+        tc_estimator_take_forms(method->estimator, method->engine->released->constraints);
+    method->measured = tc_estimator_close(method->estimator);
     if (method->k > 1)
         return false;
-    tc_pilot_first_tariff(method->pilot, method->gauged);
-    tc_gauge_price(method->gauge);
+    tc_controller_first_tariff(method->controller, method->measured);
+    tc_estimator_price(method->estimator);
     return true;
 }
 
@@ -76,14 +76,15 @@ static bool gather(void *self) {
 
 static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_scalars *scalars) {
     tacit *method = self;
-    (void)mu; /* the pilot has its own */
+    (void)mu; /* the controller has its own */
     if (method->k == 1)
-        method->columns = tc_gauge_columns(method->gauge);
-    size_t row = tc_pilot_step(method->pilot, method->gauged, method->columns, scalars);
+        method->columns = tc_estimator_columns(method->estimator);
+    size_t row = tc_controller_step(method->controller, method->measured, method->columns, scalars);
     if (row != TC_ALL_FINITE)
         return row;
-    memcpy(next_mu, tc_pilot_multipliers(method->pilot), method->engine->model->constraint_count * sizeof(double));
-    tc_gauge_price(method->gauge);
+    memcpy(next_mu, tc_controller_multipliers(method->controller),
+           method->engine->model->constraint_count * sizeof(double));
+    tc_estimator_price(method->estimator);
     return TC_ALL_FINITE;
 }
 
@@ -97,11 +98,11 @@ static bool answers_early(void *self, size_t family) {
 }
 
 static tc_status answer(void *self, const tc_block_work *work, size_t at, size_t count, double *const *p) {
-    tc_gauge_answer(((tacit *)self)->gauge, work->worker, work->family, work->block, at, count, p);
+    tc_estimator_answer(((tacit *)self)->estimator, work->worker, work->family, work->block, at, count, p);
     return TC_OK;
 }
 
-static void answer_whole(void *self, double *p) { tc_gauge_answer_whole(((tacit *)self)->gauge, p); }
+static void answer_whole(void *self, double *p) { tc_estimator_answer_whole(((tacit *)self)->estimator, p); }
 
 /* ---- agents: each minimises
  * ------------------------------------------------------------------------------------------ */
@@ -138,13 +139,14 @@ static void settle(void *self) {
     double *kept = method->average;
     method->average = method->next_average;
     method->next_average = kept;
-    method->columns = tc_gauge_columns(method->gauge);
-    memcpy(method->result, tc_pilot_answer(method->pilot), method->engine->model->constraint_count * sizeof(double));
+    method->columns = tc_estimator_columns(method->estimator);
+    memcpy(method->result, tc_controller_result(method->controller),
+           method->engine->model->constraint_count * sizeof(double));
 }
 
 static const double *result_states(void *self) { return ((tacit *)self)->average; }
 static const double *result_multipliers(void *self) { return ((tacit *)self)->result; }
-static const tc_feasibility *feasibility(void *self) { return tc_pilot_feasibility(((tacit *)self)->pilot); }
+static const tc_feasibility *feasibility(void *self) { return tc_controller_feasibility(((tacit *)self)->controller); }
 
 /* ---- before the first round, and after a restart
  * --------------------------------------------------------------------- */
@@ -157,9 +159,9 @@ static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc
                     .takes_states = engine->plan->placement == TC_PLACEMENT_STATES,
                     .x_hat = TC_NEW(arena, double **, engine->workers),
                     .result = TC_NEW(arena, double, model->constraint_count)};
-    made->gauge = tc_gauge_new(arena, engine->plan, model, derivatives, engine->released, engine->workers);
-    made->pilot =
-        tc_pilot_new(arena, settings->facts, engine->plan, model, derivatives, made->gauge, settings->without);
+    made->estimator = tc_estimator_new(arena, engine->plan, model, derivatives, engine->released, engine->workers);
+    made->controller =
+        tc_controller_new(arena, settings->facts, engine->plan, model, derivatives, made->estimator, settings->without);
     size_t dim = 0;
     for (size_t f = 0; f < model->family_count; f++)
         dim = model->families[f].dim > dim ? model->families[f].dim : dim;
@@ -178,7 +180,7 @@ static void start(void *self, const double *x, double *mu) {
     tacit *method = self;
     const tc_model *model = method->engine->model;
     size_t bytes = model->constraint_count * sizeof(double);
-    memcpy(mu, tc_pilot_multipliers(method->pilot), bytes);
+    memcpy(mu, tc_controller_multipliers(method->controller), bytes);
     memcpy(method->result, mu, bytes);
     if (x != NULL)
         memcpy(method->average, x, model->state_count * sizeof(double));
@@ -189,24 +191,25 @@ static void snapshot(void *self, tc_snapshot *bytes) {
     tc_snapshot_numbers(bytes, &method->columns.reach, 1);
     tc_snapshot_numbers(bytes, &method->columns.curvature, 1);
     tc_snapshot_numbers(bytes, &method->columns.noise, 1);
-    tc_pilot_memory(method->pilot, bytes);
-    tc_gauge_memory(method->gauge, bytes);
+    tc_controller_snapshot(method->controller, bytes);
+    tc_estimator_snapshot(method->estimator, bytes);
 }
 
 static bool resume(void *self, uint64_t round, const double *mu) {
     tacit *method = self;
     size_t bytes = method->engine->model->constraint_count * sizeof(double);
     if (!isfinite(method->columns.reach) || !isfinite(method->columns.curvature) || !isfinite(method->columns.noise) ||
-        tc_pilot_round(method->pilot) != round || !tc_pilot_review(method->pilot, tc_gauge_review(method->gauge)) ||
-        memcmp(tc_pilot_multipliers(method->pilot), mu, bytes) != 0)
+        tc_controller_round(method->controller) != round ||
+        !tc_controller_review(method->controller, tc_estimator_review(method->estimator)) ||
+        memcmp(tc_controller_multipliers(method->controller), mu, bytes) != 0)
         return false;
-    memcpy(method->result, tc_pilot_answer(method->pilot), bytes);
+    memcpy(method->result, tc_controller_result(method->controller), bytes);
     return true;
 }
 
 const tc_method_table tc_tacit_method = {
     .make = make,
-    .bite = TC_GAUGE_BITE,
+    .bite = TC_ESTIMATOR_BITE,
     .start = start,
     .open = open,
     .measure = measure,
