@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     LISTEN = TC_PRIVACY_OPTION_COUNT,
@@ -356,6 +357,21 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_output *output, tc
     return status;
 }
 
+/* Earlier versions could begin a run with noise on states by the published method. Its plan is refused now, before the
+ * journal is opened. */
+static void say_of_journal(tc_cli *cli, const wishes *w) {
+    struct stat facts;
+    const char *state = w->values[STATE].text;
+    if (w->privacy.plan.placement == TC_PLACEMENT_STATES &&
+        tc_resolve_method(&w->privacy.plan) == TC_METHOD_PUBLISHED &&
+        stat(tc_arena_format(cli->arena, "%s/journal.db", state), &facts) == 0)
+        tc_buffer_printf(&cli->messages,
+                         "tacit serve: there is a journal in '%s': a run with noise on states by the published method "
+                         "cannot be continued by this version. Go back to the version that began it, or begin another "
+                         "run with --new-run and other options\n",
+                         state);
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     wishes w;
     tc_setup setup;
@@ -369,8 +385,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_setup_cloud(cli, "serve", arguments->operands[0], &w.privacy, &setup);
     if (status == TC_OK)
         status = tc_setup_plan(cli, &setup, &w.privacy.plan, &output.plan);
-    if (status != TC_OK)
+    if (status != TC_OK) {
+        if (status == TC_BAD_USAGE && output.plan != NULL)
+            say_of_journal(cli, &w);
         return status;
+    }
     if (w.values[INSECURE_NO_NOISE].flag && output.plan->mechanism != TC_MECHANISM_NONE) {
         tc_buffer_puts(&cli->messages, "tacit serve: --insecure-no-noise goes with the mechanism none\n");
         return TC_BAD_USAGE;
