@@ -1,6 +1,6 @@
 /* The loop of rounds: takes states, releases a round, writes it to the journal, answers.
  *
- *     collect states -> (a tick) -> tc_hub_round -> tc_journal_commit, durable -> answers
+ *     collect states -> (a tick) -> tc_cloud_half_round -> tc_journal_commit, durable -> answers
  *
  * No byte of an answer leaves before its round is in the journal. A lost answer is sent again as it was; nothing is
  * computed twice. A connection that does not read is skipped until it has room, and then gets the last answer.
@@ -10,7 +10,7 @@
 #ifndef TC_SERVE_ROUNDS_ROUNDS_H
 #define TC_SERVE_ROUNDS_ROUNDS_H
 
-#include "engine/hub.h"
+#include "engine/cloud_half.h"
 #include "net/wire/message.h"
 #include "serve/journal/journal.h"
 #include "serve/rounds/enrolment.h"
@@ -83,7 +83,7 @@ bool tc_rounds_is_surveyed(const tc_rounds *rounds);
 uint64_t tc_rounds_first(const tc_rounds *rounds);
 
 /* Takes states from now on. hub: the cloud half made for tc_rounds_first from the journal's snapshot. */
-tc_status tc_rounds_begin(tc_rounds *rounds, tc_hub *hub) TC_MUST_USE;
+tc_status tc_rounds_begin(tc_rounds *rounds, tc_cloud_half *hub) TC_MUST_USE;
 /* If the journal says that the run is over: sends the last answer to agents that lack it. */
 void tc_rounds_begin_over(tc_rounds *rounds, tc_end_reason reason);
 /* If the journal also says that every agent has it: ends at once. */
