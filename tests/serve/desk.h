@@ -1,5 +1,5 @@
-/* A cloud in the test's own thread, with a real hub and a real journal, and clients on socket pairs: whenever a client
- * would wait, the cloud's loop goes round. */
+/* A cloud in the test's own thread, with a real cloud half and a real journal, and clients on socket pairs: whenever a
+ * client would wait, the cloud's loop goes round. */
 #ifndef TC_TESTS_SERVE_DESK_H
 #define TC_TESTS_SERVE_DESK_H
 
@@ -31,7 +31,7 @@ typedef struct desk {
     struct event_base *base;
     tc_journal *journal;
     tc_epoch epoch;
-    tc_cloud_half *hub;
+    tc_cloud_half *half;
     tc_figures figures;
     tc_reporter reporter;
     tc_rounds *rounds;
@@ -62,6 +62,27 @@ static inline void desk_run(desk *d, double seconds) {
     }
 }
 
+/* Until a condition holds, which nothing but the loop brings about. */
+#define DESK_UNTIL(d, condition)                                                                                       \
+    for (double end_ = desk_now() + 60; !(condition);) {                                                               \
+        assert_true(desk_now() < end_);                                                                                \
+        desk_turn(d);                                                                                                  \
+    }
+
+/* As if so many seconds had gone by: what is late is found out now, however long this program has taken. Deadlines in
+ * tests are of many minutes, so that none passes by itself. */
+static inline void desk_age(desk *d, double seconds) {
+    d->rounds->opened_at -= seconds;
+    d->rounds->warn_at -= seconds;
+    for (size_t i = 0; i < d->rounds->enrolment->seat_count; i++)
+        d->rounds->enrolment->seats[i].enrolled_at -= seconds;
+    tc_late_on_time(-1, EV_TIMEOUT, d->rounds);
+}
+
+/* The run is over, and nobody's time to hear of it ends until it is made to. */
+static inline void desk_wait_for_agents(desk *d) { d->rounds->news_at = desk_now() + 1e6; }
+static inline void desk_wait_no_longer(desk *d) { d->rounds->news_at = desk_now() - 1e6; }
+
 static inline void desk_begin(desk *d) {
     (void)signal(SIGPIPE, SIG_IGN);
     memset(d, 0, sizeof *d);
@@ -76,7 +97,7 @@ static inline void desk_end(desk *d) {
     planned_end(&d->p);
 }
 
-/* Up to where agents may come; the hub is there unless they are asked first. */
+/* Up to where agents may come; the cloud half is there unless they are asked first. */
 static inline void desk_open(desk *d, desk_wish wish) {
     d->arena = tc_arena_new(0);
     assert_non_null(d->arena);
@@ -112,20 +133,20 @@ static inline void desk_open(desk *d, desk_wish wish) {
     assert_non_null(d->links);
 }
 
-static inline void desk_make_hub(desk *d) {
+static inline void desk_make_half(desk *d) {
     uint64_t first = tc_rounds_first(d->rounds);
     const tc_journal_round *last = tc_journal_last(d->journal);
-    d->hub = half_new(d->arena, &d->of, 11, NULL, first);
+    d->half = half_new(d->arena, &d->of, 11, NULL, first);
     if (last->round > 0)
-        assert_true(tc_cloud_half_load(d->hub, last->snapshot, last->snapshot_size));
+        assert_true(tc_cloud_half_load(d->half, last->snapshot, last->snapshot_size));
 }
 
 static inline void desk_start(desk *d, desk_wish wish) {
     desk_open(d, wish);
     if (wish.after_restore)
         return;
-    desk_make_hub(d);
-    assert_int_equal(tc_rounds_begin(d->rounds, d->hub), TC_OK);
+    desk_make_half(d);
+    assert_int_equal(tc_rounds_begin(d->rounds, d->half), TC_OK);
 }
 
 /* As if it were killed: nothing is said. */
@@ -157,7 +178,7 @@ static inline void client_open(desk *d, client *c) {
 static inline void client_close(client *c) { assert_int_equal(close(c->descriptor), 0); }
 
 static inline void client_say(desk *d, client *c, const unsigned char *bytes, size_t size) {
-    for (double end = desk_now() + 10; size > 0;) {
+    for (double end = desk_now() + 60; size > 0;) {
         assert_true(desk_now() < end);
         ssize_t sent = send(c->descriptor, bytes, size, MSG_NOSIGNAL);
         if (sent > 0) {
@@ -190,7 +211,7 @@ static inline tc_frame client_hear_within(desk *d, client *c, double seconds) {
     return (tc_frame){.type = 0};
 }
 
-static inline tc_frame client_hear(desk *d, client *c) { return client_hear_within(d, c, 10); }
+static inline tc_frame client_hear(desk *d, client *c) { return client_hear_within(d, c, 60); }
 
 static inline void client_expect_silence(desk *d, client *c) {
     tc_frame frame = client_hear_within(d, c, 0.05);

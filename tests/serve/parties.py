@@ -66,7 +66,7 @@ class Process:
         self.signal(signal.SIGKILL)
         return self.child.wait(10)
 
-    def stop(self, seconds=10):
+    def stop(self, seconds=60):
         self.signal(signal.SIGTERM)
         return self.wait(seconds)
 
@@ -113,7 +113,7 @@ class Parties:
         found = re.search(r'^agent (?:"([^"]*)"|(\w+)) \{', path.read_text(), re.MULTILINE)
         return found.group(1) or found.group(2)
 
-    def tacit(self, *arguments, seconds=60, code=0):
+    def tacit(self, *arguments, seconds=120, code=0):
         done = subprocess.run([TACIT, *map(str, arguments)], capture_output=True, text=True, timeout=seconds)
         if code is not None and done.returncode != code:
             raise AssertionError(f"tacit {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
@@ -187,7 +187,7 @@ class Parties:
 
     # ---- the end ----
 
-    def finish(self, seconds=30):
+    def finish(self, seconds=120):
         """Waits for the cloud and all agents; the cloud's summary."""
         end = time.monotonic() + seconds
         code = self.cloud.wait(seconds)
@@ -210,7 +210,7 @@ class Parties:
         return json.loads(done.stdout)
 
     @staticmethod
-    def wait_for(question, seconds=10, what="something"):
+    def wait_for(question, seconds=60, what="something"):
         """The first answer that is true."""
         end = time.monotonic() + seconds
         while True:

@@ -17,7 +17,7 @@ from parties import Parties
 
 LONG = os.environ.get("TACIT_LONG") == "1"
 ROUNDS = 12
-PATIENCE = 10
+PATIENCE = 60
 
 
 class Case(unittest.TestCase):
@@ -63,7 +63,7 @@ class Waiting(Case):
         line = town.await_event(p.cloud, "waiting", more_than=2)
         self.assertEqual((line["agents"], line["missing"], line["round"], line["level"]), ("a3", 1, 4, "warning"))
         spoken = [line["seconds"] for line in town.events(p.cloud, "waiting", round=4)]
-        self.assertTrue(all(0.2 * 2**i <= s < 0.2 * 2**i + 5 for i, s in enumerate(spoken)), spoken)
+        self.assertTrue(all(0.2 * 2**i <= s < 0.2 * 2**i + 60 for i, s in enumerate(spoken)), spoken)
         for text in (town.page(p.http_port, "status"), town.page(p.http_port, "metrics")):
             self.assertNotRegex(text, r"\ba3\b")  # an id may have the letters in it
         self.assertEqual(town.page(p.http_port, "healthz"), "running\n")
@@ -120,14 +120,14 @@ class Waiting(Case):
         self.third.connect()
         self.third.agent.run()
         self.third.agent.close()
-        time.sleep(0.3)
+        Parties.wait_for(lambda: json.loads(town.page(p.http_port, "status"))["enrolled"] == 0, what="its leave")
         p.cloud.signal(signal.SIGTERM)
         self.assertEqual(p.cloud.wait(PATIENCE), 0)
         self.assertEqual(town.await_event(p.cloud, "untold")["agents"], "a1, a2")
 
 
 class Holding(Case):
-    def hold(self, deadline=0.3, cap=2, rounds=ROUNDS):
+    def hold(self, deadline=2, cap=2, rounds=ROUNDS):
         return self.start("--on-late", "hold", "--deadline", deadline, "--most-holds", cap, rounds=rounds)
 
     def test_the_last_state_stands_in_up_to_the_cap_and_then_the_round_waits(self):
@@ -138,7 +138,7 @@ class Holding(Case):
         self.rounds(1)
         for k in (4, 5):
             self.message(wire.ANSWER, flags=wire.HELD, round=k)
-        self.assertGreater(time.monotonic() - before, 2 * 0.3)
+        self.assertGreater(time.monotonic() - before, 2 * 2)
         with self.assertRaises(socket.timeout):
             self.third.agent.link.receive(1)
         town.await_event(p.cloud, "waiting", round=6, agents="a3")
@@ -154,18 +154,18 @@ class Holding(Case):
 
     def test_the_deadline_counts_from_when_an_agent_is_back(self):
         """Gone for most of a deadline: it has a whole one when it is back."""
-        p = self.hold(deadline=1.5)
+        p = self.hold(deadline=5)
         self.rounds(3)
         self.third.agent.link.close()
-        time.sleep(1.2)
+        time.sleep(3)
         began = time.monotonic()
         self.third.connect()
         self.message(wire.ANSWER, flags=wire.HELD, round=4)
-        self.assertGreater(time.monotonic() - began, 1.5)
+        self.assertGreater(time.monotonic() - began, 5)
         self.assertEqual(len(town.events(p.cloud, "held")), 1)
 
     def test_a_state_within_the_deadline_after_a_return_is_not_held(self):
-        p = self.hold(deadline=3)
+        p = self.hold(deadline=60)
         self.rounds(3)
         self.third.agent.link.close()
         time.sleep(0.5)
@@ -184,7 +184,7 @@ class Holding(Case):
         self.rounds(3)
         began = time.monotonic()
         while not town.events(p.cloud, "held", agent="a3"):
-            self.assertLess(time.monotonic() - began, 2 * 0.8 + 3)
+            self.assertLess(time.monotonic() - began, 60)  # for ever, if each return counted
             self.third.agent.answered["a3"] = 3
             self.third.connect()
             time.sleep(0.3)
@@ -210,7 +210,7 @@ class Holding(Case):
     def test_who_never_reads_stalls_nobody_beyond_the_policy(self):
         """It asks for the last answer again and again, and takes none: it is not read any more, its state stands in, and
         nothing piles up. A little space to receive makes it quick to fill."""
-        p = self.hold(deadline=0.3, cap=3, rounds=40)
+        p = self.hold(deadline=2, cap=3, rounds=40)
         self.rounds(3)
         agent = self.third.agent
         again, before = wire.state(0, 3, []) * 2000, self.resident_size()

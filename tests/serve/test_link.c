@@ -170,12 +170,17 @@ static void who_does_not_read_is_not_read(void **state) {
     size_t size = make_state(bytes, 0, 1, 3), sent;
     c.echo = 100000;
     unsigned before = 0;
-    for (double stop = seconds_now() + 1; seconds_now() < stop;) {
+    double stop = seconds_now() + 60;
+    for (unsigned still = 0; still < 2000; still++) { /* until no more is read */
         (void)SSL_write_ex(deaf, bytes, size, &sent);
         cloud_turn(&c);
+        if (c.frames == before && before > 0)
+            continue;
+        still = 0;
+        before = c.frames;
+        assert_true(seconds_now() < stop);
     }
-    before = c.frames;
-    assert_true(before >= 1 && before < 200); /* what the sockets' buffers took, and no more */
+    assert_true(before < 200); /* what the sockets' buffers took, and no more */
     for (unsigned i = 0; i < 1000; i++) {
         (void)SSL_write_ex(deaf, bytes, size, &sent);
         cloud_turn(&c);
@@ -276,7 +281,7 @@ static void who_takes_too_long_to_shake_hands_is_dropped(void **state) {
     while (c.closed < 2) { /* a byte now and then does not help */
         (void)!write(slow, "\x16", 1);
         cloud_run(&c, 0.05);
-        assert_true(seconds_now() < began + 10);
+        assert_true(seconds_now() < began + 60);
     }
     assert_true(seconds_now() > began + 0.5);
     assert_true(c.ends[0] == TC_LINK_SLOW || c.ends[1] == TC_LINK_SLOW);

@@ -57,7 +57,7 @@ class Manager:
         except socket.timeout:
             return self.heard
 
-    def expect(self, seconds=15, **words):
+    def expect(self, seconds=60, **words):
         def find():
             return next((said for said in self.listen() if all(re.search(v, said.get(k, "")) for k, v in words.items())), None)
         try:

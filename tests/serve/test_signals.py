@@ -17,7 +17,7 @@ import wire
 from parties import TACIT, Parties
 
 LONG = os.environ.get("TACIT_LONG") == "1"
-PATIENCE = 20
+PATIENCE = 60
 SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python 3.11 does not name everywhere
 
 

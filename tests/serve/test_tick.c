@@ -45,11 +45,11 @@ static void a_complete_round_shows_nowhere_before_its_tick(void **state) {
         assert_int_equal(d.rounds->missing, 0);
         expect_silence();
         assert_string_equal(pages(), before);
-        assert_int_equal(tc_cloud_half_rounds(d.hub), k - 1);
+        assert_int_equal(tc_cloud_half_rounds(d.half), k - 1);
         tick();
         hear_all(k);
         assert_int_equal(d.figures.round, k);
-        assert_int_equal(tc_cloud_half_rounds(d.hub), k);
+        assert_int_equal(tc_cloud_half_rounds(d.half), k);
     }
     leave_all();
 }
@@ -81,7 +81,7 @@ static void late_agents_are_held_at_the_tick_after_the_deadline(void **state) {
     tick();
     hear_all(1);
     say(0, 3, 2);
-    for (double until = desk_now() + 10; d.rounds->missing > 0 && desk_now() < until;)
+    for (double until = desk_now() + 60; d.rounds->missing > 0 && desk_now() < until;)
         desk_run(&d, 0.02);
     assert_int_equal(d.rounds->missing, 0);
     expect_silence();
@@ -163,7 +163,7 @@ static void a_cloud_that_stops_answers_no_tick(void **state) {
     tick();
     for (size_t i = 0; i < DESK_AGENTS; i++)
         client_expect_end(&d, &agents[i], TC_END_STOPPED);
-    assert_int_equal(tc_cloud_half_rounds(d.hub), 0);
+    assert_int_equal(tc_cloud_half_rounds(d.half), 0);
     leave_all();
 }
 

@@ -22,7 +22,7 @@ class Tick(unittest.TestCase):
         with Parties(town.problem(3), options=town.options(5)) as p:
             p.start_cloud("--tick", "864000", "--log", "json", seed=town.SEED, trace=False)
             p.start_agents()
-            town.await_event(p.cloud, "complete", seconds=20)
+            town.await_event(p.cloud, "complete")
             third = lambda: json.loads(town.page(p.http_port, "status"))
             Parties.wait_for(lambda: third()["enrolled"] == 3, 10, "all agents")
             self.assertEqual((third()["round"], third()["answers"], third()["phase"]), (0, 0, "enrolling"))

@@ -75,7 +75,7 @@ def events(process, kind=None, **fields):
     return found
 
 
-def await_event(process, kind, seconds=5, more_than=0, **fields):
+def await_event(process, kind, seconds=60, more_than=0, **fields):
     """The newest such line, when there are more than so many."""
     found = Parties.wait_for(lambda: (lambda f: f if len(f) > more_than else None)(events(process, kind, **fields)), seconds,
                              f"a line '{kind}' {fields} in the log")
@@ -84,7 +84,7 @@ def await_event(process, kind, seconds=5, more_than=0, **fields):
 
 def page(port, path):
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=60) as answer:
             return answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.read().decode()
@@ -181,14 +181,14 @@ class Resident(threading.Thread):
         except Exception as error:  # a thread has nobody else to tell
             self.error = error
 
-    def await_rounds(self, count=3, seconds=10):
+    def await_rounds(self, count=3, seconds=60):
         """So many more rounds are done."""
         before = self.answered
         Parties.wait_for(lambda: self.error or self.answered >= before + count, seconds, f"{count} rounds")
         if self.error is not None:
             raise AssertionError(f"the honest agent: {self.error!r}")
 
-    def finish(self, seconds=30):
+    def finish(self, seconds=120):
         """The rest of the run without pauses."""
         self.pace = 0
         self.join(seconds)
