@@ -231,7 +231,8 @@ static bool find_minima(duality *d) {
     return true;
 }
 
-/* (f(x) - min f) / margin, rounded up; warns of gaps that are smaller than f_i(x_i) - min f_i when asked to. */
+/* paper: the set M
+ * R = (f(x) - min f) / margin, rounded up; warns of gaps that are smaller than f_i(x_i) - min f_i when asked to. */
 static double radius_at(duality *d, const double *x, double margin, bool check_gaps) {
     double total = 0;
     size_t named = 0, small = 0;
@@ -313,6 +314,7 @@ static void summarise(duality *d) {
         a->slater.summary = "the declared point will not do";
 }
 
+/* paper: Assumption 4 */
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
                      bool skip_private, const tc_monitor *monitor) {
     const tc_model *model = a->model;

@@ -1,8 +1,7 @@
 /* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (a/2)|mu|^2 tends to the least-norm one. It is
  * computed for a small a by the interior-point method; what the regularisation displaces is then taken back by
  * proximal steps, whose centre is the solution before. Those stay near (they never move away from any solution), and
- * along directions in which solutions are many they do not move at all. Which a is small is found by comparing.
- * paper: eq:saddle */
+ * along directions in which solutions are many they do not move at all. Which a is small is found by comparing. */
 #include "reference/certificate.h"
 #include "reference/reference.h"
 #include "solver/interior/interior.h"
@@ -115,6 +114,8 @@ static bool is_usable(tc_interior_result result) { return result.gap <= 1e-22L &
 
 enum { MOST_WEAKENINGS = 3 };
 
+/* paper: the least-norm solution
+ * The regularised solution, with ever weaker weights until it settles. The solver is left there. */
 static void approach(least_norm *search) {
     tc_interior_result result = tc_interior_solve(search->solver, search->options);
     bool usable = is_usable(result), felt_x, felt_mu;
@@ -171,12 +172,14 @@ static void search_side(least_norm *search, solution_side *side, side_puller *pu
     side->error = whole(side->least_change, search->component_count);
 }
 
+/* Takes the solver's iterate as the solution to search from. */
 static void keep(least_norm *search) {
     tc_interior_keep(search->solver);
     tc_interior_states(search->solver, search->x.taken);
     tc_interior_multipliers(search->solver, search->mu.taken);
 }
 
+/* One side in a problem of its own, into its `taken`, while the other one is held at the solution kept. */
 static void search_states(least_norm *search) {
     search_side(search, &search->x, tc_interior_least_states, tc_interior_states);
 }

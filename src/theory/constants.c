@@ -407,7 +407,7 @@ static void measure_states(const tc_plan *plan, tc_streams *streams, const const
     c->constraint_noise = tc_add_up(linear.total, tc_mul_up(0.25, tc_mul_up(factor, squares)));
 }
 
-/* paper: Theorem 3
+/* paper: eq:trade2
  * E|w(k)|^2 <= K_w. Fills price_noise, constraint_noise and noise, or problem. */
 static void measure_noise(tc_arena *arena, const tc_plan *plan, tc_streams *streams, const constraint_hessian *hessians,
                           tc_bound_constants *c) {

@@ -53,12 +53,12 @@ static void pull_column(tc_streams *s, const tc_family_stream *f, size_t lane, s
         if (!isfinite(weight))
             continue;
         for (size_t k = f->partials.start[term->first]; k < f->partials.start[term->first + 1]; k++) {
-            tc_link link = f->partials.link[k];
+            tc_partial_link link = f->partials.link[k];
             int sign = sign_of(phi) * sign_of(f->second[link.second * (size_t)TC_LANES + lane]);
             s->pulls[tc_coord_of(f->family, f->batch->members[lane], link.other)] += weight * sign;
         }
         for (size_t k = s->partials.start[term->outer]; k < s->partials.start[term->outer + 1]; k++) {
-            tc_link link = s->partials.link[k];
+            tc_partial_link link = s->partials.link[k];
             s->input_pulls[link.other] += weight * sign_of(slope) * sign_of(s->second[link.second]);
         }
     }
@@ -131,7 +131,7 @@ static void settle_entry(tc_streams *s, size_t entry, signed char *settled) {
     if (tie && agreement != 0)
         want = agreement > 0 ? 1 : -1;
     for (size_t k = s->partials.start[entry]; k < s->partials.start[entry + 1]; k++) {
-        tc_link link = s->partials.link[k];
+        tc_partial_link link = s->partials.link[k];
         if (settled[link.other] == 0)
             settled[link.other] = (signed char)(want * sign_of(s->second[link.second]));
     }

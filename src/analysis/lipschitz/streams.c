@@ -48,9 +48,10 @@ static size_t find_first(const tc_first *first, size_t count, uint32_t row, uint
     return low < count && first[low].row == row && first[low].column == column ? low : SIZE_MAX;
 }
 
-static tc_links link_partials(tc_arena *arena, const tc_first *first, size_t first_count, const tc_second *second,
-                              size_t second_count) {
-    tc_links links = {TC_NEW(arena, size_t, first_count + 2), TC_NEW(arena, tc_link, 2 * second_count + 1)};
+static tc_partial_links link_partials(tc_arena *arena, const tc_first *first, size_t first_count,
+                                      const tc_second *second, size_t second_count) {
+    tc_partial_links links = {TC_NEW(arena, size_t, first_count + 2),
+                              TC_NEW(arena, tc_partial_link, 2 * second_count + 1)};
     for (int pass = 0; pass < 2; pass++) {
         for (size_t s = 0; s < second_count; s++) {
             size_t a = find_first(first, first_count, second[s].row, second[s].column);
@@ -64,9 +65,9 @@ static tc_links link_partials(tc_arena *arena, const tc_first *first, size_t fir
                 continue;
             }
             if (a != SIZE_MAX)
-                links.link[links.start[a + 1]++] = (tc_link){(uint32_t)s, second[s].other};
+                links.link[links.start[a + 1]++] = (tc_partial_link){(uint32_t)s, second[s].other};
             if (twice && b != SIZE_MAX)
-                links.link[links.start[b + 1]++] = (tc_link){(uint32_t)s, second[s].column};
+                links.link[links.start[b + 1]++] = (tc_partial_link){(uint32_t)s, second[s].column};
         }
         for (size_t i = 0; pass == 0 && i < first_count; i++)
             links.start[i + 2] += links.start[i + 1];
@@ -346,7 +347,7 @@ static bool choose_members(tc_family_stream *f, size_t *cursor, bool grouped) {
 static void put_ends(const tc_family_stream *f, size_t entry, bool upper, tc_interval *saved) {
     tc_batch *batch = f->batch;
     for (size_t k = f->partials.start[entry]; k < f->partials.start[entry + 1]; k++) {
-        tc_link link = f->partials.link[k];
+        tc_partial_link link = f->partials.link[k];
         const tc_interval *slope = f->second + (size_t)link.second * TC_LANES;
         tc_interval *state = batch->state + (size_t)link.other * TC_LANES;
         const tc_interval *range = saved + (size_t)link.other * TC_LANES;

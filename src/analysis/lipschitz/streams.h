@@ -22,24 +22,24 @@ typedef struct tc_term { /* Phi_{j,r} * d body_r / d x_c */
     uint32_t outer; /* in outer_first */
 } tc_term;
 
-typedef struct tc_link { /* a second derivative seen from one of its two variables */
+typedef struct tc_partial_link { /* a second derivative seen from one of its two variables */
     uint32_t second;
     uint32_t other;
-} tc_link;
+} tc_partial_link;
 
-typedef struct tc_links { /* links of entry i: link[start[i]] .. link[start[i + 1] - 1] */
+typedef struct tc_partial_links { /* links of entry i: link[start[i]] .. link[start[i + 1] - 1] */
     size_t *start;
-    tc_link *link;
-} tc_links;
+    tc_partial_link *link;
+} tc_partial_links;
 
 typedef struct tc_family_stream {
     const tc_family *family;
     const tc_family_derivatives *derivatives;
     bool alike; /* bodies and box are the same for all members */
     tc_tape *values_tape, *first_tape, *second_tape;
-    tc_tape **single;  /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
-    tc_links partials; /* per body_first: its derivatives, in body_second; other: the component */
-    tc_term *terms;    /* sorted by component, then row */
+    tc_tape **single;          /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
+    tc_partial_links partials; /* per body_first: its derivatives, in body_second; other: the component */
+    tc_term *terms;            /* sorted by component, then row */
     size_t term_count;
     size_t *term_start;  /* by component: dim + 1 */
     tc_singled *singled; /* sorted by member, then component */
@@ -60,8 +60,8 @@ typedef struct tc_streams {
     bool has_coords;
     tc_tape *first_tape, *second_tape; /* of outer functions */
     tc_tape **single;
-    tc_links partials;   /* per outer_first, in outer_second; other: the input */
-    size_t *input_start; /* CSR: outer_first entries by input */
+    tc_partial_links partials; /* per outer_first, in outer_second; other: the input */
+    size_t *input_start;       /* CSR: outer_first entries by input */
     uint32_t *by_input;
     tc_interval *sums, *coords, *work;
     tc_interval *first, *second; /* current enclosures of outer derivatives */
