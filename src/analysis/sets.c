@@ -1,3 +1,4 @@
+/* Assumption 2: the sets X_i. */
 #include "analysis/steps.h"
 
 #include "analysis/region.h"

@@ -109,7 +109,7 @@ static void judge_side(const least_norm *search, solution_side *side, bool felt)
     side->is_settled = felt && all_within(side->change, side->size, search->component_count, 1e-7);
 }
 
-/* Near enough to the end, whether or not the last digits came. */
+/* Accurate enough, even without the last digits. */
 static bool is_usable(tc_interior_result result) { return result.gap <= 1e-22L && result.residual <= 1e-13L; }
 
 enum { MOST_WEAKENINGS = 3 };
@@ -242,7 +242,7 @@ static bool all_sets_hold_points(tc_arena *arena, const tc_model *model) {
     return true;
 }
 
-/* The margin of the best point for the constraints alone decides between hard and impossible. */
+/* Whether the problem is infeasible, or only hard: the largest margin of the constraints decides. */
 static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                           const tc_monitor *monitor) {
     tc_mark mark = tc_arena_mark(arena);
@@ -280,7 +280,7 @@ static double distance(const double *v, const double *w, size_t count) {
     return (double)sqrtl(sum);
 }
 
-/* Puts the sides together that were searched apart. False when interrupted. */
+/* Joins the two sides after separate searches. False when interrupted. */
 static bool combine(solution_attempt *a, const least_norm *search) {
     memcpy(a->x, search->x.taken, search->x.count * sizeof *a->x);
     memcpy(a->mu, search->mu.taken, search->mu.count * sizeof *a->mu);

@@ -1,8 +1,8 @@
-/* In a box: projected Newton steps, TC_LANES members at once, each until a first-order certificate closes:
+/* min f_i in a box: projected Newton steps, TC_LANES members at once, each until a first-order certificate closes:
  *
  *     f(x) - min f  <=  max over y in the box of grad f(x) . (x - y)
  *
- * Members with further sets, and those that resist, go to the interior-point method one by one. */
+ * Members with further sets, and those whose certificate stays open, go to the interior-point method one by one. */
 #include "solver/search.h"
 
 #include "calculus/tape/tape.h"
@@ -254,7 +254,7 @@ tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc
 
 /* ---- a Slater point ---- */
 
-enum { EXACT_COUPLING = 600 }; /* a larger system takes longer than a person likes to wait */
+enum { EXACT_COUPLING = 600 }; /* a larger system takes too long to wait for */
 
 typedef struct slater_search {
     const tc_model *model;
@@ -404,7 +404,7 @@ static void find_largest(slater_search *s, tc_arena *arena) {
     s->result->is_largest = found.gap <= 1e-11L && found.residual <= 1e-8L;
 }
 
-/* The largest margin may be rounding away from zero. */
+/* A margin this small is rounding. */
 static double negligible(const slater_search *s) {
     double size = 0;
     for (size_t j = 0; j < s->model->constraint_count; j++)

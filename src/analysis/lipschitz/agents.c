@@ -1,4 +1,5 @@
-/* K^i_1 and K^i_2: how fast the block g_{x_i} changes with the whole x. */
+/* The constants of each agent: K^i_1 and K^i_2, how fast the block g_{x_i} changes with the whole x; and L_i, the
+ * spectral norm of the Hessian of f_i over the bounding box of X_i. */
 #include "analysis/lipschitz/lipschitz.h"
 #include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/variation.h"
@@ -17,7 +18,7 @@ typedef struct jacobian_search {
     size_t *worst[2]; /* by row: the member whose upper bound is largest */
 } jacobian_search;
 
-/* ---- upper bounds ----------------------------------------------------------------------------------------------- */
+/* ---- K^i: upper bounds ---- */
 
 static void take_bound(jacobian_search *h, size_t row, size_t member, const double bound[2]) {
     for (int p = 0; p < 2; p++) {
@@ -66,7 +67,7 @@ static void family_upper(jacobian_search *h, size_t family, size_t first, bool b
     }
 }
 
-/* ---- lower bounds ----------------------------------------------------------------------------------------------- */
+/* ---- K^i: lower bounds ---- */
 
 /* The witness of a block: its own coordinates where nothing else matters, else the whole point. */
 static tc_witness witness_of(jacobian_search *h, const tc_family *family, size_t member, const double *x, bool copy) {
@@ -139,7 +140,7 @@ static double score(void *context, const double *moved) {
     return bound[t->p];
 }
 
-/* Climbs from the best point so far, over the agent's own coordinates, or all where others matter. */
+/* Searches from the best point so far, over the agent's own coordinates, or all where others matter. */
 static void improve(jacobian_search *h, size_t r, int p, double *x) {
     const tc_model *model = h->streams->model;
     tc_agent_constants *row = &h->rows[r];
@@ -230,7 +231,7 @@ void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count
     find_lower(&h, vertex);
 }
 
-/* L_i: the spectral norm of the Hessian of f_i over the bounding box of X_i. */
+/* ---- L_i: upper bounds ---- */
 
 enum { SEARCH_SCORES = 400 };
 
@@ -347,7 +348,7 @@ static double lane_upper(hessians *h, size_t lane, double enough) {
     return fmin(bound, tc_sparse_upper(h->arena, &matrix));
 }
 
-/* ---- lower bounds ----------------------------------------------------------------------------------------------- */
+/* ---- L_i: lower bounds ---- */
 
 /* The point of X_i nearest to x: a box around X_i has corners that no agent can reach. */
 static const double *reachable(hessians *h, const double *x) {
@@ -392,7 +393,7 @@ static void find_objective_lower(hessians *h, size_t member, tc_bracket *bracket
     bracket->witness = (tc_witness){.rest = TC_REST_MIDDLE, .count = dim, .coords = coords, .values = best};
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static void family_objectives(hessians *h, tc_agent_constants *rows, bool by_family, const tc_monitor *monitor) {
     size_t worst = 0;

@@ -1,4 +1,4 @@
-/* K^g_1 = sup |J|_1 and K^g_2 = sup |J|_2 over the box. */
+/* K^g_1 = sup |J|_1 and K^g_2 = sup |J|_2 over the box; and which entries of J are constant. */
 #include "analysis/lipschitz/lipschitz.h"
 #include "analysis/lipschitz/norm.h"
 
@@ -117,7 +117,7 @@ static double norm_lower(gather *g, size_t rows) {
     return tc_sparse_lower(g->arena, &matrix);
 }
 
-/* ---- lower bounds ----------------------------------------------------------------------------------------------- */
+/* ---- lower bounds ---- */
 
 typedef struct norm_attempt {
     tc_streams *streams;
@@ -215,7 +215,7 @@ void tc_lipschitz_constraints(tc_streams *s, tc_bracket bracket[2], double *vert
     tc_streams_outer_box(s);
 }
 
-/* Which entries of the Jacobian are zero, constant or varying by structure. */
+/* ---- entries of the Jacobian that are zero, constant or varying by structure ---- */
 
 typedef struct entry_place {
     uint64_t coord; /* a coordinate, or for sums family and component with all members */

@@ -69,7 +69,7 @@ typedef struct tc_streams {
     uint32_t *column_rows, *stamp, *slot;
     tc_interval *column_values;
     uint32_t stamp_now;
-    double *pulls, *input_pulls; /* NULL: nobody pulls */
+    double *pulls, *input_pulls; /* while a vertex is guessed; NULL otherwise */
 } tc_streams;
 
 typedef struct tc_column_view {
@@ -93,7 +93,7 @@ void tc_streams_outer_point(tc_streams *streams, const double *x);
 bool tc_streams_columns(tc_streams *streams, const double *x, tc_column_sink sink, void *context);
 
 /* Over the box: for each coordinate, a number whose sign says at which end of its range the entries of J are largest
- * in magnitude; the vertex so voted goes to x. */
+ * in magnitude; the vertex so guessed goes to x. */
 void tc_guess_vertex(tc_streams *streams, double *x);
 /* Another guess, in which coordinates that outer functions name follow each other where pulls tie; changes x. */
 void tc_guess_other_vertex(tc_streams *streams, double *x);

@@ -6,7 +6,7 @@
 #define LISTED_LIMIT 20000000.0 /* entries of all T_i together that are listed one by one */
 #define KEPT_SLOPES 6000000.0
 
-/* ---- structure -------------------------------------------------------------------------------------------------- */
+/* ---- structure ---- */
 
 /* Second derivatives by variable: entry v lists those with v on either side. */
 static tc_partial_links by_variable(tc_arena *arena, const tc_second *second, size_t count, size_t variables) {
@@ -88,7 +88,7 @@ tc_variation *tc_variation_new(tc_streams *s, size_t row_limit) {
     return v;
 }
 
-/* ---- slopes of foreign members ---------------------------------------------------------------------------------- */
+/* ---- slopes of foreign members ---- */
 
 static void keep_slopes(tc_variation *v, size_t family, const double *x) {
     tc_family_stream *f = &v->streams->families[family];
@@ -189,11 +189,7 @@ void tc_variation_prepare(tc_variation *v, const double *x) {
     }
 }
 
-/* ---- the matrix ---- */
-
-/* The matrix T_i of one agent, and bounds of its norms. */
-
-/* ---- building T_i ----------------------------------------------------------------------------------------------- */
+/* ---- building T_i ---- */
 
 static void begin_matrix(tc_variation *v) {
     v->columns = v->entries = v->open_at = 0;
