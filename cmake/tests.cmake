@@ -97,8 +97,8 @@ tacit_compile(engine_method_dump)
 target_link_libraries(engine_method_dump PRIVATE tc_engine)
 target_link_options(
   engine_method_dump PRIVATE
-  -Wl,--wrap=tc_gauge_take_whole,--wrap=tc_gauge_take_forms,--wrap=tc_gauge_answer_whole
-  -Wl,--wrap=tc_pilot_open,--wrap=tc_pilot_step)
+  -Wl,--wrap=tc_estimator_take_whole,--wrap=tc_estimator_take_forms,--wrap=tc_estimator_answer_whole
+  -Wl,--wrap=tc_controller_open,--wrap=tc_controller_step)
 
 # The command with every round of `run` written down, for tests/serve/test_same_bits.py.
 if(TARGET tacit_command)

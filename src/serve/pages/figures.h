@@ -3,7 +3,7 @@
 #ifndef TC_SERVE_FIGURES_H
 #define TC_SERVE_FIGURES_H
 
-#include "engine/tacit/method_facts.h"
+#include "engine/tacit/facts.h"
 #include "net/wire/message.h"
 #include "serve/link/link.h"
 

@@ -10,7 +10,7 @@ static const char affine[] =
     "agents a[i in 1..3] {\n state x in [0, 6]\n private minimize (x - 3)^2\n gap 4;  slater x = 1\n}\n"
     "constraint c: sum(a: x) <= 5\nconstraint d: 3 * sum(a: x) <= 18\n" SCHEDULE;
 
-static const tc_method_facts *facts_of(planned *p, const char *text, method_options asked) {
+static const tc_tacit_facts *facts_of(planned *p, const char *text, method_options asked) {
     *p = planned_problem("facts.tacit", text);
     return method_facts(p, method_plan(p, &asked), &asked);
 }
@@ -27,7 +27,7 @@ static void near(double a, double b) {
 static void scales_radius_and_weights_are_those_of_the_formulas(void **state) {
     (void)state;
     planned p;
-    const tc_method_facts *f = facts_of(&p, affine, quietly());
+    const tc_tacit_facts *f = facts_of(&p, affine, quietly());
     near(f->box_length, sqrt(3 * 36.0) / 6);
     near(f->row_scale[0], sqrt(3));
     near(f->row_scale[1], sqrt(27));
@@ -45,7 +45,7 @@ static void with_noise_they_are_the_same(void **state) {
     planned p, q;
     method_options noisy = quietly();
     noisy.mechanism = TC_MECHANISM_LAPLACE;
-    const tc_method_facts *f = facts_of(&p, affine, quietly()), *g = facts_of(&q, affine, noisy);
+    const tc_tacit_facts *f = facts_of(&p, affine, quietly()), *g = facts_of(&q, affine, noisy);
     assert_true(f->radius == g->radius);
     assert_memory_equal(f->row_scale, g->row_scale, 2 * sizeof(double));
     planned_end(&p);
@@ -70,11 +70,11 @@ static void a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left(voi
     const tc_plan *plan = method_plan(&p, &asked);
     const char *why = NULL;
     asked.margin.amount = 2;
-    assert_null(tc_method_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
+    assert_null(tc_tacit_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
     assert_string_equal(why,
                         "a margin of 2 leaves no room in constraint c: the declared Slater point satisfies it by 2");
     asked.margin.amount = -1;
-    assert_null(tc_method_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
+    assert_null(tc_tacit_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
     assert_string_equal(why, "the margin must be a number that is not negative");
     planned_end(&p);
 }
@@ -84,7 +84,7 @@ static void a_margin_keeps_the_answer_inside(void **state) {
     planned p;
     method_options asked = quietly();
     asked.margin = (tc_margin_wish){.kind = TC_MARGIN_GIVEN, .amount = 0.5};
-    const tc_method_facts *f = facts_of(&p, affine, asked);
+    const tc_tacit_facts *f = facts_of(&p, affine, asked);
     tc_engine *engine = method_engine(p.arena, &p, method_plan(&p, &asked), f, 3, NULL, TC_DRIVER_AUTO, 0);
     run_to(engine, 2000);
     const double *x = tc_engine_answer_states(engine);
@@ -94,7 +94,7 @@ static void a_margin_keeps_the_answer_inside(void **state) {
 
 static void expect_warning(const char *text, method_options asked, const char *part) {
     planned p;
-    const tc_method_facts *f = facts_of(&p, text, asked);
+    const tc_tacit_facts *f = facts_of(&p, text, asked);
     bool found = false;
     for (size_t i = 0; i < f->warning_count; i++)
         found = found || strstr(f->warnings[i], part) != NULL;

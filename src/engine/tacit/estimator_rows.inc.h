@@ -1,4 +1,4 @@
-/* The loops of gauge_rows.h, for packs of TC_SIMD_LANES. */
+/* The loops of estimator_inside.h, for packs of TC_SIMD_LANES. */
 
 enum { PACKS = TC_TOTAL_LANES / TC_SIMD_LANES };
 
@@ -12,7 +12,7 @@ static void filter(size_t count, double fast, double slow, const double *restric
 
 static inline double clipped(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 
-static void place(size_t count, const double *restrict y, const double *restrict r, const tc_gauge_bounds *bounds,
+static void place(size_t count, const double *restrict y, const double *restrict r, const tc_estimator_bounds *bounds,
                   double *restrict inside, double *restrict away) {
     const double lower = bounds->lower, upper = bounds->upper;
     const double *restrict lowers = bounds->lowers, *restrict uppers = bounds->uppers;
@@ -190,18 +190,18 @@ static double squares(size_t count, const double *row) {
     return tc_total_of_lanes(t);
 }
 
-const tc_gauge_kernels KERNELS = {.filter = filter,
-                                  .place = place,
-                                  .rest = rest,
-                                  .total = total,
-                                  .total_product = total_product,
-                                  .total_triple = total_triple,
-                                  .total_sizes = total_sizes,
-                                  .total_slope = total_slope,
-                                  .fill = fill,
-                                  .add = add,
-                                  .add_size = add_size,
-                                  .add_both = add_both,
-                                  .add_product = add_product,
-                                  .most = most,
-                                  .squares = squares};
+const tc_estimator_kernels KERNELS = {.filter = filter,
+                                      .place = place,
+                                      .rest = rest,
+                                      .total = total,
+                                      .total_product = total_product,
+                                      .total_triple = total_triple,
+                                      .total_sizes = total_sizes,
+                                      .total_slope = total_slope,
+                                      .fill = fill,
+                                      .add = add,
+                                      .add_size = add_size,
+                                      .add_both = add_both,
+                                      .add_product = add_product,
+                                      .most = most,
+                                      .squares = squares};

@@ -1,36 +1,37 @@
-/* The pilot against the method's formulas, written out with whole matrices and without any of its parts. What the gauge
- * shows is made up here, so that nothing else is under test. */
+/* The controller against the method's formulas, written out with whole matrices and without any of its parts. What the
+ * estimator shows is made up here, so that nothing else is under test. */
 #include "support/cmocka.h"
 
 #include "engine/crowd.h"
-#include "engine/tacit/pilot_parts.h"
+#include "engine/tacit/controller_inside.h"
 
 enum { MOST_INPUTS = 8, MOST_ROWS = 4 };
 
-/* ---- a gauge of the test's own -------------------------------------------------------------------------------------
+/* ---- a estimator of the test's own
+ * -------------------------------------------------------------------------------------
  */
 
-struct tc_gauge {
+struct tc_estimator {
     tc_tariff tariff;
     double numbers[5 * MOST_INPUTS];
     double variance[MOST_INPUTS];
 };
 
-tc_tariff *tc_gauge_tariff(tc_gauge *gauge) { return &gauge->tariff; }
-double tc_gauge_input_variance(const tc_gauge *gauge, size_t input) { return gauge->variance[input]; }
+tc_tariff *tc_estimator_tariff(tc_estimator *estimator) { return &estimator->tariff; }
+double tc_estimator_input_variance(const tc_estimator *estimator, size_t input) { return estimator->variance[input]; }
 
-static void gauge_new(tc_gauge *gauge) {
-    double *n = gauge->numbers;
-    memset(gauge, 0, sizeof *gauge);
-    gauge->tariff = (tc_tariff){.price = n,
-                                .curvature = n + MOST_INPUTS,
-                                .reach = n + 2 * MOST_INPUTS,
-                                .bend = n + 3 * MOST_INPUTS,
-                                .bend_noise = n + 4 * MOST_INPUTS};
+static void new_estimator(tc_estimator *estimator) {
+    double *n = estimator->numbers;
+    memset(estimator, 0, sizeof *estimator);
+    estimator->tariff = (tc_tariff){.price = n,
+                                    .curvature = n + MOST_INPUTS,
+                                    .reach = n + 2 * MOST_INPUTS,
+                                    .bend = n + 3 * MOST_INPUTS,
+                                    .bend_noise = n + 4 * MOST_INPUTS};
 }
 
 typedef struct shown { /* one round's, random */
-    tc_gauged gauged;
+    tc_measurement measurement;
     double numbers[9 * MOST_INPUTS];
     tc_columns columns;
 } shown;
@@ -40,15 +41,16 @@ static void show(shown *s, size_t inputs, uint64_t *seed, double noise) {
     double *rows[9];
     for (size_t i = 0; i < 9; i++)
         rows[i] = n + i * MOST_INPUTS;
-    s->gauged = (tc_gauged){inputs, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8]};
+    s->measurement =
+        (tc_measurement){inputs, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8]};
     for (size_t i = 0; i < inputs; i++) {
-        s->gauged.value[i] = uniform(seed, 0.2, 1.2);
-        s->gauged.shift[i] = uniform(seed, -0.3, 0.3);
-        s->gauged.curve[i] = uniform(seed, -0.1, 0.3);
-        s->gauged.trace[i] = noise * uniform(seed, 0, 1);
-        s->gauged.noise[i] = noise * uniform(seed, 0.1, 1);
-        s->gauged.norm1[i] = uniform(seed, 0.5, 4);
-        s->gauged.norm2[i] = uniform(seed, 0.5, 4);
+        s->measurement.value[i] = uniform(seed, 0.2, 1.2);
+        s->measurement.shift[i] = uniform(seed, -0.3, 0.3);
+        s->measurement.curve[i] = uniform(seed, -0.1, 0.3);
+        s->measurement.trace[i] = noise * uniform(seed, 0, 1);
+        s->measurement.noise[i] = noise * uniform(seed, 0.1, 1);
+        s->measurement.norm1[i] = uniform(seed, 0.5, 4);
+        s->measurement.norm2[i] = uniform(seed, 0.5, 4);
     }
     s->columns.reach = uniform(seed, 0.1, 3);
     s->columns.curvature = uniform(seed, 0, 2);
@@ -169,8 +171,8 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
     memset(p->held, 0, sizeof p->held);
 }
 
-/* g: as the gauge shows it, in the order of by_hand. */
-static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns columns) {
+/* g: as the estimator shows it, in the order of by_hand. */
+static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns columns) {
     phi rows[ROWS];
     double measured[ROWS], noise[ROWS], mn[ROWS], reaches[ROWS], rho[ROWS], most = 0, total = 0, low = 0, low_noise = 0;
     by_hand(g->value, rows);
@@ -256,10 +258,10 @@ static void plain_round(plain *p, double k, const tc_gauged *g, tc_columns colum
 
 typedef struct flight {
     crowd crowd;
-    tc_gauge gauge;
-    tc_method_facts facts;
+    tc_estimator estimator;
+    tc_tacit_facts facts;
     tc_plan plan;
-    tc_pilot *pilot;
+    tc_controller *controller;
     size_t where[INPUTS];
     double numbers[3 * ROWS];
 } flight;
@@ -270,24 +272,24 @@ static void fly(flight *f, const char *private_datum, double rounds, double radi
     char text[2048];
     (void)snprintf(text, sizeof text, problem, private_datum);
     f->crowd = crowd_of(text);
-    gauge_new(&f->gauge);
+    new_estimator(&f->estimator);
     find_inputs(&f->crowd, f->where);
     for (size_t s = 0; s < INPUTS; s++)
-        f->gauge.variance[s] = is_sum(s) ? 0 : 0.1 + (double)s;
-    f->facts = (tc_method_facts){.rounds = rounds,
-                                 .box_length = 1.5,
-                                 .row_scale = f->numbers,
-                                 .weight = f->numbers + ROWS,
-                                 .slack = f->numbers + 2 * ROWS,
-                                 .radius = radius};
+        f->estimator.variance[s] = is_sum(s) ? 0 : 0.1 + (double)s;
+    f->facts = (tc_tacit_facts){.rounds = rounds,
+                                .box_length = 1.5,
+                                .row_scale = f->numbers,
+                                .weight = f->numbers + ROWS,
+                                .slack = f->numbers + 2 * ROWS,
+                                .radius = radius};
     for (size_t j = 0; j < ROWS; j++) {
         f->facts.row_scale[j] = scales[j];
         f->facts.weight[j] = 4 * pow(0.5 / scales[j], 2);
         f->facts.slack[j] = 1 + (double)j;
     }
     f->plan = (tc_plan){.method = TC_METHOD_TACIT, .placement = placement, .rounds = rounds};
-    f->pilot =
-        tc_pilot_new(f->crowd.arena, &f->facts, &f->plan, f->crowd.model, f->crowd.derivatives, &f->gauge, without);
+    f->controller = tc_controller_new(f->crowd.arena, &f->facts, &f->plan, f->crowd.model, f->crowd.derivatives,
+                                      &f->estimator, without);
 }
 
 static void reorder(const double *from, const size_t *where, double *to) {
@@ -301,15 +303,15 @@ static void close_to(const char *what, uint64_t k, size_t i, double a, double b)
 }
 
 static void compare(flight *f, const plain *p, uint64_t k, tc_answer_scalars scalars) {
-    const tc_tariff *t = &f->gauge.tariff;
+    const tc_tariff *t = &f->estimator.tariff;
     close_to("step", k, 0, scalars.step, p->step);
     close_to("regularization", k, 0, scalars.regularization, p->regularization);
-    close_to("omega", k, 0, f->pilot->state.omega, p->omega);
-    close_to("k0", k, 0, (double)f->pilot->state.origin, p->origin);
-    close_to("next epoch", k, 0, (double)f->pilot->state.next, p->next);
+    close_to("omega", k, 0, f->controller->state.omega, p->omega);
+    close_to("k0", k, 0, (double)f->controller->state.origin, p->origin);
+    close_to("next epoch", k, 0, (double)f->controller->state.next, p->next);
     for (size_t j = 0; j < ROWS; j++) {
-        close_to("multiplier", k, j, tc_pilot_multipliers(f->pilot)[j], p->mu[j] / p->scale[j]);
-        close_to("answer", k, j, tc_pilot_answer(f->pilot)[j], p->answer[j]);
+        close_to("multiplier", k, j, tc_controller_multipliers(f->controller)[j], p->mu[j] / p->scale[j]);
+        close_to("answer", k, j, tc_controller_result(f->controller)[j], p->answer[j]);
     }
     for (size_t i = 0; i < INPUTS; i++) {
         close_to("price", k, i, t->price[f->where[i]], p->price[i]);
@@ -337,9 +339,9 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
     for (size_t j = 0; j < ROWS; j++) {
         p.scale[j] = f.facts.row_scale[j];
         p.weight[j] = f.facts.weight[j];
-        p.margin[j] = f.pilot->kept.margin[j] = margin;
+        p.margin[j] = f.controller->kept.margin[j] = margin;
     }
-    memcpy(p.variance, f.gauge.variance, sizeof p.variance);
+    memcpy(p.variance, f.estimator.variance, sizeof p.variance);
     uint64_t seed = 5;
     for (uint64_t k = 1; k <= T; k++) {
         AT_CASE(k);
@@ -351,18 +353,18 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
         tc_columns columns = hand.columns;
         show(&seen, INPUTS, &unused, 0); /* points into itself; its numbers are replaced */
         for (size_t i = 0; i < INPUTS; i++)
-            hand.gauged.value[i] += offset * (k > T / 3 ? -1 : 1);
+            hand.measurement.value[i] += offset * (k > T / 3 ? -1 : 1);
         for (size_t row = 0; row < 9; row++)
             reorder(hand.numbers + row * MOST_INPUTS, f.where, seen.numbers + row * MOST_INPUTS);
         double beta = p.beta;
-        tc_gains gains = tc_pilot_open(f.pilot, k);
+        tc_gains gains = tc_controller_open(f.controller, k);
         close_to("fast gain", k, 0, gains.fast, beta);
         close_to("slow gain", k, 0, gains.slow, 3 / ((double)k + 2));
-        assert_true(tc_pilot_average_gain(f.pilot) == gains.slow);
-        assert_true(tc_pilot_step(f.pilot, &seen.gauged, columns, &scalars) == TC_ALL_FINITE);
+        assert_true(tc_controller_average_gain(f.controller) == gains.slow);
+        assert_true(tc_controller_step(f.controller, &seen.measurement, columns, &scalars) == TC_ALL_FINITE);
         for (size_t j = 0; follows && j < ROWS; j++)
-            p.margin[j] = f.pilot->kept.margin[j];
-        plain_round(&p, (double)k, &hand.gauged, columns);
+            p.margin[j] = f.controller->kept.margin[j];
+        plain_round(&p, (double)k, &hand.measurement, columns);
         compare(&f, &p, k, scalars);
     }
     crowd_free(&f.crowd);
@@ -402,16 +404,16 @@ static void affine_outputs_are_their_own_inputs(void **state) {
         tc_answer_scalars scalars;
         show(&s, ROWS, &seed, 0.1);
         for (size_t j = 0; j < ROWS; j++)
-            s.gauged.curve[j] = s.gauged.trace[j] = 0;
+            s.measurement.curve[j] = s.measurement.trace[j] = 0;
         s.columns.curvature = s.columns.noise = 0;
-        double theta = 1 + 2 * (1 - f.pilot->state.fast) / f.pilot->state.fast;
-        (void)tc_pilot_open(f.pilot, k);
-        assert_true(tc_pilot_step(f.pilot, &s.gauged, s.columns, &scalars) == TC_ALL_FINITE);
+        double theta = 1 + 2 * (1 - f.controller->state.fast) / f.controller->state.fast;
+        (void)tc_controller_open(f.controller, k);
+        assert_true(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
         for (size_t j = 0; j < ROWS; j++) {
-            double next = tc_pilot_multipliers(f.pilot)[j];
-            close_to("reach", k, j, f.gauge.tariff.reach[j], 1 / f.facts.row_scale[j]);
-            close_to("price", k, j, f.gauge.tariff.price[j], next + theta * (next - mu[j]));
-            close_to("curvature", k, j, f.gauge.tariff.curvature[j], next);
+            double next = tc_controller_multipliers(f.controller)[j];
+            close_to("reach", k, j, f.estimator.tariff.reach[j], 1 / f.facts.row_scale[j]);
+            close_to("price", k, j, f.estimator.tariff.price[j], next + theta * (next - mu[j]));
+            close_to("curvature", k, j, f.estimator.tariff.curvature[j], next);
             mu[j] = next;
         }
     }
@@ -431,12 +433,12 @@ static void multipliers_stay_within_the_scaled_radius(void **state) {
         double sum = 0;
         show(&s, INPUTS, &seed, 0.01);
         for (size_t i = 0; i < INPUTS; i++)
-            s.gauged.value[i] += 1;
-        (void)tc_pilot_open(f.pilot, k);
-        assert_true(tc_pilot_step(f.pilot, &s.gauged, s.columns, &scalars) == TC_ALL_FINITE);
+            s.measurement.value[i] += 1;
+        (void)tc_controller_open(f.controller, k);
+        assert_true(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
         for (size_t j = 0; j < ROWS; j++) {
-            assert_true(tc_pilot_multipliers(f.pilot)[j] >= 0);
-            sum += tc_pilot_multipliers(f.pilot)[j] * f.facts.row_scale[j];
+            assert_true(tc_controller_multipliers(f.controller)[j] >= 0);
+            sum += tc_controller_multipliers(f.controller)[j] * f.facts.row_scale[j];
         }
         assert_true(sum <= 2 * (1 + 1e-12));
         reached = reached || sum > 2 * (1 - 1e-12);
@@ -457,13 +459,14 @@ static void the_same_released_numbers_make_the_same_answers_whatever_is_private(
         shown s;
         tc_answer_scalars one, other;
         show(&s, INPUTS, &seed, 0.3);
-        tc_gains gains = tc_pilot_open(a.pilot, k), again = tc_pilot_open(b.pilot, k);
+        tc_gains gains = tc_controller_open(a.controller, k), again = tc_controller_open(b.controller, k);
         assert_true(gains.fast == again.fast && gains.slow == again.slow);
-        assert_true(tc_pilot_step(a.pilot, &s.gauged, s.columns, &one) == TC_ALL_FINITE);
-        assert_true(tc_pilot_step(b.pilot, &s.gauged, s.columns, &other) == TC_ALL_FINITE);
+        assert_true(tc_controller_step(a.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
+        assert_true(tc_controller_step(b.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
         assert_true(one.step == other.step && one.regularization == other.regularization);
-        assert_memory_equal(a.gauge.numbers, b.gauge.numbers, sizeof a.gauge.numbers);
-        assert_memory_equal(tc_pilot_answer(a.pilot), tc_pilot_answer(b.pilot), ROWS * sizeof(double));
+        assert_memory_equal(a.estimator.numbers, b.estimator.numbers, sizeof a.estimator.numbers);
+        assert_memory_equal(tc_controller_result(a.controller), tc_controller_result(b.controller),
+                            ROWS * sizeof(double));
     }
     crowd_free(&a.crowd);
     crowd_free(&b.crowd);
@@ -477,14 +480,14 @@ static void a_row_that_is_not_finite_is_named_and_nothing_moves(void **state) {
     shown s;
     tc_answer_scalars scalars;
     show(&s, INPUTS, &seed, 0.3);
-    (void)tc_pilot_open(f.pilot, 1);
-    assert_true(tc_pilot_step(f.pilot, &s.gauged, s.columns, &scalars) == TC_ALL_FINITE);
+    (void)tc_controller_open(f.controller, 1);
+    assert_true(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
     double before[ROWS];
-    memcpy(before, tc_pilot_multipliers(f.pilot), sizeof before);
-    s.gauged.shift[f.where[1]] = NAN; /* rows d and e */
-    (void)tc_pilot_open(f.pilot, 2);
-    assert_int_equal(tc_pilot_step(f.pilot, &s.gauged, s.columns, &scalars), 1);
-    assert_memory_equal(before, tc_pilot_multipliers(f.pilot), sizeof before);
+    memcpy(before, tc_controller_multipliers(f.controller), sizeof before);
+    s.measurement.shift[f.where[1]] = NAN; /* rows d and e */
+    (void)tc_controller_open(f.controller, 2);
+    assert_int_equal(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars), 1);
+    assert_memory_equal(before, tc_controller_multipliers(f.controller), sizeof before);
     crowd_free(&f.crowd);
 }
 
@@ -504,13 +507,15 @@ static void parts_can_be_left_out(void **state) {
             shown s;
             tc_answer_scalars one, other;
             show(&s, INPUTS, &seed, 0.3);
-            tc_gains of_whole = tc_pilot_open(whole.pilot, k), of_left = tc_pilot_open(left.pilot, k);
-            assert_true(tc_pilot_step(whole.pilot, &s.gauged, s.columns, &one) == TC_ALL_FINITE);
-            assert_true(tc_pilot_step(left.pilot, &s.gauged, s.columns, &other) == TC_ALL_FINITE);
+            tc_gains of_whole = tc_controller_open(whole.controller, k),
+                     of_left = tc_controller_open(left.controller, k);
+            assert_true(tc_controller_step(whole.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
+            assert_true(tc_controller_step(left.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
             differs = differs || of_whole.fast != of_left.fast || one.step != other.step ||
                       one.regularization != other.regularization ||
-                      memcmp(whole.gauge.numbers, left.gauge.numbers, sizeof whole.gauge.numbers) != 0 ||
-                      memcmp(tc_pilot_answer(whole.pilot), tc_pilot_answer(left.pilot), ROWS * sizeof(double)) != 0;
+                      memcmp(whole.estimator.numbers, left.estimator.numbers, sizeof whole.estimator.numbers) != 0 ||
+                      memcmp(tc_controller_result(whole.controller), tc_controller_result(left.controller),
+                             ROWS * sizeof(double)) != 0;
             if (parts[i] == TC_WITHOUT_FILTER)
                 assert_true(of_left.fast == 1);
         }

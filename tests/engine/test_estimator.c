@@ -1,7 +1,7 @@
-/* The gauge against a plain evaluation: member by member, derivative by derivative, in long double sums. */
-#include "engine/tacit/gauge.h"
+/* The estimator against a plain evaluation: member by member, derivative by derivative, in long double sums. */
+#include "engine/tacit/estimator.h"
 #include "calculus/tape/program.h"
-#include "engine/tacit/gauge_parts.h"
+#include "engine/tacit/estimator_inside.h"
 #include "engine/runs.h"
 #include "solver/problem.h"
 
@@ -66,13 +66,13 @@ static tc_plan *states_plan(const problem *p, tc_mechanism mechanism) {
     return plan;
 }
 
-static tc_gauge *new_gauge(const problem *p, const tc_plan *plan, const tc_released *constants, size_t workers) {
+static tc_estimator *new_estimator(const problem *p, const tc_plan *plan, const tc_released *constants, size_t workers) {
     tc_escape escape;
     if (TC_TRY(p->arena, &escape) != TC_OK)
         fail_msg("raised");
-    tc_gauge *gauge = tc_gauge_new(p->arena, plan, p->model, p->derivatives, constants, workers);
+    tc_estimator *estimator = tc_estimator_new(p->arena, plan, p->model, p->derivatives, constants, workers);
     tc_escape_end(p->arena, &escape);
-    return gauge;
+    return estimator;
 }
 
 /* Not released: what no constraint depends on. */
@@ -236,7 +236,7 @@ static void slow_inputs(slow *s) {
     }
 }
 
-static void compare_inputs(const slow *s, const tc_gauged *g) {
+static void compare_inputs(const slow *s, const tc_measurement *g) {
     assert_int_equal(g->count, s->p->derivatives->input_count);
     for (size_t i = 0; i < g->count; i++) {
         expect("value", i, s->value[i], g->value[i]);
@@ -352,25 +352,25 @@ static void inputs_and_answers_are_those_of_a_plain_evaluation(void **state) {
         uint64_t seed = 17 + i;
         problem p = problem_of(KINDS[i / 2].text);
         const tc_plan *plan = states_plan(&p, mechanisms[i % 2]);
-        tc_gauge *gauge = new_gauge(&p, plan, NULL, 1);
+        tc_estimator *estimator = new_estimator(&p, plan, NULL, 1);
         slow s = slow_of(&p, plan);
         double *x_hat = TC_NEW(p.arena, double, p.model->state_count);
         double *answers = TC_NEW(p.arena, double, p.model->state_count);
         for (size_t round = 0; round < 4; round++) {
             AT_CASE(round);
             draw_states(&p, &seed, x_hat);
-            tc_gauge_open(gauge, GAINS[round]);
-            tc_gauge_take_whole(gauge, x_hat);
-            const tc_gauged *gauged = tc_gauge_close(gauge);
+            tc_estimator_open(estimator, GAINS[round]);
+            tc_estimator_take_whole(estimator, x_hat);
+            const tc_measurement *measurement = tc_estimator_close(estimator);
             slow_filter(&s, GAINS[round], x_hat);
             slow_inputs(&s);
-            compare_inputs(&s, gauged);
+            compare_inputs(&s, measurement);
             if (round != 2) /* once with the tariff of the round before */
-                draw_tariff(&p, tc_gauge_tariff(gauge), &seed);
-            tc_gauge_price(gauge);
-            tc_gauge_answer_whole(gauge, round == 1 ? NULL : answers);
-            slow_answer(&s, tc_gauge_tariff(gauge));
-            compare_answers(&s, round == 1 ? NULL : answers, tc_gauge_columns(gauge));
+                draw_tariff(&p, tc_estimator_tariff(estimator), &seed);
+            tc_estimator_price(estimator);
+            tc_estimator_answer_whole(estimator, round == 1 ? NULL : answers);
+            slow_answer(&s, tc_estimator_tariff(estimator));
+            compare_answers(&s, round == 1 ? NULL : answers, tc_estimator_columns(estimator));
         }
         problem_free(&p);
     }
@@ -385,15 +385,15 @@ static void quadratic_sums_are_measured_at_both_filters_exactly(void **state) {
             continue;
         problem p = problem_of(KINDS[i].text);
         const tc_plan *plan = states_plan(&p, TC_MECHANISM_GAUSSIAN);
-        tc_gauge *gauge = new_gauge(&p, plan, NULL, 1);
+        tc_estimator *estimator = new_estimator(&p, plan, NULL, 1);
         slow s = slow_of(&p, plan);
         double *x_hat = TC_NEW(p.arena, double, p.model->state_count);
-        const tc_gauged *g = NULL;
+        const tc_measurement *g = NULL;
         for (size_t round = 0; round < 3; round++) {
             draw_states(&p, &seed, x_hat);
-            tc_gauge_open(gauge, GAINS[round]);
-            tc_gauge_take_whole(gauge, x_hat);
-            g = tc_gauge_close(gauge);
+            tc_estimator_open(estimator, GAINS[round]);
+            tc_estimator_take_whole(estimator, x_hat);
+            g = tc_estimator_close(estimator);
             slow_filter(&s, GAINS[round], x_hat);
         }
         number *at_y = TC_NEW(p.arena, number, g->count), *at_r = TC_NEW(p.arena, number, g->count);
@@ -442,7 +442,8 @@ static size_t list_pieces(const tc_model *model, size_t length, piece *pieces) {
 
 enum { WORKERS = 3, MOST_DIM = 8 };
 
-static void take_shuffled(const problem *p, tc_gauge *gauge, const double *x_hat, piece *pieces, uint64_t *seed) {
+static void take_shuffled(const problem *p, tc_estimator *estimator, const double *x_hat, piece *pieces,
+                          uint64_t *seed) {
     size_t count = list_pieces(p->model, TC_RELEASE_BLOCK, pieces);
     shuffle(pieces, count, seed);
     for (size_t i = 0; i < count; i++) {
@@ -450,11 +451,11 @@ static void take_shuffled(const problem *p, tc_gauge *gauge, const double *x_hat
         const double *rows[MOST_DIM];
         for (size_t c = 0; c < family->dim; c++)
             rows[c] = x_hat + tc_coord_of(family, pieces[i].block * TC_RELEASE_BLOCK, c);
-        tc_gauge_take(gauge, i % WORKERS, pieces[i].family, pieces[i].block, rows);
+        tc_estimator_take(estimator, i % WORKERS, pieces[i].family, pieces[i].block, rows);
     }
 }
 
-static void answer_shuffled(const tc_model *model, tc_gauge *gauge, double *p, size_t length, piece *pieces,
+static void answer_shuffled(const tc_model *model, tc_estimator *estimator, double *p, size_t length, piece *pieces,
                             uint64_t *seed) {
     size_t count = list_pieces(model, length, pieces);
     shuffle(pieces, count, seed);
@@ -464,8 +465,8 @@ static void answer_shuffled(const tc_model *model, tc_gauge *gauge, double *p, s
         double *rows[MOST_DIM];
         for (size_t c = 0; c < family->dim; c++)
             rows[c] = p + tc_coord_of(family, first, c);
-        tc_gauge_answer(gauge, i % WORKERS, pieces[i].family, pieces[i].block, pieces[i].at,
-                        left < length ? left : length, rows);
+        tc_estimator_answer(estimator, i % WORKERS, pieces[i].family, pieces[i].block, pieces[i].at,
+                            left < length ? left : length, rows);
     }
 }
 
@@ -475,7 +476,7 @@ static void expect_bits(const char *what, const double *a, const double *b, size
             fail_msg("%s[%zu]: %a and %a", what, i, a[i], b[i]);
 }
 
-static void expect_same_inputs(const tc_gauged *a, const tc_gauged *b) {
+static void expect_same_inputs(const tc_measurement *a, const tc_measurement *b) {
     expect_bits("value", a->value, b->value, a->count);
     expect_bits("shift", a->shift, b->shift, a->count);
     expect_bits("curve", a->curve, b->curve, a->count);
@@ -507,36 +508,36 @@ static void no_bit_depends_on_who_does_what_when(void **state) {
         uint64_t seed = 99 + i;
         problem p = problem_of(KINDS[i].text);
         const tc_plan *plan = states_plan(&p, TC_MECHANISM_LAPLACE);
-        tc_gauge *whole = new_gauge(&p, plan, NULL, 1), *parts = new_gauge(&p, plan, NULL, WORKERS),
-                 *plain = new_gauge(&p, plan, NULL, 1);
+        tc_estimator *whole = new_estimator(&p, plan, NULL, 1), *parts = new_estimator(&p, plan, NULL, WORKERS),
+                     *plain = new_estimator(&p, plan, NULL, 1);
         size_t n = p.model->state_count;
         double *x_hat = TC_NEW(p.arena, double, n), *a = TC_NEW(p.arena, double, n), *b = TC_NEW(p.arena, double, n);
         piece *pieces = TC_NEW(p.arena, piece, n);
-        plain->kernels = &tc_gauge_kernels_plain;
+        plain->kernels = &tc_estimator_kernels_narrow;
         for (size_t round = 0; round < 3; round++) {
             AT_CASE(round);
-            tc_gauge *all[] = {whole, parts, plain};
+            tc_estimator *all[] = {whole, parts, plain};
             draw_states(&p, &seed, x_hat);
             for (size_t g = 0; g < 3; g++)
-                tc_gauge_open(all[g], GAINS[round]);
-            tc_gauge_take_whole(whole, x_hat);
-            tc_gauge_take_whole(plain, x_hat);
+                tc_estimator_open(all[g], GAINS[round]);
+            tc_estimator_take_whole(whole, x_hat);
+            tc_estimator_take_whole(plain, x_hat);
             take_shuffled(&p, parts, x_hat, pieces, &seed);
-            const tc_gauged *gauged = tc_gauge_close(whole);
-            expect_same_inputs(gauged, tc_gauge_close(parts));
-            expect_same_inputs(gauged, tc_gauge_close(plain));
-            draw_tariff(&p, tc_gauge_tariff(whole), &seed);
-            copy_tariff(tc_gauge_tariff(parts), tc_gauge_tariff(whole), gauged->count);
-            copy_tariff(tc_gauge_tariff(plain), tc_gauge_tariff(whole), gauged->count);
+            const tc_measurement *measurement = tc_estimator_close(whole);
+            expect_same_inputs(measurement, tc_estimator_close(parts));
+            expect_same_inputs(measurement, tc_estimator_close(plain));
+            draw_tariff(&p, tc_estimator_tariff(whole), &seed);
+            copy_tariff(tc_estimator_tariff(parts), tc_estimator_tariff(whole), measurement->count);
+            copy_tariff(tc_estimator_tariff(plain), tc_estimator_tariff(whole), measurement->count);
             for (size_t g = 0; g < 3; g++)
-                tc_gauge_price(all[g]);
-            tc_gauge_answer_whole(whole, a);
-            answer_shuffled(p.model, parts, b, round == 0 ? TC_RELEASE_BLOCK : TC_GAUGE_BITE, pieces, &seed);
+                tc_estimator_price(all[g]);
+            tc_estimator_answer_whole(whole, a);
+            answer_shuffled(p.model, parts, b, round == 0 ? TC_RELEASE_BLOCK : TC_ESTIMATOR_BITE, pieces, &seed);
             expect_bits("p", a, b, n);
-            expect_same_columns(tc_gauge_columns(whole), tc_gauge_columns(parts));
-            tc_gauge_answer_whole(plain, b);
+            expect_same_columns(tc_estimator_columns(whole), tc_estimator_columns(parts));
+            tc_estimator_answer_whole(plain, b);
             expect_bits("p", a, b, n);
-            expect_same_columns(tc_gauge_columns(whole), tc_gauge_columns(plain));
+            expect_same_columns(tc_estimator_columns(whole), tc_estimator_columns(plain));
         }
         problem_free(&p);
     }
@@ -605,16 +606,16 @@ static void near_to(const char *what, size_t at, double wanted, double found) {
         fail_msg("%s[%zu] is %.17g, not %.17g", what, at, found, wanted);
 }
 
-static void compare_ranges(const slow *s, tc_gauge *gauge, const double *slopes) {
+static void compare_ranges(const slow *s, tc_estimator *estimator, const double *slopes) {
     size_t n = s->p->model->state_count, m = s->p->model->constraint_count;
     double *corner = TC_NEW(s->p->arena, double, n), *values = TC_NEW(s->p->arena, double, m),
            *far = TC_NEW(s->p->arena, double, m);
     for (int upper = 0; upper < 2; upper++) {
         for (size_t j = 0; j < m; j++)
             far[j] = upper ? 1e9 : -1e9;
-        tc_gauge_open(gauge, (tc_gains){1, 1});
-        tc_gauge_take_forms(gauge, far);
-        const tc_gauged *g = tc_gauge_close(gauge);
+        tc_estimator_open(estimator, (tc_gains){1, 1});
+        tc_estimator_take_forms(estimator, far);
+        const tc_measurement *g = tc_estimator_close(estimator);
         for (size_t j = 0; j < m; j++) {
             for (size_t c = 0; c < n; c++)
                 corner[c] = box_of(s, c, (slopes[j * n + c] > 0) == (upper == 1));
@@ -627,10 +628,10 @@ static void compare_ranges(const slow *s, tc_gauge *gauge, const double *slopes)
     }
 }
 
-static void compare_form_answers(const slow *s, tc_gauge *gauge, const tc_plan *plan, const double *slopes,
+static void compare_form_answers(const slow *s, tc_estimator *estimator, const tc_plan *plan, const double *slopes,
                                  uint64_t *seed) {
     size_t n = s->p->model->state_count, m = s->p->model->constraint_count;
-    const tc_tariff *t = tc_gauge_tariff(gauge);
+    const tc_tariff *t = tc_estimator_tariff(estimator);
     double *p = TC_NEW(s->p->arena, double, n), most = 0, most_bend = 0, noise = 0;
     for (size_t j = 0; j < m; j++) {
         bool single = plan->placement == TC_PLACEMENT_FORMS &&
@@ -643,8 +644,8 @@ static void compare_form_answers(const slow *s, tc_gauge *gauge, const tc_plan *
         most_bend = fmax(most_bend, t->bend[j]);
         noise += t->bend_noise[j];
     }
-    tc_gauge_price(gauge);
-    tc_gauge_answer_whole(gauge, p);
+    tc_estimator_price(estimator);
+    tc_estimator_answer_whole(estimator, p);
     for (size_t c = 0; c < n; c++) {
         double price = 0, reach = 0;
         for (size_t j = 0; j < m; j++) {
@@ -654,7 +655,7 @@ static void compare_form_answers(const slow *s, tc_gauge *gauge, const tc_plan *
         near_to("p", c, price, p[c]);
         most = fmax(most, reach);
     }
-    tc_columns found = tc_gauge_columns(gauge);
+    tc_columns found = tc_estimator_columns(estimator);
     near_to("reach", 0, most, found.reach);
     near_to("curvature", 0, most_bend, found.curvature);
     near_to("noise", 0, noise, found.noise);
@@ -694,14 +695,14 @@ static void forms_have_their_ranges_norms_and_answers(void **state) {
         tc_plan *plan = linear_plan(&p, LINEAR[i].placement);
         problem whole = {p.arena, p.model, p.derivatives};
         const tc_model *measured = plan->measured;
-        tc_gauge *gauge = new_gauge(&whole, plan, constants_of(p.arena, plan), 1);
+        tc_estimator *estimator = new_estimator(&whole, plan, constants_of(p.arena, plan), 1);
         problem forms = {p.arena, TC_NEW(p.arena, tc_model, 1), TC_NEW(p.arena, tc_derivatives, 1)};
         *forms.model = *measured;
         *forms.derivatives = *plan->measured_derivatives;
         slow s = {.p = &forms};
         const double *slopes = slopes_of(&s);
-        compare_ranges(&s, gauge, slopes);
-        const tc_gauged *g = tc_gauge_close(gauge);
+        compare_ranges(&s, estimator, slopes);
+        const tc_measurement *g = tc_estimator_close(estimator);
         assert_int_equal(g->count, measured->constraint_count);
         for (size_t j = 0; j < g->count; j++) {
             double norm1 = 0, norm2 = 0;
@@ -712,9 +713,9 @@ static void forms_have_their_ranges_norms_and_answers(void **state) {
             near_to("norm1", j, norm1, g->norm1[j]);
             near_to("norm2", j, norm2, g->norm2[j]);
             assert_true(g->curve[j] == 0 && g->trace[j] == 0 && g->rest_curve[j] == 0);
-            assert_true(g->noise[j] > 0 && g->noise[j] == tc_gauge_input_variance(gauge, j));
+            assert_true(g->noise[j] > 0 && g->noise[j] == tc_estimator_input_variance(estimator, j));
         }
-        compare_form_answers(&s, gauge, plan, slopes, &seed);
+        compare_form_answers(&s, estimator, plan, slopes, &seed);
         planned_end(&p);
     }
 }
@@ -726,24 +727,24 @@ static void forms_are_answered_the_same_in_bites(void **state) {
     tc_plan *plan = linear_plan(&p, LINEAR[0].placement);
     problem whole = {p.arena, p.model, p.derivatives};
     const tc_released *constants = constants_of(p.arena, plan);
-    tc_gauge *one = new_gauge(&whole, plan, constants, 1), *other = new_gauge(&whole, plan, constants, WORKERS);
+    tc_estimator *one = new_estimator(&whole, plan, constants, 1), *other = new_estimator(&whole, plan, constants, WORKERS);
     size_t n = p.model->state_count;
     double *a = TC_NEW(p.arena, double, n), *b = TC_NEW(p.arena, double, n);
     piece *pieces = TC_NEW(p.arena, piece, n);
     for (size_t round = 0; round < 3; round++) {
         AT_CASE(round);
-        const tc_tariff *t = tc_gauge_tariff(one);
-        for (size_t j = 0; j < tc_gauge_inputs(one); j++) {
+        const tc_tariff *t = tc_estimator_tariff(one);
+        for (size_t j = 0; j < tc_estimator_inputs(one); j++) {
             t->price[j] = random_unit(&seed) - 0.5;
             t->reach[j] = round == 1 ? t->reach[j] : random_unit(&seed);
         }
-        copy_tariff(tc_gauge_tariff(other), t, tc_gauge_inputs(one));
-        tc_gauge_price(one);
-        tc_gauge_price(other);
-        tc_gauge_answer_whole(one, a);
-        answer_shuffled(p.model, other, b, TC_GAUGE_BITE, pieces, &seed);
+        copy_tariff(tc_estimator_tariff(other), t, tc_estimator_inputs(one));
+        tc_estimator_price(one);
+        tc_estimator_price(other);
+        tc_estimator_answer_whole(one, a);
+        answer_shuffled(p.model, other, b, TC_ESTIMATOR_BITE, pieces, &seed);
         expect_bits("p", a, b, n);
-        expect_same_columns(tc_gauge_columns(one), tc_gauge_columns(other));
+        expect_same_columns(tc_estimator_columns(one), tc_estimator_columns(other));
     }
     planned_end(&p);
 }

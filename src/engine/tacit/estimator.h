@@ -9,19 +9,20 @@
  *
  * A constraint is Phi_j of *inputs*: sums over members and single coordinates (derivatives->inputs); for OUTPUTS the
  * inputs are the constraints themselves and Phi the identity. With dy = y - r^, every input is described at r^. */
-#ifndef TC_ENGINE_GAUGE_H
-#define TC_ENGINE_GAUGE_H
+#ifndef TC_ENGINE_TACIT_ESTIMATOR_H
+#define TC_ENGINE_TACIT_ESTIMATOR_H
 
 #include "engine/memory.h"
 #include "release/release.h"
 
-typedef struct tc_gauge tc_gauge;
+typedef struct tc_estimator tc_estimator;
 
 typedef struct tc_gains { /* of one round */
     double fast, slow;
 } tc_gains;
 
-typedef struct tc_gauged { /* by input; for a body b of one member, s2_c the variance of the noise of a coordinate */
+typedef struct tc_measurement { /* by input; for a body b of one member, s2_c the variance of the noise of a coordinate
+                                 */
     size_t count;
     double *value;      /* z  = sum b(r^) */
     double *shift;      /* A  = sum b'(r^) . dy */
@@ -32,7 +33,7 @@ typedef struct tc_gauged { /* by input; for a body b of one member, s2_c the var
     double *norm2;      /* n2 = sum_c b'_c^2 */
     double *rest;       /* as shift, with r - r^ for dy */
     double *rest_curve; /* as curve, with r - r^ for dy */
-} tc_gauged;
+} tc_measurement;
 
 typedef struct tc_tariff { /* by input: what answers are made of. mu: new multipliers, Phi's derivatives at z */
     double *price;         /* sum_j mb_j Phi_{j,s} + sum_t (sum_j mu_j Phi_{j,st}) A_t */
@@ -49,39 +50,39 @@ typedef struct tc_columns { /* over all coordinates c; s over the inputs that de
 } tc_columns;
 
 /* workers: how many threads may call at once, each with a number of its own. */
-tc_gauge *tc_gauge_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
-                       const tc_released *constants, size_t workers);
-size_t tc_gauge_inputs(const tc_gauge *gauge);
+tc_estimator *tc_estimator_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                               const tc_derivatives *derivatives, const tc_released *constants, size_t workers);
+size_t tc_estimator_inputs(const tc_estimator *estimator);
 /* Variance of the noise of an input that is a coordinate or a form; 0 for a sum of states' bodies. */
-double tc_gauge_input_variance(const tc_gauge *gauge, size_t input);
+double tc_estimator_input_variance(const tc_estimator *estimator, size_t input);
 
 /* A round begins. */
-void tc_gauge_open(tc_gauge *gauge, tc_gains gains);
+void tc_estimator_open(tc_estimator *estimator, tc_gains gains);
 /* STATES, first pass: block b of a family (release.h), x_hat[component][k]. */
-void tc_gauge_take(tc_gauge *gauge, size_t worker, size_t family, size_t block, const double *const *x_hat);
+void tc_estimator_take(tc_estimator *estimator, size_t worker, size_t family, size_t block, const double *const *x_hat);
 /* FORMS and OUTPUTS: the released forms, all at once. */
-void tc_gauge_take_forms(tc_gauge *gauge, const double *forms);
-/* After every block. The result is the gauge's and good until the next open. */
-const tc_gauged *tc_gauge_close(tc_gauge *gauge);
+void tc_estimator_take_forms(tc_estimator *estimator, const double *forms);
+/* After every block. The result is the estimator's and good until the next open. */
+const tc_measurement *tc_estimator_close(tc_estimator *estimator);
 
-/* Second pass. tc_gauge_tariff gives room for the tariff; fill it, then for all members of every block, in any order:
- * p[component][k] of members at .. at + count - 1 of the block (at and count multiples of TC_GAUGE_BITE, but for the
- * last count; p[component][0] is that of member at). With p NULL, columns alone. */
-enum { TC_GAUGE_BITE = 256 };
-tc_tariff *tc_gauge_tariff(tc_gauge *gauge);
-void tc_gauge_price(tc_gauge *gauge); /* the tariff is complete: a second pass begins */
-void tc_gauge_answer(tc_gauge *gauge, size_t worker, size_t family, size_t block, size_t at, size_t count,
-                     double *const *p);
+/* Second pass. tc_estimator_tariff gives room for the tariff; fill it, then for all members of every block, in any
+ * order: p[component][k] of members at .. at + count - 1 of the block (at and count multiples of TC_ESTIMATOR_BITE, but
+ * for the last count; p[component][0] is that of member at). With p NULL, columns alone. */
+enum { TC_ESTIMATOR_BITE = 256 };
+tc_tariff *tc_estimator_tariff(tc_estimator *estimator);
+void tc_estimator_price(tc_estimator *estimator); /* the tariff is complete: a second pass begins */
+void tc_estimator_answer(tc_estimator *estimator, size_t worker, size_t family, size_t block, size_t at, size_t count,
+                         double *const *p);
 /* After every block of a second pass. */
-tc_columns tc_gauge_columns(tc_gauge *gauge);
+tc_columns tc_estimator_columns(tc_estimator *estimator);
 
-/* What later rounds depend on: the filters. After a load, tc_gauge_review shows what the last close showed; a second
- * pass needs a round of its own. */
-void tc_gauge_memory(tc_gauge *gauge, tc_memory *memory);
-const tc_gauged *tc_gauge_review(tc_gauge *gauge);
+/* What later rounds depend on: the filters. After a load, tc_estimator_review shows what the last close showed; a
+ * second pass needs a round of its own. */
+void tc_estimator_snapshot(tc_estimator *estimator, tc_memory *memory);
+const tc_measurement *tc_estimator_review(tc_estimator *estimator);
 
 /* Small ensembles, one thread, x-hat and p by coordinate: the same bits. p may be NULL. */
-void tc_gauge_take_whole(tc_gauge *gauge, const double *x_hat);
-void tc_gauge_answer_whole(tc_gauge *gauge, double *p);
+void tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat);
+void tc_estimator_answer_whole(tc_estimator *estimator, double *p);
 
 #endif
