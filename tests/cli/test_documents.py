@@ -16,7 +16,7 @@ PRIVACY = re.sub(r"\s+", " ", (SOURCE / "docs/privacy.md").read_text())
 
 def plan(example, *arguments):
     done = subprocess.run([TACIT, "plan", str(SOURCE / f"examples/{example}.tacit"), *arguments, "--json"],
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=1200)
     return json.loads(done.stdout)
 
 

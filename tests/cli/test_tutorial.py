@@ -8,6 +8,7 @@ shows of their output is what they print. The first commands of docs/operations.
                            and ~ for a number that differs from machine to machine
     ```text about          the same, with numbers within a factor of 1.5 of what is shown
 """
+# labels: long once
 import os
 import pathlib
 import re
@@ -52,7 +53,7 @@ class Commands(unittest.TestCase):
         command, _, comment = line.partition("  # exit ")
         environment = {**os.environ, "PATH": f"{TACIT.parent}:{os.environ['PATH']}"}
         done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True,
-                              timeout=600)
+                              timeout=1200)
         self.assertEqual(done.returncode, int(comment or 0), f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 

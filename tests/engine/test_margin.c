@@ -1,6 +1,7 @@
 /* What released data show of the constraints at the answer, and margins that make it so. Fixed seeds. With other
  * ones, what probability promises here would fail for less than one choice in 10^4; how many runs violate without a
  * margin and how many are shown with one is not promised, only expected. */
+/* labels: not-asan */
 #include "engine/method_runs.h"
 
 #include "engine/tacit/controller_inside.h"

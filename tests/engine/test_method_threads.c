@@ -1,4 +1,5 @@
 /* The method `tacit`: the same bits on any number of threads, and from both drivers. */
+/* labels: not-asan */
 #include "engine/method_runs.h"
 
 #define ROUND_LIMIT "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 300 }\n"
