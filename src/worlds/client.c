@@ -1,4 +1,4 @@
-#include "worlds/client.h"
+#include "worlds/sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

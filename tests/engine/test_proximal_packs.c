@@ -1,5 +1,5 @@
 /* Newton's steps for packs of two lanes, of four and of eight: the same bits. */
-#include "engine/proximal/proximal_wide.h"
+#include "engine/proximal/inside.h"
 
 #include "base/simd.h"
 #include "support/cmocka.h"

@@ -39,13 +39,13 @@ tc_estimator_uses tc_estimator_gather(tc_arena *arena, tc_estimator_raw *raw, si
     return made;
 }
 
-typedef struct builder {
+typedef struct forms_builder {
     tc_arena *arena;
     tc_estimator *estimator;
     const tc_released *constants;
     bool *is_coordinate; /* by form */
     double *reach;       /* by form: half of what the box lets it move */
-} builder;
+} forms_builder;
 
 /* ---- forms: slopes
  * --------------------------------------------------------------------------------------------------------
@@ -62,14 +62,14 @@ static double half_width(const tc_family *family, size_t component, size_t membe
     return (tc_coef_at(family->upper[component], member) - tc_coef_at(family->lower[component], member)) / 2;
 }
 
-static void add_norms(const builder *b, const tc_family *family, size_t component, size_t member, size_t form,
+static void add_norms(const forms_builder *b, const tc_family *family, size_t component, size_t member, size_t form,
                       double size, double square) {
     b->estimator->fixed.norm1[form] += size;
     b->estimator->fixed.norm2[form] += square;
     b->reach[form] += size * half_width(family, component, member);
 }
 
-static void build_family(const builder *b, size_t f) {
+static void build_family(const forms_builder *b, size_t f) {
     const tc_family_entries *entries = &b->constants->layout->families[f];
     tc_estimator_family *of = &b->estimator->families[f];
     const tc_family *family = of->family;
@@ -103,7 +103,7 @@ static void build_family(const builder *b, size_t f) {
  * --------------------------------------------------------------------------------------------
  */
 
-static double shared_slope(const builder *b, size_t f, const tc_single_entry *single) {
+static double shared_slope(const forms_builder *b, size_t f, const tc_single_entry *single) {
     const tc_family_entries *entries = &b->constants->layout->families[f];
     for (size_t e = 0; e < entries->shared_count; e++)
         if (entries->shared[e].row == single->row && entries->shared[e].component == single->component)
@@ -111,7 +111,7 @@ static double shared_slope(const builder *b, size_t f, const tc_single_entry *si
     return 0;
 }
 
-static void list_singles(const builder *b) {
+static void list_singles(const forms_builder *b) {
     tc_estimator *estimator = b->estimator;
     size_t count = 0;
     for (size_t f = 0; f < estimator->model->family_count; f++)
@@ -151,7 +151,7 @@ static double middle(const tc_family *family, size_t component, size_t member) {
     return lower + (upper - lower) / 2;
 }
 
-static void add_bodies(const builder *b, size_t f, const double *x, double *sums) {
+static void add_bodies(const forms_builder *b, size_t f, const double *x, double *sums) {
     const tc_family_derivatives *d = &b->estimator->derivatives->families[f];
     const tc_family *family = &b->estimator->model->families[f];
     if (d->body_count == 0)
@@ -177,7 +177,7 @@ static void add_bodies(const builder *b, size_t f, const double *x, double *sums
 }
 
 /* The forms in the middle of the box. */
-static double *evaluate_middle(const builder *b) {
+static double *evaluate_middle(const forms_builder *b) {
     const tc_model *model = b->estimator->model;
     double *x = TC_NEW(b->arena, double, model->state_count), *sums = TC_NEW(b->arena, double, model->sum_count);
     double *values = TC_NEW(b->arena, double, model->constraint_count);
@@ -200,7 +200,7 @@ static double *evaluate_middle(const builder *b) {
 
 /* A form is affine: its range over the box lies evenly about the middle. Rounding must not lead out of it, where outer
  * functions may be undefined. */
-static void find_ranges(const builder *b) {
+static void find_ranges(const forms_builder *b) {
     tc_estimator *estimator = b->estimator;
     const double *values = evaluate_middle(b);
     for (size_t j = 0; j < estimator->observed_count; j++) {
@@ -219,7 +219,7 @@ static void find_ranges(const builder *b) {
     }
 }
 
-static void read_variances(const builder *b, const tc_plan *plan) {
+static void read_variances(const forms_builder *b, const tc_plan *plan) {
     for (size_t i = 0; i < plan->channel_count; i++) {
         const tc_channel *channel = &plan->channels[i];
         bool speaks_of_forms = channel->kind == TC_CHANNEL_CONSTRAINTS;
@@ -231,11 +231,11 @@ static void read_variances(const builder *b, const tc_plan *plan) {
 
 static void build_forms(tc_arena *arena, tc_estimator *estimator, const tc_plan *plan, const tc_released *constants) {
     size_t count = estimator->observed_count;
-    builder b = {.arena = arena,
-                 .estimator = estimator,
-                 .constants = constants,
-                 .is_coordinate = TC_NEW(arena, bool, count),
-                 .reach = TC_NEW(arena, double, count)};
+    forms_builder b = {.arena = arena,
+                       .estimator = estimator,
+                       .constants = constants,
+                       .is_coordinate = TC_NEW(arena, bool, count),
+                       .reach = TC_NEW(arena, double, count)};
     for (size_t j = 0; j < count; j++)
         b.is_coordinate[j] = plan->placement == TC_PLACEMENT_FORMS &&
                              estimator->model->dag->nodes[estimator->model->constraints[j].outer].op == TC_COORD;

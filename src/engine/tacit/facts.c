@@ -2,7 +2,6 @@
 
 #include "analysis/lipschitz/streams.h"
 #include "analysis/region.h"
-#include "analysis/values.h"
 #include "plan/placement/place.h"
 
 #include <stdlib.h>
@@ -162,17 +161,17 @@ static void take_column(void *context, const tc_column_view *column) {
 }
 
 /* How many of the numbers that are released stay within noise of half their range after all rounds. */
-typedef struct tally {
+typedef struct hidden_tally {
     double hidden, all;
-} tally;
+} hidden_tally;
 
-static void count_entry(tally *t, double variance, double rounds, double width, double times) {
+static void count_entry(hidden_tally *t, double variance, double rounds, double width, double times) {
     t->all += times;
     if (sqrt(variance * AVERAGED / rounds) > width / 2)
         t->hidden += times;
 }
 
-static void count_states(warner *w, const tc_channel *channel, tally *t) {
+static void count_states(warner *w, const tc_channel *channel, hidden_tally *t) {
     const tc_family *family = &w->model->families[channel->family];
     for (size_t c = 0; c < family->dim; c++) {
         bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
@@ -185,7 +184,7 @@ static void count_states(warner *w, const tc_channel *channel, tally *t) {
     }
 }
 
-static void count_rows(warner *w, const tc_channel *channel, const double *of_row, tally *t) {
+static void count_rows(warner *w, const tc_channel *channel, const double *of_row, hidden_tally *t) {
     for (uint32_t j = channel->first_row; j < channel->first_row + channel->row_count; j++)
         count_entry(t, channel->variance, w->plan->rounds, of_row[j], 1);
 }
@@ -213,7 +212,7 @@ static bool rows_drown(const warner *w) {
 }
 
 static void warn_of_noise(warner *w) {
-    tally t = {0};
+    hidden_tally t = {0};
     tc_mark mark = tc_arena_mark(w->arena);
     double *of_row = NULL;
     for (size_t i = 0; i < w->plan->channel_count; i++) {
