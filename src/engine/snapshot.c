@@ -1,11 +1,11 @@
-#include "engine/memory.h"
+#include "engine/snapshot.h"
 
 #include <string.h>
 
-void tc_memory_bytes(tc_memory *memory, unsigned char *bytes, size_t count) {
-    if (memory->what == TC_MEMORY_SAVE)
+void tc_snapshot_bytes(tc_snapshot *memory, unsigned char *bytes, size_t count) {
+    if (memory->what == TC_SNAPSHOT_SAVE)
         memcpy(memory->to + memory->at, bytes, count);
-    else if (memory->what == TC_MEMORY_LOAD)
+    else if (memory->what == TC_SNAPSHOT_LOAD)
         memcpy(bytes, memory->from + memory->at, count);
     memory->at += count;
 }
@@ -22,21 +22,21 @@ static uint64_t load(const unsigned char *from) {
     return number;
 }
 
-void tc_memory_count(tc_memory *memory, uint64_t *number) {
-    if (memory->what == TC_MEMORY_SAVE)
+void tc_snapshot_count(tc_snapshot *memory, uint64_t *number) {
+    if (memory->what == TC_SNAPSHOT_SAVE)
         save(memory->to + memory->at, *number);
-    else if (memory->what == TC_MEMORY_LOAD)
+    else if (memory->what == TC_SNAPSHOT_LOAD)
         *number = load(memory->from + memory->at);
     memory->at += 8;
 }
 
-void tc_memory_numbers(tc_memory *memory, double *numbers, size_t count) {
+void tc_snapshot_numbers(tc_snapshot *memory, double *numbers, size_t count) {
     uint64_t bits;
-    for (size_t i = 0; memory->what == TC_MEMORY_SAVE && i < count; i++) {
+    for (size_t i = 0; memory->what == TC_SNAPSHOT_SAVE && i < count; i++) {
         memcpy(&bits, &numbers[i], sizeof bits);
         save(memory->to + memory->at + 8 * i, bits);
     }
-    for (size_t i = 0; memory->what == TC_MEMORY_LOAD && i < count; i++) {
+    for (size_t i = 0; memory->what == TC_SNAPSHOT_LOAD && i < count; i++) {
         bits = load(memory->from + memory->at + 8 * i);
         memcpy(&numbers[i], &bits, sizeof bits);
     }

@@ -4,33 +4,38 @@
 #define TC_ENGINE_DEVICE_H
 
 #include "engine/agents.h"
-#include "engine/published/schedule.h" /* tc_answer_weight */
+#include "plan/plan.h"
 
-typedef struct tc_device tc_device;
+typedef struct tc_agent_half tc_agent_half;
 
 /* model: of role AGENT. TC_BAD_USAGE and a sentence in *why for any other. Raises on its arena. */
-tc_status tc_device_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, tc_device **device,
-                        const char **why) TC_MUST_USE;
+tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                            tc_agent_half **device, const char **why) TC_MUST_USE;
 
-const char *tc_device_name(const tc_device *device); /* "a4", "home[17]" */
-size_t tc_device_states(const tc_device *device);
+const char *tc_agent_half_name(const tc_agent_half *device); /* "a4", "home[17]" */
+size_t tc_agent_half_states(const tc_agent_half *device);
 
 /* Whether the public Slater point lies in the agent's own set; has_point false: the file names none. */
-typedef struct tc_device_slater {
+typedef struct tc_agent_half_slater {
     bool has_point, holds;
-} tc_device_slater;
-tc_device_slater tc_device_check_slater(tc_device *device);
+} tc_agent_half_slater;
+tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *device);
 
 /* The agent's public box. */
-void tc_device_box(const tc_device *device, double *lower, double *upper);
+void tc_agent_half_box(const tc_agent_half *device, double *lower, double *upper);
 
 /* x(1). */
-void tc_device_start(tc_device *device, double *x);
+void tc_agent_half_start(tc_agent_half *device, double *x);
 
 /* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False where
  * something is not finite; next is then of no use. next may be x. */
-bool tc_device_step(tc_device *device, tc_method method, tc_answer_scalars scalars, const double *p, const double *x,
-                    double *next) TC_MUST_USE;
+bool tc_agent_half_step(tc_agent_half *device, tc_method method, tc_answer_scalars scalars, const double *p,
+                        const double *x, double *next) TC_MUST_USE;
+
+/* The weight of x(k) in the agent's result, which in the method tacit is an average:  average += weight (x - average)
+ * with x(k), in round k; the average is x(1) before. The same for multipliers, with mu(k+1). In the method published
+ * the result is the last x, and this is 1. */
+double tc_result_weight(tc_method method, uint64_t k);
 
 /* The nearest multiples of 2^exponent: what a message carries. Ties and all as the cloud's own rounding
  * (tc_states_from_doubles). False where a number is not finite or beyond 2^62 steps. */

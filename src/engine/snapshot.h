@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tc_memory {
-    enum { TC_MEMORY_COUNT, TC_MEMORY_SAVE, TC_MEMORY_LOAD } what;
+typedef struct tc_snapshot {
+    enum { TC_SNAPSHOT_COUNT, TC_SNAPSHOT_SAVE, TC_SNAPSHOT_LOAD } what;
     unsigned char *to;         /* SAVE */
     const unsigned char *from; /* LOAD */
     size_t at;                 /* bytes so far; the caller knows that there are enough */
-} tc_memory;
+} tc_snapshot;
 
-void tc_memory_bytes(tc_memory *memory, unsigned char *bytes, size_t count);
-void tc_memory_count(tc_memory *memory, uint64_t *number);
-void tc_memory_numbers(tc_memory *memory, double *numbers, size_t count);
+void tc_snapshot_bytes(tc_snapshot *memory, unsigned char *bytes, size_t count);
+void tc_snapshot_count(tc_snapshot *memory, uint64_t *number);
+void tc_snapshot_numbers(tc_snapshot *memory, double *numbers, size_t count);
 
 #endif

@@ -1,8 +1,7 @@
-#include "engine/published/cloud.h"
-
-#include "solver/project/project.h"
+#include "engine/published/jacobian.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct shared_entry {
     size_t number; /* in the layout */
@@ -17,20 +16,34 @@ typedef struct single_entry {
     uint32_t row, component;
 } single_entry;
 
-typedef struct cloud_family {
+typedef struct jacobian_family {
     const tc_family *family;
-    bool reads;
+    bool is_read, has_noise;
     shared_entry *shared;  /* by component, then row */
     size_t *first_shared;  /* by component, and one more */
     single_entry *singles; /* by block, then row */
     size_t *first_single;  /* by block, and one more */
-} cloud_family;
+} jacobian_family;
 
-struct tc_cloud {
-    const tc_model *model;
-    double dual_radius;
-    double *moved, *work;
-    cloud_family *families;
+typedef struct flat_entry { /* p[coordinate] += mu[row] * jacobian[position] */
+    uint32_t coordinate, position;
+} flat_entry;
+
+typedef struct flat_row { /* entries first .. end - 1 */
+    uint32_t row;
+    uint32_t first, end;
+} flat_row;
+
+typedef struct flat_list {
+    size_t state_count;
+    flat_entry *entries;
+    flat_row *rows; /* shared entries by row, then single ones by row */
+    size_t row_count;
+} flat_list;
+
+struct tc_jacobian {
+    jacobian_family *families;
+    flat_list *flat; /* for small ensembles; NULL otherwise */
 };
 
 /* ---- structure -----------------------------------------------------------------------------------------------------
@@ -50,7 +63,8 @@ static int compare_shared(const void *x, const void *y) {
     return (a->row > b->row) - (a->row < b->row);
 }
 
-static void list_shared(tc_arena *arena, const tc_family_entries *entries, const double *constants, cloud_family *of) {
+static void list_shared(tc_arena *arena, const tc_family_entries *entries, const double *constants,
+                        jacobian_family *of) {
     size_t members = of->family->count;
     of->shared = TC_NEW(arena, shared_entry, entries->shared_count);
     for (size_t e = 0; e < entries->shared_count; e++) {
@@ -59,7 +73,7 @@ static void list_shared(tc_arena *arena, const tc_family_entries *entries, const
         shared_entry *made = &of->shared[e];
         *made = (shared_entry){.number = e, .row = entry->row, .component = entry->component, .values = values};
         if (entry->noised)
-            of->reads = true;
+            of->is_read = of->has_noise = true;
         else
             made->kind = are_equal(values, members) ? ONE_CONSTANT : EACH_CONSTANT;
         made->value = made->kind == ONE_CONSTANT ? values[0] : 0;
@@ -80,11 +94,12 @@ static int compare_singles(const void *x, const void *y) {
     return (a->position > b->position) - (a->position < b->position); /* the layout has them by row */
 }
 
-static void list_singles(tc_arena *arena, const tc_family_entries *entries, cloud_family *of) {
+static void list_singles(tc_arena *arena, const tc_family_entries *entries, jacobian_family *of) {
     size_t blocks = (of->family->count + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK, count = 0;
     of->singles = TC_NEW(arena, single_entry, entries->single_count);
     for (size_t i = 0; i < entries->single_count; i++) {
         const tc_single_entry *s = &entries->singles[i];
+        of->has_noise = of->has_noise || s->noised;
         if (s->shared == UINT32_MAX)
             of->singles[count++] = (single_entry){.block = s->member / TC_RELEASE_BLOCK,
                                                   .member = s->member,
@@ -101,41 +116,75 @@ static void list_singles(tc_arena *arena, const tc_family_entries *entries, clou
     }
 }
 
-tc_cloud *tc_cloud_new(tc_arena *arena, const tc_model *model, const tc_released *constants, double dual_radius) {
-    tc_cloud *made = TC_NEW(arena, tc_cloud, 1);
-    *made = (tc_cloud){.model = model,
-                       .dual_radius = dual_radius,
-                       .moved = TC_NEW(arena, double, model->constraint_count),
-                       .work = TC_NEW(arena, double, model->constraint_count),
-                       .families = TC_NEW(arena, cloud_family, model->family_count)};
+/* One list of all entries, for ensembles of a few agents each of its own kind: going through families and components
+ * would cost more than the arithmetic. */
+typedef struct listing {
+    size_t *next;        /* by row, shared and single: where its next entry goes; at first only how many there are */
+    flat_entry *entries; /* NULL: they are only counted */
+} listing;
+
+static void add_flat(listing *list, size_t row, size_t coordinate, size_t position) {
+    if (list->entries != NULL)
+        list->entries[list->next[row]] = (flat_entry){(uint32_t)coordinate, (uint32_t)position};
+    list->next[row]++;
+}
+
+static void list_flat_family(listing *list, const tc_family *family, const tc_family_entries *of, size_t rows) {
+    for (size_t e = 0; e < of->shared_count; e++)
+        for (size_t k = 0; k < family->count; k++)
+            add_flat(list, of->shared[e].row, tc_coord_of(family, k, of->shared[e].component),
+                     of->first + e * family->count + k);
+    for (size_t i = 0; i < of->single_count; i++) {
+        const tc_single_entry *s = &of->singles[i];
+        if (s->shared == UINT32_MAX)
+            add_flat(list, rows + s->row, tc_coord_of(family, s->member, s->component), of->first_single + i);
+    }
+}
+
+static void list_flat(listing *list, const tc_model *model, const tc_entries *layout) {
+    for (size_t f = 0; f < model->family_count; f++)
+        list_flat_family(list, &model->families[f], &layout->families[f], model->constraint_count);
+}
+
+static flat_list *new_flat(tc_arena *arena, const tc_model *model, const tc_entries *layout) {
+    flat_list *made = TC_NEW(arena, flat_list, 1);
+    size_t rows = model->constraint_count, count = 0;
+    listing list = {.next = TC_NEW(arena, size_t, 2 * rows)};
+    if (layout->position_count > UINT32_MAX || model->state_count > UINT32_MAX)
+        tc_raise(arena, TC_TOO_LARGE);
+    made->state_count = model->state_count;
+    made->rows = TC_NEW(arena, flat_row, 2 * rows);
+    list_flat(&list, model, layout);
+    for (size_t i = 0; i < 2 * rows; i++) {
+        size_t first = count;
+        count += list.next[i];
+        list.next[i] = first;
+        if (count > first)
+            made->rows[made->row_count++] = (flat_row){(uint32_t)(i % rows), (uint32_t)first, (uint32_t)count};
+    }
+    list.entries = made->entries = TC_NEW(arena, flat_entry, count);
+    list_flat(&list, model, layout);
+    return made;
+}
+
+tc_jacobian *tc_jacobian_new(tc_arena *arena, const tc_model *model, const tc_released *constants, bool is_small) {
+    tc_jacobian *made = TC_NEW(arena, tc_jacobian, 1);
+    made->families = TC_NEW(arena, jacobian_family, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
         made->families[f].family = &model->families[f];
         list_shared(arena, &constants->layout->families[f], constants->jacobian, &made->families[f]);
         list_singles(arena, &constants->layout->families[f], &made->families[f]);
     }
+    if (is_small)
+        made->flat = new_flat(arena, model, constants->layout);
     return made;
 }
 
+bool tc_jacobian_has_noise(const tc_jacobian *jacobian, size_t family) { return jacobian->families[family].has_noise; }
+bool tc_jacobian_is_read(const tc_jacobian *jacobian, size_t family) { return jacobian->families[family].is_read; }
+
 /* ---- a round -------------------------------------------------------------------------------------------------------
  */
-
-void tc_cloud_start(tc_cloud *cloud, const double *start, double *mu) {
-    tc_project_multipliers(cloud->model->constraint_count, cloud->dual_radius, start, mu, cloud->work);
-}
-
-size_t tc_cloud_step(tc_cloud *cloud, const tc_released *released, tc_answer_scalars scalars, const double *mu,
-                     double *next) {
-    size_t count = cloud->model->constraint_count;
-    for (size_t j = 0; j < count; j++) {
-        cloud->moved[j] = mu[j] + scalars.step * (released->constraints[j] - scalars.regularization * mu[j]);
-        if (!isfinite(cloud->moved[j]))
-            return j;
-    }
-    tc_project_multipliers(count, cloud->dual_radius, cloud->moved, next, cloud->work);
-    return TC_ALL_FINITE;
-}
-
-bool tc_cloud_reads(const tc_cloud *cloud, size_t family) { return cloud->families[family].reads; }
 
 static void fill(double *restrict out, double value, size_t count) {
     for (size_t k = 0; k < count; k++)
@@ -153,7 +202,7 @@ static void add_row(double *restrict out, double multiplier, const double *restr
 }
 
 /* One component of all members. As long as they have had the same, it is one number. */
-static void answer_component(const cloud_family *of, size_t component, size_t first, size_t count,
+static void answer_component(const jacobian_family *of, size_t component, size_t first, size_t count,
                              const double *const *entries, const double *mu, double *p) {
     double same = 0;
     bool filled = false;
@@ -178,9 +227,9 @@ static void answer_component(const cloud_family *of, size_t component, size_t fi
         fill(p, same, count);
 }
 
-void tc_cloud_answer(const tc_cloud *cloud, const tc_released *released, size_t family, size_t block,
-                     const double *const *entries, const double *mu, double *const *p) {
-    const cloud_family *of = &cloud->families[family];
+void tc_jacobian_answer(const tc_jacobian *jacobian, const tc_released *released, size_t family, size_t block,
+                        const double *const *entries, const double *mu, double *const *p) {
+    const jacobian_family *of = &jacobian->families[family];
     size_t first = block * TC_RELEASE_BLOCK, left = of->family->count - first;
     size_t count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK;
     for (size_t c = 0; c < of->family->dim; c++)
@@ -189,5 +238,19 @@ void tc_cloud_answer(const tc_cloud *cloud, const tc_released *released, size_t 
         const single_entry *single = &of->singles[i];
         if (mu[single->row] != 0)
             p[single->component][single->member - first] += mu[single->row] * released->jacobian[single->position];
+    }
+}
+
+void tc_jacobian_answer_whole(const tc_jacobian *jacobian, const tc_released *released, const double *mu, double *p) {
+    const flat_list *flat = jacobian->flat;
+    const double *values = released->jacobian;
+    memset(p, 0, flat->state_count * sizeof *p);
+    for (size_t i = 0; i < flat->row_count; i++) {
+        const flat_row *row = &flat->rows[i];
+        double multiplier = mu[row->row];
+        if (multiplier == 0)
+            continue;
+        for (uint32_t e = row->first; e < row->end; e++)
+            p[flat->entries[e].coordinate] += multiplier * values[flat->entries[e].position];
     }
 }

@@ -1,10 +1,10 @@
 /* A file of its own: a device that computes its steps by itself links this and no more of the engine. */
-#include "engine/device.h"
+#include "engine/agent_half.h"
 
 #include <math.h>
 
 /* Weights k (k+1): the newest of k rounds has this part of the sum. */
-double tc_answer_weight(tc_method method, uint64_t k) { return method == TC_METHOD_TACIT ? 3 / ((double)k + 2) : 1; }
+double tc_result_weight(tc_method method, uint64_t k) { return method == TC_METHOD_TACIT ? 3 / ((double)k + 2) : 1; }
 
 bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) {
     const double most = 0x1p62, per_unit = ldexp(1, -exponent);

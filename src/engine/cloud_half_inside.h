@@ -1,11 +1,11 @@
-/* A hub inside; for src/engine/hub*.c. */
-#ifndef TC_ENGINE_HUB_PARTS_H
-#define TC_ENGINE_HUB_PARTS_H
+/* A cloud half inside; for cloud_half.c and for faults that tests plant. */
+#ifndef TC_ENGINE_CLOUD_HALF_INSIDE_H
+#define TC_ENGINE_CLOUD_HALF_INSIDE_H
 
-#include "engine/engine_parts.h"
-#include "engine/hub.h"
+#include "engine/cloud_half.h"
+#include "engine/inside.h"
 
-struct tc_hub {
+struct tc_cloud_half {
     tc_engine *engine; /* its agents are elsewhere */
     const tc_random *random;
     uint64_t first_round;

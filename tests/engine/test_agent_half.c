@@ -1,12 +1,12 @@
 /* Agents alone, each with its own file, and a cloud with its own: driven by hand, they go through the states and the
  * multipliers of an engine with all of them together, to the last bit. */
-#include "engine/hubs.h"
+#include "engine/cloud_halves.h"
 #include "model/split/split.h"
 #include "model/support.h"
 
 typedef struct agent {
     size_t family, member;
-    tc_device *device;
+    tc_agent_half *device;
     double *x, *average, *p;
 } agent;
 
@@ -28,17 +28,17 @@ static const char *path_of(const char *folder, const tc_family *family, size_t m
     return path;
 }
 
-static tc_device *load_device(tc_arena *arena, const char *path) {
+static tc_agent_half *load_device(tc_arena *arena, const char *path) {
     tc_buffer messages = tc_buffer_new(arena, 1 << 16);
     tc_model *model = NULL;
-    tc_device *device = NULL;
+    tc_agent_half *device = NULL;
     const char *why = NULL;
     tc_escape escape;
     tc_status status = TC_TRY(arena, &escape);
     if (status == TC_OK)
         status = tc_model_load(arena, path, NULL, &messages, &model);
     if (status == TC_OK)
-        status = tc_device_new(arena, model, tc_derive(arena, model), &device, &why);
+        status = tc_agent_half_new(arena, model, tc_derive(arena, model), &device, &why);
     if (status != TC_OK)
         fail_msg("%s: %s, %s%s", path, tc_status_text(status), tc_buffer_text(&messages), why == NULL ? "" : why);
     tc_escape_end(arena, &escape);
@@ -67,8 +67,8 @@ static crew crew_of(const planned *whole, const char *folder) {
                            .p = TC_NEW(made.arena, double, family->dim)};
             tc_buffer name = tc_buffer_new(made.arena, 4096);
             tc_agent_name(&name, family, k);
-            assert_string_equal(tc_device_name(one->device), tc_buffer_text(&name));
-            assert_int_equal(tc_device_states(one->device), family->dim);
+            assert_string_equal(tc_agent_half_name(one->device), tc_buffer_text(&name));
+            assert_int_equal(tc_agent_half_states(one->device), family->dim);
         }
     (void)snprintf(path, sizeof path, "%s/cloud.tacit", folder);
     made.cloud = planned_problem(path, NULL);
@@ -84,8 +84,8 @@ static void crew_end(crew *c) {
 static void start(crew *c) {
     for (size_t i = 0; i < c->whole->agent_count; i++) {
         agent *one = &c->agents[i];
-        tc_device_start(one->device, one->x);
-        memcpy(one->average, one->x, tc_device_states(one->device) * sizeof(double));
+        tc_agent_half_start(one->device, one->x);
+        memcpy(one->average, one->x, tc_agent_half_states(one->device) * sizeof(double));
     }
 }
 
@@ -93,60 +93,60 @@ static void expect_states(const crew *c, const tc_engine *engine, const char *na
     bool averages = engine->plan->method == TC_METHOD_TACIT;
     for (size_t i = 0; i < c->whole->agent_count; i++) {
         const agent *one = &c->agents[i];
-        for (size_t n = 0; n < tc_device_states(one->device); n++) {
+        for (size_t n = 0; n < tc_agent_half_states(one->device); n++) {
             size_t at = tc_coord_of(&c->whole->families[one->family], one->member, n);
             const double *answer = averages ? one->average : one->x;
-            if (!hub_same(&one->x[n], &tc_engine_states(engine)[at], 1) ||
-                !hub_same(&answer[n], &tc_engine_answer_states(engine)[at], 1))
+            if (!half_same(&one->x[n], &tc_engine_states(engine)[at], 1) ||
+                !half_same(&answer[n], &tc_engine_result_states(engine)[at], 1))
                 fail_msg("%s, method %d, placement %d: %s differs after round %llu", name, (int)engine->plan->method,
-                         (int)engine->plan->placement, tc_device_name(one->device),
+                         (int)engine->plan->placement, tc_agent_half_name(one->device),
                          (unsigned long long)tc_engine_rounds(engine));
         }
     }
 }
 
 /* A round by hand: every agent sends, the cloud answers, every agent steps. */
-static void exchange(crew *c, const hub_case *of, tc_hub *hub, uint64_t k, hub_answer *answer) {
+static void exchange(crew *c, const half_case *of, tc_cloud_half *half, uint64_t k, half_answer *answer) {
     int64_t units[64];
     double lower[64], upper[64];
     for (size_t i = 0; i < c->whole->agent_count; i++) {
         const agent *one = &c->agents[i];
-        size_t states = tc_device_states(one->device);
+        size_t states = tc_agent_half_states(one->device);
         assert_true(tc_to_lattice(one->x, states, of->plan->state_exponent, units));
-        tc_device_box(one->device, lower, upper);
+        tc_agent_half_box(one->device, lower, upper);
         tc_into_box(lower, upper, states, of->plan->state_exponent, units);
-        assert_int_equal(tc_hub_take(hub, one->family, one->member, units),
+        assert_int_equal(tc_cloud_half_take(half, one->family, one->member, units),
                          TC_STATE_TAKEN); /* nothing is left to move */
     }
-    hub_round(hub, k, answer);
-    double weight = tc_answer_weight(of->plan->method, k);
+    half_round(half, k, answer);
+    double weight = tc_result_weight(of->plan->method, k);
     for (size_t i = 0; i < c->whole->agent_count; i++) {
         agent *one = &c->agents[i];
-        for (size_t n = 0; n < tc_device_states(one->device); n++) {
+        for (size_t n = 0; n < tc_agent_half_states(one->device); n++) {
             one->p[n] = answer->p[tc_coord_of(&c->whole->families[one->family], one->member, n)];
             one->average[n] += weight * (one->x[n] - one->average[n]);
         }
-        assert_true(tc_device_step(one->device, of->plan->method, answer->scalars, one->p, one->x, one->x));
+        assert_true(tc_agent_half_step(one->device, of->plan->method, answer->scalars, one->p, one->x, one->x));
     }
 }
 
-static void run_apart(crew *c, planned *whole, const hub_wish *wish, uint64_t rounds, const char *name) {
-    hub_case together, apart;
-    if (!hub_case_of(whole, wish, 200, &together))
+static void run_apart(crew *c, planned *whole, const half_wish *wish, uint64_t rounds, const char *name) {
+    half_case together, apart;
+    if (!half_case_of(whole, wish, 200, &together))
         return;
-    assert_true(hub_case_of(&c->cloud, wish, 200, &apart));
+    assert_true(half_case_of(&c->cloud, wish, 200, &apart));
     assert_memory_equal(apart.plan->hash, together.plan->hash, sizeof apart.plan->hash);
     tc_arena *arena = tc_arena_new(0);
-    tc_engine *engine = hub_engine(arena, &together, 17, TC_DRIVER_AUTO);
-    tc_hub *hub = hub_new(arena, &apart, 17, NULL, 1);
-    hub_answer answer = hub_answer_new(arena, &apart);
+    tc_engine *engine = half_engine(arena, &together, 17, TC_DRIVER_AUTO);
+    tc_cloud_half *half = half_new(arena, &apart, 17, NULL, 1);
+    half_answer answer = half_answer_new(arena, &apart);
     start(c);
     expect_states(c, engine, name);
     for (uint64_t k = 1; k <= rounds; k++) {
-        exchange(c, &apart, hub, k, &answer);
+        exchange(c, &apart, half, k, &answer);
         run_to(engine, k);
         expect_states(c, engine, name);
-        hub_expect(&apart, hub, engine, name);
+        half_expect(&apart, half, engine, name);
     }
     tc_arena_free(arena);
 }
@@ -162,9 +162,9 @@ static void parties_apart_have_the_bits_of_parties_together(void **state) {
         (void)snprintf(path, sizeof path, "%s/examples/%s.tacit", TACIT_SOURCE_DIR, examples[i].name);
         planned whole = planned_problem(path, NULL);
         crew c = crew_of(&whole, examples[i].name);
-        for (size_t w = 0; w < HUB_WISH_COUNT; w++)
-            if (HUB_WISHES[w].mechanism != TC_MECHANISM_GAUSSIAN) /* its noise is no matter of the parties */
-                run_apart(&c, &whole, &HUB_WISHES[w], examples[i].rounds, examples[i].name);
+        for (size_t w = 0; w < HALF_WISH_COUNT; w++)
+            if (HALF_WISHES[w].mechanism != TC_MECHANISM_GAUSSIAN) /* its noise is no matter of the parties */
+                run_apart(&c, &whole, &HALF_WISHES[w], examples[i].rounds, examples[i].name);
         crew_end(&c);
         planned_end(&whole);
     }
@@ -173,7 +173,7 @@ static void parties_apart_have_the_bits_of_parties_together(void **state) {
 /* ---- one device ----------------------------------------------------------------------------------------------------
  */
 
-static tc_device *device_of(tc_arena *arena, const char *text) {
+static tc_agent_half *device_of(tc_arena *arena, const char *text) {
     put_file("own.tacit", text);
     return load_device(arena, "own.tacit");
 }
@@ -196,8 +196,8 @@ static void a_device_says_whether_the_slater_point_lies_in_its_set(void **state)
         char text[500];
         (void)snprintf(text, sizeof text,
                        "role agent\nagent a {\nstate x[2] in [0, 3]\nprivate minimize sumsq(x)\n%s}\n", cases[i].lines);
-        tc_device *device = device_of(arena, text);
-        tc_device_slater found = tc_device_check_slater(device);
+        tc_agent_half *device = device_of(arena, text);
+        tc_agent_half_slater found = tc_agent_half_check_slater(device);
         if (found.has_point != cases[i].has_point || found.holds != cases[i].holds)
             fail_msg("%s: %d %d", cases[i].lines, found.has_point, found.holds);
         tc_arena_free(arena);
@@ -207,29 +207,29 @@ static void a_device_says_whether_the_slater_point_lies_in_its_set(void **state)
 static void an_answer_that_is_not_finite_is_no_step(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(0);
-    tc_device *device =
+    tc_agent_half *device =
         device_of(arena, "role agent\nagent a {\nstate x[2] in [0, 3]\nprivate minimize sumsq(x - 2)\n}\n");
     const double wrong[] = {NAN, INFINITY, -INFINITY};
     const tc_answer_scalars scalars = {.step = 0.1, .regularization = 0.1};
     double x[2], next[2];
-    tc_device_start(device, x);
+    tc_agent_half_start(device, x);
     for (size_t i = 0; i < 3; i++) {
         const double p[2] = {0, wrong[i]};
-        assert_false(tc_device_step(device, TC_METHOD_PUBLISHED, scalars, p, x, next));
-        assert_false(tc_device_step(device, TC_METHOD_TACIT, scalars, p, x, next));
+        assert_false(tc_agent_half_step(device, TC_METHOD_PUBLISHED, scalars, p, x, next));
+        assert_false(tc_agent_half_step(device, TC_METHOD_TACIT, scalars, p, x, next));
     }
     const double p[2] = {0, 1};
-    assert_true(tc_device_step(device, TC_METHOD_PUBLISHED, scalars, p, x, next));
-    assert_true(tc_device_step(device, TC_METHOD_TACIT, scalars, p, x, next));
+    assert_true(tc_agent_half_step(device, TC_METHOD_PUBLISHED, scalars, p, x, next));
+    assert_true(tc_agent_half_step(device, TC_METHOD_TACIT, scalars, p, x, next));
     tc_arena_free(arena);
 }
 
 static void a_device_needs_the_file_of_one_agent(void **state) {
     (void)state;
     planned p = planned_problem("whole.tacit", "agent a {\nstate x in [0, 1]\nprivate minimize x^2\n}\n");
-    tc_device *device = NULL;
+    tc_agent_half *device = NULL;
     const char *why = NULL;
-    assert_int_equal(tc_device_new(p.arena, p.model, p.derivatives, &device, &why), TC_BAD_USAGE);
+    assert_int_equal(tc_agent_half_new(p.arena, p.model, p.derivatives, &device, &why), TC_BAD_USAGE);
     assert_null(device);
     assert_non_null(why);
     planned_end(&p);
@@ -277,12 +277,12 @@ static void answers_are_averages_with_growing_weights_in_the_method_tacit(void *
     double average = 17, sum = 0, weights = 0;
     for (uint64_t k = 1; k <= 20; k++) { /* of x(k) = k^2, weights k (k+1) */
         double number = (double)k;
-        average += tc_answer_weight(TC_METHOD_TACIT, k) * (number * number - average);
+        average += tc_result_weight(TC_METHOD_TACIT, k) * (number * number - average);
         sum += number * (number + 1) * number * number;
         weights += number * (number + 1);
         assert_true(fabs(average - sum / weights) < 1e-12 * average);
     }
-    assert_true(tc_answer_weight(TC_METHOD_PUBLISHED, 5) == 1);
+    assert_true(tc_result_weight(TC_METHOD_PUBLISHED, 5) == 1);
 }
 
 int main(void) {
