@@ -232,8 +232,7 @@ static bool find_minima(duality *d) {
     return true;
 }
 
-/* paper: the set M
- * R = (f(x) - min f) / margin, rounded up; warns of gaps that are smaller than f_i(x_i) - min f_i when asked to. */
+/* R = (f(x) - min f) / margin, rounded up; warns of gaps that are smaller than f_i(x_i) - min f_i when asked to. */
 static double radius_at(duality *d, const double *x, double margin, bool check_gaps) {
     double total = 0;
     size_t named = 0, small = 0;
@@ -279,6 +278,8 @@ static double sum_of_gaps(const duality *d) {
     return sum;
 }
 
+/* paper: the set M
+ * R = (f(xbar) - min f) / min_j -g_j(xbar), from public gaps or from private minima. */
 static void find_radius(duality *d, bool has_minima) {
     tc_dual_radius *r = &d->analysis->dual_radius;
     const tc_slater_facts *facts = &d->analysis->slater_facts;

@@ -1,7 +1,8 @@
 /* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (a/2)|mu|^2 tends to the least-norm one. It is
  * computed for a small a by the interior-point method; what the regularisation displaces is then taken back by
  * proximal steps, whose centre is the solution before. Those stay near (they never move away from any solution), and
- * along directions in which solutions are many they do not move at all. Which a is small is found by comparing. */
+ * along directions in which solutions are many they do not move at all. Which a is small is found by comparing.
+ * paper: Problem 0.1, eq:saddle */
 #include "reference/certificate.h"
 #include "reference/reference.h"
 #include "solver/interior/interior.h"

@@ -330,7 +330,8 @@ static double state_variance(const void *context, const tc_family *family, size_
 
 /* ---- noise on g and on the entries of its Jacobian ---- */
 
-/* E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. */
+/* paper: eq:trade2
+ * E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. */
 static void measure_outputs(tc_arena *arena, const tc_plan *plan, tc_bound_constants *c) {
     size_t m = plan->model->constraint_count;
     double *rows = TC_NEW(arena, double, m + 1), worst = 0, constraints = 0;
@@ -407,7 +408,7 @@ static void measure_states(const tc_plan *plan, tc_streams *streams, const const
     c->constraint_noise = tc_add_up(linear.total, tc_mul_up(0.25, tc_mul_up(factor, squares)));
 }
 
-/* paper: eq:trade2
+/* paper: Theorem 3
  * E|w(k)|^2 <= K_w. Fills price_noise, constraint_noise and noise, or problem. */
 static void measure_noise(tc_arena *arena, const tc_plan *plan, tc_streams *streams, const constraint_hessian *hessians,
                           tc_bound_constants *c) {

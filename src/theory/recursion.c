@@ -1,4 +1,4 @@
-/* The paper's Section IV. How the error v_k = |z(k) - xi_{k-1}|^2 moves from one round to the next, and what that
+/* Section IV of the paper: how the error v_k = |z(k) - xi_{k-1}|^2 moves from one round to the next, and what that
  * makes of it after T rounds and for ever. Everything is computed in intervals over a block of rounds first .. last,
  * and rounded so that it stays a bound. Names: step is gamma_k, product is gamma_k alpha_k, ratio is gamma_k / alpha_k.
  */
@@ -63,7 +63,7 @@ static double theta_rho(const tc_bound_constants *c, const tc_schedule *schedule
 /* The bracket b_k = 2 - gamma_k alpha_k - (gamma_k / alpha_k) L_G^2 - 2 gamma_k L_G in the paper's
  * theta_k = 1 - gamma_k alpha_k b_k. Callers build theta_k or 1 - theta_k from it: far out, 1 - theta_k must not be
  * computed from theta_k.
- * paper: eq:bigz1, theta_k */
+ * paper: eq:bigz1 */
 static tc_interval theta_bracket(const tc_bound_constants *c, const round_steps *s) {
     tc_interval squares = tc_imul(s->ratio, tc_isquare(tc_point(c->lipschitz)));
     tc_interval cross = tc_imul(tc_imul(tc_point(2), s->step), tc_point(c->lipschitz));
@@ -241,7 +241,7 @@ static void advance(const tc_bound_setting *setting, double *k, double *v, doubl
     }
 }
 
-/* paper: eq:exprecur, eq:expbound
+/* paper: eq:expbound, eq:exprecur
  * The recursion itself, from D_z^2 on, in place of the product that solves it. */
 double tc_bound_error(const tc_bound_setting *setting, double rounds, tc_bound_effort effort) {
     double k = start_of(setting, rounds), v = trivial(setting);
