@@ -32,14 +32,14 @@ static void place(const tc_estimator *estimator, const tc_estimator_family *of, 
     for (size_t c = 0; c < of->family->dim; c++) {
         size_t at = c * of->family->count + member;
         tc_estimator_bounds bounds = bounds_of(of, worker, c, member, count);
-        estimator->kernels->place(count, of->y + at, of->r + at, &bounds, worker->inside[c], worker->away[c]);
+        estimator->kernels->place(count, of->y + at, of->r + at, &bounds, worker->r_hat[c], worker->dy[c]);
     }
 }
 
 static void find_rows(const tc_estimator_family *of, tc_estimator_worker *worker, unsigned pass, size_t member,
                       size_t at, size_t lanes) {
     for (size_t c = 0; c < of->family->dim; c++)
-        worker->state[c] = worker->inside[c] + at;
+        worker->state[c] = worker->r_hat[c] + at;
     if (of->tape[pass] != NULL) {
         for (size_t d = 0; d < of->family->column_count; d++)
             worker->data[d] = of->family->columns[d].values + member + at;
@@ -64,20 +64,20 @@ static void add_slopes(const tc_estimator_kernels *kernels, const tc_estimator_f
     for (size_t i = 0; i < of->slopes.count; i++) {
         const tc_estimator_use *use = &of->slopes.uses[i];
         const tc_estimator_row *is = &of->rows[use->row];
-        const double *row = worker->rows[use->row], *away = worker->away[use->at] + at;
-        const double *beyond = worker->is_beyond[use->at] ? worker->beyond[use->at] + at : NULL;
+        const double *row = worker->rows[use->row], *dy = worker->dy[use->at] + at;
+        const double *dr = worker->has_dr[use->at] ? worker->dr[use->at] + at : NULL;
         double *shift = total_at(worker, of->shift_at + i), *rest = total_at(worker, of->rest_at + i);
         if (row == NULL)
-            kernels->total(lanes, away, shift);
+            kernels->total(lanes, dy, shift);
         else if (is->size_at == SIZE_MAX || is->size_by != i)
-            kernels->total_product(lanes, row, away, shift);
+            kernels->total_product(lanes, row, dy, shift);
         else
-            kernels->total_slope(lanes, row, away, shift, total_at(worker, is->size_at),
+            kernels->total_slope(lanes, row, dy, shift, total_at(worker, is->size_at),
                                  total_at(worker, is->size_at + 1));
-        if (beyond != NULL && row == NULL)
-            kernels->total(lanes, beyond, rest);
-        else if (beyond != NULL)
-            kernels->total_product(lanes, row, beyond, rest);
+        if (dr != NULL && row == NULL)
+            kernels->total(lanes, dr, rest);
+        else if (dr != NULL)
+            kernels->total_product(lanes, row, dr, rest);
     }
 }
 
@@ -96,9 +96,9 @@ static void add_bends(const tc_estimator_kernels *kernels, const tc_estimator_fa
         const tc_estimator_row *is = &of->rows[use->row];
         const double *row = worker->rows[use->row];
         uint32_t a = of->pairs[use->at].column, b = of->pairs[use->at].other;
-        add_bend(kernels, row, worker->away[a] + at, worker->away[b] + at, lanes, total_at(worker, of->curve_at + i));
-        if (worker->is_beyond[a] && worker->is_beyond[b])
-            add_bend(kernels, row, worker->beyond[a] + at, worker->beyond[b] + at, lanes,
+        add_bend(kernels, row, worker->dy[a] + at, worker->dy[b] + at, lanes, total_at(worker, of->curve_at + i));
+        if (worker->has_dr[a] && worker->has_dr[b])
+            add_bend(kernels, row, worker->dr[a] + at, worker->dr[b] + at, lanes,
                      total_at(worker, of->rest_curve_at + i));
         if (is->trace_at != SIZE_MAX && is->trace_by == i)
             kernels->total(lanes, row, total_at(worker, is->trace_at));
@@ -111,8 +111,8 @@ static void take_bite(const tc_estimator *estimator, const tc_estimator_family *
     const tc_estimator_kernels *kernels = estimator->kernels;
     place(estimator, of, worker, member, count);
     for (size_t c = 0; c < of->family->dim; c++)
-        worker->is_beyond[c] =
-            kernels->rest(count, of->r + c * of->family->count + member, worker->inside[c], worker->beyond[c]);
+        worker->has_dr[c] =
+            kernels->rest(count, of->r + c * of->family->count + member, worker->r_hat[c], worker->dr[c]);
     size_t step = of->tape[0] != NULL ? TC_LANES : count; /* a tape takes so many at once */
     for (size_t at = 0; at < count; at += step) {
         size_t lanes = count - at < step ? count - at : step;
@@ -134,7 +134,7 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
         size_t bite = count - at < TC_ESTIMATOR_BITE ? count - at : TC_ESTIMATOR_BITE;
         for (size_t c = 0; x_hat != NULL && c < of->family->dim; c++) {
             size_t place = c * of->family->count + first + at;
-            estimator->kernels->filter(bite, estimator->gains.fast, estimator->gains.slow, x_hat[c] + at, of->y + place,
+            estimator->kernels->filter(bite, estimator->gains.beta, estimator->gains.slow, x_hat[c] + at, of->y + place,
                                        of->r + place);
         }
         take_bite(estimator, of, worker, first + at, bite);
@@ -151,15 +151,15 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
 
 static inline void show(tc_estimator *estimator, size_t i, double y, double r) {
     double lower = estimator->lower[i], upper = estimator->upper[i];
-    double inside = r < lower ? lower : r > upper ? upper : r;
+    double r_hat = r < lower ? lower : r > upper ? upper : r;
     size_t input = estimator->first_observed + i;
-    estimator->measurement.value[input] = inside;
-    estimator->measurement.shift[input] = y - inside;
-    estimator->measurement.rest[input] = r - inside;
+    estimator->measurement.value[input] = r_hat;
+    estimator->measurement.shift[input] = y - r_hat;
+    estimator->measurement.rest[input] = r - r_hat;
 }
 
 static inline void observe(tc_estimator *estimator, size_t i, double observed) {
-    double y = estimator->y[i] + estimator->gains.fast * (observed - estimator->y[i]);
+    double y = estimator->y[i] + estimator->gains.beta * (observed - estimator->y[i]);
     double r = estimator->r[i] + estimator->gains.slow * (observed - estimator->r[i]);
     estimator->y[i] = y;
     estimator->r[i] = r;
@@ -445,26 +445,26 @@ static const double *hessian_row(const bite *b, size_t pair, size_t lanes) {
 static void answer_pair(bite *b, size_t number, size_t at, size_t lanes) {
     const tc_estimator_kernels *kernels = b->estimator->kernels;
     uint32_t a = b->of->pairs[number].column, other = b->of->pairs[number].other;
-    const double *away_a = b->worker->away[a] + at, *away_other = b->worker->away[other] + at;
+    const double *dy_a = b->worker->dy[a] + at, *dy_other = b->worker->dy[other] + at;
     if (!b->of->pair_is_row[number]) {
         double h = b->of->bends.base[number];
         if (h != 0 && b->p != NULL)
-            kernels->add(lanes, h, away_other, b->p[a] + at);
+            kernels->add(lanes, h, dy_other, b->p[a] + at);
         if (h != 0 && b->p != NULL && a != other)
-            kernels->add(lanes, h, away_a, b->p[other] + at);
+            kernels->add(lanes, h, dy_a, b->p[other] + at);
         return;
     }
     const double *h = hessian_row(b, number, lanes);
     double noise = b->of->variance * kernels->squares(lanes, h);
     b->facts.noise += a == other ? noise : 2 * noise;
     if (b->p != NULL)
-        kernels->add_product(lanes, h, away_other, b->p[a] + at);
+        kernels->add_product(lanes, h, dy_other, b->p[a] + at);
     if (a == other) {
         kernels->add(lanes, 1, h, b->worker->bend[a] + at);
         return;
     }
     if (b->p != NULL)
-        kernels->add_product(lanes, h, away_a, b->p[other] + at);
+        kernels->add_product(lanes, h, dy_a, b->p[other] + at);
     kernels->add_size(lanes, 1, h, b->worker->bend[a] + at);
     kernels->add_size(lanes, 1, h, b->worker->bend[other] + at);
 }

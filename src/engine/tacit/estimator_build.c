@@ -354,10 +354,10 @@ static room room_for(const tc_estimator *estimator) {
 }
 
 static tc_estimator_worker new_worker(tc_arena *arena, const room *most, size_t dim) {
-    return (tc_estimator_worker){.inside = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
-                                 .away = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
-                                 .beyond = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
-                                 .is_beyond = TC_NEW(arena, bool, most->dim),
+    return (tc_estimator_worker){.r_hat = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
+                                 .dy = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
+                                 .dr = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
+                                 .has_dr = TC_NEW(arena, bool, most->dim),
                                  .lower = TC_NEW(arena, double, TC_ESTIMATOR_BITE),
                                  .upper = TC_NEW(arena, double, TC_ESTIMATOR_BITE),
                                  .work = TC_NEW(arena, double, most->work),

@@ -1,6 +1,6 @@
-/* A estimator inside; for src/engine/estimator*.c.
+/* An estimator inside; for estimator*.c.
  *
- * Inputs are sums over members of bodies, or forms; either way what a member adds to one is made of *rows*: numbers,
+ * An input is a sum over members of bodies, or a form. Either way what a member adds to it is made of *rows*: numbers,
  * one for each member, that many inputs share up to factors. Totals over rows are taken once, then combined. */
 #ifndef TC_ENGINE_TACIT_ESTIMATOR_INSIDE_H
 #define TC_ENGINE_TACIT_ESTIMATOR_INSIDE_H
@@ -25,20 +25,19 @@ typedef struct tc_estimator_bounds {
 } tc_estimator_bounds;
 
 typedef struct tc_estimator_kernels {
-    /* y and r move towards what is observed: y += fast (observed - y). */
-    void (*filter)(size_t count, double fast, double slow, const double *observed, double *y, double *r);
+    /* y and r move towards what is observed: y += beta (observed - y). */
+    void (*filter)(size_t count, double beta, double slow, const double *observed, double *y, double *r);
     /* r^ = r moved into the bounds and y - r^. */
-    void (*place)(size_t count, const double *y, const double *r, const tc_estimator_bounds *bounds, double *inside,
-                  double *away);
+    void (*place)(size_t count, const double *y, const double *r, const tc_estimator_bounds *bounds, double *r_hat,
+                  double *dy);
     /* r - r^; whether some of it is not zero. */
-    bool (*rest)(size_t count, const double *r, const double *inside, double *beyond);
+    bool (*rest)(size_t count, const double *r, const double *r_hat, double *dr);
     /* t: TC_TOTAL_LANES of each total */
     void (*total)(size_t count, const double *row, double *t);
     void (*total_product)(size_t count, const double *a, const double *b, double *t);
     void (*total_triple)(size_t count, const double *row, const double *a, const double *b, double *t);
     void (*total_sizes)(size_t count, const double *row, double *size, double *square);
-    void (*total_slope)(size_t count, const double *row, const double *away, double *shift, double *size,
-                        double *square);
+    void (*total_slope)(size_t count, const double *row, const double *dy, double *shift, double *size, double *square);
     void (*fill)(size_t count, double value, double *out);
     void (*add)(size_t count, double weight, const double *row, double *out);
     void (*add_size)(size_t count, double weight, const double *row, double *out); /* of |row| */
@@ -128,10 +127,10 @@ typedef struct tc_estimator_facts { /* of a bite */
 } tc_estimator_facts;
 
 typedef struct tc_estimator_worker {
-    double **inside, **away, **beyond; /* [component][k]: r^, y - r^, r - r^ */
-    bool *is_beyond;                   /* by component: some r - r^ is not zero */
-    double *lower, *upper;             /* rows for bounds that differ between members */
-    double *work, **output;            /* of tapes */
+    double **r_hat, **dy, **dr; /* [component][k]: r^, y - r^, r - r^ */
+    bool *has_dr;               /* by component: some r - r^ is not zero */
+    double *lower, *upper;      /* rows for bounds that differ between members */
+    double *work, **output;     /* of tapes */
     const double **state, **data, **rows;
     double *totals;                   /* [total][TC_TOTAL_LANES] */
     double **reach, **bend;           /* [component][k] */

@@ -218,7 +218,7 @@ static view look_at(const tc_margin *margin, const tc_controller_rows *rows, con
         seen.rounding += fabs(slope) * (margin->state_step * measurement->norm1[s] + margin->input_step[s]);
     }
     for (size_t e = rows->second_start[j]; e < rows->second_start[j + 1]; e++) {
-        const struct tc_controller_pair *pair = &rows->pairs[rows->second_pair[e]];
+        const struct tc_input_pair *pair = &rows->pairs[rows->second_pair[e]];
         double product = rows->second[e] * measurement->rest[pair->a] * measurement->rest[pair->b];
         double noise = sqrt(measurement->noise[pair->a] * measurement->noise[pair->b]);
         seen.level += pair->a == pair->b ? product / 2 : product;
@@ -247,7 +247,7 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
         view seen = look_at(margin, rows, measurement, j);
         double wanted = ((1 + EXTRA) * room(&seen, margin->last, last) + done * seen.level) / (1 - done);
         double most = MOST_SLACKS * margin->facts->slack[j];
-        wanted /= rows->inverse[j];
+        wanted /= rows->inverse_S[j];
         margins[j] = fmax(0, wanted > most ? most : wanted);
     }
 }
@@ -259,7 +259,7 @@ const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_row
     margin->found.shown = true;
     for (size_t j = 0; j < margin->count; j++) {
         view seen = look_at(margin, rows, measurement, j);
-        margin->bounds[j] = (seen.level + room(&seen, z, (double)k)) / rows->inverse[j];
+        margin->bounds[j] = (seen.level + room(&seen, z, (double)k)) / rows->inverse_S[j];
         margin->found.shown = margin->found.shown && margin->bounds[j] <= 0;
     }
     return &margin->found;
