@@ -25,12 +25,12 @@ typedef struct tc_estimator_bounds {
 } tc_estimator_bounds;
 
 typedef struct tc_estimator_kernels {
-    /* y and r move towards what is observed: y += beta (observed - y). */
-    void (*filter)(size_t count, double beta, double slow, const double *observed, double *y, double *r);
-    /* r^ = r moved into the bounds and y - r^. */
+    /* y += beta (o - y), r += slow (o - r). */
+    void (*filter)(size_t count, double beta, double slow, const double *o, double *y, double *r);
+    /* r^ = r moved into the bounds, dy = y - r^. */
     void (*place)(size_t count, const double *y, const double *r, const tc_estimator_bounds *bounds, double *r_hat,
                   double *dy);
-    /* r - r^; whether some of it is not zero. */
+    /* dr = r - r^; whether some of it is not zero. */
     bool (*rest)(size_t count, const double *r, const double *r_hat, double *dr);
     /* t: TC_TOTAL_LANES of each total */
     void (*total)(size_t count, const double *row, double *t);
@@ -88,7 +88,7 @@ typedef struct tc_estimator_uses { /* those of ONE are numbers, the others rows 
 
 typedef struct tc_estimator_family {
     const tc_family *family;
-    bool has_rows;   /* otherwise nothing but single coordinates */
+    bool has_rows;   /* false: single coordinates alone */
     double variance; /* STATES: of a coordinate's noise */
     double *y, *r;   /* STATES: by component, then member */
     tc_estimator_row *rows;
@@ -106,7 +106,7 @@ typedef struct tc_estimator_family {
     double bend_noise;          /* of a member, from those */
     bool *reach_by_member, *bend_by_member; /* by component: some use is a row */
     bool slopes_vary;                       /* with states */
-    bool bends_now;                         /* some curvature weighs something in the open pass */
+    bool bends_now;                         /* some curvature has a weight in the open pass */
     tc_tape *tape[2];
     size_t first_block, block_count; /* among those of all families */
     size_t first_bite;
@@ -121,10 +121,6 @@ typedef struct tc_estimator_single { /* one coordinate in one input */
     bool bends;
     double slope, reach; /* price by slope; reach: what it adds to the size of the slope */
 } tc_estimator_single;
-
-typedef struct tc_estimator_facts { /* of a bite */
-    double reach, curvature, noise;
-} tc_estimator_facts;
 
 typedef struct tc_estimator_worker {
     double **r_hat, **dy, **dr; /* [component][k]: r^, y - r^, r - r^ */
@@ -154,7 +150,7 @@ struct tc_estimator {
     bool same_reach;
     tc_estimator_family *families;
     size_t block_count, bite_count;
-    tc_estimator_facts *facts; /* by bite */
+    tc_columns *bite_columns;
     /* observed one by one: single coordinates (inputs first_observed ..), or forms (all inputs) */
     size_t first_observed, observed_count;
     size_t *observed; /* coordinates; NULL: forms */
@@ -202,7 +198,7 @@ typedef struct tc_linear_terms {
 typedef struct tc_linear_scratch tc_linear_scratch; /* scratch for many roots of one DAG */
 
 tc_linear_scratch *tc_linear_scratch_new(tc_arena *arena, const tc_dag *dag);
-/* The result is in the combiner's arena. */
+/* The result is in the scratch's arena. */
 tc_linear_terms tc_linear_terms_of(tc_linear_scratch *combiner, tc_expr root);
 
 #endif

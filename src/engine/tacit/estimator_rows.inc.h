@@ -2,11 +2,11 @@
 
 enum { PACKS = TC_TOTAL_LANES / TC_SIMD_LANES };
 
-static void filter(size_t count, double beta, double slow, const double *restrict observed, double *restrict y,
+static void filter(size_t count, double beta, double slow, const double *restrict o, double *restrict y,
                    double *restrict r) {
     for (size_t k = 0; k < count; k++) {
-        y[k] += beta * (observed[k] - y[k]);
-        r[k] += slow * (observed[k] - r[k]);
+        y[k] += beta * (o[k] - y[k]);
+        r[k] += slow * (o[k] - r[k]);
     }
 }
 

@@ -155,7 +155,7 @@ static tc_expr peel(const tc_dag *dag, tc_expr e, double *factor) {
     }
 }
 
-/* A derivative is not split into atoms, since the size of a sum is not the sum of sizes; only factors are taken off. */
+/* A derivative is not split into atoms, since |a + b| is not |a| + |b|; only constant factors are taken off. */
 static tc_estimator_raw derivative(const tc_estimator_builder *b, uint32_t at, uint32_t input, tc_expr value) {
     tc_linear_terms is = tc_linear_terms_of(b->combiner, value);
     tc_estimator_raw made = {.at = at, .input = input, .factor = 1};
@@ -349,7 +349,7 @@ static void make_values(const tc_estimator_builder *b, const tc_estimator_lists 
     }
 }
 
-/* at becomes the number of a pair. */
+/* Pairs get numbers; at becomes one. */
 static void make_pairs(const tc_estimator_builder *b, tc_estimator_lists *lists, tc_estimator_family *of) {
     uint32_t *pairs = TC_NEW(b->arena, uint32_t, lists->bend_count), dim = (uint32_t)of->family->dim;
     for (size_t i = 0; i < lists->bend_count; i++)
@@ -442,7 +442,7 @@ static void build_family(const tc_estimator_builder *b, size_t f) {
     const tc_family_derivatives *d = &estimator->derivatives->families[f];
     if (d->body_count == 0)
         return;
-    of->has_rows = d->body_first_count > 0; /* a sum of data alone is none of the round's business */
+    of->has_rows = d->body_first_count > 0; /* a sum of data alone never changes */
     if (of->family->dim >= UINT16_MAX)
         tc_raise(b->arena, TC_TOO_LARGE);
     tc_estimator_lists lists = list_expressions(b, d, of->family);
