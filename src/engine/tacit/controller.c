@@ -1,7 +1,7 @@
 /* One round of docs/method.md, in its order; tc_controller_step at the end puts the parts together. */
 #include "engine/tacit/controller.h"
 
-#include "engine/published/schedule.h"
+#include "engine/agent_half.h"
 #include "engine/tacit/controller_inside.h"
 #include "solver/project/project.h"
 
@@ -22,7 +22,7 @@ tc_gains tc_controller_open(tc_controller *controller, uint64_t k) {
     double beta = state->beta, rest = 1 - beta;
     state->round = k;
     state->vy = rest * rest * state->vy + beta * beta;
-    return (tc_gains){.beta = beta, .slow = tc_answer_weight(TC_METHOD_TACIT, k)};
+    return (tc_gains){.beta = beta, .slow = tc_result_weight(TC_METHOD_TACIT, k)};
 }
 
 /* g^ = g(r^) + g'(r^)(y - r^) + (y - r^)' g''(r^) (y - r^)/2 - (what the noise in y adds on the average) */
@@ -255,7 +255,7 @@ double tc_controller_average_gain(const tc_controller *controller) {
         return 1 / k;
     if (is_without(controller, TC_WITHOUT_AVERAGE))
         return 21 / (k + 20); /* weights about k^20 */
-    return tc_answer_weight(TC_METHOD_TACIT, controller->state.round);
+    return tc_result_weight(TC_METHOD_TACIT, controller->state.round);
 }
 
 static void average_multipliers(tc_controller *controller) {
@@ -326,16 +326,16 @@ const tc_feasibility *tc_controller_feasibility(tc_controller *controller) {
 /* ---- snapshots -----------------------------------------------------------------------------------------------------
  */
 
-void tc_controller_snapshot(tc_controller *controller, tc_memory *memory) {
+void tc_controller_snapshot(tc_controller *controller, tc_snapshot *snapshot) {
     tc_controller_state *state = &controller->state;
     uint64_t *const counts[] = {&state->round, &state->origin, &state->epoch_length, &state->epoch_end,
                                 &state->epoch_rounds};
     double *const numbers[] = {&state->omega, &state->beta, &state->vy, &state->last_size};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        tc_memory_count(memory, counts[i]);
+        tc_snapshot_count(snapshot, counts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        tc_memory_numbers(memory, numbers[i], 1);
-    tc_memory_numbers(memory, controller->kept.mu, 6 * controller->rows.count);
+        tc_snapshot_numbers(snapshot, numbers[i], 1);
+    tc_snapshot_numbers(snapshot, controller->kept.mu, 6 * controller->rows.count);
 }
 
 static bool is_sound(const tc_controller *controller) {

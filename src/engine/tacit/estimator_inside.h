@@ -176,29 +176,4 @@ typedef struct tc_estimator_raw {
 } tc_estimator_raw;
 tc_estimator_uses tc_estimator_gather(tc_arena *arena, tc_estimator_raw *raw, size_t count, size_t places);
 
-/* ---- linear terms --------------------------------------------------------------------------------------------------
- */
-
-/* Expressions as linear combinations with constant coefficients of nodes that are none themselves ("atoms").
- *
- * Sums over members and weighted sums of slopes are linear, so they may be taken atom by atom: ten bodies that combine
- * two common nodes cost two sums over the members, not ten. */
-
-typedef struct tc_linear_term {
-    double factor;
-    tc_expr atom;
-} tc_linear_term;
-
-typedef struct tc_linear_terms {
-    double constant;
-    tc_linear_term *terms; /* by atom, increasing; factors are not zero */
-    size_t count;
-} tc_linear_terms;
-
-typedef struct tc_linear_scratch tc_linear_scratch; /* scratch for many roots of one DAG */
-
-tc_linear_scratch *tc_linear_scratch_new(tc_arena *arena, const tc_dag *dag);
-/* The result is in the scratch's arena. */
-tc_linear_terms tc_linear_terms_of(tc_linear_scratch *combiner, tc_expr root);
-
 #endif
