@@ -93,7 +93,7 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
                               .choices = tc_placement_choices,                                                         \
                               .standard = "auto",                                                                      \
                               .text =                                                                                  \
-                                  "Where noise is added: to constraints and Jacobian (outputs), to states, or to the "  \
+                                  "Where noise is added: to constraints and Jacobian (outputs), to states, or to the " \
                                   "linear forms of states that constraints are made of (forms). --method published "   \
                                   "releases constraints and Jacobian, so its noise is on outputs. --method tacit "     \
                                   "with auto takes what disturbs constraints least."},                                 \

@@ -6,7 +6,7 @@ enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST, WITHIN };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [SUGGEST] = {.name = "suggest",
                  .type = TC_OPTION_FLAG,
                  .text = "Search for a schedule with the least bound for this number of rounds, and for the number of "
