@@ -135,7 +135,7 @@ static void add_row(const single_run *one, const tc_engine *engine, tc_measure *
     tc_record *record = one->record;
     tc_row *row = &record->rows[record->row_count++];
     row->k = tc_engine_rounds(engine);
-    tc_measure_row(measure, tc_engine_answer_states(engine), tc_engine_answer_multipliers(engine), row);
+    tc_measure_row(measure, tc_engine_result_states(engine), tc_engine_result_multipliers(engine), row);
     if (one->tells_rows && one->experiment->on_row != NULL)
         one->experiment->on_row(one->experiment->context, record, row);
 }
@@ -204,7 +204,7 @@ static void conclude(const single_run *one, const tc_engine *engine, tc_measure 
     const tc_experiment *experiment = one->experiment;
     const tc_model *model = experiment->model;
     tc_record *record = one->record;
-    const double *x = tc_engine_answer_states(engine), *mu = tc_engine_answer_multipliers(engine);
+    const double *x = tc_engine_result_states(engine), *mu = tc_engine_result_multipliers(engine);
     const tc_row *last = tc_record_last(record);
     if (last == NULL || last->k != record->rounds)
         add_row(one, engine, measure);
@@ -231,7 +231,7 @@ static void keep_reason(tc_record *record, const char *reason) {
 static tc_status run_one(tc_arena *arena, single_run *one, const char **why) {
     const tc_experiment *experiment = one->experiment;
     tc_engine_settings settings = {
-        .dual_radius = experiment->dual_radius, .team = one->team, .method = experiment->method};
+        .dual_radius = experiment->dual_radius, .team = one->team, .facts = experiment->method};
     tc_engine *engine = NULL;
     tc_status status = tc_engine_new(arena, experiment->plan, experiment->model, experiment->derivatives, one->random,
                                      &settings, &engine, why);

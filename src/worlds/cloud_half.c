@@ -2,14 +2,14 @@
 #include "worlds/coupled_noise.h"
 #include "worlds/worlds.h"
 
-#include "engine/hub.h"
+#include "engine/cloud_half.h"
 
 #include <string.h>
 
 typedef struct seen { /* of one world */
     tc_answer_scalars *scalars;
     double **p, **mu, **answer_mu;
-    unsigned char **memory, (*input)[TC_HUB_INPUT];
+    unsigned char **memory, (*input)[TC_STATES_MAC];
     size_t memory_size;
     tc_engine_outcome outcome; /* of the last round */
     uint64_t done;
@@ -35,7 +35,7 @@ static double *copy(tc_arena *arena, const double *values, size_t count) {
     return made;
 }
 
-static tc_status go_round(tc_worlds *w, tc_hub *hub, unsigned world, size_t other, uint64_t k, seen *s) {
+static tc_status go_round(tc_worlds *w, tc_cloud_half *hub, unsigned world, size_t other, uint64_t k, seen *s) {
     const tc_model *model = w->setup.model;
     size_t most = 0, m = model->constraint_count;
     for (size_t f = 0; f < model->family_count; f++)
@@ -44,28 +44,28 @@ static tc_status go_round(tc_worlds *w, tc_hub *hub, unsigned world, size_t othe
     for (size_t f = 0; f < model->family_count; f++)
         for (size_t i = 0; i < model->families[f].count; i++) {
             tc_worlds_state(model, w->plan->state_exponent, world, other, model->families[f].first_agent + i, k, units);
-            if (tc_hub_take(hub, f, i, units) == TC_STATE_REFUSED)
+            if (tc_cloud_half_take(hub, f, i, units) == TC_STATE_REFUSED)
                 return TC_INTERNAL;
         }
     s->p[k - 1] = TC_NEW(w->arena, double, model->state_count);
-    tc_status status = tc_hub_round(hub, k, &s->scalars[k - 1], s->p[k - 1], s->input[k - 1], &s->outcome);
+    tc_status status = tc_cloud_half_round(hub, k, &s->scalars[k - 1], s->p[k - 1], s->input[k - 1], &s->outcome);
     if (status != TC_OK)
         return status;
     s->done = k;
-    s->mu[k - 1] = copy(w->arena, tc_hub_multipliers(hub), m);
-    s->answer_mu[k - 1] = copy(w->arena, tc_hub_answer_multipliers(hub), m);
-    s->memory_size = tc_hub_memory_size(hub);
+    s->mu[k - 1] = copy(w->arena, tc_cloud_half_multipliers(hub), m);
+    s->answer_mu[k - 1] = copy(w->arena, tc_cloud_half_result_multipliers(hub), m);
+    s->memory_size = tc_cloud_half_snapshot_size(hub);
     s->memory[k - 1] = TC_NEW(w->arena, unsigned char, s->memory_size);
-    tc_hub_save(hub, s->memory[k - 1]);
+    tc_cloud_half_save(hub, s->memory[k - 1]);
     return TC_OK;
 }
 
 static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noise_mode mode, const char *tape,
                       seen **out) {
-    tc_hub_settings settings = {.dual_radius = w->setup.dual_radius, .method = w->method, .first_round = 1};
+    tc_cloud_half_settings settings = {.dual_radius = w->setup.dual_radius, .facts = w->method, .first_round = 1};
     tc_run_identity run = {.run_id = "end to end", .run_id_length = 10};
     tc_random *random = NULL;
-    tc_hub *hub = NULL;
+    tc_cloud_half *hub = NULL;
     const char *why = NULL;
     seen *s = *out = new_seen(w->arena, w->rounds);
     memcpy(run.plan_hash, w->plan->hash, sizeof run.plan_hash);
@@ -73,7 +73,8 @@ static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noi
         return TC_CANNOT_WRITE;
     tc_status status = tc_random_new(w->arena, &run, &random);
     if (status == TC_OK)
-        status = tc_hub_new(w->arena, w->plan, w->setup.model, w->setup.derivatives, random, &settings, &hub, &why);
+        status =
+            tc_cloud_half_new(w->arena, w->plan, w->setup.model, w->setup.derivatives, random, &settings, &hub, &why);
     if (why != NULL)
         w->untested = why;
     for (uint64_t k = 1; status == TC_OK && k <= w->rounds && s->outcome == TC_ENGINE_DONE; k++)
@@ -81,8 +82,8 @@ static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noi
     const char *trouble = tc_coupled_noise_end();
     if (status != TC_OK)
         return status;
-    s->reason = tc_hub_reason(hub);
-    s->feasibility = s->outcome == TC_ENGINE_DONE ? tc_hub_feasibility(hub) : NULL;
+    s->reason = tc_cloud_half_reason(hub);
+    s->feasibility = s->outcome == TC_ENGINE_DONE ? tc_cloud_half_feasibility(hub) : NULL;
     if (trouble != NULL)
         tc_worlds_differ(w, "the cloud's half: %s", trouble);
     return TC_OK;
@@ -135,7 +136,7 @@ static tc_status compare_pair(tc_worlds *w, size_t other, const char *who) {
     for (uint64_t k = 1; k <= first->done && k <= second->done; k++)
         compare_round(w, who, k, first, second);
     compare_ends(w, who, first, second);
-    if (memcmp(first->input[0], second->input[0], TC_HUB_INPUT) == 0)
+    if (memcmp(first->input[0], second->input[0], TC_STATES_MAC) == 0)
         tc_worlds_differ(w, "the MAC of the input: that of another input is the same");
     return TC_OK;
 }
@@ -147,7 +148,7 @@ static tc_status compare_keys(tc_worlds *w) {
     tc_status status = live(w, 0, 0, TC_COUPLED_OFF, NULL, &first);
     if (status == TC_OK)
         status = live(w, 0, 0, TC_COUPLED_OFF, NULL, &second);
-    if (status == TC_OK && memcmp(first->input[0], second->input[0], TC_HUB_INPUT) == 0)
+    if (status == TC_OK && memcmp(first->input[0], second->input[0], TC_STATES_MAC) == 0)
         tc_worlds_differ(w,
                          "the MAC of the input: it is the same under another key, and whoever guesses the states can "
                          "check the guess");

@@ -171,7 +171,6 @@ typedef struct tc_privacy_wishes {
     tc_plan_options plan;
     tc_margin_wish margin;
     tc_schedule schedule; /* numbers are NAN where not given */
-    bool begin_published; /* missing steps are those of the paper's example */
     bool seeded;
     uint64_t seed;
 } tc_privacy_wishes;

@@ -28,7 +28,7 @@ static tc_status check_schedule(tc_cli *cli, tc_setup *setup, tc_method method) 
                                           needed[i].name, needed[i].file, needed[i].option,
                                           i < 4 && strcmp(setup->command, "bound") == 0
                                               ? "; the theorem is about the published method, which takes its steps "
-                                                "from there; --suggest looks for some"
+                                                "from there"
                                               : ""));
     }
     setup->rounds = (uint64_t)schedule->rounds;
@@ -111,29 +111,6 @@ static tc_status check_role(tc_cli *cli, const char *path, tc_role wanted, const
     return TC_BAD_PROBLEM;
 }
 
-/* Steps to begin a search from. */
-static void fill_schedule(tc_cli *cli, tc_setup *setup) {
-    tc_schedule *schedule = &setup->model->schedule;
-    const tc_schedule paper = {
-        .step = 0.01, .step_decay = 0.52, .regularization = 0.1, .regularization_decay = 0.3, .rounds = NAN};
-    bool has_step = !isnan(schedule->step), has_regularization = !isnan(schedule->regularization);
-    if (has_step && has_regularization)
-        return;
-    if (!has_step) {
-        schedule->step = paper.step;
-        schedule->step_decay = paper.step_decay;
-    }
-    if (!has_regularization) {
-        schedule->regularization = paper.regularization;
-        schedule->regularization_decay = paper.regularization_decay;
-    }
-    tc_buffer_printf(&cli->messages, "tacit %s: the schedule has no %s: that of the paper's example is taken\n",
-                     setup->command,
-                     has_step             ? "alpha"
-                     : has_regularization ? "gamma"
-                                          : "alpha and no gamma");
-}
-
 static tc_status load(tc_cli *cli, const char *path, tc_role role, const tc_privacy_wishes *wishes, tc_setup *setup) {
     double began = tc_cli_seconds();
     tc_status status = tc_cli_load(cli, path, &setup->model);
@@ -143,8 +120,6 @@ static tc_status load(tc_cli *cli, const char *path, tc_role role, const tc_priv
     if (status != TC_OK)
         return status;
     tc_privacy_override(setup->model, wishes);
-    if (wishes->begin_published)
-        fill_schedule(cli, setup);
     status = check_schedule(cli, setup, tc_resolve_method(&wishes->plan));
     setup->load_seconds = tc_cli_seconds() - began;
     return status;

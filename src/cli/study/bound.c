@@ -2,30 +2,24 @@
 
 #include "theory/bound.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST, WITHIN };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, WITHIN };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
     [JSON] = TC_JSON_OPTION,
-    [SUGGEST] = {.name = "suggest",
-                 .type = TC_OPTION_FLAG,
-                 .text = "Search for a schedule with the least bound for this number of rounds, and for the number of "
-                         "rounds from which any schedule has a bound that says something. Where the file has no alpha "
-                         "or gamma, the search begins from 0.1 k^-0.3 and 0.01 k^-0.52."},
     [WITHIN] = {.name = "within",
                 .type = TC_OPTION_REAL,
                 .argument = "D",
                 .least = 0,
                 .most = INFINITY,
                 .text = "Say with what probability the error is at most D, after T rounds and for ever after; a tenth "
-                        "of the diameter where this is not given."},
+                        "of the diameter unless given."},
 };
 
 #define TOLERANCE 1e-8 /* of the solution whose multipliers R is compared with */
 
 static const tc_example examples[] = {
-    {"tacit bound ev.tacit", "What is proved about a run before it is made: often, that nothing is."},
-    {"tacit bound ev.tacit --suggest", "A schedule with a better bound, to paste into run or into the file."},
+    {"tacit bound ev.tacit", "What is proved about a run before it is made: often nothing."},
     {"tacit bound ev.tacit --rounds 1000000000 --mechanism none --json",
      "What longer runs without noise could promise; for a program."},
 };
@@ -86,7 +80,6 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_status status = tc_privacy_options_read(cli, "bound", arguments, &wishes);
     if (status == TC_OK)
         status = take_published(cli, &wishes);
-    wishes.begin_published = arguments->values[SUGGEST].flag;
     if (status == TC_OK)
         status = tc_setup_whole(cli, "bound", arguments->operands[0], &wishes, &setup);
     if (status == TC_OK)
@@ -99,8 +92,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         return TC_OK;
     }
     const tc_option_value *within = &arguments->values[WITHIN];
-    tc_bound_wishes asked = {.suggest = arguments->values[SUGGEST].flag,
-                             .within = within->given ? within->real : (double)NAN};
+    tc_bound_wishes asked = {.within = within->given ? within->real : (double)NAN};
     status = compare_with_solution(cli, &setup, &asked);
     if (status != TC_OK)
         return status;
@@ -122,16 +114,14 @@ const tc_command tc_command_bound = {
          .most_operands = 1,
          .description =
              "Checks the four conditions under which the private algorithm converges, and bounds its mean squared "
-             "error "
-             "after T rounds from certified constants of the problem and the variances of the plan: twice, once with "
-             "the published recursion and once with a tighter one. Says from which round on the bound is valid, and "
-             "the word \"vacuous\" where it says nothing: where it is not below 99 % of the square of the diameter "
-             "of all possible states and multipliers, which is always true. For most problems that is so; runs do far "
-             "better than what can be proved beforehand.\n\n"
+             "error after T rounds from certified constants of the problem and the variances of the plan: once with "
+             "the published recursion and once with a tighter one. Says from which round on the bound is valid. Calls "
+             "it \"vacuous\" if it says nothing, that is, if it is not below 99 % of the squared diameter of all "
+             "possible states and multipliers, which no error exceeds. Most bounds are vacuous; runs do far better "
+             "than can be proved beforehand.\n\n"
              "The error is the distance to the solution of the problem as it is regularised in round T. All of this is "
-             "about the published method, which bound takes where no method is named; --method tacit is refused: of "
-             "its "
-             "error nothing is proved beforehand.\n\n"
+             "about method published, which is the default here; --method tacit is refused, since nothing is proved "
+             "beforehand about its error.\n\n"
              "The exit code is 0 when every condition holds and the (tight) bound says something, and 1 when a "
              "condition fails, the theorem does not apply, or the bound is vacuous.",
          .options = options,
