@@ -1,61 +1,7 @@
 #include "plan/plan.h"
 
-#include "plan/plan_parts.h"
-#include "plan/words.h"
-
-void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout) {
-    plan->placement = placement;
-    plan->channels = layout->channels;
-    plan->channel_count = layout->count;
-    plan->entry_count = layout->entries;
-    plan->state_exponent = layout->state_exponent;
-    plan->sum_exponents = layout->sum_exponents;
-    plan->overhead = layout->overhead;
-}
-
-/* Method published, tight calibration: noise on outputs. Noise on states is compared, since every hash of such a plan
- * covers the comparison; it cannot be chosen. */
-static void place_tight(tc_planner *p) {
-    tc_plan *plan = p->plan;
-    tc_layout outputs = {0}, states = {0};
-    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
-    p->box_length = tc_box_length(p->model);
-    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
-    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES};
-    tc_scale_outputs(p, &outputs);
-    tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &outputs);
-    if (outputs.problem != NULL) {
-        tc_refuse(p, false, "placement outputs: %s", outputs.problem);
-        return;
-    }
-    tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
-                       &plan->facts[0]);
-    tc_scale_states(p, &states);
-    if (states.problem == NULL) {
-        double variance = 0;
-        for (size_t i = 0; i < states.count; i++)
-            variance = fmax(variance, states.channels[i].variance);
-        const tc_lattice *kept = p->sensitivity->lattice;
-        p->sensitivity->lattice = NULL;
-        tc_predict_states(p->sensitivity, variance, plan->row_scale, p->box_length, &plan->facts[1]);
-        p->sensitivity->lattice = kept;
-    }
-}
-
-static void place_published(tc_planner *p) {
-    tc_plan *plan = p->plan;
-    tc_layout layout = {0};
-    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
-    p->box_length = tc_box_length(p->model);
-    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
-    tc_scale_published(p, &layout);
-    tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &layout);
-    if (plan->problem == NULL && layout.problem != NULL)
-        tc_refuse(p, false, "%s", layout.problem);
-    if (plan->problem == NULL)
-        tc_predict_outputs(p->arena, p->model, layout.channels, layout.count, plan->row_scale, p->box_length,
-                           &plan->facts[0]);
-}
+#include "plan/planner.h"
+#include "plan/account/price.h"
 
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
     double gaps = 0;
@@ -171,12 +117,10 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
         tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
     else if (plan->mechanism == TC_MECHANISM_NONE)
         place_nothing(&p);
-    else if (plan->calibration == TC_PUBLISHED)
-        place_published(&p);
     else if (plan->method == TC_METHOD_TACIT)
         tc_place_tacit(&p);
     else
-        place_tight(&p);
+        tc_place_published(&p);
     if (plan->problem == NULL) {
         tc_progress(monitor, "plan", 0.5);
         tc_account_observers(&p);

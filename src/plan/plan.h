@@ -5,8 +5,8 @@
  *
  * F is the vector of everything that is noised each round; its entries come in *channels*, each with one scale. All
  * else that anyone sees (mu, p_i, averages, the status page) is computed from F + W. */
-#ifndef TC_PRIVACY_PLAN_H
-#define TC_PRIVACY_PLAN_H
+#ifndef TC_PLAN_PLAN_H
+#define TC_PLAN_PLAN_H
 
 #include "analysis/analysis.h"
 

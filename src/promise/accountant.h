@@ -1,7 +1,7 @@
 /* The accountant: what several runs on the same agents' data have cost together, in one unit and at one delta, and
  * whether a budget allows one more. Sums are never below the truth (docs/proofs/composition.md, section 6). */
-#ifndef TC_PRIVACY_ACCOUNTANT_H
-#define TC_PRIVACY_ACCOUNTANT_H
+#ifndef TC_PROMISE_ACCOUNTANT_H
+#define TC_PROMISE_ACCOUNTANT_H
 
 #include "promise/ledger.h"
 

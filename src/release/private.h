@@ -3,10 +3,10 @@
  * Both types below are incomplete outside src/release: nobody else can read a member, copy one by value,
  * take its size, or hand it to a function that wants numbers. No printer, encoder, log or JSON function takes them; the
  * only way to turn them into numbers is a release (release.h), which adds the noise of a plan. (A MAC of the states,
- * under a key that never leaves the process, is in release_mac.h.)
+ * under a key that never leaves the process, is in release.h.)
  * tests/privacy has files that try, and must not compile. */
-#ifndef TC_PRIVACY_PRIVATE_H
-#define TC_PRIVACY_PRIVATE_H
+#ifndef TC_RELEASE_PRIVATE_H
+#define TC_RELEASE_PRIVATE_H
 
 #include "model/model.h"
 

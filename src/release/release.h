@@ -4,13 +4,14 @@
  * goes through the rounds 1, 2, ..., T in order, and never twice through one. What comes out are integers on public
  * lattices, F(x) rounded plus exact integer noise, as doubles. docs/proofs/release.md says why that has exactly the
  * price that the plan states. */
-#ifndef TC_PRIVACY_RELEASE_H
-#define TC_PRIVACY_RELEASE_H
+#ifndef TC_RELEASE_RELEASE_H
+#define TC_RELEASE_RELEASE_H
 
 #include "noise/noise.h"
+#include "noise/random.h"
 #include "plan/plan.h"
+#include "plan/entries.h"
 #include "release/private.h"
-#include "plan/sensitivity/release_entries.h"
 
 typedef struct tc_release tc_release;
 
@@ -119,5 +120,15 @@ void tc_release_close(tc_release *release);
  * choice; outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last
  * rounding and the noise: for an auditor, who knows x because it is the auditor's own. */
 void tc_released_evaluate(tc_release *release, const double *x, tc_released *released);
+
+/* ---- what identifies the states of a round ----------------------------------------------------------------------- */
+
+/* What identifies the states of a round, for a journal: it tells whether two inputs were the same to whoever has the
+ * key of the random source, which never leaves the process, and nothing to anybody else. */
+
+/* HMAC-SHA256 over ("tacit states 1", round, all states on the lattice in the order of the model), numbers of 64 bits
+ * with the least significant byte first. TC_NO_RANDOM in a forked child; the MAC is then zeros. */
+tc_status tc_states_mac(const tc_private_states *states, const tc_random *random, uint64_t round,
+                        unsigned char mac[TC_MAC_BYTES]) TC_MUST_USE;
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/hexadecimal.h"
 #include "net/chosen_path.h"
 #include "net/tls/tls.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 
 #include <string.h>
 #include <time.h>

@@ -49,7 +49,7 @@ class Figures(unittest.TestCase):
         self.says(f"= {homes / 100000 ** 0.5:.0f} kW, beside a feeder of 3,000 kW")
         self.says(f"With 1,000 rounds it is {rounded(plan('ev', '--rounds', '1000')['systems'][0]['scale'])} kW")
         ten = plan("paper", "--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--adjacency", "agent",
-                   "--method", "published")
+                   "--placement", "states")
         self.says(f"{rounded(ten['systems'][0]['scale'])} on states that range from -10 to 10")
         self.says(f"that is {ten['systems'][0]['scale'] / 100000 ** 0.5:.0f}, six times the range")
 

@@ -1,5 +1,5 @@
 /* The normal law against multiple precision. */
-#include "plan/account/normal.h"
+#include "plan/account/calibrate.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -1,7 +1,7 @@
 /* A round in parts: the bits of the whole on any number of threads, and nothing twice. */
 #include "base/team.h"
 #include "plan/plan_by_hand.h"
-#include "release/release_parts.h"
+#include "release/inside.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -1,6 +1,6 @@
 #include "engine/tacit/margin.h"
 
-#include "plan/account/normal.h"
+#include "plan/account/calibrate.h"
 
 #define EXTRA 0.3     /* aimed at more by this part than is needed, since r goes on moving */
 #define UNTIL 0.98    /* of all rounds: then M_j stays as it is */
