@@ -56,7 +56,7 @@ static tc_frame next(tc_client *c) {
     tc_frame frame = {.type = 0};
     size_t taken = 0, wanted = 0;
     for (;;) {
-        tc_cut cut = tc_frame_cut((const unsigned char *)c->heard.text + c->cut, c->heard.length - c->cut,
+        tc_frame_finding cut = tc_frame_cut((const unsigned char *)c->heard.text + c->cut, c->heard.length - c->cut,
                                   TC_FRAME_MOST_BODY, &frame, &taken, &wanted);
         if (c->heard.length > c->cut && cut == TC_CUT_FRAME) {
             c->cut += taken;

@@ -18,7 +18,7 @@ typedef struct tc_worlds {
     const char *folder;  /* a temporary one */
     tc_setup setup;
     const tc_plan *plan;
-    const tc_method_facts *method;
+    const tc_tacit_facts *method;
     uint64_t rounds;
     uint64_t compared; /* bytes that were found to be there in both */
     const char *differs[TC_WORLDS_TEXTS], *untested;

@@ -1,4 +1,5 @@
 /* exp, log and powers of the evaluator against multiple precision. */
+/* labels: long */
 #include "calculus/interval/proved.h"
 #include "calculus/nasty.h"
 #include "support/cmocka.h"

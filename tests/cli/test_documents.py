@@ -16,7 +16,7 @@ PRIVACY = re.sub(r"\s+", " ", (SOURCE / "docs/privacy.md").read_text())
 
 def plan(example, *arguments):
     done = subprocess.run([TACIT, "plan", str(SOURCE / f"examples/{example}.tacit"), *arguments, "--json"],
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=1200)
     return json.loads(done.stdout)
 
 
@@ -71,7 +71,7 @@ class Figures(unittest.TestCase):
             figures = []
             for mechanism in ("laplace", "gaussian"):
                 facts = plan(example, "--mechanism", mechanism, "--epsilon", "1", "--delta", "1e-6", "--adjacency",
-                             "one:1", "--method", "tacit")
+                             "one:1")
                 for one in facts["placements"]:
                     value = one["predicted_variance"]
                     text = rounded(value, 2 if value < 100 else 3)

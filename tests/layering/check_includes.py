@@ -1,6 +1,7 @@
 """A folder of src/ includes itself and the folders that CMakeLists.txt declares for it, and those form no circle. A folder
 inside another may be declared too: a file belongs to the longest declared name. What a cloud or an agent runs includes
 nothing that is for studies, not even by way of others."""
+# labels: once
 import os
 import pathlib
 import re

@@ -1,4 +1,4 @@
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
@@ -53,7 +53,7 @@ static void a_stream_gives_the_same_frames_however_it_is_cut(void **state) {
         while (seen < FRAMES) {
             tc_frame frame;
             size_t taken, wanted;
-            tc_cut result = tc_frame_cut(stream + at, have - at, MOST, &frame, &taken, &wanted);
+            tc_frame_finding result = tc_frame_cut(stream + at, have - at, MOST, &frame, &taken, &wanted);
             if (result == TC_CUT_MORE) {
                 assert_true(wanted > have - at && at + wanted <= size);
                 size_t more = 1 + draw() % 300;

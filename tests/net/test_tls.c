@@ -3,7 +3,6 @@
 #include "net/keys.h"
 
 #include "net/tls/certificate.h"
-#include "net/tls/identity.h"
 #include "support/random.h"
 
 #include <openssl/err.h>

@@ -1,5 +1,6 @@
 /* Tries to refute the accountant: pairs of states, from far apart to one step of the lattice apart, must not tell more
  * about themselves than every observer's price says. F is evaluated as it is released, without noise. */
+/* labels: not-asan not-clang */
 #include "plan/planned.h"
 
 #include "plan/account/calibrate.h"

@@ -1,4 +1,5 @@
 /* Calibration against multiple precision: always on the safe side, and close. */
+/* labels: long not-clang */
 #include "plan/account/calibrate.h"
 #include "support/cmocka.h"
 #include "support/random.h"

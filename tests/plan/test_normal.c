@@ -1,4 +1,5 @@
 /* The normal law against multiple precision. */
+/* labels: long */
 #include "plan/account/calibrate.h"
 #include "support/cmocka.h"
 #include "support/random.h"

@@ -1,4 +1,5 @@
 /* Scales: closed forms, and for random problems a certificate of optimality computed here from scratch. */
+/* labels: long not-clang */
 #include "plan/placement/scales.h"
 #include "support/cmocka.h"
 #include "support/random.h"
@@ -192,7 +193,7 @@ static void random_problems_are_solved_to_a_millionth_by_the_dual_bound(void **s
     assert_true(worst < 1e-4 && worst_own < 1.1e-6);
 }
 
-static void large_problems_are_solved_in_seconds(void **state) {
+static void large_problems_are_solved(void **state) {
     (void)state;
     static const size_t sizes[][3] = {{200, 20000, 10}, {2000, 20000, 8}, {5000, 50000, 8}};
     uint64_t seed = 12;
@@ -298,7 +299,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(one_row_has_a_closed_form, set_up, tear_down),
         cmocka_unit_test_setup_teardown(separate_rows_are_filled_each, set_up, tear_down),
         cmocka_unit_test_setup_teardown(random_problems_are_solved_to_a_millionth_by_the_dual_bound, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(large_problems_are_solved_in_seconds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(large_problems_are_solved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(equal_groups_are_merged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(free_groups_and_useless_units_are_understood, set_up, tear_down),
         cmocka_unit_test_setup_teardown(extreme_numbers_stay_within_the_budget, set_up, tear_down),

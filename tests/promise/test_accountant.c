@@ -1,5 +1,6 @@
 /* The accountant: sums hold in the unit and at the delta that are asked about, one more run never lowers them, and a
  * budget cannot be dodged by the choice of delta, B, unit or mechanism. */
+/* labels: long not-asan not-clang */
 #include "promise/accountant.h"
 #include "plan/account/calibrate.h"
 #include "support/cmocka.h"

@@ -1,5 +1,6 @@
 /* Noise that is drawn ahead, on a thread of its own: the same bits, none of them drawn by the thread that releases, and
  * nothing left of what was used. */
+/* labels: threads */
 #include "noise/drawing.h"
 #include "plan/plan_by_hand.h"
 #include "noise/secret.h"

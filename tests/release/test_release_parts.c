@@ -1,4 +1,5 @@
 /* A round in parts: the bits of the whole on any number of threads, and nothing twice. */
+/* labels: threads */
 #include "base/team.h"
 #include "plan/plan_by_hand.h"
 #include "release/inside.h"

@@ -1,5 +1,6 @@
 /* That the time of a release tells nothing of states: no subnormal number on the way, and the same instructions one
  * after another, whatever the states are. */
+/* labels: long */
 #include "plan/planned.h"
 #include "release/release.h"
 #include "stepped.h"

@@ -1,6 +1,7 @@
 /* Fails the n-th allocation of a command, for every n: each run ends with exit code 3 and a message, and leaks neither
  * memory (the address sanitizer watches) nor file descriptors. Linked with --wrap for malloc, calloc and realloc, and
  * for tc_arena_alloc: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
+/* labels: only-asan */
 #include "base/arena.h"
 #include "cli/tacit.h"
 

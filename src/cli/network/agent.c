@@ -1,11 +1,11 @@
 #include "cli/network/network.h"
 
 #include "base/hexadecimal.h"
-#include "net/agent/agent_compiled.h"
+#include "net/agent/steps.h"
 #include "net/wire/message.h"
 #include "serve/journal/journal.h"
 #include "serve/link/listener.h"
-#include "serve/log_sink.h"
+#include "serve/log.h"
 #include "serve/notify.h"
 
 #include <errno.h>

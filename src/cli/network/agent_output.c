@@ -1,7 +1,7 @@
 #include "cli/network/network.h"
 
 #include "model/point.h"
-#include "net/private_file.h"
+#include "net/files.h"
 
 static const char *outcome_of(const tc_agent_output *output, tc_agent_condition how) {
     return tc_agent_is_over(how) || !output->stopped ? tc_agent_condition_name(how) : "stopped";
@@ -80,7 +80,7 @@ void tc_agent_output_text(const tc_agent_output *output, tc_buffer *out) {
             tc_options_wrap(out, view.message, 2);
         if (tc_agent_rounds_answered(&view) > 0 && !output->is_withheld) {
             tc_point_name(out, view.method == TC_WIRE_TACIT ? "answer (average)" : "answer");
-            tc_point_numbers(out, view.answer, view.states, true);
+            tc_point_numbers(out, view.result, view.states, true);
             text_of_oddities(&view, out);
         }
     }
@@ -110,7 +110,7 @@ static void json_of_agent(const tc_agent_output *output, const tc_agent_view *vi
     tc_json_count(json, "held", view->held);
     if (!output->is_withheld) {
         tc_json_count(json, "clamped", view->clamped);
-        tc_json_numbers(json, "x", view->answer, view->states);
+        tc_json_numbers(json, "x", view->result, view->states);
         tc_json_numbers(json, "last", view->x, view->states);
     }
     tc_json_string(json, "state_file", view->path);
@@ -127,7 +127,7 @@ static void json_of_all(const tc_agent_output *output, tc_json *json) {
         tc_json_open_object(json, "x");
         for (size_t i = 0; i < output->count; i++) {
             tc_agent_view view = tc_agent_look(output->agent, i);
-            tc_json_numbers(json, view.name, view.answer, view.states);
+            tc_json_numbers(json, view.name, view.result, view.states);
         }
         tc_json_close_object(json);
     }

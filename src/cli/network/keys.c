@@ -1,5 +1,6 @@
 #include "cli/network/network.h"
 
+#include "net/files.h"
 #include "net/tls/authority.h"
 #include "net/tls/tls.h"
 
@@ -68,7 +69,7 @@ static tc_status renew(tc_cli *cli, const tc_arguments *arguments, const tc_auth
     for (size_t i = 2; i < arguments->operand_count; i++) {
         size_t renewed = 0;
         tc_buffer label = tc_buffer_new(cli->arena, 4096);
-        tc_authority_label(&label, arguments->operands[i]);
+        tc_file_label(&label, arguments->operands[i]);
         tc_status status =
             tc_authority_renew(cli->arena, folder, tc_buffer_text(&label), all, settings, messages, &renewed);
         *made += renewed;

@@ -17,7 +17,7 @@ extern const tc_command tc_command_keys, tc_command_serve, tc_command_agent;
 typedef struct tc_serve_output {
     const tc_setup *setup;
     const tc_plan *plan;
-    const tc_method_facts *method;
+    const tc_tacit_facts *method;
     const tc_card *card;
     const tc_server_result *result; /* NULL: nothing was served */
     const char *outcome, *reason;   /* "done", "diverged", "stopped", "refused"; reason NULL where there is none */

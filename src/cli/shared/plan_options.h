@@ -16,7 +16,7 @@
 #define TC_CLI_SHARED_PLAN_OPTIONS_H
 
 #include "cli/shared/cli.h"
-#include "engine/tacit/method_facts.h"
+#include "engine/tacit/facts.h"
 #include "plan/plan.h"
 #include "promise/accountant.h"
 

@@ -205,24 +205,23 @@ tc_status tc_setup_plan(tc_cli *cli, tc_setup *setup, const tc_plan_options *opt
 }
 
 tc_status tc_setup_method(tc_cli *cli, const tc_setup *setup, const tc_plan *plan, tc_margin_wish margin,
-                          const tc_method_facts **method) {
+                          const tc_tacit_facts **method) {
     const char *why = NULL;
     *method = NULL;
     if (plan->method != TC_METHOD_TACIT)
         return TC_OK;
-    *method =
-        tc_method_facts_make(cli->arena, plan, setup->model, setup->derivatives, setup->dual_radius, margin, &why);
+    *method = tc_tacit_facts_make(cli->arena, plan, setup->model, setup->derivatives, setup->dual_radius, margin, &why);
     return *method != NULL ? TC_OK : refuse(cli, setup, why);
 }
 
-const char *tc_margin_text(tc_arena *arena, const tc_method_facts *method) {
+const char *tc_margin_text(tc_arena *arena, const tc_tacit_facts *method) {
     if (method == NULL || method->margin.kind == TC_MARGIN_NONE)
         return NULL;
     return method->margin.kind == TC_MARGIN_AUTO ? tc_arena_format(arena, "auto, for %g", method->margin.probability)
                                                  : tc_arena_format(arena, "%g", method->margin.amount);
 }
 
-void tc_margin_json(const tc_method_facts *method, tc_json *json) {
+void tc_margin_json(const tc_tacit_facts *method, tc_json *json) {
     if (method == NULL || method->margin.kind == TC_MARGIN_NONE) {
         tc_json_null(json, "margin");
         return;

@@ -53,15 +53,15 @@ tc_status tc_setup_plan(tc_cli *cli, tc_setup *setup, const tc_plan_options *opt
 /* What the method tacit takes from the plan; NULL for the published one. TC_BAD_USAGE, with a message, where there is
  * no room for the margin. */
 tc_status tc_setup_method(tc_cli *cli, const tc_setup *setup, const tc_plan *plan, tc_margin_wish margin,
-                          const tc_method_facts **method) TC_MUST_USE;
+                          const tc_tacit_facts **method) TC_MUST_USE;
 
 /* "published", "tacit" */
 static inline const char *tc_method_word(tc_method method) { return tc_method_choices[method - TC_METHOD_PUBLISHED]; }
 
 /* "0.1", "auto, for 0.95"; NULL for none. */
-const char *tc_margin_text(tc_arena *arena, const tc_method_facts *method);
+const char *tc_margin_text(tc_arena *arena, const tc_tacit_facts *method);
 /* "margin": null, or {"kind", "amount" or "probability"} */
-void tc_margin_json(const tc_method_facts *method, tc_json *json);
+void tc_margin_json(const tc_tacit_facts *method, tc_json *json);
 
 /* Whether the seeds first, first + 1, ..., count of them, are numbers that --seed takes and JSON keeps. */
 static inline bool tc_seeds_fit(uint64_t first, uint64_t count) {

@@ -49,8 +49,8 @@ static const tc_example examples[] = {
 
 typedef struct printed {
     const tc_plan *plan;
-    const tc_method_facts *method; /* NULL: method published, or no plan */
-    const tc_card *card;           /* NULL: no plan */
+    const tc_tacit_facts *method; /* NULL: method published, or no plan */
+    const tc_card *card;          /* NULL: no plan */
     const tc_ledger *ledger;
     tc_ledger_entry next; /* what the plan would add to it */
     const tc_budgets *budgets;
@@ -58,7 +58,7 @@ typedef struct printed {
 } printed;
 
 /* What method tacit takes from public facts before the first round. */
-static void method_json(const tc_method_facts *method, size_t rows, tc_json *json) {
+static void method_json(const tc_tacit_facts *method, size_t rows, tc_json *json) {
     tc_json_open_object(json, "method_facts");
     tc_json_number(json, "box_length", method->box_length);
     tc_json_number(json, "radius", method->radius);
@@ -73,7 +73,7 @@ static void method_json(const tc_method_facts *method, size_t rows, tc_json *jso
 }
 
 /* The plan, with all that is warned of in one list. */
-static tc_plan with_warnings(tc_arena *arena, const tc_plan *plan, const tc_method_facts *method) {
+static tc_plan with_warnings(tc_arena *arena, const tc_plan *plan, const tc_tacit_facts *method) {
     tc_plan all = *plan;
     const char **warnings = TC_NEW(arena, const char *, plan->warning_count + method->warning_count + 1);
     all.warning_count = 0;
@@ -190,13 +190,13 @@ static tc_status look_up_cost(tc_cli *cli, printed *p) {
 }
 
 static tc_status find_method(tc_cli *cli, const tc_plan *plan, tc_model *model, const tc_derivatives *derivatives,
-                             const tc_analysis *analysis, tc_margin_wish margin, const tc_method_facts **method) {
+                             const tc_analysis *analysis, tc_margin_wish margin, const tc_tacit_facts **method) {
     const char *why = NULL;
     *method = NULL;
     if (plan->problem != NULL || plan->method != TC_METHOD_TACIT)
         return TC_OK;
     *method =
-        tc_method_facts_make(cli->arena, plan, model, derivatives, tc_public_radius(model, analysis), margin, &why);
+        tc_tacit_facts_make(cli->arena, plan, model, derivatives, tc_public_radius(model, analysis), margin, &why);
     if (*method != NULL)
         return TC_OK;
     tc_buffer_printf(&cli->messages, "tacit plan: %s\n", why);
@@ -271,7 +271,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         tc_buffer_printf(&cli->messages, "tacit plan: %s\n", plan->problem);
         return TC_BAD_USAGE;
     }
-    const tc_method_facts *method;
+    const tc_tacit_facts *method;
     status = find_method(cli, plan, model, derivatives, analysis, wishes.margin, &method);
     if (status != TC_OK)
         return status;

@@ -241,7 +241,7 @@ static const char *manner_of(tc_arena *arena, const tc_run_output *output) {
                            margin != NULL ? margin : "");
 }
 
-static void text_method_warnings(const tc_method_facts *method, tc_buffer *out) {
+static void text_method_warnings(const tc_tacit_facts *method, tc_buffer *out) {
     for (size_t i = 0; method != NULL && i < method->warning_count; i++)
         tc_options_wrap(out, tc_arena_format(out->arena, "warning: %s", method->warnings[i]), 0);
 }

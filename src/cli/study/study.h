@@ -36,7 +36,7 @@ typedef struct tc_run_output {
     const tc_setup *setup;
     tc_run_target target;
     const tc_plan *plan;
-    const tc_method_facts *method; /* NULL for the published method */
+    const tc_tacit_facts *method; /* NULL for the published method */
     const tc_card *card;           /* NULL where nothing is run */
     const char *outcome, *reason;  /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
     tc_record *records;            /* of runs that were begun; NULL where nothing was run */

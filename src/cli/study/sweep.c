@@ -180,7 +180,7 @@ typedef struct wishes {
 
 typedef struct planned { /* for one epsilon, or without noise */
     const tc_plan *plan;
-    const tc_method_facts *method;
+    const tc_tacit_facts *method;
 } planned;
 
 /* NULL method where there is no plan. */
@@ -195,7 +195,7 @@ static tc_status make_plan(tc_cli *cli, const wishes *w, tc_setup *setup, const 
 
 /* A plan for each epsilon, and one without noise. *problem where one cannot be made. */
 static tc_status make_plans(tc_cli *cli, const wishes *w, tc_setup *setup, const tc_plan **plans,
-                            const tc_method_facts **methods, planned *noise_free, const char **problem) {
+                            const tc_tacit_facts **methods, planned *noise_free, const char **problem) {
     tc_plan_options wanted = w->privacy.plan;
     wanted.seeded = true;
     for (size_t e = 0; e < w->count && *problem == NULL; e++) {
@@ -262,8 +262,7 @@ static bool is_known(const tc_sweep_output *output, const char *warning) {
     return false;
 }
 
-static void collect_warnings(tc_cli *cli, const tc_method_facts *const *methods, size_t count,
-                             tc_sweep_output *output) {
+static void collect_warnings(tc_cli *cli, const tc_tacit_facts *const *methods, size_t count, tc_sweep_output *output) {
     for (size_t e = 0; e < count; e++) {
         for (size_t i = 0; methods[e] != NULL && i < methods[e]->warning_count; i++) {
             if (is_known(output, methods[e]->warnings[i]))
@@ -277,7 +276,7 @@ static void collect_warnings(tc_cli *cli, const tc_method_facts *const *methods,
 
 static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_setup *setup, tc_sweep_output *output) {
     const tc_plan **plans = TC_NEW(cli->arena, const tc_plan *, w->count + 1);
-    const tc_method_facts **methods = TC_NEW(cli->arena, const tc_method_facts *, w->count + 1);
+    const tc_tacit_facts **methods = TC_NEW(cli->arena, const tc_tacit_facts *, w->count + 1);
     planned noise_free = {0};
     tc_sweep *sweep = NULL;
     const char *why = NULL;

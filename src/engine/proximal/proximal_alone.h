@@ -1,6 +1,6 @@
 /* One member whose step is not found side by side with others: its state of affairs. */
-#ifndef TC_ENGINE_PROXIMAL_ALONE_H
-#define TC_ENGINE_PROXIMAL_ALONE_H
+#ifndef TC_ENGINE_PROXIMAL_PROXIMAL_ALONE_H
+#define TC_ENGINE_PROXIMAL_PROXIMAL_ALONE_H
 
 #include "engine/proximal/proximal_box.h"
 #include "engine/proximal/proximal_parts.h"

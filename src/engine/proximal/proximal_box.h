@@ -1,6 +1,6 @@
 /* The step of Newton's method in a box: min slope . d + d' hessian d / 2 over bounds, for one member. */
-#ifndef TC_ENGINE_PROXIMAL_BOX_H
-#define TC_ENGINE_PROXIMAL_BOX_H
+#ifndef TC_ENGINE_PROXIMAL_PROXIMAL_BOX_H
+#define TC_ENGINE_PROXIMAL_PROXIMAL_BOX_H
 
 #include <stdbool.h>
 #include <stddef.h>

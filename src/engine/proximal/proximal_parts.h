@@ -1,6 +1,6 @@
 /* Proximal steps inside: made by proximal_build.c, led by proximal.c; one file for each way to take them. */
-#ifndef TC_ENGINE_PROXIMAL_PARTS_H
-#define TC_ENGINE_PROXIMAL_PARTS_H
+#ifndef TC_ENGINE_PROXIMAL_PROXIMAL_PARTS_H
+#define TC_ENGINE_PROXIMAL_PROXIMAL_PARTS_H
 
 #include "engine/agents_parts.h"
 #include "engine/projector_parts.h"

@@ -1,7 +1,7 @@
 /* Steps of many lanes at once, by name: tc_line_advance and tc_newton_advance choose. Wide ones are for AVX2; only
  * where TC_IS_WIDE(). Widest ones are for AVX-512; only where TC_IS_WIDEST(). The bits are the same. */
-#ifndef TC_ENGINE_PROXIMAL_WIDE_H
-#define TC_ENGINE_PROXIMAL_WIDE_H
+#ifndef TC_ENGINE_PROXIMAL_PROXIMAL_WIDE_H
+#define TC_ENGINE_PROXIMAL_PROXIMAL_WIDE_H
 
 #include "base/simd.h"
 #include "engine/proximal/proximal_parts.h"
