@@ -117,9 +117,12 @@ typedef struct tc_plan {
      * whose constraints are the linear forms, with the same agents and states. */
     const tc_model *measured;
     const tc_derivatives *measured_derivatives;
-    tc_adjacency adjacency; /* ENSEMBLE, ONE or AGENT */
+    /* paper: eq:adj. ENSEMBLE: two trajectories of all agents whose l_p distance over all rounds is at most B, p = 1
+     * for Laplace and 2 for Gaussian noise. ONE: the same of one agent. AGENT: anything that one agent can do. */
+    tc_adjacency adjacency;
     double adjacency_bound; /* B; NAN for AGENT */
-    double epsilon, delta;  /* as asked: per system in published, joint in tight */
+    /* paper: Definition 1, eq:fulleddef. As asked: of each system in the published calibration, joint in the tight. */
+    double epsilon, delta;
     double rounds;
     double hold_cap;
     int state_exponent; /* h = 2^state_exponent, the lattice of the states */

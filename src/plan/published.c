@@ -249,6 +249,7 @@ static const char *try_published(tc_planner *p, tc_layout *layout, tc_lattices *
         channel->sensitivity = tc_add_up(channel->constant, added_to(&a, i, gaussian));
         layout->overhead = fmax(layout->overhead, channel->sensitivity / channel->constant - 1);
         double distance = tc_mul_up(plan->adjacency_bound, hold);
+        /* paper: Theorem 1, Theorem 2 */
         double scale = gaussian
                            ? tc_mul_up(tc_kappa(plan->delta, plan->epsilon), tc_mul_up(channel->sensitivity, distance))
                            : tc_laplace_scale(channel->sensitivity, distance, plan->epsilon);

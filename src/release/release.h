@@ -15,7 +15,7 @@
 
 typedef struct tc_release tc_release;
 
-/* What everybody may see. */
+/* What everybody may see. paper: Problem 1 */
 typedef struct tc_released {
     uint64_t round;
     bool is_private;          /* false: simulation, or a plan that guarantees nothing */

@@ -12,6 +12,7 @@ static double ratio_up(double a, double b, double c) {
 
 /* ---- Laplace ---------------------------------------------------------------------------------------------------- */
 
+/* paper: Theorem 1: b >= Delta_1 / epsilon, where the sensitivity Delta_1 of a trajectory is at most K_1 B. */
 double tc_laplace_scale(double sensitivity, double distance, double epsilon) {
     return ratio_up(sensitivity, distance, epsilon);
 }
@@ -26,7 +27,8 @@ double tc_laplace_epsilon(double sensitivity, double distance, double scale) {
 
 /* ---- Gaussian --------------------------------------------------------------------------------------------------- */
 
-/* (K + sqrt(K^2 + 2 epsilon)) / (2 epsilon) = 1 / (sqrt(K^2 + 2 epsilon) - K) grows with K. */
+/* paper: Theorem 2: sigma >= Delta_2 (K + sqrt(K^2 + 2 epsilon)) / (2 epsilon) = kappa Delta_2, K = Q^-1(delta).
+ * kappa = 1 / (sqrt(K^2 + 2 epsilon) - K) grows with K. */
 double tc_kappa(double delta, double epsilon) {
     if (!is_positive(epsilon) || !(delta > 0))
         return HUGE_VAL;

@@ -86,7 +86,8 @@ void tc_sensitivity_prepare(tc_sensitivity *sensitivity);
 
 tc_view *tc_view_new(tc_sensitivity *sensitivity, bool everything, const size_t *agents, size_t count, uint32_t any_of);
 
-/* All blocks outside the view; alike agents once. False when interrupted. */
+/* paper: sensitivity (Delta_p of g and of each g_{x_i}), entry by entry. All blocks outside the view; alike agents
+ * once. False when interrupted. */
 bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_block_sink sink, void *context);
 
 /* ---- for sensitivity.c and block.c ------------------------------------------------------------------------------- */
