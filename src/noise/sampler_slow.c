@@ -1,5 +1,5 @@
-/* The slow path: W is found by asking, for a few k, whether s Q(V) >= k + 1/2, that is V <= tail((k + 1/2) / s).
- * The answer comes from sampler_tail with a proved error; where it is too close, V gets 64 more bits.
+/* The slow path: W is found by asking, for a few k, whether s Q(V) >= k + 1/2, that is V <= tail((k + 1/2) / s). The
+ * tail is computed with a proved error; where the comparison is too close, V gets 64 more bits.
  * docs/proofs/sampling.md, "The slow path". */
 #include "noise/sampler.h"
 

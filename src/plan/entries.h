@@ -1,5 +1,6 @@
-/* Which entries the Jacobian of a model has, in which order, and which of them get noise. Public: it follows from the
- * structure of the constraints alone.
+/* The entries of a release: which numbers the Jacobian of a model has, in which order, and which of them get noise. Two
+ * folders are made from this one list: the plan gives each entry its scale and its price, and src/release computes it
+ * and adds the noise. Public: it follows from the structure of the constraints alone.
  *
  * The entry of row j, member k of a family and its component c is
  *     J_jck = sum over the family's bodies r of  Phi_{j,r} d body_r / d x_c (x_k)   +   Phi_{j, coordinate (k, c)}.

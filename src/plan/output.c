@@ -131,7 +131,7 @@ static void write_unit(const tc_plan *plan, tc_json *json) {
     tc_json_string(json, "unit", unit);
 }
 
-/* A plan without a budget has the hash it always had. */
+/* Left out where there is none: plans made before there were budgets keep their hash. */
 static void write_budget(const tc_plan *plan, tc_json *json) {
     const tc_budget *budget = &plan->model->budget;
     if (isnan(budget->epsilon))
@@ -154,7 +154,7 @@ static void write_choices(const tc_plan *plan, tc_json *json) {
     write_unit(plan, json);
 }
 
-/* is_private: as it was hashed since the first plans, or as it is judged. */
+/* is_private: plan->is_private in what is hashed, else whether the plan deserves the word. */
 static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
     if (plan->problem != NULL) {
         tc_json_string(json, "problem", plan->problem);
@@ -192,7 +192,8 @@ static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
 
 void tc_plan_json(const tc_plan *plan, tc_json *json) {
     char hex[2 * sizeof plan->hash + 1];
-    if (plan->method != TC_METHOD_TACIT) /* not in its hash: that of a published plan says what it always said */
+    /* Not hashed: a published plan keeps the hash it had before there were two methods. */
+    if (plan->method != TC_METHOD_TACIT)
         tc_json_string(json, "method", tc_method_name(plan->method));
     write_members(plan, json, tc_plan_deserves_private(plan));
     tc_hexadecimal(hex, plan->hash, sizeof plan->hash);

@@ -26,7 +26,7 @@ const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *ana
     return tc_radius_is_promised(model) ? analysis->slater_facts.declared_fault : NULL;
 }
 
-/* A cloud needs a public radius; tacit run holds the whole problem, and may look where a cloud may not. */
+/* A cloud needs a public radius. tacit run holds the whole problem, and can compute one from private data. */
 static void warn_of_radius(tc_planner *p) {
     const char *fault = tc_public_radius_fault(p->model, p->analysis);
     if (isfinite(tc_public_radius(p->model, p->analysis)))
@@ -40,7 +40,7 @@ static void warn_of_radius(tc_planner *p) {
                         "agent");
 }
 
-/* Warnings are part of what is hashed: the same plan has the same ones for ever. */
+/* The hash covers the warnings: their texts must not change. */
 static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
     double everything = plan->calibration == TC_TIGHT ? plan->epsilon : tc_price_of_run(plan).epsilon;
@@ -58,7 +58,7 @@ static void warn(tc_planner *p) {
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }
 
-/* No price, no promise: whatever the reason, an observer whose price has no bound voids the plan. */
+/* An observer whose price has no bound voids the plan, whatever the reason. */
 static void void_without_bound(tc_planner *p) {
     const tc_plan *plan = p->plan;
     for (size_t i = 0; plan->problem == NULL && plan->is_private && i < plan->observer_count; i++) {
@@ -68,8 +68,8 @@ static void void_without_bound(tc_planner *p) {
     }
 }
 
-/* M acts on mu, which everybody sees: a radius made of private data shows something of them. Said after the plan is
- * hashed: no cloud runs by such a plan. */
+/* Everybody sees mu, which is projected onto M: a radius made of private data would tell of them. Added after the plan
+ * is hashed; no cloud runs by such a plan. */
 static void void_without_radius(tc_planner *p) {
     if (p->plan->problem == NULL && p->plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0 &&
         !isfinite(tc_public_radius(p->model, p->analysis)))
@@ -79,7 +79,7 @@ static void void_without_radius(tc_planner *p) {
 
 /* Without noise the lattice is as for a unit of 1. */
 static void place_nothing(tc_planner *p) {
-    p->plan->adjacency = TC_ADJACENCY_AGENT; /* no distance to compare steps with */
+    p->plan->adjacency = TC_ADJACENCY_AGENT; /* there is no B to compare steps with */
     p->plan->state_exponent = tc_first_state_exponent(p);
     p->plan->adjacency = TC_ADJACENCY_UNSET;
     if (p->plan->method == TC_METHOD_TACIT)

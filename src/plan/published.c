@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LOOSE 2    /* upper bound over lower bound */
-#define SHARE 1e-6 /* small beside the digits that were published */
+#define SHARE 1e-6 /* of a sensitivity: less than the digits that the paper prints */
 
 /* ---- channels: g, and the block of every agent ---------------------------------------------------------------------
  */
@@ -100,7 +100,7 @@ static bool check_constants(tc_planner *p, tc_layout *layout) {
     return true;
 }
 
-/* Of certified constants, the one that is known least well. */
+/* Warns of the certified constant with the widest bracket. */
 static void warn_of_loose_bounds(tc_planner *p, const tc_layout *layout) {
     int norm = p->plan->mechanism == TC_MECHANISM_GAUSSIAN;
     const tc_bracket *bracket = &p->analysis->g[norm];

@@ -1,4 +1,4 @@
-/* What is asked for: the file, overridden by options. */
+/* What is asked for: the file, overridden by options. Whatever makes no sense is refused here. */
 #include "plan/account/calibrate.h"
 #include "plan/planner.h"
 #include "plan/account/price.h"
@@ -148,7 +148,8 @@ static bool nothing_asked(const tc_planner *p) {
            o->mechanism == TC_MECHANISM_UNSET && isnan(o->epsilon) && o->adjacency == TC_ADJACENCY_UNSET;
 }
 
-/* The budget of one release of everything: what multiplier * price may come to. */
+/* paper: eq:adj. multiplier: the distance B, with holds (units ensemble and one), or the number of rounds (unit agent).
+ * multiplier * price must not exceed target. */
 static void set_target(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;

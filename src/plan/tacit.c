@@ -5,7 +5,7 @@
 #include "plan/planner.h"
 #include "plan/account/price.h"
 
-#define AS_GOOD 1.02   /* outputs, then states, are taken where they are no worse than this: fewer surprises */
+#define AS_GOOD 1.02   /* within this factor of the best, outputs are preferred, then states */
 #define FAR_BETTER 0.1 /* noise on outputs that is this much smaller is worth a warning, if it cannot be used */
 
 typedef struct candidates {
@@ -78,7 +78,7 @@ static void try_states(candidates *c) {
     tc_predict_rows_of_states(p->arena, p->streams, variance, p->plan->row_scale, &p->plan->facts[1]);
 }
 
-/* Where g is curved too, for people to compare. */
+/* Also where g is curved, for comparison. */
 static void try_outputs(candidates *c) {
     tc_planner *p = c->p;
     tc_layout *layout = &c->layouts[0];
@@ -88,7 +88,7 @@ static void try_outputs(candidates *c) {
                            &p->plan->facts[0]);
 }
 
-/* The number of the placement to take; 3 for none. */
+/* The number of the placement that is taken; 3 for none. */
 static size_t choose(const tc_plan *plan, tc_placement asked) {
     double best = INFINITY;
     for (size_t i = 0; i < 3; i++) {

@@ -1,5 +1,6 @@
-/* Final scales: relative ones from place.h, enlarged together until the eavesdropper's certified price is what was
- * promised, with the lattice as fine as can be afforded. */
+/* The tight calibration: epsilon is the price of everything together. Which channels there are; then their scales:
+ * relative ones from place.h, enlarged by one factor until the eavesdropper's certified price is the promised one, on
+ * the finest lattice that is possible. */
 #include "noise/sampler.h"
 #include "plan/account/calibrate.h"
 #include "plan/planner.h"
@@ -145,7 +146,7 @@ static void list_state_channels(tc_planner *p, tc_layout *layout) {
 
 #define SHARE 1e-4 /* omega: what the lattice may add */
 #define MOST_SHARE 0.05
-#define ENLARGE (1 + 0x1p-44) /* so that roundings in a price computed again stay inside the promise */
+#define ENLARGE (1 + 0x1p-44) /* room for the roundings of a price that is computed again */
 
 void tc_finish_channel(const tc_planner *p, tc_channel *channel, double scale) {
     bool gaussian = p->plan->mechanism == TC_MECHANISM_GAUSSIAN;
@@ -230,7 +231,8 @@ static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *la
         return choice.problem;
     for (size_t i = 0; i < layout->count; i++)
         tc_finish_channel(p, &layout->channels[i], relative[i] * least_factor);
-    problem = tc_check_scales(p->arena, layout); /* rounding only adds: no need to price what is too fine already */
+    /* Rounding only adds to a price: a lattice that is too fine already need not be priced. */
+    problem = tc_check_scales(p->arena, layout);
     if (problem != NULL)
         return problem;
     *layout->lattice = choice.lattice;

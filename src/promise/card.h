@@ -22,7 +22,7 @@ typedef struct tc_card {
     bool seeded;
     const char *unit;              /* "one:0.5", "agent"; NULL without noise */
     char claim;                    /* 'A': messages within a distance; 'B': an agent entirely; 0: nothing */
-    const tc_observer **observers; /* the dearest of each kind, and every coalition */
+    const tc_observer **observers; /* the one that pays most of each kind, and every coalition */
     size_t observer_count;
     tc_card_item items[TC_CARD_ITEMS];
     size_t item_count;

@@ -134,7 +134,7 @@ static tc_status lock_and_read(ledger_job *j, int file, int kind) {
 
 static tc_status read_work(ledger_job *j, int file) { return lock_and_read(j, file, LOCK_SH); }
 
-/* Closes the file whatever happens; what is raised within becomes the result. */
+/* Closes the file in every case; what work raises becomes the result. */
 static tc_status with_file(ledger_job *j, int file, tc_status (*work)(ledger_job *, int)) {
     tc_escape escape;
     tc_status status = TC_TRY(j->arena, &escape);
@@ -159,7 +159,7 @@ static const char *folder_of(tc_arena *arena, const char *path) {
     return slash == NULL ? "." : slash == path ? "/" : tc_arena_copy(arena, path, (size_t)(slash - path));
 }
 
-/* A name that no file could have must not pass for a ledger in which nothing was spent. */
+/* A path that cannot be a file must not be taken for an empty ledger. */
 static tc_status could_be_new(ledger_job *j) {
     const char *path = j->ledger->path, *folder = folder_of(j->arena, path);
     struct stat facts;
@@ -195,7 +195,7 @@ static const char *now(tc_arena *arena) {
     return text;
 }
 
-/* A new file is safe on the disk only with the folder that names it. */
+/* A new file is durable only when its folder is. */
 static bool sync_folder(tc_arena *arena, const char *path) {
     int file = open(folder_of(arena, path), O_RDONLY | O_CLOEXEC);
     bool synced = file >= 0 && fsync(file) == 0;

@@ -39,7 +39,7 @@ typedef struct tc_ledger {
     size_t count;
 } tc_ledger;
 
-/* What a run by this plan would be entered as. */
+/* The entry of a run by this plan. */
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run);
 
 /* A file that does not exist, in a folder that does, is an empty ledger (is_new). TC_BAD_USAGE for a name that is no
@@ -74,7 +74,7 @@ enum { TC_LEDGER_CHECK = 16, TC_LEDGER_LINE = 4096 }; /* hexadecimal digits; the
 /* The line with its newline; check holds that of the line before ("" at the start) and receives this one's. */
 void tc_ledger_line_write(tc_buffer *out, const tc_ledger_entry *entry, char check[TC_LEDGER_CHECK + 1]);
 
-/* The other way round, for a line without its newline; NULL, or what is wrong with it. */
+/* Reads a line without its newline; NULL, or what is wrong with it. */
 const char *tc_ledger_line_read(tc_arena *arena, const char *line, size_t length, tc_ledger_entry *entry,
                                 char check[TC_LEDGER_CHECK + 1]);
 

@@ -12,7 +12,7 @@ typedef struct block_builder {
     const double *constants;
     tc_block_plan *made;
     uint32_t **row_of; /* [family][shared entry]: its number among those with noise */
-    bool fills;        /* the second time; the first counts */
+    bool fills;        /* false in the first pass, which only counts */
 } block_builder;
 
 static void list_blocks(block_builder *b) {

@@ -1,4 +1,4 @@
-/* Whether a plan is one to release by. A plan made by tc_plan_make passes; the release trusts nobody. */
+/* Whether a plan can be released by. A plan of tc_plan_make passes, but the release does not rely on that. */
 #include "analysis/region.h"
 #include "plan/sensitivity/even.h"
 #include "release/inside.h"
@@ -76,7 +76,7 @@ const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc
     return NULL;
 }
 
-typedef struct cover { /* how often a channel speaks of each number */
+typedef struct cover { /* which numbers some channel covers */
     unsigned char *constraints, *jacobian, *states;
 } cover;
 
@@ -287,7 +287,7 @@ static const char *measure_segments(tc_arena *arena, const range_sizes *s, tc_re
     return NULL;
 }
 
-/* The plan has checked it; a plan made by hand has not. */
+/* tc_plan_make has checked this; a plan made by hand has not. */
 static const char *find_uneven(tc_arena *arena, const range_sizes *s, const tc_release *release) {
     const tc_model *model = release->model;
     const tc_plan *plan = release->plan;

@@ -49,9 +49,9 @@ static inline const double *tc_outer_slopes(const tc_evaluator *evaluator) {
     return evaluator->outer_values + evaluator->model->constraint_count;
 }
 
-/* Numbers of an evaluation that are still there. */
+/* Wipes what evaluations have left. */
 void tc_evaluator_wipe(tc_evaluator *evaluator);
-/* The scratch of a program, but for its constants. */
+/* Wipes the scratch of a program, but for its constants. */
 void tc_program_wipe(const tc_program *program, double *work);
 
 /* A shared entry of the members last evaluated by tc_evaluate_slopes, without folded single parts. outer: the outer

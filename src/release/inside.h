@@ -1,5 +1,5 @@
-/* What the private types are made of. For src/release alone: tests/release/test_private_types.py checks that
- * no other file includes this one. */
+/* What the private types and a release are made of. For src/release alone: tests/release/test_private_types.py checks
+ * that no file of another folder includes this one. */
 #ifndef TC_RELEASE_INSIDE_H
 #define TC_RELEASE_INSIDE_H
 
@@ -38,8 +38,6 @@ bool tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, s
                      int64_t *restrict units) TC_MUST_USE;
 
 /* ---- a release --------------------------------------------------------------------------------------------------- */
-
-/* A release inside; for src/release. */
 
 typedef struct tc_noise_draw { /* entries drawn by one call */
     uint64_t first;
@@ -96,11 +94,11 @@ struct tc_release {
     tc_noise_draw *draws; /* none without a mechanism */
     size_t draw_count;
     uint64_t next_round;
-    uint64_t round; /* the open one, where the phase says that there is one */
+    uint64_t round; /* the open one, unless the phase is CLOSED */
     tc_release_phase phase;
     uint64_t prepared; /* the round whose noise is there; 0 for none */
     int64_t *noise;    /* by address; wiped when used */
-    tc_ahead *ahead;   /* who draws, and has the random source to itself; NULL: this thread does */
+    tc_ahead *ahead;   /* the thread that draws, and has the random source to itself; NULL: the caller draws */
     double *coords;    /* scratch: the coordinates that constraints name, or all of them (mechanism none) */
     double *sum_values, *block_sums;
     bool has_sums;                  /* in this round: sum_values are those of private numbers */
@@ -125,24 +123,25 @@ static inline bool tc_release_knows(const tc_release *release, const tc_private_
 const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                                   const tc_derivatives *derivatives);
 const char *tc_release_check_cover(tc_arena *arena, const tc_release *release);
-/* By enclosures over the public box: no integer sum and no entry can leave 64 bits. Notes which need no more than
+/* No integer sum and no entry can leave 64 bits, by enclosures over the public box. Notes which are at most
  * TC_SMALL_UNITS. */
 const char *tc_release_check_range(tc_arena *arena, tc_release *release);
 
 tc_status tc_release_make_workers(tc_arena *arena, tc_release *release, size_t count) TC_MUST_USE;
 void tc_release_wipe(tc_release *release);
 
-/* How noise is drawn; false where a scale is out of the sampler's range. Then: all of the round whose key is open. */
+/* Plans how noise is drawn; false where a scale is out of the sampler's range. tc_release_draw draws all of the round
+ * whose key is open. */
 bool tc_release_plan_noise(tc_arena *arena, tc_release *release) TC_MUST_USE;
 tc_status tc_release_draw(const tc_release *release, int64_t *noise) TC_MUST_USE;
 
-/* What was drawn for the round becomes the release's noise, as soon as it is there; and when it has
- * been wiped, its place is free again. tc_ahead_check: TC_OK unless that round is known never to come. */
+/* tc_ahead_take waits for the noise of the round and makes it the release's; tc_ahead_give_back frees its place, wiped.
+ * tc_ahead_check: TC_OK unless that round can never be drawn. */
 tc_status tc_ahead_take(tc_release *release, uint64_t round) TC_MUST_USE;
 void tc_ahead_give_back(tc_release *release, uint64_t round);
 tc_status tc_ahead_check(const tc_release *release, uint64_t round) TC_MUST_USE;
 
-/* Adds the noise of pieces to units[row * stride + offset + k] and publishes at out[row][offset + k]. */
+/* Adds the noise of pieces to units[row * stride + offset + k] and writes the sums to out[row][offset + k]. */
 tc_status tc_release_pieces(tc_release_worker *worker, const tc_piece *pieces, size_t count, const int64_t *units,
                             size_t stride, double *const *out) TC_MUST_USE;
 
@@ -153,7 +152,7 @@ void tc_release_add_noise(const tc_release_channel *channel, const int64_t *unit
 
 /* All workers' sums, and Phi and its derivatives into the first worker's evaluator. */
 void tc_release_evaluate_outer(tc_release *release);
-/* A block by the first worker, of tc_release_round. */
+/* One block of tc_release_round, by the first worker. */
 tc_status tc_release_block_sums(tc_release *release, const tc_release_block *block,
                                 const tc_private_states *states) TC_MUST_USE;
 tc_status tc_release_block_rows(tc_release *release, const tc_release_block *block, const tc_private_states *states,
@@ -176,7 +175,7 @@ tc_whole *tc_whole_new(tc_arena *arena, tc_release *release);
 /* With the noise of the open round drawn. */
 tc_status tc_whole_release(tc_release *release, const tc_private_states *states, tc_released *released) TC_MUST_USE;
 
-/* Private numbers of the round. */
+/* Wipes the private numbers of the round. */
 void tc_whole_wipe(tc_release *release);
 
 #endif

@@ -1,4 +1,4 @@
-/* Integers at the door. */
+/* Rounding to integers, and integers to doubles. */
 #ifndef TC_RELEASE_LATTICE_H
 #define TC_RELEASE_LATTICE_H
 
@@ -18,7 +18,8 @@ static inline int64_t tc_lattice_round(double value, double units_per_one) {
     return units < most ? (int64_t)units : (int64_t)1 << 62;
 }
 
-/* Up to here the next function is exact; its users know beforehand that it is enough, so no branch looks at data. */
+/* Up to this size the next function is exact. Whether that is enough follows from the plan, so no branch depends on
+ * data. */
 #define TC_SMALL_UNITS 0x1p50
 
 /* The same for what is known to be at most TC_SMALL_UNITS in size: 1.5 2^52 more, the last bit of a double is one. */
@@ -54,7 +55,7 @@ static inline double tc_lattice_double(int64_t value) {
 #endif
 }
 
-/* A function of value + noise alone, so it costs nothing. */
+/* Depends on value + noise alone, so saturation costs no privacy. */
 static inline int64_t tc_saturating_add(int64_t value, int64_t noise) {
     int64_t sum;
     if (__builtin_add_overflow(value, noise, &sum))

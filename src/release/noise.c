@@ -1,5 +1,5 @@
-/* Noise of a round, channel by channel; small channels are drawn together, since every call of the cipher and of the
- * sampler has a cost of its own. What is drawn depends on addresses alone, so this changes no value. */
+/* The noise of a round, channel by channel. Small channels are drawn together, since each call of the cipher and of the
+ * sampler has a fixed cost. Values depend on addresses alone, so this changes none. */
 #include "noise/secret.h"
 #include "release/inside.h"
 
@@ -66,7 +66,7 @@ tc_status tc_release_draw(const tc_release *release, int64_t *noise) {
         const tc_noise_draw *draw = &release->draws[i];
         int64_t *to = noise + draw->first;
         status = draw->each ? tc_noise_fill_each(random, law_of(release), draw->scales, draw->first, draw->count, to)
-                           : tc_noise_fill(random, law_of(release), draw->scales, draw->first, draw->count, to);
+                            : tc_noise_fill(random, law_of(release), draw->scales, draw->first, draw->count, to);
     }
     return status;
 }
@@ -224,7 +224,7 @@ static void stop(void *what) {
 
 /* ---- making one ---- */
 
-/* Where fewer rounds can be locked in memory than asked for, and still a few: those. */
+/* Takes fewer rounds than asked for where no more can be locked in memory, as long as a few can. */
 static size_t choose_places(size_t entries, size_t most_bytes, double rounds) {
     enum { A_FEW = 8 };
     size_t bytes = entries * sizeof(int64_t), places = most_bytes / bytes;

@@ -189,7 +189,7 @@ tc_released *tc_released_new(tc_arena *arena, tc_release *release) {
     return made;
 }
 
-/* Asks the random source every time, noise at hand or not: it refuses a forked child. */
+/* Always asks the random source, even where noise has been drawn: it refuses a forked child. */
 static tc_status open_keys(tc_release *release, uint64_t round) {
     if (release->phase != TC_ROUND_CLOSED || round != release->next_round || (double)round > release->plan->rounds)
         return TC_BAD_USAGE;
@@ -221,12 +221,12 @@ tc_status tc_release_open(tc_release *release, uint64_t round) {
         status = tc_ahead_take(release, round);
     if (status != TC_OK)
         return status;
-    release->next_round++; /* before anything is written: never twice */
+    release->next_round++; /* before anything is written, so that no round is released twice */
     release->round = round;
     release->phase = TC_ROUND_OPEN;
     atomic_store(&release->summed_blocks, 0);
-    /* Closing has wiped them. What is added to them is released at the price of one round, so this is not left to it.
-     */
+    /* tc_release_close has wiped them already. A remainder would be released with this round, so they are set to zero
+     * again. */
     for (size_t w = 0; w < release->worker_count; w++)
         for (size_t r = 0; r < release->model->sum_count; r++)
             release->workers[w].sums[r] = 0;
@@ -244,7 +244,7 @@ void tc_release_close(tc_release *release) {
     tc_release_wipe(release);
 }
 
-/* Mechanism none: a simulation that says so. */
+/* Mechanism none: a simulation, marked as not private. */
 static void publish_plainly(tc_release *release, const tc_private_states *states, tc_released *released) {
     for (size_t i = 0; i < release->model->state_count; i++)
         release->coords[i] = (double)states->units[i] * states->step;

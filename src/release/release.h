@@ -18,7 +18,7 @@ typedef struct tc_release tc_release;
 /* What everybody may see. paper: Problem 1 */
 typedef struct tc_released {
     uint64_t round;
-    bool is_private;          /* false: simulation, or a plan that guarantees nothing */
+    bool is_private;          /* false: a simulation, or a plan without a guarantee */
     const tc_entries *layout; /* of the Jacobian */
     double *constraints;      /* m: g-hat */
     double *jacobian;         /* layout->position_count: J-hat; constants as they are */
@@ -84,8 +84,8 @@ enum { TC_RELEASE_BLOCK = 2048 };
 
 typedef struct tc_release_worker tc_release_worker;
 
-/* Makes room for this many workers, between rounds; tc_release_new makes one. Pointers to workers from before are no
- * longer good. */
+/* Makes room for this many workers, between rounds; tc_release_new makes one. Invalidates earlier pointers to workers.
+ * */
 tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
 tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
 

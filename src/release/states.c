@@ -51,8 +51,7 @@ static double most_of(const tc_lattice_box *box, size_t member) {
     return box->mosts == NULL ? box->most : box->mosts[member];
 }
 
-/* Zero times a number is a zero of some sign, unless the number is infinite or none: what is gathered has then more
- * than a sign. */
+/* x * 0 is a zero of some sign, or NaN where x is not finite: then bits besides the sign are set. */
 static inline uint64_t trouble(double x) {
     double zero = x * 0.0;
     uint64_t bits;
@@ -69,7 +68,7 @@ static bool all_finite(const double *x, size_t count) {
     return is_finite(gathered);
 }
 
-/* Bounds are whole numbers, so it is the same to round first and to clamp first. */
+/* Bounds are whole numbers, so rounding and clamping may be done in either order. */
 static inline double clamped(double units, double least, double most) {
     units = units < least ? least : units;
     return units > most ? most : units;
@@ -109,7 +108,7 @@ static void wipe_states(void *what) {
 
 enum { MOST_FLAT = 1 << 14 }; /* coordinates */
 
-/* Ten families of one are taken as fast as one family of ten. */
+/* One box for all coordinates, so that ten families of one are as fast as one family of ten. */
 static void flatten(tc_arena *arena, tc_private_states *states) {
     const tc_model *model = states->model;
     if (model->state_count > MOST_FLAT)
@@ -238,7 +237,7 @@ tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_
 
 /* ---- a block in the hands of a worker ---------------------------------------------------------------------------- */
 
-/* A block's states in a worker's hands. They stay there: nobody else can read a worker. */
+/* A worker takes the states of a block. Nobody else can read them there. */
 
 /* NULL where there is no such block, or nothing is open. */
 static tc_release_block *block_at(const tc_release *release, size_t family, size_t block) {

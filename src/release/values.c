@@ -3,7 +3,7 @@
 
 /* ---- sums, and what is known once all of them are ---------------------------------------------------------------- */
 
-/* Which states a block has had: a change of one number changes it. */
+/* A mark of the states of a block, which any change of one number changes. */
 static uint64_t mark_of(const tc_release_worker *worker) {
     const tc_release_block *block = worker->holds;
     uint64_t mark = 0, weight = 1;
@@ -102,7 +102,7 @@ static void scatter(const tc_release *release, const double *values, tc_released
     }
 }
 
-/* Mechanism none: all there is, whether a channel speaks of it or not. */
+/* Mechanism none: everything, whether a channel covers it or not. */
 static void publish_plainly(const tc_release *release, tc_released *released) {
     const tc_evaluator *evaluator = release->workers[0].evaluator;
     memcpy(released->constraints, evaluator->outer_values,

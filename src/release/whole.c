@@ -254,7 +254,7 @@ static void publish(const tc_release *release, const tc_private_states *states, 
     }
 }
 
-/* Nothing of a block is released twice: this is one call, and the round is spent. */
+/* One call spends the round, so nothing of a block is released twice. */
 tc_status tc_whole_release(tc_release *release, const tc_private_states *states, tc_released *released) {
     const tc_whole *whole = release->whole;
     tc_status status = TC_OK;

@@ -21,7 +21,7 @@ double tc_laplace_variance(double scale) { return tc_mul_up(2, tc_mul_up(scale, 
 
 double tc_laplace_epsilon(double sensitivity, double distance, double scale) {
     if (sensitivity == 0 || distance == 0)
-        return is_amount(sensitivity) && is_amount(distance) ? 0 : HUGE_VAL; /* nothing to hide, even without noise */
+        return is_amount(sensitivity) && is_amount(distance) ? 0 : HUGE_VAL; /* nothing moves: no noise is needed */
     return ratio_up(sensitivity, distance, scale);
 }
 
@@ -100,8 +100,8 @@ static double from_bits(uint64_t bits) {
     return x;
 }
 
-/* Bisection over non-negative doubles, which are ordered as their bits are: every double is within reach in 64 steps,
- * and what is returned has itself been found safe. */
+/* Bisection over the bits of non-negative doubles, whose order is that of the numbers: 64 steps at most. The number
+ * that is returned was itself tested. */
 double tc_gaussian_mu(double epsilon, double delta) {
     if (!(epsilon >= 0) || !(delta > 0))
         return 0;

@@ -21,7 +21,7 @@ double tc_plan_price(tc_planner *p, const tc_viewer *viewer) {
                               .channel_count = plan->channel_count};
         return tc_price_view(&pricing, viewer);
     }
-    double worst = 0; /* everything anyone sees is made from x-hat: its price bounds theirs */
+    double worst = 0; /* all that anyone sees is made from x-hat, so its price bounds every other */
     for (size_t i = 0; i < plan->channel_count; i++)
         worst = fmax(worst, tc_div_up(plan->channels[i].sensitivity, plan->channels[i].scale));
     return worst;
@@ -46,7 +46,7 @@ static void price(const tc_planner *p, double amount, double *epsilon, double *d
     }
 }
 
-/* Without a viewer there is nobody to learn about. */
+/* viewer NULL: nobody is outside, so nothing can be learned. */
 static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const char *about, const tc_viewer *viewer) {
     tc_plan *plan = p->plan;
     tc_observer *made = &plan->observers[plan->observer_count++];
@@ -97,7 +97,7 @@ static void observe_family(tc_planner *p, uint32_t f, const char *about) {
                                                            name_of(p, family, family->count - 1));
     size_t *agent = TC_NEW(p->arena, size_t, 1);
     *agent = family->first_agent;
-    bool exact = same || family->count == 1; /* one stands for all; otherwise a bound for any of them */
+    bool exact = same || family->count == 1; /* one member stands for all; otherwise a bound that holds for each */
     tc_viewer viewer = {.agents = exact ? agent : NULL, .agent_count = exact, .any_of = exact ? UINT32_MAX : f};
     observe(p, TC_OBSERVER_AGENT, who, about, &viewer);
     if (family->count > 1)
@@ -336,7 +336,7 @@ void tc_account_prices(tc_planner *p) {
         double rounds = spans[i];
         if (!(rounds >= 1) || rounds > plan->rounds || (i > 0 && rounds == spans[i - 1]))
             continue;
-        /* Held messages are used in later rounds too; but a round uses one message of an agent. */
+        /* A held message is used in later rounds too, but a round uses one message of an agent. */
         double uses = fmin(tc_mul_up(rounds, tc_hold_l1(plan->hold_cap)), plan->rounds);
         const char *what = i == 2 ? tc_arena_format(p->arena, "everything one agent could do in the whole run (%s)",
                                                     rounds_text(p, rounds))

@@ -9,7 +9,7 @@ typedef struct scaled {
     const tc_pricing *pricing;
     tc_arena *arena;
     double worst;
-    bool lost; /* an entry without a channel: it would go out without noise */
+    bool lost; /* some entry has no channel: it would be released without noise */
     /* the whole matrix, or one block of it */
     size_t columns, entries, column_capacity, capacity;
     size_t *start;
@@ -264,7 +264,7 @@ static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) 
 
 /* ---- by a share of public ranges --------------------------------------------------------------------------------- */
 
-/* Members whose box is not all the same come one by one. */
+/* Members with different boxes come one by one. */
 static double range_of(const tc_sensitivity_block *block, size_t component) {
     const tc_family *family = block->family;
     return tc_add_up(tc_coef_at(family->upper[component], block->member),

@@ -17,7 +17,7 @@ typedef struct tc_pricing {
     size_t channel_count;
 } tc_pricing;
 
-typedef struct tc_viewer { /* tc_view_new's arguments */
+typedef struct tc_viewer { /* the arguments of tc_view_new */
     bool everything;
     const size_t *agents;
     size_t agent_count;
@@ -26,9 +26,9 @@ typedef struct tc_viewer { /* tc_view_new's arguments */
 
 static inline tc_viewer tc_eavesdropper(void) { return (tc_viewer){.everything = true, .any_of = UINT32_MAX}; }
 
-/* The same for a change by the whole widths of the public box, to first order: a share of a width costs at most that
- * share of it. Of any one coordinate in all that is seen, and of all of one agent's coordinates in any one number that
- * is seen. Not for each unit of distance. */
+/* The price of a change by the whole width of the public box, to first order: a share of a width costs at most that
+ * share of it. The larger of two: one coordinate changes, in all that is seen; all coordinates of one agent change, in
+ * one number that is seen. Not per unit of distance. */
 double tc_price_range(const tc_pricing *pricing, const tc_viewer *viewer);
 
 /* With the channels' scales and the sensitivity's lattice. Infinite where nothing is proved. */

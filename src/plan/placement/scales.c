@@ -302,7 +302,7 @@ static void solve(tc_arena *arena, reduced *r, tc_scales *scales) {
         bool broken = add_broken(r, within * (1 + 1e-9));
         if (best_cost <= at_best * (1 + ACCURACY) || (!broken && accuracy <= 0.4 * ACCURACY))
             break;
-        /* no more digits than the missing rows let stand */
+        /* accuracy beyond what the missing rows may change is wasted */
         accuracy = fmax(0.4 * ACCURACY, fmin(0.1 * accuracy, broken ? 0.1 * (most / within - 1) : 0));
         for (size_t e = 0; e < n; e++)
             r->problem.x[e] *= 0.95;

@@ -92,8 +92,6 @@ bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_
 
 /* ---- for sensitivity.c and block.c ------------------------------------------------------------------------------- */
 
-/* One block of tc_sensitivity_blocks; for sensitivity*.c. */
-
 /* The block of the member in a lane of its family's current batch, into s->start and s->moved. */
 void tc_make_block(tc_sensitivity *s, const tc_view *view, size_t family, size_t lane);
 
