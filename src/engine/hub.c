@@ -1,7 +1,7 @@
 #include "engine/hub.h"
 
 #include "engine/hub_parts.h"
-#include "release/release_mac.h"
+#include "release/release.h"
 
 tc_status tc_hub_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                      tc_random *random, const tc_hub_settings *settings, tc_hub **hub, const char **why) {

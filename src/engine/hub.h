@@ -12,7 +12,7 @@
 
 typedef struct tc_hub tc_hub;
 
-enum { TC_HUB_INPUT = TC_MAC_BYTES }; /* the keyed MAC of a round's states (release/release_mac.h) */
+enum { TC_HUB_INPUT = TC_MAC_BYTES }; /* the keyed MAC of a round's states (release/release.h) */
 
 typedef struct tc_hub_settings {
     double dual_radius;           /* R, public; INFINITY for none */

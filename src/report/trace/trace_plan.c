@@ -1,7 +1,7 @@
 /* Traces of what was done by a plan. */
 #include "base/json.h"
 #include "promise/card.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 #include "report/trace/trace.h"
 
 #include <math.h>

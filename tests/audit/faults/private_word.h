@@ -1,6 +1,6 @@
 /* Faults that look where nobody may: a number that depends on the states. */
 #include "engine/hub_parts.h"
-#include "release/release_private.h"
+#include "release/inside.h"
 
 static inline int64_t private_word(const tc_hub *hub) {
     const tc_private_states *states = hub->engine->states;
