@@ -156,7 +156,7 @@ class Answers(Place):
             path.write_text(text)
             agent = place.start_agent("a1", port=1, more=["--answer", path], trace=False)
             self.assertEqual(agent.wait(20), 2, what)
-            self.assertIn("not an answer of agents", agent.err)
+            self.assertIn("not a result of agents", agent.err)
             self.assertEqual(path.read_text(), text)
         for wrong, code in ((place.names["a1"], 2), (place.folder, 2), (place.folder / "none" / "answer", 3), ("-", 2)):
             agent = place.start_agent("a1", port=1, more=["--answer", wrong], trace=False)

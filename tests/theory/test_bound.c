@@ -1,7 +1,7 @@
 /* What Theorem 3 promises: conditions by their definitions, constants by hand, how the bound moves with what it depends
  * on, and the promise kept by the engine where it is not vacuous. */
 /* labels: not-asan not-clang */
-#include "theory/bound_rounds.h"
+#include "theory/bound.h"
 #include "engine/runs.h"
 
 typedef struct bounded {
@@ -10,8 +10,8 @@ typedef struct bounded {
     tc_bound *bound;
 } bounded;
 
-static void measure(bounded *b, double radius, bool suggest) {
-    tc_bound_wishes wishes = {.suggest = suggest, .within = NAN};
+static void measure(bounded *b, double radius) {
+    tc_bound_wishes wishes = {.within = NAN};
     tc_escape escape;
     if (TC_TRY(b->problem.arena, &escape) != TC_OK)
         fail_msg("raised");
@@ -25,7 +25,7 @@ static bounded bound_of(const char *text, const tc_plan_options *options, double
     b.plan = planned_plan(&b.problem, options);
     if (b.plan->problem != NULL)
         fail_msg("no plan: %s", b.plan->problem);
-    measure(&b, radius, false);
+    measure(&b, radius);
     return b;
 }
 
@@ -258,27 +258,6 @@ static void test_less_privacy_gives_a_smaller_bound(void **state) {
     assert_true(last < 0.1);
 }
 
-/* ---- suggestions ---- */
-
-static void test_a_suggestion_meets_the_conditions_and_is_no_worse(void **state) {
-    (void)state;
-    tc_plan_options options = laplace(TC_PLACEMENT_OUTPUTS, 5, 300);
-    bounded b = bound_of(TINY, &options, 1);
-    measure(&b, 1, true);
-    const tc_bound_suggestion *s = &b.bound->suggestion;
-    tc_bound_condition conditions[TC_BOUND_CONDITIONS];
-    assert_true(s->made);
-    assert_true(tc_bound_conditions(&s->schedule, conditions));
-    assert_true(tc_bound_summable(&s->schedule));
-    assert_true(s->estimate.error <= b.bound->tight.error);
-    assert_true(alpha_at(&s->schedule, 300) <= alpha_at(&b.bound->schedule, 300) * (1 + 1e-12));
-    assert_true(s->possible_from <= s->useful_from);
-    double first = s->estimate.error;
-    measure(&b, 1, true); /* the same again */
-    assert_true(b.bound->suggestion.estimate.error == first);
-    planned_end(&b.problem);
-}
-
 /* ---- the promise, kept ---- */
 
 /* xi for f = (x - 0.6)^2 on [-1, 1] and g = x - 0.5 or x^2 - 0.25: the root of a falling function. */
@@ -363,7 +342,6 @@ int main(void) {
         cmocka_unit_test(test_coarser_blocks_give_larger_bounds),
         cmocka_unit_test(test_schedules_that_never_contract_are_seen),
         cmocka_unit_test(test_less_privacy_gives_a_smaller_bound),
-        cmocka_unit_test(test_a_suggestion_meets_the_conditions_and_is_no_worse),
         cmocka_unit_test(test_four_hundred_runs_keep_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
