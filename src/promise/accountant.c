@@ -2,8 +2,7 @@
 
 #include "base/json.h"
 #include "plan/account/calibrate.h"
-#include "plan/account/normal.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 
 bool tc_same_unit(tc_unit a, tc_unit b) {
     return a.kind == b.kind && (a.bound == b.bound || (isnan(a.bound) && isnan(b.bound)));

@@ -3,8 +3,8 @@
  *
  * Sensitivities are those of what is released, per unit of the trajectories' distance; B is that distance. Arguments
  * out of range (negative, NaN, delta = 0) give the safe extreme: infinite noise, budget 0, infinite price. */
-#ifndef TC_PRIVACY_CALIBRATE_H
-#define TC_PRIVACY_CALIBRATE_H
+#ifndef TC_PLAN_ACCOUNT_CALIBRATE_H
+#define TC_PLAN_ACCOUNT_CALIBRATE_H
 
 #include "calculus/interval/interval.h"
 
@@ -41,5 +41,20 @@ double tc_hold_l2(double hold);
 
 /* Trajectories at distance D where B was planned for: epsilon and mu grow by D / B. */
 double tc_group_factor(double distance, double planned);
+
+/* ---- the standard normal law ------------------------------------------------------------------------------------- */
+
+/* Enclosures of the standard normal law: every interval holds the exact value (docs/proofs/gaussian.md).
+ * phi is the density, Q(x) = P(N > x) the upper tail, M = Q / phi Mills' ratio, which falls and is convex, with
+ * -M'(x) = 1 - x M(x) falling and convex too. About 1e-14 of relative width for |x| <= 38. */
+
+tc_interval tc_normal_density(tc_interval x);
+tc_interval tc_normal_tail(tc_interval x);     /* Q */
+tc_interval tc_normal_log_tail(tc_interval x); /* log Q, also where Q underflows */
+tc_interval tc_mills(tc_interval x);           /* M */
+tc_interval tc_mills_slope(tc_interval x);     /* -M' > 0 */
+
+/* A double not below Q^-1(probability), and within some last places of it; infinite for 0. */
+double tc_normal_tail_inverse_up(double probability);
 
 #endif
