@@ -497,7 +497,7 @@ static bool rescue(tc_alone *s) {
     double *kept = s->work->slope;
     for (size_t c = 0; c < s->dim; c++)
         kept[c] = s->work->x[c * TC_LANES];
-    if (!tc_alone_inside(s))
+    if (!tc_alone_interior(s))
         return false;
     for (size_t c = 0; c < s->dim && !s->is_accurate; c++)
         s->work->x[c * TC_LANES] = kept[c];
@@ -508,7 +508,7 @@ static bool rescue(tc_alone *s) {
 static bool solve(tc_alone *s) {
     bool goes_inside = !load_member(s);
     if (goes_inside)
-        return tc_alone_inside(s);
+        return tc_alone_interior(s);
     for (size_t c = 0; c < s->dim; c++)
         s->work->trial[c * TC_LANES] =
             tc_proximal_bounded(s->b.x[c][s->b.at], s->work->lower[c * TC_LANES], s->work->upper[c * TC_LANES]);
@@ -518,7 +518,7 @@ static bool solve(tc_alone *s) {
             return false;
     }
     s->is_accurate = s->is_accurate && s->is_done;
-    return s->is_accurate || s->b.family->insides == NULL || rescue(s);
+    return s->is_accurate || s->b.family->interiors == NULL || rescue(s);
 }
 
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane) {

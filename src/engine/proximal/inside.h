@@ -1,4 +1,4 @@
-/* Proximal steps inside: made by proximal.c, led by proximal.c; one file for each way to take them. */
+/* Proximal steps inside; for the files of this folder, one for each way to take them. */
 #ifndef TC_ENGINE_PROXIMAL_INSIDE_H
 #define TC_ENGINE_PROXIMAL_INSIDE_H
 
@@ -22,27 +22,27 @@ typedef struct tc_fixed_curvature { /* of one component, where it does not depen
 
 typedef enum tc_newton_part { TC_NEWTON_BOX, TC_NEWTON_LINEAR, TC_NEWTON_PLANE, TC_NEWTON_BALL } tc_newton_part;
 
-typedef struct tc_proximal_inside { /* of one thread: what the interior-point method needs */
+typedef struct tc_proximal_interior { /* of one thread: what the interior-point method needs */
     tc_set *set;
     tc_interior *interior;
     tc_real *tape, **out_at, *reals; /* dim (dim + 6) */
     const tc_real **state_at;
     double *point; /* dim */
-} tc_proximal_inside;
+} tc_proximal_interior;
 
 typedef struct tc_proximal_family {
     const tc_agents_family *of;
     const tc_family_derivatives *derivatives;
     tc_proximal_way way;
-    bool is_diagonal;               /* no mixed second derivatives */
-    bool is_smooth;                 /* second derivatives do not jump */
-    bool is_quadratic;              /* they are constant */
-    bool has_even_bounds;           /* the same for all members */
-    tc_fixed_curvature *curvatures; /* by component: rows and weighted; lines use the rows */
-    tc_tape *seconds;               /* rows and weighted: what varies of the curvatures */
-    tc_tape *both;                  /* lines and Newton: first derivatives, then second */
-    size_t *second_at;              /* Newton: their places in the lower triangle, or on the diagonal */
-    tc_proximal_inside *insides;    /* by worker, where they may be needed; else NULL */
+    bool is_diagonal;                /* no mixed second derivatives */
+    bool is_smooth;                  /* second derivatives do not jump */
+    bool is_quadratic;               /* they are constant */
+    bool has_even_bounds;            /* the same for all members */
+    tc_fixed_curvature *curvatures;  /* by component: rows and weighted; lines use the rows */
+    tc_tape *seconds;                /* rows and weighted: what varies of the curvatures */
+    tc_tape *both;                   /* lines and Newton: first derivatives, then second */
+    size_t *second_at;               /* Newton: their places in the lower triangle, or on the diagonal */
+    tc_proximal_interior *interiors; /* by worker, where they may be needed; else NULL */
 } tc_proximal_family;
 
 enum { TC_PROXIMAL_PACK = 8 }; /* lanes are filled up to a multiple of this */
@@ -67,7 +67,7 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     size_t *free;
     int8_t *holds;
     uint64_t inaccurate;
-    char apart[64]; /* threads write side by side: not on one cache line */
+    char apart[64]; /* keeps threads off each other's cache lines */
 } tc_proximal_work;
 
 struct tc_proximal {
@@ -129,7 +129,7 @@ typedef struct tc_alone {
 
 /* By the interior-point method, into work->x (interior.c). is_accurate: certified. False where slopes are finite
  * nowhere. */
-bool tc_alone_inside(tc_alone *s);
+bool tc_alone_interior(tc_alone *s);
 
 /* ---- what the ways share (proximal.c) ---------------------------------------------------------------------------- */
 
