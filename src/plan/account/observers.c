@@ -106,8 +106,7 @@ static void observe_family(tc_planner *p, uint32_t f, const char *about) {
         p->plan->observers[p->plan->observer_count - 1].each_of = f;
 }
 
-/* ---- coalitions
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- coalitions -------------------------------------------------------------------------------------------------- */
 
 static bool find_member(const tc_family *family, const char *name, size_t *member) {
     for (size_t k = 0; family->member_names != NULL && k < family->count; k++) {
