@@ -165,7 +165,7 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
 /* The same plan with one more reason why its promise does not hold. */
 const tc_plan *tc_plan_voided(tc_arena *arena, const tc_plan *plan, const char *reason);
 
-/* R from the cloud's file alone; whether the Slater point lies in private sets is not checked.
+/* paper: the set M. R from the cloud's file alone; whether the Slater point lies in private sets is not checked.
  * Infinite where the file does not determine it. */
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis);
 
