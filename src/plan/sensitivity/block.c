@@ -188,11 +188,11 @@ static void add_gradient(making *m, size_t component, const tc_singled *singled,
 static void add_own(making *m, size_t component) {
     tc_sensitivity *s = m->s;
     const tc_family_stream *f = m->stream;
-    const tc_links *links = &s->variation->components[m->family];
+    const tc_partial_links *links = &s->variation->components[m->family];
     if (!is_seen(m, m->family, m->member))
         return;
     for (size_t k = links->start[component]; k < links->start[component + 1]; k++) {
-        tc_link link = links->link[k];
+        tc_partial_link link = links->link[k];
         uint32_t input = f->derivatives->sums[f->derivatives->body_second[link.second].row];
         slope curvature = {.exact = f->second[link.second * (size_t)TC_LANES + m->lane]};
         for (size_t o = s->streams->input_start[input]; o < s->streams->input_start[input + 1]; o++) {
@@ -209,7 +209,7 @@ static void add_coupling(making *m, uint32_t input, slope by) {
     const tc_derivatives *d = s->streams->derivatives;
     const tc_variation *v = s->variation;
     for (size_t k = v->inputs.start[input]; k < v->inputs.start[input + 1]; k++) {
-        tc_link link = v->inputs.link[k];
+        tc_partial_link link = v->inputs.link[k];
         uint32_t row = d->outer_second[link.second].row, family = v->input_family[link.other];
         tc_interval weight = times(m, s->second[link.second], s->second_shift[link.second], by);
         const tc_outer_input *other = &d->inputs[link.other];
@@ -281,7 +281,7 @@ static double coupled_extra(const making *m, const tc_moved *entry) {
     for (size_t b = 0; s->lattice != NULL && s->streams->curved && b < m->stream->derivatives->body_count; b++) {
         uint32_t input = m->stream->derivatives->sums[b];
         for (size_t k = s->variation->inputs.start[input]; k < s->variation->inputs.start[input + 1]; k++) {
-            tc_link link = s->variation->inputs.link[k];
+            tc_partial_link link = s->variation->inputs.link[k];
             if (d->outer_second[link.second].row != entry->row)
                 continue;
             double size = tc_mul_up(tc_magnitude(s->second[link.second]), s->lattice->sum_extra[input]);

@@ -296,7 +296,7 @@ static bool each_leaf(reading *r, tc_expr root, leaf_check found, const void *co
 typedef struct wanted {
     const tc_first *first; /* entries of one row */
     size_t count;
-    const tc_link *links; /* second derivatives of one first derivative */
+    const tc_partial_link *links; /* second derivatives of one first derivative */
     size_t link_count;
     const reading *reading;
     bool outer;
