@@ -135,8 +135,7 @@ static void open_table(node_table *t, size_t columns) {
     tc_buffer_puts(t->out, "\"nodes\": [");
 }
 
-/* ---- families -----------------------------------------------------------------------------------------------------
- */
+/* ---- families ---------------------------------------------------------------------------------------------------- */
 
 static void write_values(tc_buffer *out, const double *values, size_t count) {
     tc_json json = tc_json_new(out);
@@ -202,8 +201,7 @@ static void write_family(node_table *t, size_t f, bool slopes) {
     tc_buffer_puts(t->out, "]}");
 }
 
-/* ---- outer functions ----------------------------------------------------------------------------------------------
- */
+/* ---- outer functions --------------------------------------------------------------------------------------------- */
 
 static void write_inputs(node_table *t) {
     const tc_derivatives *d = t->derivatives;

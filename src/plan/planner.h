@@ -70,9 +70,6 @@ double tc_state_reach(const tc_planner *planner, const tc_channel *channel);
 
 /* ---- account/observers.c ---- */
 
-/* What a viewer pays for one unit of distance (one round, for the unit agent): account/view_price.h, or for placement
- * states the price of all that is released. */
-double tc_plan_price(tc_planner *planner, const tc_viewer *viewer);
 void tc_account_observers(tc_planner *planner);
 /* The table of prices for other distances. */
 void tc_account_prices(tc_planner *planner);

@@ -1,8 +1,10 @@
-/* The published scheme to the letter: b = K_1 B / epsilon, sigma = kappa(delta, epsilon) K_2 B, for g and for the block
- * of every agent by itself. K grows by what the lattice adds (docs/proofs/lattice.md, section 4). */
+/* Where method published puts its noise: on g and on its Jacobian.
+ *
+ * The published calibration is the paper's scheme to the letter: b = K_1 B / epsilon, sigma = kappa(delta, epsilon) K_2
+ * B, for g and for the block of every agent by itself. K grows by what the lattice adds (docs/proofs/lattice.md,
+ * section 4). In the tight calibration tight.c finds the scales. */
 #include "plan/account/calibrate.h"
 #include "plan/planner.h"
-#include "noise/sampler.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +12,7 @@
 #define LOOSE 2    /* upper bound over lower bound */
 #define SHARE 1e-6 /* of a sensitivity: less than the digits that the paper prints */
 
-/* ---- channels: g, and the block of every agent ---------------------------------------------------------------------
- */
+/* ---- channels: g, and the block of every agent ------------------------------------------------------------------- */
 
 static void list_channels(tc_planner *p, tc_layout *layout) {
     const tc_model *model = p->model;
@@ -123,8 +124,7 @@ static void warn_of_loose_bounds(tc_planner *p, const tc_layout *layout) {
         tc_plan_warn(p, "the noise may be %.3g times what is needed: the bound of %s is not tight", worst, name);
 }
 
-/* ---- what the lattice adds to each system ---------------------------------------------------------------------------
- */
+/* ---- what the lattice adds to each system ------------------------------------------------------------------------ */
 
 typedef struct added {
     tc_planner *planner;
@@ -294,8 +294,7 @@ static void scale_published(tc_planner *p, tc_layout *layout) {
     }
 }
 
-/* ---- where the noise goes -----------------------------------------------------------------------------------------
- */
+/* ---- where the noise goes ---------------------------------------------------------------------------------------- */
 
 /* Method published, tight calibration: noise on outputs. Noise on states is compared, since every hash of such a plan
  * covers the comparison; it cannot be chosen. */

@@ -27,8 +27,7 @@ void tc_set_addresses(tc_layout *layout) {
     }
 }
 
-/* ---- tight: one channel for each row, and one for each row and family whose Jacobian entries vary -------------------
- */
+/* ---- tight: one channel for each row, and one for each row and family whose Jacobian entries vary ---------------- */
 
 typedef struct varying {
     uint32_t row, family;
@@ -104,8 +103,7 @@ static void list_output_channels(tc_planner *p, const tc_entries *entries, tc_la
     tc_set_addresses(layout);
 }
 
-/* ---- states: runs of members that some constraint depends on --------------------------------------------------------
- */
+/* ---- states: runs of members that some constraint depends on ----------------------------------------------------- */
 
 static void list_state_channels(tc_planner *p, tc_layout *layout) {
     const tc_model *model = p->model;
@@ -308,8 +306,7 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
         set_constants(p, layout, &facts);
 }
 
-/* ---- states ---------------------------------------------------------------------------------------------------------
- */
+/* ---- states ------------------------------------------------------------------------------------------------------ */
 
 double tc_state_reach(const tc_planner *p, const tc_channel *channel) {
     const tc_family *family = &p->model->families[channel->family];

@@ -27,10 +27,6 @@ tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t cou
  * profit from that delta, so that one more run can only raise the sum. */
 tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit);
 
-/* The price of one run in another unit: epsilon (Laplace), mu (Gaussian), infinite without a price. NAN where no
- * conversion is sound, and then *why is a sentence. */
-double tc_price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why);
-
 /* ---- budgets ---- */
 
 /* Gaussian runs are added up at a delta, which the budget must give. NULL, or a sentence: what to write. next may be

@@ -89,8 +89,8 @@ tc_evaluator *tc_evaluator_share(tc_arena *arena, const tc_evaluator *evaluator)
     return made;
 }
 
-static void run(tc_evaluator *evaluator, size_t family, size_t first, size_t lanes, const double *const *state,
-                const tc_tape *tape, double *const *out) {
+static void evaluate_tape(tc_evaluator *evaluator, size_t family, size_t first, size_t lanes,
+                          const double *const *state, const tc_tape *tape, double *const *out) {
     tc_family_evaluator *of = &evaluator->families[family];
     const tc_family *about = &evaluator->model->families[family];
     for (size_t d = 0; d < about->column_count; d++)
@@ -102,13 +102,13 @@ static void run(tc_evaluator *evaluator, size_t family, size_t first, size_t lan
 
 void tc_evaluate_terms(tc_evaluator *evaluator, size_t family, size_t first, size_t lanes, const double *const *state) {
     tc_family_evaluator *of = &evaluator->families[family];
-    run(evaluator, family, first, lanes, state, of->bodies, of->terms);
+    evaluate_tape(evaluator, family, first, lanes, state, of->bodies, of->terms);
 }
 
 void tc_evaluate_slopes(tc_evaluator *evaluator, size_t family, size_t first, size_t lanes,
                         const double *const *state) {
     tc_family_evaluator *of = &evaluator->families[family];
-    run(evaluator, family, first, lanes, state, of->slopes, of->slope_rows);
+    evaluate_tape(evaluator, family, first, lanes, state, of->slopes, of->slope_rows);
 }
 
 void tc_evaluate_outer(tc_evaluator *evaluator, const double *sums, const double *coords) {

@@ -32,11 +32,6 @@ struct tc_private_values {
 /* NULL where the box of some agent holds no lattice point, or one beyond 2^53 steps. */
 tc_lattice_box **tc_lattice_boxes(tc_arena *arena, const tc_model *model, int exponent);
 
-/* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. False where a number is
- * not finite; units is then worth nothing. */
-bool tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
-                     int64_t *restrict units) TC_MUST_USE;
-
 /* ---- a release --------------------------------------------------------------------------------------------------- */
 
 typedef struct tc_noise_draw { /* entries drawn by one call */
@@ -127,9 +122,6 @@ const char *tc_release_check_cover(tc_arena *arena, const tc_release *release);
  * TC_SMALL_UNITS. */
 const char *tc_release_check_range(tc_arena *arena, tc_release *release);
 
-tc_status tc_release_make_workers(tc_arena *arena, tc_release *release, size_t count) TC_MUST_USE;
-void tc_release_wipe(tc_release *release);
-
 /* Plans how noise is drawn; false where a scale is out of the sampler's range. tc_release_draw draws all of the round
  * whose key is open. */
 bool tc_release_plan_noise(tc_arena *arena, tc_release *release) TC_MUST_USE;
@@ -157,9 +149,6 @@ tc_status tc_release_block_sums(tc_release *release, const tc_release_block *blo
                                 const tc_private_states *states) TC_MUST_USE;
 tc_status tc_release_block_rows(tc_release *release, const tc_release_block *block, const tc_private_states *states,
                                 tc_released *released) TC_MUST_USE;
-
-/* Whether a worker holds the states that its block was summed with. */
-bool tc_release_is_marked(const tc_release_worker *worker);
 
 /* Public constants of the Jacobian into jacobian[]. */
 void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian);

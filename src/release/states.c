@@ -79,8 +79,10 @@ static inline int64_t take_large(double units, double least, double most) {
     return units >= least ? (int64_t)units : 0; /* no number is none of them */
 }
 
-bool tc_lattice_take(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
-                     int64_t *restrict units) {
+/* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. False where a number is
+ * not finite; units is then worth nothing. */
+static bool take_points(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
+                        int64_t *restrict units) {
     uint64_t gathered = 0;
     if (!box->is_small)
         for (size_t k = 0; k < count; k++) {
@@ -162,8 +164,8 @@ tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t
     if (!all_finite(x, of->dim))
         return TC_STATE_REFUSED;
     for (size_t c = 0; c < of->dim; c++) {
-        bool good = tc_lattice_take(&states->boxes[family][c], states->per_unit, member, 1, &x[c],
-                                    &states->units[tc_coord_of(of, member, c)]);
+        bool good = take_points(&states->boxes[family][c], states->per_unit, member, 1, &x[c],
+                                &states->units[tc_coord_of(of, member, c)]);
         (void)good;
         if (x[c] < tc_coef_at(of->lower[c], member) || x[c] > tc_coef_at(of->upper[c], member))
             taken = TC_STATE_CLAMPED;
@@ -197,8 +199,7 @@ static bool take_families(tc_private_states *states, const double *x) {
         const tc_family *of = &states->model->families[f];
         for (size_t c = 0; c < of->dim; c++) {
             size_t at = tc_coord_of(of, 0, c);
-            bool good =
-                tc_lattice_take(&states->boxes[f][c], states->per_unit, 0, of->count, x + at, states->units + at);
+            bool good = take_points(&states->boxes[f][c], states->per_unit, 0, of->count, x + at, states->units + at);
             (void)good;
             outside |= is_any_member_outside(of->lower[c], of->upper[c], of->count, x + at);
         }
@@ -212,7 +213,7 @@ tc_taken tc_states_take(tc_private_states *states, const double *x) {
         return TC_STATE_REFUSED;
     bool outside = false;
     if (states->flat != NULL) {
-        bool good = tc_lattice_take(states->flat, states->per_unit, 0, count, x, states->units);
+        bool good = take_points(states->flat, states->per_unit, 0, count, x, states->units);
         (void)good;
         outside = is_any_outside(states->lower, states->upper, count, x);
     } else {
@@ -269,8 +270,7 @@ tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t numbe
     for (size_t c = 0; c < dim; c++) {
         bool integers = keeps_integers(release);
         int64_t *units = worker->values->units + (integers ? c * block->count : 0);
-        if (!tc_lattice_take(&release->boxes[family][c], release->states_per_unit, block->first, block->count, x[c],
-                             units))
+        if (!take_points(&release->boxes[family][c], release->states_per_unit, block->first, block->count, x[c], units))
             return TC_BAD_USAGE;
         if (!integers)
             to_points(release, units, block->count, worker->rows[c]);

@@ -16,7 +16,8 @@ static uint64_t mark_of(const tc_release_worker *worker) {
     return mark;
 }
 
-bool tc_release_is_marked(const tc_release_worker *worker) { return mark_of(worker) == worker->holds->mark; }
+/* Whether a worker holds the states that its block was summed with. */
+static bool is_marked(const tc_release_worker *worker) { return mark_of(worker) == worker->holds->mark; }
 
 static int64_t integer_sum(const tc_sum_lattice *lattice, const double *terms, size_t lanes) {
     uint64_t sum = 0; /* never beyond 2^62: check.c */
@@ -193,7 +194,7 @@ static void round_row(const tc_release_channel *channel, const double *values, s
 tc_status tc_release_entries(tc_release_worker *worker, double *const *jacobian) {
     tc_release *release = worker->release;
     tc_release_block *block = worker->holds;
-    if (block == NULL || release->phase != TC_ROUND_SUMMED || !tc_release_is_marked(worker) ||
+    if (block == NULL || release->phase != TC_ROUND_SUMMED || !is_marked(worker) ||
         atomic_exchange(&block->released, release->round) == release->round)
         return TC_BAD_USAGE;
     const tc_block_family *family = &release->blocks->families[block->family];

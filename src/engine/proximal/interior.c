@@ -2,7 +2,7 @@
  * method finds, as far as the slope along it stays negative. In long double.
  *
  * The last step is judged by what the model has missed. With z the model's minimum from x and d = z - x, the optimality
- * of z says that -(slope(x) + H d) is normal to the set at z. So z is the exact answer to slopes that are wrong by
+ * of z says that -(slope(x) + H d) is normal to the set at z. So z is the exact minimum for slopes that are wrong by
  *
  *     r = slope(z) - slope(x) - H(x) d,
  *

@@ -227,7 +227,7 @@ static void warn_of_noise(warner *w) {
     }
     tc_arena_rewind(w->arena, mark);
     if (t.hidden > t.all / 2 || rows_drown(w))
-        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the answer says "
+        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the result says "
                 "nothing about the constraints' prices: it may ignore them or stay far inside; more rounds or a larger "
                 "epsilon help, and so does a unit of adjacency that asks for less noise");
 }
@@ -251,7 +251,7 @@ static void warn_of_widths(warner *w) {
     }
     if (most > UNLIKE_WIDTHS * least)
         warn(w, tc_arena_format(w->arena,
-                                "the widest public box is %.3g times the narrowest: the answer may be far off, "
+                                "the widest public box is %.3g times the narrowest: the result may be far off, "
                                 "even without noise; units in which the states have similar ranges help",
                                 most / least));
 }

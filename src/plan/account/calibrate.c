@@ -19,12 +19,6 @@ double tc_laplace_scale(double sensitivity, double distance, double epsilon) {
 
 double tc_laplace_variance(double scale) { return tc_mul_up(2, tc_mul_up(scale, scale)); }
 
-double tc_laplace_epsilon(double sensitivity, double distance, double scale) {
-    if (sensitivity == 0 || distance == 0)
-        return is_amount(sensitivity) && is_amount(distance) ? 0 : HUGE_VAL; /* nothing moves: no noise is needed */
-    return ratio_up(sensitivity, distance, scale);
-}
-
 /* ---- Gaussian --------------------------------------------------------------------------------------------------- */
 
 /* paper: Theorem 2: sigma >= Delta_2 (K + sqrt(K^2 + 2 epsilon)) / (2 epsilon) = kappa Delta_2, K = Q^-1(delta).
@@ -139,33 +133,7 @@ double tc_gaussian_epsilon(double mu, double delta) {
     return from_bits(high);
 }
 
-double tc_gaussian_price(double sensitivity, double distance, double sigma) {
-    return tc_laplace_epsilon(sensitivity, distance, sigma);
-}
-
 /* ---- composition ------------------------------------------------------------------------------------------------ */
-
-double tc_add_epsilons(const double *epsilons, size_t count) {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum = epsilons[i] >= 0 ? tc_add_up(sum, epsilons[i]) : HUGE_VAL;
-    return sum;
-}
-
-double tc_add_mus(const double *mus, size_t count) {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum = mus[i] >= 0 ? tc_add_up(sum, tc_mul_up(mus[i], mus[i])) : HUGE_VAL;
-    return tc_sqrt_up(sum);
-}
-
-double tc_repeat_epsilon(double epsilon, double times) {
-    return epsilon >= 0 && times >= 0 ? tc_mul_up(epsilon, times) : HUGE_VAL;
-}
-
-double tc_repeat_mu(double mu, double times) {
-    return mu >= 0 && times >= 0 ? tc_mul_up(mu, tc_sqrt_up(times)) : HUGE_VAL;
-}
 
 double tc_hold_l1(double hold) { return hold >= 0 ? tc_add_up(1, hold) : HUGE_VAL; }
 double tc_hold_l2(double hold) { return hold >= 0 ? tc_sqrt_up(tc_add_up(1, hold)) : HUGE_VAL; }

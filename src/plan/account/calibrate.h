@@ -12,7 +12,6 @@
 
 double tc_laplace_scale(double sensitivity, double distance, double epsilon); /* b = sensitivity B / epsilon */
 double tc_laplace_variance(double scale);                                     /* 2 b^2 */
-double tc_laplace_epsilon(double sensitivity, double distance, double scale); /* sensitivity B / b */
 
 /* ---- Gaussian, as published: sigma = kappa(delta, epsilon) K_2 B ------------------------------------------------- */
 
@@ -26,14 +25,8 @@ tc_interval tc_gaussian_delta(double epsilon, double mu); /* holds that differen
 double tc_gaussian_mu(double epsilon, double delta);      /* the largest mu, rounded down */
 double tc_gaussian_sigma(double epsilon, double delta);   /* the least sigma for sensitivity 1 */
 double tc_gaussian_epsilon(double mu, double delta);      /* the least epsilon, rounded up; 0 where delta allows */
-double tc_gaussian_price(double sensitivity, double distance, double sigma); /* mu = sensitivity B / sigma */
 
 /* ---- composition ------------------------------------------------------------------------------------------------ */
-
-double tc_add_epsilons(const double *epsilons, size_t count); /* Laplace: prices add */
-double tc_add_mus(const double *mus, size_t count);           /* Gaussian: squares of prices add */
-double tc_repeat_epsilon(double epsilon, double times);       /* the same price in each of several rounds */
-double tc_repeat_mu(double mu, double times);
 
 /* A message that may be used again, up to hold times: what it counts for, in l1 (1 + hold) and in l2. */
 double tc_hold_l1(double hold);

@@ -11,7 +11,9 @@
 
 enum { FEW_AGENTS = 20 };
 
-double tc_plan_price(tc_planner *p, const tc_viewer *viewer) {
+/* What a viewer pays for one unit of distance (one round, for the unit agent): view_price.h, or for placement states
+ * the price of all that is released. */
+static double plan_price(tc_planner *p, const tc_viewer *viewer) {
     const tc_plan *plan = p->plan;
     if (!tc_noises_states(plan)) {
         tc_pricing pricing = {.sensitivity = p->sensitivity,
@@ -56,7 +58,7 @@ static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const
         .kind = kind, .who = who, .about = about, .agents = agents, .agent_count = agent_count, .each_of = UINT32_MAX};
     double amount = viewer == NULL                         ? 0
                     : plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY
-                                                           : tc_mul_up(p->multiplier, tc_plan_price(p, viewer));
+                                                           : tc_mul_up(p->multiplier, plan_price(p, viewer));
     amount = amount == 0 ? 0 : amount;                      /* not -0 */
     for (size_t i = 0; i + 1 < plan->observer_count; i++) { /* the same view, the same price */
         if (plan->observers[i].mu == amount) {
@@ -104,8 +106,7 @@ static void observe_family(tc_planner *p, uint32_t f, const char *about) {
         p->plan->observers[p->plan->observer_count - 1].each_of = f;
 }
 
-/* ---- coalitions
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- coalitions -------------------------------------------------------------------------------------------------- */
 
 static bool find_member(const tc_family *family, const char *name, size_t *member) {
     for (size_t k = 0; family->member_names != NULL && k < family->count; k++) {
@@ -322,7 +323,7 @@ void tc_account_prices(tc_planner *p) {
                   width, tc_mul_up(hold, fmin(one_state(p, width), agent)));
     if (plan->adjacency != TC_ADJACENCY_AGENT) {
         tc_viewer all = tc_eavesdropper();
-        double amount = tc_mul_up(p->multiplier, tc_plan_price(p, &all)), more = 10;
+        double amount = tc_mul_up(p->multiplier, plan_price(p, &all)), more = 10;
         add_price(p,
                   tc_arena_format(p->arena, "ten times the planned distance, %s in all",
                                   number(p, more * plan->adjacency_bound)),

@@ -40,7 +40,8 @@ bool tc_delta_is_large(const tc_plan *plan) {
     return plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * (double)plan->model->agent_count >= 1;
 }
 
-double tc_judged_epsilon(const tc_plan *plan) {
+/* The largest epsilon that any observer pays; for Gaussian noise at TC_JUDGING_DELTA. */
+static double judged_epsilon(const tc_plan *plan) {
     tc_run_price price = tc_price_of_run(plan);
     if (plan->mechanism != TC_MECHANISM_GAUSSIAN || plan->delta == TC_JUDGING_DELTA)
         return price.epsilon;
@@ -50,7 +51,7 @@ double tc_judged_epsilon(const tc_plan *plan) {
 tc_word_for tc_judge_plan(const tc_plan *plan) {
     if (plan->problem != NULL || !plan->is_private || plan->mechanism == TC_MECHANISM_NONE)
         return TC_WORD_VOID;
-    bool weak = plan->adjacency == TC_ADJACENCY_AGENT ? !(tc_judged_epsilon(plan) <= TC_WEAK_EPSILON)
+    bool weak = plan->adjacency == TC_ADJACENCY_AGENT ? !(judged_epsilon(plan) <= TC_WEAK_EPSILON)
                                                       : !(tc_hidden_share(plan) >= TC_LEAST_SHARE);
     return weak || tc_delta_is_large(plan) || plan->delta >= TC_LARGE_DELTA ? TC_WORD_NAME_ONLY : TC_WORD_PRIVATE;
 }
@@ -141,7 +142,7 @@ const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
     const char *at = plan->mechanism == TC_MECHANISM_GAUSSIAN ? " and delta 1e-6" : "";
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         return tc_arena_format(arena, "epsilon %s%s is above %d, a factor of e^%d = 22,026 in odds",
-                               tc_text_up(arena, tc_judged_epsilon(plan)), at, TC_WEAK_EPSILON, TC_WEAK_EPSILON);
+                               tc_text_up(arena, judged_epsilon(plan)), at, TC_WEAK_EPSILON, TC_WEAK_EPSILON);
     return tc_arena_format(arena,
                            "at epsilon 1%s the noise hides a change of one message by %.2g %% of a state's range; "
                            "less than %g %% is next to nothing, however B and epsilon are chosen",

@@ -39,9 +39,6 @@ static inline bool tc_plan_deserves_private(const tc_plan *plan) { return tc_jud
  * Infinite where any message is hidden at that price. NAN without noise. Rounded down. */
 double tc_hidden_share(const tc_plan *plan);
 
-/* The largest epsilon that any observer pays; for Gaussian noise at TC_JUDGING_DELTA. */
-double tc_judged_epsilon(const tc_plan *plan);
-
 /* Whether delta is at least one over the number of agents. */
 bool tc_delta_is_large(const tc_plan *plan);
 

@@ -42,8 +42,7 @@ static tc_interval divided(tc_interval value, double scale) {
 
 static double nan_is_infinite(double x) { return isnan(x) ? (double)INFINITY : x; }
 
-/* ---- Laplace ------------------------------------------------------------------------------------------------------
- */
+/* ---- Laplace ----------------------------------------------------------------------------------------------------- */
 
 static void take_column_sums(void *context, const tc_sensitivity_block *block) {
     scaled *p = context;
@@ -55,8 +54,7 @@ static void take_column_sums(void *context, const tc_sensitivity_block *block) {
     }
 }
 
-/* ---- Gaussian: norms of explicit matrices --------------------------------------------------------------------------
- */
+/* ---- Gaussian: norms of explicit matrices ------------------------------------------------------------------------ */
 
 static void store_column(scaled *p, const tc_sensitivity_block *block, size_t c) {
     size_t count = block->start[c + 1] - block->start[c];
@@ -138,8 +136,7 @@ static void take_block_norm(void *context, const tc_sensitivity_block *block) {
     p->worst = fmax(p->worst, norm);
 }
 
-/* ---- Gaussian, ensemble --------------------------------------------------------------------------------------------
- */
+/* ---- Gaussian, ensemble ------------------------------------------------------------------------------------------ */
 
 static void take_whole(void *context, const tc_sensitivity_block *block) {
     scaled *p = context;

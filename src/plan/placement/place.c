@@ -7,8 +7,7 @@
 enum { MOST_UNITS = 16384 };
 #define QUANTUM 32 /* units whose sensitivities agree to a 32nd of an octave count as one */
 
-/* ---- facts about channels ------------------------------------------------------------------------------------------
- */
+/* ---- facts about channels ---------------------------------------------------------------------------------------- */
 
 typedef struct gathering {
     const tc_pricing *pricing;
@@ -114,8 +113,7 @@ tc_channel_facts tc_channel_facts_find(const tc_pricing *pricing) {
     return g.facts;
 }
 
-/* ---- units for the optimisation ------------------------------------------------------------------------------------
- */
+/* ---- units for the optimisation ---------------------------------------------------------------------------------- */
 
 typedef struct units {
     gathering gather;
@@ -377,8 +375,7 @@ void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel
     facts->possible = isfinite(facts->total);
 }
 
-/* ---- placement states ----------------------------------------------------------------------------------------------
- */
+/* ---- placement states -------------------------------------------------------------------------------------------- */
 
 typedef struct curved {
     const double *row_scale;
@@ -421,8 +418,7 @@ void tc_predict_states(tc_sensitivity *s, double variance, const double *row_sca
     facts->possible = isfinite(facts->total);
 }
 
-/* ---- method tacit: constraints alone -------------------------------------------------------------------------------
- */
+/* ---- method tacit: constraints alone ----------------------------------------------------------------------------- */
 
 static void add_rows(const double *row_scale, size_t m, tc_placement_facts *facts) {
     facts->total = 0;
