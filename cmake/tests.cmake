@@ -102,6 +102,7 @@ endforeach()
 list(TRANSFORM failing PREPEND "-Wl,--wrap=")
 target_link_options(noise_test_failing PRIVATE ${failing})
 target_link_options(release_test_failing PRIVATE ${failing})
+target_link_options(engine_test_failing PRIVATE ${failing})
 
 # Prints what goes between the parts of an engine, for tests/engine/test_method_*.py.
 add_executable(engine_method_dump tests/engine/method_dump.c)

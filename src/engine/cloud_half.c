@@ -1,7 +1,7 @@
 #include "engine/cloud_half.h"
 
 #include "engine/cloud_half_inside.h"
-#include "release/release_mac.h"
+#include "release/release.h"
 
 #include <string.h>
 

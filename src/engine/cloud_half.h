@@ -13,7 +13,7 @@
 
 typedef struct tc_cloud_half tc_cloud_half;
 
-enum { TC_STATES_MAC = TC_MAC_BYTES }; /* the keyed MAC of a round's states (release/release_mac.h) */
+enum { TC_STATES_MAC = TC_MAC_BYTES }; /* the keyed MAC of a round's states (release/release.h) */
 
 typedef struct tc_cloud_half_settings {
     double dual_radius;          /* R, public; INFINITY for none */

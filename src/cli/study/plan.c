@@ -1,7 +1,7 @@
 #include "cli/study/study.h"
 
 #include "plan/certificate.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 #include "report/file.h"
 
 enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS, CERTIFICATE };
