@@ -35,7 +35,7 @@ function(tacit_end_to_end target name)
   add_executable(${target} src/worlds/main.c ${ARGN})
   tacit_compile(${target})
   target_link_libraries(${target} PRIVATE tc_worlds)
-  target_link_options(${target} PRIVATE -Wl,--wrap=tc_release_publish)
+  target_link_options(${target} PRIVATE -Wl,--wrap=tc_release_add_noise)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
 endfunction()
 tacit_end_to_end(tacit_end_to_end tacit-end-to-end)
@@ -81,4 +81,5 @@ install(DIRECTORY dist/prometheus dist/grafana DESTINATION ${CMAKE_INSTALL_DOCDI
 # Pages and what they speak of, as they lie here: links between them hold (tests/install/links.py).
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES tests/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__ EXCLUDE)

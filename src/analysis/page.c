@@ -50,7 +50,7 @@ void tc_page_line(tc_page *p, const char *name, const char *const cells[3]) {
     tc_buffer_puts(p->out, "\n");
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static bool is_beyond(const char *text, double value, int direction) {
     double back = strtod(text, NULL);

@@ -280,7 +280,7 @@ static void table_line(analysis_text *p, const char *name, const char *one, cons
     tc_page_line(&p->page, name, (const char *const[]){one, two, three});
 }
 
-/* Brackets that are NULL leave no gap. */
+/* Brackets that are NULL take no column. */
 static void table_row(analysis_text *p, const char *name, const tc_bracket *one, const tc_bracket *two,
                       const tc_bracket *three) {
     char text[3][80] = {"", "", ""}, declared[3][80] = {"", "", ""};
@@ -375,7 +375,7 @@ static void text_constants(analysis_text *p) {
         text_entries(p);
 }
 
-/* What a search leaves of zero is shown as zero: 1e-13 of a box of width 10 says no more. */
+/* Shows rounding of the search, below 1e-9 of the box, as zero. */
 static double shown_state(const tc_family *family, size_t member, size_t component, double value) {
     tc_interval range = tc_public_range(family, member, component);
     return fabs(value) <= 1e-9 * (range.hi - range.lo) ? 0 : value;

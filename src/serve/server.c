@@ -247,7 +247,7 @@ static tc_status survey(tc_server *s) {
     uint64_t first = tc_rounds_first(s->rounds);
     TC_LOG(s->settings->log, TC_EVENT_RESTORED, tc_log_round(first));
     if (first <= s->figures.rounds)
-        return tc_server_make_half(s, first);
+        return tc_server_make_cloud_half(s, first);
     tc_buffer_printf(s->messages,
                      "rounds up to %llu may have been released, and the run has %llu: none is left, and the last "
                      "answers are lost; --new-run begins another. If you know that the agent that says so is wrong "

@@ -4,7 +4,7 @@
 #include "base/hexadecimal.h"
 #include "net/files.h"
 #include "net/tls/tls.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static tc_status make_random(tc_server *s) {
     return tc_random_new_simulation(s->arena, &identity, *s->settings->seed, &s->random);
 }
 
-tc_status tc_server_make_half(tc_server *s, uint64_t first_round) {
+tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
     const tc_server_settings *of = s->settings;
     const tc_journal_round *last = tc_journal_last(s->journal);
     const char *why = NULL;
@@ -318,7 +318,7 @@ tc_status tc_server_start(tc_server *s) {
     if (status == TC_OK)
         status = make_rounds(s);
     if (status == TC_OK && !(s->settings->after_restore && tc_journal_finished(s->journal) == 0))
-        status = tc_server_make_half(s, tc_rounds_first(s->rounds));
+        status = tc_server_make_cloud_half(s, tc_rounds_first(s->rounds));
     if (status == TC_OK)
         status = tc_server_trace_open(s);
     if (status == TC_OK)
