@@ -1,7 +1,7 @@
 /* The analysis for people. */
 #include "analysis/analysis.h"
 #include "analysis/findings.h"
-#include "analysis/page.h"
+#include "base/text.h"
 #include "analysis/region.h"
 #include "analysis/warnings.h"
 
@@ -10,20 +10,20 @@
 
 enum { SHOWN_ROWS = 24, SHOWN_AGENTS = 10, SHOWN_STATES = 8, FINDING_INDENT = 6, DIGITS = 7 };
 
-typedef struct page {
-    tc_page page;
+typedef struct printer {
+    tc_text_layout layout;
     tc_buffer *out;
     const tc_analysis *analysis;
-} page;
+} printer;
 
-static void paragraph(page *p, size_t indent, const char *text) { tc_page_paragraph(&p->page, indent, text); }
+static void paragraph(printer *p, size_t indent, const char *text) { tc_layout_paragraph(&p->layout, indent, text); }
 
 /* JSON is not cut where there are few agents. */
-static const char *how_to_see_all(const page *p) {
+static const char *how_to_see_all(const printer *p) {
     return p->analysis->by_family ? "--full shows all" : "--full or --json shows all";
 }
 
-static void write_head(page *p) {
+static void write_head(printer *p) {
     const tc_model *m = p->analysis->model;
     static const char *const roles[] = {
         [TC_ROLE_WHOLE] = "", [TC_ROLE_CLOUD] = " (the cloud's file)", [TC_ROLE_AGENT] = " (an agent's file)"};
@@ -33,18 +33,18 @@ static void write_head(page *p) {
                      tc_plural(m->constraint_count));
 }
 
-static void write_assumption(page *p, int number, const char *name, const tc_assumption *a) {
+static void write_assumption(printer *p, int number, const char *name, const tc_assumption *a) {
     static const char *const words[] = {
         [TC_HOLDS] = "yes", [TC_FAILS] = "NO", [TC_UNPROVED] = "NOT PROVED", [TC_ELSEWHERE] = "--"};
     tc_buffer_printf(p->out, "  %d  %-12s %-4s ", number, name, words[a->verdict]);
     size_t length = strlen(words[a->verdict]), indent = 5 + 13 + (length > 4 ? length : 4) + 1;
-    tc_page_wrap(&p->page, a->summary, indent, indent);
+    tc_layout_wrap(&p->layout, a->summary, indent, indent);
     for (size_t i = 0; i < a->finding_count; i++) {
         const tc_finding *f = &a->findings[i];
         if (f->place != NULL) {
             tc_buffer_printf(p->out, "%*s", FINDING_INDENT, "");
-            tc_page_wrap(&p->page, tc_arena_format(p->out->arena, "%s: %s", f->place, f->expression),
-                         FINDING_INDENT + 4, FINDING_INDENT);
+            tc_layout_wrap(&p->layout, tc_arena_format(p->out->arena, "%s: %s", f->place, f->expression),
+                           FINDING_INDENT + 4, FINDING_INDENT);
         }
         paragraph(p, f->place != NULL ? FINDING_INDENT + 2 : FINDING_INDENT, f->text);
     }
@@ -52,12 +52,41 @@ static void write_assumption(page *p, int number, const char *name, const tc_ass
         tc_buffer_printf(p->out, "%*s... and %zu more\n", FINDING_INDENT, "", a->findings_left_out);
 }
 
-static void table_line(page *p, const char *name, const char *one, const char *two, const char *three) {
-    tc_page_line(&p->page, name, (const char *const[]){one, two, three});
+static void table_line(printer *p, const char *name, const char *one, const char *two, const char *three) {
+    tc_layout_line(&p->layout, name, (const char *const[]){one, two, three});
+}
+
+/* [lower, upper], rounded outward, or the one number that it is, in as many digits as a cell has room for. */
+static void shown_bracket(char text[80], const tc_bracket *b) {
+    char lower[32], upper[32];
+    bool one = b->upper <= b->lower * (1 + 1e-9) || b->upper == b->lower;
+    for (int digits = DIGITS; digits > 0; digits--) {
+        if (one)
+            (void)snprintf(text, 80, "%s", tc_shown(upper, b->upper, 0, digits));
+        else
+            (void)snprintf(text, 80, "[%s, %s]", tc_shown(lower, b->lower, -1, digits),
+                           tc_shown(upper, b->upper, 1, digits));
+        if (strlen(text) <= TC_CELL_WIDTH)
+            break;
+    }
+}
+
+/* "2.5 ok", or what is wrong with a declared constant; "" where there is none. */
+static void shown_declared(char text[80], const tc_bracket *b) {
+    char number[32];
+    text[0] = '\0';
+    for (int digits = DIGITS; tc_declared(b) && digits > 2; digits--) {
+        (void)snprintf(text, 80, "%s %s", tc_shown(number, b->declared, 0, digits),
+                       tc_declared_too_small(b)     ? "TOO SMALL"
+                       : tc_declared_uncertified(b) ? "uncertified"
+                                                    : "ok");
+        if (strlen(text) <= TC_CELL_WIDTH)
+            break;
+    }
 }
 
 /* Brackets that are NULL leave no gap. */
-static void table_row(page *p, const char *name, const tc_bracket *one, const tc_bracket *two,
+static void table_row(printer *p, const char *name, const tc_bracket *one, const tc_bracket *two,
                       const tc_bracket *three) {
     char text[3][80] = {"", "", ""}, declared[3][80] = {"", "", ""};
     const tc_bracket *brackets[] = {one, two, three};
@@ -65,8 +94,8 @@ static void table_row(page *p, const char *name, const tc_bracket *one, const tc
     for (int i = 0, cell = 0; i < 3; i++) {
         if (brackets[i] == NULL)
             continue;
-        (void)tc_shown_bracket(text[cell], brackets[i]);
-        (void)tc_shown_declared(declared[cell], brackets[i]);
+        shown_bracket(text[cell], brackets[i]);
+        shown_declared(declared[cell], brackets[i]);
         any = any || declared[cell][0] != '\0';
         cell++;
     }
@@ -90,7 +119,7 @@ static bool same_row(const tc_agent_constants *x, const tc_agent_constants *y) {
 }
 
 /* "bo .. kit"; on two lines where it is long. */
-static const char *range_name(page *p, const tc_agent_constants *from, const tc_agent_constants *to) {
+static const char *range_name(printer *p, const tc_agent_constants *from, const tc_agent_constants *to) {
     tc_arena *arena = p->out->arena;
     const char *first = tc_row_name(arena, p->analysis, from), *last = tc_row_name(arena, p->analysis, to);
     if (tc_text_width(first, strlen(first)) + tc_text_width(last, strlen(last)) + 4 <= TC_NAME_WIDTH)
@@ -99,7 +128,7 @@ static const char *range_name(page *p, const tc_agent_constants *from, const tc_
     return tc_arena_format(arena, "  %s", last);
 }
 
-static void write_rows(page *p) {
+static void write_rows(printer *p) {
     const tc_analysis *a = p->analysis;
     bool objectives = a->model->role != TC_ROLE_CLOUD, blocks = a->model->constraint_count > 0;
     size_t lines = 0;
@@ -123,7 +152,7 @@ static void write_rows(page *p) {
     }
 }
 
-static void write_entries(page *p) {
+static void write_entries(printer *p) {
     const tc_constancy *c = &p->analysis->total;
     paragraph(p, 2,
               tc_arena_format(
@@ -133,7 +162,7 @@ static void write_entries(page *p) {
                   c->zeros == 1 ? "is" : "are"));
 }
 
-static void write_constants(page *p) {
+static void write_constants(printer *p) {
     const tc_analysis *a = p->analysis;
     bool objectives = a->model->role != TC_ROLE_CLOUD, blocks = a->model->constraint_count > 0;
     if (!objectives && !blocks)
@@ -157,7 +186,7 @@ static double shown_state(const tc_family *family, size_t member, size_t compone
     return fabs(value) <= 1e-9 * (range.hi - range.lo) ? 0 : value;
 }
 
-static void write_point(page *p, const double *point) {
+static void write_point(printer *p, const double *point) {
     const tc_analysis *a = p->analysis;
     char number[32];
     size_t most = a->print_all_points ? SIZE_MAX : SHOWN_AGENTS, states = a->print_all_points ? SIZE_MAX : SHOWN_STATES;
@@ -184,7 +213,7 @@ static void write_point(page *p, const double *point) {
         tc_buffer_printf(p->out, "    (%s)\n", how_to_see_all(p));
 }
 
-static void write_slater(page *p) {
+static void write_slater(printer *p) {
     const tc_analysis *a = p->analysis;
     const tc_slater_facts *s = &a->slater_facts;
     char number[32];
@@ -206,7 +235,7 @@ static void write_slater(page *p) {
     write_point(p, s->point);
 }
 
-static void write_radius(page *p) {
+static void write_radius(printer *p) {
     const tc_dual_radius *r = &p->analysis->dual_radius;
     char number[32], other[32];
     if (r->origin == TC_RADIUS_NONE)
@@ -233,7 +262,7 @@ static void write_radius(page *p) {
 }
 
 void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
-    page p = {.page = {.out = out, .width = width != 0 ? width : 80}, .out = out, .analysis = a};
+    printer p = {.layout = {.out = out, .width = width != 0 ? width : 80}, .out = out, .analysis = a};
     write_head(&p);
     tc_buffer_puts(out, "Assumptions\n");
     write_assumption(&p, 1, "objectives", &a->objectives);
@@ -247,7 +276,7 @@ void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
         tc_buffer_puts(out, "\nWarnings\n");
     for (size_t i = 0; i < a->warning_count; i++) {
         tc_buffer_puts(out, "  ! ");
-        tc_page_wrap(&p.page, a->warnings[i], 4, 4);
+        tc_layout_wrap(&p.layout, a->warnings[i], 4, 4);
     }
     tc_buffer_printf(out, "\n%s%s.\n", tc_analysis_holds(a) ? "All assumptions hold" : "Not all assumptions hold",
                      !tc_analysis_holds(a) || a->warning_count == 0 ? ""

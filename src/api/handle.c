@@ -1,7 +1,7 @@
 #include "api/handle.h"
 
 #include "api/text.h"
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "base/status.h"
 
 enum { MESSAGE_LIMIT = 1 << 20 };

@@ -6,6 +6,8 @@
  * run's description, which the caller changes only when all parts are finished. */
 #include "base/team.h"
 
+#include "base/machine.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "cli/agent_answer.h"
 #include "cli/agent_loop.h"
 #include "cli/agent_trace.h"

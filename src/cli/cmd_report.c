@@ -1,5 +1,5 @@
 /* tacit report TRACE... -o FILE.html */
-#include "analysis/page.h"
+#include "base/text.h"
 #include "base/json.h"
 #include "cli/outputs.h"
 #include "report/report.h"

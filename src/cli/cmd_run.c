@@ -1,5 +1,6 @@
 #include "cli/budget.h"
 #include "cli/outputs.h"
+#include "base/machine.h"
 #include "cli/run_answer.h"
 #include "report/report.h"
 

@@ -1,5 +1,5 @@
 #include "analysis/analysis.h"
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "model/split/split.h"

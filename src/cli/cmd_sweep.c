@@ -1,5 +1,6 @@
 #include "cli/outputs.h"
 #include "cli/sweep_answer.h"
+#include "base/machine.h"
 #include "report/report.h"
 
 #include <float.h>

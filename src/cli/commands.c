@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
-#include "base/arithmetic.h"
-#include "base/suggest.h"
+#include "base/machine.h"
+#include "base/text.h"
 #include "cli/failure.h"
 #include "cli/terminal.h"
 #include "model/load.h"

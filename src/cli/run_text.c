@@ -1,4 +1,4 @@
-#include "analysis/page.h"
+#include "base/text.h"
 #include "api/point.h"
 #include "cli/run_answer.h"
 

@@ -1,6 +1,6 @@
 #include "cli/sweep_answer.h"
 
-#include "analysis/page.h"
+#include "base/text.h"
 #include "cli/run_answer.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 #include "lab/jobs.h"
 
 #include "lab/one.h"
+#include "base/machine.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "plan/account/calibrate.h"
 #include "plan/plan_parts.h"
 #include "plan/words.h"

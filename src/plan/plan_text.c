@@ -1,5 +1,5 @@
 /* The plan for people. */
-#include "analysis/page.h"
+#include "base/text.h"
 #include "plan/plan_parts.h"
 #include "plan/words.h"
 
@@ -21,8 +21,8 @@ static void put_line(tc_buffer *out, const char *label, const char *format, ...)
 }
 
 static void put_wrapped(tc_buffer *out, const char *text, unsigned width, unsigned indent) {
-    tc_page page = {.out = out, .width = width};
-    tc_page_paragraph(&page, indent, text);
+    tc_text_layout layout = {.out = out, .width = width};
+    tc_layout_paragraph(&layout, indent, text);
 }
 
 /* A name cut to fit, with dots. */

@@ -1,7 +1,7 @@
 /* Reading, checking and appending. */
 #include "promise/ledger.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "promise/accountant.h"
 #include "promise/ledger_line.h"
 #include "plan/account/price.h"

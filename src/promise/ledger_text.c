@@ -1,5 +1,5 @@
 /* What a ledger's runs come to, for people and programs. */
-#include "analysis/page.h"
+#include "base/text.h"
 #include "promise/accountant.h"
 #include "plan/words.h"
 
@@ -38,8 +38,8 @@ static double delta_of(const tc_spent *spent) { return spent->is_priced ? spent-
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
 static void put_wrapped(tc_buffer *out, const char *text, unsigned indent) {
-    tc_page page = {.out = out, .width = 80};
-    tc_page_paragraph(&page, indent, text);
+    tc_text_layout layout = {.out = out, .width = 80};
+    tc_layout_paragraph(&layout, indent, text);
 }
 
 static void put_spent(tc_arena *arena, tc_buffer *out, const tc_spent *spent) {

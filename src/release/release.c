@@ -1,5 +1,5 @@
 #include "release/release.h"
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "release/release_parts.h"
 #include "release/release_whole.h"
 #include "noise/secret.h"

@@ -1,7 +1,7 @@
 /* From settings to open doors, or to a reason why not. */
 #include "serve/server_parts.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "net/chosen_path.h"
 #include "net/tls/tls.h"
 #include "plan/words.h"

@@ -1,6 +1,6 @@
 #include "model/syntax/diagnose.h"
 
-#include "base/suggest.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * know what else the cloud has misunderstood, and a new connection begins from what is in the state file. */
 #include "net/agent/agent_parts.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "engine/device.h"
 
 #include <openssl/crypto.h>

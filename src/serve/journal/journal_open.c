@@ -1,6 +1,6 @@
 /* Opening the journal: making it, or finding out whether it is whole and ours. */
 #include "serve/journal/journal_parts.h"
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "net/private_file.h"
 
 #include <openssl/rand.h>

@@ -2,6 +2,7 @@
 #include "serve/link/link_parts.h"
 
 #include "net/tls/tls.h"
+#include "base/machine.h"
 #include "noise/secret.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "support/arithmetic.h"
 #include "support/cmocka.h"
 
