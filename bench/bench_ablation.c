@@ -2,7 +2,7 @@
  * the error in x and in mu relative to that of the whole method, geometric means over the problems, both mechanisms and
  * SEEDS seeds, after ROUNDS rounds. Fails where the whole method is not the best but for BETTER in x and mu together:
  * then a part does more harm than good. */
-#include "engine/tacit/pilot.h"
+#include "engine/tacit/controller.h"
 #include "reference/reference.h"
 #include "setup.h"
 

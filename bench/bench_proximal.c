@@ -5,7 +5,7 @@
  * bench_proximal [--inform] [--pair] PROBLEM...: whole rounds of the method `tacit`, one thread, with proximal steps
  * and with gradient steps, and rounds of the published method. Fails where a proximal round takes more than three times
  * a gradient one. --inform: does not fail. --pair: on two threads, by the wall clock. */
-#include "engine/tacit/pilot.h"
+#include "engine/tacit/controller.h"
 #include "engine/proximal/proximal.h"
 #include "model/load.h"
 #include "setup.h"

@@ -11,7 +11,7 @@
  * requests on every connection, and prints exchanges, seconds, and its own seconds of processor time. */
 #include "serve/link/listener.h"
 #include "net/tls/certificate.h"
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
 #include "net/tls/tls.h"
 
 #include <arpa/inet.h>

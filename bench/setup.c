@@ -48,8 +48,8 @@ static tc_status load(const char *path, const tc_plan_options *options, bench_pr
     problem->plan = tc_plan_make(arena, problem->model, problem->derivatives, analysis, options, NULL);
     const char *why = NULL;
     if (problem->plan->problem == NULL && options->method == TC_METHOD_TACIT)
-        problem->method = tc_method_facts_make(arena, problem->plan, problem->model, problem->derivatives,
-                                               problem->dual_radius, (tc_margin_wish){0}, &why);
+        problem->method = tc_tacit_facts_make(arena, problem->plan, problem->model, problem->derivatives,
+                                              problem->dual_radius, (tc_margin_wish){0}, &why);
     return TC_OK;
 }
 

@@ -10,7 +10,7 @@ typedef struct bench_problem {
     tc_derivatives *derivatives;
     tc_plan *plan;
     double dual_radius;
-    tc_method_facts *method; /* of a plan for the method `tacit` */
+    tc_tacit_facts *method; /* of a plan for the method `tacit` */
 } bench_problem;
 
 /* Of the wall, and of this thread's processor time: what runs on one thread is measured by the second, which other

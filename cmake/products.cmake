@@ -1,9 +1,11 @@
 # What is installed: libtacit (shared and static), the command, the header, man pages, pkg-config and CMake packages.
 
 get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
-list(REMOVE_ITEM folders worlds cli serve) # the cloud is the command's: no libevent and no SQLite on devices
+list(FILTER folders EXCLUDE REGEX "^(worlds|cli|serve)") # the cloud is the command's: no libevent and no SQLite on devices
 list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)
-target_compile_definitions(tc_api PRIVATE TACIT_VERSION="${PROJECT_VERSION}")
+foreach(library tc_api tc_cli_shared)
+  target_compile_definitions(${library} PRIVATE TACIT_VERSION="${PROJECT_VERSION}")
+endforeach()
 
 add_library(tacit SHARED ${objects})
 add_library(tacit_static STATIC ${objects})
@@ -20,6 +22,12 @@ add_executable(tacit_command src/cli/main.c)
 tacit_compile(tacit_command)
 target_link_libraries(tacit_command PRIVATE tc_cli)
 set_target_properties(tacit_command PROPERTIES OUTPUT_NAME tacit)
+
+# The commands of a cloud and of agents alone, without what is for studies: tests/cli/test_node.py. Not installed.
+add_executable(tacit_node src/cli/network/main.c)
+tacit_compile(tacit_node)
+target_link_libraries(tacit_node PRIVATE tc_cli_network)
+set_target_properties(tacit_node PROPERTIES OUTPUT_NAME tacit-node)
 
 # What `tacit audit --end-to-end` starts: the command with its noise coupled. The coupling is in no other product.
 function(tacit_end_to_end target name)

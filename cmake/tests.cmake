@@ -1,7 +1,8 @@
 # Tests of the whole: beyond those of the folders.
 
-tacit_script_test(layering/includes ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/layering/check_includes.py)
-tacit_script_test(script/bootstrap ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/script/bootstrap.py)
+set(tests ${PROJECT_SOURCE_DIR}/tests)
+tacit_script_test(layering/includes ${tests}/layering/check_includes.py)
+tacit_script_test(script/bootstrap ${tests}/script/bootstrap.py)
 
 # Faults in the noise, planted by linking another object in its place: the audit must refute each, for the reason given.
 function(tacit_fault_test fault reason samples)
@@ -9,11 +10,10 @@ function(tacit_fault_test fault reason samples)
   if(NOT TARGET ${target})
     add_executable(${target} tests/audit/refute.c tests/audit/faults/${fault}.c)
     tacit_compile(${target})
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_include_directories(${target} PRIVATE ${tests})
     target_link_libraries(${target} PRIVATE tc_audit)
   endif()
-  add_test(NAME audit/${fault}/${reason} COMMAND ${target} ${reason} ${samples})
-  set_tests_properties(audit/${fault}/${reason} PROPERTIES TIMEOUT 120)
+  tacit_test(audit/${fault}/${reason} ${tests}/audit/refute.c ${target} ${reason} ${samples})
 endfunction()
 tacit_fault_test(noise_halved epsilon 8000)
 tacit_fault_test(noise_halved noise 2000)
@@ -41,6 +41,7 @@ function(tacit_mutant name)
   foreach(target IN LISTS targets)
     target_compile_options(${target} PRIVATE -Wno-missing-prototypes)
     target_compile_definitions(${target} PRIVATE ${mutant_DEFINE})
+    target_include_directories(${target} PRIVATE ${tests})
     target_link_options(${target} PRIVATE ${mutant_WRAP})
     add_dependencies(mutants ${target})
   endforeach()
@@ -66,7 +67,7 @@ if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, a
   tacit_mutant(log_tells_of_clamping END_TO_END WRAP tc_hub_take)
   tacit_mutant(page_counts_clamping END_TO_END WRAP tc_hub_take tc_metrics_text)
   tacit_mutant(others_told_of_clamping END_TO_END WRAP tc_hub_take tc_answer_encode)
-  tacit_script_test(audit/mutants ${TACIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/audit/mutants.py)
+  tacit_script_test(audit/mutants ${tests}/audit/mutants.py)
 endif()
 
 if(TARGET tacit_command)
@@ -76,13 +77,11 @@ if(TARGET tacit_command)
   target_compile_definitions(failing_allocator PRIVATE TACIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(failing_allocator PRIVATE tc_cli)
   target_link_options(failing_allocator PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=tc_arena_alloc)
-  add_test(NAME torture/failing_allocator COMMAND failing_allocator)
-  set_tests_properties(torture/failing_allocator PROPERTIES TIMEOUT 600)
+  tacit_test(torture/failing_allocator ${tests}/torture/failing_allocator.c failing_allocator)
 
   # An outside program would need the sanitizer too.
   if(NOT TACIT_SANITIZE)
-    tacit_script_test(install/outside_program ${PROJECT_SOURCE_DIR}/tests/install/run ${CMAKE_COMMAND}
-                      ${CMAKE_C_COMPILER})
+    tacit_script_test(install/outside_program ${tests}/install/run ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
   endif()
 endif()
 
@@ -96,8 +95,8 @@ tacit_compile(engine_method_dump)
 target_link_libraries(engine_method_dump PRIVATE tc_engine)
 target_link_options(
   engine_method_dump PRIVATE
-  -Wl,--wrap=tc_gauge_take_whole,--wrap=tc_gauge_take_forms,--wrap=tc_gauge_answer_whole
-  -Wl,--wrap=tc_pilot_open,--wrap=tc_pilot_step)
+  -Wl,--wrap=tc_estimator_take_whole,--wrap=tc_estimator_take_forms,--wrap=tc_estimator_answer_whole
+  -Wl,--wrap=tc_controller_open,--wrap=tc_controller_step)
 
 # The command with every round of `run` written down, for tests/serve/test_same_bits.py.
 if(TARGET tacit_command)
@@ -109,7 +108,7 @@ if(TARGET tacit_command)
   # tests/serve/answer_times.py.
   add_executable(tacit_watched src/cli/main.c tests/serve/watched.c)
   tacit_compile(tacit_watched)
-  target_include_directories(tacit_watched PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_include_directories(tacit_watched PRIVATE ${tests})
   target_link_libraries(tacit_watched PRIVATE tc_cli)
   target_link_options(tacit_watched PRIVATE ${draws})
   add_executable(tacit_planted_delay src/cli/main.c tests/serve/planted_delay.c)
@@ -121,44 +120,5 @@ endif()
 # A peer that floods a cloud, for tests/serve/test_floods.py and script/soak.
 add_executable(tacit_flood tests/serve/flood.c)
 tacit_compile(tacit_flood)
-target_include_directories(tacit_flood PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_include_directories(tacit_flood PRIVATE ${tests})
 target_link_libraries(tacit_flood PRIVATE tc_net)
-
-# Which builds run a test besides the release with gcc, which runs all of them (script/test).
-function(tacit_label label)
-  foreach(name IN LISTS ARGN)
-    if(NOT TEST ${name})
-      message(FATAL_ERROR "there is no test ${name} to be labelled ${label}")
-    endif()
-    set_property(TEST ${name} APPEND PROPERTY LABELS ${label})
-  endforeach()
-endfunction()
-if(TARGET tacit_command AND NOT TACIT_SANITIZE)
-  # Left out by the quick form.
-  tacit_label(long audit/mutants)
-endif()
-if(TARGET tacit_command)
-  tacit_label(long plan/test_certificate release/test_release_time plan/test_plan_large serve/test_proxy serve/test_late
-              theory/test_bound_sums engine/test_engine_threads engine/test_method_unseen lab/test_reproduction
-              report/test_page cli/test_demo)
-  # Long, and not dependent on the compiler: the paper's experiments, demo and tutorial, mpmath, methods in Python, pages in
-  # a browser, processes that are killed and those whose bits are compared.
-  tacit_label(once lab/test_reproduction cli/test_demo cli/test_tutorial theory/test_bound_sums engine/test_loop
-              engine/test_method_public engine/test_method_reference engine/test_method_unseen report/test_page
-              serve/test_kill serve/test_same_bits)
-  # Under sanitizers, what other tests go through too is left out: tests in C have what cli/test_(plan|audit|bound) call,
-  # engine/test_(engine|examples) the rounds of engine/test_engine_reference, cli/test_run those of margins and sweeps,
-  # engine/test_hub those of threads, serve/test_(hostile|late|rivals) the bad weather of serve/test_proxy; large plans are
-  # the same calls more often.
-  tacit_label(not-asan cli/test_plan cli/test_audit cli/test_bound cli/test_sweep engine/test_margin theory/test_bound
-              engine/test_engine_reference engine/test_engine_threads engine/test_method_threads
-              theory/test_bound_constants plan/test_account promise/test_accountant plan/test_plan_large
-              serve/test_price serve/test_proxy)
-  # With clang, serve/test_(serve|agent) and the tests in C go through what the others of serve do.
-  tacit_label(not-clang cli/test_run cli/test_sweep cli/test_plan cli/test_audit cli/test_bound plan/test_plan_large
-              plan/test_scales plan/test_account promise/test_accountant plan/test_calibrate theory/test_bound
-              theory/test_bound_constants engine/test_engine_reference serve/test_disk serve/test_gateway
-              serve/test_hostile serve/test_late serve/test_leak serve/test_lost_answers serve/test_netns
-              serve/test_price serve/test_proxy serve/test_python_agent serve/test_restore serve/test_rivals
-              serve/test_sizes plan/test_certificate)
-endif()

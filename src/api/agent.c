@@ -150,6 +150,6 @@ uint64_t tacit_agent_rounds(const tacit_agent *agent, size_t number) { return lo
 const char *tacit_agent_run(const tacit_agent *agent, size_t number) { return look(agent, number).run; }
 int tacit_agent_was_over(const tacit_agent *agent, size_t number) { return look(agent, number).was_over ? 1 : 0; }
 const double *tacit_agent_x(const tacit_agent *agent, size_t number) { return look(agent, number).x; }
-const double *tacit_agent_answer(const tacit_agent *agent, size_t number) { return look(agent, number).answer; }
+const double *tacit_agent_answer(const tacit_agent *agent, size_t number) { return look(agent, number).result; }
 uint64_t tacit_agent_first_round(const tacit_agent *agent, size_t number) { return look(agent, number).first_round; }
 uint64_t tacit_agent_outside(const tacit_agent *agent, size_t number) { return look(agent, number).clamped; }

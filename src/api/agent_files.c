@@ -1,6 +1,6 @@
 /* Agents that are files. */
 #include "api/agent_open.h"
-#include "net/agent/agent_compiled.h"
+#include "net/agent/steps.h"
 
 typedef struct given {
     const char *const *paths;

@@ -1,6 +1,6 @@
 #include "api/solution.h"
 
-#include "api/point.h"
+#include "model/point.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "api/point.h"
+#include "model/point.h"
 #include "api/solution.h"
 
 #include <math.h>

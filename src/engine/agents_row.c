@@ -1,5 +1,5 @@
 /* The step itself, for one component of many members. */
-#include "engine/agents_parts.h"
+#include "engine/agents_inside.h"
 #include "base/simd.h"
 
 typedef struct scalars {

@@ -109,7 +109,7 @@ static void start(tc_engine *engine) {
         tc_cloud_start(engine->cloud, model->start_multipliers, engine->mu);
     } else {
         size_t m = model->constraint_count;
-        memcpy(engine->mu, tc_pilot_multipliers(engine->method->pilot), m * sizeof(double));
+        memcpy(engine->mu, tc_controller_multipliers(engine->method->pilot), m * sizeof(double));
         memcpy(engine->method->answer, engine->mu, m * sizeof(double));
     }
     engine->work = engine->plan->entry_count + model->state_count + 1;
@@ -257,7 +257,7 @@ const double *tc_engine_answer_multipliers(const tc_engine *engine) {
 }
 const tc_feasibility *tc_engine_feasibility(const tc_engine *engine) {
     bool whole = engine->reason == NULL && engine->broken == TC_OK && engine->done > 0;
-    return engine->method != NULL && whole ? tc_pilot_feasibility(engine->method->pilot) : NULL;
+    return engine->method != NULL && whole ? tc_controller_feasibility(engine->method->pilot) : NULL;
 }
 const char *tc_engine_reason(const tc_engine *engine) { return engine->reason; }
 bool tc_engine_is_private(const tc_engine *engine) { return tc_release_is_private(engine->release); }

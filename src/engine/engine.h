@@ -12,7 +12,7 @@
 
 #include "base/monitor.h"
 #include "base/team.h"
-#include "engine/tacit/method_facts.h"
+#include "engine/tacit/facts.h"
 #include "release/release.h"
 
 typedef struct tc_engine tc_engine;
@@ -30,10 +30,10 @@ typedef enum tc_engine_outcome {
 const char *tc_engine_outcome_name(tc_engine_outcome outcome);
 
 typedef struct tc_engine_settings {
-    double dual_radius;            /* R, public; INFINITY for none */
-    tc_team *team;                 /* NULL: the caller's thread alone */
-    const tc_method_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
-    unsigned without;              /* tc_without of pilot.h, for measurements; 0 */
+    double dual_radius;           /* R, public; INFINITY for none */
+    tc_team *team;                /* NULL: the caller's thread alone */
+    const tc_tacit_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
+    unsigned without;             /* tc_without of pilot.h, for measurements; 0 */
 } tc_engine_settings;
 
 /* For whole problems (TC_ROLE_WHOLE). x(1) and mu(1) are the model's. TC_BAD_USAGE and a sentence in *why where the

@@ -11,7 +11,7 @@
 #include "engine/agents.h"
 #include "engine/published/cloud.h"
 #include "engine/engine.h"
-#include "engine/tacit/pilot.h"
+#include "engine/tacit/controller.h"
 #include "engine/proximal/proximal.h"
 #include "engine/published/response.h"
 
@@ -27,8 +27,8 @@ typedef struct tc_failure { /* what ceased to be finite */
 } tc_failure;
 
 typedef struct tc_method_run { /* the method `tacit` */
-    tc_gauge *gauge;
-    tc_pilot *pilot;
+    tc_estimator *gauge;
+    tc_controller *pilot;
     tc_proximal *proximal;          /* NULL: gradient steps, or agents elsewhere */
     bool takes_states;              /* placement STATES */
     tc_columns columns;             /* of the last second pass */
@@ -85,9 +85,9 @@ tc_method_run *tc_method_run_new(tc_engine *engine, const tc_derivatives *deriva
                                  const tc_engine_settings *settings);
 void tc_method_open(tc_engine *engine, uint64_t k);
 /* What was taken is complete: what the gauge shows. */
-const tc_gauged *tc_method_close(tc_engine *engine);
+const tc_measurement *tc_method_close(tc_engine *engine);
 /* Once x-hat is known: mu(k+1), the tariff and what agents are told. False, and what failed, where a row did. */
-bool tc_method_turn(tc_engine *engine, const tc_gauged *gauged, tc_failure *failure);
+bool tc_method_turn(tc_engine *engine, const tc_measurement *gauged, tc_failure *failure);
 /* next = average + gain (x - average), count numbers from a coordinate on. */
 void tc_method_average(const tc_engine *engine, size_t first, size_t count);
 /* The round is whole. */

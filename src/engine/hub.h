@@ -15,11 +15,11 @@ typedef struct tc_hub tc_hub;
 enum { TC_HUB_INPUT = TC_MAC_BYTES }; /* the keyed MAC of a round's states (release/release_mac.h) */
 
 typedef struct tc_hub_settings {
-    double dual_radius;            /* R, public; INFINITY for none */
-    tc_team *team;                 /* NULL: the caller's thread alone */
-    const tc_method_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
-    uint64_t first_round;          /* 1, or after a restart the round after the last one that anybody can have seen */
-    bool draws_ahead;              /* noise comes from a thread of its own (tc_release_draw_ahead) */
+    double dual_radius;           /* R, public; INFINITY for none */
+    tc_team *team;                /* NULL: the caller's thread alone */
+    const tc_tacit_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
+    uint64_t first_round;         /* 1, or after a restart the round after the last one that anybody can have seen */
+    bool draws_ahead;             /* noise comes from a thread of its own (tc_release_draw_ahead) */
 } tc_hub_settings;
 
 /* model: the cloud's file, or the whole problem. TC_BAD_USAGE and a sentence in *why where the plan cannot be released

@@ -24,8 +24,8 @@ static void go_through(const tc_hub *hub, uint64_t *round, uint64_t *gap, tc_mem
     tc_memory_numbers(memory, &columns->reach, 1);
     tc_memory_numbers(memory, &columns->curvature, 1);
     tc_memory_numbers(memory, &columns->noise, 1);
-    tc_pilot_memory(engine->method->pilot, memory);
-    tc_gauge_memory(engine->method->gauge, memory);
+    tc_controller_snapshot(engine->method->pilot, memory);
+    tc_estimator_snapshot(engine->method->gauge, memory);
 }
 
 size_t tc_hub_memory_size(const tc_hub *hub) {
@@ -59,7 +59,7 @@ static bool is_sound(const tc_engine *engine, uint64_t round) {
         if (!(engine->mu[j] >= 0 && isfinite(engine->mu[j])))
             return false;
     return run == NULL || (isfinite(run->columns.reach) && isfinite(run->columns.curvature) &&
-                           isfinite(run->columns.noise) && tc_pilot_round(run->pilot) == round);
+                           isfinite(run->columns.noise) && tc_controller_round(run->pilot) == round);
 }
 
 bool tc_hub_load(tc_hub *hub, const unsigned char *bytes, size_t size) {
@@ -75,11 +75,11 @@ bool tc_hub_load(tc_hub *hub, const unsigned char *bytes, size_t size) {
         return false;
     if (engine->method != NULL) {
         size_t m = engine->model->constraint_count;
-        tc_pilot *pilot = engine->method->pilot;
-        if (!tc_pilot_review(pilot, tc_gauge_review(engine->method->gauge)) ||
-            memcmp(tc_pilot_multipliers(pilot), engine->mu, m * sizeof(double)) != 0)
+        tc_controller *pilot = engine->method->pilot;
+        if (!tc_controller_review(pilot, tc_estimator_review(engine->method->gauge)) ||
+            memcmp(tc_controller_multipliers(pilot), engine->mu, m * sizeof(double)) != 0)
             return false;
-        memcpy(engine->method->answer, tc_pilot_answer(pilot), m * sizeof(double));
+        memcpy(engine->method->answer, tc_controller_result(pilot), m * sizeof(double));
     }
     hub->has_gap = gap == 1 || round + 1 < hub->first_round;
     hub->has_memory = true;

@@ -241,17 +241,17 @@ static tc_status first_of_method(const job *j) {
     if (status == TC_OK)
         status = states ? tc_release_states(j->release, j->worker->x_hat) : tc_release_sum(j->release);
     if (status == TC_OK && states)
-        tc_gauge_take(j->engine->method->gauge, j->worker_number, j->family, j->block,
-                      (const double *const *)j->worker->x_hat);
+        tc_estimator_take(j->engine->method->gauge, j->worker_number, j->family, j->block,
+                          (const double *const *)j->worker->x_hat);
     return status;
 }
 
 static void second_of_method(const job *j, bool steps) {
     const tc_family *family = &j->engine->model->families[j->family];
-    for (size_t at = 0; at < j->count; at += TC_GAUGE_BITE) {
-        size_t count = j->count - at < TC_GAUGE_BITE ? j->count - at : TC_GAUGE_BITE;
-        tc_gauge_answer(j->engine->method->gauge, j->worker_number, j->family, j->block, at, count,
-                        steps ? j->worker->p : NULL);
+    for (size_t at = 0; at < j->count; at += TC_ESTIMATOR_BITE) {
+        size_t count = j->count - at < TC_ESTIMATOR_BITE ? j->count - at : TC_ESTIMATOR_BITE;
+        tc_estimator_answer(j->engine->method->gauge, j->worker_number, j->family, j->block, at, count,
+                            steps ? j->worker->p : NULL);
         if (!steps)
             continue;
         steps = step(j, at, count);
@@ -383,17 +383,17 @@ static tc_status run_method(tc_engine *engine, uint64_t k, tc_failure *failure) 
     tc_status status = run_first(engine);
     if (status != TC_OK)
         return status;
-    const tc_gauged *gauged = tc_method_close(engine);
+    const tc_measurement *gauged = tc_method_close(engine);
     if (k == 1) {
-        tc_pilot_first_tariff(run->pilot, gauged);
-        tc_gauge_price(run->gauge);
+        tc_controller_first_tariff(run->pilot, gauged);
+        tc_estimator_price(run->gauge);
         run_pass(engine, PASS_COLUMNS);
-        run->columns = tc_gauge_columns(run->gauge);
+        run->columns = tc_estimator_columns(run->gauge);
     }
     if (!tc_method_turn(engine, gauged, failure))
         return TC_OK;
     run_pass(engine, PASS_SECOND);
-    run->columns = tc_gauge_columns(run->gauge);
+    run->columns = tc_estimator_columns(run->gauge);
     return find_failure(engine, failure);
 }
 

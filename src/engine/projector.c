@@ -1,7 +1,248 @@
 #include "engine/projector.h"
 
-#include "engine/projector_parts.h"
 #include "solver/project/project.h"
+
+#include <string.h>
+
+/* ---- which form the sets of a family have, and their numbers ---------------------------------------------------- */
+
+typedef struct bounds_seen { /* of one component, below or above */
+    double first;            /* of member 0 */
+    bool varies;
+    bool is_public; /* always the public box's */
+    double *column; /* to be filled, where it varies and is not public */
+} bounds_seen;
+
+/* What is seen when all members' sets are resolved one after another. */
+typedef struct survey {
+    size_t members;      /* how many were looked at: one where all are alike */
+    bool is_general;     /* some set has parts that overlap, or an ellipsoid */
+    size_t *active;      /* by piece: in how many sets it is a part */
+    bounds_seen *bounds; /* 2 dim: lower, then upper */
+} survey;
+
+static bool varies(const tc_coef *coefs, size_t count) {
+    for (size_t i = 0; coefs != NULL && i < count; i++)
+        if (coefs[i].column != NULL)
+            return true;
+    return false;
+}
+
+static bool members_differ(const tc_family *family) {
+    if (varies(family->lower, family->dim) || varies(family->upper, family->dim))
+        return true;
+    for (size_t p = 0; p < family->piece_count; p++) {
+        const tc_set_piece *piece = &family->pieces[p];
+        if (varies(&piece->radius, 1) || varies(piece->center, piece->count) || varies(piece->upper, piece->count) ||
+            varies(piece->matrix, piece->count * piece->count))
+            return true;
+    }
+    return false;
+}
+
+static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+static void note_bound(bounds_seen *seen, tc_coef public, double bound, size_t member) {
+    if (member == 0)
+        *seen = (bounds_seen){.first = bound, .is_public = true};
+    seen->varies = seen->varies || !same(bound, seen->first);
+    seen->is_public = seen->is_public && same(bound, tc_coef_at(public, member));
+}
+
+static survey look_at_all(tc_arena *arena, const tc_family *family) {
+    survey seen = {.members = members_differ(family) ? family->count : 1,
+                   .active = TC_NEW(arena, size_t, family->piece_count),
+                   .bounds = TC_NEW(arena, bounds_seen, 2 * family->dim)};
+    tc_mark mark = tc_arena_mark(arena);
+    tc_set *set = tc_set_new(arena, family);
+    for (size_t k = 0; k < seen.members; k++) {
+        tc_set_load(set, k);
+        for (size_t c = 0; c < family->dim; c++) {
+            note_bound(&seen.bounds[c], family->lower[c], set->lower[c], k);
+            note_bound(&seen.bounds[family->dim + c], family->upper[c], set->upper[c], k);
+        }
+        seen.is_general = seen.is_general || set->shape == TC_SHAPE_GENERAL;
+        for (size_t p = 0; p < set->part_count; p++) {
+            seen.is_general = seen.is_general || set->parts[p].kind == TC_SET_ELLIPSOID;
+            seen.active[set->parts[p].piece]++;
+        }
+    }
+    tc_arena_rewind(arena, mark);
+    return seen;
+}
+
+/* Parts of different members may overlap though no member's do. */
+static bool parts_overlap(const tc_family *family, const survey *seen) {
+    for (size_t p = 0; p < family->piece_count; p++)
+        for (size_t q = 0; q < p; q++) {
+            const tc_set_piece *a = &family->pieces[p], *b = &family->pieces[q];
+            if (seen->active[p] > 0 && seen->active[q] > 0 && a->first < b->first + b->count &&
+                b->first < a->first + a->count)
+                return true;
+        }
+    return false;
+}
+
+static tc_coef new_bound(tc_arena *arena, const tc_family *family, tc_coef public, bounds_seen *seen) {
+    if (seen->is_public)
+        return public;
+    if (seen->varies)
+        seen->column = TC_NEW(arena, double, family->count);
+    return (tc_coef){.value = seen->first, .column = seen->column};
+}
+
+static void new_bounds(tc_arena *arena, tc_projector *projector, const survey *seen) {
+    const tc_family *family = projector->family;
+    projector->lower = TC_NEW(arena, tc_coef, family->dim);
+    projector->upper = TC_NEW(arena, tc_coef, family->dim);
+    for (size_t c = 0; c < family->dim; c++) {
+        projector->lower[c] = new_bound(arena, family, family->lower[c], &seen->bounds[c]);
+        projector->upper[c] = new_bound(arena, family, family->upper[c], &seen->bounds[family->dim + c]);
+    }
+}
+
+static tc_coef *ones(tc_arena *arena, size_t count) {
+    tc_coef *list = TC_NEW(arena, tc_coef, count);
+    for (size_t c = 0; c < count; c++)
+        list[c].value = 1;
+    return list;
+}
+
+/* radii: to be filled by member where some have no such part; else NULL. */
+static tc_projector_cut new_cut(tc_arena *arena, const tc_projector *projector, const tc_set_piece *piece,
+                                const double *radii) {
+    bool is_simplex = piece->kind == TC_SET_SIMPLEX;
+    tc_cut cut = {.kind = is_simplex ? TC_SET_HYPERPLANE : piece->kind,
+                  .count = piece->count,
+                  .center = is_simplex ? ones(arena, piece->count) : piece->center,
+                  .radius = radii != NULL ? (tc_coef){.column = radii} : piece->radius,
+                  .lower = projector->lower + piece->first,
+                  .upper = projector->upper + piece->first};
+    return (tc_projector_cut){.cut = cut, .first = piece->first};
+}
+
+static double **new_cuts(tc_arena *arena, tc_projector *projector, const survey *seen) {
+    const tc_family *family = projector->family;
+    double **radii = TC_NEW(arena, double *, family->piece_count);
+    bool *is_cut = TC_NEW(arena, bool, family->dim);
+    projector->cuts = TC_NEW(arena, tc_projector_cut, family->piece_count);
+    projector->uncut = TC_NEW(arena, size_t, family->dim);
+    for (size_t p = 0; p < family->piece_count; p++) {
+        const tc_set_piece *piece = &family->pieces[p];
+        if (seen->active[p] == 0)
+            continue;
+        if (seen->active[p] < seen->members)
+            radii[p] = TC_NEW(arena, double, family->count);
+        projector->cuts[projector->cut_count++] = new_cut(arena, projector, piece, radii[p]);
+        memset(is_cut + piece->first, true, piece->count * sizeof *is_cut);
+    }
+    for (size_t c = 0; c < family->dim; c++)
+        if (!is_cut[c])
+            projector->uncut[projector->uncut_count++] = c;
+    return radii;
+}
+
+static bool needs_filling(const tc_family *family, const survey *seen, double *const *radii) {
+    bool any = false;
+    for (size_t b = 0; b < 2 * family->dim; b++)
+        any = any || seen->bounds[b].column != NULL;
+    for (size_t p = 0; p < family->piece_count; p++)
+        any = any || radii[p] != NULL;
+    return any;
+}
+
+static void fill_columns(tc_arena *arena, const tc_family *family, const survey *seen, double *const *radii) {
+    tc_mark mark = tc_arena_mark(arena);
+    tc_set *set = tc_set_new(arena, family);
+    for (size_t k = 0; k < seen->members; k++) {
+        tc_set_load(set, k);
+        for (size_t c = 0; c < family->dim; c++) {
+            if (seen->bounds[c].column != NULL)
+                seen->bounds[c].column[k] = set->lower[c];
+            if (seen->bounds[family->dim + c].column != NULL)
+                seen->bounds[family->dim + c].column[k] = set->upper[c];
+        }
+        for (size_t p = 0; p < family->piece_count; p++)
+            if (radii[p] != NULL)
+                radii[p][k] = INFINITY;
+        for (size_t i = 0; i < set->part_count; i++)
+            if (radii[set->parts[i].piece] != NULL)
+                radii[set->parts[i].piece][k] = set->parts[i].radius;
+    }
+    tc_arena_rewind(arena, mark);
+}
+
+/* ---- sets kept one by one --------------------------------------------------------------------------------------- */
+
+static size_t bytes_of_one(const tc_family *family) {
+    size_t bytes = sizeof(tc_kept_set) + 2 * family->dim * sizeof(double) + 64;
+    for (size_t p = 0; p < family->piece_count; p++) {
+        const tc_set_piece *piece = &family->pieces[p];
+        size_t entries = piece->kind == TC_SET_ELLIPSOID ? piece->count * piece->count : 0;
+        if (piece->kind != TC_SET_BOX)
+            bytes += sizeof(tc_set_part) + (piece->count + entries) * sizeof(double) + 32;
+    }
+    return bytes;
+}
+
+static double *copy_of(tc_arena *arena, const double *numbers, size_t count) {
+    double *copy = TC_NEW(arena, double, count);
+    memcpy(copy, numbers, count * sizeof *copy);
+    return copy;
+}
+
+static tc_kept_set keep(tc_arena *arena, const tc_set *set) {
+    tc_kept_set kept = {.lower = copy_of(arena, set->lower, set->dim),
+                        .upper = copy_of(arena, set->upper, set->dim),
+                        .parts = TC_NEW(arena, tc_set_part, set->part_count),
+                        .part_count = set->part_count,
+                        .shape = set->shape};
+    for (size_t p = 0; p < set->part_count; p++) {
+        const tc_set_part *part = &set->parts[p];
+        kept.parts[p] = *part;
+        kept.parts[p].center = copy_of(arena, part->center, part->count);
+        if (part->matrix != NULL)
+            kept.parts[p].matrix = copy_of(arena, part->matrix, part->count * part->count);
+    }
+    return kept;
+}
+
+static void new_members(tc_arena *arena, tc_projector *projector, size_t workers, size_t *memory) {
+    const tc_family *family = projector->family;
+    projector->works = TC_NEW(arena, tc_projector_work, workers);
+    for (size_t w = 0; w < workers; w++)
+        projector->works[w] =
+            (tc_projector_work){.set = tc_set_new(arena, family), .point = TC_NEW(arena, double, family->dim)};
+    size_t each = bytes_of_one(family);
+    if (family->count > *memory / each)
+        return;
+    *memory -= family->count * each;
+    tc_kept_set *kept = TC_NEW(arena, tc_kept_set, family->count);
+    for (size_t k = 0; k < family->count; k++) {
+        tc_set_load(projector->works[0].set, k);
+        kept[k] = keep(arena, projector->works[0].set);
+    }
+    projector->kept = kept;
+}
+
+tc_projector *tc_projector_new(tc_arena *arena, const tc_family *family, size_t workers, size_t *memory) {
+    tc_projector *projector = TC_NEW(arena, tc_projector, 1);
+    survey seen = look_at_all(arena, family);
+    projector->family = family;
+    if (seen.is_general || parts_overlap(family, &seen)) {
+        projector->form = TC_PROJECTOR_MEMBERS;
+        new_members(arena, projector, workers, memory);
+        return projector;
+    }
+    new_bounds(arena, projector, &seen);
+    double **radii = new_cuts(arena, projector, &seen);
+    projector->form = projector->cut_count == 0 ? TC_PROJECTOR_BOX : TC_PROJECTOR_CUTS;
+    if (needs_filling(family, &seen, radii))
+        fill_columns(arena, family, &seen, radii);
+    return projector;
+}
+
+/* ---- projections ------------------------------------------------------------------------------------------------ */
 
 bool tc_projector_box(const tc_projector *projector, const tc_coef **lower, const tc_coef **upper) {
     *lower = projector->lower;

@@ -100,18 +100,18 @@ tc_status tc_small_method_round(tc_engine *engine, uint64_t k, tc_failure *failu
         return status;
     tc_method_open(engine, k);
     if (run->takes_states)
-        tc_gauge_take_whole(run->gauge, engine->released->states);
-    const tc_gauged *gauged = tc_method_close(engine);
+        tc_estimator_take_whole(run->gauge, engine->released->states);
+    const tc_measurement *gauged = tc_method_close(engine);
     if (k == 1) {
-        tc_pilot_first_tariff(run->pilot, gauged);
-        tc_gauge_price(run->gauge);
-        tc_gauge_answer_whole(run->gauge, NULL);
-        run->columns = tc_gauge_columns(run->gauge);
+        tc_controller_first_tariff(run->pilot, gauged);
+        tc_estimator_price(run->gauge);
+        tc_estimator_answer_whole(run->gauge, NULL);
+        run->columns = tc_estimator_columns(run->gauge);
     }
     if (!tc_method_turn(engine, gauged, failure))
         return TC_OK;
-    tc_gauge_answer_whole(run->gauge, engine->p);
-    run->columns = tc_gauge_columns(run->gauge);
+    tc_estimator_answer_whole(run->gauge, engine->p);
+    run->columns = tc_estimator_columns(run->gauge);
     step_agents(engine, failure);
     if (engine->agents != NULL)
         tc_method_average(engine, 0, engine->model->state_count);

@@ -48,7 +48,7 @@ typedef struct tc_experiment {
     const tc_derivatives *derivatives;
     const tc_reference *reference; /* NULL: no errors */
     double dual_radius;
-    const tc_method_facts *method;      /* of a plan for the method `tacit`; NULL otherwise */
+    const tc_tacit_facts *method;       /* of a plan for the method `tacit`; NULL otherwise */
     const char *run_id;                 /* of a run with fresh noise: new for each, 1 to 256 bytes; NULL: one is made */
     const double *origin_x, *origin_mu; /* another run's last answer, to measure how far a run ends from it; NULL */
     bool keep_states;                   /* of each of many runs; a single run always keeps its states */

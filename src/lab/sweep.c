@@ -33,7 +33,7 @@ static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *
 }
 
 tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
-                       const tc_plan *const *plans, const tc_method_facts *const *methods, const double *epsilons,
+                       const tc_plan *const *plans, const tc_tacit_facts *const *methods, const double *epsilons,
                        size_t epsilon_count, uint64_t first_seed, size_t seeds, const tc_monitor *monitor,
                        tc_sweep **result, const char **why) {
     tc_sweep *sweep = TC_NEW(arena, tc_sweep, 1);

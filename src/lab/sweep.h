@@ -17,15 +17,15 @@
 typedef struct tc_sweep_point {
     double epsilon;
     const tc_plan *plan;
-    const tc_method_facts *method; /* NULL for the published method */
-    tc_record *records;            /* of the runs that were begun, by seed */
-    size_t record_count;           /* seeds, but after an interrupt */
-    size_t runs;                   /* of them that came to the end; all else here is over these */
-    size_t diverged;               /* of the rest: those that did */
-    tc_row_quantiles at_end;       /* after T rounds */
-    double penalty;                /* NAN without a run */
-    double penalty_error;          /* standard error of that mean; NAN for fewer than two runs */
-    double penalty_x, penalty_mu;  /* its two parts */
+    const tc_tacit_facts *method; /* NULL for the published method */
+    tc_record *records;           /* of the runs that were begun, by seed */
+    size_t record_count;          /* seeds, but after an interrupt */
+    size_t runs;                  /* of them that came to the end; all else here is over these */
+    size_t diverged;              /* of the rest: those that did */
+    tc_row_quantiles at_end;      /* after T rounds */
+    double penalty;               /* NAN without a run */
+    double penalty_error;         /* standard error of that mean; NAN for fewer than two runs */
+    double penalty_x, penalty_mu; /* its two parts */
     /* The penalty is the sum of two parts: how far the mean of the runs is off, squared (an unbiased estimate, which
      * may come out below zero), and their variance around it. NAN for fewer than two runs, or states that are not kept.
      */
@@ -77,7 +77,7 @@ enum { TC_SWEEP_RESAMPLES = 10000 };
 /* base: all but the plan and what the method takes from it, which are plans[e] and methods[e] for epsilons[e]
  * (increasing), and noise_free and base->method for the run without noise. methods is NULL for the published one. */
 tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
-                       const tc_plan *const *plans, const tc_method_facts *const *methods, const double *epsilons,
+                       const tc_plan *const *plans, const tc_tacit_facts *const *methods, const double *epsilons,
                        size_t epsilon_count, uint64_t first_seed, size_t seeds, const tc_monitor *monitor,
                        tc_sweep **sweep, const char **why) TC_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Addresses as people write them, and the sockets that go with them: the same for the cloud and its agents. */
+/* Addresses as people write them, and the options of sockets; for the cloud and the agents. */
 #ifndef TC_NET_ADDRESS_H
 #define TC_NET_ADDRESS_H
 
@@ -15,15 +15,16 @@ typedef struct tc_address {
 /* "HOST:PORT", or "[HOST]:PORT" where the host has colons. */
 bool tc_address_read(const char *text, tc_address *address);
 
-/* Whether this machine alone can be meant. */
+/* Whether the address can only be reached from this machine. */
 bool tc_address_is_loopback(const struct sockaddr *address);
 
-/* A TCP socket that does not block, sends without delay, notices within a minute that a peer's machine is gone, and
- * does not outlive an exec. */
+/* Makes a TCP socket non-blocking, without delay (TCP_NODELAY), closed on exec, and able to notice within a minute that
+ * the peer's machine is gone. */
 bool tc_socket_set_up(int descriptor);
 
-/* Where nobody listens at a port that the system gives out, a socket that connects to it may be given that port, and so
- * meet itself. It would keep the port from whoever is to listen there, for a minute after its end too. */
+/* Whether a socket has connected to itself. That can happen where nobody listens at an ephemeral port: the system may
+ * give the connecting socket this very port. The connection would block the port for the real listener, even for a
+ * minute after its end. */
 bool tc_socket_met_itself(int descriptor);
 
 #endif

@@ -18,7 +18,7 @@ typedef enum tc_placement {
     TC_PLACEMENT_STATES,
     TC_PLACEMENT_FORMS, /* linear forms of the states that g depends on through nothing else */
 } tc_placement;
-/* What the cloud does with what is released: the paper's steps, or those of engine/tacit/pilot.h. It costs nobody
+/* What the cloud does with what is released: the paper's steps, or those of engine/tacit/controller.h. It costs nobody
  * anything (post-processing), but it decides which placement disturbs least. */
 typedef enum tc_method { TC_METHOD_UNSET, TC_METHOD_PUBLISHED, TC_METHOD_TACIT } tc_method;
 

@@ -1,18 +1,197 @@
-/* Lines are made in a buffer of fixed size, so that a log that runs for months takes no memory. A text that is too long
- * for it is cut; keys, quotes and the end of the line always fit, so a line of JSON is always one object. */
 #include "serve/log.h"
 
 #include "base/json.h"
-#include "serve/log_sink.h"
+#include "serve/clock.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+enum {
+    KEPT = 64 * 1024, /* bytes that are kept for a reader that does not read */
+    AT_ONCE = 4096    /* bytes that a pipe takes whole when it says that it has room */
+};
+
+typedef struct log_sink {
+    FILE *out;
+    int descriptor; /* the stream's; -1: it has none, and is memory */
+    int own;        /* the same pipe or terminal, opened anew so that it does not block; -1: none */
+    bool is_socket, is_file, is_journal;
+    bool is_cut;  /* the last line ended in the middle */
+    size_t begun; /* bytes of the first kept line that are gone already */
+    uint64_t lost, breaks;
+    size_t length;
+    char kept[KEPT];
+} log_sink;
+
+static void close_own(void *what) {
+    log_sink *sink = what;
+    if (sink->own >= 0)
+        (void)close(sink->own);
+}
+
+/* "DEVICE:INODE" of what the service manager has connected to the journal. */
+static bool is_of_journal(const struct stat *facts) {
+    const char *text = getenv("JOURNAL_STREAM");
+    char *end = NULL;
+    if (text == NULL)
+        return false;
+    unsigned long long device = strtoull(text, &end, 10);
+    if (end == text || *end != ':')
+        return false;
+    const char *second = end + 1;
+    unsigned long long inode = strtoull(second, &end, 10);
+    return end != second && *end == '\0' && device == (unsigned long long)facts->st_dev &&
+           inode == (unsigned long long)facts->st_ino;
+}
+
+bool tc_stream_is_journal(FILE *stream) {
+    struct stat facts;
+    int descriptor = fileno(stream);
+    return descriptor >= 0 && fstat(descriptor, &facts) == 0 && is_of_journal(&facts);
+}
+
+/* O_NONBLOCK belongs to the open file, which a shell or another process may share: so it is opened once more. */
+static int open_anew(int descriptor) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+static log_sink *sink_new(tc_arena *arena, FILE *out) {
+    log_sink *sink = TC_NEW(arena, log_sink, 1);
+    struct stat facts;
+    sink->out = out;
+    sink->descriptor = fileno(out);
+    sink->own = -1;
+    if (sink->descriptor < 0 || fstat(sink->descriptor, &facts) != 0)
+        return sink;
+    sink->is_socket = S_ISSOCK(facts.st_mode);
+    sink->is_file = S_ISREG(facts.st_mode);
+    sink->is_journal = is_of_journal(&facts);
+    if (S_ISFIFO(facts.st_mode) || S_ISCHR(facts.st_mode))
+        sink->own = open_anew(sink->descriptor);
+    tc_arena_on_free(arena, close_own, sink);
+    return sink;
+}
+
+/* ---- giving bytes away ---- */
+
+/* As write(2), and EAGAIN where that would wait. */
+static ssize_t give(const log_sink *sink, const char *bytes, size_t size) {
+    if (sink->is_socket)
+        return send(sink->descriptor, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sink->is_file)
+        return write(sink->descriptor, bytes, size);
+    if (sink->own >= 0)
+        return write(sink->own, bytes, size);
+    struct pollfd room = {.fd = sink->descriptor, .events = POLLOUT};
+    if (poll(&room, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(sink->descriptor, bytes, size < AT_ONCE ? size : AT_ONCE);
+}
+
+static size_t count_lines(const char *text, size_t length) {
+    size_t lines = 0;
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+/* The reader is gone, or the disk is full: what is kept will not get through later either. */
+static void drop_all(log_sink *sink) {
+    sink->lost += count_lines(sink->kept, sink->length);
+    sink->breaks++;
+    sink->is_cut = sink->is_cut || sink->begun > 0;
+    sink->length = sink->begun = 0;
+}
+
+/* True: it has all been taken, or there is no use in waiting. */
+static bool push(log_sink *sink) {
+    size_t sent = 0;
+    bool goes_on = true;
+    while (goes_on && sent < sink->length) {
+        const char *from = sink->kept + sent, *end = memchr(from, '\n', sink->length - sent);
+        size_t size = end == NULL ? sink->length - sent : (size_t)(end - from) + 1;
+        ssize_t written = give(sink, from, size);
+        if (written > 0) {
+            sent += (size_t)written;
+            sink->begun = (size_t)written == size ? 0 : sink->begun + (size_t)written;
+            sink->is_cut = false;
+        } else if (written == 0 || errno != EINTR) {
+            goes_on = false;
+        }
+    }
+    bool would_wait = !goes_on && (errno == EAGAIN || errno == EWOULDBLOCK);
+    memmove(sink->kept, sink->kept + sent, sink->length - sent);
+    sink->length -= sent;
+    if (!goes_on && !would_wait)
+        drop_all(sink);
+    return !would_wait;
+}
+
+static bool put_in_memory(log_sink *sink, const char *line, size_t length) {
+    bool done = fwrite(line, 1, length, sink->out) == length;
+    return fflush(sink->out) == 0 && done;
+}
+
+static bool sink_put(log_sink *sink, const char *line, size_t length) {
+    int before = errno; /* a caller may be about to report it */
+    uint64_t breaks = sink->breaks;
+    bool done = false;
+    if (sink->descriptor < 0) {
+        done = put_in_memory(sink, line, length);
+    } else {
+        (void)fflush(sink->out); /* what others have left in the stream comes first */
+        (void)push(sink);
+        size_t cut = sink->is_cut && sink->length == 0;
+        if (sink->length + cut + length <= sizeof sink->kept) {
+            if (cut)
+                sink->kept[sink->length++] = '\n';
+            memcpy(sink->kept + sink->length, line, length);
+            sink->length += length;
+            breaks = sink->breaks;
+            (void)push(sink);
+            done = sink->breaks == breaks;
+            errno = before;
+            return done; /* a break has counted it */
+        }
+    }
+    sink->lost += !done;
+    errno = before;
+    return done;
+}
+
+static void sink_flush(log_sink *sink, double seconds) {
+    int before = errno;
+    double until = tc_serve_now() + seconds;
+    while (sink->length > 0 && !push(sink)) {
+        double left = until - tc_serve_now();
+        struct pollfd room = {.fd = sink->own >= 0 ? sink->own : sink->descriptor, .events = POLLOUT};
+        if (left <= 0 || poll(&room, 1, (int)(left * 1e3) + 1) == 0)
+            break;
+    }
+    errno = before;
+}
+
+/* ---- The log ---- */
+
+/* Lines are made in a buffer of fixed size, so that a log that runs for months takes no memory. A text that is too long
+ * for it is cut; keys, quotes and the end of the line always fit, so a line of JSON is always one object. */
 enum { LINE = 16384, MOST_TEXT = 2048, ESCAPED = 6, CLOSING = 64 };
 
 struct tc_logbook {
-    tc_log_sink *sink;
+    log_sink *sink;
     bool as_json, is_journal;
     tc_log_level least;
     uint64_t told;  /* lost lines that a line has told of */
@@ -201,9 +380,9 @@ static void put_head(tc_logbook *log, tc_log_event event) {
 
 tc_logbook *tc_log_new(tc_arena *arena, FILE *out, bool as_json, tc_log_level least) {
     tc_logbook *log = TC_NEW(arena, tc_logbook, 1);
-    log->sink = tc_log_sink_new(arena, out);
+    log->sink = sink_new(arena, out);
     log->as_json = as_json;
-    log->is_journal = tc_log_sink_is_journal(log->sink);
+    log->is_journal = log->sink->is_journal;
     log->least = least;
     return log;
 }
@@ -214,19 +393,19 @@ bool tc_log_takes(const tc_logbook *log, tc_log_event event) {
 
 /* Where lines that told of lost ones were lost themselves, the next tells of all. */
 static uint64_t find_lost(tc_logbook *log) {
-    if (log->breaks != tc_log_sink_breaks(log->sink)) {
-        log->breaks = tc_log_sink_breaks(log->sink);
+    if (log->breaks != log->sink->breaks) {
+        log->breaks = log->sink->breaks;
         log->told = log->heard;
     }
-    if (tc_log_sink_is_empty(log->sink))
+    if (log->sink->length == 0)
         log->heard = log->told;
-    return tc_log_sink_lost(log->sink) - log->told;
+    return log->sink->lost - log->told;
 }
 
 void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *fields, size_t count) {
     if (!tc_log_takes(log, event))
         return;
-    tc_log_sink_flush(log->sink, 0);
+    sink_flush(log->sink, 0);
     uint64_t lost = find_lost(log);
     log->length = 0;
     put_head(log, event);
@@ -235,7 +414,7 @@ void tc_log_write(tc_logbook *log, tc_log_event event, const tc_log_field *field
     if (lost > 0)
         put_field(log, &(tc_log_field){.key = "lost", .type = TC_FIELD_COUNT, .count = lost});
     puts_at(log, log->as_json ? "}\n" : "\n");
-    if (tc_log_sink_put(log->sink, log->line, log->length))
+    if (sink_put(log->sink, log->line, log->length))
         log->told += lost;
 }
 
@@ -253,14 +432,14 @@ void tc_log_say(tc_logbook *log, tc_log_event event, const char *text) {
         put_priority(log, events[event].level);
         put(log, text, length < most ? length : most);
         puts_at(log, "\n");
-        (void)tc_log_sink_put(log->sink, log->line, log->length);
+        (void)sink_put(log->sink, log->line, log->length);
         text += length + (text[length] == '\n');
     }
 }
 
-uint64_t tc_log_lost(const tc_logbook *log) { return log == NULL ? 0 : tc_log_sink_lost(log->sink); }
+uint64_t tc_log_lost(const tc_logbook *log) { return log == NULL ? 0 : log->sink->lost; }
 
 void tc_log_flush(tc_logbook *log, double seconds) {
     if (log != NULL)
-        tc_log_sink_flush(log->sink, seconds);
+        sink_flush(log->sink, seconds);
 }

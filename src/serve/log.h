@@ -123,4 +123,7 @@ void tc_log_flush(tc_logbook *log, double seconds);
     tc_log_write(log, event, (const tc_log_field[]){__VA_ARGS__},                                                      \
                  sizeof((const tc_log_field[]){__VA_ARGS__}) / sizeof(tc_log_field))
 
+/* Whether systemd's journal reads it ($JOURNAL_STREAM): it takes "<4>" at the beginning of a line as its priority. */
+bool tc_stream_is_journal(FILE *stream);
+
 #endif

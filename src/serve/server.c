@@ -1,7 +1,240 @@
+/* What the service manager hears of the cloud: that it is up, what it is at, that it lives. Words alone: who asks it is
+ * any user of the machine. */
 #include "serve/notify.h"
-#include "serve/server_parts.h"
 
+#include "net/tls/tls.h"
+#include "serve/process.h"
+
+#include <math.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+
+static const char *words_of(tc_serve_phase phase) {
+    static const char *const words[] = {[TC_PHASE_ENROLLING] = "waiting for agents",
+                                        [TC_PHASE_RUNNING] = "running",
+                                        [TC_PHASE_STOPPING] = "stopping",
+                                        [TC_PHASE_DONE] = "all rounds are done",
+                                        [TC_PHASE_FAILED] = "failed"};
+    return words[phase];
+}
+
+void tc_server_notify_ready(tc_server *s) {
+    s->notified = s->figures.phase;
+    s->is_watched = tc_notify_watchdog_seconds() > 0;
+    tc_notify_ready(words_of(s->notified));
+}
+
+void tc_server_notify_tick(tc_server *s) {
+    if (s->is_watched)
+        tc_notify_alive();
+    if (s->notified == s->figures.phase)
+        return;
+    s->notified = s->figures.phase;
+    tc_notify_status(words_of(s->notified));
+}
+
+void tc_server_notify_reloaded(tc_server *s, const char *why) {
+    char text[640];
+    s->figures.has_reload_failed = why != NULL;
+    if (why != NULL)
+        (void)snprintf(text, sizeof text, "%s; the new certificates are not usable, the old ones stay: %s",
+                       words_of(s->figures.phase), why);
+    tc_notify_ready(why != NULL ? text : words_of(s->figures.phase));
+}
+
+/* ======== Signals, and every second ======== */
+
+/* What happens to a server from outside while it runs: signals, and a second that has gone by. */
+static const double STOP_SECONDS = 10, RELOAD_SECONDS = 1; /* the least between two readings of the keys */
+
+/* ---- signals that come before the loop, and after it ---- */
+
+static const int SIGNALS[TC_SERVER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+static volatile sig_atomic_t heard[TC_SERVER_SIGNALS]; /* a handler has no other way to say whom it speaks to */
+
+static void hear(int number) {
+    for (size_t i = 0; i < TC_SERVER_SIGNALS; i++)
+        if (SIGNALS[i] == number)
+            heard[i] = 1;
+}
+
+/* libevent puts its own handlers in their place, and these back when its events are freed. So a signal at the start is
+ * remembered, and one that comes while the summary is written does not cut it short; the second of that kind ends the
+ * process. */
+void tc_server_catch_signals(void) {
+    struct sigaction action = {.sa_handler = hear};
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < TC_SERVER_SIGNALS; i++) {
+        heard[i] = 0;
+        action.sa_flags = (int)((unsigned)SA_RESTART | (SIGNALS[i] == SIGHUP ? 0U : (unsigned)SA_RESETHAND));
+        (void)sigaction(SIGNALS[i], &action, NULL);
+    }
+}
+
+/* ---- in the loop ---- */
+
+static void on_stop(evutil_socket_t number, short what, void *context) {
+    (void)number;
+    (void)what;
+    tc_server *s = context;
+    s->stops++;
+    tc_notify_stopping();
+    TC_LOG(s->settings->log, TC_EVENT_STOPPING, tc_log_round(tc_rounds_last(s->rounds)));
+    tc_rounds_stop(s->rounds, STOP_SECONDS);
+}
+
+/* In an arena of its own, which goes afterwards. */
+static tc_status read_keys(const char *folder, SSL_CTX **context, char *why, size_t room) {
+    tc_arena *arena = tc_arena_new(0);
+    if (arena == NULL)
+        return TC_NO_MEMORY;
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    why[0] = '\0';
+    if (status == TC_OK) {
+        tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+        status = tc_tls_cloud(arena, folder, &messages, context);
+        (void)snprintf(why, room, "%s", tc_buffer_text(&messages));
+        why[strcspn(why, "\n")] = '\0';
+    }
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return status;
+}
+
+/* Signals that come while one waits for its turn are one: a storm of them costs a reading a second. */
+static void on_hangup(evutil_socket_t number, short what, void *context) {
+    (void)number;
+    (void)what;
+    tc_server *s = context;
+    double wait = s->reloaded_at > 0 ? s->reloaded_at + RELOAD_SECONDS - tc_serve_now() : 0;
+    struct timeval time = {.tv_usec = wait > 0 ? (suseconds_t)(1e6 * fmin(wait, 0.999999)) : 0};
+    if (s->tls != NULL && !evtimer_pending(s->reload, NULL) && event_add(s->reload, &time) != 0)
+        event_active(s->reload, EV_TIMEOUT, 0);
+}
+
+static void on_reload(evutil_socket_t number, short what, void *context) {
+    (void)number;
+    (void)what;
+    tc_server *s = context;
+    SSL_CTX *fresh = NULL;
+    char why[512];
+    tc_notify_reloading();
+    s->reloaded_at = tc_serve_now();
+    if (read_keys(s->settings->keys, &fresh, why, sizeof why) != TC_OK) {
+        TC_LOG(s->settings->log, TC_EVENT_NOT_RELOADED, tc_log_why(why));
+        tc_server_notify_reloaded(s, why);
+        return;
+    }
+    SSL_CTX_free(s->tls);
+    s->tls = fresh;
+    s->expiry_told = 0;
+    tc_links_set_tls(s->links, fresh);
+    TC_LOG(s->settings->log, TC_EVENT_RELOADED, tc_log_text("keys", s->settings->keys));
+    tc_server_notify_reloaded(s, NULL);
+    tc_server_check_expiry(s);
+}
+
+static void on_tick(evutil_socket_t number, short what, void *context) {
+    (void)number;
+    (void)what;
+    tc_server_tick(context);
+}
+
+tc_status tc_server_set_events(tc_server *s) {
+    static const struct timeval second = {.tv_sec = 1};
+    s->tick = event_new(s->base, -1, EV_PERSIST, on_tick, s);
+    s->reload = event_new(s->base, -1, 0, on_reload, s);
+    if (s->reload == NULL)
+        return TC_NO_MEMORY;
+    for (size_t i = 0; i < TC_SERVER_SIGNALS; i++) {
+        s->signals[i] = evsignal_new(s->base, SIGNALS[i], SIGNALS[i] == SIGHUP ? on_hangup : on_stop, s);
+        if (s->signals[i] == NULL || event_add(s->signals[i], NULL) != 0)
+            return TC_NO_MEMORY;
+        if (heard[i])
+            event_active(s->signals[i], EV_SIGNAL, 1);
+    }
+    return s->tick == NULL || event_add(s->tick, &second) != 0 ? TC_NO_MEMORY : TC_OK;
+}
+
+/* ======== How it ended ======== */
+
+/* What a run came to: for the log, for the operator, for the caller. */
+static void log_end(tc_server *s, tc_run_end end, tc_status status, const char *names) {
+    tc_logbook *log = s->settings->log;
+    uint64_t last = tc_rounds_last(s->rounds);
+    if (status != TC_OK && s->was_forbidden)
+        return;
+    if (status != TC_OK)
+        TC_LOG(log, TC_EVENT_FAILED, tc_log_round(last), tc_log_why(tc_status_text(status)));
+    else if (end == TC_RUN_STOPPED)
+        TC_LOG(log, TC_EVENT_STOPPED, tc_log_round(last));
+    else if (end == TC_RUN_DONE)
+        TC_LOG(log, TC_EVENT_DONE, tc_log_round(last));
+    else if (end == TC_RUN_REFUSED)
+        TC_LOG(log, TC_EVENT_NOT_HELD, tc_log_agents(names));
+    if (names[0] != '\0' && (end == TC_RUN_DONE || end == TC_RUN_DIVERGED))
+        TC_LOG(log, TC_EVENT_UNTOLD, tc_log_agents(names));
+}
+
+static tc_status explain_rollback(tc_server *s) {
+    const tc_rollback *seen = tc_rounds_rollback(s->rounds);
+    uint64_t last = tc_rounds_last(s->rounds);
+    tc_buffer_printf(s->messages, "nothing was released: the agent %s ", seen->agent);
+    if (seen->round > last)
+        tc_buffer_printf(s->messages, "has had the answer of round %llu, and the journal in '%s' ends with round %llu",
+                         (unsigned long long)seen->round, s->settings->state, (unsigned long long)last);
+    else
+        tc_buffer_printf(s->messages, "has served epoch %llu of this run, and the journal in '%s' has come to %llu",
+                         (unsigned long long)seen->epoch, s->settings->state, (unsigned long long)s->epoch.number);
+    tc_buffer_puts(s->messages,
+                   ". It is an old copy, or another cloud runs from a copy of it. Stop that cloud and start "
+                   "from the newest journal; where that is lost, --after-restore goes on after the last "
+                   "round that any agent has seen. If you know that this agent's claim is false, --disbelieve NAME "
+                   "overrules it, for one start; if it is true after all, rounds are then released a second time\n");
+    return TC_CANNOT_READ;
+}
+
+static void explain_failure(tc_server *s) {
+    bool is_end = tc_rounds_last(s->rounds) >= s->figures.rounds;
+    tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s. %s when there is room again\n",
+                     s->settings->state, tc_journal_trouble(s->journal),
+                     is_end ? "All rounds are released; the same command ends the run"
+                            : "The round was not released; the run goes on from the round before");
+}
+
+tc_status tc_server_judge(tc_server *s, tc_status status, tc_server_result *result) {
+    if (s->rounds == NULL || s->links == NULL)
+        return status;
+    tc_run_end end = tc_rounds_end(s->rounds);
+    tc_naming naming = end == TC_RUN_REFUSED ? TC_NAME_REFUSED : TC_NAME_UNTOLD;
+    bool is_named = end == TC_RUN_REFUSED || end == TC_RUN_DONE || end == TC_RUN_DIVERGED;
+    const char *names = is_named ? tc_rounds_names(s->rounds, naming) : "";
+    if (status == TC_OK && end == TC_RUN_FAILED)
+        status = tc_rounds_status(s->rounds);
+    if (status == TC_CANNOT_WRITE && tc_journal_is_broken(s->journal))
+        explain_failure(s);
+    log_end(s, end, status, names);
+    *result = (tc_server_result){.end = end,
+                                 .rounds = tc_rounds_last(s->rounds),
+                                 .rounds_here = s->done,
+                                 .epoch = s->epoch.number,
+                                 .seconds = s->last_at > 0 ? s->last_at - s->first_at : 0,
+                                 .run_id = s->run_id,
+                                 .was_over = s->was_over,
+                                 .was_told = s->was_told,
+                                 .names = tc_arena_copy(s->arena, names, strlen(names)),
+                                 .reason = s->hub == NULL ? NULL : tc_hub_reason(s->hub),
+                                 .held = s->figures.held};
+    tc_server_refresh(s);
+    result->multipliers = s->figures.multipliers;
+    result->answer_multipliers = s->figures.answer_multipliers;
+    result->feasibility = s->figures.feasibility;
+    return end == TC_RUN_ROLLED_BACK && status == TC_OK ? explain_rollback(s) : status;
+}
+
+/* ======== The whole ======== */
 
 /* What libevent would write to standard error by itself. */
 static tc_logbook *library_log;

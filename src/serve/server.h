@@ -11,7 +11,7 @@ typedef struct tc_server_settings {
     const tc_model *model; /* the cloud's */
     const tc_derivatives *derivatives;
     const tc_plan *plan;
-    const tc_method_facts *method; /* NULL for the published method */
+    const tc_tacit_facts *method; /* NULL for the published method */
     double dual_radius;
     bool needs_slater;
     const uint64_t *seed; /* NULL: noise from the system's random source */

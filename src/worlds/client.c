@@ -56,7 +56,7 @@ static tc_frame next(tc_client *c) {
     tc_frame frame = {.type = 0};
     size_t taken = 0, wanted = 0;
     for (;;) {
-        tc_cut cut = tc_frame_cut((const unsigned char *)c->heard.text + c->cut, c->heard.length - c->cut,
+        tc_frame_finding cut = tc_frame_cut((const unsigned char *)c->heard.text + c->cut, c->heard.length - c->cut,
                                   TC_FRAME_MOST_BODY, &frame, &taken, &wanted);
         if (c->heard.length > c->cut && cut == TC_CUT_FRAME) {
             c->cut += taken;
@@ -82,7 +82,7 @@ static bool greet(tc_client *c) {
 
 static bool say_enrol(const tc_worlds *w, const tc_client *c, uint32_t slot) {
     unsigned char bytes[TC_MOST_CONTROL + TC_FRAME_HEADER];
-    const tc_family *family = tc_family_of_agent(w->study.model, c->first + slot);
+    const tc_family *family = tc_family_of_agent(w->setup.model, c->first + slot);
     tc_buffer name = tc_buffer_new(w->arena, 4096);
     tc_agent_name(&name, family, c->first + slot - family->first_agent);
     tc_enrol enrol = {.slot = slot,
@@ -119,11 +119,11 @@ bool tc_client_join(const tc_worlds *w, tc_client *c, unsigned port) {
 
 bool tc_client_say(const tc_worlds *w, tc_client *c, unsigned world, size_t other, uint64_t round) {
     for (size_t i = 0; i < c->count; i++) {
-        const tc_family *family = tc_family_of_agent(w->study.model, c->first + i);
+        const tc_family *family = tc_family_of_agent(w->setup.model, c->first + i);
         int64_t *units = TC_NEW(w->arena, int64_t, family->dim);
         size_t size = tc_state_size((uint32_t)family->dim);
         unsigned char *bytes = TC_NEW(w->arena, unsigned char, size);
-        tc_worlds_state(w->study.model, c->exponent, world, other, c->first + i, round, units);
+        tc_worlds_state(w->setup.model, c->exponent, world, other, c->first + i, round, units);
         tc_state_encode((uint32_t)i, round, units, (uint32_t)family->dim, bytes);
         if (!send_all(c->descriptor, bytes, size))
             return fail(c, "a state cannot be sent");

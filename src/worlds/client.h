@@ -5,7 +5,7 @@
 
 #include "worlds/worlds.h"
 
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
 
 typedef struct tc_client {
     int descriptor;

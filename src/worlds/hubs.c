@@ -36,7 +36,7 @@ static double *copy(tc_arena *arena, const double *values, size_t count) {
 }
 
 static tc_status go_round(tc_worlds *w, tc_hub *hub, unsigned world, size_t other, uint64_t k, seen *s) {
-    const tc_model *model = w->study.model;
+    const tc_model *model = w->setup.model;
     size_t most = 0, m = model->constraint_count;
     for (size_t f = 0; f < model->family_count; f++)
         most = model->families[f].dim > most ? model->families[f].dim : most;
@@ -62,7 +62,7 @@ static tc_status go_round(tc_worlds *w, tc_hub *hub, unsigned world, size_t othe
 
 static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noise_mode mode, const char *tape,
                       seen **out) {
-    tc_hub_settings settings = {.dual_radius = w->study.dual_radius, .method = w->method, .first_round = 1};
+    tc_hub_settings settings = {.dual_radius = w->setup.dual_radius, .method = w->method, .first_round = 1};
     tc_run_identity run = {.run_id = "end to end", .run_id_length = 10};
     tc_random *random = NULL;
     tc_hub *hub = NULL;
@@ -73,7 +73,7 @@ static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noi
         return TC_CANNOT_WRITE;
     tc_status status = tc_random_new(w->arena, &run, &random);
     if (status == TC_OK)
-        status = tc_hub_new(w->arena, w->plan, w->study.model, w->study.derivatives, random, &settings, &hub, &why);
+        status = tc_hub_new(w->arena, w->plan, w->setup.model, w->setup.derivatives, random, &settings, &hub, &why);
     if (why != NULL)
         w->untested = why;
     for (uint64_t k = 1; status == TC_OK && k <= w->rounds && s->outcome == TC_ENGINE_DONE; k++)
@@ -89,7 +89,7 @@ static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noi
 }
 
 static void compare_round(tc_worlds *w, const char *who, uint64_t k, const seen *a, const seen *b) {
-    const tc_model *model = w->study.model;
+    const tc_model *model = w->setup.model;
     const struct {
         const char *name;
         const void *first, *second;
@@ -117,7 +117,7 @@ static void compare_ends(tc_worlds *w, const char *who, const seen *a, const see
     bool same_feasibility = (x == NULL) == (y == NULL);
     if (x != NULL && y != NULL)
         same_feasibility = x->shown == y->shown && x->is_exact == y->is_exact &&
-                           memcmp(x->bounds, y->bounds, w->study.model->constraint_count * sizeof *x->bounds) == 0;
+                           memcmp(x->bounds, y->bounds, w->setup.model->constraint_count * sizeof *x->bounds) == 0;
     if (!same)
         tc_worlds_differ(w, "the cloud's half, %s differs: how the run ends", who);
     if (!same_feasibility)
@@ -155,14 +155,14 @@ static tc_status compare_keys(tc_worlds *w) {
 }
 
 static const char *name_of(tc_worlds *w, size_t agent) {
-    const tc_family *family = tc_family_of_agent(w->study.model, agent);
+    const tc_family *family = tc_family_of_agent(w->setup.model, agent);
     tc_buffer name = tc_buffer_new(w->arena, 4096);
     tc_agent_name(&name, family, agent - family->first_agent);
     return tc_buffer_text(&name);
 }
 
 tc_status tc_worlds_hubs(tc_worlds *w) {
-    size_t agents = w->study.model->agent_count;
+    size_t agents = w->setup.model->agent_count;
     const size_t others[] = {0, agents / 2, agents - 1, TC_WORLDS_ALL};
     tc_status status = TC_OK;
     for (size_t i = 0; status == TC_OK && i < sizeof others / sizeof others[0]; i++)

@@ -9,6 +9,9 @@
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "worlds/serve_process.h"
 
+#include "cli/study/study.h"
+#include "cli/tacit.h"
+
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,16 +63,16 @@ static tc_status prepare(tc_worlds *w, const char *path, tc_privacy_wishes *wish
     double asked = isnan(wishes->schedule.rounds) ? model->schedule.rounds : wishes->schedule.rounds;
     w->rounds = asked < TC_WORLDS_ROUNDS ? (uint64_t)asked : TC_WORLDS_ROUNDS;
     wishes->schedule.rounds = wishes->plan.rounds = (double)w->rounds;
-    status = is_whole ? tc_study_begin(w->cli, "audit", path, wishes, &w->study)
-                      : tc_study_begin_cloud(w->cli, "audit", path, wishes, &w->study);
+    status = is_whole ? tc_setup_whole(w->cli, "audit", path, wishes, &w->setup)
+                      : tc_setup_cloud(w->cli, "audit", path, wishes, &w->setup);
     if (status == TC_OK)
-        status = tc_study_plan(w->cli, &w->study, &wishes->plan, &w->plan);
+        status = tc_setup_plan(w->cli, &w->setup, &wishes->plan, &w->plan);
     if (status != TC_OK)
         return status;
-    w->untested = w->study.problem != NULL ? w->study.problem : w->plan->problem;
+    w->untested = w->setup.problem != NULL ? w->setup.problem : w->plan->problem;
     if (w->untested == NULL && w->plan->mechanism == TC_MECHANISM_NONE)
         w->untested = "the plan adds no noise: nothing is promised";
-    return w->untested == NULL ? tc_study_method(w->cli, &w->study, w->plan, wishes->margin, &w->method) : TC_OK;
+    return w->untested == NULL ? tc_setup_method(w->cli, &w->setup, w->plan, wishes->margin, &w->method) : TC_OK;
 }
 
 static tc_status compare(tc_worlds *w, int argc, char *const *argv) {

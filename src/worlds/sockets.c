@@ -34,7 +34,7 @@ typedef struct life { /* what one world showed */
 
 /* The agent that differs has a connection of its own; the others share some. */
 static void seat_agents(const tc_worlds *w, size_t other, life *l) {
-    size_t agents = w->study.model->agent_count, crowd = agents / 3 + 1;
+    size_t agents = w->setup.model->agent_count, crowd = agents / 3 + 1;
     crowd = crowd > CROWD ? CROWD : crowd;
     l->clients[l->client_count++] = (tc_client){.descriptor = -1, .first = other, .count = 1, .is_other = true};
     for (size_t first = 0; first < agents && l->client_count < MOST_CLIENTS;) {
@@ -120,7 +120,7 @@ static const char *read_masked(const tc_worlds *w, const life *l, const char *na
 
 static void gather(const tc_worlds *w, life *l) {
     list_files(w->arena, l); /* before the journal is opened, which may change what lies beside it */
-    l->log = tc_mask_log(w->arena, read_masked(w, l, "cloud.err"), w->study.model->agent_count > MANY);
+    l->log = tc_mask_log(w->arena, read_masked(w, l, "cloud.err"), w->setup.model->agent_count > MANY);
     l->summary = read_masked(w, l, "cloud.out");
     l->trace = read_masked(w, l, "trace.csv");
     l->ledger = read_masked(w, l, "ledger");
@@ -225,8 +225,8 @@ static void compare_lives(tc_worlds *w, const life *a, const life *b) {
 
 /* The cloud's file: the one that was given, or what `split` makes of the whole. */
 static const char *find_file(tc_worlds *w) {
-    const char *given = w->study.model->source.path;
-    if (w->study.model->role != TC_ROLE_WHOLE)
+    const char *given = w->setup.model->source.path;
+    if (w->setup.model->role != TC_ROLE_WHOLE)
         return given;
     const char *parts = tc_arena_format(w->arena, "%s/parts", w->folder);
     const char *const words[] = {w->program, "split", given, "-o", parts, NULL};
@@ -239,7 +239,7 @@ static const char *find_file(tc_worlds *w) {
 
 tc_status tc_worlds_sockets(tc_worlds *w, const char *const *options) {
     life *lives = TC_NEW(w->arena, life, 2);
-    size_t other = w->study.model->agent_count / 2;
+    size_t other = w->setup.model->agent_count / 2;
     const char *file = find_file(w);
     if (file == NULL)
         return TC_OK;

@@ -3,7 +3,7 @@
 #ifndef TC_WORLDS_WORLDS_H
 #define TC_WORLDS_WORLDS_H
 
-#include "cli/study.h"
+#include "cli/shared/setup.h"
 #include "worlds/states.h"
 
 enum {
@@ -16,9 +16,9 @@ typedef struct tc_worlds {
     tc_cli *cli;
     const char *program; /* this one, as it can be started */
     const char *folder;  /* a temporary one */
-    tc_study study;
+    tc_setup setup;
     const tc_plan *plan;
-    const tc_method_facts *method;
+    const tc_tacit_facts *method;
     uint64_t rounds;
     uint64_t compared; /* bytes that were found to be there in both */
     const char *differs[TC_WORLDS_TEXTS], *untested;

@@ -6,7 +6,7 @@
 
 static inline void grow(char *out, size_t size, int depth, uint64_t *seed) {
     char a[400], b[400];
-    int pick = (int)(study_random(seed) * 16);
+    int pick = (int)(random_unit(seed) * 16);
     if (depth == 0) {
         const char *const leaves[] = {"x", "y", "(x + y)", "(2*x - y)", "(3 - x)", "0.5"};
         (void)snprintf(out, size, "%s", leaves[pick % 6]);

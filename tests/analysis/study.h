@@ -3,6 +3,7 @@
 #define TC_TESTS_STUDY_H
 
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include "analysis/analysis.h"
 #include "model/load.h"
@@ -34,11 +35,5 @@ static inline study study_text(const char *text, const tc_analysis_options *opti
 }
 
 static inline void study_end(study *s) { tc_arena_free(s->arena); }
-
-/* A repeatable random number in [0, 1). */
-static inline double study_random(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-53;
-}
 
 #endif

@@ -119,7 +119,7 @@ static void random_point(const tc_model *m, double *x, uint64_t *seed, bool vert
         for (size_t c = 0; c < m->families[f].dim; c++) {
             for (size_t k = 0; k < m->families[f].count; k++) {
                 double lo = tc_coef_at(m->families[f].lower[c], k), hi = tc_coef_at(m->families[f].upper[c], k);
-                double share = study_random(seed);
+                double share = random_unit(seed);
                 share = vertex ? (share < 0.5 ? 0 : 1) : share;
                 x[tc_coord_of(&m->families[f], k, c)] = share == 1 ? hi : lo + share * (hi - lo);
             }
@@ -136,12 +136,13 @@ static void attack(study *s, size_t tries) {
     double *first = TC_NEW(s->arena, double, rows *n), *image = TC_NEW(s->arena, double, rows *n);
     uint64_t seed = 7;
     for (size_t t = 0; t < tries; t++) {
+        AT_CASE(t);
         random_point(m, x, &seed, t % 3 == 0);
         random_point(m, y, &seed, t % 3 == 0);
         memcpy(first, plain_jacobian(&p, x), rows * n * sizeof *first);
         const double *second = plain_jacobian(&p, y);
         for (size_t i = 0; i < n; i++)
-            d[i] = t % 2 == 0 ? (study_random(&seed) - 0.5) : (double)(i == t / 2 % n);
+            d[i] = t % 2 == 0 ? (random_unit(&seed) - 0.5) : (double)(i == t / 2 % n);
         for (int q = 1; q <= 2; q++) {
             for (size_t j = 0; j < rows; j++) {
                 image[j] = 0;
@@ -216,6 +217,7 @@ static void no_sample_of_random_problems_exceeds_an_upper_bound(void **state) {
     uint64_t seed = 5;
     size_t finite = 0;
     for (size_t t = 0; t < 200; t++) {
+        AT_CASE(t);
         char one[512], two[512], outer[700], text[2048];
         grow(one, sizeof one, 2, &seed);
         grow(two, sizeof two, 1 + (int)(t % 2), &seed);
@@ -303,13 +305,14 @@ static void affine_constraints_with_mixed_signs_close(void **state) {
     (void)state;
     uint64_t seed = 11;
     for (int t = 0; t < 20; t++) {
+        AT_CASE(t);
         char text[8192];
         int at = snprintf(text, sizeof text, "agents a[i in 1..4] {\n state x[3] in [-1, 1]\n private minimize 0\n}\n");
         for (int j = 0; j < 3 + t % 5; j++) {
             at += snprintf(text + at, sizeof text - (size_t)at, "constraint c%d: 0", j);
             for (int k = 0; k < 12; k++)
-                at += snprintf(text + at, sizeof text - (size_t)at, " + (%.3f)*a[%d].x[%d]",
-                               2 * study_random(&seed) - 1, k / 3 + 1, k % 3 + 1);
+                at += snprintf(text + at, sizeof text - (size_t)at, " + (%.3f)*a[%d].x[%d]", 2 * random_unit(&seed) - 1,
+                               k / 3 + 1, k % 3 + 1);
             at += snprintf(text + at, sizeof text - (size_t)at, " <= 99\n");
         }
         study s = study_text(text, &only_constants);

@@ -1,5 +1,6 @@
 /* Bounds of spectral norms and proofs of semidefiniteness, against references made another way. */
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include "analysis/convexity/eigen.h"
 #include "analysis/lipschitz/norm.h"
@@ -7,10 +8,7 @@
 
 #include <string.h>
 
-static double random_number(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-52 - 1;
-}
+static double random_number(uint64_t *seed) { return uniform(seed, -1, 1); }
 
 /* A m x n matrix with known singular values: two chains of plane rotations around a diagonal, in long double. */
 static void known_matrix(double *a, size_t m, size_t n, const double *singular, uint64_t *seed) {
@@ -64,6 +62,7 @@ static void norms_of_known_matrices_are_bracketed_closely(void **state) {
     tc_arena *arena = open_arena(&escape);
     uint64_t seed = 5;
     for (int t = 0; t < 60; t++) {
+        AT_CASE(t);
         size_t m = 2 + (size_t)t % 30, n = 2 + (size_t)(7 * t) % 37;
         double singular[40], a[1600];
         for (size_t i = 0; i < 40; i++)
@@ -83,6 +82,7 @@ static void every_matrix_within_the_bounds_is_covered(void **state) {
     tc_arena *arena = open_arena(&escape);
     uint64_t seed = 9;
     for (int t = 0; t < 200; t++) {
+        AT_CASE(t);
         size_t m = 1 + (size_t)t % 5, n = 1 + (size_t)t % 7;
         double a[64], b[64], radius = fabs(random_number(&seed));
         for (size_t i = 0; i < m * n; i++)
@@ -231,6 +231,7 @@ static void no_indefinite_matrix_is_ever_called_semidefinite(void **state) {
     uint64_t seed = 21;
     size_t proved = 0;
     for (int t = 0; t < 4000; t++) {
+        AT_CASE(t);
         size_t n = 2 + (size_t)t % 5;
         double b[36], v[6];
         tc_interval h[36];

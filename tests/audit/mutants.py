@@ -3,6 +3,7 @@ the same words the command as it is must not be refuted. Prints the table, and e
 
 Seeds are fixed, so verdicts are always the same; with other seeds the command as it is would be refuted with a probability
 below 1e-6 each. key_fixed alone has none: what it breaks is the system's random source, and it is certain to be found."""
+# labels: long once
 
 import concurrent.futures
 import json
@@ -54,7 +55,7 @@ MUTANTS = [
 
 def audit(program, problem, options):
     command = [str(BINARY / program), "audit", str(EXAMPLES / f"{problem}.tacit"), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     answer = json.loads(done.stdout) if done.returncode in (0, 1) else None
     return done, answer
 

@@ -3,6 +3,7 @@
  * with a probability of at most the level, 1e-6. */
 #include "audit/law.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <string.h>
 
@@ -16,21 +17,15 @@ typedef struct stage {
     tc_audit_view view;
     tc_audit audit;
     double *values, *truth;
-    uint64_t state;
+    uint64_t seed;
 } stage;
 
-static double uniform(stage *s) { /* splitmix64, in (0, 1) */
-    s->state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t a = s->state;
-    a = (a ^ (a >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    a = (a ^ (a >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return ((double)((a ^ (a >> 31)) >> 11) + 0.5) * 0x1p-53;
-}
+static double open_unit(stage *s) { return random_unit(&s->seed) + 0x1p-54; } /* in (0, 1) */
 
 static double draw(stage *s) {
     if (s->plan.mechanism == TC_MECHANISM_GAUSSIAN)
-        return sqrt(-2 * log(uniform(s))) * cos(6.283185307179586 * uniform(s));
-    double u = uniform(s) - 0.5;
+        return sqrt(-2 * log(open_unit(s))) * cos(6.283185307179586 * open_unit(s));
+    double u = open_unit(s) - 0.5;
     return u < 0 ? log(1 + 2 * u) : -log(1 - 2 * u);
 }
 
@@ -39,7 +34,7 @@ static void begin(stage *s, tc_mechanism mechanism, size_t count) {
     memset(s, 0, sizeof *s);
     s->arena = tc_arena_new(0);
     assert_non_null(s->arena);
-    s->state = 1;
+    s->seed = 1;
     s->family.count = count;
     s->model = (tc_model){.families = &s->family, .family_count = 1, .agent_count = count};
     s->plan = (tc_plan){.model = &s->model, .mechanism = mechanism, .channel_count = 2};
@@ -156,7 +151,7 @@ static void two_share(stage *s, double *noise, uint64_t round) {
 }
 /* The size is the same, the side is not. */
 static void sizes_are_shared(stage *s, double *noise, uint64_t round) {
-    noise[5] = (uniform(s) < 0.5 ? -1 : 1) * noise[2];
+    noise[5] = (open_unit(s) < 0.5 ? -1 : 1) * noise[2];
     (void)round;
 }
 /* Far apart, and not among those that are watched one by one. */

@@ -1,3 +1,4 @@
+/* labels: threads */
 #include "base/arena.h"
 #include "support/cmocka.h"
 

@@ -1,3 +1,4 @@
+/* labels: threads */
 #include "base/machine.h"
 #include "support/arithmetic.h"
 #include "support/cmocka.h"

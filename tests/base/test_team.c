@@ -1,4 +1,5 @@
 /* pthread_setattr_default_np, to make threads impossible. */
+/* labels: threads */
 #define _GNU_SOURCE
 #include "base/team.h"
 #include "support/cmocka.h"

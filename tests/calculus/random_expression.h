@@ -4,7 +4,7 @@
 #define TC_TESTS_CALCULUS_RANDOM_EXPRESSION_H
 
 #include "model/expr.h"
-#include "random.h"
+#include "support/random.h"
 
 #include <stdio.h>
 

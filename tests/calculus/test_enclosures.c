@@ -308,6 +308,7 @@ static void a_million_points_and_directions_agree_with_the_enclosures(void **sta
     uint64_t seed = 20;
     size_t points = 0, judged = 0, finite = 0;
     for (size_t e = 0; e < EXPRESSIONS; e++) {
+        AT_CASE(e);
         problem *p = new_problem(&seed, e % 4 == 3);
         long double *work = TC_NEW(p->arena, long double, tc_tape_work(p->tape));
         block *b = TC_NEW(p->arena, block, 1);
@@ -395,6 +396,7 @@ static void derivatives_are_the_limits_of_difference_quotients(void **state) {
     (void)state;
     uint64_t seed = 22;
     for (size_t e = 0; e < CASES(1200); e++) {
+        AT_CASE(e);
         problem *p = new_problem(&seed, e % 8 == 7);
         double x[STATES];
         for (size_t i = 0; i < STATES; i++)
@@ -426,6 +428,7 @@ static void the_enclosure_over_a_part_of_a_box_lies_in_that_over_the_box(void **
     uint64_t seed = 23;
     size_t judged = 0;
     for (size_t e = 0; e < CASES(3000); e++) {
+        AT_CASE(e);
         problem *p = new_problem(&seed, e % 4 == 3);
         if (is_bounded_case_by_case(p)) {
             end_problem(p);
@@ -458,6 +461,7 @@ static void nodes_and_tapes_are_enclosed_alike(void **state) {
     (void)state;
     uint64_t seed = 24;
     for (size_t e = 0; e < CASES(2000); e++) {
+        AT_CASE(e);
         problem *p = new_problem(&seed, e % 4 == 3);
         choose_box(p, &seed, (int)(e % BOX_KINDS));
         tc_interval columns[COLUMNS] = {tc_point(p->data[0]), tc_point(p->data[1])};

@@ -2,7 +2,7 @@
  * to its ends, so that the enclosure is the range. */
 #include "calculus/derivatives.h"
 #include "calculus/tape/tape.h"
-#include "random.h"
+#include "calculus/nasty.h"
 #include "support/cmocka.h"
 
 #include <stdio.h>
@@ -107,6 +107,7 @@ static void sampled_values_lie_in_the_enclosure_and_reach_its_ends(void **state)
     (void)state;
     uint64_t seed = 90;
     for (size_t n = 0; n < CASES(3000); n++) {
+        AT_CASE(n);
         target t = random_target(&seed, true);
         tc_interval range = enclosure_of(&t);
         assert_true(tc_is_finite(range));
@@ -155,6 +156,7 @@ static void numbers_of_any_size_are_enclosed(void **state) {
     mpfr_t value;
     mpfr_init2(value, BITS);
     for (size_t n = 0; n < CASES(100000); n++) {
+        AT_CASE(n);
         target t = random_target(&seed, false);
         double a[MOST] = {0};
         double size = ldexp(1, (int)random_below(&seed, 2000) - 1000);
@@ -180,6 +182,7 @@ static void at_a_point_enclosures_are_a_few_units_wide(void **state) {
     (void)state;
     uint64_t seed = 92;
     for (size_t n = 0; n < CASES(50000); n++) {
+        AT_CASE(n);
         target t = random_target(&seed, true);
         for (size_t j = 0; j < t.count; j++)
             t.box[j] = tc_point(uniform(&seed, 0.1, 3) * (random_below(&seed, 2) ? 1 : -1));
@@ -208,6 +211,7 @@ static void products_of_shares_have_their_exact_range(void **state) {
     (void)state;
     uint64_t seed = 93;
     for (size_t n = 0; n < CASES(20000); n++) {
+        AT_CASE(n);
         double p = uniform(&seed, 0, 1), q = uniform(&seed, 0, 1), w = uniform(&seed, 0, 1);
         tc_interval a = {fmin(p, q), fmax(p, q)}, b = {uniform(&seed, 0, 1 - a.lo) * w, 0};
         b.hi = b.lo + uniform(&seed, 0, 1 - b.lo);

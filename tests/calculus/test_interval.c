@@ -1,6 +1,6 @@
 /* Every bound against MPFR, which rounds exactly in the asked direction, within the range of double. */
 #include "calculus/interval/interval.h"
-#include "random.h"
+#include "calculus/nasty.h"
 #include "support/cmocka.h"
 
 #include <mpfr.h>
@@ -174,6 +174,7 @@ static void log_at_a_point_is_enclosed_within_four_steps(void **state) {
     (void)state;
     uint64_t seed = 4, total = 0;
     for (size_t i = 0; i < CASES(400000); i++) {
+        AT_CASE(i);
         double x = hard_argument(&seed, i);
         if (x > 0)
             check_at(mpfr_log, tc_log_at, x, 4, &total);
@@ -197,6 +198,7 @@ static void powers_contain_the_truth_and_are_narrow(void **state) {
     (void)state;
     uint64_t seed = 5;
     for (size_t i = 0; i < CASES(150000); i++) {
+        AT_CASE(i);
         double x = i % 2 ? nasty(&seed) : uniform(&seed, -4, 4);
         int64_t n = (int64_t)random_below(&seed, 41) - 20;
         if (x == 0 && n < 0)
@@ -380,6 +382,7 @@ static void huber_at_a_point_is_that_of_its_definition(void **state) {
     mpfr_t x, d, h;
     mpfr_inits2(2400, x, d, h, (mpfr_ptr)0);
     for (size_t i = 0; i < CASES(50000); i++) {
+        AT_CASE(i);
         double a = nasty(&seed), threshold = i % 5 == 0 ? fabs(a) : fabs(nasty(&seed));
         if (fabs(a) > 0x1p500 || threshold > 0x1p500)
             continue;

@@ -1,3 +1,4 @@
+#include "calculus/nasty.h"
 #include "calculus/tape/program.h"
 #include "calculus/tape/tape.h"
 #include "random_expression.h"
@@ -99,6 +100,7 @@ static void a_program_computes_the_bits_of_a_tape(void **state) {
     (void)state;
     uint64_t seed = 40;
     for (size_t e = 0; e < CASES(4000); e++) {
+        AT_CASE(e);
         tc_expr roots[ROOTS];
         for (size_t i = 0; i < COLUMNS; i++)
             data[i] = uniform(&seed, -2, 2);

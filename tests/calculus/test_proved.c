@@ -1,6 +1,7 @@
 /* exp, log and powers of the evaluator against multiple precision. */
+/* labels: long */
 #include "calculus/interval/proved.h"
-#include "random.h"
+#include "calculus/nasty.h"
 #include "support/cmocka.h"
 
 #include <mpfr.h>

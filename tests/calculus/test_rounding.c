@@ -224,6 +224,7 @@ static void a_million_points_are_within_the_proved_errors(void **state) {
     tally *t = calloc(1, sizeof *t);
     assert_non_null(t);
     for (size_t e = 0; e < EXPRESSIONS; e++) {
+        AT_CASE(e);
         problem *p = new_problem(&seed);
         block *b = TC_NEW(p->arena, block, 1);
         for (size_t kind = 0; kind < KINDS; kind++) {

@@ -207,6 +207,7 @@ static void a_tape_computes_what_recursion_computes_for_any_number_of_lanes(void
     (void)state;
     uint64_t seed = 30;
     for (size_t e = 0; e < CASES(2000); e++) {
+        AT_CASE(e);
         tc_mark mark = tc_arena_mark(arena);
         tc_arena *own = arena;
         arena = tc_arena_new(0);
@@ -234,6 +235,7 @@ static void norms_of_one_vector_share_their_root_and_of_others_do_not(void **sta
     (void)state;
     uint64_t seed = 35;
     for (size_t n = 0; n < CASES(400); n++) {
+        AT_CASE(n);
         tc_mark mark = tc_arena_mark(arena);
         tc_arena *own = arena;
         arena = tc_arena_new(0);
@@ -265,6 +267,7 @@ static void long_double_evaluation_refines_double(void **state) {
                        tc_const(dag, 0.1)};
     const tc_tape *tape = tc_tape_new(arena, dag, roots, 4);
     for (size_t n = 0; n < 200; n++) {
+        AT_CASE(n);
         size_t lanes = 1 + n % TC_LANES;
         long double in[TC_LANES], out[4][TC_LANES], *rows_out[] = {out[0], out[1], out[2], out[3]};
         double data[TC_LANES];

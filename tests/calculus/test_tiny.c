@@ -147,6 +147,7 @@ static void what_is_shown_to_be_normal_is_normal(void **state) {
             for (size_t i = 0; i < COLUMNS; i++)
                 p.data[i] = random_below(&seed, 8) == 0 ? 0 : uniform(&seed, -2, 2);
             for (int box = 0; box < 8; box++) {
+                AT_CASE(box);
                 choose_box(&p, &seed);
                 const char *tiny = tiny_of(&p);
                 bool has_met = false;

@@ -1,5 +1,5 @@
 /* The command, in a process whose arithmetic is not that of the proofs. */
-#include "cli/cli.h"
+#include "cli/tacit.h"
 #include "support/arithmetic.h"
 #include "support/cmocka.h"
 

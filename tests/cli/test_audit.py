@@ -1,5 +1,6 @@
 """tacit audit: exit codes, JSON, and what it finds in problem files. Seeds are fixed; with other seeds an honest plan
 would be refuted with a probability below 1e-6."""
+# labels: not-asan not-clang
 import json
 import os
 import pathlib
@@ -206,7 +207,7 @@ schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 1000 }
         while b"sampling" not in shown:
             shown = shown[-100:] + os.read(ours, 1000)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=1200)
         os.close(ours)
         return process.returncode, out
 

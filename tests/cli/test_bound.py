@@ -1,4 +1,5 @@
 """`tacit bound` as a person or a script meets it: what it says where it is vacuous, exit codes, JSON, suggestions."""
+# labels: long not-asan not-clang
 import json
 import math
 import os
@@ -26,7 +27,7 @@ schedule { alpha 0.5 k^-0.1; gamma 0.5 k^-0.6; rounds 2000 }
 
 
 def tacit(*arguments):
-    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300)
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=1200)
 
 
 class Bound(unittest.TestCase):

@@ -1,4 +1,5 @@
 """script/demo with few rounds: the network's figures are those of one process, the page is left, and nothing else is."""
+# labels: long once
 import os
 import pathlib
 import re
@@ -44,7 +45,7 @@ class Demo(unittest.TestCase):
         return (self.place / "said").read_text()
 
     def test_it_shows_the_same_over_the_network_and_in_one_process(self):
-        self.assertEqual(self.start(200).wait(120), 0, self.said())
+        self.assertEqual(self.start(200).wait(1200), 0, self.said())
         said = self.said()
         self.assertEqual(re.findall(r"^  (laplace|gaussian): (\w+)$", said, re.M), [("laplace", "yes"), ("gaussian", "yes")])
         # The network's run has seed 1, one of the two seeds of the run in one process: its least or its largest error.
@@ -60,12 +61,11 @@ class Demo(unittest.TestCase):
 
     def test_ctrl_c_leaves_no_process_and_no_file(self):
         demo = self.start(10000000)
-        end = time.monotonic() + 60
-        while len(processes_of(self.place)) < 22 and demo.poll() is None and time.monotonic() < end:
+        while len(processes_of(self.place)) < 22 and demo.poll() is None:
             time.sleep(0.05)
         self.assertEqual(len(processes_of(self.place)), 22, self.said())
         demo.send_signal(signal.SIGINT)
-        self.assertEqual(demo.wait(60), 130, self.said())
+        self.assertEqual(demo.wait(1200), 130, self.said())
         self.assertEqual(processes_of(self.place), [])
         self.assertEqual([path.name for path in self.place.iterdir()], ["said"])
 

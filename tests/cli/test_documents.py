@@ -16,7 +16,7 @@ PRIVACY = re.sub(r"\s+", " ", (SOURCE / "docs/privacy.md").read_text())
 
 def plan(example, *arguments):
     done = subprocess.run([TACIT, "plan", str(SOURCE / f"examples/{example}.tacit"), *arguments, "--json"],
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=1200)
     return json.loads(done.stdout)
 
 
@@ -49,7 +49,7 @@ class Figures(unittest.TestCase):
         self.says(f"= {homes / 100000 ** 0.5:.0f} kW, beside a feeder of 3,000 kW")
         self.says(f"With 1,000 rounds it is {rounded(plan('ev', '--rounds', '1000')['systems'][0]['scale'])} kW")
         ten = plan("paper", "--mechanism", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--adjacency", "agent",
-                   "--method", "published")
+                   "--placement", "states")
         self.says(f"{rounded(ten['systems'][0]['scale'])} on states that range from -10 to 10")
         self.says(f"that is {ten['systems'][0]['scale'] / 100000 ** 0.5:.0f}, six times the range")
 
@@ -71,7 +71,7 @@ class Figures(unittest.TestCase):
             figures = []
             for mechanism in ("laplace", "gaussian"):
                 facts = plan(example, "--mechanism", mechanism, "--epsilon", "1", "--delta", "1e-6", "--adjacency",
-                             "one:1", "--method", "published")
+                             "one:1")
                 for one in facts["placements"]:
                     value = one["predicted_variance"]
                     text = rounded(value, 2 if value < 100 else 3)

@@ -9,7 +9,7 @@ import unittest
 
 
 def tacit(*arguments):
-    return subprocess.run([os.environ["TACIT"], *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return subprocess.run([os.environ["TACIT"], *map(str, arguments)], capture_output=True, text=True, timeout=1200)
 
 
 class Keys(unittest.TestCase):

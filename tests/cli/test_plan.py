@@ -1,4 +1,5 @@
 """`tacit plan` as a person or a script meets it: promises, prices, refusals, and that private data change nothing."""
+# labels: not-asan not-clang
 import json
 import math
 import os
@@ -29,7 +30,7 @@ dual radius 10
 
 
 def tacit(*arguments, **options):
-    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300, **options)
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=1200, **options)
 
 
 def plan(*arguments, code=0):

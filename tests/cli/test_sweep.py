@@ -1,5 +1,6 @@
 """`tacit sweep` as a person or a script meets it. Its statistics are compared with NumPy's and SciPy's, its penalties
 with runs made one by one."""
+# labels: not-asan not-clang
 import json
 import math
 import os
@@ -29,7 +30,7 @@ schedule { alpha 0.001; gamma 0.01 k^-0.51; rounds 300 }
 
 
 def tacit(*arguments, **options):
-    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=300, **options)
+    return subprocess.run([TACIT, *arguments], capture_output=True, text=True, timeout=1200, **options)
 
 
 def answer_of(command, *arguments, code=0):
@@ -314,20 +315,24 @@ class Command(Written):
         self.assertIn(f"tacit sweep {self.linear} --seeds 3", page.read_text())
 
     def test_an_interrupt_leaves_what_is_done(self):
-        process = subprocess.Popen([TACIT, "sweep", self.linear, "--seeds", "100000", "--json", "--rounds", "3000"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        time.sleep(2)
-        self.assertIsNone(process.poll())
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 3, errors)
-        answer = json.loads(output)
+        done, seconds = [0], 1
+        while min(done) < 2:  # a busy machine may need longer
+            seconds *= 2
+            process = subprocess.Popen([TACIT, "sweep", self.linear, "--seeds", "100000", "--json", "--rounds", "3000"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            time.sleep(seconds)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=1200)
+            if process.returncode == -signal.SIGINT or output == "":  # it had not begun
+                continue
+            self.assertEqual(process.returncode, 3, errors)
+            answer = json.loads(output)
+            done = [p["completed"] for p in answer["points"]]
         self.assertEqual(answer["outcome"], "interrupted")
         self.assertRegex(answer["reason"], r"^\d+ of 700000 runs were done$")
         self.assertLess(max(len(p["runs"]) for p in answer["points"]), 100000)
-        done = [p["completed"] for p in answer["points"]]
-        self.assertGreater(min(done), 1)
         self.assertLessEqual(max(done) - min(done), 3)
         self.assertIn("were stopped and are left out", answer["verdict"][-1])
 

@@ -1,5 +1,5 @@
 """docs/tutorial.md from the first line to the last: its files are written, its commands run in their order, and what it
-shows of their output is what they print. README.md's commands for a network run too.
+shows of their output is what they print. The first commands of docs/operations.md run too.
 
     ```tacit name=FILE     a file
     ```sh                  commands, one on each line; `# exit 1` at the end of a line where that is the exit code
@@ -8,6 +8,7 @@ shows of their output is what they print. README.md's commands for a network run
                            and ~ for a number that differs from machine to machine
     ```text about          the same, with numbers within a factor of 1.5 of what is shown
 """
+# labels: long once
 import os
 import pathlib
 import re
@@ -52,14 +53,14 @@ class Commands(unittest.TestCase):
         command, _, comment = line.partition("  # exit ")
         environment = {**os.environ, "PATH": f"{TACIT.parent}:{os.environ['PATH']}"}
         done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True,
-                              timeout=600)
+                              timeout=1200)
         self.assertEqual(done.returncode, int(comment or 0), f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 
 
-class Readme(Commands):
+class Operations(Commands):
     def test_from_the_whole_problem_to_ten_agents_and_their_cloud(self):
-        text = (SOURCE / "README.md").read_text()
+        text = (SOURCE / "docs/operations.md").read_text()
         script = re.search(r"^```sh\n(script/bootstrap.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
         build, folder, script = script.split("\n", 2)
         self.assertRegex(build, r"script/build release tacit_command && PATH=\$PWD/build/release:\$PATH$")

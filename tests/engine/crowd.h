@@ -7,6 +7,7 @@
 #include "engine/agents.h"
 #include "model/load.h"
 #include "solver/project/project.h"
+#include "support/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,18 +101,10 @@ static inline void crowd_agent(char *out, size_t size, const char *name, size_t 
     (void)snprintf(out, size, "agent %s {\n%s", name, lines);
 }
 
-static inline double crowd_random(uint64_t *state, double low, double high) { /* splitmix64 */
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return low + (high - low) * ((double)(z >> 11) * 0x1p-53);
-}
-
 /* A number that depends on the member and the component alone. */
 static inline double crowd_number(size_t member, size_t component, uint64_t salt, double low, double high) {
     uint64_t state = salt * 1000003 + member * 17 + component;
-    return crowd_random(&state, low, high);
+    return uniform(&state, low, high);
 }
 
 typedef struct crowd_rows {
@@ -134,7 +127,7 @@ static inline crowd_rows crowd_rows_of(tc_arena *arena, size_t count, size_t off
  * it is in the set is checked, whatever found it. */
 static inline bool crowd_feasible(tc_set *set, const double *inner, uint64_t *seed, double *y) {
     for (size_t c = 0; c < set->dim; c++)
-        y[c] = crowd_random(seed, -2, 3);
+        y[c] = uniform(seed, -2, 3);
     for (int drawn = 0; drawn < 20 && tc_set_violation(set, y, NULL) > 1e-13; drawn++)
         for (size_t c = 0; c < set->dim; c++)
             y[c] = inner[c] + (y[c] - inner[c]) * 0.7;

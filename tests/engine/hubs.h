@@ -30,7 +30,7 @@ typedef struct hub_case { /* a problem as wished */
     planned *p;
     const hub_wish *wish;
     tc_plan *plan;
-    const tc_method_facts *facts;
+    const tc_tacit_facts *facts;
     double radius;
 } hub_case;
 

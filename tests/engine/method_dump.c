@@ -7,8 +7,8 @@
  * With OBSERVATIONS, a file of whitespace-separated numbers, the cloud is shown these instead of what was released. The
  * linker puts the functions below between the engine and its parts (--wrap). */
 #include "engine/engine_parts.h"
-#include "engine/tacit/gauge.h"
-#include "engine/tacit/pilot_parts.h"
+#include "engine/tacit/estimator.h"
+#include "engine/tacit/controller_inside.h"
 #include "model/load.h"
 
 #include <stdio.h>
@@ -38,16 +38,18 @@ static _Noreturn void give_up(const char *what) {
  */
 
 /* NOLINTBEGIN: names that the linker asks for */
-void __real_tc_gauge_take_whole(tc_gauge *gauge, const double *x_hat);
-void __wrap_tc_gauge_take_whole(tc_gauge *gauge, const double *x_hat);
-void __real_tc_gauge_take_forms(tc_gauge *gauge, const double *forms);
-void __wrap_tc_gauge_take_forms(tc_gauge *gauge, const double *forms);
-void __real_tc_gauge_answer_whole(tc_gauge *gauge, double *p);
-void __wrap_tc_gauge_answer_whole(tc_gauge *gauge, double *p);
-tc_gains __real_tc_pilot_open(tc_pilot *pilot, uint64_t k);
-tc_gains __wrap_tc_pilot_open(tc_pilot *pilot, uint64_t k);
-size_t __real_tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns columns, tc_answer_scalars *scalars);
-size_t __wrap_tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns columns, tc_answer_scalars *scalars);
+void __real_tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat);
+void __wrap_tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat);
+void __real_tc_estimator_take_forms(tc_estimator *estimator, const double *forms);
+void __wrap_tc_estimator_take_forms(tc_estimator *estimator, const double *forms);
+void __real_tc_estimator_answer_whole(tc_estimator *estimator, double *p);
+void __wrap_tc_estimator_answer_whole(tc_estimator *estimator, double *p);
+tc_gains __real_tc_controller_open(tc_controller *controller, uint64_t k);
+tc_gains __wrap_tc_controller_open(tc_controller *controller, uint64_t k);
+size_t __real_tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                                 tc_answer_scalars *scalars);
+size_t __wrap_tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                                 tc_answer_scalars *scalars);
 
 static const double *shown(const double *released) {
     if (tap.injected == NULL)
@@ -58,35 +60,36 @@ static const double *shown(const double *released) {
     return tap.kept;
 }
 
-void __wrap_tc_gauge_take_whole(tc_gauge *gauge, const double *x_hat) {
+void __wrap_tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat) {
     const double *x = shown(x_hat);
     print_numbers("observed", x, tap.observed);
-    __real_tc_gauge_take_whole(gauge, x);
+    __real_tc_estimator_take_whole(estimator, x);
 }
 
-void __wrap_tc_gauge_take_forms(tc_gauge *gauge, const double *forms) {
+void __wrap_tc_estimator_take_forms(tc_estimator *estimator, const double *forms) {
     const double *o = shown(forms);
     print_numbers("observed", o, tap.observed);
-    __real_tc_gauge_take_forms(gauge, o);
+    __real_tc_estimator_take_forms(estimator, o);
 }
 
-void __wrap_tc_gauge_answer_whole(tc_gauge *gauge, double *p) {
-    __real_tc_gauge_answer_whole(gauge, p);
+void __wrap_tc_estimator_answer_whole(tc_estimator *estimator, double *p) {
+    __real_tc_estimator_answer_whole(estimator, p);
     if (p != NULL)
         print_numbers("p", p, tap.model->state_count);
 }
 
-tc_gains __wrap_tc_pilot_open(tc_pilot *pilot, uint64_t k) {
-    tc_gains gains = __real_tc_pilot_open(pilot, k);
+tc_gains __wrap_tc_controller_open(tc_controller *controller, uint64_t k) {
+    tc_gains gains = __real_tc_controller_open(controller, k);
     print_numbers("gains", (double[]){gains.fast, gains.slow}, 2);
     return gains;
 }
 
-size_t __wrap_tc_pilot_step(tc_pilot *pilot, const tc_gauged *gauged, tc_columns columns, tc_answer_scalars *scalars) {
-    size_t row = __real_tc_pilot_step(pilot, gauged, columns, scalars);
+size_t __wrap_tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                                 tc_answer_scalars *scalars) {
+    size_t row = __real_tc_controller_step(controller, measurement, columns, scalars);
     print_numbers("columns", (double[]){columns.reach, columns.curvature, columns.noise}, 3);
     print_numbers("scalars", (double[]){scalars->step, scalars->regularization}, 2);
-    print_numbers("margin", pilot->kept.margin, tap.model->constraint_count);
+    print_numbers("margin", controller->kept.margin, tap.model->constraint_count);
     return row;
 }
 /* NOLINTEND */
@@ -151,7 +154,7 @@ static void print_forms(tc_engine *engine) {
     free(x);
 }
 
-static void print_facts(tc_arena *arena, const tc_plan *plan, const tc_method_facts *facts) {
+static void print_facts(tc_arena *arena, const tc_plan *plan, const tc_tacit_facts *facts) {
     size_t m = tap.model->constraint_count;
     for (size_t c = 0; c < tap.model->state_count; c++) {
         tc_buffer name = tc_buffer_new(arena, 4096);
@@ -202,7 +205,7 @@ static void dump(tc_arena *arena, char **words, int count) {
     tc_margin_wish margin = {0};
     if (strcmp(words[9], "follow") == 0)
         margin = (tc_margin_wish){.kind = TC_MARGIN_AUTO, .probability = 0.95};
-    tc_method_facts *facts = tc_method_facts_make(arena, plan, model, derivatives, radius, margin, &why);
+    tc_tacit_facts *facts = tc_tacit_facts_make(arena, plan, model, derivatives, radius, margin, &why);
     if (facts == NULL)
         give_up(why);
     print_facts(arena, plan, facts);

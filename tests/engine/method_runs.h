@@ -34,15 +34,15 @@ static inline tc_plan *method_plan(planned *p, const method_options *asked) {
     return plan->problem != NULL ? NULL : plan;
 }
 
-static inline tc_method_facts *method_facts(planned *p, const tc_plan *plan, const method_options *asked) {
+static inline tc_tacit_facts *method_facts(planned *p, const tc_plan *plan, const method_options *asked) {
     double radius = isnan(asked->radius) ? p->analysis->dual_radius.public_value : asked->radius;
     const char *why = NULL;
     tc_escape escape;
     tc_status status = TC_TRY(p->arena, &escape);
     if (status != TC_OK)
         fail_msg("raised: %s", tc_status_text(status));
-    tc_method_facts *facts = tc_method_facts_make(p->arena, plan, p->model, p->derivatives,
-                                                  isnan(radius) ? INFINITY : radius, asked->margin, &why);
+    tc_tacit_facts *facts = tc_tacit_facts_make(p->arena, plan, p->model, p->derivatives,
+                                                isnan(radius) ? INFINITY : radius, asked->margin, &why);
     tc_escape_end(p->arena, &escape);
     if (facts == NULL)
         fail_msg("no facts: %s", why);
@@ -50,7 +50,7 @@ static inline tc_method_facts *method_facts(planned *p, const tc_plan *plan, con
 }
 
 static inline tc_engine *method_engine(tc_arena *arena, const planned *p, const tc_plan *plan,
-                                       const tc_method_facts *facts, uint64_t seed, tc_team *team, tc_driver driver,
+                                       const tc_tacit_facts *facts, uint64_t seed, tc_team *team, tc_driver driver,
                                        unsigned without) {
     tc_engine_settings settings = {.dual_radius = facts->radius, .team = team, .method = facts, .without = without};
     tc_engine *engine = NULL;

@@ -206,6 +206,7 @@ static void a_step_goes_down_the_gradient_and_back_into_the_set(void **state) {
     uint64_t seed = 3;
     for (size_t s = 0; s < SET_COUNT; s++)
         for (size_t o = 0; o < OBJECTIVE_COUNT; o++) {
+            AT_CASE(o);
             char text[CROWD_TEXT];
             crowd_family(text, sizeof text, "m", COUNT, 0, OBJECTIVES[o], SETS[s]);
             crowd c = crowd_of(text);

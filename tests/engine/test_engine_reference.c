@@ -1,4 +1,5 @@
 /* Every round of short runs against slow_run.h, which shares no code with the engine, the release or the agents. */
+/* labels: long not-asan not-clang */
 #include "engine/runs.h"
 #include "engine/slow_run.h"
 

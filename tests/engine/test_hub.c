@@ -199,8 +199,8 @@ static void a_memory_of_any_bytes_is_refused_or_gives_finite_answers(void **stat
             tc_engine_outcome outcome;
             memcpy(other, f.memory, f.size);
             for (size_t at = 56; at < f.size; at++)
-                if (planned_random(&random) < 0.02)
-                    other[at] = (unsigned char)(planned_random(&random) * 256);
+                if (random_unit(&random) < 0.02)
+                    other[at] = (unsigned char)(random_unit(&random) * 256);
             if (tc_hub_load(hub, other, f.size) &&
                 tc_hub_round(hub, 6, &f.answer.scalars, f.answer.p, f.answer.input, &outcome) == TC_OK &&
                 outcome == TC_ENGINE_DONE)

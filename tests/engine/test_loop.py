@@ -1,5 +1,6 @@
 """Stability of the linearised loop of the method `tacit` (docs/proofs/method.md, section 4): the criterion in closed form
 against roots, and whole loops whose parts do not commute against eigenvalues. Fixed seeds."""
+# labels: once
 
 import unittest
 

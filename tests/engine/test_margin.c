@@ -1,9 +1,10 @@
 /* What released data show of the constraints at the answer, and margins that make it so. Fixed seeds. With other
  * ones, what probability promises here would fail for less than one choice in 10^4; how many runs violate without a
  * margin and how many are shown with one is not promised, only expected. */
+/* labels: not-asan */
 #include "engine/method_runs.h"
 
-#include "engine/tacit/margin.h"
+#include "engine/tacit/controller_inside.h"
 
 #include "support/cmocka.h"
 
@@ -64,7 +65,7 @@ static counts run_many(const char *text, method_options asked, size_t seeds) {
     planned p = planned_problem("margin.tacit", text);
     tc_plan *plan = method_plan(&p, &asked);
     assert_non_null(plan);
-    const tc_method_facts *facts = method_facts(&p, plan, &asked);
+    const tc_tacit_facts *facts = method_facts(&p, plan, &asked);
     counts counted = {0};
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         tc_arena *arena = tc_arena_new(0);
@@ -218,7 +219,7 @@ static void averages_with_other_weights_show_nothing(void **state) {
     method_options asked = asked_for(TC_MECHANISM_LAPLACE, TC_PLACEMENT_STATES, 50);
     planned p = planned_problem("margin.tacit", affine);
     tc_plan *plan = method_plan(&p, &asked);
-    const tc_method_facts *facts = method_facts(&p, plan, &asked);
+    const tc_tacit_facts *facts = method_facts(&p, plan, &asked);
     tc_engine *engine = method_engine(p.arena, &p, plan, facts, 1, NULL, TC_DRIVER_AUTO, TC_WITHOUT_AVERAGE);
     run_to(engine, 50);
     assert_null(tc_engine_feasibility(engine));

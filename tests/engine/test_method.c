@@ -25,7 +25,7 @@ static method_errors medians(planned *p, const method_options *asked, size_t see
     double x[64], mu[64];
     const tc_reference *solution = tc_reference_solve(p->arena, p->model, p->derivatives, 1e-8, NULL);
     const tc_plan *plan = method_plan(p, asked);
-    const tc_method_facts *facts = method_facts(p, plan, asked);
+    const tc_tacit_facts *facts = method_facts(p, plan, asked);
     for (size_t s = 0; s < seeds; s++) {
         tc_arena *arena = tc_arena_new(0);
         tc_engine *engine = method_engine(arena, p, plan, facts, 100 + s, NULL, TC_DRIVER_AUTO, 0);
@@ -197,7 +197,7 @@ static void a_run_that_diverges_says_where_and_keeps_the_state_before(void **sta
     }
 }
 
-static const char *refusal(planned *p, const tc_plan *plan, const tc_method_facts *facts) {
+static const char *refusal(planned *p, const tc_plan *plan, const tc_tacit_facts *facts) {
     tc_engine_settings settings = {.dual_radius = 5, .method = facts};
     tc_engine *engine = NULL;
     const char *why = NULL;
@@ -213,7 +213,7 @@ static void plans_that_the_method_cannot_run_by_are_refused(void **state) {
     planned p = example("paper");
     method_options asked = {.mechanism = TC_MECHANISM_LAPLACE, .rounds = 100, .radius = NAN, .keeps_privacy = true};
     tc_plan plan = *method_plan(&p, &asked);
-    const tc_method_facts *facts = method_facts(&p, &plan, &asked);
+    const tc_tacit_facts *facts = method_facts(&p, &plan, &asked);
     assert_string_equal(refusal(&p, &plan, NULL), "the method tacit needs its facts");
     plan.placement = TC_PLACEMENT_OUTPUTS;
     assert_string_equal(refusal(&p, &plan, facts),
@@ -229,7 +229,7 @@ static void gradient_steps_can_take_the_place_of_proximal_ones(void **state) {
     planned p = planned_problem("quiet.tacit", quiets[0].text);
     method_options asked = {.mechanism = TC_MECHANISM_LAPLACE, .rounds = 100, .radius = NAN};
     const tc_plan *plan = method_plan(&p, &asked);
-    const tc_method_facts *facts = method_facts(&p, plan, &asked);
+    const tc_tacit_facts *facts = method_facts(&p, plan, &asked);
     tc_engine *small = method_engine(p.arena, &p, plan, facts, 3, NULL, TC_DRIVER_SMALL, TC_WITHOUT_PROXIMAL);
     tc_engine *large = method_engine(p.arena, &p, plan, facts, 3, NULL, TC_DRIVER_LARGE, TC_WITHOUT_PROXIMAL);
     tc_engine *whole = method_engine(p.arena, &p, plan, facts, 3, NULL, TC_DRIVER_SMALL, 0);

@@ -1,4 +1,5 @@
 """Steps, windows and weights of the method `tacit` come from the cloud's file and from released data alone."""
+# labels: once
 
 import os
 import re

@@ -1,4 +1,5 @@
 /* The method `tacit`: the same bits on any number of threads, and from both drivers. */
+/* labels: not-asan */
 #include "engine/method_runs.h"
 
 #define ROUND_LIMIT "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 300 }\n"
@@ -64,7 +65,7 @@ static void expect_same(const situation *of, const tc_plan *plan, const ending *
 static void run_all(planned *p, const situation *of, const tc_plan *plan, const method_options *asked) {
     static const size_t sizes[] = {1, 2, 3, 7};
     size_t n = p->model->state_count, m = p->model->constraint_count;
-    const tc_method_facts *facts = method_facts(p, plan, asked);
+    const tc_tacit_facts *facts = method_facts(p, plan, asked);
     tc_engine *small = method_engine(p->arena, p, plan, facts, 7, NULL, TC_DRIVER_SMALL, 0);
     ending first = {.counts = {n, m, n, m}};
     const double *found[4];

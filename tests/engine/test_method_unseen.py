@@ -3,6 +3,7 @@
 system and the best of several steps: in x on each of them, in mu on the whole. Multipliers of single problems may be
 worse, as where no constraint is active and the published ones never leave zero. Everything comes from seeds: the numbers
 are always the same."""
+# labels: long once
 
 import os
 import tempfile

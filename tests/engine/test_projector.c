@@ -67,6 +67,7 @@ static void points_satisfy_the_variational_inequality(void **state) {
     (void)state;
     uint64_t seed = 11;
     for (size_t s = 0; s < SET_COUNT; s++) {
+        AT_CASE(s);
         size_t compared = 0;
         sets of = sets_of(SETS[s]);
         size_t room = ROOM;

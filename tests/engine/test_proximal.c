@@ -127,6 +127,7 @@ static void check_steps(const char *objective, const char *sets, size_t count, t
     crowd_rows next = crowd_rows_of(c.arena, count, 0, state_of);
     step_family(count, 0, count, objective, sets, scalars, next.at);
     for (size_t k = 0; k < count; k++) {
+        AT_CASE(k);
         double x[CROWD_DIM];
         for (size_t d = 0; d < CROWD_DIM; d++)
             x[d] = next.at[d][k];

@@ -1,8 +1,9 @@
 /* Newton's steps for packs of two lanes, of four and of eight: the same bits. */
-#include "engine/proximal/proximal_wide.h"
+#include "engine/proximal/inside.h"
 
 #include "base/simd.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,16 +11,9 @@
 
 enum { MOST_DIM = 5, ROWS = MOST_DIM * TC_LANES, ROUNDS = 4 };
 
-static double number(uint64_t *state, double low, double high) { /* splitmix64 */
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return low + (high - low) * ((double)((z ^ (z >> 31)) >> 11) * 0x1p-53);
-}
-
 static void fill(uint64_t *seed, double *row, size_t count, double low, double high) {
     for (size_t i = 0; i < count; i++)
-        row[i] = number(seed, low, high);
+        row[i] = uniform(seed, low, high);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------------------------------
@@ -65,6 +59,7 @@ typedef bool line_advance(const tc_line_rows *r, size_t count, const tc_line_num
 static void lines_have_the_same_bits_as_in_packs_of_two(line_advance *advance) {
     uint64_t seed = 1;
     for (int sample = 0; sample < 40; sample++) {
+        AT_CASE(sample);
         lines narrow = new_lines(&seed), wide = narrow;
         const tc_line_numbers n = {2, 0.1, 2.1, sample % 3 == 0, sample % 2 == 0};
         const tc_line_rows two = rows_of_lines(&narrow), more = rows_of_lines(&wide);
@@ -220,6 +215,7 @@ static void newton_has_the_same_bits_as_in_packs_of_two(newton_advance *advance)
     for (int sample = 0; sample < 10; sample++)
         for (size_t dim = 1; dim <= MOST_DIM; dim++)
             for (int part = TC_NEWTON_BOX; part <= TC_NEWTON_BALL; part++) {
+                AT_CASE(part);
                 compare(advance, &seed, dim, false, (tc_newton_part)part);
                 compare(advance, &seed, dim, true, (tc_newton_part)part);
             }

@@ -2,6 +2,7 @@
 #include "lab/fit.h"
 #include "lab/lab.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 
@@ -10,15 +11,7 @@ static void near(double value, double expected, double accuracy) {
         fail_msg("%.17g is not %.17g", value, expected);
 }
 
-static uint64_t word(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *state >> 11;
-}
-
-/* Above 0 and at most 1. */
-static double uniform(uint64_t *state) { return ((double)word(state) + 1) * 0x1p-53; }
-
-static double exponential(uint64_t *state) { return -log(uniform(state)); }
+static double exponential(uint64_t *seed) { return -log(1 - random_unit(seed)); }
 
 static void quantiles_lie_between_order_statistics(void **state) {
     (void)state;
@@ -52,7 +45,7 @@ static void a_line_is_found_whatever_the_weights(void **state) {
     uint64_t seed = 3;
     double x[9], y[9], weight[9];
     for (size_t i = 0; i < 9; i++) {
-        x[i] = uniform(&seed);
+        x[i] = random_unit(&seed);
         y[i] = 0.75 - 2 * x[i];
         weight[i] = exponential(&seed);
     }

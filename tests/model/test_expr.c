@@ -1,6 +1,7 @@
 /* The expression DAG: sharing, and folding only what is exact. */
 #include "model/expr.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 
@@ -192,10 +193,11 @@ static void folded_sums_and_products_are_exact_on_random_numbers(void **state) {
     pool p = pool_new();
     uint64_t seed = 7;
     for (int i = 0; i < 20000; i++) {
+        AT_CASE(i);
         double v[2];
         for (int k = 0; k < 2; k++) {
-            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            v[k] = ldexp((double)(int64_t)(seed >> 40) - 0x1p23, (int)(seed >> 8 & 31) - 16);
+            uint64_t word = random_word(&seed);
+            v[k] = ldexp((double)(int64_t)(word >> 40) - 0x1p23, (int)(word >> 8 & 31) - 16);
         }
         tc_expr sum_node = tc_add(p.dag, tc_const(p.dag, v[0]), tc_const(p.dag, v[1]));
         const tc_node *sum = tc_node_of(p.dag, sum_node);

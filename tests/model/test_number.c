@@ -1,6 +1,7 @@
 /* Decimal text to double, against strtod. */
 #include "model/syntax/number.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,23 +18,18 @@ static void agrees(const char *text) {
     }
 }
 
-static uint64_t next(uint64_t *seed) {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    return *seed ^= *seed << 17;
-}
-
 static void every_printed_double_is_read_back(void **state) {
     (void)state;
     uint64_t seed = 42;
     for (int i = 0; i < 300000; i++) {
-        uint64_t bits = next(&seed);
+        AT_CASE(i);
+        uint64_t bits = random_word(&seed);
         double value;
         memcpy(&value, &bits, sizeof value);
         if (!isfinite(value))
             continue;
         char text[64];
-        (void)snprintf(text, sizeof text, "%.*g", 1 + (int)(next(&seed) % 20), value);
+        (void)snprintf(text, sizeof text, "%.*g", 1 + (int)(random_word(&seed) % 20), value);
         agrees(text);
     }
 }
@@ -42,13 +38,14 @@ static void ordinary_decimals_are_the_nearest_double(void **state) {
     (void)state;
     uint64_t seed = 43;
     for (int i = 0; i < 300000; i++) {
+        AT_CASE(i);
         char text[64];
-        int digits = (int)(next(&seed) % 19) + 1;
-        uint64_t whole = next(&seed) % (uint64_t)pow(10, digits);
+        int digits = (int)(random_word(&seed) % 19) + 1;
+        uint64_t whole = random_word(&seed) % (uint64_t)pow(10, digits);
         (void)snprintf(text, sizeof text, "%s%llu.%0*llu", i % 2 ? "-" : "", (unsigned long long)(whole % 100000),
                        digits, (unsigned long long)whole);
         agrees(text);
-        (void)snprintf(text, sizeof text, "%llue%d", (unsigned long long)whole, (int)(next(&seed) % 60) - 30);
+        (void)snprintf(text, sizeof text, "%llue%d", (unsigned long long)whole, (int)(random_word(&seed) % 60) - 30);
         agrees(text);
     }
 }

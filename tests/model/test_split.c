@@ -3,6 +3,7 @@
 #include "model/evaluate.h"
 #include "model/split/split.h"
 #include "model/support.h"
+#include "support/random.h"
 
 /* Distinctive numbers: they must appear where they belong, and nowhere else. */
 static const char problem[] =
@@ -80,10 +81,9 @@ static void both_kinds_of_files_load_again(void **state) {
     double x[7];
     uint64_t seed = 3;
     for (int trial = 0; trial < 100; trial++) {
-        for (size_t i = 0; i < 7; i++) {
-            seed = seed * UINT64_C(6364136223846793005) + 1;
-            x[i] = ldexp((double)(seed >> 40), -22) - 2;
-        }
+        AT_CASE(trial);
+        for (size_t i = 0; i < 7; i++)
+            x[i] = uniform(&seed, -2, 2);
         for (size_t j = 0; j < 3; j++)
             assert_true(constraint_at(whole, j, x) == constraint_at(c, j, x));
     }
@@ -163,10 +163,8 @@ static void no_file_holds_a_number_of_another_member(void **state) {
     char csv[2000] = "need,w,cap,pref_1,pref_2\n", numbers[MEMBERS][COLUMNS][32];
     uint64_t seed = 11;
     for (size_t k = 0; k < MEMBERS; k++) {
-        for (size_t c = 0; c < COLUMNS; c++) {
-            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-            tc_shortest_number(numbers[k][c], ldexp((double)(seed >> 12), -50));
-        }
+        for (size_t c = 0; c < COLUMNS; c++)
+            tc_shortest_number(numbers[k][c], uniform(&seed, 0, 4));
         char row[200];
         (void)snprintf(row, sizeof row, "%.31s,%.31s,%zu,%.31s,%.31s\n", numbers[k][0], numbers[k][1], 60 + k,
                        numbers[k][2], numbers[k][3]);

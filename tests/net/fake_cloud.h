@@ -5,8 +5,8 @@
 #include "net/keys.h"
 
 #include "net/agent/agent.h"
-#include "net/agent/agent_link.h"
-#include "net/wire/message_cloud.h"
+#include "net/agent/link.h"
+#include "net/wire/message.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -373,7 +373,7 @@ static inline void expect_done(fake *f) {
     assert_int_equal(view.answered, FAKE_ROUNDS);
     fake_state_of(FAKE_ROUNDS + 1, x, average);
     assert_memory_equal(view.x, x, sizeof x);
-    assert_memory_equal(view.answer, average, sizeof average);
+    assert_memory_equal(view.result, average, sizeof average);
 }
 
 static inline void finish_run(fake *f, uint64_t from) {

@@ -3,8 +3,9 @@
 /* The agents' side against a cloud that follows a script: what is said, what is not, and when it is over. */
 #include "net/fake_cloud.h"
 
-#include "net/agent/agent_link_parts.h"
-#include "net/agent/agent_parts.h"
+#include "net/agent/link.h"
+#include "net/agent/slot.h"
+#include "support/random.h"
 
 #include <dirent.h>
 #include <openssl/err.h>
@@ -317,7 +318,7 @@ static void ends_are_done_diverged_or_a_pause(void **state) {
         fake_say_end(&f, 2, reason == 1 ? TC_END_DONE : reason == 2 ? TC_END_STOPPED : TC_END_DIVERGED);
         FAKE_UNTIL(&f, tc_agent_how(f.agent) != TC_AGENT_RUNNING)
         if (reason == 1) { /* done without this agent */
-            expect_refused(&f, "up to round 2 alone");
+            expect_refused(&f, "only up to round 2");
         } else if (reason == 2) {
             assert_int_equal(tc_agent_how(f.agent), TC_AGENT_PAUSING);
             assert_non_null(strstr(tc_agent_message(f.agent), "may come back"));
@@ -356,7 +357,7 @@ static void rounds_that_passed_without_the_agent_count_with_its_last_state(void 
     assert_int_equal(tc_agent_oddities(f.agent), 1); /* once for an agent, which the next state shows */
     assert_int_equal(view.held, 1);
     assert_int_equal(view.answered, 3);
-    assert_true(view.answer[0] == 1 && view.answer[1] == 2); /* x(1), three times */
+    assert_true(view.result[0] == 1 && view.result[1] == 2); /* x(1), three times */
     assert_true(view.x[0] == 1 - 0.25 * (3 + 0.5));
     assert_int_equal(view.first_round, 1);
     fake_answer_flagged(&f, 0, 4, TC_ANSWER_CLAMPED);
@@ -385,7 +386,7 @@ static void a_round_that_was_held_counts_with_the_state_that_the_cloud_had(void 
         else
             FAKE_UNTIL(&f, tc_agent_look(f.agent, 0).answered == k)
         for (size_t i = 0; i < FAKE_STATES; i++)
-            assert_true(tc_agent_look(f.agent, 0).answer[i] == expected[i]);
+            assert_true(tc_agent_look(f.agent, 0).result[i] == expected[i]);
     }
     assert_int_equal(tc_agent_look(f.agent, 0).held, 3);
     fake_end(&f);
@@ -550,10 +551,8 @@ static void any_bytes_from_the_cloud_are_survived(void **state) {
         (void)fake_receive(&f, TC_MESSAGE_HELLO);
         if (i % 2 == 0)
             fake_welcome(&f);
-        for (size_t at = 0; at < sizeof bytes; at++) {
-            seed = seed * UINT64_C(6364136223846793005) + 1;
-            bytes[at] = (unsigned char)(seed >> 56);
-        }
+        for (size_t at = 0; at < sizeof bytes; at++)
+            bytes[at] = (unsigned char)random_word(&seed);
         if (i % 3 == 0) { /* a header that passes */
             static const unsigned char types[] = {17, 18, 19, 20, 21, 22};
             (void)tc_frame_begin(bytes, types[i / 3 % 6], i % 2 == 0 ? 0 : TC_NO_SLOT, (uint64_t)i % 7, 24 + 40);

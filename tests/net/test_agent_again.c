@@ -3,7 +3,7 @@
 /* Coming again: to the cloud after a pause, without a memory, and to another run after one that is over. */
 #include "net/fake_cloud.h"
 
-#include "net/agent/agent_parts.h"
+#include "net/agent/slot.h"
 
 /* The answer of a run that is over is not taken for that of another. */
 static void who_is_done_before_the_start_says_of_which_run(void **state) {
@@ -171,7 +171,7 @@ static void who_begins_without_a_memory_averages_its_own_rounds_alone(void **sta
         assert_int_equal(view.answered, 5);
         assert_int_equal(tc_agent_rounds_answered(&view), 2);
         assert_memory_equal(view.x, x, sizeof x);
-        assert_memory_equal(view.answer, average, sizeof average);
+        assert_memory_equal(view.result, average, sizeof average);
         fake_end(&f);
     }
 }
@@ -182,7 +182,7 @@ static void who_comes_without_a_memory_after_the_last_round_has_no_answer(void *
     begin_at(&f, FAKE_ROUNDS + 1);
     FAKE_UNTIL(&f, tc_agent_is_over(tc_agent_how(f.agent)))
     assert_int_equal(tc_agent_how(f.agent), TC_AGENT_REFUSED);
-    assert_non_null(strstr(tc_agent_message(f.agent), "agent a1 has no memory of it"));
+    assert_non_null(strstr(tc_agent_message(f.agent), "agent a1 has no state file of it"));
     assert_int_equal(tc_agent_look(f.agent, 0).rounds, 0);
     assert_int_equal(fake_receive(&f, TC_MESSAGE_LEAVE).slot, 0);
     fake_end(&f);

@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "net/keys.h"
 
-#include "net/agent/agent_state.h"
+#include "net/agent/state_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,34 +17,34 @@ enum { STATES = 3, PAGE = 4096 };
 typedef struct place {
     keys k; /* a folder and an arena */
     double x[STATES], average[STATES];
-    tc_agent_memory memory;
-    tc_agent_state_settings settings;
+    tc_agent_record record;
+    tc_state_file_settings settings;
 } place;
 
-static void set_memory(tc_agent_memory *memory, uint64_t answered) {
-    memset(memory->run_id, 0x5a, TC_RUN_ID);
-    memset(memory->plan_hash, 0xa5, TC_HASH);
-    memory->epoch = (tc_epoch){.number = 7, .id = {1, 2, 3}};
-    memory->answered = answered;
-    memory->rounds = TC_FRAME_MOST_ROUND;
-    memory->unknown = UINT64_C(0x123456789abc);
-    memory->method = TC_WIRE_TACIT;
+static void set_record(tc_agent_record *record, uint64_t answered) {
+    memset(record->run_id, 0x5a, TC_RUN_ID);
+    memset(record->plan_hash, 0xa5, TC_HASH);
+    record->epoch = (tc_epoch){.number = 7, .id = {1, 2, 3}};
+    record->answered = answered;
+    record->rounds = TC_FRAME_MOST_ROUND;
+    record->unknown = UINT64_C(0x123456789abc);
+    record->method = TC_WIRE_TACIT;
     for (size_t i = 0; i < STATES; i++) {
-        memory->x[i] = (double)answered + 0.1 * (double)i;
-        memory->average[i] = -memory->x[i] / 3;
+        record->x[i] = (double)answered + 0.1 * (double)i;
+        record->average[i] = -record->x[i] / 3;
     }
 }
 
 static place begin(void) {
     place p = {.k = keys_begin()};
-    p.settings = (tc_agent_state_settings){
+    p.settings = (tc_state_file_settings){
         .folder = tc_arena_copy(p.k.arena, p.k.folder, strlen(p.k.folder)), .name = "home[17]", .states = STATES};
     return p;
 }
 
 static void wire(place *p) {
-    p->memory.x = p->x;
-    p->memory.average = p->average;
+    p->record.x = p->x;
+    p->record.average = p->average;
 }
 
 static const char *path_of(const place *p) { return keys_path(&p->k, "home.17.state"); }
@@ -52,14 +52,14 @@ static const char *path_of(const place *p) { return keys_path(&p->k, "home.17.st
 typedef struct opened { /* in an arena of its own, so that it can be closed */
     tc_arena *arena;
     tc_buffer messages;
-    tc_agent_state *state;
+    tc_state_file *state;
     tc_status status;
 } opened;
 
 static opened open_state(place *p) {
     opened o = {.arena = tc_arena_new(0)};
     o.messages = tc_buffer_new(o.arena, 1 << 16);
-    o.status = tc_agent_state_open(o.arena, &p->settings, &o.messages, &p->memory, &o.state);
+    o.status = tc_state_file_open(o.arena, &p->settings, &o.messages, &p->record, &o.state);
     return o;
 }
 
@@ -82,16 +82,16 @@ static void write_file(const char *path, const unsigned char *bytes, size_t size
 
 /* Opens what is there: the round it knows of, or -1 where it is refused. */
 static long found(place *p) {
-    set_memory(&p->memory, 999);
+    set_record(&p->record, 999);
     opened o = open_state(p);
-    long answered = o.status == TC_OK ? (long)p->memory.answered : -1;
+    long answered = o.status == TC_OK ? (long)p->record.answered : -1;
     if (o.status == TC_OK) {
         double x[STATES], average[STATES];
-        tc_agent_memory expected = {.x = x, .average = average};
-        set_memory(&expected, p->memory.answered);
+        tc_agent_record expected = {.x = x, .average = average};
+        set_record(&expected, p->record.answered);
         assert_memory_equal(p->x, x, sizeof x);
         assert_memory_equal(p->average, average, sizeof average);
-        assert_int_equal(p->memory.epoch.number, 7);
+        assert_int_equal(p->record.epoch.number, 7);
     } else {
         assert_int_equal(o.status, TC_CANNOT_READ);
         assert_non_null(strstr(tc_buffer_text(&o.messages), "damaged"));
@@ -108,15 +108,15 @@ static void what_was_saved_last_is_there_again(void **state) {
         place p = begin();
         wire(&p);
         p.settings.survives_power = power == 1;
-        set_memory(&p.memory, 0);
+        set_record(&p.record, 0);
         for (uint64_t round = 1; round < 6; round++) {
             opened o = open_state(&p);
             assert_int_equal(o.status, TC_OK);
-            assert_int_equal(p.memory.answered, round - 1);
-            set_memory(&p.memory, round);
-            assert_true(tc_agent_state_save(o.state, &p.memory));
+            assert_int_equal(p.record.answered, round - 1);
+            set_record(&p.record, round);
+            assert_true(tc_state_file_save(o.state, &p.record));
             tc_arena_free(o.arena);
-            set_memory(&p.memory, 0);
+            set_record(&p.record, 0);
         }
         assert_int_equal(found(&p), 5);
         struct stat facts;
@@ -128,14 +128,14 @@ static void what_was_saved_last_is_there_again(void **state) {
 
 /* A file with rounds 4 and 5, and where the newer of them lies. */
 static size_t two_rounds(place *p, unsigned char *bytes, size_t room, size_t *newer) {
-    set_memory(&p->memory, 3);
+    set_record(&p->record, 3);
     opened o = open_state(p);
     assert_int_equal(o.status, TC_OK);
     for (uint64_t round = 4; round <= 5; round++) {
-        set_memory(&p->memory, round);
-        assert_true(tc_agent_state_save(o.state, &p->memory));
+        set_record(&p->record, round);
+        assert_true(tc_state_file_save(o.state, &p->record));
     }
-    *newer = PAGE * (size_t)(p->memory.saves % 2);
+    *newer = PAGE * (size_t)(p->record.saves % 2);
     tc_arena_free(o.arena);
     return read_file(path_of(p), bytes, room);
 }
@@ -145,20 +145,20 @@ static void a_write_cut_short_at_any_byte_leaves_the_round_before_or_is_whole(vo
     static unsigned char now[4 * PAGE], next[4 * PAGE];
     place p = begin();
     wire(&p);
-    size_t newer, size = two_rounds(&p, now, sizeof now, &newer), memory = tc_agent_memory_size(STATES);
-    set_memory(&p.memory, 0);
+    size_t newer, size = two_rounds(&p, now, sizeof now, &newer), record = tc_agent_record_size(STATES);
+    set_record(&p.record, 0);
     opened o = open_state(&p);
-    set_memory(&p.memory, 6);
-    assert_true(tc_agent_state_save(o.state, &p.memory));
+    set_record(&p.record, 6);
+    assert_true(tc_state_file_save(o.state, &p.record));
     tc_arena_free(o.arena);
     assert_int_equal(read_file(path_of(&p), next, sizeof next), size);
     size_t older = PAGE - newer; /* the sixth round was written over the fourth */
-    for (size_t cut = 0; cut <= memory; cut++) {
+    for (size_t cut = 0; cut <= record; cut++) {
         unsigned char torn[4 * PAGE];
         memcpy(torn, now, size);
         memcpy(torn + older, next + older, cut);
         write_file(path_of(&p), torn, size);
-        assert_int_equal(found(&p), cut == memory ? 6 : 5);
+        assert_int_equal(found(&p), cut == record ? 6 : 5);
     }
     keys_end(&p.k);
 }
@@ -168,11 +168,11 @@ static void a_file_cut_off_at_any_byte_is_an_earlier_one_or_refused(void **state
     static unsigned char bytes[4 * PAGE];
     place p = begin();
     wire(&p);
-    size_t newer, size = two_rounds(&p, bytes, sizeof bytes, &newer), memory = tc_agent_memory_size(STATES);
-    assert_true(size >= PAGE + memory);
-    for (size_t cut = 0; cut<size; cut += cut> memory && cut + 300 < PAGE ? 300 : 1) {
+    size_t newer, size = two_rounds(&p, bytes, sizeof bytes, &newer), record = tc_agent_record_size(STATES);
+    assert_true(size >= PAGE + record);
+    for (size_t cut = 0; cut<size; cut += cut> record && cut + 300 < PAGE ? 300 : 1) {
         write_file(path_of(&p), bytes, cut);
-        long expected = cut < memory ? -1 : cut < PAGE + memory ? (newer == 0 ? 5 : 4) : 5;
+        long expected = cut < record ? -1 : cut < PAGE + record ? (newer == 0 ? 5 : 4) : 5;
         assert_int_equal(found(&p), expected);
     }
     keys_end(&p.k);
@@ -183,8 +183,8 @@ static void any_flipped_bit_costs_one_round_at_most(void **state) {
     static unsigned char bytes[4 * PAGE];
     place p = begin();
     wire(&p);
-    size_t newer, size = two_rounds(&p, bytes, sizeof bytes, &newer), memory = tc_agent_memory_size(STATES);
-    for (size_t at = 0; at < memory; at++) {
+    size_t newer, size = two_rounds(&p, bytes, sizeof bytes, &newer), record = tc_agent_record_size(STATES);
+    for (size_t at = 0; at < record; at++) {
         unsigned bit = 1U << (at % 8);
         bytes[newer + at] ^= (unsigned char)bit;
         write_file(path_of(&p), bytes, size);
@@ -203,10 +203,10 @@ static void places_that_changed_places_are_not_believed(void **state) {
     static unsigned char bytes[4 * PAGE], swapped[4 * PAGE];
     place p = begin();
     wire(&p);
-    size_t newer, size = two_rounds(&p, bytes, sizeof bytes, &newer), memory = tc_agent_memory_size(STATES);
+    size_t newer, size = two_rounds(&p, bytes, sizeof bytes, &newer), record = tc_agent_record_size(STATES);
     memcpy(swapped, bytes, size);
-    memcpy(swapped, bytes + PAGE, memory);
-    memcpy(swapped + PAGE, bytes, memory);
+    memcpy(swapped, bytes + PAGE, record);
+    memcpy(swapped + PAGE, bytes, record);
     write_file(path_of(&p), swapped, size);
     assert_int_equal(found(&p), -1);
     keys_end(&p.k);
@@ -253,7 +253,7 @@ static void an_agent_runs_once_at_a_time(void **state) {
     (void)state;
     place p = begin();
     wire(&p);
-    set_memory(&p.memory, 1);
+    set_record(&p.record, 1);
     opened first = open_state(&p), second = open_state(&p);
     assert_int_equal(first.status, TC_OK);
     assert_int_equal(second.status, TC_CANNOT_READ);
@@ -274,12 +274,12 @@ static void names_of_any_kind_have_files(void **state) {
     const char *const names[] = {longest, ".", "../x", "caf\xc3\xa9 17"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         p.settings.name = names[i];
-        set_memory(&p.memory, 2);
+        set_record(&p.record, 2);
         opened o = open_state(&p);
         assert_int_equal(o.status, TC_OK);
-        const char *file = strrchr(tc_agent_state_path(o.state), '/');
-        assert_int_equal(strncmp(tc_agent_state_path(o.state), p.k.folder, strlen(p.k.folder)), 0);
-        assert_int_equal(file - tc_agent_state_path(o.state), (long)strlen(p.k.folder));
+        const char *file = strrchr(tc_state_file_path(o.state), '/');
+        assert_int_equal(strncmp(tc_state_file_path(o.state), p.k.folder, strlen(p.k.folder)), 0);
+        assert_int_equal(file - tc_state_file_path(o.state), (long)strlen(p.k.folder));
         assert_true(strlen(file) < 255 && file[1] != '.');
         tc_arena_free(o.arena);
     }
@@ -290,14 +290,14 @@ static void a_full_disk_is_said_and_the_round_before_stays(void **state) {
     (void)state;
     place p = begin();
     wire(&p);
-    set_memory(&p.memory, 1);
+    set_record(&p.record, 1);
     opened o = open_state(&p);
     pid_t child = fork(); /* in a process of its own, whose files must not grow */
     if (child == 0) {
         struct rlimit none = {0};
         (void)signal(SIGXFSZ, SIG_IGN);
-        set_memory(&p.memory, 2);
-        bool refused = setrlimit(RLIMIT_FSIZE, &none) == 0 && !tc_agent_state_save(o.state, &p.memory);
+        set_record(&p.record, 2);
+        bool refused = setrlimit(RLIMIT_FSIZE, &none) == 0 && !tc_state_file_save(o.state, &p.record);
         _exit(refused && errno == EFBIG ? 0 : 1);
     }
     int status = 0;

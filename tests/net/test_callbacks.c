@@ -3,8 +3,8 @@
 /* Agents that are functions of their device's maker: the same steps as the file that says the same. */
 #include "net/keys.h"
 
-#include "net/agent/agent_callbacks.h"
-#include "net/agent/agent_compiled.h"
+#include "net/agent/steps.h"
+#include "support/random.h"
 
 #include <math.h>
 
@@ -126,11 +126,6 @@ static tc_agent_steps called(keys *k, const agent_case *c) {
     return steps;
 }
 
-static double uniform(uint64_t *seed, double from, double to) {
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return from + (to - from) * (double)(*seed >> 11) * 0x1p-53;
-}
-
 /* Over many answers from points of the set: how far the two ways are apart at most. */
 static double most_apart(keys *k, const agent_case *c, tc_wire_method method, unsigned long *most_gradients) {
     tc_agent_steps file = compiled(k, c->text), functions = called(k, c);
@@ -138,6 +133,7 @@ static double most_apart(keys *k, const agent_case *c, tc_wire_method method, un
     double apart = 0;
     *most_gradients = 0;
     for (int i = 0; i < TRIES; i++) {
+        AT_CASE(i);
         double p[DIM], x[DIM], one[DIM], other[DIM];
         for (size_t j = 0; j < DIM; j++) {
             p[j] = uniform(&seed, -30, 30);

@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700 /* nftw, realpath */
 #include "net/keys.h"
 
-#include "net/chosen_path.h"
+#include "net/files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 /* Noise at addresses: known draws, and independence of order, cut and thread. */
+/* labels: threads */
 #include "noise/noise.h"
 #include "support/cmocka.h"
 

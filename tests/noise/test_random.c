@@ -1,5 +1,6 @@
 /* The random source: known answers (computed apart, with Python's hmac and the openssl command), addressing, refusal.
  */
+/* labels: threads */
 #include "noise/random.h"
 #include "noise/random_keys.h"
 #include "support/cmocka.h"

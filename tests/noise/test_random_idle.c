@@ -1,5 +1,6 @@
 /* Keys of the past in workers' ciphers. The source is compiled in: no public function reads a cipher, and none should.
  */
+/* labels: threads */
 #include "noise/random.c"
 
 #include "support/cmocka.h"

@@ -3,6 +3,7 @@
 #include "noise/sampler.h"
 #include "noise/sampler_tail.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 #include <mpfr.h>
@@ -51,11 +52,11 @@ static tc_status slow(tc_noise_law law, double s, uint64_t word, fixed_bits *bit
 
 /* Words of all octaves, and words near 1. */
 static uint64_t varied_word(uint64_t *state, int i) {
-    uint64_t word = splitmix(state);
+    uint64_t word = random_word(state);
     if (i % 4 == 1)
-        word >>= splitmix(state) % 64;
+        word >>= random_word(state) % 64;
     if (i % 4 == 2)
-        word = ~(word >> splitmix(state) % 64);
+        word = ~(word >> random_word(state) % 64);
     return word;
 }
 
@@ -64,6 +65,7 @@ static void what_the_fast_path_decides_is_right_for_every_continuation(void **st
     uint64_t random = 11;
     for (int l = 0; l < 2; l++)
         for (int j = 0; j < SCALES; j++) {
+            AT_CASE(j);
             int decided = 0;
             for (int i = 0; i < 5000; i++) {
                 uint64_t word = varied_word(&random, i);
@@ -84,9 +86,10 @@ static void the_slow_path_agrees_with_the_fast_one(void **state) {
     for (int l = 0; l < 2; l++)
         for (int j = 0; j < SCALES; j++)
             for (int i = 0; i < 4000; i++) {
-                uint64_t word = splitmix(&random), more[8];
+                AT_CASE(i);
+                uint64_t word = random_word(&random), more[8];
                 for (int k = 0; k < 8; k++)
-                    more[k] = splitmix(&random);
+                    more[k] = random_word(&random);
                 int64_t one = 0, other = 0;
                 if (!fast(laws[l], scales[j], word, &one))
                     continue;
@@ -103,9 +106,10 @@ static void the_slow_path_agrees_with_mpfr(void **state) {
     for (int l = 0; l < 2; l++)
         for (int j = 0; j < SCALES; j++)
             for (int i = 0; i < 200; i++) {
+                AT_CASE(i);
                 uint64_t word = varied_word(&random, i), more[4];
                 for (int k = 0; k < 4; k++)
-                    more[k] = splitmix(&random) >> (i % 3 == 0 ? splitmix(&random) % 64 : 0);
+                    more[k] = random_word(&random) >> (i % 3 == 0 ? random_word(&random) % 64 : 0);
                 fixed_bits bits = {more, 4, 0};
                 int64_t value = 0;
                 assert_int_equal(slow(laws[l], scales[j], word, &bits, &value), TC_OK);
@@ -143,14 +147,15 @@ static void the_fast_path_is_right_close_beside_the_edges(void **state) {
     uint64_t random = 16;
     for (int l = 0; l < 2; l++)
         for (int i = 0; i < 1500; i++) {
+            AT_CASE(i);
             double reach = laws[l] == TC_LAPLACE ? 4 : 2; /* the next edge is 1000 places away or more */
-            double x = reach * (double)(splitmix(&random) >> 11) * 0x1p-53 * (i % 3 == 0 ? 0.01 : 1);
+            double x = reach * (double)(random_word(&random) >> 11) * 0x1p-53 * (i % 3 == 0 ? 0.01 : 1);
             int64_t k = (int64_t)(x * TC_MOST_NOISE_SCALE), value = 0;
             uint64_t word = 0, more[TC_MOST_REFINEMENTS];
             edge_bits(laws[l], TC_MOST_NOISE_SCALE, k, 256, &word, more);
             assert_false(fast(laws[l], TC_MOST_NOISE_SCALE, word, &value));
             int decided = 0;
-            for (uint64_t offset = 1; offset < 600; offset += 1 + splitmix(&random) % 5) {
+            for (uint64_t offset = 1; offset < 600; offset += 1 + random_word(&random) % 5) {
                 if (word + 2 * offset > word && fast(laws[l], TC_MOST_NOISE_SCALE, word + 2 * offset, &value)) {
                     assert_true(value == k); /* a larger V is a smaller W */
                     decided++;
@@ -258,7 +263,8 @@ static void scales_are_exact_and_limited(void **state) {
     tc_noise_scale scale;
     uint64_t random = 14;
     for (int i = 0; i < 10000; i++) {
-        double s = ldexp(1 + (double)(splitmix(&random) >> 12) * 0x1p-52, (int)(splitmix(&random) % 53) - 6);
+        AT_CASE(i);
+        double s = ldexp(1 + (double)(random_word(&random) >> 12) * 0x1p-52, (int)(random_word(&random) % 53) - 6);
         assert_true(tc_noise_scale_from(s, &scale));
         assert_true(scale.mantissa >> 63 == 1);
         assert_true(ldexp((double)(scale.mantissa >> 11), scale.exponent - 52) == s);
@@ -286,9 +292,10 @@ static void the_tails_keep_their_error_bounds(void **state) {
     mpfr_t truth, value, bound;
     mpfr_inits2(2560, truth, value, bound, (mpfr_ptr)NULL);
     for (int i = 0; i < 200; i++) {
+        AT_CASE(i);
         tc_noise_law law = laws[i % 2];
-        uint64_t k = splitmix(&random) >> (40 + splitmix(&random) % 23);
-        unsigned least = 159 + 64 * (unsigned)(splitmix(&random) % 17), precision = 0;
+        uint64_t k = random_word(&random) >> (40 + random_word(&random) % 23);
+        unsigned least = 159 + 64 * (unsigned)(random_word(&random) % 17), precision = 0;
         assert_true(BN_set_word(top, 2 * k + 1) && BN_set_word(bottom, 1 << 13));
         if (tc_tail_is_below(law, top, bottom, least - 96, numbers) == 1) {
             reference_tail(truth, law, 4096, (int64_t)(2 * k + 1));

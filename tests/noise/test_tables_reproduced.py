@@ -1,4 +1,5 @@
 """The committed tables are what script/generate-tables writes."""
+# labels: long
 import os
 import pathlib
 import subprocess

@@ -3,6 +3,7 @@
 #define TC_TESTS_PLANNED_H
 
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include "model/load.h"
 #include "plan/plan.h"
@@ -62,11 +63,6 @@ static inline tc_plan *planned_plan(planned *p, const tc_plan_options *options) 
 }
 
 static inline void planned_end(planned *p) { tc_arena_free(p->arena); }
-
-static inline double planned_random(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-53;
-}
 
 /* ---- F at points ---------------------------------------------------------------------------------------------------
  */

@@ -1,8 +1,8 @@
 /* Calibration against multiple precision: always on the safe side, and close. */
+/* labels: long not-clang */
 #include "plan/account/calibrate.h"
 #include "support/cmocka.h"
-
-#include "../calculus/random.h"
+#include "support/random.h"
 
 #include <mpfr.h>
 
@@ -65,6 +65,7 @@ static void the_trade_off_is_enclosed_although_it_cancels(void **state) {
     uint64_t seed = 9;
     double widest = 0;
     for (size_t i = 0; i < CASES(1500); i++) {
+        AT_CASE(i);
         double mu = exp(uniform(&seed, -14, 2.5)), x = uniform(&seed, -2, 36); /* x = epsilon/mu - mu/2 */
         double epsilon = i % 7 == 0 ? 0 : fmax(0, (x + mu / 2) * mu);
         check_delta(epsilon, mu, &widest);
@@ -98,6 +99,7 @@ static void kappa_keeps_its_tail_below_delta(void **state) {
     (void)state;
     uint64_t seed = 10;
     for (size_t i = 0; i < CASES(300); i++) {
+        AT_CASE(i);
         double epsilon = exp(uniform(&seed, -8, 3)), delta = exp(uniform(&seed, -60, -0.3));
         double kappa = tc_kappa(delta, epsilon);
         for (int side = 0; side < 2; side++) {
@@ -117,6 +119,7 @@ static void largest_mu_and_least_epsilon_keep_delta_and_are_close(void **state) 
     (void)state;
     uint64_t seed = 11;
     for (size_t i = 0; i < CASES(60); i++) {
+        AT_CASE(i);
         double epsilon = i % 9 == 0 ? 0 : exp(uniform(&seed, -9, 3)), delta = exp(uniform(&seed, -69, -0.1));
         double mu = tc_gaussian_mu(epsilon, delta);
         find_delta(epsilon, mu);

@@ -53,17 +53,17 @@ static const char *const rows[] = {
 };
 
 static const char *random_problem(uint64_t *seed, char *text, size_t size) {
-    int members = 2 + (int)(3 * planned_random(seed));
-    double low = -1 - planned_random(seed), high = 0.5 + planned_random(seed), other = -2 * planned_random(seed);
+    int members = 2 + (int)(3 * random_unit(seed));
+    double low = -1 - random_unit(seed), high = 0.5 + random_unit(seed), other = -2 * random_unit(seed);
     int at = snprintf(text, size,
                       "agents a[i in 1..%d] {\n  state x[2] in [%.3g, %.3g]\n  private minimize sumsq(x)\n}\n"
                       "agent b {\n  state y in [%.3g, 1]\n  private minimize y^2\n}\n",
                       members, low, high, other);
-    int count = 1 + (int)(4 * planned_random(seed));
+    int count = 1 + (int)(4 * random_unit(seed));
     for (int i = 0; i < count; i++) {
         char row[200];
-        size_t kind = (size_t)(planned_random(seed) * (double)(sizeof rows / sizeof *rows));
-        double first = 0.3 + 2 * planned_random(seed), second = 0.3 + 2 * planned_random(seed);
+        size_t kind = (size_t)(random_unit(seed) * (double)(sizeof rows / sizeof *rows));
+        double first = 0.3 + 2 * random_unit(seed), second = 0.3 + 2 * random_unit(seed);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         (void)snprintf(row, sizeof row, rows[kind], first, second);
@@ -189,12 +189,12 @@ static void attack_on_the_lattice(planned *p, release_of *r, uint64_t *seed) {
     double step = ldexp(1, plan->state_exponent), x[2][MOST_STATES], f[2][MOST_FORMS], moved[MOST_STATES];
     r->rounded = true;
     for (int pair = 0; pair < PAIRS; pair++) {
-        double size = pow(2, -25 * planned_random(seed)), which = planned_random(seed);
+        double size = pow(2, -25 * random_unit(seed)), which = random_unit(seed);
         size_t agent = (size_t)(which * (double)model->agent_count);
         for (size_t c = 0; c < model->state_count; c++) {
             tc_interval range = tc_coord_range(model, c);
             double least = ceil(range.lo / step), most = floor(range.hi / step);
-            double u = planned_random(seed), v = 2 * planned_random(seed) - 1;
+            double u = random_unit(seed), v = 2 * random_unit(seed) - 1;
             bool moves = plan->adjacency == TC_ADJACENCY_ENSEMBLE || belongs(model, c, agent);
             double from = rint(least + u * (most - least)), by = moves ? rint(v * size * (most - least)) : 0;
             x[0][c] = step * from;
@@ -217,6 +217,7 @@ static void no_pair_of_states_beats_the_price_of_forms(void **state) {
     uint64_t seed = 20250301;
     double tightest[2][3] = {{0}};
     for (int i = 0; i < PROBLEMS; i++) {
+        AT_CASE(i);
         char text[4000];
         planned p = planned_problem("forms.tacit", random_problem(&seed, text, sizeof text));
         for (int m = 0; m < 2; m++)
@@ -317,6 +318,7 @@ static void auto_takes_what_is_predicted_to_disturb_least(void **state) {
     uint64_t seed = 4711;
     size_t taken[4] = {0};
     for (int i = 0; i < 16; i++) {
+        AT_CASE(i);
         char text[4000];
         planned p = planned_problem("forms.tacit", random_problem(&seed, text, sizeof text));
         tc_plan_options options = tacit_options(i % 2 == 0 ? TC_MECHANISM_LAPLACE : TC_MECHANISM_GAUSSIAN,

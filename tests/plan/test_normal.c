@@ -1,8 +1,8 @@
 /* The normal law against multiple precision. */
+/* labels: long */
 #include "plan/account/normal.h"
 #include "support/cmocka.h"
-
-#include "../calculus/random.h"
+#include "support/random.h"
 
 #include <mpfr.h>
 

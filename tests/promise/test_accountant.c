@@ -1,8 +1,10 @@
 /* The accountant: sums hold in the unit and at the delta that are asked about, one more run never lowers them, and a
  * budget cannot be dodged by the choice of delta, B, unit or mechanism. */
+/* labels: long not-asan not-clang */
 #include "promise/accountant.h"
 #include "plan/account/calibrate.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -144,24 +146,20 @@ static long double worst_delta(const double *epsilons, size_t count, long double
     return sum;
 }
 
-static double uniform(uint64_t *random) {
-    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*random >> 11) * 0x1p-53;
-}
-
 static void runs_of_both_mechanisms_have_one_sum_that_is_not_below_the_truth(void **state) {
     trial *t = *state;
     uint64_t random = 7;
     for (int i = 0; i < 60; i++) {
-        double epsilons[6], squares = 0, delta = pow(10, -1 - 6 * uniform(&random));
-        size_t count = (size_t)(7 * uniform(&random));
+        AT_CASE(i);
+        double epsilons[6], squares = 0, delta = pow(10, -1 - 6 * random_unit(&random));
+        size_t count = (size_t)(7 * random_unit(&random));
         t->ledger.count = 0;
         for (size_t k = 0; k < count; k++) {
-            epsilons[k] = 2 * uniform(&random);
+            epsilons[k] = 2 * random_unit(&random);
             enter(t, laplace(epsilons[k]));
         }
-        for (size_t k = 0; k < (size_t)(4 * uniform(&random)); k++) {
-            tc_ledger_entry entry = gaussian(1 + uniform(&random), 1e-5);
+        for (size_t k = 0; k < (size_t)(4 * random_unit(&random)); k++) {
+            tc_ledger_entry entry = gaussian(1 + random_unit(&random), 1e-5);
             squares += entry.mu * entry.mu;
             enter(t, entry);
         }
@@ -195,13 +193,13 @@ static void many_small_laplace_runs_cost_less_at_a_delta(void **state) {
 
 static tc_ledger_entry random_run(uint64_t *random) {
     static const tc_adjacency units[] = {TC_ADJACENCY_ONE, TC_ADJACENCY_ENSEMBLE, TC_ADJACENCY_AGENT};
-    double epsilon = 0.01 + 3 * uniform(random);
+    double epsilon = 0.01 + 3 * random_unit(random);
     tc_ledger_entry entry =
-        uniform(random) < 0.5 ? laplace(epsilon) : gaussian(epsilon, pow(10, -0.3 - 8 * uniform(random)));
-    entry.unit = units[(size_t)(3 * uniform(random))];
-    entry.bound = entry.unit == TC_ADJACENCY_AGENT ? NAN : 0.1 + 3 * uniform(random);
-    entry.agent = uniform(random) < 0.3 ? (double)INFINITY : 50 * uniform(random);
-    entry.agents = uniform(random) < 0.5 ? NAN : 10;
+        random_unit(random) < 0.5 ? laplace(epsilon) : gaussian(epsilon, pow(10, -0.3 - 8 * random_unit(random)));
+    entry.unit = units[(size_t)(3 * random_unit(random))];
+    entry.bound = entry.unit == TC_ADJACENCY_AGENT ? NAN : 0.1 + 3 * random_unit(random);
+    entry.agent = random_unit(random) < 0.3 ? (double)INFINITY : 50 * random_unit(random);
+    entry.agents = random_unit(random) < 0.5 ? NAN : 10;
     return entry;
 }
 
@@ -209,8 +207,9 @@ static void a_run_can_only_raise_what_was_spent(void **state) {
     trial *t = *state;
     uint64_t random = 20;
     for (int sequence = 0; sequence < 6; sequence++) {
-        const tc_unit units[] = {{TC_ADJACENCY_ONE, 0.1 + uniform(&random)},
-                                 {TC_ADJACENCY_ENSEMBLE, 0.1 + uniform(&random)},
+        AT_CASE(sequence);
+        const tc_unit units[] = {{TC_ADJACENCY_ONE, 0.1 + random_unit(&random)},
+                                 {TC_ADJACENCY_ENSEMBLE, 0.1 + random_unit(&random)},
                                  {TC_ADJACENCY_AGENT, NAN}};
         const double deltas[] = {0, 1e-6, 0.3};
         double before[3][3] = {{0}}, before_least[3] = {0};
@@ -237,6 +236,7 @@ static void what_a_budget_refused_once_it_refuses_for_ever(void **state) {
     trial *t = *state;
     uint64_t random = 3;
     for (int sequence = 0; sequence < 8; sequence++) {
+        AT_CASE(sequence);
         t->ledger.count = 0;
         tc_ledger_entry wanted = gaussian(1, 1e-6);
         bool was_refused = false;

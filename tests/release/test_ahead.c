@@ -1,9 +1,11 @@
 /* Noise that is drawn ahead, on a thread of its own: the same bits, none of them drawn by the thread that releases, and
  * nothing left of what was used. */
+/* labels: threads */
 #include "noise/drawing.h"
 #include "plan/plan_by_hand.h"
 #include "noise/secret.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -41,10 +43,8 @@ static size_t left_in_ring(void) {
 static void move(const problem *p, gate *g, uint64_t round) {
     uint64_t seed = round;
     double *x = TC_NEW(p->arena, double, p->model->state_count);
-    for (size_t i = 0; i < p->model->state_count; i++) {
-        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        x[i] = (double)(seed >> 40) * 0x1p-23;
-    }
+    for (size_t i = 0; i < p->model->state_count; i++)
+        x[i] = uniform(&seed, 0, 2);
     assert_int_not_equal(tc_states_take(g->states, x), TC_STATE_REFUSED);
 }
 

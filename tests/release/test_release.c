@@ -3,6 +3,7 @@
 #include "plan/plan_by_hand.h"
 #include "release/release_lattice.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,11 +24,6 @@ static const hand USUAL = {.placement = TC_PLACEMENT_OUTPUTS,
                            .scale = 0x1.8p27,
                            .rounds = 5};
 
-static double uniform(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-53;
-}
-
 typedef struct point {
     double p[2][HOMES], x; /* on the lattice */
 } point;
@@ -38,8 +34,8 @@ static point random_point(uint64_t seed, int exponent) {
     point at;
     for (size_t k = 0; k < HOMES; k++)
         for (size_t c = 0; c < 2; c++)
-            at.p[c][k] = on_lattice(8 * uniform(&seed), exponent);
-    at.x = on_lattice(4 * uniform(&seed) - 2, exponent);
+            at.p[c][k] = on_lattice(8 * random_unit(&seed), exponent);
+    at.x = on_lattice(4 * random_unit(&seed) - 2, exponent);
     return at;
 }
 

@@ -76,6 +76,7 @@ static problem problem_at(const char *name) {
     return p;
 }
 
+/* Not that of support/random.h: the hashes were stored with these inputs. */
 static double uniform(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (double)(*state >> 11) * 0x1p-53;

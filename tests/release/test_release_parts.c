@@ -1,8 +1,10 @@
 /* A round in parts: the bits of the whole on any number of threads, and nothing twice. */
+/* labels: threads */
 #include "base/team.h"
 #include "plan/plan_by_hand.h"
 #include "release/release_parts.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -33,16 +35,11 @@ static hand states_by_hand(void) {
     return by;
 }
 
-static double uniform(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-53;
-}
-
 /* Somewhat beyond the box, and off the lattice. */
 static double *random_states(const problem *p, uint64_t seed) {
     double *x = TC_NEW(p->arena, double, p->model->state_count);
     for (size_t i = 0; i < p->model->state_count; i++)
-        x[i] = 14 * uniform(&seed) - 3;
+        x[i] = 14 * random_unit(&seed) - 3;
     return x;
 }
 
@@ -472,10 +469,11 @@ static void fast_rounding_and_conversion_are_exact(void **state) {
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         assert_true(tc_lattice_double(ends[i]) == (double)ends[i]);
     for (int i = 0; i < 100000; i++) {
-        double size = ldexp(uniform(&seed) - 0.5, (int)(64 * uniform(&seed)));
-        int64_t whole = (int64_t)size + (int64_t)(8 * uniform(&seed));
+        AT_CASE(i);
+        double size = ldexp(random_unit(&seed) - 0.5, (int)(64 * random_unit(&seed)));
+        int64_t whole = (int64_t)size + (int64_t)(8 * random_unit(&seed));
         assert_true(tc_lattice_double(whole) == (double)whole);
-        double small = ldexp(uniform(&seed) - 0.5, (int)(51 * uniform(&seed)));
+        double small = ldexp(random_unit(&seed) - 0.5, (int)(51 * random_unit(&seed)));
         double half = rint(small) + 0.5; /* a tie */
         assert_int_equal(tc_lattice_round_small(small, 1), tc_lattice_round(small, 1));
         assert_int_equal(tc_lattice_round_small(half, 0.5), tc_lattice_round(half, 0.5));

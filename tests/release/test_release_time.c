@@ -1,5 +1,6 @@
 /* That the time of a release tells nothing of states: no subnormal number on the way, and the same instructions one
  * after another, whatever the states are. */
+/* labels: long */
 #include "plan/planned.h"
 #include "release/release.h"
 #include "stepped.h"
@@ -80,7 +81,7 @@ static scene scene_of(const subject *s, tc_mechanism mechanism, size_t block) {
 
 /* Ends of the box, its middle, zero and what is next to it, or anything, for all agents or for each. */
 static double state_of(uint64_t *seed, double lower, double upper, double step, int kind) {
-    int choice = kind < 6 ? kind : (int)(6 * planned_random(seed));
+    int choice = kind < 6 ? kind : (int)(6 * random_unit(seed));
     double zero = fmin(fmax(0, lower), upper);
     switch (choice) {
     case 0:
@@ -94,7 +95,7 @@ static double state_of(uint64_t *seed, double lower, double upper, double step, 
     case 4:
         return (lower + upper) / 2;
     default:
-        return lower + (upper - lower) * planned_random(seed);
+        return lower + (upper - lower) * random_unit(seed);
     }
 }
 

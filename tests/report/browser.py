@@ -9,7 +9,7 @@ import time
 from picture import Picture
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-SECONDS = 120
+SECONDS = 1200
 
 
 def _run(page, *options):

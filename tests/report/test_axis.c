@@ -2,20 +2,14 @@
 #include "report/plot/axis.h"
 #include "report/page/html.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t state = 88172645463325252u;
-
-static double uniform(void) { /* xorshift */
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (double)(state >> 11) * 0x1p-53;
-}
+static uint64_t seed = 1;
 
 static bool is_round(double value) { /* 1, 2 or 5 times a power of ten */
     char text[32];
@@ -26,7 +20,7 @@ static bool is_round(double value) { /* 1, 2 or 5 times a power of ten */
 static void ends_of_an_axis_are_at_its_places(void **unused) {
     (void)unused;
     for (int i = 0; i < 1000; i++) {
-        double low = pow(10, 12 * uniform() - 6), high = low * (1 + 100 * uniform() + 1e-3);
+        double low = pow(10, 12 * random_unit(&seed) - 6), high = low * (1 + 100 * random_unit(&seed) + 1e-3);
         for (int logs = 0; logs < 2; logs++) {
             tc_axis axis = {logs == 1, low, high, 300, 20};
             assert_true(fabs(tc_axis_at(&axis, low) - 300) < 1e-6);
@@ -40,9 +34,10 @@ static void ends_of_an_axis_are_at_its_places(void **unused) {
 static void an_axis_holds_what_it_is_made_around(void **unused) {
     (void)unused;
     for (int i = 0; i < 10000; i++) {
-        bool is_log = uniform() < 0.5;
-        double size = pow(10, 40 * uniform() - 20), other = pow(10, 40 * uniform() - 20);
-        double low = is_log ? size : (uniform() < 0.5 ? -size : size), high = uniform() < 0.2 ? low : fmax(low, other);
+        bool is_log = random_unit(&seed) < 0.5;
+        double size = pow(10, 40 * random_unit(&seed) - 20), other = pow(10, 40 * random_unit(&seed) - 20);
+        double low = is_log ? size : (random_unit(&seed) < 0.5 ? -size : size),
+               high = random_unit(&seed) < 0.2 ? low : fmax(low, other);
         tc_axis axis = tc_axis_around(is_log, low, high, 0, 100);
         assert_true(axis.low < axis.high);
         assert_true(axis.low <= low && high <= axis.high);
@@ -66,9 +61,9 @@ static void an_axis_is_never_empty(void **unused) {
 static void linear_ticks_are_round_numbers_of_even_distance(void **unused) {
     (void)unused;
     for (int i = 0; i < 20000; i++) {
-        double width = pow(10, 12 * uniform() - 6), low = width * (20 * uniform() - 10);
+        double width = pow(10, 12 * random_unit(&seed) - 6), low = width * (20 * random_unit(&seed) - 10);
         tc_axis axis = {false, low, low + width, 0, 400};
-        size_t wanted = 4 + (size_t)(4 * uniform());
+        size_t wanted = 4 + (size_t)(4 * random_unit(&seed));
         tc_ticks ticks = tc_ticks_of(&axis, wanted);
         assert_true(ticks.count >= 2 && ticks.count <= 2 * wanted);
         double step = ticks.values[1] - ticks.values[0];
@@ -89,7 +84,7 @@ static void linear_ticks_are_round_numbers_of_even_distance(void **unused) {
 static void log_ticks_are_powers_of_ten_where_there_are_enough(void **unused) {
     (void)unused;
     for (int i = 0; i < 20000; i++) {
-        double low = pow(10, 20 * uniform() - 10), decades = 0.05 + 12 * uniform();
+        double low = pow(10, 20 * random_unit(&seed) - 10), decades = 0.05 + 12 * random_unit(&seed);
         tc_axis axis = {true, low, low * pow(10, decades), 0, 400};
         tc_ticks ticks = tc_ticks_of(&axis, 5);
         assert_true(ticks.count >= 2 && ticks.count <= TC_MOST_TICKS);

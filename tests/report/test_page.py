@@ -1,4 +1,5 @@
 """`tacit report` as a reader meets it: a page that is well formed, needs nothing else, and can be seen in a browser."""
+# labels: long once
 import html.parser
 import json
 import os
@@ -63,7 +64,7 @@ class Case(unittest.TestCase):
         return name
 
     def report(self, *arguments, code=0):
-        done = subprocess.run([TACIT, "report", *arguments], cwd=self.here, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([TACIT, "report", *arguments], cwd=self.here, capture_output=True, text=True, timeout=1200)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stderr
 
@@ -181,7 +182,7 @@ class Whole(Case):
 
     def test_a_program_is_told_what_was_written(self):
         done = subprocess.run([TACIT, "report", *self.traces, "-o", "json.html", "--json"], cwd=self.here,
-                              capture_output=True, text=True, timeout=300)
+                              capture_output=True, text=True, timeout=1200)
         self.assertEqual(json.loads(done.stdout), {"file": "json.html", "runs": 2, "sweeps": 1, "marks": 1})
 
     def test_the_same_traces_give_the_same_page(self):
@@ -522,7 +523,7 @@ class Errors(Case):
 class Real(Case):
     def test_the_trace_of_a_sweep_says_that_it_is_not_private(self):
         subprocess.run([TACIT, "sweep", str(SOURCE / "examples/paper.tacit"), "--rounds", "20", "--seeds", "2", "--epsilons",
-                        "1,2", "--trace", "sweep.csv"], cwd=self.here, capture_output=True, check=True, timeout=300)
+                        "1,2", "--trace", "sweep.csv"], cwd=self.here, capture_output=True, check=True, timeout=1200)
         card = re.findall("(?m)^# card: +(.*)", (self.here / "sweep.csv").read_text())
         self.assertEqual(card[0], "GUARANTEE: NOT PRIVATE")
         self.assertIn("noise from seeds", " ".join(card))

@@ -1,6 +1,7 @@
 /* Traces: what is written is read again, and what is no trace is refused with its line. */
 #include "report/trace/trace.h"
 #include "support/cmocka.h"
+#include "support/random.h"
 
 #include <float.h>
 #include <math.h>
@@ -33,23 +34,16 @@ static int end(void **unused) {
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-static uint64_t state = 4711;
-
-static uint64_t draw(void) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
+static uint64_t seed = 4711;
 
 /* Any bits that are a finite number; now and then none. */
 static double any_number(void) {
     double value;
     do {
-        uint64_t bits = draw();
+        uint64_t bits = random_word(&seed);
         memcpy(&value, &bits, sizeof value);
     } while (!isfinite(value));
-    return draw() % 8 == 0 ? NAN : value;
+    return random_word(&seed) % 8 == 0 ? NAN : value;
 }
 
 static const char *const names[] = {"g1", "feeder[3]", "a, \"quoted\" one", "μ <b>"};

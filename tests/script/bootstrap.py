@@ -1,4 +1,5 @@
 """script/bootstrap installs what is missing and nothing else. Debian's tools are played by small scripts."""
+# labels: once
 import os
 import pathlib
 import shutil

@@ -5,7 +5,7 @@
 #include "net/keys.h"
 
 #include "serve/link/listener.h"
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -186,7 +186,7 @@ static inline tc_frame client_frame(cloud *c, SSL *client, unsigned char *bytes,
     tc_frame frame;
     size_t taken, wanted;
     assert_true(client_receive(c, client, bytes, TC_FRAME_HEADER));
-    tc_cut cut = tc_frame_cut(bytes, TC_FRAME_HEADER, TC_FRAME_MOST_BODY, &frame, &taken, &wanted);
+    tc_frame_finding cut = tc_frame_cut(bytes, TC_FRAME_HEADER, TC_FRAME_MOST_BODY, &frame, &taken, &wanted);
     if (cut == TC_CUT_MORE) {
         assert_true(wanted <= room);
         assert_true(client_receive(c, client, bytes + TC_FRAME_HEADER, wanted - TC_FRAME_HEADER));

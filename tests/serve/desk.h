@@ -6,7 +6,7 @@
 #include "engine/hubs.h"
 #include "net/keys.h"
 
-#include "serve/rounds/rounds_parts.h"
+#include "serve/rounds/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static inline void desk_make_hub(desk *d) {
     const tc_journal_round *last = tc_journal_last(d->journal);
     d->hub = hub_new(d->arena, &d->of, 11, NULL, first);
     if (last->round > 0)
-        assert_true(tc_hub_load(d->hub, last->memory, last->memory_size));
+        assert_true(tc_hub_load(d->hub, last->snapshot, last->snapshot_size));
 }
 
 static inline void desk_start(desk *d, desk_wish wish) {

@@ -4,6 +4,8 @@
 #ifndef TC_TESTS_SERVE_FAULT_VFS_H
 #define TC_TESTS_SERVE_FAULT_VFS_H
 
+#include "support/random.h"
+
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,17 +43,12 @@ typedef struct fault_disk {
     uint64_t fail_count; /* so many of them; 0: all */
     int fail_code;       /* with this */
     bool is_read_only;
-    uint64_t random;
+    uint64_t seed;
 } fault_disk;
 
 static fault_disk fault;
 
-static inline uint64_t fault_draw(void) {
-    fault.random ^= fault.random << 13;
-    fault.random ^= fault.random >> 7;
-    fault.random ^= fault.random << 17;
-    return fault.random;
-}
+static inline uint64_t fault_draw(void) { return random_word(&fault.seed); }
 
 static inline void fault_resize(fault_bytes *b, size_t size) {
     if (size > b->room) {
@@ -330,7 +327,7 @@ static inline void fault_format(uint64_t seed) {
         free(f->now.bytes);
         free(f->durable.bytes);
     }
-    fault = (fault_disk){.random = seed * 0x9e3779b97f4a7c15u + 1};
+    fault = (fault_disk){.seed = seed};
 }
 
 static inline void fault_survive(fault_bytes *image, const fault_write *w, fault_survivors survivors) {

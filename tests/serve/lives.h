@@ -6,7 +6,7 @@
 #include "engine/hubs.h"
 #include "serve/fault_vfs.h"
 
-#include "serve/rounds/rounds_parts.h"
+#include "serve/rounds/loop.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -233,7 +233,7 @@ static inline void life_connect(life *l, size_t link) {
 
 /* ---- a cloud ---- */
 
-/* As src/serve/server_start.c begins. False: the disk did not let it. */
+/* As src/serve/start.c begins. False: the disk did not let it. */
 static inline bool life_open(life *l, world *w, bool after_restore) {
     *l = (life){.w = w, .arena = tc_arena_new(0), .base = event_base_new()};
     for (size_t i = 0; i < LIFE_LINKS; i++)
@@ -270,7 +270,7 @@ static inline bool life_begin(life *l, uint64_t seed) {
     uint64_t first = tc_rounds_first(l->rounds);
     if (tc_journal_finished(l->journal) == 0 && first <= LIFE_ROUNDS) {
         tc_hub *hub = hub_new(l->arena, &l->w->of, seed, NULL, first);
-        assert_true(last->round == 0 || tc_hub_load(hub, last->memory, last->memory_size));
+        assert_true(last->round == 0 || tc_hub_load(hub, last->snapshot, last->snapshot_size));
         assert_int_equal(tc_rounds_begin(l->rounds, hub), TC_OK);
         return true;
     }

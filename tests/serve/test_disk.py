@@ -1,5 +1,6 @@
 """Disks that are full or read-only, and journals that are damaged: the cloud says which file and what to do and ends with 3,
 no answer leaves that is not written down, and what is lost is found out before anything is released."""
+# labels: not-clang
 
 import json
 import os

@@ -4,7 +4,7 @@
 #include "serve/client.h"
 
 #include "net/tls/certificate.h"
-#include "serve/link/link_parts.h"
+#include "serve/link/links.h"
 
 #include <malloc.h>
 #include <sys/resource.h>

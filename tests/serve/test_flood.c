@@ -3,7 +3,7 @@
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
 #include "serve/client.h"
-#include "serve/link/link_parts.h"
+#include "serve/link/links.h"
 #include "serve/records.h"
 
 #include <sys/ioctl.h>

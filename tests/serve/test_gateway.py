@@ -1,4 +1,5 @@
 """A gateway: several agents on one connection, by one certificate that names them all."""
+# labels: not-clang
 
 import re
 import unittest

@@ -1,6 +1,7 @@
 """Bad input, item by item. Each is refused with the code and the words of docs/protocol.md, or of TLS before there is a
 protocol; the operator's log says so; and the run of the honest agents goes on meanwhile, to the bits that it has in one
 process."""
+# labels: not-clang
 
 import contextlib
 import os

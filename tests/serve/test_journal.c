@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "serve/fault_vfs.h"
 #include "serve/journal/journal.h"
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
 #include "support/cmocka.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANSWERS = 30, MEMORY = 200, ROUNDS = 8, LOG_PAGES = 4 };
+enum { ANSWERS = 30, SNAPSHOT = 200, ROUNDS = 8, LOG_PAGES = 4 };
 
 static const unsigned char PLAN[TC_HASH] = {1, 2, 3}, OTHER_PLAN[TC_HASH] = {4}, RUN[TC_RUN_ID] = {9};
 
 /* What round k writes, whoever writes it. */
 typedef struct content {
     double answers[ANSWERS];
-    unsigned char memory[MEMORY];
+    unsigned char snapshot[SNAPSHOT];
     tc_journal_round round;
 } content;
 
@@ -28,15 +28,15 @@ static void fill(content *c, uint64_t k) {
     memset(c, 0, sizeof *c);
     for (size_t i = 0; i < ANSWERS; i++)
         c->answers[i] = (double)k / (double)(i + 1);
-    memset(c->memory, (int)(k % 251), MEMORY);
+    memset(c->snapshot, (int)(k % 251), SNAPSHOT);
     c->round = (tc_journal_round){.round = k,
                                   .input = {(unsigned char)k},
                                   .step = 1 / (double)k,
                                   .regularization = (double)k,
                                   .answers = c->answers,
                                   .answer_count = ANSWERS,
-                                  .memory = c->memory,
-                                  .memory_size = MEMORY};
+                                  .snapshot = c->snapshot,
+                                  .snapshot_size = SNAPSHOT};
 }
 
 static void expect_round(const tc_journal_round *found, uint64_t k) {
@@ -44,7 +44,7 @@ static void expect_round(const tc_journal_round *found, uint64_t k) {
     assert_int_equal(found->round, k);
     if (k == 0) {
         assert_int_equal(found->answer_count, 0);
-        assert_int_equal(found->memory_size, 0);
+        assert_int_equal(found->snapshot_size, 0);
         return;
     }
     fill(&c, k);
@@ -52,8 +52,8 @@ static void expect_round(const tc_journal_round *found, uint64_t k) {
     assert_true(found->step == c.round.step && found->regularization == c.round.regularization);
     assert_int_equal(found->answer_count, ANSWERS);
     assert_memory_equal(found->answers, c.answers, sizeof c.answers);
-    assert_int_equal(found->memory_size, MEMORY);
-    assert_memory_equal(found->memory, c.memory, MEMORY);
+    assert_int_equal(found->snapshot_size, SNAPSHOT);
+    assert_memory_equal(found->snapshot, c.snapshot, SNAPSHOT);
 }
 
 typedef struct opened {

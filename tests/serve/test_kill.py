@@ -1,5 +1,6 @@
 """kill -9 of the cloud, and of agents, at random moments of a run. Under a seed the run goes on to the bits of an
 undisturbed one, and no agent is ever given two answers of a round."""
+# labels: once
 
 import itertools
 import os

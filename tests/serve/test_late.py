@@ -1,4 +1,5 @@
 """Agents that are late, silent, slow to read or gone, under both policies; and signals while a round waits for them."""
+# labels: long not-clang
 
 import contextlib
 import json

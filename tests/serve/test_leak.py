@@ -1,6 +1,7 @@
 """No private state is in what the cloud writes or shows: journal and its log, operator's log, status, metrics, summary,
 trace. Looked for is every state of every round, as a double, as the integer that was sent, and as digits; also of
 states that were outside the box, or refused."""
+# labels: not-clang
 
 import pathlib
 import re

@@ -1,5 +1,6 @@
 """A cloud and one of its agents are both restored from back-ups: the answers that the agent lacks exist nowhere any more.
 The run goes on after all rounds that anybody has seen, and no round is answered twice."""
+# labels: not-clang
 
 import shutil
 import unittest

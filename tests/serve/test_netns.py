@@ -2,6 +2,7 @@
 virtual cables, small packets, a cable that is pulled, and where the kernel has netem, delay and loss. The same bits.
 
 Needs root and iproute2; says so where it cannot."""
+# labels: not-clang
 
 import os
 import shutil

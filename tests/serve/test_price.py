@@ -1,5 +1,6 @@
 """What a run costs is one number, the price of the observer who pays most, wherever it is said: plan, card, run, ledger, trace,
 the cloud's pages and its summary; on all examples, calibrations and units."""
+# labels: long not-asan not-clang
 
 import json
 import os

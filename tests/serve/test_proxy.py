@@ -1,5 +1,6 @@
 """A network that delays, cuts into pieces, stalls, resets and lets connections pass one another: the run ends with the bits
 that it has in one process. All that the proxy does is drawn from a seed; with TACIT_LONG=1 there are many."""
+# labels: long not-asan not-clang
 
 import os
 import random

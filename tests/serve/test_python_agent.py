@@ -1,5 +1,6 @@
 """The agent in Python: what docs/protocol.md asks of an agent, against a cloud that a script plays; and among agents in C
 against the real cloud, with the same bits."""
+# labels: not-clang
 
 import contextlib
 import importlib.util

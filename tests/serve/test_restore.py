@@ -1,5 +1,6 @@
 """A restored back-up of the cloud's state, and a copy of it that runs beside the original, in a private run: noise is not
 used again on new data, no agent is given two answers of a round, and whoever operates it is told what to do."""
+# labels: not-clang
 
 import os
 import time

@@ -2,6 +2,7 @@
 leave, break off, and do not read. What they may spoil is their own agents' part. These two stand in a corner of their box,
 and whatever is said in their names is moved to there: so the run must end with the bits of an undisturbed one, and nobody
 else may notice. With TACIT_LONG=1 it goes on for a while; under sanitizers it looks for what is used after its end."""
+# labels: not-clang
 
 import contextlib
 import os

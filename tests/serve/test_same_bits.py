@@ -1,5 +1,6 @@
 """With the same seed, a cloud and its agents as processes of their own, over TLS, go through the same x and mu, bit for
 bit, as all parties in one process: in every round, in any order of arrival, on any number of threads."""
+# labels: once
 
 import os
 import pathlib

@@ -1,5 +1,6 @@
 """What is seen of a run without its keys, and what the operator's page counts, is the same whatever the agents' private data
 are: the sizes of all messages, and their number."""
+# labels: not-clang
 
 import time
 import unittest

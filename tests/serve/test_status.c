@@ -175,10 +175,10 @@ static void healthz_is_200_unless_the_cloud_failed(void **state) {
                                      [TC_PHASE_DONE] = 200,
                                      [TC_PHASE_FAILED] = 503};
     for (unsigned phase = 0; phase <= TC_PHASE_FAILED; phase++) {
-        s.figures.phase = (tc_phase)phase;
+        s.figures.phase = (tc_serve_phase)phase;
         assert_int_equal(ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), codes[phase]);
         char line[32];
-        (void)snprintf(line, sizeof line, "%s\n", tc_phase_name((tc_phase)phase));
+        (void)snprintf(line, sizeof line, "%s\n", tc_serve_phase_name((tc_serve_phase)phase));
         assert_string_equal(body(), line);
     }
 }

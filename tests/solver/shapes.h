@@ -3,6 +3,7 @@
 #define TC_TESTS_SOLVER_SHAPES_H
 
 #include "solver/project/set.h"
+#include "support/random.h"
 
 #include <stdint.h>
 
@@ -11,13 +12,6 @@ typedef struct shape {
     tc_family family;
     uint64_t seed;
 } shape;
-
-static inline double uniform(uint64_t *seed, double low, double high) {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return low + (high - low) * (double)(*seed >> 11) * 0x1p-53;
-}
 
 static inline tc_coef *coefs(tc_arena *arena, const double *values, size_t count) {
     tc_coef *list = TC_NEW(arena, tc_coef, count);

@@ -24,6 +24,7 @@ static void lu_solves_random_systems(void **state) {
     size_t order[MOST];
     for (size_t n = 1; n <= MOST; n++)
         for (int trial = 0; trial < 20; trial++) {
+            AT_CASE(trial);
             random_entries(&seed, n * n, a);
             random_entries(&seed, n, b);
             for (size_t i = 0; i < n * n; i++)
@@ -44,6 +45,7 @@ static void cholesky_solves_positive_definite_systems(void **state) {
     uint64_t seed = 12;
     tc_real root[MOST * MOST], a[MOST * MOST], l[MOST * MOST], b[MOST], x[MOST];
     for (size_t n = 1; n <= MOST; n++) {
+        AT_CASE(n);
         random_entries(&seed, n * n, root);
         random_entries(&seed, n, b);
         for (size_t i = 0; i < n; i++)

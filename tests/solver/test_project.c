@@ -55,6 +55,7 @@ static void check_set(shape *s, const double *inner, double size) {
 
 static void random_sets(const tc_set_kind *kinds, size_t kind_count, bool overlap, double size) {
     for (uint64_t seed = 1; seed <= 25; seed++) {
+        AT_CASE(seed);
         tc_arena *arena = tc_arena_new(0);
         assert_non_null(arena);
         size_t dim = 2 + seed % 4, total = overlap ? dim : dim * kind_count;
@@ -137,6 +138,7 @@ static void dykstra(const tc_set *set, const double *v, double *x) {
 static void intersections_agree_with_dykstra(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
+        AT_CASE(seed);
         tc_arena *arena = tc_arena_new(0);
         assert_non_null(arena);
         shape s = shape_new(arena, 3, -1, 1, seed);
@@ -156,6 +158,7 @@ static void intersections_agree_with_dykstra(void **state) {
 static void the_simplex_is_projected_exactly(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
+        AT_CASE(seed);
         tc_arena *arena = tc_arena_new(0);
         assert_non_null(arena);
         shape s = shape_new(arena, 5, -3, 3, seed);
@@ -183,6 +186,7 @@ static void multipliers_are_projected_exactly(void **state) {
     uint64_t seed = 7;
     double v[6], mu[6], work[6];
     for (int trial = 0; trial < 2000; trial++) {
+        AT_CASE(trial);
         double radius = trial % 3 == 0 ? 0.5 : trial % 3 == 1 ? 1e-12 : 20, sum = 0, threshold = 0;
         for (size_t j = 0; j < 6; j++)
             v[j] = trial % 5 == 0 ? (double)(j / 2) : uniform(&seed, -2, 3);

@@ -80,6 +80,7 @@ static void a_set_with_points_has_a_witness(void **state) {
     (void)state;
     const tc_set_kind kinds[] = {TC_SET_HALFSPACE, TC_SET_HYPERPLANE, TC_SET_BALL, TC_SET_BALL1, TC_SET_ELLIPSOID};
     for (uint64_t seed = 1; seed <= 60; seed++) {
+        AT_CASE(seed);
         tc_arena *arena = tc_arena_new(0);
         assert_non_null(arena);
         shape s = shape_new(arena, 3, -2, 2, seed);
@@ -100,6 +101,7 @@ static void the_bounding_box_contains_the_set_and_is_tight(void **state) {
     (void)state;
     const tc_set_kind kinds[] = {TC_SET_HALFSPACE, TC_SET_HYPERPLANE, TC_SET_BALL, TC_SET_BALL1, TC_SET_ELLIPSOID};
     for (uint64_t seed = 1; seed <= 100; seed++) {
+        AT_CASE(seed);
         tc_arena *arena = tc_arena_new(0);
         assert_non_null(arena);
         shape s = shape_new(arena, 3, -2, 2, seed);

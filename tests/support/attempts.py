@@ -27,7 +27,7 @@ def wrong_attempts(folder, file, least, flags):
     wrong = [] if len(attempts) >= least else [f"{folder} has {len(attempts)} attempts"]
     for attempt in attempts:
         rule, reason = re.match(r"/\* must (not compile|compile): (.*) \*/", attempt.read_text()).groups()
-        done = subprocess.run([*words, *flags, "-c", str(attempt)], cwd=directory, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*words, *flags, "-c", str(attempt)], cwd=directory, capture_output=True, text=True, timeout=1200)
         if rule == "compile":
             if done.returncode != 0:
                 wrong.append(f"{attempt.name} should compile:\n{done.stderr}")

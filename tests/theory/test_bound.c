@@ -1,5 +1,6 @@
 /* What Theorem 3 promises: conditions by their definitions, constants by hand, how the bound moves with what it depends
  * on, and the promise kept by the engine where it is not vacuous. */
+/* labels: not-asan not-clang */
 #include "theory/bound_rounds.h"
 #include "engine/runs.h"
 

@@ -2,6 +2,7 @@
 
 The formulas here are those of docs/proofs/bound.md, written down once more and evaluated to 40 digits: what the command
 prints must be an upper bound of them, and not much above."""
+# labels: long once
 import itertools
 import json
 import os
@@ -127,7 +128,7 @@ class Sums(unittest.TestCase):
 
     def bound(self, *options):
         done = subprocess.run([TACIT, "bound", str(self.path), "--json", *options], capture_output=True, text=True,
-                              timeout=300)
+                              timeout=1200)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return json.loads(done.stdout)
 

@@ -1,8 +1,11 @@
 /* Fails the n-th allocation of a command, for every n: each run ends with exit code 3 and a message, and leaks neither
  * memory (the address sanitizer watches) nor file descriptors. Linked with --wrap for malloc, calloc and realloc, and
  * for tc_arena_alloc: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
-#include "cli/cli.h"
+/* labels: only-asan */
+#include "base/arena.h"
+#include "cli/tacit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

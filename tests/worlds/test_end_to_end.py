@@ -29,7 +29,7 @@ class EndToEnd(unittest.TestCase):
         temporary = self.folder / "tmp"
         temporary.mkdir(exist_ok=True)
         done = subprocess.run([str(tacit), "audit", str(file), "--samples", "2000", "--seed", "1", *options], text=True,
-                              capture_output=True, timeout=400, env={**os.environ, "TMPDIR": str(temporary)})
+                              capture_output=True, timeout=1200, env={**os.environ, "TMPDIR": str(temporary)})
         self.assertEqual(list(temporary.iterdir()), [])  # nothing is left behind
         return done
 

@@ -15,10 +15,10 @@
  * Newton's steps end when one is shorter than 1e-12 of the width of the bounds in every component, or the next one
  * would be by the rate at which they get shorter (1e-11 for one-dimensional equations), or slopes are lost in rounding,
  * or, for quadratic objectives, when the error is bounded by 1e-11 of the width; tests find errors below 1e-10 of the
- * width. Where models are minimised by the interior-point method the error is bounded (proximal_inside.c), and what is
+ * width. Where models are minimised by the interior-point method the error is bounded (interior.c), and what is
  * not proved to be within 1e-10 of the width is counted. */
-#ifndef TC_ENGINE_PROXIMAL_H
-#define TC_ENGINE_PROXIMAL_H
+#ifndef TC_ENGINE_PROXIMAL_PROXIMAL_H
+#define TC_ENGINE_PROXIMAL_PROXIMAL_H
 
 #include "engine/agents.h"
 

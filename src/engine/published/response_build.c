@@ -1,7 +1,7 @@
 /* The structure of a response: which rows are summed, with which factors they come back in the answers. */
 #include "calculus/degree.h"
 #include "engine/published/bias.h"
-#include "engine/published/combination.h"
+#include "engine/tacit/estimator_inside.h"
 #include "engine/published/response_parts.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static bool varies(const tc_model *model, tc_expr e) { return model->dag->nodes[
 typedef struct builder {
     tc_arena *arena;
     tc_response *response;
-    tc_combiner *combiner;
+    tc_linear_scratch *combiner;
     size_t work, outputs, atoms, summed, dim, columns; /* the most that a worker needs */
 } builder;
 
@@ -23,7 +23,7 @@ static void enlarge(size_t *most, size_t wanted) { *most = wanted > *most ? want
 
 typedef struct collected { /* terms before atoms have numbers */
     uint32_t row, component;
-    tc_combination is;
+    tc_linear_terms is;
 } collected;
 
 typedef struct family_plan {
@@ -51,13 +51,13 @@ static void collect(const builder *b, const tc_family_derivatives *d, family_pla
     plan->slopes = TC_NEW(b->arena, collected, d->body_first_count);
     for (; plan->body_count < d->body_count; plan->body_count++) {
         collected *body = &plan->bodies[plan->body_count];
-        *body = (collected){d->sums[plan->body_count], 0, tc_combination_of(b->combiner, d->bodies[plan->body_count])};
+        *body = (collected){d->sums[plan->body_count], 0, tc_linear_terms_of(b->combiner, d->bodies[plan->body_count])};
         terms += body->is.count;
     }
     for (; plan->slope_count < d->body_first_count; plan->slope_count++) {
         const tc_first *first = &d->body_first[plan->slope_count];
         collected *slope = &plan->slopes[plan->slope_count];
-        *slope = (collected){d->sums[first->row], first->column, tc_combination_of(b->combiner, first->value)};
+        *slope = (collected){d->sums[first->row], first->column, tc_linear_terms_of(b->combiner, first->value)};
         terms += slope->is.count;
     }
     plan->atoms = TC_NEW(b->arena, tc_expr, terms);
@@ -338,7 +338,7 @@ tc_response *tc_response_new(tc_arena *arena, const tc_plan *plan, const tc_mode
                              const tc_derivatives *derivatives, size_t workers) {
     tc_response *made = TC_NEW(arena, tc_response, 1);
     *made = (tc_response){.model = model, .derivatives = derivatives, .single_pass = true};
-    builder b = {.arena = arena, .response = made, .combiner = tc_combiner_new(arena, model->dag)};
+    builder b = {.arena = arena, .response = made, .combiner = tc_linear_scratch_new(arena, model->dag)};
     for (size_t i = 0; i < derivatives->outer_first_count; i++)
         made->single_pass = made->single_pass && !varies(model, derivatives->outer_first[i].value);
     made->clips = !tc_constraints_are_quadratic(arena, model, derivatives);

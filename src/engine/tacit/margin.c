@@ -1,4 +1,19 @@
-#include "engine/tacit/margin.h"
+/* Feasibility of the answer of the method `tacit`, from released data alone (docs/proofs/method.md).
+ *
+ * The slow filter r and the answer x-bar are averages with the same weights, of what was released and of what was
+ * observed. So r = x-bar + averaged noise, exactly, whatever the cloud did with the noise in between, and with v the
+ * sum of the squared weights and s2_c the variance of a coordinate's (or form's) noise
+ *
+ *     u_j = g_j(r) + z sqrt(v sum_c s2_c (dg_j/dx_c)^2) + v/2 z^2 sum_c s2_c d2g_j/dx_c^2
+ *
+ * bounds g_j(x-bar), for all j at once with probability P where z = Q^-1((1 - P)/m) (larger for Laplace noise). For
+ * rows that are affine by structure that is exact; for others it is of second order in r - x-bar.
+ *
+ * --margin auto: M_j is what the rounds that are left have to leave, so that u_j <= 0 after the last one. With W_k the
+ * sum of all weights up to round k and q = W_k / W_T,
+ *
+ *     M_j = ((1 + EXTRA) (u_j - g_j(r)) + q g_j(r)) / (1 - q),     u_j - g_j(r) as it will be in round T. */
+#include "engine/tacit/controller_inside.h"
 
 #include "plan/account/normal.h"
 
@@ -15,7 +30,7 @@ typedef struct normals { /* what quantiles of a tail have in common; dear, hence
 } normals;
 
 struct tc_margin {
-    const tc_method_facts *facts;
+    const tc_tacit_facts *facts;
     tc_mechanism mechanism;
     size_t count;
     double tail; /* (1 - P) / m */
@@ -141,7 +156,7 @@ static void look_at_lattices(tc_margin *margin, const tc_plan *plan, const tc_mo
     }
 }
 
-tc_margin *tc_margin_new(tc_arena *arena, const tc_method_facts *facts, const tc_plan *plan, const tc_model *model,
+tc_margin *tc_margin_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan, const tc_model *model,
                          const tc_derivatives *derivatives) {
     size_t m = model->constraint_count;
     size_t inputs = plan->placement == TC_PLACEMENT_OUTPUTS ? m : derivatives->input_count;
@@ -176,13 +191,14 @@ typedef struct view { /* of g_j / S_j */
 } view;
 
 /* Deviations of inputs that share coordinates can be as large as all of them together. */
-static double row_variance(const tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged, size_t j) {
+static double row_variance(const tc_margin *margin, const tc_controller_rows *rows, const tc_measurement *measurement,
+                           size_t j) {
     double sums = 0, coordinates = 0;
     if (!margin->shares[j])
         return rows->noise[j];
     for (size_t e = rows->first_start[j]; e < rows->first_start[j + 1]; e++) {
         uint32_t s = rows->first_input[e];
-        double noise = rows->first[e] * rows->first[e] * gauged->noise[s];
+        double noise = rows->first[e] * rows->first[e] * measurement->noise[s];
         if (s < rows->sum_count)
             sums += sqrt(noise);
         else
@@ -191,19 +207,20 @@ static double row_variance(const tc_margin *margin, const tc_pilot_rows *rows, c
     return (sums + sqrt(coordinates)) * (sums + sqrt(coordinates));
 }
 
-static view look_at(const tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged, size_t j) {
-    view seen = {.level = rows->value[j], .variance = row_variance(margin, rows, gauged, j)};
+static view look_at(const tc_margin *margin, const tc_controller_rows *rows, const tc_measurement *measurement,
+                    size_t j) {
+    view seen = {.level = rows->value[j], .variance = row_variance(margin, rows, measurement, j)};
     for (size_t e = rows->first_start[j]; e < rows->first_start[j + 1]; e++) {
         uint32_t s = rows->first_input[e];
         double slope = rows->first[e];
-        seen.level += slope * (gauged->rest[s] + gauged->rest_curve[s] / 2);
-        seen.bend += slope * gauged->trace[s];
-        seen.rounding += fabs(slope) * (margin->state_step * gauged->norm1[s] + margin->input_step[s]);
+        seen.level += slope * (measurement->rest[s] + measurement->rest_curve[s] / 2);
+        seen.bend += slope * measurement->trace[s];
+        seen.rounding += fabs(slope) * (margin->state_step * measurement->norm1[s] + margin->input_step[s]);
     }
     for (size_t e = rows->second_start[j]; e < rows->second_start[j + 1]; e++) {
-        const struct tc_pilot_pair *pair = &rows->pairs[rows->second_pair[e]];
-        double product = rows->second[e] * gauged->rest[pair->a] * gauged->rest[pair->b];
-        double noise = sqrt(gauged->noise[pair->a] * gauged->noise[pair->b]);
+        const struct tc_controller_pair *pair = &rows->pairs[rows->second_pair[e]];
+        double product = rows->second[e] * measurement->rest[pair->a] * measurement->rest[pair->b];
+        double noise = sqrt(measurement->noise[pair->a] * measurement->noise[pair->b]);
         seen.level += pair->a == pair->b ? product / 2 : product;
         if (pair->a == pair->b)
             seen.bend += rows->second[e] * noise;
@@ -220,14 +237,14 @@ static double room(const view *seen, double z, double k) {
     return z * sqrt(v * seen->variance) + v / 2 * fmax(1, z * z) * fmax(0, seen->bend) + seen->rounding;
 }
 
-void tc_margin_set(const tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged, uint64_t k,
-                   double *margins) {
+void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, const tc_measurement *measurement,
+                   uint64_t k, double *margins) {
     double last = margin->facts->rounds;
     if (margin->facts->margin.kind != TC_MARGIN_AUTO || !((double)k <= UNTIL * last))
         return;
     double done = weight_sum((double)k) / weight_sum(last);
     for (size_t j = 0; j < margin->count; j++) {
-        view seen = look_at(margin, rows, gauged, j);
+        view seen = look_at(margin, rows, measurement, j);
         double wanted = ((1 + EXTRA) * room(&seen, margin->last, last) + done * seen.level) / (1 - done);
         double most = MOST_SLACKS * margin->facts->slack[j];
         wanted /= rows->inverse[j];
@@ -235,13 +252,13 @@ void tc_margin_set(const tc_margin *margin, const tc_pilot_rows *rows, const tc_
     }
 }
 
-const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_pilot_rows *rows, const tc_gauged *gauged,
-                                      uint64_t k) {
+const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_rows *rows,
+                                      const tc_measurement *measurement, uint64_t k) {
     bool is_known = margin->facts->margin.kind == TC_MARGIN_AUTO && (double)k == margin->facts->rounds;
     double z = is_known ? margin->last : quantile(margin->mechanism, margin->tail, (double)k, &margin->normals);
     margin->found.shown = true;
     for (size_t j = 0; j < margin->count; j++) {
-        view seen = look_at(margin, rows, gauged, j);
+        view seen = look_at(margin, rows, measurement, j);
         margin->bounds[j] = (seen.level + room(&seen, z, (double)k)) / rows->inverse[j];
         margin->found.shown = margin->found.shown && margin->bounds[j] <= 0;
     }

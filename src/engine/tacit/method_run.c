@@ -8,9 +8,9 @@ tc_method_run *tc_method_run_new(tc_engine *engine, const tc_derivatives *deriva
     tc_method_run *made = TC_NEW(engine->arena, tc_method_run, 1);
     *made = (tc_method_run){.takes_states = engine->plan->placement == TC_PLACEMENT_STATES,
                             .answer = TC_NEW(engine->arena, double, model->constraint_count)};
-    made->gauge = tc_gauge_new(engine->arena, engine->plan, model, derivatives, engine->released, engine->workers);
-    made->pilot =
-        tc_pilot_new(engine->arena, settings->method, engine->plan, model, derivatives, made->gauge, settings->without);
+    made->gauge = tc_estimator_new(engine->arena, engine->plan, model, derivatives, engine->released, engine->workers);
+    made->pilot = tc_controller_new(engine->arena, settings->method, engine->plan, model, derivatives, made->gauge,
+                                    settings->without);
     if (engine->agents == NULL)
         return made;
     made->average = TC_NEW(engine->arena, double, model->state_count);
@@ -22,26 +22,26 @@ tc_method_run *tc_method_run_new(tc_engine *engine, const tc_derivatives *deriva
 
 void tc_method_open(tc_engine *engine, uint64_t k) {
     tc_method_run *run = engine->method;
-    tc_gauge_open(run->gauge, tc_pilot_open(run->pilot, k));
-    run->gain = tc_pilot_average_gain(run->pilot);
+    tc_estimator_open(run->gauge, tc_controller_open(run->pilot, k));
+    run->gain = tc_controller_average_gain(run->pilot);
 }
 
-const tc_gauged *tc_method_close(tc_engine *engine) {
+const tc_measurement *tc_method_close(tc_engine *engine) {
     tc_method_run *run = engine->method;
     if (!run->takes_states)
-        tc_gauge_take_forms(run->gauge, engine->released->constraints);
-    return tc_gauge_close(run->gauge);
+        tc_estimator_take_forms(run->gauge, engine->released->constraints);
+    return tc_estimator_close(run->gauge);
 }
 
-bool tc_method_turn(tc_engine *engine, const tc_gauged *gauged, tc_failure *failure) {
+bool tc_method_turn(tc_engine *engine, const tc_measurement *gauged, tc_failure *failure) {
     tc_method_run *run = engine->method;
-    size_t row = tc_pilot_step(run->pilot, gauged, run->columns, &engine->scalars);
+    size_t row = tc_controller_step(run->pilot, gauged, run->columns, &engine->scalars);
     if (row != TC_ALL_FINITE) {
         *failure = (tc_failure){.what = TC_FAILED_CONSTRAINT, .row = row};
         return false;
     }
-    memcpy(engine->next_mu, tc_pilot_multipliers(run->pilot), engine->model->constraint_count * sizeof(double));
-    tc_gauge_price(run->gauge);
+    memcpy(engine->next_mu, tc_controller_multipliers(run->pilot), engine->model->constraint_count * sizeof(double));
+    tc_estimator_price(run->gauge);
     return true;
 }
 
@@ -59,5 +59,5 @@ void tc_method_settle(tc_engine *engine) {
     double *kept = run->average;
     run->average = run->next_average;
     run->next_average = kept;
-    memcpy(run->answer, tc_pilot_answer(run->pilot), engine->model->constraint_count * sizeof(double));
+    memcpy(run->answer, tc_controller_result(run->pilot), engine->model->constraint_count * sizeof(double));
 }

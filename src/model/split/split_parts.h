@@ -1,6 +1,6 @@
 /* Between the files of tc_split. */
-#ifndef TC_MODEL_SPLIT_PARTS_H
-#define TC_MODEL_SPLIT_PARTS_H
+#ifndef TC_MODEL_SPLIT_SPLIT_PARTS_H
+#define TC_MODEL_SPLIT_SPLIT_PARTS_H
 
 #include "model/elaborate/elaborate.h"
 

@@ -4,8 +4,8 @@
  *         agents house over home {
  *                           ^~~~
  */
-#ifndef TC_MODEL_DIAGNOSE_H
-#define TC_MODEL_DIAGNOSE_H
+#ifndef TC_MODEL_SYNTAX_DIAGNOSE_H
+#define TC_MODEL_SYNTAX_DIAGNOSE_H
 
 #include "model/model.h"
 

@@ -1,6 +1,6 @@
 /* Decimal text to the nearest double, whatever the locale. */
-#ifndef TC_MODEL_NUMBER_H
-#define TC_MODEL_NUMBER_H
+#ifndef TC_MODEL_SYNTAX_NUMBER_H
+#define TC_MODEL_SYNTAX_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "net/agent/agent_parts.h"
+#include "net/agent/slot.h"
 
 #include "base/text.h"
 
@@ -14,7 +14,7 @@ enum {
     MOST_PAUSE = 30000,
     OPEN_MILLISECONDS = 10000,
     SETTLED_MILLISECONDS = 1000,
-    TURN = 32 /* reads */,
+    TURN = 32 /* reads in one call */,
     MOST_AT_ONCE = 1 << 16
 };
 
@@ -29,34 +29,34 @@ const char *tc_agent_condition_name(tc_agent_condition condition) {
 
 /* ---- Making ---- */
 
-/* As an agent that has seen nothing yet. False: its start cannot be had. */
+/* Makes it an agent that has seen nothing yet. False: it has no start. */
 bool tc_agent_reset(tc_agent_slot *slot) {
-    tc_agent_memory *memory = &slot->memory;
-    *memory = (tc_agent_memory){.saves = memory->saves, .x = memory->x, .average = memory->average};
+    tc_agent_record *record = &slot->record;
+    *record = (tc_agent_record){.saves = record->saves, .x = record->x, .average = record->average};
     slot->is_saved = slot->has_used = false;
-    if (!slot->steps.start(slot->steps.context, memory->x))
+    if (!slot->steps.start(slot->steps.context, record->x))
         return false;
-    memcpy(memory->average, memory->x, slot->steps.states * sizeof(double));
+    memcpy(record->average, record->x, slot->steps.states * sizeof(double));
     return true;
 }
 
-void tc_agent_name_run(tc_agent_slot *slot) { tc_hexadecimal(slot->run, slot->memory.run_id, TC_RUN_ID); }
+void tc_agent_name_run(tc_agent_slot *slot) { tc_hexadecimal(slot->run, slot->record.run_id, TC_RUN_ID); }
 
 void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot) {
-    if (agent->settings.moved != NULL && slot->memory.answered == 0)
-        agent->settings.moved(agent->settings.context, slot->number, 1, slot->memory.x);
+    if (agent->settings.moved != NULL && slot->record.answered == 0)
+        agent->settings.moved(agent->settings.context, slot->number, 1, slot->record.x);
 }
 
 bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot) {
-    return (slot->is_current || !agent->settings.new_run) && slot->memory.rounds > 0 &&
-           slot->memory.answered == slot->memory.rounds && slot->is_saved;
+    return (slot->is_current || !agent->settings.new_run) && slot->record.rounds > 0 &&
+           slot->record.answered == slot->record.rounds && slot->is_saved;
 }
 
-/* What is private does not outlive the agent. */
+/* Private numbers are wiped with the agent. */
 static void wipe_slot(void *what) {
     const tc_agent_slot *slot = what;
-    OPENSSL_cleanse(slot->memory.x, slot->steps.states * sizeof(double));
-    OPENSSL_cleanse(slot->memory.average, slot->steps.states * sizeof(double));
+    OPENSSL_cleanse(slot->record.x, slot->steps.states * sizeof(double));
+    OPENSSL_cleanse(slot->record.average, slot->steps.states * sizeof(double));
     OPENSSL_cleanse(slot->used, slot->steps.states * sizeof(double));
 }
 
@@ -65,39 +65,38 @@ static tc_status open_slot(tc_arena *arena, tc_agent *agent, size_t i, tc_buffer
     tc_agent_slot *slot = &agent->slots[i];
     *slot = (tc_agent_slot){.steps = settings->agents[i], .number = i, .how = TC_AGENT_RUNNING};
     slot->why = TC_NEW(arena, char, TC_AGENT_SLOT_TEXT);
-    slot->memory.x = TC_NEW(arena, double, slot->steps.states);
-    slot->memory.average = TC_NEW(arena, double, slot->steps.states);
+    slot->record.x = TC_NEW(arena, double, slot->steps.states);
+    slot->record.average = TC_NEW(arena, double, slot->steps.states);
     slot->used = TC_NEW(arena, double, slot->steps.states);
     tc_arena_on_free(arena, wipe_slot, slot);
     if (!tc_agent_reset(slot)) {
         tc_buffer_printf(messages, "agent %s has no point to start from\n", slot->steps.name);
         return TC_BAD_USAGE;
     }
-    tc_agent_state_settings wishes = {.folder = settings->state,
-                                      .name = slot->steps.name,
-                                      .states = slot->steps.states,
-                                      .survives_power = settings->survives_power,
-                                      .may_replace = settings->new_run};
-    tc_status status = tc_agent_state_open(arena, &wishes, messages, &slot->memory, &slot->file);
+    tc_state_file_settings wishes = {.folder = settings->state,
+                                     .name = slot->steps.name,
+                                     .states = slot->steps.states,
+                                     .survives_power = settings->survives_power,
+                                     .may_replace = settings->new_run};
+    tc_status status = tc_state_file_open(arena, &wishes, messages, &slot->record, &slot->file);
     if (status != TC_OK)
         return status;
     slot->is_saved = true;
-    if (settings->plan != NULL && !settings->new_run && slot->memory.rounds > 0 &&
-        memcmp(settings->plan, slot->memory.plan_hash, TC_HASH) != 0) {
-        tc_buffer_printf(
-            messages,
-            "what agent %s remembers in '%s' is of a run by another plan than the one it is to keep to: its "
-            "hash is %s; --new-run takes part in another run\n",
-            slot->steps.name, settings->state, tc_hexadecimal_new(arena, slot->memory.plan_hash, TC_HASH));
+    if (settings->plan != NULL && !settings->new_run && slot->record.rounds > 0 &&
+        memcmp(settings->plan, slot->record.plan_hash, TC_HASH) != 0) {
+        tc_buffer_printf(messages,
+                         "the state file of agent %s in '%s' is of a run with another plan than --plan: its "
+                         "hash is %s; --new-run takes part in another run\n",
+                         slot->steps.name, settings->state, tc_hexadecimal_new(arena, slot->record.plan_hash, TC_HASH));
         return TC_BAD_USAGE;
     }
     tc_agent_tell_start(agent, slot);
     slot->slater = slot->steps.check_slater(slot->steps.context);
-    /* A run that is over needs no cloud, unless another run may have taken its place. */
+    /* A run that is over needs no cloud, unless the agent may join another run. */
     if (tc_agent_has_all(agent, slot))
         slot->how = TC_AGENT_DONE;
-    slot->was_over = slot->memory.rounds > 0 && slot->memory.answered == slot->memory.rounds;
-    if (slot->memory.rounds > 0)
+    slot->was_over = slot->record.rounds > 0 && slot->record.answered == slot->record.rounds;
+    if (slot->record.rounds > 0)
         tc_agent_name_run(slot);
     return TC_OK;
 }
@@ -124,7 +123,7 @@ static const char *check_agents(tc_arena *arena, const tc_agent_settings *settin
     return NULL;
 }
 
-/* Room for what may wait at once: a hello, and an enrolment, a state and a good-bye of each agent. */
+/* Room for all that may wait at once: a hello, and an enrolment, a state and a leave of each agent. */
 static void measure(const tc_agent_settings *settings, tc_agent_link_settings *link, size_t *largest) {
     size_t all_answers = 0;
     link->most_out = TC_FRAME_HEADER + TC_MOST_CONTROL + TC_LEAVE_SIZE;
@@ -186,7 +185,7 @@ static void forget_connection(tc_agent *agent) {
         agent->slots[i].is_enrolled = agent->slots[i].is_stale = false;
 }
 
-/* A quarter more or less, so that a thousand agents of one cloud do not come back at once. */
+/* +- 25 %, so that a thousand agents do not come back at the same moment. */
 static uint64_t next_pause(tc_agent *agent) {
     uint64_t pause = agent->settings.least_pause;
     unsigned char random[2] = {0, 128};
@@ -200,7 +199,7 @@ static uint64_t next_pause(tc_agent *agent) {
     return pause - pause / 4 + pause * tc_get_u16(random) / 2 / UINT16_MAX;
 }
 
-/* An agent whose every round was answered needs no word of the cloud any more. */
+/* An agent whose rounds were all answered does not need the cloud any more. */
 static void finish_answered(tc_agent *agent) {
     for (size_t i = 0; i < agent->settings.count; i++) {
         tc_agent_slot *slot = &agent->slots[i];
@@ -217,7 +216,7 @@ void tc_agent_pause(tc_agent *agent, const char *format, ...) {
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* One that ends at once does not count: a cloud that enrols and falls, again and again, is not hurried. */
+    /* Only a connection that lasted resets the pause: a cloud that crashes after each enrolment gets longer pauses. */
     if (agent->enrolled_at != 0 && tc_agent_clock() - agent->enrolled_at >= agent->settings.settled_milliseconds)
         agent->tries = 0;
     tc_agent_link_end(agent->link, text);
@@ -244,7 +243,7 @@ void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition ho
     look_for_end(agent);
 }
 
-/* The connection's end is that of the agent that fared worst. */
+/* When all agents are over: the connection's condition is the worst of theirs. */
 static void look_for_end(tc_agent *agent) {
     static const unsigned char rank[] = {[TC_AGENT_DONE] = 1,
                                          [TC_AGENT_DIVERGED] = 2,
@@ -267,7 +266,7 @@ static void look_for_end(tc_agent *agent) {
             agent->message, sizeof agent->message,
             "this run ended before (run %s, state file %.200s); the cloud was not asked; --new-run takes part "
             "in another",
-            worst->run, tc_agent_state_path(worst->file));
+            worst->run, tc_state_file_path(worst->file));
     else
         (void)snprintf(agent->message, sizeof agent->message, "%s", worst->how == TC_AGENT_DONE ? "done" : worst->why);
 }
@@ -287,7 +286,8 @@ static bool is_running(const tc_agent *agent) {
 
 static bool is_open(const tc_agent *agent) { return tc_agent_link_is(agent->link) == TC_AGENT_LINK_OPEN; }
 
-/* A read that finds nothing is a system call for nothing, and one of five in a round: the poll tells of what comes. */
+/* Does not read until nothing is left: that last read would be one system call in five, and poll tells when more comes.
+ */
 static void hear_all(tc_agent *agent) {
     tc_frame frame;
     for (unsigned turn = 0; turn < TURN; turn++) {
@@ -302,7 +302,7 @@ static void hear_all(tc_agent *agent) {
     }
 }
 
-/* Who has nothing more to do with the cloud says so and goes. */
+/* Says leave and closes. */
 static void part(tc_agent *agent) {
     if (is_open(agent)) {
         tc_agent_say_leave(agent, TC_NO_SLOT);
@@ -374,20 +374,20 @@ size_t tc_agent_oddities(const tc_agent *agent) { return agent->oddities; }
 
 tc_agent_view tc_agent_look(const tc_agent *agent, size_t i) {
     const tc_agent_slot *slot = &agent->slots[i];
-    const tc_agent_memory *memory = &slot->memory;
+    const tc_agent_record *record = &slot->record;
     return (tc_agent_view){.name = slot->steps.name,
                            .states = slot->steps.states,
                            .how = slot->how == TC_AGENT_RUNNING ? agent->how : slot->how,
                            .message = slot->why,
-                           .answered = memory->answered,
-                           .rounds = memory->rounds,
-                           .method = memory->method,
-                           .x = memory->x,
-                           .answer = memory->method == TC_WIRE_TACIT ? memory->average : memory->x,
+                           .answered = record->answered,
+                           .rounds = record->rounds,
+                           .method = record->method,
+                           .x = record->x,
+                           .result = record->method == TC_WIRE_TACIT ? record->average : record->x,
                            .clamped = slot->clamped,
                            .held = slot->held,
-                           .path = tc_agent_state_path(slot->file),
+                           .path = tc_state_file_path(slot->file),
                            .run = slot->run[0] == 0 ? NULL : slot->run,
                            .was_over = slot->was_over,
-                           .first_round = memory->unknown + 1};
+                           .first_round = record->unknown + 1};
 }

@@ -1,9 +1,8 @@
 #include "net/tls/authority.h"
 
 #include "net/tls/certificate.h"
-#include "net/tls/identity.h"
 #include "net/wire/message.h"
-#include "net/private_file.h"
+#include "net/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DAY = 86400, EARLIER = 3600 }; /* valid from an hour ago: clocks differ */
+enum { DAY = 86400, EARLIER = 3600 }; /* certificates begin an hour ago, since clocks differ */
 
 static time_t now_of(const tc_authority_settings *settings) {
     return settings != NULL && settings->now != 0 ? settings->now : time(NULL);
@@ -37,7 +36,7 @@ static tc_status read_authority(tc_arena *arena, const char *folder, tc_buffer *
     return tc_certificate_read(arena, path, true, messages, authority);
 }
 
-/* The identity comes last: a folder that has one is whole. */
+/* identity.pem is written last: a folder that has it is complete. */
 static tc_status write_party(tc_arena *arena, const char *party, const tc_credential *authority,
                              const tc_certificate_wish *wish, tc_buffer *messages) {
     tc_credential made = {0}, trusted = {.certificate = authority->certificate};
@@ -125,11 +124,10 @@ static const char *label_of(tc_arena *arena, const char *label, const char *name
     tc_buffer made = tc_buffer_new(arena, 4096);
     if (label != NULL)
         return label;
-    tc_authority_label(&made, name);
+    tc_file_label(&made, name);
     return tc_buffer_text(&made);
 }
 
-/* Whether this one could be made. */
 static tc_status check_issue(tc_arena *arena, const char *folder, const char *label, const char *const *names,
                              size_t count, tc_buffer *messages) {
     tc_status status = check_names(arena, names, count, messages);
@@ -211,7 +209,7 @@ static bool is_due(const renewal *r, const X509 *certificate) {
 
 static void free_identity(void *identity) { tc_identity_free(identity); }
 
-/* Names are those of the old certificate; its key may be lost or stolen, and is not looked at. */
+/* Takes the names from the old certificate. Its key is not read: it may be lost or stolen. */
 static tc_status renew_party(renewal *r, const char *party, tc_certificate_kind kind, const char *label) {
     tc_credential old = {0};
     const char *path = tc_arena_format(r->arena, "%s/identity.pem", party);

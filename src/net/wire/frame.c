@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const char *tc_cut_text(tc_cut cut) {
+const char *tc_frame_finding_text(tc_frame_finding cut) {
     static const char *const texts[] = {
 #define X(code, text) text,
         TC_CUTS(X)
@@ -70,8 +70,8 @@ unsigned char *tc_frame_begin(unsigned char *bytes, unsigned type, uint32_t slot
     return bytes + TC_FRAME_HEADER;
 }
 
-tc_cut tc_frame_cut(const unsigned char *bytes, size_t size, uint32_t most_body, tc_frame *frame, size_t *taken,
-                    size_t *wanted) {
+tc_frame_finding tc_frame_cut(const unsigned char *bytes, size_t size, uint32_t most_body, tc_frame *frame,
+                              size_t *taken, size_t *wanted) {
     *taken = 0;
     *wanted = TC_FRAME_HEADER;
     if (size < TC_FRAME_HEADER)

@@ -1,15 +1,16 @@
-/* Frames: how messages lie one after another in a stream of bytes. docs/protocol.md is the specification.
+/* Frames: how a stream of bytes is divided into messages. docs/protocol.md is the specification.
  *
  *     0  u32  length   bytes of the body that follows
  *     4  u16  type
- *     6  u16  flags    of an answer (message_cloud.h), else 0
+ *     6  u16  flags    of an answer (message.h), else 0
  *     8  u32  slot     which agent of this connection; TC_NO_SLOT: the connection itself
  *     12 u32  zero     0
  *     16 u64  round    below 2^48; 0 where the message has none
  *
- * Numbers are little-endian. A header that breaks a rule is never skipped: the stream has lost its meaning there. */
-#ifndef TC_NET_FRAME_H
-#define TC_NET_FRAME_H
+ * Numbers are little-endian. A header that breaks a rule ends the connection: nobody can tell where the next frame
+ * begins. */
+#ifndef TC_NET_WIRE_FRAME_H
+#define TC_NET_WIRE_FRAME_H
 
 #include "base/compiler.h"
 
@@ -19,7 +20,7 @@
 
 enum {
     TC_FRAME_HEADER = 24,
-    TC_FRAME_MOST_BODY = 16 << 20, /* whatever a connection's own limit is */
+    TC_FRAME_MOST_BODY = 16 << 20, /* a connection's own limit may be lower */
     TC_FRAME_FLAGGED = 19,         /* the one type that may have flags: TC_MESSAGE_ANSWER */
 };
 #define TC_NO_SLOT UINT32_MAX
@@ -30,7 +31,7 @@ typedef struct tc_frame {
     uint16_t flags;
     uint32_t slot;
     uint64_t round;
-    const unsigned char *body; /* not the frame's own */
+    const unsigned char *body; /* points into the caller's bytes */
     uint32_t length;
 } tc_frame;
 
@@ -44,18 +45,18 @@ unsigned char *tc_frame_begin(unsigned char *bytes, unsigned type, uint32_t slot
     X(TC_CUT_RESERVED, "a reserved field is not zero")                                                                 \
     X(TC_CUT_ROUND, "the round is out of range")
 
-typedef enum tc_cut {
+typedef enum tc_frame_finding {
 #define X(code, text) code,
     TC_CUTS(X)
 #undef X
-} tc_cut;
-const char *tc_cut_text(tc_cut cut);
+} tc_frame_finding;
+const char *tc_frame_finding_text(tc_frame_finding cut);
 
-/* Looks at the first frame of these bytes. FRAME: it is in *frame, whose body points into bytes, and takes *taken of
- * them. MORE: *wanted bytes in all are needed before anything else can be said; header rules are checked as soon as the
- * header is there. Anything else: the stream is broken. most_body: at most TC_FRAME_MOST_BODY. */
-tc_cut tc_frame_cut(const unsigned char *bytes, size_t size, uint32_t most_body, tc_frame *frame, size_t *taken,
-                    size_t *wanted) TC_MUST_USE;
+/* Reads the first frame of these bytes. TC_CUT_FRAME: *frame is filled and takes *taken bytes. TC_CUT_MORE: the next
+ * call needs *wanted bytes in all; the header's rules are checked as soon as the header is there. Anything else: the
+ * stream is broken. most_body: at most TC_FRAME_MOST_BODY. */
+tc_frame_finding tc_frame_cut(const unsigned char *bytes, size_t size, uint32_t most_body, tc_frame *frame,
+                              size_t *taken, size_t *wanted) TC_MUST_USE;
 
 /* ---- Numbers in little-endian order, at any address ---- */
 

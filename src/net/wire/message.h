@@ -1,10 +1,10 @@
 /* What frames mean: every message with its encoder and its decoder side by side. docs/protocol.md is the specification.
  *
- * An encoder writes a whole frame, header and body, into bytes that have room for tc_*_size of it. A decoder takes a
- * frame whose type is that of the message, and either accepts all of it or names the first rule that it breaks: what is
- * accepted is encoded again to the same bytes. Texts are not NUL-terminated: they point into the frame. */
-#ifndef TC_NET_MESSAGE_H
-#define TC_NET_MESSAGE_H
+ * An encoder writes a whole frame, header and body, into tc_*_size bytes. A decoder takes a frame of the message's
+ * type. It accepts all of it or returns the first rule that it breaks; encoding what was accepted gives the same bytes
+ * again. Texts are not NUL-terminated: they point into the frame. */
+#ifndef TC_NET_WIRE_MESSAGE_H
+#define TC_NET_WIRE_MESSAGE_H
 
 #include "net/wire/frame.h"
 
@@ -25,7 +25,7 @@ typedef enum tc_message {
     TC_MESSAGES(X)
 #undef X
 } tc_message;
-/* "state"; NULL for a number that is no message's. */
+/* "state"; NULL for an unknown number. */
 const char *tc_message_name(unsigned type);
 
 enum {
@@ -34,13 +34,13 @@ enum {
     TC_MOST_NAME = 256,
     TC_MOST_REASON = 256,
     TC_MOST_SLOTS = 1 << 16,
-    TC_MOST_CONTROL = 512, /* no body but those of states and answers is longer */
+    TC_MOST_CONTROL = 512, /* bytes of a body; only states and answers may be longer */
     TC_RUN_ID = 16,
     TC_EPOCH_ID = 16,
     TC_HASH = 32,
 };
 
-/* Why a frame or a party is refused. A client comes back by itself only where the last column says so. */
+/* Why a frame or an agent is refused. The last column says whether the agent may try again by itself. */
 #define TC_REFUSALS(X)                                                                                                 \
     X(TC_REFUSED_FRAME, 1, "a frame or message is malformed", true)                                                    \
     X(TC_REFUSED_VERSION, 2, "no common version of the protocol", false)                                               \
@@ -64,8 +64,8 @@ typedef enum tc_refusal_code {
     TC_REFUSALS(X)
 #undef X
 } tc_refusal_code;
-const char *tc_refusal_text(unsigned code); /* NULL for a number that is no code */
-bool tc_refusal_may_retry(unsigned code);   /* true for an unknown one */
+const char *tc_refusal_text(unsigned code); /* NULL for an unknown number */
+bool tc_refusal_may_retry(unsigned code);   /* true for an unknown number */
 
 /* ---- Agent to cloud ---- */
 
@@ -79,7 +79,7 @@ void tc_hello_encode(const tc_hello *hello, unsigned char *bytes);
 tc_refusal_code tc_hello_decode(const tc_frame *frame, tc_hello *hello) TC_MUST_USE;
 
 #define TC_SLATER_ANSWERS(X)                                                                                           \
-    X(TC_SLATER_UNASKED, 0) /* the agent's file names no public point */                                               \
+    X(TC_SLATER_UNASKED, 0) /* the agent's file has no public point */                                                 \
     X(TC_SLATER_YES, 1)                                                                                                \
     X(TC_SLATER_NO, 2)
 typedef enum tc_slater_answer {
@@ -89,16 +89,16 @@ typedef enum tc_slater_answer {
 } tc_slater_answer;
 
 typedef struct tc_epoch { /* one start of the cloud */
-    uint64_t number;      /* 0: none seen yet, and then id is zero */
+    uint64_t number;      /* 0: none seen yet; id is then zero */
     unsigned char id[TC_EPOCH_ID];
 } tc_epoch;
 
 typedef struct tc_enrol {
     uint32_t slot;     /* chosen by the agent */
-    uint64_t answered; /* the last round whose answer it has taken; 0 for none */
+    uint64_t answered; /* the last round whose answer the agent has used; 0 for none */
     uint32_t states;
     tc_slater_answer slater;
-    tc_epoch epoch; /* the highest that it has sent a state to */
+    tc_epoch epoch; /* the highest to which the agent has sent a state */
     const char *name;
     size_t name_length;
 } tc_enrol;
@@ -106,7 +106,7 @@ size_t tc_enrol_size(const tc_enrol *enrol);
 void tc_enrol_encode(const tc_enrol *enrol, unsigned char *bytes);
 tc_refusal_code tc_enrol_decode(const tc_frame *frame, tc_enrol *enrol) TC_MUST_USE;
 
-/* Private. The decoder gives the units in the order of the body, through tc_get_integers. */
+/* A state is private. units: multiples of the lattice's step h. */
 size_t tc_state_size(uint32_t states);
 void tc_state_encode(uint32_t slot, uint64_t round, const int64_t *units, uint32_t states, unsigned char *bytes);
 tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t *units) TC_MUST_USE;
@@ -116,5 +116,103 @@ tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t 
 enum { TC_LEAVE_SIZE = TC_FRAME_HEADER };
 void tc_leave_encode(uint32_t slot, unsigned char bytes[TC_LEAVE_SIZE]);
 tc_refusal_code tc_leave_decode(const tc_frame *frame) TC_MUST_USE;
+
+/* ---- Cloud to agent: released or operational figures only ---- */
+
+typedef struct tc_welcome { /* answers a hello */
+    uint16_t version;
+    uint32_t most_body; /* the largest that the cloud accepts */
+    unsigned char run_id[TC_RUN_ID];
+    unsigned char plan_hash[TC_HASH];
+    tc_epoch epoch;
+} tc_welcome;
+enum { TC_WELCOME_SIZE = TC_FRAME_HEADER + 8 + TC_RUN_ID + TC_HASH + 8 + TC_EPOCH_ID };
+void tc_welcome_encode(const tc_welcome *welcome, unsigned char bytes[TC_WELCOME_SIZE]);
+tc_refusal_code tc_welcome_decode(const tc_frame *frame, tc_welcome *welcome) TC_MUST_USE;
+
+#define TC_WIRE_METHODS(X)                                                                                             \
+    X(TC_WIRE_PUBLISHED, 1)                                                                                            \
+    X(TC_WIRE_TACIT, 2)
+typedef enum tc_wire_method {
+#define X(code, number) code = number,
+    TC_WIRE_METHODS(X)
+#undef X
+} tc_wire_method;
+
+typedef struct tc_enrolled {
+    uint32_t slot;
+    uint64_t next; /* the round whose state is wanted next */
+    uint32_t states;
+    int32_t exponent; /* states are multiples of 2^exponent */
+    tc_wire_method method;
+    uint64_t rounds; /* of the whole run */
+} tc_enrolled;
+enum { TC_ENROLLED_SIZE = TC_FRAME_HEADER + 24 };
+void tc_enrolled_encode(const tc_enrolled *enrolled, unsigned char bytes[TC_ENROLLED_SIZE]);
+tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled) TC_MUST_USE;
+
+/* Flags for this agent alone. They stand in the header of its answer, since a message of their own would show to an
+ * observer who counts bytes. An answer that is sent again has no flags. Unknown bits are ignored. */
+enum {
+    TC_ANSWER_CLAMPED = 1, /* this round's state lay outside the public box and was moved into it */
+    TC_ANSWER_HELD = 2     /* this round's deadline passed and the last state was used again */
+};
+
+typedef struct tc_answer {
+    uint32_t slot;
+    uint64_t round;
+    uint16_t flags;
+    double step, regularization;
+    uint32_t states;
+} tc_answer;
+/* p: p_i, `states` finite numbers. */
+size_t tc_answer_size(uint32_t states);
+void tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes);
+tc_refusal_code tc_answer_decode(const tc_frame *frame, uint32_t states, tc_answer *answer, double *p) TC_MUST_USE;
+
+#define TC_NOTES(X) X(TC_NOTE_LOST, 1, "no answer comes for rounds up to this one: the next state is what is wanted")
+typedef enum tc_note_code {
+#define X(code, number, text) code = number,
+    TC_NOTES(X)
+#undef X
+} tc_note_code;
+
+typedef struct tc_note {
+    uint32_t slot;
+    uint64_t round;
+    tc_note_code code;
+} tc_note;
+enum { TC_NOTE_SIZE = TC_FRAME_HEADER + 2 };
+const char *tc_note_text(tc_note_code code);
+void tc_note_encode(const tc_note *note, unsigned char bytes[TC_NOTE_SIZE]);
+tc_refusal_code tc_note_decode(const tc_frame *frame, tc_note *note) TC_MUST_USE;
+
+typedef struct tc_refusal {
+    uint32_t slot; /* TC_NO_SLOT: the connection, which is then closed */
+    uint64_t round;
+    uint16_t code;      /* a tc_refusal_code, or one of a later version */
+    const char *reason; /* printable ASCII */
+    size_t reason_length;
+} tc_refusal;
+size_t tc_refusal_size(const tc_refusal *refusal);
+void tc_refusal_encode(const tc_refusal *refusal, unsigned char *bytes);
+tc_refusal_code tc_refusal_decode(const tc_frame *frame, tc_refusal *refusal) TC_MUST_USE;
+
+#define TC_ENDS(X)                                                                                                     \
+    X(TC_END_DONE, 1, "done")                                                                                          \
+    X(TC_END_STOPPED, 2, "stopped")                                                                                    \
+    X(TC_END_DIVERGED, 3, "diverged")
+typedef enum tc_end_reason {
+#define X(code, number, text) code = number,
+    TC_ENDS(X)
+#undef X
+} tc_end_reason;
+typedef struct tc_end {
+    uint64_t round; /* the last that was answered */
+    tc_end_reason reason;
+} tc_end;
+enum { TC_END_SIZE = TC_FRAME_HEADER + 1 };
+void tc_end_encode(const tc_end *end, unsigned char bytes[TC_END_SIZE]);
+tc_refusal_code tc_end_decode(const tc_frame *frame, tc_end *end) TC_MUST_USE;
 
 #endif

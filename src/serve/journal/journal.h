@@ -7,8 +7,8 @@
  * One row of an SQLite database, replaced in each round by a transaction that has returned only when it is durable, and
  * guarded by a digest. A second process is refused while one has it open. After a failure nothing more is written: the
  * round that failed was not released, and the next start finds it whole or not at all. */
-#ifndef TC_SERVE_JOURNAL_H
-#define TC_SERVE_JOURNAL_H
+#ifndef TC_SERVE_JOURNAL_JOURNAL_H
+#define TC_SERVE_JOURNAL_JOURNAL_H
 
 #include "base/buffer.h"
 #include "net/wire/message.h"
@@ -48,8 +48,8 @@ typedef struct tc_journal_round {
     double step, regularization;
     const double *answers; /* p of all agents, by coordinate */
     size_t answer_count;
-    const unsigned char *memory; /* what the cloud goes on from */
-    size_t memory_size;
+    const unsigned char *snapshot; /* of the cloud half */
+    size_t snapshot_size;
 } tc_journal_round;
 
 /* Opens the journal, or makes one for a run of this plan. made: the run id of a new one; NULL: random. TC_CANNOT_WRITE,

@@ -1,5 +1,5 @@
 /* The life of a connection: from its first byte to its end. */
-#include "serve/link/link_parts.h"
+#include "serve/link/links.h"
 
 #include "net/tls/tls.h"
 #include "base/machine.h"

@@ -8,11 +8,11 @@
  *
  * Everything happens in the thread of the event base. Callbacks may send on and close any link; a link that was closed
  * stays valid until the callback returns, and its owner is told once. */
-#ifndef TC_SERVE_LINK_H
-#define TC_SERVE_LINK_H
+#ifndef TC_SERVE_LINK_LINK_H
+#define TC_SERVE_LINK_LINK_H
 
 #include "net/wire/frame.h"
-#include "net/tls/identity.h"
+#include "net/tls/certificate.h"
 #include "net/wire/message.h"
 
 #include <event2/event.h>

@@ -1,7 +1,7 @@
 #include "serve/link/listener.h"
 
 #include "net/address.h"
-#include "serve/link/link_parts.h"
+#include "serve/link/links.h"
 
 #include <errno.h>
 #include <event2/event_struct.h>

@@ -1,6 +1,6 @@
 /* Where connections come from. */
-#ifndef TC_SERVE_LISTENER_H
-#define TC_SERVE_LISTENER_H
+#ifndef TC_SERVE_LINK_LISTENER_H
+#define TC_SERVE_LINK_LISTENER_H
 
 #include "serve/link/link.h"
 

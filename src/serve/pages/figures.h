@@ -1,9 +1,9 @@
 /* What the status page and the metrics are made of: released and operational figures only. Nothing here says anything
  * of a single agent: no lateness, no clamps, no MACs. */
-#ifndef TC_SERVE_FIGURES_H
-#define TC_SERVE_FIGURES_H
+#ifndef TC_SERVE_PAGES_FIGURES_H
+#define TC_SERVE_PAGES_FIGURES_H
 
-#include "engine/tacit/method_facts.h"
+#include "engine/tacit/facts.h"
 #include "net/wire/message.h"
 #include "serve/link/link.h"
 
@@ -17,15 +17,15 @@ extern const double tc_commit_bounds[TC_COMMIT_BUCKETS - 1];
     X(TC_PHASE_STOPPING, "stopping")                                                                                   \
     X(TC_PHASE_DONE, "done")                                                                                           \
     X(TC_PHASE_FAILED, "failed")
-typedef enum tc_phase {
+typedef enum tc_serve_phase {
 #define X(code, name) code,
     TC_PHASES(X)
 #undef X
-} tc_phase;
-const char *tc_phase_name(tc_phase phase);
+} tc_serve_phase;
+const char *tc_serve_phase_name(tc_serve_phase phase);
 
 typedef struct tc_figures {
-    tc_phase phase;
+    tc_serve_phase phase;
     bool is_private;                /* deserves the word (plan/account/price.h) */
     bool is_priced;                 /* epsilon and delta hold */
     bool is_insecure;               /* plain text, noise from a seed, or none */

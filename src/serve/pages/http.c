@@ -4,7 +4,7 @@
  * opens many, or sends a byte at a time, would take the cloud's descriptors and memory. Here everything is bounded: the
  * connections (the oldest gives way), a connection's whole life in seconds, the bytes of a request, and the share of
  * the loop's time that goes into pages. */
-#include "serve/pages/http_parts.h"
+#include "serve/pages/http.h"
 
 #include "serve/clock.h"
 #include "serve/link/listener.h"

@@ -1,10 +1,99 @@
 #include "serve/rounds/enrolment.h"
 
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
+#include "serve/clock.h"
 
 #include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A start of a thousand agents is told agent by agent. Half of the room is for lines that name an agent: whoever knocks
+ * without a name, as often as he likes, does not hide that an agent was replaced. */
+static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20, FOR_AGENTS = 500;
+
+static void fill(tc_reporter *reporter) {
+    double now = tc_serve_now();
+    if (reporter->filled_at <= 0)
+        reporter->room = MOST_AT_ONCE;
+    else
+        reporter->room += LINES_A_SECOND * (now - reporter->filled_at);
+    reporter->room = reporter->room < MOST_AT_ONCE ? reporter->room : MOST_AT_ONCE;
+    reporter->filled_at = now;
+}
+
+static bool has_room(tc_reporter *reporter, double reserved) {
+    fill(reporter);
+    if (reporter->room < 1 + reserved) {
+        reporter->left_out++;
+        return false;
+    }
+    reporter->room -= 1;
+    return true;
+}
+
+bool tc_reporter_has_room(tc_reporter *reporter) { return has_room(reporter, 0); }
+
+void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agent) {
+    if (tc_log_takes(reporter->log, event) && tc_reporter_has_room(reporter))
+        TC_LOG(reporter->log, event, tc_log_agent(agent));
+}
+
+/* Behind the fields of the line: by these the operator finds the device. Keys of what is not known are left out. */
+static void write_with_peer(tc_reporter *reporter, tc_log_event event, const tc_link *link, tc_log_field fields[5],
+                            size_t count) {
+    char address[TC_PEER_TEXT], names[TC_PEER_NAMES];
+    const char *from = tc_link_peer(link, address), *named = tc_link_names(link, names);
+    if (from != NULL)
+        fields[count++] = tc_log_text("address", from);
+    if (named != NULL)
+        fields[count++] = tc_log_text("certificate", named);
+    tc_log_write(reporter->log, event, fields, count);
+}
+
+void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *agent, tc_refusal_code code,
+                       const char *why) {
+    bool is_counted = code != TC_REFUSED_SLATER; /* an agent's no is for the log alone, not for the pages' readers */
+    const char *meaning = tc_refusal_text(code);
+    tc_log_field fields[5];
+    size_t count = 0;
+    if (reporter->figures != NULL && (unsigned)code < TC_REFUSAL_KINDS && is_counted)
+        reporter->figures->refusals[code]++;
+    if (!has_room(reporter, agent == NULL ? FOR_AGENTS : 0))
+        return;
+    if (agent != NULL)
+        fields[count++] = tc_log_agent(agent);
+    fields[count++] = tc_log_refusal(code);
+    if (why != NULL && (meaning == NULL || strcmp(why, meaning) != 0)) /* it says more than the reason does */
+        fields[count++] = tc_log_why(why);
+    write_with_peer(reporter, agent == NULL ? TC_EVENT_CONNECTION_REFUSED : TC_EVENT_REFUSED, link, fields, count);
+}
+
+void tc_report_end(tc_reporter *reporter, const tc_link *link, tc_link_end end, const char *why) {
+    bool is_refused = end == TC_LINK_REFUSED || end == TC_LINK_BROKEN;
+    tc_log_event event = is_refused ? TC_EVENT_CONNECTION_FAILED : TC_EVENT_CONNECTION_ENDED;
+    tc_log_field fields[5] = {tc_log_text("end", tc_link_end_name(end)), tc_log_why(why)};
+    if (tc_log_takes(reporter->log, event) && has_room(reporter, FOR_AGENTS))
+        write_with_peer(reporter, event, link, fields, 2);
+}
+
+void tc_report_turned_away(tc_reporter *reporter, const tc_link *link, const char *why) {
+    tc_log_field fields[5] = {tc_log_why(why)};
+    if (reporter->figures != NULL)
+        reporter->figures->turned_away++;
+    if (has_room(reporter, FOR_AGENTS))
+        write_with_peer(reporter, TC_EVENT_TURNED_AWAY, link, fields, 1);
+}
+
+void tc_reporter_tick(tc_reporter *reporter) {
+    fill(reporter);
+    if (reporter->left_out == 0 || reporter->room < 2)
+        return;
+    TC_LOG(reporter->log, TC_EVENT_LEFT_OUT, tc_log_count("lines", reporter->left_out));
+    reporter->left_out = 0;
+    reporter->room -= 1;
+}
+
+/* ======== Enrolment ======== */
 
 enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64, SPARE_ALIKE = 16 };
 
@@ -67,7 +156,7 @@ tc_status tc_enrolment_new(tc_arena *arena, const tc_enrolment_settings *setting
 
 /* ---- a connection's slots ---- */
 
-static tc_place *find_place(const tc_party *party, uint32_t slot) {
+static tc_party_slot *find_place(const tc_party *party, uint32_t slot) {
     size_t mask = party->room - 1;
     for (size_t at = slot & mask, tried = 0; tried < party->room; at = (at + 1) & mask, tried++) {
         if (party->places[at].seat == 0)
@@ -79,7 +168,7 @@ static tc_place *find_place(const tc_party *party, uint32_t slot) {
 }
 
 /* There is an empty one. */
-static void put_place(tc_party *party, tc_place place) {
+static void put_place(tc_party *party, tc_party_slot place) {
     size_t mask = party->room - 1, at = place.slot & mask;
     while (party->places[at].seat != 0)
         at = (at + 1) & mask;
@@ -87,7 +176,7 @@ static void put_place(tc_party *party, tc_place place) {
 }
 
 tc_seat *tc_party_seat(const tc_enrolment *e, const tc_party *party, uint32_t slot) {
-    const tc_place *place = find_place(party, slot);
+    const tc_party_slot *place = find_place(party, slot);
     return place == NULL ? NULL : &e->seats[place->seat - 1];
 }
 
@@ -97,7 +186,7 @@ tc_seat *tc_party_at(const tc_enrolment *e, const tc_party *party, size_t i) {
 
 static bool grow(tc_party *party) {
     size_t room = party->room == 1 ? 8 : 2 * party->room;
-    tc_place *old = party->places, *larger = calloc(room, sizeof *larger);
+    tc_party_slot *old = party->places, *larger = calloc(room, sizeof *larger);
     size_t before = party->room;
     if (larger == NULL)
         return false;
@@ -114,13 +203,13 @@ static bool grow(tc_party *party) {
 /* Those behind it in its row are put in again, so that no search stops short of one. */
 static void remove_place(tc_party *party, uint32_t slot) {
     size_t mask = party->room - 1;
-    tc_place *place = find_place(party, slot);
+    tc_party_slot *place = find_place(party, slot);
     if (place == NULL)
         return;
     place->seat = 0;
     party->count--;
     for (size_t at = ((size_t)(place - party->places) + 1) & mask; party->places[at].seat != 0; at = (at + 1) & mask) {
-        tc_place moved = party->places[at];
+        tc_party_slot moved = party->places[at];
         party->places[at].seat = 0;
         put_place(party, moved);
     }
@@ -313,7 +402,7 @@ bool tc_enrolment_seat(tc_enrolment *e, tc_party *party, tc_seat *seat, uint32_t
     }
     if (seat->party != NULL)
         replace(e, seat);
-    put_place(party, (tc_place){.slot = slot, .seat = (uint32_t)(seat - e->seats) + 1});
+    put_place(party, (tc_party_slot){.slot = slot, .seat = (uint32_t)(seat - e->seats) + 1});
     if (party->count++ == 0) {
         e->idle_count--;
         tc_ring_join(&e->seated, &party->ring);

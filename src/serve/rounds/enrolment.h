@@ -1,3 +1,37 @@
+/* What happens to agents, counted and told to the operator's log: as often as anybody may make it happen, the log grows
+ * by a few lines a second at most, and says how many it left out. */
+#ifndef TC_SERVE_ROUNDS_ENROLMENT_H
+#define TC_SERVE_ROUNDS_ENROLMENT_H
+
+#include "model/model.h"
+#include "serve/clock.h"
+#include "serve/link/links.h"
+#include "serve/log.h"
+#include "serve/pages/figures.h"
+
+typedef struct tc_reporter {
+    tc_logbook *log;
+    tc_figures *figures;
+    double room, filled_at; /* lines that may be written now, and when that was reckoned */
+    uint64_t left_out;
+} tc_reporter;
+
+/* Whether there is room for one more line; counted as left out where there is not. */
+bool tc_reporter_has_room(tc_reporter *reporter);
+
+void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agent);
+/* An agent, or what it said, is refused; agent NULL: a connection. Counted, but for what an agent says of the Slater
+ * point: that is private, and a counter would show it to readers of the pages. The log has where it comes from and whom
+ * its certificate names; and why, where that says more than the code does. */
+void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *agent, tc_refusal_code code,
+                       const char *why);
+/* A connection ended by itself. */
+void tc_report_end(tc_reporter *reporter, const tc_link *link, tc_link_end end, const char *why);
+/* It has heard which run this is, and asked for no seat. Counted in any case. */
+void tc_report_turned_away(tc_reporter *reporter, const tc_link *link, const char *why);
+/* Tells of lines that were left out, now that there is room. */
+void tc_reporter_tick(tc_reporter *reporter);
+
 /* Who is there: a seat for every agent of the cloud's file, and the connections that speak for them.
  *
  * A connection greets, and then enrols agents that its certificate names, each in a slot of its own choice. An agent
@@ -5,13 +39,6 @@
  * between them. A connection without a seat has some seconds to take one; of too many such the oldest gives way.
  *
  * Nothing here looks at a state. */
-#ifndef TC_SERVE_ENROLMENT_H
-#define TC_SERVE_ENROLMENT_H
-
-#include "model/model.h"
-#include "serve/clock.h"
-#include "serve/link/link_parts.h"
-#include "serve/rounds/reporter.h"
 
 typedef struct tc_party tc_party;
 
@@ -39,20 +66,20 @@ typedef struct tc_seat { /* an agent of the file */
     bool is_disbelieved; /* where it claims to have seen more than the journal has: a person said so */
 } tc_seat;
 
-typedef struct tc_place { /* slot -> seat, in a table of the connection */
+typedef struct tc_party_slot { /* slot -> seat, in a table of the connection */
     uint32_t slot;
     uint32_t seat; /* number + 1; 0: empty */
-} tc_place;
+} tc_party_slot;
 
 struct tc_party { /* an open connection */
     tc_ring ring; /* among those with a seat, or among the idle; must be first */
     tc_link *link;
-    time_t deadline;  /* idle: when it is ended */
-    tc_place *places; /* open addressing; never more than half full but for a table of one */
+    time_t deadline;       /* idle: when it is ended */
+    tc_party_slot *places; /* open addressing; never more than half full but for a table of one */
     size_t room, count;
-    tc_place one;     /* the table of most connections */
-    size_t bytes;     /* of all its answers together */
-    unsigned strikes; /* what was refused, or of no use, since it last sent something useful */
+    tc_party_slot one; /* the table of most connections */
+    size_t bytes;      /* of all its answers together */
+    unsigned strikes;  /* what was refused, or of no use, since it last sent something useful */
     bool has_greeted, is_owed, is_refused;
     bool has_asked;    /* for a seat */
     bool was_replaced; /* in one of its slots: states for it may be on their way */

@@ -8,11 +8,11 @@
  *
  * Everything is in the thread of the event base, but for noise, which another thread draws (hub.h). Where the run ends
  * or cannot go on, the base's loop is broken and `end` says why. */
-#ifndef TC_SERVE_ROUNDS_H
-#define TC_SERVE_ROUNDS_H
+#ifndef TC_SERVE_ROUNDS_ROUNDS_H
+#define TC_SERVE_ROUNDS_ROUNDS_H
 
 #include "engine/hub.h"
-#include "net/wire/message_cloud.h"
+#include "net/wire/message.h"
 #include "serve/rounds/enrolment.h"
 #include "serve/journal/journal.h"
 

@@ -1,14 +1,10 @@
 /* b log(u) in double, added to a double: the textbook, and its well-known leak. */
 #include "release/release_parts.h"
-
-static double uniform(void) {
-    static uint64_t state = 1;
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return ((double)(state >> 11) + 0.5) * 0x1p-53;
-}
+#include "support/random.h"
 
 static double floating_noise(double scale) {
-    double u = uniform() - 0.5;
+    static uint64_t seed = 1;
+    double u = random_unit(&seed) + 0x1p-54 - 0.5;
     return u < 0 ? scale * log(1 + 2 * u) : -scale * log(1 - 2 * u);
 }
 

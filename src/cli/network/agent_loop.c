@@ -1,0 +1,222 @@
+#include "cli/network/network.h"
+
+#include "serve/clock.h"
+#include "serve/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int alarm_pipe[2] = {-1, -1}; /* a handler has no other way to say whom it speaks to */
+
+static void on_signal(int number) {
+    int error = errno;
+    (void)number;
+    ssize_t written = write(alarm_pipe[1], "", 1);
+    (void)written;
+    errno = error;
+}
+
+bool tc_agent_signals_begin(struct sigaction before[2]) {
+    struct sigaction action = {.sa_handler = on_signal};
+    action.sa_flags = (int)((unsigned)SA_RESETHAND | (unsigned)SA_RESTART); /* poll ends all the same */
+    (void)sigemptyset(&action.sa_mask);
+    if (pipe(alarm_pipe) != 0)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        int flags = fcntl(alarm_pipe[i], F_GETFL);
+        (void)fcntl(alarm_pipe[i], F_SETFL, flags | O_NONBLOCK);
+        (void)fcntl(alarm_pipe[i], F_SETFD, FD_CLOEXEC);
+    }
+    (void)sigaction(SIGTERM, &action, &before[0]);
+    (void)sigaction(SIGINT, &action, &before[1]);
+    return true;
+}
+
+void tc_agent_signals_end(const struct sigaction before[2]) {
+    (void)sigaction(SIGTERM, &before[0], NULL);
+    (void)sigaction(SIGINT, &before[1], NULL);
+    tc_agent_signals_stay();
+}
+
+void tc_agent_signals_stay(void) {
+    for (size_t i = 0; i < 2; i++) {
+        (void)close(alarm_pipe[i]);
+        alarm_pipe[i] = -1;
+    }
+}
+
+/* What is new of the connection, once. */
+static void tell(tc_cli *cli, const tc_agent *agent, char *last, size_t size) {
+    tc_agent_condition how = tc_agent_how(agent);
+    const char *text = tc_agent_message(agent);
+    if (how != TC_AGENT_PAUSING || strcmp(last, text) == 0)
+        return;
+    (void)snprintf(last, size, "%s", text);
+    tc_buffer_printf(&cli->messages, "tacit agent: %s; trying again\n", text);
+    tc_cli_flush(cli);
+}
+
+static void show(tc_cli *cli, const tc_agent *agent, size_t count) {
+    char what[64];
+    uint64_t answered = UINT64_MAX, rounds = 0;
+    if (cli->monitor.progress == NULL)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        answered = view.answered < answered ? view.answered : answered;
+        rounds = view.rounds > rounds ? view.rounds : rounds;
+    }
+    if (tc_agent_how(agent) == TC_AGENT_RUNNING && rounds > 0)
+        (void)snprintf(what, sizeof what, "round %llu of %llu", (unsigned long long)answered,
+                       (unsigned long long)rounds);
+    else
+        (void)snprintf(what, sizeof what, "%s", tc_agent_condition_name(tc_agent_how(agent)));
+    tc_progress(&cli->monitor, what, rounds == 0 ? 0 : (double)answered / (double)rounds);
+}
+
+/* Which agents are over while others go on, once each. */
+typedef struct losses {
+    bool *told;
+    size_t count, seen;
+} losses;
+
+static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
+    if (tc_agent_lost(agent) == l->seen)
+        return;
+    l->seen = tc_agent_lost(agent);
+    for (size_t i = 0; i < l->count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        if (l->told[i] || view.message[0] == 0)
+            continue;
+        l->told[i] = true;
+        tc_buffer_printf(&cli->messages, "tacit agent: %s: %s; the others go on\n", view.name, view.message);
+    }
+    tc_cli_flush(cli);
+}
+
+/* What an owner would want to know before the end, once each. */
+typedef struct oddities {
+    struct told {
+        bool beginning, box;
+    } * told;
+    size_t count, seen;
+} oddities;
+
+static void tell_beginning(tc_cli *cli, const tc_agent_view *view) {
+    unsigned long long first = view->first_round, rounds = view->rounds;
+    tc_buffer_printf(&cli->messages, "tacit agent: %s: began at round %llu of %llu without its memory: ", view->name,
+                     first, rounds);
+    if (view->method == TC_WIRE_TACIT)
+        tc_buffer_printf(&cli->messages, "the answer is an average of rounds %llu to %llu only", first, rounds);
+    else
+        tc_buffer_printf(&cli->messages, "the answer is of a path that began there");
+    tc_buffer_puts(&cli->messages, "; was its state folder lost, or another one given?\n");
+}
+
+static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
+    if (tc_agent_oddities(agent) == o->seen)
+        return;
+    o->seen = tc_agent_oddities(agent);
+    for (size_t i = 0; i < o->count; i++) {
+        tc_agent_view view = tc_agent_look(agent, i);
+        if (view.first_round > 1 && !o->told[i].beginning) {
+            o->told[i].beginning = true;
+            tell_beginning(cli, &view);
+        }
+        if (view.clamped > 0 && !o->told[i].box) {
+            o->told[i].box = true;
+            tc_buffer_printf(&cli->messages,
+                             "tacit agent: %s: a state lay outside the public box of the cloud's file, and was moved "
+                             "into it: the box in the agent's file seems to be another; are both of the same tacit "
+                             "split?\n",
+                             view.name);
+        }
+    }
+    tc_cli_flush(cli);
+}
+
+/* The service manager wants signs of life: from this loop, and in time. */
+static int look_alive(double seconds, double *next, int milliseconds) {
+    double now = tc_serve_now();
+    if (seconds <= 0)
+        return milliseconds;
+    if (now >= *next) {
+        tc_notify_alive();
+        *next = now + seconds / 3;
+    }
+    int most = (int)((*next - now) * 1e3) + 1;
+    return milliseconds >= 0 && milliseconds < most ? milliseconds : most;
+}
+
+bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) {
+    char last[512] = "";
+    double watchdog = tc_notify_watchdog_seconds(), alive_at = 0;
+    losses l = {.told = TC_NEW(cli->arena, bool, count), .count = count};
+    oddities o = {.told = TC_NEW(cli->arena, struct told, count), .count = count};
+    while (!tc_agent_is_over(tc_agent_advance(agent))) {
+        tell_losses(cli, agent, &l);
+        tell_oddities(cli, agent, &o);
+        if (!quiet)
+            tell(cli, agent, last, sizeof last);
+        show(cli, agent, count);
+        tc_agent_wish wish = tc_agent_wants(agent);
+        struct pollfd watched[2] = {{.fd = alarm_pipe[0], .events = POLLIN},
+                                    {.fd = tc_agent_descriptor(agent),
+                                     .events = (short)((wish.read ? POLLIN : 0) | (wish.write ? POLLOUT : 0))}};
+        int ready = poll(watched, watched[1].fd >= 0 ? 2 : 1, look_alive(watchdog, &alive_at, wish.milliseconds));
+        if (ready > 0 && watched[0].revents != 0)
+            return true;
+    }
+    tell_oddities(cli, agent, &o);
+    return false;
+}
+
+/* ---- the trace ---- */
+
+#define TRACE_MARK "# tacit states 1: round, agent, its states before that round; private"
+
+static void close_trace(void *what) { (void)fclose(what); }
+
+void tc_agent_trace_row(void *context, size_t agent, uint64_t round, const double *x) {
+    tc_agent_tracer *t = context;
+    const tc_agent_steps *steps = &t->agents[agent];
+    if (t->file == NULL)
+        return;
+    (void)fprintf(t->file, "%llu,%s", (unsigned long long)round, steps->name);
+    for (size_t i = 0; i < steps->states; i++)
+        (void)fprintf(t->file, ",%.17g", x[i]);
+    (void)fputc('\n', t->file);
+    t->failed = fflush(t->file) != 0 || ferror(t->file) != 0 || t->failed;
+}
+
+/* A file that is there must have been begun here. */
+static const char *find_wrong_trace(int descriptor) {
+    char begin[sizeof TRACE_MARK] = "";
+    ssize_t got = pread(descriptor, begin, sizeof TRACE_MARK - 1, 0);
+    if (got < 0)
+        return strerror(errno);
+    return got == 0 || strcmp(begin, TRACE_MARK) == 0 ? NULL : "it is something else than a trace of states";
+}
+
+tc_status tc_agent_trace_begin(tc_cli *cli, const char *path, tc_agent_tracer *t) {
+    if (path == NULL)
+        return TC_OK;
+    int descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const char *wrong = descriptor < 0 ? strerror(errno) : find_wrong_trace(descriptor);
+    t->file = wrong != NULL ? NULL : fdopen(descriptor, "a");
+    if (t->file == NULL) {
+        tc_buffer_printf(&cli->messages, "tacit agent: cannot write '%s': %s\n", path,
+                         wrong != NULL ? wrong : strerror(errno));
+        if (descriptor >= 0)
+            (void)close(descriptor);
+        return TC_CANNOT_WRITE;
+    }
+    tc_arena_on_free(cli->arena, close_trace, t->file);
+    if (lseek(descriptor, 0, SEEK_END) == 0)
+        (void)fprintf(t->file, "%s\n", TRACE_MARK);
+    return TC_OK;
+}

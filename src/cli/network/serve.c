@@ -1,0 +1,431 @@
+#include "cli/network/network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LISTEN = TC_PRIVACY_OPTION_COUNT,
+    KEYS,
+    STATE,
+    THREADS,
+    ON_LATE,
+    DEADLINE,
+    MOST_HOLDS,
+    TICK,
+    DURABILITY,
+    HTTP,
+    HTTP_HOST,
+    LINGER,
+    LOG,
+    LOG_LEVEL,
+    LEDGER,
+    BUDGET,
+    TRACE,
+    JSON,
+    PORT_FILE,
+    AFTER_RESTORE,
+    DISBELIEVE,
+    NEW_RUN,
+    INSECURE_SEED,
+    INSECURE_NO_NOISE,
+    INSECURE_PLAINTEXT,
+    CARD
+};
+
+static const char *const log_forms[] = {"text", "json", NULL};
+
+static const tc_option options[] = {
+    TC_PRIVACY_OPTIONS,
+    [LISTEN] = {.name = "listen",
+                .type = TC_OPTION_STRING,
+                .argument = "ADDRESS",
+                .standard = "127.0.0.1:7575",
+                .text = "Where agents connect: HOST:PORT, [HOST]:PORT, or :PORT for every address of the machine."},
+    [KEYS] = {.name = "keys",
+              .type = TC_OPTION_STRING,
+              .argument = "DIR",
+              .text = "The cloud's own folder of keys, which tacit keys made: its certificate, and the authority's. "
+                      "SIGHUP reads it again."},
+    [STATE] = {.name = "state",
+               .required = true,
+               .type = TC_OPTION_STRING,
+               .argument = "DIR",
+               .text = "The folder of the journal, made where it is not there. A run that was stopped or died goes on "
+                       "from it. It holds released numbers only; one cloud at a time has it open."},
+    [THREADS] = TC_SETUP_THREADS,
+    [ON_LATE] = TC_LATE_ON_LATE,
+    [DEADLINE] = {.name = "deadline",
+                  .type = TC_OPTION_REAL,
+                  .argument = "SECONDS",
+                  .least = 1e-3,
+                  .most = 1e6,
+                  .standard = "10",
+                  .text = "When an agent is late, counted from the opening of a round, or from when the agent came "
+                          "back. With wait, the log then says for whom a round waits. At the end of a run, agents that "
+                          "are not there have as long to come for the last answer, and 45 seconds at least."},
+    [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
+    [TICK] = {.name = "tick",
+              .type = TC_OPTION_REAL,
+              .argument = "SECONDS",
+              .least = 1e-3,
+              .most = 1e6,
+              .text =
+                  "Answer at fixed times alone, so many seconds apart, so that nobody can see when the last state of "
+                  "a round came. A round that is not complete at a tick is answered at a later one. Without it, a "
+                  "round is answered as soon as it is complete."},
+    [DURABILITY] = {.name = "durability",
+                    .type = TC_OPTION_CHOICE,
+                    .argument = "D",
+                    .choices = tc_durability_names,
+                    .standard = "power",
+                    .text = "What a round survives before it is answered: loss of power, or the end of the process "
+                            "alone, which is faster; after a loss of power agents may then have seen more than the "
+                            "journal, and the cloud says so."},
+    [HTTP] = {.name = "http",
+              .type = TC_OPTION_STRING,
+              .argument = "ADDRESS",
+              .standard = "127.0.0.1:7576",
+              .text = "Where /healthz, /status and /metrics are served, or off. They show released and operational "
+                      "figures only."},
+    [HTTP_HOST] = {.name = "http-host",
+                   .type = TC_OPTION_STRING,
+                   .argument = "NAME",
+                   .repeats = true,
+                   .text = "A name by which clients may ask for the pages, besides the port's own addresses, localhost "
+                           "and the machine's name: another is refused, so that no web page in somebody's browser "
+                           "reads them by a name that it has turned to this machine."},
+    [LINGER] = {.name = "linger",
+                .type = TC_OPTION_REAL,
+                .argument = "SECONDS",
+                .least = 0,
+                .most = 86400,
+                .standard = "0",
+                .text = "How long the pages are served when all rounds are done, for monitors that look from time to "
+                        "time. A signal ends it."},
+    [LOG] = {.name = "log",
+             .type = TC_OPTION_CHOICE,
+             .argument = "FORM",
+             .choices = log_forms,
+             .standard = "text",
+             .text = "The form of the log, on standard error. With json every line there is one JSON object, whatever "
+                     "happens."},
+    [LOG_LEVEL] = {.name = "log-level",
+                   .type = TC_OPTION_CHOICE,
+                   .argument = "LEVEL",
+                   .choices = tc_log_level_names,
+                   .standard = "info",
+                   .text = "Lines of less weight are left out."},
+    [LEDGER] = {.name = "ledger",
+                .type = TC_OPTION_STRING,
+                .argument = "FILE",
+                .text =
+                    "Where to enter what the run costs, before its first round is released; once for a run, however "
+                    "often it is started again. Without it: the file 'ledger' in --state. What is not for private "
+                    "data (--insecure-...) is entered as a run without a guarantee."},
+    [BUDGET] = TC_BUDGET_OPTION,
+    [TRACE] = {.name = "trace",
+               .type = TC_OPTION_STRING,
+               .argument = "FILE.csv",
+               .text = "Write what is released of every round: step, regularization and multipliers. A run that goes "
+                       "on goes on in the same file."},
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print the summary as one JSON object."},
+    [PORT_FILE] = {.name = "port-file",
+                   .type = TC_OPTION_STRING,
+                   .argument = "FILE",
+                   .text = "Write the two ports into FILE when the cloud is ready: for scripts that listen at port 0."},
+    [AFTER_RESTORE] = {.name = "after-restore",
+                       .type = TC_OPTION_FLAG,
+                       .text = "The journal is a back-up, and agents may have seen later rounds: ask all of them, and "
+                               "go on after the last round that any has seen. What was released since the back-up is "
+                               "lost to the method, and stays spent."},
+    [DISBELIEVE] = {.name = "disbelieve",
+                    .type = TC_OPTION_STRING,
+                    .argument = "NAME",
+                    .repeats = true,
+                    .text =
+                        "Do not believe this agent, for this start, where it claims to have seen later rounds or "
+                        "epochs than the journal: it takes part as if it had not said so. Where it tells the truth, "
+                        "rounds are released a second time, which the plan does not pay for."},
+    [NEW_RUN] = {.name = "new-run",
+                 .type = TC_OPTION_FLAG,
+                 .text = "Move the journal in --state aside and begin another run, which costs again. Agents keep to "
+                         "their run unless they are told the same."},
+    [INSECURE_SEED] = {.name = "insecure-seed",
+                       .type = TC_OPTION_FLAG,
+                       .text = "Allow --seed, for tests: whoever knows the seed knows the noise. NOT PRIVATE."},
+    [INSECURE_NO_NOISE] = {.name = "insecure-no-noise",
+                           .type = TC_OPTION_FLAG,
+                           .text = "Allow the mechanism none, for tests: what is released shows the agents' data. NOT "
+                                   "PRIVATE."},
+    [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
+                            .type = TC_OPTION_FLAG,
+                            .text = "Without TLS, for measurements: at a loopback address only, and whoever says an "
+                                    "agent's name is believed. NOT PRIVATE."},
+    [CARD] = {.name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does."},
+};
+
+static const tc_example examples[] = {
+    {"tacit serve cloud.tacit --keys keys/cloud --state state", "A cloud for agents of this machine."},
+    {"tacit serve cloud.tacit --keys cloud --state st --listen :7575 --log json",
+     "A cloud for agents anywhere, with a log for machines."},
+    {"tacit serve cloud.tacit --keys cloud --state st --on-late hold --deadline 2",
+     "A cloud that waits two seconds for a late agent, and goes on with its last state up to three times."},
+    {"tacit serve cloud.tacit --keys cloud --state st --tick 0.5", "A cloud that answers at every half second."},
+    {"tacit serve cloud.tacit --keys cloud --state st --after-restore", "After a back-up of the journal was restored."},
+    {"tacit serve cloud.tacit --keys cloud --state st --seed 7 --insecure-seed",
+     "A test that can be repeated. Not private."},
+};
+
+/* ---- options that belong together ---- */
+
+typedef struct wishes {
+    tc_privacy_wishes privacy;
+    const tc_option_value *values;
+    tc_budgets budgets;
+} wishes;
+
+static const char *find_wrong(const wishes *w) {
+    const tc_option_value *values = w->values;
+    if (w->privacy.seeded && !values[INSECURE_SEED].flag)
+        return "--seed makes noise that can be repeated, and a cloud is for private data: for a test, add "
+               "--insecure-seed";
+    if (values[INSECURE_SEED].flag && !w->privacy.seeded)
+        return "--insecure-seed goes with --seed S";
+    if (values[KEYS].given == values[INSECURE_PLAINTEXT].flag)
+        return values[KEYS].given ? "--keys and --insecure-plaintext exclude each other"
+                                  : "--keys DIR is needed: the cloud's folder of keys, which `tacit keys init` makes";
+    if (values[AFTER_RESTORE].flag && values[NEW_RUN].flag)
+        return "--after-restore goes on with a run, and --new-run begins another: give one of them";
+    return NULL;
+}
+
+static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
+    const tc_option_value *values = arguments->values;
+    *w = (wishes){.values = values};
+    tc_status status = tc_privacy_options_read(cli, "serve", arguments, &w->privacy);
+    if (status == TC_OK)
+        status = tc_late_options_read(cli, "serve", &values[ON_LATE], &values[MOST_HOLDS], &w->privacy.plan.hold_cap);
+    if (status == TC_OK)
+        status = tc_budgets_read(cli, "serve", &values[BUDGET], &w->budgets);
+    if (status != TC_OK)
+        return status;
+    const char *wrong = find_wrong(w);
+    if (wrong != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit serve: %s\n", wrong);
+        return TC_BAD_USAGE;
+    }
+    const tc_output_file outputs[] = {
+        {"--trace", values[TRACE].text, {.mark = TC_SERVER_TRACE_MARK, .name = "a trace of serve"}}};
+    const tc_input_file inputs[] = {{"the cloud's file", arguments->operands[0]}, {"the ledger", values[LEDGER].text}};
+    return tc_outputs_check(cli, outputs, 1, inputs, 2);
+}
+
+/* ---- what is served ---- */
+
+/* NULL, or why this may not be served. What is not private must have been asked for by name. */
+static const char *find_refusal(tc_cli *cli, const wishes *w, const tc_setup *setup, const tc_plan *plan) {
+    if (setup->problem != NULL || plan->problem != NULL)
+        return setup->problem != NULL ? setup->problem : plan->problem;
+    if (plan->mechanism == TC_MECHANISM_NONE && !w->values[INSECURE_NO_NOISE].flag)
+        return "no noise would be added (mechanism none), and what is released would show the agents' data: for a "
+               "test, add --insecure-no-noise";
+    if (plan->is_private || w->privacy.seeded || plan->mechanism == TC_MECHANISM_NONE)
+        return NULL;
+    tc_buffer why = tc_buffer_new(cli->arena, 1 << 16);
+    tc_buffer_puts(&why, "the plan does not keep its promise");
+    for (size_t i = 0; i < plan->void_reason_count; i++)
+        tc_buffer_printf(&why, "%s %s", i == 0 ? ":" : ";", plan->void_reasons[i]);
+    return tc_buffer_text(&why);
+}
+
+static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_serve_output *output) {
+    const char **list = TC_NEW(cli->arena, const char *, 3);
+    if (w->values[INSECURE_PLAINTEXT].flag)
+        list[output->insecure_count++] = "connections are not encrypted, and agents are who they say they are";
+    if (w->privacy.seeded)
+        list[output->insecure_count++] = "noise is drawn from a seed: whoever knows it knows the agents' data";
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        list[output->insecure_count++] = "no noise is added: what is released shows the agents' data";
+    output->insecure = list;
+    if (w->values[INSECURE_PLAINTEXT].flag) /* noise on an open line: no promise */
+        output->plan = tc_plan_voided(cli->arena, plan, list[0]);
+}
+
+static tc_server_settings settings_of(const wishes *w, const tc_serve_output *output, tc_serve_ledger *ledger) {
+    const tc_option_value *values = w->values;
+    const tc_setup *setup = output->setup;
+    return (tc_server_settings){.model = setup->model,
+                                .derivatives = setup->derivatives,
+                                .plan = output->plan,
+                                .method = output->method,
+                                .dual_radius = setup->dual_radius,
+                                .needs_slater = setup->radius_origin == TC_RADIUS_GAPS,
+                                .seed = w->privacy.seeded ? &w->privacy.seed : NULL,
+                                .listen = values[LISTEN].text,
+                                .keys = values[KEYS].text,
+                                .state = values[STATE].text,
+                                .http = strcmp(values[HTTP].text, "off") == 0 ? NULL : values[HTTP].text,
+                                .durability = (tc_durability)values[DURABILITY].choice,
+                                .threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0,
+                                .late = {.holds = values[ON_LATE].choice == 1,
+                                         .deadline = values[DEADLINE].real,
+                                         .most_holds = (unsigned)values[MOST_HOLDS].integer},
+                                .tick = values[TICK].given ? values[TICK].real : 0,
+                                .after_restore = values[AFTER_RESTORE].flag,
+                                .new_run = values[NEW_RUN].flag,
+                                .linger = values[LINGER].real,
+                                .http_hosts = values[HTTP_HOST].texts,
+                                .http_host_count = values[HTTP_HOST].text_count,
+                                .disbelieved = values[DISBELIEVE].texts,
+                                .disbelieved_count = values[DISBELIEVE].text_count,
+                                .trace = values[TRACE].text,
+                                .port_file = values[PORT_FILE].text,
+                                .insecure = output->insecure,
+                                .insecure_count = output->insecure_count,
+                                .log = ledger->cli->log,
+                                .version = tc_cli_version,
+                                .at_start = tc_serve_ledger_look,
+                                .before_first = tc_serve_ledger_pay,
+                                .context = ledger};
+}
+
+static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
+    switch (result->end) {
+    case TC_RUN_DIVERGED:
+        return result->reason == NULL ? "The run diverged."
+                                      : tc_arena_format(cli->arena, "The run diverged: %s.", result->reason);
+    case TC_RUN_REFUSED:
+        return tc_arena_format(cli->arena,
+                               "The public Slater point, on which the dual radius rests, does not lie in the sets of "
+                               "these agents, or they have not checked it: %s.",
+                               result->names);
+    case TC_RUN_DONE:
+        return result->names[0] == '\0'
+                   ? NULL
+                   : tc_arena_format(cli->arena,
+                                     "These agents are not known to have had the last answer: %s. The same command "
+                                     "gives it to them.",
+                                     result->names);
+    case TC_RUN_STOPPED:
+        return "Stopped: the same command goes on with the run.";
+    case TC_RUN_GOES_ON:
+    case TC_RUN_ROLLED_BACK:
+    case TC_RUN_FAILED:
+        break;
+    }
+    return NULL;
+}
+
+static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_output *output, tc_server_result *result) {
+    tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
+    tc_serve_ledger costs = {.cli = cli,
+                             .messages = &messages,
+                             .plan = output->plan,
+                             .path = w->values[LEDGER].given
+                                         ? w->values[LEDGER].text
+                                         : tc_arena_format(cli->arena, "%s/ledger", w->values[STATE].text),
+                             .is_own = !w->values[LEDGER].given,
+                             .budgets = &w->budgets};
+    tc_ledger *ledger = NULL;
+    tc_server_settings settings = settings_of(w, output, &costs);
+    costs.log = settings.log;
+    tc_cli_flush(cli);
+    tc_status status = tc_server_run(cli->arena, &settings, &messages, result);
+    tc_cli_say(cli, "tacit serve", tc_buffer_text(&messages));
+    cli->is_logged = result->is_logged;
+    cli->keeps_signals = true;
+    if (costs.is_over) {
+        output->reason = tc_arena_copy(cli->arena, costs.text, strlen(costs.text));
+        return TC_OK;
+    }
+    if (status != TC_OK) {
+        if (costs.text[0] != '\0' && !costs.recorded)
+            tc_cli_say(cli, "tacit serve", costs.text);
+        return status;
+    }
+    output->result = result;
+    output->outcome = tc_run_end_name(result->end);
+    output->reason = reason_of(cli, result);
+    tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
+    *entry = tc_ledger_entry_of(cli->arena, output->plan, result->run_id);
+    output->entry = entry;
+    status = tc_ledger_read(cli->arena, costs.path, &cli->messages, &ledger);
+    output->ledger = ledger;
+    output->recorded = status == TC_OK && tc_serve_ledger_has(ledger, result->run_id);
+    return status;
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
+    wishes w;
+    tc_setup setup;
+    tc_server_result result;
+    tc_serve_output output = {.setup = &setup, .outcome = "refused", .whole_card = arguments->values[CARD].flag};
+    tc_no_core();
+    cli->log = tc_log_new(cli->arena, stderr, arguments->values[LOG].choice == 1,
+                          (tc_log_level)arguments->values[LOG_LEVEL].choice);
+    tc_status status = read_wishes(cli, arguments, &w);
+    if (status == TC_OK)
+        status = tc_setup_cloud(cli, "serve", arguments->operands[0], &w.privacy, &setup);
+    if (status == TC_OK)
+        status = tc_setup_plan(cli, &setup, &w.privacy.plan, &output.plan);
+    if (status != TC_OK)
+        return status;
+    if (w.values[INSECURE_NO_NOISE].flag && output.plan->mechanism != TC_MECHANISM_NONE) {
+        tc_buffer_puts(&cli->messages, "tacit serve: --insecure-no-noise goes with the mechanism none\n");
+        return TC_BAD_USAGE;
+    }
+    output.reason = find_refusal(cli, &w, &setup, output.plan);
+    if (output.reason == NULL) {
+        status = tc_setup_method(cli, &setup, output.plan, w.privacy.margin, &output.method);
+        if (status != TC_OK)
+            return status;
+        tc_budgets_add_file(&w.budgets, setup.model);
+        list_insecure(cli, &w, output.plan, &output);
+        output.card = tc_card_make(cli->arena, output.plan, w.privacy.seeded);
+        status = serve(cli, &w, &output, &result);
+    }
+    if (status != TC_OK)
+        return status;
+    if (w.values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_serve_output_json(&output, &json);
+    } else {
+        tc_serve_output_text(&output, &cli->output);
+    }
+    *yes = output.result != NULL && (result.end == TC_RUN_STOPPED || (result.end == TC_RUN_DONE && setup.sound));
+    return TC_OK;
+}
+
+const tc_command tc_command_serve = {
+    .usage =
+        {.name = "serve",
+         .summary = "be the cloud, for agents that connect over the network",
+         .operands = "CLOUDFILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Takes the cloud's file that tacit split made, makes the plan that tacit plan shows of it, and waits for "
+             "the agents that the file names. When all are there the rounds begin: agents send their states, the cloud "
+             "releases noisy numbers of them and answers each agent with its prices and two numbers that are the same "
+             "for all. At the end, or when it is stopped, it prints what was released, and the guarantee card in short "
+             "(--card: the whole).\n\n"
+             "Connections are TLS 1.3 with certificates on both sides: an agent is whom its certificate names. A round "
+             "is in the journal before any answer leaves, so a cloud that dies goes on where it was: no round is "
+             "released a second time, and answers that agents have not had are sent again as they were. Noise keys are "
+             "new at each start, and never on the disk; the process leaves no core file.\n\n"
+             "SIGTERM or Ctrl-C stops it cleanly, and the same command goes on; a second one does not wait for agents "
+             "that do not read. SIGHUP reads the certificates again. The log is on standard error; docs/operations.md "
+             "says what its lines mean.\n\n"
+             "The exit code is 0 when the run is done or was stopped; 1 when it diverged, was refused (no plan, not "
+             "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
+             "convex; 2 when options or files do not fit, a journal of another plan, file, seed, margin or schedule "
+             "among them; 3 when the disk, the network or the journal fails, the certificate is not valid yet or any "
+             "more, or agents have seen more than the journal.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .is_service = true,
+    .run = run,
+};

@@ -1,0 +1,111 @@
+/* A command line: a table of commands, each a usage (options as data) and a function; the terminal; files to write. */
+#ifndef TC_CLI_SHARED_CLI_H
+#define TC_CLI_SHARED_CLI_H
+
+#include "base/monitor.h"
+#include "base/options.h"
+#include "model/model.h"
+#include "serve/log.h"
+
+typedef struct tc_command tc_command;
+
+/* The commands of one program, in the order of its help. */
+typedef struct tc_command_table {
+    const tc_command *const *commands;
+    size_t count;
+} tc_command_table;
+
+typedef struct tc_cli {
+    tc_arena *arena; /* of this process; an escape is set */
+    tc_command_table table;
+    tc_buffer output;   /* printed on standard output when the command is done, or by tc_cli_flush */
+    tc_buffer messages; /* printed on standard error then, or by tc_cli_tell */
+    tc_monitor monitor;
+    bool cannot_write;   /* standard output failed */
+    bool has_printed;    /* something on it */
+    bool wants_json;     /* print one JSON object in every case */
+    bool keeps_signals;  /* handlers stay, so that a first signal does not cut short the last lines */
+    bool is_logged;      /* the log has the messages already: they are for the JSON of a failure alone */
+    tc_logbook *log;     /* messages go through it, and wait for no reader; NULL: to standard error as they are */
+    const char *command; /* as typed, quoted for a shell: "tacit run ev.tacit --seed 1" */
+    char *const *words;  /* the same, as the program was given them; NULL at the end */
+} tc_cli;
+
+struct tc_command {
+    tc_usage usage;
+    /* Handles SIGTERM itself, and has an option --log, which holds for messages about wrong options too. */
+    bool is_service;
+    /* *yes decides between the exit codes 0 and 1; true before the call. */
+    tc_status (*run)(tc_cli *cli, const tc_arguments *arguments, bool *yes);
+};
+
+extern const tc_command tc_command_help;
+
+/* The whole program; returns the exit code. */
+int tc_cli_run(tc_command_table table, int argc, char *const *argv);
+
+/* The version that CMakeLists.txt states. */
+extern const char tc_cli_version[];
+
+/* Prints messages and output so far, for output that grows. What is printed stays, whatever fails later. */
+void tc_cli_flush(tc_cli *cli);
+
+/* Prints the messages so far and no output: for what has to be known before long work. */
+void tc_cli_tell(tc_cli *cli);
+
+/* Adds a message, each of its lines with the command's name in front: "tacit agent: ...". */
+void tc_cli_say(tc_cli *cli, const char *command, const char *text);
+
+/* Finds a command; NULL, and a message with a suggestion, where there is none. */
+const tc_command *tc_command_find(tc_cli *cli, const char *name);
+
+/* The page of `tacit --help`. */
+void tc_program_help(tc_command_table table, tc_buffer *out);
+
+/* Loads a problem; messages go to cli->messages. */
+tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) TC_MUST_USE;
+
+/* From now on this process leaves no core file, which would hold keys and private states. */
+void tc_no_core(void);
+
+/* ---- the terminal ---- */
+
+/* From now on the monitor reports the first Ctrl-C, to any thread; the second ends the program. A pipe without a reader
+ * and a file at its size limit become errors of writing, and do not end the program. */
+void tc_terminal_begin(tc_monitor *monitor);
+/* The same for SIGTERM. */
+void tc_terminal_catch_terminate(void);
+/* Clears the line of progress, so that something else can be printed there. */
+void tc_terminal_clear(void);
+/* Clears the line of progress and restores the signals. */
+void tc_terminal_end(void);
+
+/* Monotonic, in seconds. */
+double tc_cli_seconds(void);
+
+/* ---- files that a command writes: checked before anything is run or spent ---- */
+
+typedef struct tc_file_kind {
+    const char *mark; /* how such a file begins */
+    const char *name; /* "a trace" */
+    bool is_html;     /* the mark in any case, and anything behind it */
+} tc_file_kind;
+
+typedef struct tc_output_file {
+    const char *option; /* "--trace" */
+    const char *path;   /* NULL: none is wanted */
+    tc_file_kind kind;
+} tc_output_file;
+
+typedef struct tc_input_file {
+    const char *what; /* "the problem" */
+    const char *path; /* NULL: there is none */
+} tc_input_file;
+
+/* Whether each file can be written without harm. TC_BAD_USAGE, with a message, for a file that is also an input or
+ * another output, by whatever name; that is not a plain file; or that has contents of another kind. TC_CANNOT_WRITE for
+ * a folder or file that this user may not write. */
+tc_status tc_outputs_check(tc_cli *cli, const tc_output_file *outputs, size_t output_count, const tc_input_file *inputs,
+                           size_t input_count) TC_MUST_USE;
+
+#endif

@@ -1,0 +1,213 @@
+/* What plan, run, sweep, bound, audit and serve share: each of these options overrides the problem file.
+ *
+ *     enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER };
+ *     static const tc_option options[] = {
+ *         TC_PRIVACY_OPTIONS,
+ *         [JSON] = ...
+ *     };
+ *     ...
+ *     tc_privacy_wishes wishes;
+ *     tc_status status = tc_privacy_options_read(cli, "plan", arguments, &wishes);      before the file is loaded
+ *     tc_privacy_override(model, &wishes);                                              after
+ *     tc_plan_make(..., &wishes.plan, ...)
+ *
+ * A command that names no agents has TC_PRIVACY_OPTIONS_WITHOUT_COALITION: there is then a gap in its table. */
+#ifndef TC_CLI_SHARED_PLAN_OPTIONS_H
+#define TC_CLI_SHARED_PLAN_OPTIONS_H
+
+#include "cli/shared/cli.h"
+#include "engine/tacit/facts.h"
+#include "plan/plan.h"
+#include "promise/accountant.h"
+
+enum {
+    TC_PRIVACY_MECHANISM,
+    TC_PRIVACY_EPSILON,
+    TC_PRIVACY_DELTA,
+    TC_PRIVACY_ROUNDS,
+    TC_PRIVACY_ADJACENCY,
+    TC_PRIVACY_METHOD,
+    TC_PRIVACY_PLACEMENT,
+    TC_PRIVACY_CALIBRATION,
+    TC_PRIVACY_CONSTANTS,
+    TC_PRIVACY_MARGIN,
+    TC_PRIVACY_COALITION,
+    TC_PRIVACY_ALPHA_BAR,
+    TC_PRIVACY_GAMMA_BAR,
+    TC_PRIVACY_C1,
+    TC_PRIVACY_C2,
+    TC_PRIVACY_SEED,
+    TC_PRIVACY_OPTION_COUNT,
+};
+
+extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *const tc_placement_choices[],
+                                                                                 *const tc_calibration_choices[],
+                                                                                     *const tc_constants_choices[];
+
+#define TC_PRIVACY_OPTIONS_WITHOUT_COALITION                                                                           \
+    [TC_PRIVACY_MECHANISM] = {.name = "mechanism",                                                                     \
+                              .type = TC_OPTION_CHOICE,                                                                \
+                              .argument = "M",                                                                         \
+                              .choices = tc_mechanism_choices,                                                         \
+                              .text = "The law of the noise, instead of the file's."},                                 \
+    [TC_PRIVACY_EPSILON] = {.name = "epsilon",                                                                         \
+                            .type = TC_OPTION_STRING,                                                                  \
+                            .argument = "E",                                                                           \
+                            .text = "The price that is allowed, a positive number or ln(X), as in ln(2)."},            \
+    [TC_PRIVACY_DELTA] = {.name = "delta",                                                                             \
+                          .type = TC_OPTION_STRING,                                                                    \
+                          .argument = "D",                                                                             \
+                          .text = "The probability with which Gaussian noise may fail to keep epsilon, above 0 and "   \
+                                  "below 1."},                                                                         \
+    [TC_PRIVACY_ROUNDS] = {.name = "rounds",                                                                           \
+                           .type = TC_OPTION_INT,                                                                      \
+                           .argument = "T",                                                                            \
+                           .least = 1,                                                                                 \
+                           .most = 0x1p48 - 1,                                                                         \
+                           .text = "How many rounds there will be."},                                                  \
+    [TC_PRIVACY_ADJACENCY] = {.name = "adjacency",                                                                     \
+                              .type = TC_OPTION_STRING,                                                                \
+                              .argument = "UNIT",                                                                      \
+                              .text =                                                                                  \
+                                  "What is hidden. ensemble:B hides changes of all agents' messages that together "    \
+                                  "amount to B over the whole run; one:B those of one agent; agent whatever one "      \
+                                  "agent may do. A number B alone means one:B, and ensemble:B in published "           \
+                                  "calibration."},                                                                     \
+    [TC_PRIVACY_METHOD] = {.name = "method",                                                                           \
+                           .type = TC_OPTION_CHOICE,                                                                   \
+                           .argument = "M",                                                                            \
+                           .choices = tc_method_choices,                                                               \
+                           .text = "What the cloud and the agents do with what is released. tacit, the default: "      \
+                                   "filtered measurements, steps and regularization that set themselves, proximal "    \
+                                   "agents. published: the paper's steps, and the default of --calibration published " \
+                                   "and of bound. The promise is the same."},                                          \
+    [TC_PRIVACY_MARGIN] = {.name = "margin",                                                                           \
+                           .type = TC_OPTION_STRING,                                                                   \
+                           .argument = "M",                                                                            \
+                           .text = "Method tacit: run with constraints g + M <= 0, M a number from 0, so that noise "  \
+                                   "violates them less. auto takes what should leave no constraint violated with "     \
+                                   "probability 0.95; auto:P with probability P, above 0.5 and below 1."},             \
+    [TC_PRIVACY_PLACEMENT] = {.name = "placement",                                                                     \
+                              .type = TC_OPTION_CHOICE,                                                                \
+                              .argument = "P",                                                                         \
+                              .choices = tc_placement_choices,                                                         \
+                              .standard = "auto",                                                                      \
+                              .text =                                                                                  \
+                                  "Where noise is added: to constraints and Jacobian (outputs), to states, or, with "  \
+                                  "--method tacit, to the linear forms of states that constraints are made of "        \
+                                  "(forms); auto takes what disturbs less, and in method published outputs where "     \
+                                  "noise on states would bias g."},                                                    \
+    [TC_PRIVACY_CALIBRATION] = {.name = "calibration",                                                                 \
+                                .type = TC_OPTION_CHOICE,                                                              \
+                                .argument = "C",                                                                       \
+                                .choices = tc_calibration_choices,                                                     \
+                                .standard = "tight",                                                                   \
+                                .text = "tight: epsilon is the price of everything that anyone can see together. "     \
+                                        "published: the paper's scheme to the letter, epsilon for each released "      \
+                                        "system by itself."},                                                          \
+    [TC_PRIVACY_CONSTANTS] = {.name = "constants",                                                                     \
+                              .type = TC_OPTION_CHOICE,                                                                \
+                              .argument = "K",                                                                         \
+                              .choices = tc_constants_choices,                                                         \
+                              .standard = "certified",                                                                 \
+                              .text = "Which Lipschitz constants scale the noise: certified ones, or those that the "  \
+                                      "file declares; a declared one below the certified one voids the guarantee."},   \
+    [TC_PRIVACY_ALPHA_BAR] = {.name = "alpha-bar",                                                                     \
+                              .type = TC_OPTION_STRING,                                                                \
+                              .argument = "A",                                                                         \
+                              .text = "Method published: regularization A k^-c1 in round k, A positive."},             \
+    [TC_PRIVACY_GAMMA_BAR] = {.name = "gamma-bar",                                                                     \
+                              .type = TC_OPTION_STRING,                                                                \
+                              .argument = "G",                                                                         \
+                              .text = "Method published: step G k^-c2 in round k, G positive."},                       \
+    [TC_PRIVACY_C1] = {.name = "c1",                                                                                   \
+                       .type = TC_OPTION_REAL,                                                                         \
+                       .argument = "C",                                                                                \
+                       .least = 0,                                                                                     \
+                       .most = 10,                                                                                     \
+                       .text = "Method published: how fast the regularization decays."},                               \
+    [TC_PRIVACY_C2] = {.name = "c2",                                                                                   \
+                       .type = TC_OPTION_REAL,                                                                         \
+                       .argument = "C",                                                                                \
+                       .least = 0,                                                                                     \
+                       .most = 10,                                                                                     \
+                       .text = "Method published: how fast the step decays."},                                         \
+    [TC_PRIVACY_SEED] = {                                                                                              \
+        .name = "seed",                                                                                                \
+        .type = TC_OPTION_INT,                                                                                         \
+        .argument = "S",                                                                                               \
+        .least = 0,                                                                                                    \
+        .most = 0x1p53,                                                                                                \
+        .text = "Draw the noise from a seed, so that it can be repeated: for simulation only. NOT PRIVATE."}
+
+#define TC_PRIVACY_OPTIONS                                                                                             \
+    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, [TC_PRIVACY_COALITION] = {                                                   \
+                                              .name = "coalition",                                                     \
+                                              .repeats = true,                                                         \
+                                              .type = TC_OPTION_STRING,                                                \
+                                              .argument = "A,B,..",                                                    \
+                                              .text = "Also say what these agents learn together about the others."}
+
+/* What serve and plan say of agents that are late: in the plan, since it has a price. */
+extern const char *const tc_late_choices[];
+#define TC_LATE_ON_LATE                                                                                                \
+    {                                                                                                                  \
+        .name = "on-late", .type = TC_OPTION_CHOICE, .argument = "P", .choices = tc_late_choices, .standard = "wait",  \
+        .text = "What a round does without the state of an agent: wait for it, or hold, which uses the agent's last "  \
+                "state again; then one message tells of more, and noise grows by what that costs."                     \
+    }
+#define TC_LATE_MOST_HOLDS                                                                                             \
+    {                                                                                                                  \
+        .name = "most-holds", .type = TC_OPTION_INT, .argument = "H", .least = 1, .most = 1e6, .standard = "3",        \
+        .text = "With --on-late hold: how often one state may be used again; then the round waits. The plan counts "   \
+                "a message 1 + H times."                                                                               \
+    }
+/* The plan's cap; TC_BAD_USAGE with a message where a number of holds is given without hold. */
+tc_status tc_late_options_read(tc_cli *cli, const char *command, const tc_option_value *on_late,
+                               const tc_option_value *most_holds, double *hold_cap) TC_MUST_USE;
+
+typedef struct tc_privacy_wishes {
+    tc_plan_options plan;
+    tc_margin_wish margin;
+    tc_schedule schedule; /* numbers are NAN where not given */
+    bool begin_published; /* steps that neither file nor options give are those of the paper's example */
+    bool seeded;
+    uint64_t seed;
+} tc_privacy_wishes;
+
+/* TC_BAD_USAGE with a message for a value that makes no sense by itself. command: for messages. */
+tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arguments *arguments,
+                                  tc_privacy_wishes *wishes) TC_MUST_USE;
+
+/* A positive number, or ln(X) with X above 1: what people write for epsilon. */
+bool tc_privacy_read_price(tc_arena *arena, const char *text, double *value);
+
+/* What was given about the schedule takes the place of the file's. */
+void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
+
+/* ---- the budgets that a run must keep: that of --budget, and the file's ---- */
+
+#define TC_BUDGET_OPTION                                                                                               \
+    {                                                                                                                  \
+        .name = "budget", .type = TC_OPTION_STRING, .argument = "E[:D]",                                               \
+        .text = "Refuse to run where all runs in the ledger and this one would together cost more than epsilon E at "  \
+                "delta D, in the unit of this run and with the largest B of any: 4:1e-6. E is a positive number or "   \
+                "ln(X). Where Gaussian noise is or was used, D is needed. A budget in the file must be kept too."      \
+    }
+
+typedef struct tc_budgets {
+    tc_budget list[2];
+    size_t count;
+} tc_budgets;
+
+/* value: of --budget, which may not have been given. TC_BAD_USAGE, with a message, where it is none. */
+tc_status tc_budgets_read(tc_cli *cli, const char *command, const tc_option_value *value,
+                          tc_budgets *budgets) TC_MUST_USE;
+/* With the file's. */
+void tc_budgets_add_file(tc_budgets *budgets, const tc_model *model);
+
+/* TC_BAD_USAGE, with a message, where a budget lacks the delta that runs of the ledger, or the next one, need. */
+tc_status tc_budgets_check(tc_cli *cli, const char *command, const tc_budgets *budgets, const tc_ledger *ledger,
+                           const tc_ledger_entry *next) TC_MUST_USE;
+
+#endif

@@ -1,0 +1,122 @@
+#include "cli/shared/cli.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_SIZE = 80 };
+
+static atomic_int interrupt_seen;  /* lock-free, so a handler may write it and any thread read it */
+static struct sigaction before[2]; /* of SIGINT and SIGTERM */
+static bool terminate_caught;
+static bool line_shown;
+static double last_shown;
+
+/* The next signal of either kind ends the program. */
+static void on_interrupt(int signal_number) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    (void)signal_number;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    if (terminate_caught)
+        (void)sigaction(SIGTERM, &action, NULL);
+    atomic_store(&interrupt_seen, 1);
+}
+
+static bool interrupted(void *context) {
+    (void)context;
+    return atomic_load_explicit(&interrupt_seen, memory_order_relaxed) != 0;
+}
+
+double tc_cli_seconds(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* "12,345 rounds/s, 3 s left [########------------]  40 %"; no bar at 0. */
+static void write_line(char line[LINE_SIZE], const char *what, double fraction) {
+    enum { CELLS = 20 };
+    char bar[CELLS + 1];
+    double share = fmax(0, fmin(1, fraction)); /* NAN counts as 0 */
+    if (!(share > 0)) {
+        (void)snprintf(line, LINE_SIZE, "%.70s", what);
+        return;
+    }
+    for (size_t i = 0; i < CELLS; i++)
+        bar[i] = (double)(i + 1) <= CELLS * share ? '#' : '-';
+    bar[CELLS] = '\0';
+    (void)snprintf(line, LINE_SIZE, "%.46s [%s] %3.0f %%", what, bar, 100 * share);
+}
+
+/* Of the terminal. A line that fills it would wrap, and could not be cleared. */
+static size_t columns(void) {
+    struct winsize size;
+    const char *said = getenv("COLUMNS");
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    long number = said == NULL ? 0 : strtol(said, NULL, 10);
+    return number > 0 && number < LINE_SIZE ? (size_t)number : LINE_SIZE;
+}
+
+static void progress(void *context, const char *what, double fraction) {
+    (void)context;
+    double now = tc_cli_seconds();
+    char line[LINE_SIZE];
+    if (now - last_shown < 0.1)
+        return;
+    last_shown = now;
+    line_shown = true;
+    write_line(line, what, fraction);
+    size_t width = columns();
+    if (width - 1 < strlen(line))
+        line[width - 1] = '\0';
+    (void)fprintf(stderr, "\r\033[K%s", line);
+    (void)fflush(stderr);
+}
+
+void tc_terminal_begin(tc_monitor *monitor) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    atomic_store(&interrupt_seen, 0);
+    line_shown = false;
+    last_shown = tc_cli_seconds(); /* short work shows nothing */
+    terminate_caught = false;
+    (void)sigaction(SIGINT, &action, &before[0]);
+    /* Neither a reader that is gone nor a file at its limit may end the program before traces and ledgers are whole. */
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, NULL);
+    (void)sigaction(SIGXFSZ, &action, NULL);
+    *monitor = (tc_monitor){.interrupted = interrupted, .progress = isatty(STDERR_FILENO) ? progress : NULL};
+}
+
+void tc_terminal_catch_terminate(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    terminate_caught = true;
+    (void)sigaction(SIGTERM, &action, &before[1]);
+}
+
+void tc_terminal_clear(void) {
+    if (!line_shown)
+        return;
+    (void)fputs("\r\033[K", stderr);
+    (void)fflush(stderr);
+    line_shown = false;
+}
+
+void tc_terminal_end(void) {
+    (void)sigaction(SIGINT, &before[0], NULL);
+    if (terminate_caught)
+        (void)sigaction(SIGTERM, &before[1], NULL);
+    terminate_caught = false;
+    tc_terminal_clear();
+}

@@ -1,0 +1,288 @@
+#include "cli/study/study.h"
+
+#include "audit/audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { JSON = TC_PRIVACY_OPTION_COUNT, SAMPLES, SECONDS, CONFIDENCE, END_TO_END };
+
+static const tc_option options[] = {
+    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* what is sampled is all that leaves the cloud */
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [SAMPLES] = {.name = "samples",
+                 .type = TC_OPTION_INT,
+                 .argument = "N",
+                 .least = 10,
+                 .most = 1e9,
+                 .standard = "20000",
+                 .text = "Releases of each of the two inputs, for each system. How many it takes to notice half the "
+                         "noise depends on the problem: mostly some hundreds to some thousands, but hundreds of "
+                         "thousands where what is claimed for a system is little or far from what the inputs show; "
+                         "the answer says how many. A constant that is 5 % too small takes millions."},
+    [SECONDS] = {.name = "seconds",
+                 .type = TC_OPTION_REAL,
+                 .argument = "S",
+                 .least = 0.1,
+                 .most = 1e7,
+                 .text = "Stop sampling after about S seconds, and judge what there is."},
+    [CONFIDENCE] = {.name = "confidence",
+                    .type = TC_OPTION_REAL,
+                    .argument = "C",
+                    .least = 0.5,
+                    .most = 1 - 1e-12,
+                    .standard = "0.999999",
+                    .text = "The probability with which all bounds hold together, and an honest release passes."},
+    [END_TO_END] = {.name = "end-to-end",
+                    .type = TC_OPTION_FLAG,
+                    .text = "Also run two worlds that differ in what one agent says and release the same numbers, "
+                            "through the cloud's half of the engine and through sockets on loopback: answers, pages, "
+                            "journal, log and sizes must be the same, byte for byte, but for what is listed. It takes "
+                            "some seconds, and a folder in TMPDIR."},
+};
+
+static const tc_example examples[] = {
+    {"tacit audit paper.tacit", "Tries to refute the plan that tacit plan paper.tacit shows."},
+    {"tacit audit paper.tacit --end-to-end", "Also compares all that leaves the cloud in two worlds."},
+    {"tacit audit paper.tacit --calibration published --constants declared",
+     "The paper's scheme with the constants that the file declares."},
+};
+
+/* ---- --end-to-end ---- */
+
+enum { MOST_TEXTS = 128 };
+
+/* By the name of this program: beside it, as it is built, or where it is installed. */
+static const char *find_program(tc_arena *arena) {
+    char path[4096] = {0};
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *name = length > 0 ? strrchr(path, '/') : NULL;
+    if (name == NULL)
+        return NULL;
+    *name++ = '\0';
+    const char *places[] = {tc_arena_format(arena, "%s/%s-end-to-end", path, name),
+                            tc_arena_format(arena, "%s/../libexec/tacit/%s-end-to-end", path, name)};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (access(places[i], X_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+/* Its output in a pipe; what it says on standard error in another. */
+typedef struct child {
+    pid_t process;
+    int out, err;
+} child;
+
+static bool start(const char *program, char *const *words, child *made) {
+    int out[2], err[2];
+    if (pipe(out) != 0)
+        return false;
+    if (pipe(err) != 0) {
+        (void)close(out[0]);
+        (void)close(out[1]);
+        return false;
+    }
+    made->process = fork();
+    if (made->process == 0) {
+        if (dup2(out[1], STDOUT_FILENO) < 0 || dup2(err[1], STDERR_FILENO) < 0)
+            _exit(126);
+        (void)close(out[0]);
+        (void)close(err[0]);
+        (void)execv(program, words);
+        _exit(127);
+    }
+    (void)close(out[1]);
+    (void)close(err[1]);
+    made->out = out[0];
+    made->err = err[0];
+    if (made->process > 0)
+        return true;
+    (void)close(out[0]);
+    (void)close(err[0]);
+    return false;
+}
+
+static const char *read_all(tc_arena *arena, int descriptor) {
+    char bytes[4096];
+    tc_buffer text = tc_buffer_new(arena, 1 << 26);
+    for (;;) {
+        ssize_t got = read(descriptor, bytes, sizeof bytes);
+        if (got > 0)
+            tc_buffer_add(&text, bytes, (size_t)got);
+        else if (got == 0 || errno != EINTR)
+            break;
+    }
+    (void)close(descriptor);
+    return tc_buffer_text(&text);
+}
+
+static bool begins(const char *line, const char *word, const char **rest) {
+    size_t length = strlen(word);
+    *rest = line + length;
+    return strncmp(line, word, length) == 0;
+}
+
+/* src/worlds/main.c says what its lines are. True where the last one is there. */
+static bool take_lines(tc_arena *arena, const char *text, tc_end_to_end *found) {
+    bool is_whole = false;
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        const char *line = tc_arena_copy(arena, text, length), *rest;
+        unsigned long long bytes = 0;
+        if (begins(line, "differs ", &rest) && found->differ_count < MOST_TEXTS)
+            found->differs_in[found->differ_count++] = rest;
+        else if (begins(line, "exception ", &rest) && found->exception_count < MOST_TEXTS)
+            found->exceptions[found->exception_count++] = rest;
+        else if (begins(line, "untested ", &rest))
+            found->untested = rest;
+        else if (begins(line, "compared ", &rest) && sscanf(rest, "%llu", &bytes) == 1)
+            found->bytes = bytes;
+        is_whole = strcmp(line, "end") == 0;
+        text += length + (text[length] == '\n');
+    }
+    return is_whole;
+}
+
+static const char *first_line(tc_arena *arena, const char *text) {
+    size_t length = strcspn(text, "\n");
+    return length == 0 ? "it said nothing" : tc_arena_copy(arena, text, length);
+}
+
+/* Starts the program that compares two worlds, with the words of this command, and reads its findings. It is another
+ * program since noise can be coupled there, and must not be here. Where it cannot be started or does not finish, the
+ * result says that nothing was tested, and why. */
+static tc_end_to_end *run_end_to_end(tc_cli *cli) {
+    tc_end_to_end *found = TC_NEW(cli->arena, tc_end_to_end, 1);
+    const char *program = find_program(cli->arena);
+    child made;
+    int status = 0;
+    found->differs_in = TC_NEW(cli->arena, const char *, MOST_TEXTS);
+    found->exceptions = TC_NEW(cli->arena, const char *, MOST_TEXTS);
+    if (program == NULL) {
+        found->untested =
+            "the program tacit-end-to-end is neither beside tacit nor in libexec/tacit of its installation: "
+            "script/build release builds it";
+        return found;
+    }
+    tc_progress(&cli->monitor, "comparing two worlds", 0);
+    if (!start(program, cli->words, &made)) {
+        found->untested = tc_arena_format(cli->arena, "%s cannot be started: %s", program, strerror(errno));
+        return found;
+    }
+    const char *said = read_all(cli->arena, made.out), *complaint = read_all(cli->arena, made.err);
+    while (waitpid(made.process, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (!take_lines(cli->arena, said, found) || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        found->untested =
+            tc_arena_format(cli->arena, "tacit-end-to-end did not finish: %s", first_line(cli->arena, complaint));
+    found->equal = found->untested == NULL && found->differ_count == 0;
+    return found;
+}
+
+/* ---- the command ---- */
+
+static void print_problem(tc_cli *cli, const char *problem) {
+    tc_json json = tc_json_new(&cli->output);
+    tc_json_open_object(&json, NULL);
+    tc_json_string(&json, "verdict", "inconclusive");
+    tc_json_bool(&json, "refuted", false);
+    tc_json_bool(&json, "private", false);
+    tc_json_string(&json, "problem", problem);
+    tc_json_close_object(&json);
+}
+
+static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_privacy_wishes *wishes, tc_model *model,
+                           bool *yes) {
+    tc_progress(&cli->monitor, "differentiating", 0);
+    tc_derivatives *derivatives = tc_derive(cli->arena, model);
+    tc_analysis_options facts = {.skip_private = true};
+    tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &facts, &cli->monitor);
+    if (analysis->interrupted)
+        return TC_INTERRUPTED;
+    tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes->plan, &cli->monitor);
+    if (tc_interrupted(&cli->monitor))
+        return TC_INTERRUPTED;
+    if (plan->problem != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit audit: %s\n", plan->problem);
+        if (!plan->refusal_is_usage && arguments->values[JSON].flag)
+            print_problem(cli, plan->problem);
+        *yes = false;
+        return plan->refusal_is_usage ? TC_BAD_USAGE : TC_OK;
+    }
+    tc_audit_options how = {.samples = (uint64_t)arguments->values[SAMPLES].integer,
+                            .seconds = arguments->values[SECONDS].given ? arguments->values[SECONDS].real : 0,
+                            .confidence = arguments->values[CONFIDENCE].real,
+                            .seeded = wishes->seeded,
+                            .seed = wishes->seed};
+    tc_audit *audit = NULL;
+    tc_status status = tc_audit_run(cli->arena, plan, analysis, &how, &cli->monitor, &audit);
+    if (status != TC_OK)
+        return status;
+    if (arguments->values[END_TO_END].flag && !audit->interrupted) {
+        static const tc_end_to_end nothing = {.untested = "the plan was judged before anything was released"};
+        tc_audit_take_end_to_end(audit, audit->point_count > 0 ? run_end_to_end(cli) : &nothing);
+        audit->interrupted = tc_interrupted(&cli->monitor);
+    }
+    if (arguments->values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_json_open_object(&json, NULL);
+        tc_audit_json(audit, &json);
+        tc_json_close_object(&json);
+    } else {
+        tc_audit_text(audit, &cli->output);
+    }
+    if (audit->verdict == TC_INCONCLUSIVE)
+        tc_buffer_printf(&cli->messages, "tacit audit: inconclusive: %s\n", audit->inconclusive_because);
+    *yes = audit->verdict == TC_NOT_REFUTED && (plan->is_private || wishes->seeded);
+    return audit->interrupted ? TC_INTERRUPTED : TC_OK;
+}
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
+    tc_privacy_wishes wishes;
+    tc_status status = tc_privacy_options_read(cli, "audit", arguments, &wishes);
+    if (status != TC_OK)
+        return status;
+    tc_model *model = NULL;
+    status = tc_cli_load(cli, arguments->operands[0], &model);
+    if (status != TC_OK)
+        return status;
+    tc_privacy_override(model, &wishes);
+    return run_audit(cli, arguments, &wishes, model, yes);
+}
+
+const tc_command tc_command_audit = {
+    .usage =
+        {.name = "audit",
+         .summary = "try to refute a plan's guarantee from samples of the release",
+         .operands = "FILE",
+         .least_operands = 1,
+         .most_operands = 1,
+         .description =
+             "Makes the plan that tacit plan would show, and chooses two adjacent inputs that should be hardest to "
+             "hide. What they cost with the plan's own scales is computed, over all rounds where the unit is an agent: "
+             "more than is claimed refutes the plan at once. Then each is released many times by the code that a real "
+             "run uses. Events that are likelier under one of them than the plan allows give a lower bound on epsilon "
+             "that holds with the stated confidence; and the noise itself is tested: its lattice, its sign, its tails, "
+             "its scale, and that no draw tells of another, of other entries, agents or rounds, nor in the first round "
+             "of many releases with fresh keys. No agent's data are used. What is sampled is all that leaves the "
+             "cloud, which is more than any coalition of agents sees.\n\n"
+             "Each of these points has a verdict of its own: one that could not have shown half the noise is "
+             "inconclusive, and never passes for not refuted.\n\n"
+             "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
+             "pass. The proofs are what the guarantee rests on.\n\n"
+             "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to "
+             "notice even half the noise (inconclusive; the answer says which --samples that takes, and some problems "
+             "take many more than the "
+             "standard); 3 after an "
+             "interrupt.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

@@ -1,0 +1,58 @@
+#include "cli/study/study.h"
+
+enum { JSON, FULL };
+
+static const tc_option options[] = {
+    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [FULL] = {.name = "full",
+              .type = TC_OPTION_FLAG,
+              .text = "Report every agent by itself and points in full, however many agents there are."},
+};
+
+static const tc_example examples[] = {
+    {"tacit check ev.tacit", "Says which assumptions hold, and the constants that noise is scaled by."},
+    {"tacit check ev.tacit --json", "The same for a program."},
+};
+
+static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
+    tc_model *model = NULL;
+    tc_status status = tc_cli_load(cli, arguments->operands[0], &model);
+    if (status != TC_OK)
+        return status;
+    bool full = arguments->values[FULL].flag;
+    tc_analysis_options wishes = {.rows_limit = full ? SIZE_MAX : 0, .print_all_points = full};
+    tc_progress(&cli->monitor, "differentiating", 0);
+    tc_derivatives *derivatives = tc_derive(cli->arena, model);
+    tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &wishes, &cli->monitor);
+    if (arguments->values[JSON].flag) {
+        tc_json json = tc_json_new(&cli->output);
+        tc_json_open_object(&json, NULL);
+        tc_analysis_json(analysis, &json);
+        tc_json_close_object(&json);
+    } else {
+        tc_analysis_text(analysis, &cli->output, 80);
+    }
+    *yes = tc_analysis_holds(analysis);
+    return analysis->interrupted ? TC_INTERRUPTED : TC_OK;
+}
+
+const tc_command tc_command_check = {
+    .usage = {.name = "check",
+              .summary = "verify a problem's assumptions and print its certified constants",
+              .operands = "FILE",
+              .least_operands = 1,
+              .most_operands = 1,
+              .description =
+                  "Reads a problem file and proves, or fails to prove, that the objectives are convex and smooth, that "
+                  "every agent's set is a non-empty compact convex set, that the constraints are convex and smooth, "
+                  "and that a point satisfies all of them strictly (Slater's condition). A failure names the smallest "
+                  "expression at fault.\n\n"
+                  "Prints Lipschitz constants as brackets: the upper bound is proved over the public box, the lower "
+                  "one is attained at a point. Constants declared in the file are compared with them.\n\n"
+                  "The exit code is 0 when every assumption is proved and 1 when one is not.",
+              .options = options,
+              .option_count = sizeof options / sizeof options[0],
+              .examples = examples,
+              .example_count = sizeof examples / sizeof examples[0]},
+    .run = run,
+};

@@ -1,0 +1,88 @@
+/* What the cloud knows of the states, for the method `tacit`: filters over what is released, and what g looks like
+ * there. Post-processing of public numbers; the order of every sum is fixed, so no bit depends on the threads.
+ *
+ * Observed are the states, or linear forms of them (placement FORMS; OUTPUTS where g is affine: then the forms are the
+ * constraints). o(k) is the observation of round k:
+ *
+ *     y += fast (o - y)          follows; never clipped, so that it stays unbiased
+ *     r += slow (o - r)          settles;  r^ is r moved into the box (the form's range)
+ *
+ * A constraint is Phi_j of *inputs*: sums over members and single coordinates (derivatives->inputs); for OUTPUTS the
+ * inputs are the constraints themselves and Phi the identity. With dy = y - r^, every input is described at r^. */
+#ifndef TC_ENGINE_TACIT_ESTIMATOR_H
+#define TC_ENGINE_TACIT_ESTIMATOR_H
+
+#include "engine/memory.h"
+#include "release/release.h"
+
+typedef struct tc_estimator tc_estimator;
+
+typedef struct tc_gains { /* of one round */
+    double fast, slow;
+} tc_gains;
+
+typedef struct tc_measurement { /* by input; for a body b of one member, s2_c the variance of the noise of a coordinate
+                                 */
+    size_t count;
+    double *value;      /* z  = sum b(r^) */
+    double *shift;      /* A  = sum b'(r^) . dy */
+    double *curve;      /* C  = sum dy' b''(r^) dy */
+    double *trace;      /* tr = sum_c s2_c b''_cc */
+    double *noise;      /* G2 = sum_c s2_c b'_c^2 */
+    double *norm1;      /* n1 = sum_c |b'_c| */
+    double *norm2;      /* n2 = sum_c b'_c^2 */
+    double *rest;       /* as shift, with r - r^ for dy */
+    double *rest_curve; /* as curve, with r - r^ for dy */
+} tc_measurement;
+
+typedef struct tc_tariff { /* by input: what answers are made of. mu: new multipliers, Phi's derivatives at z */
+    double *price;         /* sum_j mb_j Phi_{j,s} + sum_t (sum_j mu_j Phi_{j,st}) A_t */
+    double *curvature;     /* sum_j mu_j Phi_{j,s} */
+    double *reach;         /* sum_j |Phi_{j,s}| */
+    double *bend;          /* of coordinates: row sum of sum_j mu_j Phi_j'' among coordinates, off-diagonals by size */
+    double *bend_noise;    /* of coordinates: sum over coordinates t of (sum_j mu_j Phi_{j,st})^2 s2_t */
+} tc_tariff;
+
+typedef struct tc_columns { /* over all coordinates c; s over the inputs that depend on c */
+    double reach;           /* max_c sum_s reach_s |b'_sc| */
+    double curvature;       /* max_c of the row sum of sum_s curvature_s b_s'' (off-diagonals by size) + bend, or 0 */
+    double noise;           /* sum_cc' (sum_s curvature_s b_s,cc')^2 s2_c' + sum_c bend_noise */
+} tc_columns;
+
+/* workers: how many threads may call at once, each with a number of its own. */
+tc_estimator *tc_estimator_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                               const tc_derivatives *derivatives, const tc_released *constants, size_t workers);
+size_t tc_estimator_inputs(const tc_estimator *estimator);
+/* Variance of the noise of an input that is a coordinate or a form; 0 for a sum of states' bodies. */
+double tc_estimator_input_variance(const tc_estimator *estimator, size_t input);
+
+/* A round begins. */
+void tc_estimator_open(tc_estimator *estimator, tc_gains gains);
+/* STATES, first pass: block b of a family (release.h), x_hat[component][k]. */
+void tc_estimator_take(tc_estimator *estimator, size_t worker, size_t family, size_t block, const double *const *x_hat);
+/* FORMS and OUTPUTS: the released forms, all at once. */
+void tc_estimator_take_forms(tc_estimator *estimator, const double *forms);
+/* After every block. The result is the estimator's and good until the next open. */
+const tc_measurement *tc_estimator_close(tc_estimator *estimator);
+
+/* Second pass. tc_estimator_tariff gives room for the tariff; fill it, then for all members of every block, in any
+ * order: p[component][k] of members at .. at + count - 1 of the block (at and count multiples of TC_ESTIMATOR_BITE, but
+ * for the last count; p[component][0] is that of member at). With p NULL, columns alone. */
+enum { TC_ESTIMATOR_BITE = 256 };
+tc_tariff *tc_estimator_tariff(tc_estimator *estimator);
+void tc_estimator_price(tc_estimator *estimator); /* the tariff is complete: a second pass begins */
+void tc_estimator_answer(tc_estimator *estimator, size_t worker, size_t family, size_t block, size_t at, size_t count,
+                         double *const *p);
+/* After every block of a second pass. */
+tc_columns tc_estimator_columns(tc_estimator *estimator);
+
+/* What later rounds depend on: the filters. After a load, tc_estimator_review shows what the last close showed; a
+ * second pass needs a round of its own. */
+void tc_estimator_snapshot(tc_estimator *estimator, tc_memory *memory);
+const tc_measurement *tc_estimator_review(tc_estimator *estimator);
+
+/* Small ensembles, one thread, x-hat and p by coordinate: the same bits. p may be NULL. */
+void tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat);
+void tc_estimator_answer_whole(tc_estimator *estimator, double *p);
+
+#endif

@@ -1,0 +1,207 @@
+/* The loops of estimator_inside.h, for packs of TC_SIMD_LANES. */
+
+enum { PACKS = TC_TOTAL_LANES / TC_SIMD_LANES };
+
+static void filter(size_t count, double fast, double slow, const double *restrict observed, double *restrict y,
+                   double *restrict r) {
+    for (size_t k = 0; k < count; k++) {
+        y[k] += fast * (observed[k] - y[k]);
+        r[k] += slow * (observed[k] - r[k]);
+    }
+}
+
+static inline double clipped(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
+
+static void place(size_t count, const double *restrict y, const double *restrict r, const tc_estimator_bounds *bounds,
+                  double *restrict inside, double *restrict away) {
+    const double lower = bounds->lower, upper = bounds->upper;
+    const double *restrict lowers = bounds->lowers, *restrict uppers = bounds->uppers;
+    if (lowers == NULL || uppers == NULL)
+        for (size_t k = 0; k < count; k++) {
+            double x = clipped(r[k], lower, upper);
+            inside[k] = x;
+            away[k] = y[k] - x;
+        }
+    else
+        for (size_t k = 0; k < count; k++) {
+            double x = clipped(r[k], lowers[k], uppers[k]);
+            inside[k] = x;
+            away[k] = y[k] - x;
+        }
+}
+
+static bool rest(size_t count, const double *r, const double *inside, double *beyond) {
+    tc_pack_mask found = tc_pack_none();
+    size_t k = 0;
+    bool any = false;
+    for (; k + TC_SIMD_LANES <= count; k += TC_SIMD_LANES) {
+        tc_pack v = tc_pack_load(r + k) - tc_pack_load(inside + k);
+        tc_pack_store(beyond + k, v);
+        found |= ~tc_pack_equal(v, tc_pack_of(0));
+    }
+    for (; k < count; k++) {
+        beyond[k] = r[k] - inside[k];
+        any = any || beyond[k] != 0;
+    }
+    return any || tc_pack_bits(found) != 0;
+}
+
+TC_INLINE void load_all(tc_pack *t, const double *from) {
+    for (size_t i = 0; i < PACKS; i++)
+        t[i] = tc_pack_load(from + i * TC_SIMD_LANES);
+}
+
+TC_INLINE void store_all(double *to, const tc_pack *t) {
+    for (size_t i = 0; i < PACKS; i++)
+        tc_pack_store(to + i * TC_SIMD_LANES, t[i]);
+}
+
+static void total(size_t count, const double *row, double *t) {
+    size_t k = 0;
+    tc_pack sums[PACKS];
+    load_all(sums, t);
+    for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
+        for (size_t i = 0; i < PACKS; i++)
+            sums[i] += tc_pack_load(row + k + i * TC_SIMD_LANES);
+    store_all(t, sums);
+    for (size_t whole = k; k < count; k++)
+        t[k - whole] += row[k];
+}
+
+static void total_product(size_t count, const double *a, const double *b, double *t) {
+    size_t k = 0;
+    tc_pack sums[PACKS];
+    load_all(sums, t);
+    for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
+        for (size_t i = 0; i < PACKS; i++)
+            sums[i] += tc_pack_load(a + k + i * TC_SIMD_LANES) * tc_pack_load(b + k + i * TC_SIMD_LANES);
+    store_all(t, sums);
+    for (size_t whole = k; k < count; k++)
+        t[k - whole] += a[k] * b[k];
+}
+
+static void total_triple(size_t count, const double *row, const double *a, const double *b, double *t) {
+    size_t k = 0;
+    tc_pack sums[PACKS];
+    load_all(sums, t);
+    for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
+        for (size_t i = 0; i < PACKS; i++)
+            sums[i] += tc_pack_load(row + k + i * TC_SIMD_LANES) *
+                       (tc_pack_load(a + k + i * TC_SIMD_LANES) * tc_pack_load(b + k + i * TC_SIMD_LANES));
+    store_all(t, sums);
+    for (size_t whole = k; k < count; k++)
+        t[k - whole] += row[k] * (a[k] * b[k]);
+}
+
+static void total_sizes(size_t count, const double *row, double *size, double *square) {
+    size_t k = 0;
+    tc_pack sizes[PACKS], squared[PACKS];
+    load_all(sizes, size);
+    load_all(squared, square);
+    for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
+        for (size_t i = 0; i < PACKS; i++) {
+            tc_pack v = tc_pack_load(row + k + i * TC_SIMD_LANES);
+            sizes[i] += tc_pack_abs(v);
+            squared[i] += v * v;
+        }
+    store_all(size, sizes);
+    store_all(square, squared);
+    for (size_t whole = k; k < count; k++) {
+        size[k - whole] += fabs(row[k]);
+        square[k - whole] += row[k] * row[k];
+    }
+}
+
+static void total_slope(size_t count, const double *row, const double *away, double *shift, double *size,
+                        double *square) {
+    size_t k = 0;
+    tc_pack shifts[PACKS], sizes[PACKS], squared[PACKS];
+    load_all(shifts, shift);
+    load_all(sizes, size);
+    load_all(squared, square);
+    for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
+        for (size_t i = 0; i < PACKS; i++) {
+            tc_pack v = tc_pack_load(row + k + i * TC_SIMD_LANES);
+            shifts[i] += v * tc_pack_load(away + k + i * TC_SIMD_LANES);
+            sizes[i] += tc_pack_abs(v);
+            squared[i] += v * v;
+        }
+    store_all(shift, shifts);
+    store_all(size, sizes);
+    store_all(square, squared);
+    for (size_t whole = k; k < count; k++) {
+        shift[k - whole] += row[k] * away[k];
+        size[k - whole] += fabs(row[k]);
+        square[k - whole] += row[k] * row[k];
+    }
+}
+
+static void fill(size_t count, double value, double *restrict out) {
+    for (size_t k = 0; k < count; k++)
+        out[k] = value;
+}
+
+static void add(size_t count, double weight, const double *restrict row, double *restrict out) {
+    for (size_t k = 0; k < count; k++)
+        out[k] += weight * row[k];
+}
+
+static void add_size(size_t count, double weight, const double *restrict row, double *restrict out) {
+    for (size_t k = 0; k < count; k++)
+        out[k] += weight * fabs(row[k]);
+}
+
+static void add_both(size_t count, double weight, double size_weight, const double *restrict row, double *restrict out,
+                     double *restrict sizes) {
+    for (size_t k = 0; k < count; k++) {
+        out[k] += weight * row[k];
+        sizes[k] += size_weight * fabs(row[k]);
+    }
+}
+
+static void add_product(size_t count, const double *restrict a, const double *restrict b, double *restrict out) {
+    for (size_t k = 0; k < count; k++)
+        out[k] += a[k] * b[k];
+}
+
+static double most(size_t count, const double *row, double found) {
+    size_t k = 0;
+    if (count >= TC_TOTAL_LANES) {
+        tc_pack largest[PACKS];
+        load_all(largest, row);
+        for (k = TC_TOTAL_LANES; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
+            for (size_t i = 0; i < PACKS; i++) {
+                tc_pack v = tc_pack_load(row + k + i * TC_SIMD_LANES);
+                largest[i] = tc_pack_larger(v, largest[i]);
+            }
+        for (size_t i = 0; i < TC_TOTAL_LANES; i++)
+            found = largest[i / TC_SIMD_LANES][i % TC_SIMD_LANES] > found
+                        ? largest[i / TC_SIMD_LANES][i % TC_SIMD_LANES]
+                        : found;
+    }
+    for (; k < count; k++)
+        found = row[k] > found ? row[k] : found;
+    return found;
+}
+
+static double squares(size_t count, const double *row) {
+    double t[TC_TOTAL_LANES] = {0};
+    total_product(count, row, row, t);
+    return tc_total_of_lanes(t);
+}
+
+const tc_estimator_kernels KERNELS = {.filter = filter,
+                                      .place = place,
+                                      .rest = rest,
+                                      .total = total,
+                                      .total_product = total_product,
+                                      .total_triple = total_triple,
+                                      .total_sizes = total_sizes,
+                                      .total_slope = total_slope,
+                                      .fill = fill,
+                                      .add = add,
+                                      .add_size = add_size,
+                                      .add_both = add_both,
+                                      .add_product = add_product,
+                                      .most = most,
+                                      .squares = squares};

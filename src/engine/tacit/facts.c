@@ -1,0 +1,347 @@
+#include "engine/tacit/facts.h"
+
+#include "analysis/lipschitz/streams.h"
+#include "analysis/region.h"
+#include "analysis/values.h"
+#include "plan/placement/place.h"
+
+#include <stdlib.h>
+
+/* ---- the public Slater point ---------------------------------------------------------------------------------------
+ */
+
+/* What the file declares, and not what a search in private sets may have found: the cloud must come to the same. */
+static bool load_declared(const tc_model *model, double *x) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        if (!family->has_slater)
+            return false;
+        for (size_t c = 0; c < family->dim; c++)
+            for (size_t k = 0; k < family->count; k++)
+                x[tc_coord_of(family, k, c)] = tc_coef_at(family->slater[c], k);
+    }
+    return true;
+}
+
+/* Rounded down; NAN everywhere where the point is missing or does not satisfy every constraint strictly. */
+static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, double *slack) {
+    size_t m = model->constraint_count;
+    for (size_t j = 0; j < m; j++)
+        slack[j] = NAN;
+    tc_mark mark = tc_arena_mark(arena);
+    double *x = TC_NEW(arena, double, model->state_count + 1);
+    if (m > 0 && load_declared(model, x)) {
+        tc_interval *g = TC_NEW(arena, tc_interval, m);
+        tc_constraint_values(tc_streams_new(arena, model, derivatives, NULL), x, g);
+        bool is_strict = true;
+        for (size_t j = 0; j < m; j++)
+            is_strict = is_strict && g[j].hi < 0 && isfinite(g[j].hi);
+        for (size_t j = 0; is_strict && j < m; j++)
+            slack[j] = -g[j].hi;
+    }
+    tc_arena_rewind(arena, mark);
+}
+
+/* ---- scales and radius ---------------------------------------------------------------------------------------------
+ */
+
+/* A plan without noise has none of its own. */
+static const double *raw_scales(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                                const tc_derivatives *derivatives) {
+    return plan->row_scale != NULL ? plan->row_scale
+                                   : tc_row_scales(arena, tc_streams_new(arena, model, derivatives, NULL));
+}
+
+static void find_scales(tc_arena *arena, const double *raw, size_t m, tc_tacit_facts *facts) {
+    double least = INFINITY;
+    facts->row_scale = TC_NEW(arena, double, m);
+    facts->weight = TC_NEW(arena, double, m);
+    for (size_t j = 0; j < m; j++) {
+        facts->row_scale[j] = raw[j] > 0 && isfinite(raw[j]) ? raw[j] : 1;
+        least = fmin(least, facts->row_scale[j]);
+    }
+    for (size_t j = 0; j < m; j++) {
+        double part = least / facts->row_scale[j];
+        facts->weight[j] = 4 * part * part;
+    }
+}
+
+/* What a margin leaves of a slack. What `auto` steers the answer to is not known yet: half of it, as a rule. M_j itself
+ * may be larger for a while, to make up for earlier rounds (docs/proofs/method.md, section 3). */
+static double slack_left(const tc_tacit_facts *facts, size_t j) {
+    switch (facts->margin.kind) {
+    case TC_MARGIN_GIVEN:
+        return facts->slack[j] - facts->margin.amount;
+    case TC_MARGIN_AUTO:
+        return facts->slack[j] / 2;
+    case TC_MARGIN_NONE:
+        break;
+    }
+    return facts->slack[j];
+}
+
+static bool have_gaps(const tc_model *model) {
+    for (size_t f = 0; f < model->family_count; f++)
+        if (!model->families[f].has_gap)
+            return false;
+    return true;
+}
+
+/* With slack: sum F_i / min_j (slack_j / S_j), and R is sum F_i / min_j slack_j. R of another origin bounds sum mu_j,
+ * hence sum mu_j S_j by R max S_j; a margin lets multipliers grow as it does slacks shrink. */
+static double find_radius(const tc_model *model, const tc_tacit_facts *facts, double dual_radius) {
+    size_t m = model->constraint_count;
+    double least = INFINITY, least_scaled = INFINITY, largest = 0, growth = 1;
+    for (size_t j = 0; j < m; j++) {
+        double left = slack_left(facts, j);
+        largest = fmax(largest, facts->row_scale[j]);
+        if (isnan(facts->slack[j]))
+            continue;
+        least = fmin(least, facts->slack[j]);
+        least_scaled = fmin(least_scaled, left / facts->row_scale[j]);
+        growth = fmax(growth, facts->slack[j] / left);
+    }
+    if (m == 0)
+        return 0;
+    if (!isfinite(dual_radius))
+        return INFINITY;
+    if (isfinite(least) && isnan(model->dual_radius) && have_gaps(model))
+        return dual_radius * least / least_scaled;
+    return dual_radius * largest * growth;
+}
+
+/* NULL, or why the margin is too large. */
+static const char *check_margin(tc_arena *arena, const tc_model *model, const tc_tacit_facts *facts) {
+    const tc_margin_wish *margin = &facts->margin;
+    if (margin->kind == TC_MARGIN_GIVEN && !(margin->amount >= 0 && isfinite(margin->amount)))
+        return "the margin must be a number that is not negative";
+    if (margin->kind == TC_MARGIN_AUTO && !(margin->probability > 0 && margin->probability < 1))
+        return "the probability of the margin must lie between 0 and 1";
+    for (size_t j = 0; j < model->constraint_count; j++)
+        if (margin->kind == TC_MARGIN_GIVEN && margin->amount >= facts->slack[j])
+            return tc_arena_format(arena,
+                                   "a margin of %.6g leaves no room in constraint %s: the declared Slater point "
+                                   "satisfies it by %.6g",
+                                   margin->amount, model->constraints[j].name, facts->slack[j]);
+    return NULL;
+}
+
+/* ---- where the method is not expected to do well -------------------------------------------------------------------
+ */
+
+enum { MOST_WARNINGS = 8, FEW_ROUNDS = 200 };
+#define UNLIKE_WIDTHS 30.0 /* boxes differ in width: one length for all steps */
+#define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
+#define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
+
+typedef struct warner {
+    tc_arena *arena;
+    const tc_plan *plan;
+    const tc_model *model;
+    const tc_derivatives *derivatives;
+    tc_tacit_facts *facts;
+} warner;
+
+static void warn(warner *w, const char *text) { w->facts->warnings[w->facts->warning_count++] = text; }
+
+/* ---- noise and the box ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct widths { /* of the linear forms over the box */
+    double *of_row;
+} widths;
+
+static void take_column(void *context, const tc_column_view *column) {
+    widths *w = context;
+    tc_interval range = tc_public_range(column->family, column->member, column->component);
+    for (size_t i = 0; i < column->count; i++) {
+        tc_interval v = column->values[i];
+        double size = fmax(fabs(v.lo), fabs(v.hi));
+        w->of_row[column->rows[i]] += column->weight * size * (range.hi - range.lo);
+    }
+}
+
+/* How many of the numbers that are released stay within noise of half their range after all rounds. */
+typedef struct hidden_tally {
+    double hidden, all;
+} hidden_tally;
+
+static void count_entry(hidden_tally *t, double variance, double rounds, double width, double times) {
+    t->all += times;
+    if (sqrt(variance * AVERAGED / rounds) > width / 2)
+        t->hidden += times;
+}
+
+static void count_states(warner *w, const tc_channel *channel, hidden_tally *t) {
+    const tc_family *family = &w->model->families[channel->family];
+    for (size_t c = 0; c < family->dim; c++) {
+        bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
+        size_t visits = same ? 1 : channel->member_count;
+        for (size_t k = 0; k < visits; k++) {
+            tc_interval range = tc_public_range(family, channel->first_member + k, c);
+            count_entry(t, channel->variance, w->plan->rounds, range.hi - range.lo,
+                        same ? (double)channel->member_count : 1);
+        }
+    }
+}
+
+static void count_rows(warner *w, const tc_channel *channel, const double *of_row, hidden_tally *t) {
+    for (uint32_t j = channel->first_row; j < channel->first_row + channel->row_count; j++)
+        count_entry(t, channel->variance, w->plan->rounds, of_row[j], 1);
+}
+
+static double *find_widths(warner *w) {
+    const tc_model *measured = w->plan->measured;
+    widths found = {.of_row = TC_NEW(w->arena, double, measured->constraint_count + 1)};
+    tc_streams *streams = tc_streams_new(w->arena, measured, w->plan->measured_derivatives, NULL);
+    tc_streams_outer_box(streams);
+    (void)tc_streams_columns(streams, NULL, take_column, &found);
+    return found.of_row;
+}
+
+/* What averaged noise moves the scaled constraints by, against the length of the box. */
+static bool rows_drown(const warner *w) {
+    double total = 0;
+    for (size_t i = 0; i < sizeof w->plan->facts / sizeof *w->plan->facts; i++) {
+        const tc_placement_facts *of = &w->plan->facts[i];
+        if (of->placement != w->plan->placement || of->constraint_variance == NULL)
+            continue;
+        for (size_t j = 0; j < w->model->constraint_count; j++)
+            total += of->constraint_variance[j] / (w->facts->row_scale[j] * w->facts->row_scale[j]);
+    }
+    return sqrt(AVERAGED * total / w->plan->rounds) > w->facts->box_length;
+}
+
+static void warn_of_noise(warner *w) {
+    hidden_tally t = {0};
+    tc_mark mark = tc_arena_mark(w->arena);
+    double *of_row = NULL;
+    for (size_t i = 0; i < w->plan->channel_count; i++) {
+        const tc_channel *channel = &w->plan->channels[i];
+        if (channel->kind == TC_CHANNEL_STATES) {
+            count_states(w, channel, &t);
+        } else if (channel->kind != TC_CHANNEL_JACOBIAN) {
+            if (of_row == NULL)
+                of_row = find_widths(w);
+            count_rows(w, channel, of_row, &t);
+        }
+    }
+    tc_arena_rewind(w->arena, mark);
+    if (t.hidden > t.all / 2 || rows_drown(w))
+        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the answer says "
+                "nothing about the constraints' prices: it may ignore them or stay far inside; more rounds or a larger "
+                "epsilon help, and so does a unit of adjacency that asks for less noise");
+}
+
+/* ---- shapes --------------------------------------------------------------------------------------------------------
+ */
+
+static void warn_of_widths(warner *w) {
+    double least = INFINITY, most = 0;
+    for (size_t f = 0; f < w->model->family_count; f++) {
+        const tc_family *family = &w->model->families[f];
+        for (size_t c = 0; c < family->dim; c++) {
+            bool same = family->lower[c].column == NULL && family->upper[c].column == NULL;
+            for (size_t k = 0; k < (same ? 1 : family->count); k++) {
+                tc_interval range = tc_public_range(family, k, c);
+                double width = range.hi - range.lo;
+                least = width > 0 ? fmin(least, width) : least;
+                most = fmax(most, width);
+            }
+        }
+    }
+    if (most > UNLIKE_WIDTHS * least)
+        warn(w, tc_arena_format(w->arena,
+                                "the widest public box is %.3g times the narrowest: the answer may be far off, "
+                                "even without noise; units in which the states have similar ranges help",
+                                most / least));
+}
+
+static int increasing(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void warn_of_slack(warner *w) {
+    size_t m = w->model->constraint_count, worst = 0;
+    double *scaled = TC_NEW(w->arena, double, m + 1);
+    for (size_t j = 0; j < m; j++) {
+        scaled[j] = w->facts->slack[j] / w->facts->row_scale[j];
+        if (isnan(scaled[j]))
+            return;
+        worst = scaled[j] < scaled[worst] ? j : worst;
+    }
+    double least = m > 0 ? scaled[worst] : 1;
+    qsort(scaled, m, sizeof *scaled, increasing);
+    if (m > 0 && scaled[m / 2] > TINY_SLACK * least)
+        warn(w, tc_arena_format(w->arena,
+                                "the declared Slater point barely satisfies constraint %s, so that multipliers may be "
+                                "anything up to %.3g: expect slow multipliers; a point further inside helps",
+                                w->model->constraints[worst].name, w->facts->radius));
+}
+
+static void warn_of_radius(warner *w) {
+    if (w->model->constraint_count == 0)
+        return;
+    bool known = w->facts->radius < INFINITY;
+    if (!known && tc_radius_is_promised(w->model))
+        return; /* nothing runs: the plan says why */
+    if (!known)
+        warn(w, "no public bound on the multipliers is known: expect a slow start; give gaps and a Slater point, or a "
+                "dual radius");
+    else if (w->facts->radius == 0)
+        warn(w, "the dual radius is 0, so that all multipliers stay 0 and no constraint is heeded; if that is not "
+                "meant, the gaps are too small");
+}
+
+static bool has_curved_bodies(const tc_derivatives *derivatives, const tc_model *model) {
+    for (size_t f = 0; f < model->family_count; f++)
+        if (derivatives->families[f].body_second_count > 0)
+            return true;
+    return false;
+}
+
+static void warn_of_curved_bodies(warner *w) {
+    bool private_states = w->plan->placement == TC_PLACEMENT_STATES && w->plan->mechanism != TC_MECHANISM_NONE;
+    if (private_states && w->plan->adjacency == TC_ADJACENCY_AGENT && has_curved_bodies(w->derivatives, w->model))
+        warn(w, "all that an agent does is hidden, and constraints sum up curved functions of its states, so that "
+                "every state carries its own noise: expect large errors; sums of affine functions need far less");
+}
+
+static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
+                        tc_tacit_facts *facts) {
+    warner w = {.arena = arena, .plan = plan, .model = model, .derivatives = derivatives, .facts = facts};
+    facts->warnings = TC_NEW(arena, const char *, MOST_WARNINGS);
+    facts->warning_count = 0;
+    warn_of_noise(&w);
+    warn_of_widths(&w);
+    warn_of_slack(&w);
+    warn_of_radius(&w);
+    warn_of_curved_bodies(&w);
+    if (plan->rounds < FEW_ROUNDS)
+        warn(&w, tc_arena_format(arena, "%.0f round%s too few for the method to settle; %d or more are usual",
+                                 plan->rounds, plan->rounds == 1 ? " is" : "s are", (int)FEW_ROUNDS));
+    if (facts->margin.kind == TC_MARGIN_GIVEN && model->constraint_count > 0 && isnan(facts->slack[0]))
+        warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
+}
+
+/* ---- the facts -----------------------------------------------------------------------------------------------------
+ */
+
+tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
+                                    const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
+                                    const char **why) {
+    tc_tacit_facts *made = TC_NEW(arena, tc_tacit_facts, 1);
+    *made = (tc_tacit_facts){.rounds = plan->rounds,
+                             .box_length = tc_box_length(model),
+                             .slack = TC_NEW(arena, double, model->constraint_count),
+                             .margin = margin};
+    find_scales(arena, raw_scales(arena, plan, model, derivatives), model->constraint_count, made);
+    find_slack(arena, model, derivatives, made->slack);
+    *why = check_margin(arena, model, made);
+    if (*why != NULL)
+        return NULL;
+    made->radius = find_radius(model, made, dual_radius);
+    warn_of_all(arena, plan, model, derivatives, made);
+    return made;
+}

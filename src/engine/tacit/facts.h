@@ -1,0 +1,45 @@
+/* What the method `tacit` (docs/method.md) takes from the cloud's file before the first round: scales, radius and
+ * weights. A function of public facts alone, the same from the whole file and from the cloud's. */
+#ifndef TC_ENGINE_TACIT_FACTS_H
+#define TC_ENGINE_TACIT_FACTS_H
+
+#include "plan/plan.h"
+
+typedef enum tc_margin_kind { TC_MARGIN_NONE, TC_MARGIN_GIVEN, TC_MARGIN_AUTO } tc_margin_kind;
+
+/* P where --margin does not say. */
+#define TC_FEASIBLE_PROBABILITY 0.95
+
+typedef struct tc_margin_wish { /* --margin */
+    tc_margin_kind kind;
+    double amount;      /* GIVEN: constraints become g_j + amount <= 0 */
+    double probability; /* AUTO: that the answer violates no constraint */
+} tc_margin_wish;
+
+typedef struct tc_tacit_facts {
+    double rounds;     /* T */
+    double box_length; /* X */
+    double *row_scale; /* S_j; below and in controller.h constraints are g_j / S_j, multipliers mu_j S_j */
+    double *weight;    /* sw_j: keeps least norm what it is in the units of mu */
+    double radius;     /* R': M' = { mu >= 0, sum mu <= R' } */
+    double *slack;     /* -g_j(xbar) at the public Slater point, in units of g_j; NAN where there is none */
+    tc_margin_wish margin;
+    const char **warnings; /* where the method is not expected to do well */
+    size_t warning_count;
+} tc_tacit_facts;
+
+/* What is known of the answer's constraints: g_j(x-bar) <= bounds[j] for all j at once, with this probability over the
+ * noise. From released data alone; margin.h says how. */
+typedef struct tc_feasibility {
+    double probability;
+    bool shown;           /* no bound is above 0 */
+    bool is_exact;        /* all constraints are affine by structure; otherwise of second order in the averaged noise */
+    const double *bounds; /* m, in the units of the file */
+} tc_feasibility;
+
+/* dual_radius: R, as the run uses it. *why and NULL where the margin leaves no room within the Slater point's slack. */
+tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
+                                    const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
+                                    const char **why);
+
+#endif

@@ -1,0 +1,60 @@
+#include "net/agent/steps.h"
+
+#include "engine/device.h"
+#include "model/load.h"
+
+#include <math.h>
+
+static bool start(void *context, double *x) {
+    tc_device *device = context;
+    bool good = true;
+    tc_device_start(device, x);
+    for (size_t i = 0; i < tc_device_states(device); i++)
+        good = good && isfinite(x[i]);
+    return good;
+}
+
+static tc_slater_answer check_slater(void *context) {
+    tc_device_slater found = tc_device_check_slater(context);
+    return !found.has_point ? TC_SLATER_UNASKED : found.holds ? TC_SLATER_YES : TC_SLATER_NO;
+}
+
+static tc_agent_stepped step(void *context, const tc_agent_answer *answer, const double *x, double *next) {
+    tc_answer_scalars scalars = {.step = answer->step, .regularization = answer->regularization};
+    tc_method method = answer->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED;
+    return tc_device_step(context, method, scalars, answer->p, x, next) ? TC_STEPPED : TC_STEP_NOT_FINITE;
+}
+
+tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
+                           tc_agent_steps *steps) {
+    tc_model *model = NULL;
+    tc_device *device = NULL;
+    const char *why = NULL;
+    tc_status status = tc_model_load(arena, path, monitor, messages, &model);
+    if (status != TC_OK)
+        return status;
+    if (model->role == TC_ROLE_CLOUD) {
+        tc_buffer_printf(messages,
+                         "%s: this is the cloud's file; an agent takes its own, which `tacit split` writes as "
+                         "agents/NAME.tacit\n",
+                         path);
+        return TC_BAD_USAGE;
+    }
+    status = tc_device_new(arena, model, tc_derive(arena, model), &device, &why);
+    if (status != TC_OK) {
+        tc_buffer_printf(messages, "%s: %s\n", path, why);
+        return status;
+    }
+    double *lower = TC_NEW(arena, double, tc_device_states(device)),
+           *upper = TC_NEW(arena, double, tc_device_states(device));
+    tc_device_box(device, lower, upper);
+    *steps = (tc_agent_steps){.name = tc_device_name(device),
+                              .states = tc_device_states(device),
+                              .lower = lower,
+                              .upper = upper,
+                              .context = device,
+                              .start = start,
+                              .check_slater = check_slater,
+                              .step = step};
+    return TC_OK;
+}

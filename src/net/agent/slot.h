@@ -1,0 +1,74 @@
+/* The connection's struct and its agents, shared by agent.c and exchange.c. */
+#ifndef TC_NET_AGENT_SLOT_H
+#define TC_NET_AGENT_SLOT_H
+
+#include "net/agent/agent.h"
+#include "net/agent/link.h"
+#include "net/agent/state_file.h"
+
+enum { TC_AGENT_TEXT = 400, TC_AGENT_SLOT_TEXT = 300 };
+
+typedef struct tc_agent_slot {
+    tc_agent_steps steps;
+    size_t number;
+    tc_state_file *file;
+    tc_agent_record record;
+    bool is_current; /* the cloud has confirmed that the record's run is its own */
+    bool is_saved;   /* the state file holds the record as it is */
+    bool was_over;   /* the record's run was over before this process began */
+    tc_slater_answer slater;
+    tc_agent_condition how;      /* RUNNING, or final */
+    char *why;                   /* TC_AGENT_SLOT_TEXT; empty while it runs */
+    char run[2 * TC_RUN_ID + 1]; /* the record's run, in hexadecimal digits; empty: none yet */
+    double *used;                /* the state that the cloud used in the last round answered to this process */
+    bool has_used;
+    bool is_known_odd; /* its lost state file is counted in oddities */
+    /* Of this connection: */
+    bool is_stale; /* the cloud's epoch is older than one this agent has served */
+    bool is_enrolled;
+    int exponent;
+    uint64_t clamped, held;
+} tc_agent_slot;
+
+struct tc_agent {
+    tc_agent_settings settings;
+    tc_agent_link *link;
+    tc_agent_condition how;
+    bool said_hello, is_welcome;
+    tc_welcome welcome;
+    uint64_t deadline;    /* end of the pause, or of the wait for the welcome; 0 for none */
+    unsigned tries;       /* since the last answer or settled connection */
+    uint64_t enrolled_at; /* when this connection's first agent enrolled; 0: not yet */
+    size_t lost;          /* agents that ended without finishing */
+    size_t oddities;
+    bool may_go_on; /* frames are left for the next call */
+    tc_agent_slot *slots;
+    double *p, *next, *next_average;
+    int64_t *units;
+    char message[TC_AGENT_TEXT];
+};
+
+/* ---- exchange.c ---- */
+
+void tc_agent_say_hello(tc_agent *agent);
+void tc_agent_say_enrol(tc_agent *agent);
+/* Saves first if something has changed. */
+void tc_agent_say_state(tc_agent *agent, tc_agent_slot *slot);
+void tc_agent_say_leave(tc_agent *agent, uint32_t slot);
+
+void tc_agent_hear(tc_agent *agent, const tc_frame *frame);
+
+/* ---- agent.c ---- */
+
+/* Ends the connection and tries another after a pause. */
+void tc_agent_pause(tc_agent *agent, const char *format, ...) TC_PRINTF(2, 3);
+/* Ends one agent; after the last one the connection ends. */
+void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...)
+    TC_PRINTF(4, 5);
+bool tc_agent_reset(tc_agent_slot *slot);
+void tc_agent_name_run(tc_agent_slot *slot);
+void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot);
+/* Every round of this run was answered, and the state file says so. */
+bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot);
+
+#endif

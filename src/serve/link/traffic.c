@@ -1,0 +1,391 @@
+/* Reading: bytes become frames in a buffer that all connections share; only what is left of a frame that is not whole
+ * is kept with its connection. */
+#include "serve/link/links.h"
+
+#include "net/tls/tls.h"
+#include "net/wire/message.h"
+#include "noise/secret.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
+    if (link->ssl == NULL) {
+        ssize_t got = recv(link->descriptor, bytes, size, 0);
+        if (got >= 0)
+            return got;
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
+    }
+    size_t got = 0;
+    tc_tls_forget_errors();
+    tc_socket_turn(&link->socket);
+    bool has_data = tc_tls_read(link->ssl, bytes, size, &got);
+    int error = has_data ? SSL_ERROR_NONE : SSL_get_error(link->ssl, 0);
+    if (tc_socket_is_hollow(&link->socket, has_data))
+        return TC_LINK_HOLLOW;
+    if (has_data)
+        return (ptrdiff_t)got;
+    if (error == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
+}
+
+/* Bytes of frames may be private states: nothing of them is left behind. */
+static void drop(tc_link *link) {
+    tc_secret_wipe(link->in, link->in_room);
+    free(link->in);
+    link->in = NULL;
+    link->in_size = link->in_room = 0;
+}
+
+static bool grow_in(tc_link *link, size_t wanted) {
+    if (link->in_room >= wanted)
+        return true;
+    unsigned char *larger = malloc(wanted);
+    size_t size = link->in_size;
+    if (larger == NULL)
+        return false;
+    if (size > 0)
+        memcpy(larger, link->in, size);
+    drop(link);
+    link->in = larger;
+    link->in_size = size;
+    link->in_room = wanted;
+    return true;
+}
+
+/* Keeps what is not a whole frame yet, in a buffer that can take all of it. */
+static bool keep_in(tc_link *link, const unsigned char *bytes, size_t size, size_t wanted) {
+    if (size == 0) {
+        if (link->in != NULL)
+            drop(link);
+        return true;
+    }
+    bool is_there = bytes == link->in;
+    link->in_size = is_there ? size : 0;
+    if (!grow_in(link, wanted)) /* also where the next frame is longer than what kept the last */
+        return false;
+    if (!is_there)
+        memcpy(link->in, bytes, size);
+    link->in_size = size;
+    return true;
+}
+
+/* Gives every whole frame to the owner. False: the link is no longer read. */
+static bool cut(tc_link *link, const unsigned char *bytes, size_t size) {
+    tc_links *links = link->links;
+    tc_frame frame;
+    size_t taken, wanted, at = 0;
+    for (;;) {
+        tc_frame_finding result = tc_frame_cut(bytes + at, size - at, link->most_body, &frame, &taken, &wanted);
+        if (result == TC_CUT_MORE)
+            break;
+        if (result != TC_CUT_FRAME) {
+            tc_link_refuse(link, TC_REFUSED_FRAME, tc_frame_finding_text(result));
+            return false;
+        }
+        at += taken;
+        links->figures.frames++;
+        links->owner.frame(links->owner.context, link, &frame);
+        if (link->state != TC_LINK_OPEN)
+            return false;
+        if (link->out_size > 0) { /* the rest waits until the answer has left */
+            wanted = size - at;
+            link->is_uncut = at < size;
+            break;
+        }
+    }
+    if (bytes == link->in && at > 0 && at < size)
+        memmove(link->in, link->in + at, size - at);
+    if (!keep_in(link, bytes == link->in ? bytes : bytes + at, size - at, wanted)) {
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        return false;
+    }
+    return link->out_size == 0;
+}
+
+static bool has_more(const tc_link *link) { return link->ssl != NULL && SSL_has_pending(link->ssl) == 1; }
+
+static void lost(tc_link *link, ptrdiff_t got) {
+    if (got == 0)
+        tc_link_kill(link, TC_LINK_LEFT, link->in_size > 0 ? "closed in the middle of a frame" : "closed");
+    else
+        tc_link_kill(link, TC_LINK_BROKEN,
+                     link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
+}
+
+/* One read into a buffer that begins with what is kept; false: that is all for now. *used: bytes of the buffer. */
+static bool read_into(tc_link *link, unsigned char *to, size_t room, size_t *used) {
+    *used = link->in_size;
+    ptrdiff_t got = tc_link_pull(link, to + *used, room - *used);
+    if (got == TC_LINK_AGAIN)
+        return false;
+    if (got == TC_LINK_HOLLOW) {
+        tc_link_refuse(link, TC_REFUSED_FRAME, TC_SOCKET_HOLLOW);
+        return false;
+    }
+    if (got <= 0) {
+        lost(link, got);
+        return false;
+    }
+    *used += (size_t)got;
+    link->links->figures.bytes_in += (uint64_t)got;
+    return cut(link, to, *used) && has_more(link);
+}
+
+/* One read of a record, or of what the network has. False: that is all for now. */
+static bool read_once(tc_link *link) {
+    unsigned char *scratch = link->links->scratch;
+    size_t used;
+    if (link->in_room > TC_LINK_SCRATCH / 2) /* a long frame grows where it is */
+        return read_into(link, link->in, link->in_room, &used);
+    if (link->in_size > 0)
+        memcpy(scratch, link->in, link->in_size);
+    bool goes_on = read_into(link, scratch, TC_LINK_SCRATCH, &used);
+    tc_secret_wipe(scratch, used);
+    return goes_on;
+}
+
+static void throw_away(tc_link *link) {
+    ssize_t got = recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH, 0);
+    link->thrown += got > 0 ? (size_t)got : 0;
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || link->thrown > TC_LINK_MOST_THROWN)
+        tc_link_kill(link, TC_LINK_CLOSED, "closed");
+}
+
+/* A connection that always has more must not keep the others waiting: after its turn it queues again. */
+void tc_link_read(tc_link *link) {
+    if (link->state == TC_LINK_LINGERING) {
+        throw_away(link);
+        return;
+    }
+    if (link->is_uncut) {
+        link->is_uncut = false;
+        if (!cut(link, link->in, link->in_size))
+            return;
+    }
+    for (unsigned turn = 0; turn < TC_LINK_TURN; turn++)
+        if (!read_once(link))
+            return;
+    tc_link_queue(link);
+}
+
+void tc_link_resume(tc_link *link) {
+    if (event_add(&link->reading, NULL) != 0) {
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        return;
+    }
+    if (link->is_uncut || has_more(link)) /* bytes that no event will tell of */
+        tc_link_queue(link);
+}
+
+/* A timer of no time: unlike an event that is made active, it lets the loop look at the descriptors in between. */
+void tc_link_queue(tc_link *link) {
+    static const struct timeval no_time;
+    tc_ring_join(&link->links->more, &link->more);
+    if (event_add(&link->links->again, &no_time) != 0)
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+}
+
+static tc_link *of_more(tc_ring *more) { return (tc_link *)(void *)((unsigned char *)more - offsetof(tc_link, more)); }
+
+void tc_link_on_again(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    tc_links *links = context;
+    size_t count = 0;
+    for (tc_ring *at = links->more.after; at != &links->more; at = at->after)
+        count++;
+    for (; count > 0 && !tc_ring_is_empty(&links->more); count--) { /* who queues again waits for the next time */
+        tc_link *link = of_more(links->more.after);
+        tc_ring_leave(&link->more);
+        tc_link_on_readable(link->descriptor, EV_READ, link);
+    }
+}
+
+/* ======== Writing ======== */
+
+/* Writing: at once where the network takes it; what it does not take is kept, and goes before anything is read. */
+ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size) {
+    if (link->ssl == NULL) {
+        ssize_t sent = send(link->descriptor, bytes, size, MSG_NOSIGNAL);
+        if (sent >= 0)
+            return sent;
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
+    }
+    size_t sent = 0;
+    tc_tls_forget_errors();
+    if (SSL_write_ex(link->ssl, bytes, size, &sent) == 1)
+        return (ptrdiff_t)sent;
+    int error = SSL_get_error(link->ssl, 0);
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
+}
+
+bool tc_link_want_write(tc_link *link, bool wanted) {
+    if (wanted == link->wants_write)
+        return true;
+    if ((wanted ? event_add(&link->writing, NULL) : event_del(&link->writing)) != 0)
+        return false;
+    link->wants_write = wanted;
+    return true;
+}
+
+/* Sends until the network is full. False: the link is dead. */
+static bool push_all(tc_link *link, const unsigned char *bytes, size_t size, size_t *sent) {
+    for (*sent = 0; *sent < size;) {
+        ptrdiff_t went = tc_link_push(link, bytes + *sent, size - *sent);
+        if (went == TC_LINK_AGAIN)
+            return true;
+        if (went <= 0) {
+            tc_link_kill(link, TC_LINK_BROKEN,
+                         link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
+            return false;
+        }
+        *sent += (size_t)went;
+        link->links->figures.bytes_out += (uint64_t)went;
+    }
+    return true;
+}
+
+static bool grow_out(tc_link *link, size_t more) {
+    size_t needed = link->out_size + more;
+    if (needed <= link->out_room - link->out_at)
+        return true;
+    unsigned char *larger = malloc(needed);
+    if (larger == NULL)
+        return false;
+    if (link->out_size > 0)
+        memcpy(larger, link->out + link->out_at, link->out_size);
+    free(link->out);
+    link->out = larger;
+    link->out_at = 0;
+    link->out_room = needed;
+    return true;
+}
+
+/* From now on nothing is read, and the event tells when there is room. */
+static void keep_out(tc_link *link, const unsigned char *bytes, size_t size) {
+    if (size > link->links->settings.most_kept || link->out_size > link->links->settings.most_kept - size) {
+        tc_link_kill(link, TC_LINK_SLOW, "what was sent is not being read");
+        return;
+    }
+    if (!grow_out(link, size) || !tc_link_want_write(link, true)) {
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        return;
+    }
+    memcpy(link->out + link->out_at + link->out_size, bytes, size);
+    if (link->out_size == 0) {
+        (void)event_del(&link->reading);
+        tc_ring_leave(&link->more);
+        if (link->state == TC_LINK_OPEN) {
+            link->deadline = tc_link_now();
+            tc_ring_join(&link->links->kept, &link->waiting);
+        }
+    }
+    link->out_size += size;
+}
+
+void tc_link_send(tc_link *link, const unsigned char *bytes, size_t size) {
+    size_t sent = 0;
+    if (link->state != TC_LINK_OPEN || size == 0)
+        return;
+    if (link->out_size == 0 && !push_all(link, bytes, size, &sent))
+        return;
+    if (sent < size)
+        keep_out(link, bytes + sent, size - sent);
+}
+
+bool tc_link_is_drained(const tc_link *link) { return link->out_size == 0; }
+
+static void forget_kept(tc_link *link) {
+    free(link->out);
+    link->out = NULL;
+    link->out_at = link->out_size = link->out_room = 0;
+    tc_ring_leave(&link->waiting);
+}
+
+/* The peer is told that no more comes; its own last bytes are read, since closing over them would destroy ours. */
+static void linger(tc_link *link) {
+    (void)tc_link_want_write(link, false);
+    if (link->ssl != NULL) {
+        (void)SSL_shutdown(link->ssl);
+        ERR_clear_error();
+    }
+    tc_link_enter(link, TC_LINK_LINGERING);
+    if (shutdown(link->descriptor, SHUT_WR) != 0 || event_add(&link->reading, NULL) != 0)
+        tc_link_kill(link, TC_LINK_CLOSED, "closed");
+}
+
+void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context) {
+    (void)descriptor;
+    (void)what;
+    tc_link *link = context;
+    if (link->state == TC_LINK_SHAKING) {
+        tc_link_knock(link);
+        return;
+    }
+    size_t sent = 0;
+    if (!push_all(link, link->out + link->out_at, link->out_size, &sent))
+        return;
+    link->out_at += sent;
+    link->out_size -= sent;
+    if (link->out_size > 0) {
+        if (sent > 0 && link->state == TC_LINK_OPEN) {
+            link->deadline = tc_link_now();
+            tc_ring_join(&link->links->kept, &link->waiting); /* to the end: in the order of time */
+        }
+        return;
+    }
+    forget_kept(link);
+    if (link->state == TC_LINK_PARTING) {
+        linger(link);
+        return;
+    }
+    if (!tc_link_want_write(link, false)) {
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        return;
+    }
+    link->links->owner.drained(link->links->owner.context, link);
+    if (link->state == TC_LINK_OPEN && link->out_size == 0)
+        tc_link_resume(link);
+}
+
+/* The owner hears of it now; the rest is the connection's own affair. */
+static void part(tc_link *link, tc_link_end end, const char *why) {
+    tc_links *links = link->links;
+    link->deadline = tc_link_now() + TC_LINK_PART_SECONDS;
+    tc_ring_leave(&link->waiting);
+    tc_ring_leave(&link->more);
+    (void)event_del(&link->reading);
+    tc_link_enter(link, TC_LINK_PARTING);
+    links->owner.closed(links->owner.context, link, end, why);
+    if (link->out_size == 0)
+        linger(link);
+}
+
+void tc_link_close(tc_link *link) {
+    if (link->state == TC_LINK_OPEN)
+        part(link, TC_LINK_CLOSED, "closed");
+    else if (link->state == TC_LINK_SILENT || link->state == TC_LINK_SHAKING)
+        tc_link_kill(link, TC_LINK_CLOSED, "closed");
+}
+
+void tc_link_refuse(tc_link *link, tc_refusal_code code, const char *reason) {
+    if (link->state != TC_LINK_OPEN)
+        return;
+    unsigned char bytes[TC_FRAME_HEADER + TC_MOST_CONTROL];
+    const char *text = reason != NULL ? reason : tc_refusal_text(code);
+    size_t length = strlen(text);
+    tc_refusal refusal = {.slot = TC_NO_SLOT,
+                          .code = (uint16_t)code,
+                          .reason = text,
+                          .reason_length = length < TC_MOST_REASON ? length : TC_MOST_REASON};
+    tc_refusal_encode(&refusal, bytes);
+    tc_link_send(link, bytes, tc_refusal_size(&refusal));
+    if (link->state == TC_LINK_OPEN)
+        part(link, TC_LINK_REFUSED, text);
+}

@@ -1,0 +1,88 @@
+/* What the files of the server share. */
+#ifndef TC_SERVE_PROCESS_H
+#define TC_SERVE_PROCESS_H
+
+#include "serve/link/listener.h"
+#include "serve/pages/http.h"
+#include "serve/server.h"
+
+#include <stdio.h>
+
+enum { TC_SERVER_SIGNALS = 3 };
+
+typedef struct tc_server {
+    tc_arena *arena;
+    const tc_server_settings *settings;
+    tc_buffer *messages;
+    tc_figures figures;
+    tc_reporter reporter;
+    struct event_base *base;
+    SSL_CTX *tls;
+    tc_journal *journal;
+    tc_epoch epoch;
+    tc_team *team;
+    tc_random *random;
+    tc_hub *hub;
+    tc_rounds *rounds;
+    tc_links *links;
+    tc_listener *listener;
+    tc_http *http;
+    struct event *signals[TC_SERVER_SIGNALS], *tick, *reload;
+    double reloaded_at;
+    FILE *trace;
+    bool has_trace_failed, was_over, was_told;
+    bool was_forbidden;         /* by the settings' at_start or before_first, which has said why */
+    unsigned stops;             /* how often somebody asked for the end */
+    const char *run_id;         /* hexadecimal digits */
+    const char *state;          /* settings.state, without the links on its way */
+    uint64_t done, ticked_done; /* rounds of this process; after a restore their numbers begin with a leap */
+    double first_at, last_at, ticked_at, told_at;
+    time_t expiry_told;
+    tc_serve_phase notified; /* to the service manager */
+    bool is_watched;         /* by it */
+} tc_server;
+
+/* From settings to open doors. */
+void tc_server_fill_figures(tc_server *server);
+tc_status tc_server_start(tc_server *server) TC_MUST_USE;
+/* A run that nobody has been told of leaves nothing behind that would bind the folder to it. */
+void tc_server_give_up(tc_server *server, tc_status status, tc_server_result *result);
+
+/* For the service manager: notify.h. why: NULL where the certificates were read again. */
+void tc_server_notify_ready(tc_server *server);
+void tc_server_notify_tick(tc_server *server);
+void tc_server_notify_reloaded(tc_server *server, const char *why);
+
+/* Signals, and every second. */
+void tc_server_catch_signals(void);
+tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
+
+/* What the run came to. */
+tc_status tc_server_judge(tc_server *server, tc_status status, tc_server_result *result) TC_MUST_USE;
+
+bool tc_server_has_journal(tc_server *server); /* of whatever run */
+/* The journal of a run before is moved to a name of its own. Refused while a process has it open. */
+tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
+
+/* SHA-256 of the file, its data, and the options that decide about rounds but not about noise. False: OpenSSL failed.
+ */
+bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) TC_MUST_USE;
+
+/* The hub for this round, with the journal's memory in it. */
+tc_status tc_server_make_hub(tc_server *server, uint64_t first_round) TC_MUST_USE;
+
+/* Released figures of every round, one line each. A run that goes on goes on in the same file. */
+tc_status tc_server_trace_open(tc_server *server) TC_MUST_USE;
+void tc_server_trace_row(tc_server *server, uint64_t round, tc_answer_scalars scalars);
+tc_status tc_server_trace_close(tc_server *server) TC_MUST_USE;
+
+/* "LISTENPORT HTTPPORT", whole or not at all. */
+tc_status tc_server_write_ports(tc_server *server) TC_MUST_USE;
+
+/* What stands in the log from time to time, and what the pages show. */
+void tc_server_refresh(void *server);
+void tc_server_count_traffic(tc_server *server); /* a round has been answered */
+void tc_server_tick(tc_server *server);
+void tc_server_check_expiry(tc_server *server);
+
+#endif

@@ -1,0 +1,271 @@
+/* Making the loop, and letting agents in: what they have seen against what the journal has. */
+#include "serve/rounds/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_SECONDS = 3 }; /* for the others to say no as well, so that all can be named at once */
+
+static tc_status load_journal(tc_rounds *r) {
+    const tc_journal_round *last = tc_journal_last(r->settings.journal);
+    size_t count = r->settings.model->state_count;
+    r->last = last->round;
+    r->open = r->most_answered = last->round;
+    r->open++;
+    if (r->last == 0)
+        return TC_OK;
+    if (last->answer_count != count || r->last > r->settings.rounds)
+        return TC_CANNOT_READ;
+    memcpy(r->answers, last->answers, count * sizeof *r->answers);
+    r->scalars = (tc_answer_scalars){.step = last->step, .regularization = last->regularization};
+    return TC_OK;
+}
+
+tc_status tc_rounds_new(tc_arena *arena, const tc_rounds_settings *settings, tc_rounds **rounds) {
+    tc_rounds *r = TC_NEW(arena, tc_rounds, 1);
+    const tc_model *model = settings->model;
+    tc_enrolment_settings enrolment = {.model = model,
+                                       .reporter = settings->reporter,
+                                       .is_plain = settings->is_plain,
+                                       .spare_idle = settings->spare_idle,
+                                       .idle_seconds = settings->idle_seconds};
+    *rounds = r;
+    r->settings = *settings;
+    r->figures = settings->reporter->figures;
+    r->answers = TC_NEW(arena, double, model->state_count);
+    r->next_answers = TC_NEW(arena, double, model->state_count);
+    tc_status status = tc_enrolment_new(arena, &enrolment, &r->enrolment);
+    if (status != TC_OK)
+        return status;
+    r->one = TC_NEW(arena, double, r->enrolment->most_states + 1);
+    r->units = TC_NEW(arena, int64_t, r->enrolment->most_states + 1);
+    r->is_surveying = settings->after_restore;
+    if (event_assign(&r->late, settings->base, -1, 0, tc_late_on_time, r) != 0 ||
+        event_assign(&r->ending, settings->base, -1, 0, tc_ending_on_time, r) != 0 ||
+        event_assign(&r->tick, settings->base, -1, 0, tc_ticks_on_time, r) != 0)
+        return TC_NO_MEMORY;
+    r->figures->agents = r->enrolment->seat_count;
+    r->figures->rounds = settings->rounds;
+    status = load_journal(r);
+    r->figures->round = r->last;
+    return status;
+}
+
+void tc_rounds_free(tc_rounds *r) {
+    (void)event_del(&r->late);
+    (void)event_del(&r->ending);
+    (void)event_del(&r->tick);
+    free(r->batch);
+    free(r->snapshot);
+    r->batch = r->snapshot = NULL;
+}
+
+size_t tc_rounds_most_kept(const tc_rounds *r) {
+    size_t all = 1 << 20;
+    for (size_t i = 0; i < r->enrolment->seat_count; i++)
+        all += tc_answer_size(r->enrolment->seats[i].states) + TC_ENROLLED_SIZE;
+    return all;
+}
+
+/* There is no round to be late for yet. */
+static void warn_survey(tc_rounds *r) {
+    double now = tc_serve_now();
+    size_t missing = r->enrolment->seat_count - r->enrolment->seen;
+    if (r->warn_at <= 0) {
+        r->opened_at = now;
+        r->warn_after = r->settings.late.deadline;
+        r->warn_at = now + r->warn_after;
+    }
+    if (now < r->warn_at || missing == 0)
+        return;
+    TC_LOG(r->settings.reporter->log, TC_EVENT_WAITING, tc_log_round(tc_rounds_first(r)),
+           tc_log_count("missing", missing), tc_log_agents(tc_rounds_names(r, TC_NAME_ABSENT)),
+           tc_log_seconds("seconds", now - r->opened_at));
+    r->warn_after *= 2;
+    r->warn_at = r->opened_at + r->warn_after;
+}
+
+void tc_rounds_tick(tc_rounds *r) {
+    if (r->is_surveying)
+        warn_survey(r);
+    tc_enrolment_tick(r->enrolment);
+    tc_reporter_tick(r->settings.reporter);
+}
+
+tc_run_end tc_rounds_end(const tc_rounds *r) { return r->end; }
+tc_status tc_rounds_status(const tc_rounds *r) { return r->status; }
+uint64_t tc_rounds_last(const tc_rounds *r) { return r->last; }
+const tc_rollback *tc_rounds_rollback(const tc_rounds *r) { return &r->rollback; }
+
+/* ---- beginning ---- */
+
+bool tc_rounds_is_surveyed(const tc_rounds *r) {
+    return r->is_surveying && r->enrolment->seen == r->enrolment->seat_count;
+}
+
+/* After a restore: agents know what they were answered. The round after that may have been released and shown, if not
+ * to them, and where late agents are held, as many more as one state may be used again. */
+uint64_t tc_rounds_first(const tc_rounds *r) {
+    uint64_t unseen = 1 + (r->settings.late.holds ? r->settings.late.most_holds : 0);
+    return r->is_surveying ? r->most_answered + unseen + 1 : r->open;
+}
+
+tc_status tc_rounds_begin(tc_rounds *r, tc_hub *hub) {
+    r->open = tc_rounds_first(r);
+    r->is_surveying = false;
+    r->missing = r->enrolment->seat_count;
+    r->snapshot_size = tc_hub_memory_size(hub);
+    if (r->snapshot == NULL)
+        r->snapshot = malloc(r->snapshot_size + 1);
+    if (r->snapshot == NULL)
+        return TC_NO_MEMORY;
+    tc_status status = tc_hub_prepare(hub, r->open);
+    if (status != TC_OK)
+        return status;
+    r->hub = hub;
+    for (size_t i = 0; i < r->enrolment->seat_count; i++)
+        if (r->enrolment->seats[i].party != NULL)
+            tc_answers_enrolled(r, &r->enrolment->seats[i]);
+    tc_late_open(r);
+    tc_ticks_begin(r);
+    return TC_OK;
+}
+
+/* ---- an agent comes ---- */
+
+bool tc_rounds_disbelieve(tc_rounds *r, const char *agent) {
+    tc_seat *seat = tc_enrolment_named(r->enrolment, agent);
+    if (seat == NULL)
+        return false;
+    seat->is_disbelieved = true;
+    TC_LOG(r->settings.reporter->log, TC_EVENT_DISBELIEVING, tc_log_agent(agent),
+           tc_log_why("where it has seen more than the journal, rounds are released a second time, and paid for once"));
+    return true;
+}
+
+static bool is_later(const tc_epoch *one, const tc_epoch *than) {
+    return one->number > than->number || (one->number == than->number && memcmp(one->id, than->id, TC_EPOCH_ID) != 0);
+}
+
+/* What an agent says that is not believed becomes what the journal has. */
+static void overrule(tc_rounds *r, const tc_seat *seat, tc_enrol *enrol) {
+    const tc_epoch *ours = &r->settings.epoch;
+    bool claims_epoch = is_later(&enrol->epoch, ours), claims_round = enrol->answered > r->last;
+    if (!seat->is_disbelieved || (!claims_epoch && !claims_round))
+        return;
+    if (!r->has_released || tc_reporter_has_room(r->settings.reporter))
+        TC_LOG(r->settings.reporter->log, TC_EVENT_DISBELIEVED, tc_log_agent(seat->name),
+               tc_log_count("agent_round", enrol->answered), tc_log_count("journal_round", r->last),
+               tc_log_count("agent_epoch", enrol->epoch.number), tc_log_count("epoch", ours->number));
+    enrol->answered = claims_round ? r->last : enrol->answered;
+    enrol->epoch = claims_epoch ? *ours : enrol->epoch;
+}
+
+/* True: it is refused. One that lies beyond the plan speaks for itself alone; otherwise nothing may be released until
+ * somebody has looked, unless this process has released already, and so knows what everybody can have seen. */
+static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, const tc_enrol *enrol) {
+    const tc_epoch *ours = &r->settings.epoch, *theirs = &enrol->epoch;
+    if (enrol->answered > r->settings.rounds) {
+        tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROUND,
+                              "the run does not have so many rounds");
+        return true;
+    }
+    bool later_epoch = is_later(theirs, ours);
+    bool later_round = enrol->answered >= r->open && !r->is_surveying;
+    if (!later_epoch && !later_round)
+        return false;
+    tc_party_refuse_enrol(r->enrolment, party, enrol, enrol->answered, TC_REFUSED_ROLLBACK, NULL);
+    if (!r->has_released || tc_reporter_has_room(r->settings.reporter))
+        TC_LOG(r->settings.reporter->log, TC_EVENT_ROLLED_BACK, tc_log_agent(seat->name),
+               tc_log_count("agent_round", enrol->answered), tc_log_count("journal_round", r->last),
+               tc_log_count("agent_epoch", theirs->number), tc_log_count("epoch", ours->number));
+    if (r->has_released)
+        return true;
+    r->rollback = (tc_rollback){.agent = seat->name, .round = enrol->answered, .epoch = theirs->number};
+    tc_rounds_break(r, TC_RUN_ROLLED_BACK, TC_OK);
+    return true;
+}
+
+static void end_refused(tc_rounds *r) {
+    static const struct timeval soon = {.tv_sec = NO_SECONDS};
+    if (r->refused + r->enrolment->seen >= r->enrolment->seat_count)
+        tc_rounds_break(r, TC_RUN_REFUSED, TC_OK);
+    else if (!evtimer_pending(&r->ending, NULL))
+        (void)event_add(&r->ending, &soon);
+}
+
+/* True: it is refused, and before the first round so is the run. */
+static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol *enrol) {
+    bool unasked = enrol->slater == TC_SLATER_UNASKED && r->settings.needs_slater;
+    if (enrol->slater != TC_SLATER_NO && !unasked)
+        return false;
+    tc_party_refuse_enrol(r->enrolment, party, enrol, 0, TC_REFUSED_SLATER,
+                          unasked ? "the dual radius rests on a public point that this agent has not checked" : NULL);
+    if (r->open > 1 || seat->said_no)
+        return true;
+    seat->said_no = true;
+    if (!seat->was_there)
+        r->refused++;
+    end_refused(r);
+    return true;
+}
+
+static void let_in(tc_rounds *r, tc_seat *seat) {
+    tc_logbook *log = r->settings.reporter->log;
+    bool is_complete = r->enrolment->seen == r->enrolment->seat_count;
+    r->figures->enrolled = r->enrolment->enrolled;
+    if (tc_reporter_has_room(r->settings.reporter))
+        TC_LOG(log, TC_EVENT_ENROLLED, tc_log_agent(seat->name), tc_log_count("answered", seat->answered));
+    if (is_complete && !r->is_complete) {
+        r->is_complete = true;
+        if (!r->is_over)
+            TC_LOG(log, TC_EVENT_COMPLETE, tc_log_count("agents", r->enrolment->seat_count));
+    }
+    if (r->refused > 0)
+        end_refused(r);
+    if (r->is_surveying) {
+        if (is_complete)
+            (void)event_base_loopbreak(r->settings.base);
+        return;
+    }
+    if (r->is_over) {
+        seat->is_told = true; /* by what it gets now, unless it goes without taking leave */
+        seat->is_sure = seat->answered >= r->last;
+        tc_ending_again(r, seat);
+    }
+    tc_answers_enrolled(r, seat);
+}
+
+void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
+    tc_enrol enrol;
+    const char *reason = NULL;
+    tc_seat *seat = NULL;
+    tc_refusal_code code = tc_enrol_decode(frame, &enrol);
+    party->has_asked = true;
+    if (code == TC_REFUSED_FRAME) {
+        tc_party_end(r->enrolment, party, code, NULL);
+        return;
+    }
+    if (code == TC_NOT_REFUSED)
+        seat = tc_enrolment_find(r->enrolment, party, &enrol, &code, &reason);
+    if (seat == NULL) {
+        tc_party_refuse_enrol(r->enrolment, party, &enrol, 0, code, reason);
+        return;
+    }
+    overrule(r, seat, &enrol);
+    if (says_no(r, party, seat, &enrol) || is_rolled_back(r, party, seat, &enrol))
+        return;
+    double came_at = seat->enrolled_at;
+    party->has_end = false; /* it will be told again, after this agent's last answer */
+    if (!tc_enrolment_seat(r->enrolment, party, seat, enrol.slot))
+        return;
+    if (r->hub != NULL && came_at > r->opened_at) /* coming back again and again puts off no deadline */
+        seat->enrolled_at = came_at;
+    seat->answered = enrol.answered;
+    r->most_answered = enrol.answered > r->most_answered ? enrol.answered : r->most_answered;
+    if (!tc_batch_reserve(r)) {
+        tc_party_end(r->enrolment, party, TC_REFUSED_CROWD, "memory is out");
+        return;
+    }
+    let_in(r, seat);
+}

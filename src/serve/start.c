@@ -1,0 +1,350 @@
+/* The cloud's half of the method, as the journal left it, and the figures that are shown of it. */
+#include "serve/process.h"
+
+#include "base/text.h"
+#include "net/files.h"
+#include "net/tls/tls.h"
+#include "plan/words.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* Whoever knows a seed knows the noise: the same name for all its runs, so that bits can be compared with those of a
+ * run in one process. Otherwise the key is new, and so is the name, for each start. */
+static tc_status make_random(tc_server *s) {
+    static const char simulation[] = "simulation";
+    unsigned char name[TC_RUN_ID + TC_EPOCH_ID];
+    tc_run_identity identity = {.run_id = name, .run_id_length = sizeof name};
+    memcpy(name, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
+    memcpy(name + TC_RUN_ID, s->epoch.id, TC_EPOCH_ID);
+    memcpy(identity.plan_hash, s->settings->plan->hash, sizeof identity.plan_hash);
+    if (s->settings->seed == NULL)
+        return tc_random_new(s->arena, &identity, &s->random);
+    identity.run_id = simulation;
+    identity.run_id_length = sizeof simulation - 1;
+    return tc_random_new_simulation(s->arena, &identity, *s->settings->seed, &s->random);
+}
+
+tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
+    const tc_server_settings *of = s->settings;
+    const tc_journal_round *last = tc_journal_last(s->journal);
+    const char *why = NULL;
+    if (of->threads != 1)
+        s->team = tc_team_new(s->arena, of->threads);
+    tc_hub_settings settings = {.dual_radius = of->dual_radius,
+                                .team = s->team,
+                                .method = of->method,
+                                .first_round = first_round,
+                                .draws_ahead = true};
+    tc_status status = make_random(s);
+    if (status == TC_OK)
+        status = tc_hub_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->hub, &why);
+    if (status != TC_OK) {
+        if (why != NULL)
+            tc_buffer_printf(s->messages, "%s\n", why);
+        return status;
+    }
+    if (first_round > 1 && last->round == 0) {
+        tc_buffer_printf(s->messages,
+                         "the journal in '%s' is empty, and rounds up to %llu may have been released: there is nothing "
+                         "to go on from; --new-run begins another run\n",
+                         of->state, (unsigned long long)(first_round - 1));
+        return TC_CANNOT_READ;
+    }
+    if (last->round == 0 || tc_hub_load(s->hub, last->snapshot, last->snapshot_size))
+        return TC_OK;
+    tc_buffer_printf(s->messages,
+                     "the journal in '%s' cannot be used: its memory of round %llu is not of this plan and program\n",
+                     of->state, (unsigned long long)last->round);
+    return TC_CANNOT_READ;
+}
+
+/* ---- figures ---- */
+
+void tc_server_count_traffic(tc_server *s) { s->figures.links = tc_links_count(s->links); }
+
+/* Where a round could not be written down the hub is ahead of the journal: what it has was not released. Traffic is
+ * counted when a round has been answered, and so is of whole rounds: in between it would tell when states arrive. */
+void tc_server_refresh(void *context) {
+    tc_server *s = context;
+    tc_links_figures links = tc_links_count(s->links);
+    bool has_round = s->hub != NULL && tc_hub_rounds(s->hub) > 0 && tc_hub_rounds(s->hub) == s->figures.round &&
+                     tc_rounds_end(s->rounds) != TC_RUN_FAILED;
+    links.frames = s->figures.links.frames;
+    links.bytes_in = s->figures.links.bytes_in;
+    links.bytes_out = s->figures.links.bytes_out;
+    s->figures.links = links;
+    s->figures.log_lost = tc_log_lost(s->settings->log);
+    s->figures.multipliers = has_round ? tc_hub_multipliers(s->hub) : NULL;
+    s->figures.answer_multipliers = has_round ? tc_hub_answer_multipliers(s->hub) : NULL;
+    s->figures.feasibility = has_round ? tc_hub_feasibility(s->hub) : NULL;
+}
+
+void tc_server_check_expiry(tc_server *s) {
+    static const double day = 86400, soon = 30;
+    double now = tc_serve_date();
+    if (s->tls == NULL)
+        return;
+    s->figures.certificate_expiry = (double)tc_tls_expiry(s->tls);
+    double days = (s->figures.certificate_expiry - now) / day;
+    if (days > soon || now < (double)s->expiry_told + day)
+        return;
+    s->expiry_told = (time_t)now;
+    TC_LOG(s->settings->log, TC_EVENT_EXPIRING, tc_log_count("days", days > 0 ? (uint64_t)days : 0));
+}
+
+/* Once a second. */
+void tc_server_tick(tc_server *s) {
+    static const double TELL_EACH = 10, FORGET = 0.3;
+    double now = tc_serve_now(), span = now - fmax(s->ticked_at, s->first_at);
+    uint64_t round = s->figures.round;
+    if (s->done > 0 && span > 0) {
+        double rate = (double)(s->done - s->ticked_done) / span;
+        double before = s->figures.rounds_per_second;
+        s->figures.rounds_per_second = before > 0 ? before + FORGET * (rate - before) : rate;
+    }
+    if (s->done > s->ticked_done)
+        s->figures.last_round = tc_serve_date();
+    if (s->done > s->ticked_done && now - s->told_at >= TELL_EACH) {
+        s->told_at = now;
+        TC_LOG(s->settings->log, TC_EVENT_PROGRESS, tc_log_round(round), tc_log_count("rounds", s->figures.rounds),
+               tc_log_count("per_second", (uint64_t)(s->figures.rounds_per_second + 0.5)),
+               tc_log_count("enrolled", s->figures.enrolled));
+    }
+    tc_log_flush(s->settings->log, 0);
+    tc_server_notify_tick(s);
+    s->ticked_done = s->done;
+    s->ticked_at = now;
+    tc_server_check_expiry(s);
+    tc_rounds_tick(s->rounds);
+}
+
+/* ======== From settings to open doors ======== */
+
+/* From settings to open doors, or to a reason why not. */
+/* Agents that have lost the cloud pause up to 30 s and a quarter before they come again. */
+static const double END_SECONDS = 45;
+
+static tc_status ask(tc_server *s, tc_status (*whether)(void *, const char *, bool), const char *run_id, bool begun) {
+    tc_status status = whether == NULL ? TC_OK : whether(s->settings->context, run_id, begun);
+    s->was_forbidden = s->was_forbidden || status == TC_BAD_USAGE;
+    return status;
+}
+
+static tc_status before_first(void *context) {
+    tc_server *s = context;
+    s->first_at = tc_serve_now();
+    return ask(s, s->settings->before_first, s->run_id, tc_journal_last(s->journal)->round > 0);
+}
+
+static void after_round(void *context, uint64_t round, tc_answer_scalars scalars) {
+    tc_server *s = context;
+    s->last_at = tc_serve_now();
+    s->done++;
+    tc_links_set_busy(s->links);
+    tc_server_count_traffic(s);
+    if (s->trace != NULL)
+        tc_server_trace_row(s, round, scalars);
+}
+
+void tc_server_fill_figures(tc_server *s) {
+    const tc_plan *plan = s->settings->plan;
+    const tc_model *model = s->settings->model;
+    const char **names = TC_NEW(s->arena, const char *, model->constraint_count + 1);
+    for (size_t j = 0; j < model->constraint_count; j++)
+        names[j] = model->constraints[j].name;
+    tc_run_price price = tc_price_of_run(plan);
+    s->figures = (tc_figures){.is_private = tc_plan_deserves_private(plan),
+                              .is_priced = plan->is_private && isfinite(price.epsilon),
+                              .is_insecure = s->settings->insecure_count > 0,
+                              .plan_hash = tc_hexadecimal_new(s->arena, plan->hash, sizeof plan->hash),
+                              .method = tc_method_name(plan->method),
+                              .mechanism = tc_mechanism_name(plan->mechanism),
+                              .epsilon = price.epsilon,
+                              .delta = price.delta,
+                              .started = tc_serve_date(),
+                              .version = s->settings->version,
+                              .multiplier_count = model->constraint_count,
+                              .constraint_names = names};
+    s->reporter = (tc_reporter){.log = s->settings->log, .figures = &s->figures};
+}
+
+/* A restored back-up may have lost epochs: the clock is above any number that counts starts. */
+static tc_status begin_epoch(tc_server *s) {
+    uint64_t above = s->settings->after_restore ? (uint64_t)time(NULL) : 0;
+    tc_status status = tc_journal_begin_epoch(s->journal, above, &s->epoch);
+    if (status == TC_CANNOT_WRITE)
+        tc_buffer_printf(s->messages, "the journal in '%s' cannot be written: %s\n", s->settings->state,
+                         tc_journal_trouble(s->journal));
+    s->figures.epoch = s->epoch.number;
+    return status;
+}
+
+static tc_status open_journal(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    unsigned char terms[TC_HASH];
+    if (!tc_server_terms(of, terms))
+        return TC_INTERNAL;
+    tc_status status = tc_chosen_path(s->arena, of->state, s->messages, &s->state);
+    if (status != TC_OK)
+        return status;
+    if (of->after_restore && !tc_server_has_journal(s)) {
+        tc_buffer_printf(s->messages,
+                         "there is no journal in '%s' to go on from: --after-restore wants the folder that a "
+                         "back-up was restored into\n",
+                         of->state);
+        return TC_BAD_USAGE;
+    }
+    tc_journal_settings settings = {.folder = s->state, .durability = of->durability, .terms = terms};
+    if (of->new_run || !tc_server_has_journal(s))
+        status = ask(s, of->at_start, NULL, false);
+    if (status == TC_OK && of->new_run)
+        status = tc_server_move_aside(s);
+    if (status != TC_OK)
+        return status;
+    status = tc_journal_open(s->arena, &settings, of->plan->hash, NULL, s->messages, &s->journal);
+    if (status == TC_BAD_USAGE)
+        tc_buffer_puts(s->messages,
+                       "start with the file and the options of that run, choose another --state, or begin another run "
+                       "with --new-run\n");
+    if (status != TC_OK)
+        return status;
+    s->run_id = tc_hexadecimal_new(s->arena, tc_journal_run_of(s->journal)->run_id, TC_RUN_ID);
+    s->figures.run_id = s->run_id;
+    status = ask(s, of->at_start, s->run_id, tc_journal_last(s->journal)->round > 0);
+    return status == TC_OK ? begin_epoch(s) : status;
+}
+
+static tc_status make_rounds(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_rounds_settings settings = {.model = of->model,
+                                   .base = s->base,
+                                   .journal = s->journal,
+                                   .epoch = s->epoch,
+                                   .reporter = &s->reporter,
+                                   .exponent = of->plan->state_exponent,
+                                   .method = of->plan->method == TC_METHOD_TACIT ? TC_WIRE_TACIT : TC_WIRE_PUBLISHED,
+                                   .rounds = (uint64_t)of->plan->rounds,
+                                   .late = of->late,
+                                   .tick = of->tick,
+                                   .end_patience = END_SECONDS,
+                                   .is_plain = of->keys == NULL,
+                                   .needs_slater = of->needs_slater,
+                                   .after_restore = of->after_restore && tc_journal_finished(s->journal) == 0,
+                                   .before_first = before_first,
+                                   .after_round = after_round,
+                                   .context = s};
+    tc_status status = tc_rounds_new(s->arena, &settings, &s->rounds);
+    if (status == TC_CANNOT_READ)
+        tc_buffer_printf(s->messages, "the journal in '%s' cannot be used: its answers are not of this file\n",
+                         of->state);
+    for (size_t i = 0; status == TC_OK && i < of->disbelieved_count; i++) {
+        if (tc_rounds_disbelieve(s->rounds, of->disbelieved[i]))
+            continue;
+        tc_buffer_printf(s->messages, "--disbelieve: the cloud's file has no agent '%s'\n", of->disbelieved[i]);
+        status = TC_BAD_USAGE;
+    }
+    return status;
+}
+
+/* Those who say nothing must not take the last descriptor: the oldest of them gives way before that. */
+static void share_files(tc_links_settings *links, size_t files, size_t needed) {
+    size_t spare = files > needed + 64 ? files - needed : 64;
+    links->most_silent = spare / 2;
+    links->most_shaking = spare / 4 < 256 ? spare / 4 : 256;
+}
+
+/* Before a journal is made: an address that is wrong or taken begins no run. */
+static tc_status find_doors(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_status status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
+    if (status == TC_OK && of->http != NULL)
+        status = tc_http_new(s->base, of->http, &s->figures, tc_server_refresh, s, s->messages, &s->http);
+    if (status == TC_OK && s->http != NULL)
+        tc_http_allow(s->http, of->http_hosts, of->http_host_count);
+    return status;
+}
+
+static tc_status open_doors(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    tc_links_settings links = {
+        .tls = s->tls, .owner = tc_rounds_owner(s->rounds), .most_kept = tc_rounds_most_kept(s->rounds)};
+    size_t files = tc_listener_raise_limit(), wanted = of->model->agent_count + 4096 + 64;
+    if (files < wanted) {
+        TC_LOG(of->log, TC_EVENT_FEW_FILES, tc_log_count("allowed", files), tc_log_count("wanted", wanted));
+        share_files(&links, files, of->model->agent_count + 64);
+    }
+    s->links = tc_links_new(s->base, &links);
+    if (s->links == NULL)
+        return TC_NO_MEMORY;
+    tc_listener_serve(s->listener, s->links);
+    return tc_server_write_ports(s);
+}
+
+static void announce(tc_server *s) {
+    const tc_server_settings *of = s->settings;
+    const tc_journal_round *last = tc_journal_last(s->journal);
+    TC_LOG(of->log, TC_EVENT_STARTED, tc_log_text("run", s->run_id), tc_log_text("plan", s->figures.plan_hash),
+           tc_log_count("epoch", s->epoch.number), tc_log_count("agents", of->model->agent_count),
+           tc_log_count("rounds", s->figures.rounds));
+    if (tc_journal_is_new(s->journal))
+        TC_LOG(of->log, TC_EVENT_BEGUN, tc_log_text("state", of->state));
+    for (size_t i = 0; i < of->insecure_count; i++)
+        TC_LOG(of->log, TC_EVENT_INSECURE, tc_log_why(of->insecure[i]));
+    if (last->round > 0)
+        TC_LOG(of->log, TC_EVENT_RESUMED, tc_log_round(last->round));
+    TC_LOG(of->log, TC_EVENT_LISTENING, tc_log_text("address", of->listen),
+           tc_log_count("port", tc_listener_port(s->listener)));
+    if (s->http != NULL)
+        tc_http_announce(s->http, of->http, of->log);
+    tc_server_check_expiry(s);
+    tc_server_notify_ready(s);
+}
+
+tc_status tc_server_start(tc_server *s) {
+    if (s->settings->keys != NULL) {
+        tc_status status = tc_tls_cloud(s->arena, s->settings->keys, s->messages, &s->tls);
+        if (status != TC_OK)
+            return status;
+    }
+    s->base = event_base_new();
+    if (s->base == NULL)
+        return TC_NO_MEMORY;
+    tc_status status = tc_server_set_events(s); /* a signal while the journal is read counts too */
+    if (status == TC_OK)
+        status = find_doors(s);
+    if (status == TC_OK)
+        status = open_journal(s);
+    if (status == TC_OK)
+        status = make_rounds(s);
+    if (status == TC_OK && !(s->settings->after_restore && tc_journal_finished(s->journal) == 0))
+        status = tc_server_make_hub(s, tc_rounds_first(s->rounds));
+    if (status == TC_OK)
+        status = tc_server_trace_open(s);
+    if (status == TC_OK)
+        status = open_doors(s);
+    if (status == TC_OK)
+        announce(s);
+    return status;
+}
+
+/* Lines as one sentence. */
+static const char *join_lines(tc_arena *arena, const char *text) {
+    tc_buffer joined = tc_buffer_new(arena, 1 << 17);
+    for (const char *line = text; *line != '\0'; line += strspn(line, "\n")) {
+        size_t length = strcspn(line, "\n");
+        tc_buffer_printf(&joined, "%s%.*s", line == text ? "" : "; ", (int)length, line);
+        line += length;
+    }
+    return tc_buffer_text(&joined);
+}
+
+void tc_server_give_up(tc_server *s, tc_status status, tc_server_result *result) {
+    const char *why = join_lines(s->arena, tc_buffer_text(s->messages));
+    if (!s->was_forbidden)
+        TC_LOG(s->settings->log, TC_EVENT_FAILED, tc_log_why(why[0] != '\0' ? why : tc_status_text(status)));
+    result->is_logged = s->settings->log != NULL && !s->was_forbidden;
+    if (s->journal != NULL)
+        tc_journal_discard(s->journal);
+}

@@ -1,0 +1,143 @@
+/* What the method `tacit` takes from the cloud's file: scales, radius, margins and warnings. */
+#include "engine/method_runs.h"
+
+#include "support/cmocka.h"
+
+#define SCHEDULE "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 2000 }\n"
+
+/* Gaps 12 in all; slacks 2 and 9 at x = 1; both rows are affine: S = |coefficients|_2 = sqrt 3 and sqrt 27. */
+static const char affine[] =
+    "agents a[i in 1..3] {\n state x in [0, 6]\n private minimize (x - 3)^2\n gap 4;  slater x = 1\n}\n"
+    "constraint c: sum(a: x) <= 5\nconstraint d: 3 * sum(a: x) <= 18\n" SCHEDULE;
+
+static const tc_tacit_facts *facts_of(planned *p, const char *text, method_options asked) {
+    *p = planned_problem("facts.tacit", text);
+    return method_facts(p, method_plan(p, &asked), &asked);
+}
+
+static method_options quietly(void) {
+    return (method_options){.mechanism = TC_MECHANISM_NONE, .rounds = 2000, .radius = NAN};
+}
+
+static void near(double a, double b) {
+    if (!(fabs(a - b) <= 1e-9 * (1 + fabs(b))))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void scales_radius_and_weights_are_those_of_the_formulas(void **state) {
+    (void)state;
+    planned p;
+    const tc_tacit_facts *f = facts_of(&p, affine, quietly());
+    near(f->box_length, sqrt(3 * 36.0) / 6);
+    near(f->row_scale[0], sqrt(3));
+    near(f->row_scale[1], sqrt(27));
+    near(f->weight[0], 4);
+    near(f->weight[1], 4.0 / 9);
+    near(f->slack[0], 2);
+    near(f->slack[1], 9);
+    near(f->radius, 12 / fmin(2 / sqrt(3), 9 / sqrt(27)));
+    assert_int_equal(f->warning_count, 0);
+    planned_end(&p);
+}
+
+static void with_noise_they_are_the_same(void **state) {
+    (void)state;
+    planned p, q;
+    method_options noisy = quietly();
+    noisy.mechanism = TC_MECHANISM_LAPLACE;
+    const tc_tacit_facts *f = facts_of(&p, affine, quietly()), *g = facts_of(&q, affine, noisy);
+    assert_true(f->radius == g->radius);
+    assert_memory_equal(f->row_scale, g->row_scale, 2 * sizeof(double));
+    planned_end(&p);
+    planned_end(&q);
+}
+
+static void a_radius_that_is_given_is_scaled_by_the_largest_row(void **state) {
+    (void)state;
+    planned p;
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%sdual radius 7\n", affine);
+    near(facts_of(&p, text, quietly())->radius, 7 * sqrt(27));
+    planned_end(&p);
+}
+
+static void a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left(void **state) {
+    (void)state;
+    planned p;
+    method_options asked = quietly();
+    asked.margin = (tc_margin_wish){.kind = TC_MARGIN_GIVEN, .amount = 1.5};
+    near(facts_of(&p, affine, asked)->radius, 12 / (0.5 / sqrt(3)));
+    const tc_plan *plan = method_plan(&p, &asked);
+    const char *why = NULL;
+    asked.margin.amount = 2;
+    assert_null(tc_tacit_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
+    assert_string_equal(why,
+                        "a margin of 2 leaves no room in constraint c: the declared Slater point satisfies it by 2");
+    asked.margin.amount = -1;
+    assert_null(tc_tacit_facts_make(p.arena, plan, p.model, p.derivatives, 6, asked.margin, &why));
+    assert_string_equal(why, "the margin must be a number that is not negative");
+    planned_end(&p);
+}
+
+static void a_margin_keeps_the_answer_inside(void **state) {
+    (void)state;
+    planned p;
+    method_options asked = quietly();
+    asked.margin = (tc_margin_wish){.kind = TC_MARGIN_GIVEN, .amount = 0.5};
+    const tc_tacit_facts *f = facts_of(&p, affine, asked);
+    tc_engine *engine = method_engine(p.arena, &p, method_plan(&p, &asked), f, 3, NULL, TC_DRIVER_AUTO, 0);
+    run_to(engine, 2000);
+    const double *x = tc_engine_answer_states(engine);
+    assert_true(fabs(x[0] + x[1] + x[2] - 4.5) < 1e-3);
+    planned_end(&p);
+}
+
+static void expect_warning(const char *text, method_options asked, const char *part) {
+    planned p;
+    const tc_tacit_facts *f = facts_of(&p, text, asked);
+    bool found = false;
+    for (size_t i = 0; i < f->warning_count; i++)
+        found = found || strstr(f->warnings[i], part) != NULL;
+    if (!found)
+        fail_msg("no warning that has \"%s\", but %zu others: %s", part, f->warning_count,
+                 f->warning_count > 0 ? f->warnings[0] : "");
+    planned_end(&p);
+}
+
+static void warnings_say_where_little_is_to_be_expected(void **state) {
+    (void)state;
+    method_options noisy = quietly(), few = quietly();
+    noisy.mechanism = TC_MECHANISM_LAPLACE;
+    few.rounds = 150;
+    expect_warning(affine, few, "150 rounds are too few");
+    few.rounds = 1;
+    expect_warning(affine, few, "1 round is too few");
+    expect_warning("agent a {\n state x in [0, 0.001]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
+                   "constraint c: a.x^2 <= 5\n" SCHEDULE,
+                   noisy,
+                   "the noise is wider than the public boxes: the answer says nothing about the constraints' prices");
+    expect_warning("agent a {\n state x in [0, 1]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
+                   "agent b {\n state y in [0, 100]\n private minimize y^2\n gap 4;  slater y = 0\n}\n"
+                   "constraint c: a.x + b.y <= 5\n" SCHEDULE,
+                   quietly(), "the widest public box is 100 times the narrowest: the answer may be far off");
+    expect_warning("agents a[i in 1..3] {\n state x in [0, 6]\n private minimize x^2\n gap 4;  slater x = 1\n}\n"
+                   "constraint c[i in 1..3]: a[i].x <= 1.0001 + 3 * (i - 2)^2\n" SCHEDULE,
+                   quietly(), "barely satisfies constraint c[2]");
+    expect_warning("agent a {\n state x in [0, 1]\n private minimize x^2\n}\nconstraint c: a.x <= 5\n" SCHEDULE,
+                   quietly(), "no public bound on the multipliers");
+    expect_warning("agent a {\n state x in [0, 1]\n private minimize x^2\n gap 0;  slater x = 0\n}\n"
+                   "constraint c: a.x <= 5\n" SCHEDULE,
+                   quietly(), "the dual radius is 0");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scales_radius_and_weights_are_those_of_the_formulas),
+        cmocka_unit_test(with_noise_they_are_the_same),
+        cmocka_unit_test(a_radius_that_is_given_is_scaled_by_the_largest_row),
+        cmocka_unit_test(a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left),
+        cmocka_unit_test(a_margin_keeps_the_answer_inside),
+        cmocka_unit_test(warnings_say_where_little_is_to_be_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
