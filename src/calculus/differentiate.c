@@ -1,4 +1,4 @@
-#include "calculus/differentiate.h"
+#include "calculus/derivatives.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "model/csv.h"
 
-#include "model/syntax/number.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "model/load.h"
 
 #include "model/elaborate/elaborate.h"
-#include "model/load_limits.h"
+#include "model/load.h"
 
 #include <errno.h>
 #include <fcntl.h>

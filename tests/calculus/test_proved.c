@@ -1,5 +1,5 @@
 /* exp, log and powers of the evaluator against multiple precision. */
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 #include "random.h"
 #include "support/cmocka.h"
 

@@ -1,5 +1,5 @@
 /* The operations of the evaluators in double (tapes and programs): the same bits everywhere. */
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 
 #define NUMBER double
 #define MATH(function) function

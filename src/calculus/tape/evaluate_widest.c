@@ -2,7 +2,7 @@
  * same operations with the same roundings; nothing is fused, so the bits are the same, which tests/calculus checks. */
 #include "calculus/tape/tape_code.h"
 
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 
 #ifdef TC_HAS_WIDE
 

@@ -1,6 +1,6 @@
 #include "calculus/tape/rounding.h"
 
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 #include "calculus/tape/tape_code.h"
 
 /* Each rule: error <= (what the operands' errors become) + (what the operation itself loses at the computed operands).

@@ -1,4 +1,4 @@
-/* Between the files of tc_split. */
+/* A split in progress: what its files share. */
 #ifndef TC_MODEL_SPLIT_PARTS_H
 #define TC_MODEL_SPLIT_PARTS_H
 
@@ -25,14 +25,14 @@ void tc_uses_add(tc_uses *uses, const tc_statement *statement);
 /* Forgets what earlier walks left in definitions. */
 void tc_uses_forget(const tc_syntax *syntax);
 
-/* split_picks.c: notes that `picked` takes a part out of the value of `tree`: in definitions of private parameters,
+/* Notes that `picked` takes a part out of the value of `tree`: in definitions of private parameters,
  * and in uses->mixed. */
 struct tc_bound;
 void tc_note_pick(tc_uses *uses, const struct tc_bound *scope, const tc_tree *picked, bool is_private);
 /* The same of a sum or product that public numbers pick parts by. */
 void tc_note_weights(tc_uses *uses, const struct tc_bound *scope, const tc_tree *call);
 
-/* split_names.c: what a name means there. */
+/* What a name means there. */
 typedef struct tc_bound { /* names of enclosing sums */
     const struct tc_bound *outer;
     const tc_tree *sum;
