@@ -1,7 +1,7 @@
 /* Newton's steps for packs of two lanes, of four and of eight: the same bits. */
 #include "engine/proximal/proximal_wide.h"
 
-#include "base/compiler.h"
+#include "base/simd.h"
 #include "support/cmocka.h"
 
 #include <math.h>

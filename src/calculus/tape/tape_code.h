@@ -2,7 +2,7 @@
 #ifndef TC_CALCULUS_TAPE_CODE_H
 #define TC_CALCULUS_TAPE_CODE_H
 
-#include "base/compiler.h"
+#include "base/simd.h"
 #include "calculus/tape/tape.h"
 
 /* Where an operand is found. Leaves are read where the caller keeps them; roots are written, and read again, in the

@@ -1,7 +1,7 @@
 #include "engine/proximal/proximal.h"
 
 #include "engine/proximal/proximal_parts.h"
-#include "solver/pack.h"
+#include "base/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 /* ---- what the ways share ----------------------------------------------------------------------------------------- */
 
 static bool all_finite(const double *row, size_t count) {
-    tc_pack zero = tc_pack_both(0), other = zero; /* or no number; two sums, which do not wait for each other */
+    tc_pack zero = tc_pack_of(0), other = zero; /* or no number; two sums, which do not wait for each other */
     size_t k = 0;
     for (; k + 4 <= count; k += 4) {
-        zero += tc_pack_load(row + k) * tc_pack_both(0);
-        other += tc_pack_load(row + k + 2) * tc_pack_both(0);
+        zero += tc_pack_load(row + k) * tc_pack_of(0);
+        other += tc_pack_load(row + k + 2) * tc_pack_of(0);
     }
     for (; k < count; k++)
-        zero += tc_pack_both(row[k] * 0);
+        zero += tc_pack_of(row[k] * 0);
     zero += other;
     return zero[0] == 0 && zero[1] == 0;
 }
@@ -60,7 +60,7 @@ void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const
 
 /* Of ones and zeros. */
 static size_t count_ones(const double *row, size_t count) {
-    tc_pack sum = tc_pack_both(0), other = sum;
+    tc_pack sum = tc_pack_of(0), other = sum;
     size_t k = 0;
     for (; k + 4 <= count; k += 4) {
         sum += tc_pack_load(row + k);

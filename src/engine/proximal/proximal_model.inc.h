@@ -2,36 +2,38 @@
  * with at most one half-space, plane or ball. Bounds are held and let go, and a ball's multiplier is improved, until
  * nothing changes; lanes for which that is the case keep their step. Included by proximal_newton.inc.h. */
 
-typedef struct model { /* arrays by component, PACK_LANES numbers each; hessian and factor by pairs of components */
+typedef struct model { /* arrays by component, TC_SIMD_LANES numbers each; hessian and factor by pairs of components */
     const tc_newton_rows *r;
     size_t k; /* the first lane */
     double *hessian, *factor, *slope, *low, *high, *held, *move, *right, *response;
-    pack t;
+    tc_pack t;
     bool holds_any; /* in some lane */
 } model;
 
-TC_INLINE pack at(const double *numbers, size_t i) { return pack_load(numbers + i * PACK_LANES); }
-TC_INLINE void put(double *numbers, size_t i, pack p) { pack_store(numbers + i * PACK_LANES, p); }
-TC_INLINE pack row_at(const model *m, const double *rows, size_t c) { return pack_load(rows + c * TC_LANES + m->k); }
+TC_INLINE tc_pack at(const double *numbers, size_t i) { return tc_pack_load(numbers + i * TC_SIMD_LANES); }
+TC_INLINE void put(double *numbers, size_t i, tc_pack p) { tc_pack_store(numbers + i * TC_SIMD_LANES, p); }
+TC_INLINE tc_pack row_at(const model *m, const double *rows, size_t c) {
+    return tc_pack_load(rows + c * TC_LANES + m->k);
+}
 
 /* held: -1 and 1 where a bound is held, else 0. */
-TC_INLINE pack_mask is_free(const model *m, size_t c) { return pack_equal(at(m->held, c), pack_of(0)); }
+TC_INLINE tc_pack_mask is_free(const model *m, size_t c) { return tc_pack_equal(at(m->held, c), tc_pack_of(0)); }
 
 TC_INLINE bool in_part(const model *m, size_t c) {
     return m->r->part != TC_NEWTON_BOX && c >= m->r->part_first && c < m->r->part_first + m->r->part_count;
 }
 
 /* The gradient of the part at x, for one of its components. */
-TC_INLINE pack pull_at(const model *m, size_t c, pack x) {
-    pack a = row_at(m, m->r->center, c);
+TC_INLINE tc_pack pull_at(const model *m, size_t c, tc_pack x) {
+    tc_pack a = row_at(m, m->r->center, c);
     if (m->r->part == TC_NEWTON_BALL)
         a = x - a;
     return a;
 }
 
 /* What a ball with its multiplier adds to the diagonal. */
-TC_INLINE pack ball_weight(const model *m, size_t c) {
-    pack t = pack_of(0);
+TC_INLINE tc_pack ball_weight(const model *m, size_t c) {
+    tc_pack t = tc_pack_of(0);
     if (m->r->part == TC_NEWTON_BALL && in_part(m, c))
         t = m->t;
     return t;
@@ -40,25 +42,25 @@ TC_INLINE pack ball_weight(const model *m, size_t c) {
 /* H_FF + t = L D L', L with ones on its diagonal; 1 / D is in its place. Rows of components that are held are those of
  * the identity. */
 TC_INLINE void factor_free(const model *m) {
-    const pack one = pack_of(1);
+    const tc_pack one = tc_pack_of(1);
     size_t n = m->r->dim;
     for (size_t i = 0; i < n; i++) {
-        pack_mask is_open = is_free(m, i);
-        pack own = at(m->hessian, m->r->is_diagonal ? i : i * n + i) + ball_weight(m, i), pivot = own;
+        tc_pack_mask is_open = is_free(m, i);
+        tc_pack own = at(m->hessian, m->r->is_diagonal ? i : i * n + i) + ball_weight(m, i), pivot = own;
         for (size_t j = 0; j < i && !m->r->is_diagonal; j++) { /* L D first */
-            pack sum = pack_where(is_open & is_free(m, j), at(m->hessian, i * n + j));
+            tc_pack sum = tc_pack_where(is_open & is_free(m, j), at(m->hessian, i * n + j));
             for (size_t l = 0; l < j; l++)
                 sum -= at(m->factor, i * n + l) * at(m->factor, j * n + l);
             put(m->factor, i * n + j, sum);
         }
         for (size_t j = 0; j < i && !m->r->is_diagonal; j++) {
-            pack scaled = at(m->factor, i * n + j), entry = scaled * at(m->factor, j * n + j);
+            tc_pack scaled = at(m->factor, i * n + j), entry = scaled * at(m->factor, j * n + j);
             pivot -= scaled * entry;
             put(m->factor, i * n + j, entry);
         }
-        pivot =
-            pack_larger(pivot, pack_of(0x1p-50) * own); /* where rounding has eaten the curvature, a little is left */
-        put(m->factor, m->r->is_diagonal ? i : i * n + i, one / pack_select(is_open, pivot, one));
+        pivot = tc_pack_larger(pivot, tc_pack_of(0x1p-50) *
+                                          own); /* where rounding has eaten the curvature, a little is left */
+        put(m->factor, m->r->is_diagonal ? i : i * n + i, one / tc_pack_select(is_open, pivot, one));
     }
 }
 
@@ -71,13 +73,13 @@ TC_INLINE void solve_free(const model *m, double *right) {
         return;
     }
     for (size_t i = 1; i < n; i++) {
-        pack sum = at(right, i);
+        tc_pack sum = at(right, i);
         for (size_t j = 0; j < i; j++)
             sum -= at(m->factor, i * n + j) * at(right, j);
         put(right, i, sum);
     }
     for (size_t i = n; i-- > 0;) {
-        pack sum = at(right, i) * at(m->factor, i * n + i);
+        tc_pack sum = at(right, i) * at(m->factor, i * n + i);
         for (size_t j = i + 1; j < n; j++)
             sum -= at(m->factor, j * n + i) * at(right, j);
         put(right, i, sum);
@@ -85,11 +87,11 @@ TC_INLINE void solve_free(const model *m, double *right) {
 }
 
 /* (H right) in one component. */
-TC_INLINE pack bent(const model *m, const double *right, size_t c) {
+TC_INLINE tc_pack bent(const model *m, const double *right, size_t c) {
     size_t n = m->r->dim;
     if (m->r->is_diagonal)
         return at(m->hessian, c) * at(right, c);
-    pack sum = pack_of(0);
+    tc_pack sum = tc_pack_of(0);
     for (size_t j = 0; j < n; j++)
         sum += at(m->hessian, c > j ? c * n + j : j * n + c) * at(right, j);
     return sum;
@@ -99,153 +101,154 @@ TC_INLINE pack bent(const model *m, const double *right, size_t c) {
 TC_INLINE void solve_held(const model *m) {
     size_t n = m->r->dim;
     for (size_t c = 0; c < n; c++) {
-        pack held = at(m->held, c), bound = pack_select(pack_less(held, pack_of(0)), at(m->low, c), at(m->high, c));
-        put(m->move, c, pack_select(is_free(m, c), pack_of(0), bound));
+        tc_pack held = at(m->held, c),
+                bound = tc_pack_select(tc_pack_less(held, tc_pack_of(0)), at(m->low, c), at(m->high, c));
+        put(m->move, c, tc_pack_select(is_free(m, c), tc_pack_of(0), bound));
     }
     for (size_t c = 0; c < n; c++) {
-        pack slope = at(m->slope, c), held = pack_of(0);
+        tc_pack slope = at(m->slope, c), held = tc_pack_of(0);
         if (m->holds_any)
             held = bent(m, m->move, c);
         slope += held;
         if (in_part(m, c))
             slope += m->t * pull_at(m, c, row_at(m, m->r->x, c));
-        put(m->right, c, pack_where(is_free(m, c), -slope));
+        put(m->right, c, tc_pack_where(is_free(m, c), -slope));
     }
     solve_free(m, m->right);
     for (size_t c = 0; c < n; c++)
-        put(m->move, c, pack_select(is_free(m, c), at(m->right, c), at(m->move, c)));
+        put(m->move, c, tc_pack_select(is_free(m, c), at(m->right, c), at(m->move, c)));
 }
 
 /* move -= by H_FF^-1 pull */
-TC_INLINE void go_back(const model *m, pack by) {
+TC_INLINE void go_back(const model *m, tc_pack by) {
     for (size_t c = 0; c < m->r->dim; c++)
         put(m->move, c, at(m->move, c) - by * at(m->response, c));
 }
 
 /* The multiplier of a half-space or a plane, given the bounds that are held; lanes without one are hard. It changes by
  * less and less from step to step, so that no digits are lost where it leads back from far outside. */
-TC_INLINE pack_mask solve_linear(model *m) {
-    const pack zero = pack_of(0), radius = pack_load(m->r->radius + m->k);
-    pack h = -radius, bend = zero;
+TC_INLINE tc_pack_mask solve_linear(model *m) {
+    const tc_pack zero = tc_pack_of(0), radius = tc_pack_load(m->r->radius + m->k);
+    tc_pack h = -radius, bend = zero;
     for (size_t c = 0; c < m->r->dim; c++) {
-        pack a = zero;
+        tc_pack a = zero;
         if (in_part(m, c)) {
             a = row_at(m, m->r->center, c);
             h += a * (row_at(m, m->r->x, c) + at(m->move, c));
         }
-        put(m->response, c, pack_where(is_free(m, c), a));
+        put(m->response, c, tc_pack_where(is_free(m, c), a));
     }
-    pack_mask is_cut = pack_less(zero, h) | pack_less(zero, m->t);
+    tc_pack_mask is_cut = tc_pack_less(zero, h) | tc_pack_less(zero, m->t);
     if (m->r->part == TC_NEWTON_PLANE)
-        is_cut = pack_less(radius, pack_of(INFINITY));
-    if (pack_bits(is_cut) == 0)
-        return pack_none();
+        is_cut = tc_pack_less(radius, tc_pack_of(INFINITY));
+    if (tc_pack_bits(is_cut) == 0)
+        return tc_pack_none();
     solve_free(m, m->response);
     for (size_t c = m->r->part_first; c < m->r->part_first + m->r->part_count; c++)
         bend += row_at(m, m->r->center, c) * at(m->response, c);
-    pack_mask can = pack_less(zero, bend);
-    pack change = h / bend; /* the step follows it though it may be too small for the digits of t */
+    tc_pack_mask can = tc_pack_less(zero, bend);
+    tc_pack change = h / bend; /* the step follows it though it may be too small for the digits of t */
     if (m->r->part == TC_NEWTON_LINEAR)
-        change = pack_larger(change, -m->t);
-    change = pack_where(is_cut & can, change);
+        change = tc_pack_larger(change, -m->t);
+    change = tc_pack_where(is_cut & can, change);
     go_back(m, change);
     m->t += change;
     return is_cut & ~can;
 }
 
 /* One step towards the multiplier of a ball, given the bounds that are held; lanes in need of another one are left. */
-TC_INLINE pack_mask solve_ball(model *m) {
-    const pack zero = pack_of(0), target = pack_load(m->r->radius + m->k);
-    pack square = zero, bend = zero;
+TC_INLINE tc_pack_mask solve_ball(model *m) {
+    const tc_pack zero = tc_pack_of(0), target = tc_pack_load(m->r->radius + m->k);
+    tc_pack square = zero, bend = zero;
     for (size_t c = 0; c < m->r->dim; c++) {
-        pack v = zero;
+        tc_pack v = zero;
         if (in_part(m, c))
             v = row_at(m, m->r->x, c) + at(m->move, c) - row_at(m, m->r->center, c);
         square += v * v;
-        put(m->response, c, pack_where(is_free(m, c), v));
+        put(m->response, c, tc_pack_where(is_free(m, c), v));
         put(m->right, c, v);
     }
-    pack ratio = square / target;
-    pack_mask is_right = pack_equal(m->t, zero) & pack_at_most(ratio, pack_of(1));
-    if (pack_bits(~is_right) == 0)
-        return pack_none();
+    tc_pack ratio = square / target;
+    tc_pack_mask is_right = tc_pack_equal(m->t, zero) & tc_pack_at_most(ratio, tc_pack_of(1));
+    if (tc_pack_bits(~is_right) == 0)
+        return tc_pack_none();
     solve_free(m, m->response);
     for (size_t c = m->r->part_first; c < m->r->part_first + m->r->part_count; c++)
         bend += at(m->right, c) * at(m->response, c);
     /* 1 / sqrt(square) is all but linear in t */
-    pack change = pack_larger(-m->t, (pack_root(ratio) - pack_of(1)) * square / bend);
-    change = pack_where(~is_right, change);
+    tc_pack change = tc_pack_larger(-m->t, (tc_pack_root(ratio) - tc_pack_of(1)) * square / bend);
+    change = tc_pack_where(~is_right, change);
     /* Near the root the step follows the multiplier to the first order. */
-    pack_mask is_near = is_right | pack_at_most(pack_abs(ratio - pack_of(1)), pack_of(1e-7));
-    go_back(m, pack_where(is_near, change));
+    tc_pack_mask is_near = is_right | tc_pack_at_most(tc_pack_abs(ratio - tc_pack_of(1)), tc_pack_of(1e-7));
+    go_back(m, tc_pack_where(is_near, change));
     m->t += change;
     return ~is_near;
 }
 
 /* Holds bounds that are crossed and lets go those that are not needed; lanes where something changed. */
-TC_INLINE pack_mask exchange(model *m, pack_mask is_open) {
-    const pack zero = pack_of(0), one = pack_of(1);
-    pack_mask changed = pack_none(), is_held = pack_none();
+TC_INLINE tc_pack_mask exchange(model *m, tc_pack_mask is_open) {
+    const tc_pack zero = tc_pack_of(0), one = tc_pack_of(1);
+    tc_pack_mask changed = tc_pack_none(), is_held = tc_pack_none();
     for (size_t c = 0; c < m->r->dim; c++)
-        changed |= pack_less(at(m->move, c), at(m->low, c)) | pack_less(at(m->high, c), at(m->move, c));
-    if (!m->holds_any && pack_bits(changed & is_open) == 0)
-        return pack_none();
-    changed = pack_none();
+        changed |= tc_pack_less(at(m->move, c), at(m->low, c)) | tc_pack_less(at(m->high, c), at(m->move, c));
+    if (!m->holds_any && tc_pack_bits(changed & is_open) == 0)
+        return tc_pack_none();
+    changed = tc_pack_none();
     for (size_t c = 0; c < m->r->dim; c++) {
-        pack d = at(m->move, c), low = at(m->low, c), high = at(m->high, c), held = at(m->held, c);
-        pack slope = at(m->slope, c) + bent(m, m->move, c);
+        tc_pack d = at(m->move, c), low = at(m->low, c), high = at(m->high, c), held = at(m->held, c);
+        tc_pack slope = at(m->slope, c) + bent(m, m->move, c);
         if (in_part(m, c))
             slope += m->t * pull_at(m, c, row_at(m, m->r->x, c) + d);
-        pack next = pack_select(pack_less(d, low), -one, pack_where(pack_less(high, d), one));
-        pack_mask lets_go = pack_less(zero, held * slope) & pack_less(low, high);
-        next = pack_select(is_free(m, c), next, pack_select(lets_go, zero, held));
-        next = pack_select(is_open, next, held);
-        changed |= ~pack_equal(next, held);
-        is_held |= ~pack_equal(next, zero);
+        tc_pack next = tc_pack_select(tc_pack_less(d, low), -one, tc_pack_where(tc_pack_less(high, d), one));
+        tc_pack_mask lets_go = tc_pack_less(zero, held * slope) & tc_pack_less(low, high);
+        next = tc_pack_select(is_free(m, c), next, tc_pack_select(lets_go, zero, held));
+        next = tc_pack_select(is_open, next, held);
+        changed |= ~tc_pack_equal(next, held);
+        is_held |= ~tc_pack_equal(next, zero);
         put(m->held, c, next);
     }
-    m->holds_any = pack_bits(is_held) != 0;
+    m->holds_any = tc_pack_bits(is_held) != 0;
     return changed & is_open;
 }
 
 TC_INLINE void guess_held(model *m) {
-    const pack zero = pack_of(0), one = pack_of(1);
-    pack_mask is_held = pack_none();
+    const tc_pack zero = tc_pack_of(0), one = tc_pack_of(1);
+    tc_pack_mask is_held = tc_pack_none();
     for (size_t c = 0; c < m->r->dim; c++) {
-        pack low = at(m->low, c), high = at(m->high, c), slope = at(m->slope, c);
+        tc_pack low = at(m->low, c), high = at(m->high, c), slope = at(m->slope, c);
         if (in_part(m, c))
             slope += m->t * pull_at(m, c, row_at(m, m->r->x, c));
-        pack_mask is_low = pack_at_most(high, low) | (pack_at_most(zero, low) & pack_less(zero, slope));
-        pack_mask is_high = pack_at_most(high, zero) & pack_less(slope, zero);
+        tc_pack_mask is_low = tc_pack_at_most(high, low) | (tc_pack_at_most(zero, low) & tc_pack_less(zero, slope));
+        tc_pack_mask is_high = tc_pack_at_most(high, zero) & tc_pack_less(slope, zero);
         is_held |= is_low | is_high;
-        put(m->held, c, pack_select(is_low, -one, pack_where(is_high, one)));
+        put(m->held, c, tc_pack_select(is_low, -one, tc_pack_where(is_high, one)));
     }
-    m->holds_any = pack_bits(is_held) != 0;
+    m->holds_any = tc_pack_bits(is_held) != 0;
 }
 
 /* Finds the step of the lanes that are open, and their multipliers. Returns those that it was not found for. */
-TC_INLINE pack_mask find_step(model *m, double *found, pack_mask is_open) {
-    pack_mask hard = pack_none();
-    pack t = m->t;
+TC_INLINE tc_pack_mask find_step(model *m, double *found, tc_pack_mask is_open) {
+    tc_pack_mask hard = tc_pack_none();
+    tc_pack t = m->t;
     guess_held(m);
     for (size_t round = 0; round < 12 + m->r->dim; round++) {
         factor_free(m);
         solve_held(m);
-        pack_mask is_left = pack_none(), is_stuck = pack_none();
+        tc_pack_mask is_left = tc_pack_none(), is_stuck = tc_pack_none();
         if (m->r->part == TC_NEWTON_BALL)
             is_left = solve_ball(m);
         else if (m->r->part != TC_NEWTON_BOX)
             is_stuck = solve_linear(m);
         hard |= is_open & is_stuck;
         is_open &= ~hard;
-        pack_mask changed = exchange(m, is_open) | (is_left & is_open);
-        pack_mask is_found = is_open & ~changed;
-        if (pack_bits(is_found) != 0) /* + 0: the sign of a zero is left to what other lanes need */
+        tc_pack_mask changed = exchange(m, is_open) | (is_left & is_open);
+        tc_pack_mask is_found = is_open & ~changed;
+        if (tc_pack_bits(is_found) != 0) /* + 0: the sign of a zero is left to what other lanes need */
             for (size_t c = 0; c < m->r->dim; c++)
-                put(found, c, pack_select(is_found, at(m->move, c) + pack_of(0), at(found, c)));
-        t = pack_select(is_found, m->t, t);
+                put(found, c, tc_pack_select(is_found, at(m->move, c) + tc_pack_of(0), at(found, c)));
+        t = tc_pack_select(is_found, m->t, t);
         is_open &= changed;
-        if (pack_bits(is_open) == 0)
+        if (tc_pack_bits(is_open) == 0)
             break;
     }
     m->t = t;

@@ -5,7 +5,7 @@
  *
  * and the new state is the point of the set nearest to it in the norm of these divisors. */
 #include "engine/proximal/proximal_parts.h"
-#include "solver/pack.h"
+#include "base/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,19 +42,18 @@ TC_INLINE tc_pack moved(tc_pack x, tc_pack g, tc_pack p, tc_pack regularization,
 
 static bool divided_row(const tc_proximal_block *b, const double *g, const double *p, const double *x,
                         const double *divisor, double *out) {
-    const tc_pack regularization = tc_pack_both(b->regularization);
+    const tc_pack regularization = tc_pack_of(b->regularization);
     tc_pack_mask finite = {-1, -1};
     size_t k = 0;
     for (; k + 2 <= b->count; k += 2) {
         tc_pack v = moved(tc_pack_load(x + k), tc_pack_load(g + k), tc_pack_load(p + k), regularization,
                           tc_pack_load(divisor + k));
-        finite &= tc_pack_equal(v - v, tc_pack_both(0));
+        finite &= tc_pack_is_finite(v);
         tc_pack_store(out + k, v);
     }
     if (k < b->count) {
-        tc_pack v =
-            moved(tc_pack_both(x[k]), tc_pack_both(g[k]), tc_pack_both(p[k]), regularization, tc_pack_both(divisor[k]));
-        finite &= tc_pack_equal(v - v, tc_pack_both(0));
+        tc_pack v = moved(tc_pack_of(x[k]), tc_pack_of(g[k]), tc_pack_of(p[k]), regularization, tc_pack_of(divisor[k]));
+        finite &= tc_pack_is_finite(v);
         out[k] = v[0];
     }
     return (finite[0] & finite[1]) == -1;

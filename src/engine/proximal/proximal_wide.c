@@ -1,8 +1,6 @@
-/* proximal_narrow.c once more, compiled for processors with AVX2: four lanes in one instruction instead of two, with
- * the same bits. */
+/* proximal_narrow.c once more, compiled for processors with AVX2: four lanes in one instruction, with the same bits. */
+#define TC_SIMD_LANES 4
 #include "engine/proximal/proximal_wide.h"
-
-#include "base/compiler.h"
 
 #include <float.h>
 #include <math.h>
@@ -10,19 +8,13 @@
 
 #ifdef TC_HAS_WIDE
 
-#include <immintrin.h>
+TC_SIMD_BEGIN
 
-TC_WIDE_BEGIN
-
-#define PACKS_ARE_WIDE
-#include "engine/proximal/proximal_pack.inc.h"
-
-#define LINKAGE
 #define LINE_ADVANCE tc_line_advance_wide
 #define NEWTON_ADVANCE tc_newton_advance_wide
 #include "engine/proximal/proximal_lines.inc.h"
 #include "engine/proximal/proximal_newton.inc.h"
 
-TC_WIDE_END
+TC_SIMD_END
 
 #endif

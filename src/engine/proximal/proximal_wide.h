@@ -3,6 +3,7 @@
 #ifndef TC_ENGINE_PROXIMAL_WIDE_H
 #define TC_ENGINE_PROXIMAL_WIDE_H
 
+#include "base/simd.h"
 #include "engine/proximal/proximal_parts.h"
 
 bool tc_line_advance_narrow(const tc_line_rows *r, size_t count, const tc_line_numbers *n);

@@ -1,8 +1,7 @@
-/* proximal_narrow.c once more, compiled for processors with AVX-512: eight lanes in one instruction instead of two,
- * with the same bits. */
+/* proximal_narrow.c once more, compiled for processors with AVX-512: eight lanes in one instruction, with the same
+ * bits. */
+#define TC_SIMD_LANES 8
 #include "engine/proximal/proximal_wide.h"
-
-#include "base/compiler.h"
 
 #include <float.h>
 #include <math.h>
@@ -10,19 +9,13 @@
 
 #ifdef TC_HAS_WIDE
 
-#include <immintrin.h>
+TC_SIMD_BEGIN
 
-TC_WIDEST_BEGIN
-
-#define PACKS_ARE_WIDEST
-#include "engine/proximal/proximal_pack.inc.h"
-
-#define LINKAGE
 #define LINE_ADVANCE tc_line_advance_widest
 #define NEWTON_ADVANCE tc_newton_advance_widest
 #include "engine/proximal/proximal_lines.inc.h"
 #include "engine/proximal/proximal_newton.inc.h"
 
-TC_WIDE_END
+TC_SIMD_END
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef TC_ENGINE_GAUGE_ROWS_H
 #define TC_ENGINE_GAUGE_ROWS_H
 
-#include "base/compiler.h"
+#include "base/simd.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,8 +45,6 @@ typedef struct tc_gauge_kernels {
 
 const tc_gauge_kernels *tc_gauge_kernels_here(void);
 extern const tc_gauge_kernels tc_gauge_kernels_plain;
-#ifdef TC_HAS_WIDE
-extern const tc_gauge_kernels tc_gauge_kernels_wide;
-#endif
+extern const tc_gauge_kernels tc_gauge_kernels_wide; /* only where TC_HAS_WIDE */
 
 #endif

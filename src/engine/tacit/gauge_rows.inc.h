@@ -1,15 +1,6 @@
-/* The loops of gauge_rows.h; PACK_BYTES: what the processor takes at once. */
+/* The loops of gauge_rows.h, for packs of TC_SIMD_LANES. */
 
-typedef double pack __attribute__((vector_size(PACK_BYTES)));
-typedef double loose_pack __attribute__((vector_size(PACK_BYTES), aligned(8), may_alias));
-typedef long long mask __attribute__((vector_size(PACK_BYTES)));
-
-enum { EACH = PACK_BYTES / 8, PACKS = TC_TOTAL_LANES / EACH };
-
-static inline pack load(const double *from) { return *(const loose_pack *)from; }
-static inline void store(double *to, pack value) { *(loose_pack *)to = value; }
-static inline pack choose(mask where, pack a, pack b) { return (pack)(((mask)a & where) | ((mask)b & ~where)); }
-static inline pack size_of(pack value) { return choose(value < (pack){0}, -value, value); }
+enum { PACKS = TC_TOTAL_LANES / TC_SIMD_LANES };
 
 static void filter(size_t count, double fast, double slow, const double *restrict observed, double *restrict y,
                    double *restrict r) {
@@ -40,40 +31,38 @@ static void place(size_t count, const double *restrict y, const double *restrict
 }
 
 static bool rest(size_t count, const double *r, const double *inside, double *beyond) {
-    mask found = {0};
+    tc_pack_mask found = tc_pack_none();
     size_t k = 0;
     bool any = false;
-    for (; k + EACH <= count; k += EACH) {
-        pack v = load(r + k) - load(inside + k);
-        store(beyond + k, v);
-        found |= (mask)(v != (pack){0});
+    for (; k + TC_SIMD_LANES <= count; k += TC_SIMD_LANES) {
+        tc_pack v = tc_pack_load(r + k) - tc_pack_load(inside + k);
+        tc_pack_store(beyond + k, v);
+        found |= ~tc_pack_equal(v, tc_pack_of(0));
     }
     for (; k < count; k++) {
         beyond[k] = r[k] - inside[k];
         any = any || beyond[k] != 0;
     }
-    for (size_t i = 0; i < EACH; i++)
-        any = any || found[i] != 0;
-    return any;
+    return any || tc_pack_bits(found) != 0;
 }
 
-static inline void load_all(pack *t, const double *from) {
+TC_INLINE void load_all(tc_pack *t, const double *from) {
     for (size_t i = 0; i < PACKS; i++)
-        t[i] = load(from + i * EACH);
+        t[i] = tc_pack_load(from + i * TC_SIMD_LANES);
 }
 
-static inline void store_all(double *to, const pack *t) {
+TC_INLINE void store_all(double *to, const tc_pack *t) {
     for (size_t i = 0; i < PACKS; i++)
-        store(to + i * EACH, t[i]);
+        tc_pack_store(to + i * TC_SIMD_LANES, t[i]);
 }
 
 static void total(size_t count, const double *row, double *t) {
     size_t k = 0;
-    pack sums[PACKS];
+    tc_pack sums[PACKS];
     load_all(sums, t);
     for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
         for (size_t i = 0; i < PACKS; i++)
-            sums[i] += load(row + k + i * EACH);
+            sums[i] += tc_pack_load(row + k + i * TC_SIMD_LANES);
     store_all(t, sums);
     for (size_t whole = k; k < count; k++)
         t[k - whole] += row[k];
@@ -81,11 +70,11 @@ static void total(size_t count, const double *row, double *t) {
 
 static void total_product(size_t count, const double *a, const double *b, double *t) {
     size_t k = 0;
-    pack sums[PACKS];
+    tc_pack sums[PACKS];
     load_all(sums, t);
     for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
         for (size_t i = 0; i < PACKS; i++)
-            sums[i] += load(a + k + i * EACH) * load(b + k + i * EACH);
+            sums[i] += tc_pack_load(a + k + i * TC_SIMD_LANES) * tc_pack_load(b + k + i * TC_SIMD_LANES);
     store_all(t, sums);
     for (size_t whole = k; k < count; k++)
         t[k - whole] += a[k] * b[k];
@@ -93,11 +82,12 @@ static void total_product(size_t count, const double *a, const double *b, double
 
 static void total_triple(size_t count, const double *row, const double *a, const double *b, double *t) {
     size_t k = 0;
-    pack sums[PACKS];
+    tc_pack sums[PACKS];
     load_all(sums, t);
     for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
         for (size_t i = 0; i < PACKS; i++)
-            sums[i] += load(row + k + i * EACH) * (load(a + k + i * EACH) * load(b + k + i * EACH));
+            sums[i] += tc_pack_load(row + k + i * TC_SIMD_LANES) *
+                       (tc_pack_load(a + k + i * TC_SIMD_LANES) * tc_pack_load(b + k + i * TC_SIMD_LANES));
     store_all(t, sums);
     for (size_t whole = k; k < count; k++)
         t[k - whole] += row[k] * (a[k] * b[k]);
@@ -105,13 +95,13 @@ static void total_triple(size_t count, const double *row, const double *a, const
 
 static void total_sizes(size_t count, const double *row, double *size, double *square) {
     size_t k = 0;
-    pack sizes[PACKS], squared[PACKS];
+    tc_pack sizes[PACKS], squared[PACKS];
     load_all(sizes, size);
     load_all(squared, square);
     for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
         for (size_t i = 0; i < PACKS; i++) {
-            pack v = load(row + k + i * EACH);
-            sizes[i] += size_of(v);
+            tc_pack v = tc_pack_load(row + k + i * TC_SIMD_LANES);
+            sizes[i] += tc_pack_abs(v);
             squared[i] += v * v;
         }
     store_all(size, sizes);
@@ -125,15 +115,15 @@ static void total_sizes(size_t count, const double *row, double *size, double *s
 static void total_slope(size_t count, const double *row, const double *away, double *shift, double *size,
                         double *square) {
     size_t k = 0;
-    pack shifts[PACKS], sizes[PACKS], squared[PACKS];
+    tc_pack shifts[PACKS], sizes[PACKS], squared[PACKS];
     load_all(shifts, shift);
     load_all(sizes, size);
     load_all(squared, square);
     for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
         for (size_t i = 0; i < PACKS; i++) {
-            pack v = load(row + k + i * EACH);
-            shifts[i] += v * load(away + k + i * EACH);
-            sizes[i] += size_of(v);
+            tc_pack v = tc_pack_load(row + k + i * TC_SIMD_LANES);
+            shifts[i] += v * tc_pack_load(away + k + i * TC_SIMD_LANES);
+            sizes[i] += tc_pack_abs(v);
             squared[i] += v * v;
         }
     store_all(shift, shifts);
@@ -177,15 +167,17 @@ static void add_product(size_t count, const double *restrict a, const double *re
 static double most(size_t count, const double *row, double found) {
     size_t k = 0;
     if (count >= TC_TOTAL_LANES) {
-        pack largest[PACKS];
+        tc_pack largest[PACKS];
         load_all(largest, row);
         for (k = TC_TOTAL_LANES; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
             for (size_t i = 0; i < PACKS; i++) {
-                pack v = load(row + k + i * EACH);
-                largest[i] = choose(v > largest[i], v, largest[i]);
+                tc_pack v = tc_pack_load(row + k + i * TC_SIMD_LANES);
+                largest[i] = tc_pack_larger(v, largest[i]);
             }
         for (size_t i = 0; i < TC_TOTAL_LANES; i++)
-            found = largest[i / EACH][i % EACH] > found ? largest[i / EACH][i % EACH] : found;
+            found = largest[i / TC_SIMD_LANES][i % TC_SIMD_LANES] > found
+                        ? largest[i / TC_SIMD_LANES][i % TC_SIMD_LANES]
+                        : found;
     }
     for (; k < count; k++)
         found = row[k] > found ? row[k] : found;

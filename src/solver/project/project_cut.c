@@ -1,6 +1,6 @@
 #include "solver/project/project_cut.h"
 
-#include "solver/pack.h"
+#include "base/simd.h"
 #include "solver/project/project.h"
 
 #include <float.h>
@@ -38,14 +38,14 @@ typedef struct samples {
 TC_INLINE lanes load_row(const double *row, size_t packs) {
     lanes out = {{{0}}};
     for (size_t k = 0; k < packs; k++)
-        out.of[k] = packs == 1 ? tc_pack_both(row[0]) : tc_pack_load(row + 2 * k);
+        out.of[k] = packs == 1 ? tc_pack_of(row[0]) : tc_pack_load(row + 2 * k);
     return out;
 }
 
 TC_INLINE lanes spread(double x, size_t packs) {
     lanes out = {{{0}}};
     for (size_t k = 0; k < packs; k++)
-        out.of[k] = tc_pack_both(x);
+        out.of[k] = tc_pack_of(x);
     return out;
 }
 
@@ -93,8 +93,8 @@ TC_INLINE samples ball_excess(const cut_box *p, size_t packs, const lanes *minus
 /* |v - c| shrunk by t towards c. */
 TC_INLINE tc_pack shrunk(tc_pack v, tc_pack center, tc_pack t) {
     tc_pack d = v - center, rest = tc_pack_abs(d) - t;
-    tc_pack shifted = center + tc_pack_select(tc_pack_less(d, tc_pack_both(0)), -rest, rest);
-    return tc_pack_select(tc_pack_less(tc_pack_both(0), rest), shifted, center);
+    tc_pack shifted = center + tc_pack_select(tc_pack_less(d, tc_pack_of(0)), -rest, rest);
+    return tc_pack_select(tc_pack_less(tc_pack_of(0), rest), shifted, center);
 }
 
 TC_INLINE samples ball1_excess(const cut_box *p, size_t packs, const lanes *t) {
@@ -106,7 +106,7 @@ TC_INLINE samples ball1_excess(const cut_box *p, size_t packs, const lanes *t) {
             tc_pack free_x = shrunk(v.of[k], a.of[k], t->of[k]), x = tc_pack_clip(free_x, lower.of[k], upper.of[k]);
             tc_pack_mask moves = tc_pack_equal(x, free_x) & tc_pack_less(t->of[k], tc_pack_abs(v.of[k] - a.of[k]));
             out.value.of[k] += tc_pack_abs(x - a.of[k]);
-            out.slope.of[k] -= tc_pack_where(moves, tc_pack_both(1));
+            out.slope.of[k] -= tc_pack_where(moves, tc_pack_of(1));
         }
     }
     return out;
@@ -181,17 +181,17 @@ TC_INLINE bool any_of(const tc_pack_mask *masks, size_t packs) {
 
 /* One step of Newton's method, which ends once it is on the right piece, kept inside the bracket by halving. */
 TC_INLINE void advance(search *s, size_t packs, const samples *here) {
-    const tc_pack zero = tc_pack_both(0), tiny = tc_pack_both(4 * DBL_EPSILON);
+    const tc_pack zero = tc_pack_of(0), tiny = tc_pack_of(4 * DBL_EPSILON);
     for (size_t k = 0; k < packs; k++) {
         tc_pack value = here->value.of[k], slope = here->slope.of[k], at = s->at.of[k];
         tc_pack_mask on = s->goes_on[k], is_above = tc_pack_less(zero, value), falls = tc_pack_less(slope, zero);
         tc_pack low = tc_pack_select(on & is_above, at, s->low.of[k]);
         tc_pack high = tc_pack_select(on & ~is_above, at, s->high.of[k]);
-        tc_pack next = tc_pack_select(falls, at - value / slope, tc_pack_both(INFINITY));
+        tc_pack next = tc_pack_select(falls, at - value / slope, tc_pack_of(INFINITY));
         tc_pack_mask is_inside = tc_pack_less(low, next) & tc_pack_less(next, high);
         tc_pack_mask is_tiny = falls & tc_pack_at_most(tc_pack_abs(next - at), tiny * tc_pack_abs(at));
         tc_pack_mask rests = tc_pack_at_most(tc_pack_abs(value), s->noise.of[k]) | (is_tiny & ~is_inside);
-        next = tc_pack_select(is_inside, next, low + (high - low) * tc_pack_both(0.5));
+        next = tc_pack_select(is_inside, next, low + (high - low) * tc_pack_of(0.5));
         s->is_hard[k] |= on & ~rests & ~tc_pack_equal(next - next, zero);
         s->goes_on[k] = on & ~rests & tc_pack_less(low, next) & tc_pack_less(next, high);
         s->at.of[k] = tc_pack_select(s->goes_on[k], next, at);
@@ -203,7 +203,7 @@ TC_INLINE void advance(search *s, size_t packs, const samples *here) {
 /* What rounding leaves of a sum of count terms, from their sizes: those of a . x - b at the start; those of a ball's,
  * which all have one sign, at the end. */
 TC_INLINE lanes noise_of(const cut_box *p, size_t packs, const lanes *target) {
-    const tc_pack unit = tc_pack_both(DBL_EPSILON / 4 * (double)(p->count + 4));
+    const tc_pack unit = tc_pack_of(DBL_EPSILON / 4 * (double)(p->count + 4));
     lanes size = {{{0}}};
     for (size_t k = 0; k < packs; k++)
         size.of[k] = tc_pack_abs(target->of[k]);
@@ -222,7 +222,7 @@ TC_INLINE lanes noise_of(const cut_box *p, size_t packs, const lanes *target) {
 
 /* Where the start, the multiplier 0, is not the point already. */
 TC_INLINE void begin(const cut_box *p, size_t packs, double start, search *s) {
-    const tc_pack zero = tc_pack_both(0), no_part = tc_pack_both(INFINITY);
+    const tc_pack zero = tc_pack_of(0), no_part = tc_pack_of(INFINITY);
     s->at = spread(start, packs);
     s->low = spread(-INFINITY, packs);
     s->high = spread(p->kind == TC_SET_BALL ? 0 : INFINITY, packs);
@@ -288,7 +288,7 @@ TC_INLINE void place(const cut_box *p, size_t packs, const search *s, double *x,
         }
     }
     for (size_t k = 0; k < packs; k++)
-        far[k] = s->is_cut[k] & tc_pack_less(tc_pack_both(8) * after.of[k], before.of[k]);
+        far[k] = s->is_cut[k] & tc_pack_less(tc_pack_of(8) * after.of[k], before.of[k]);
 }
 
 TC_INLINE void project_packs(const cut_box *p, size_t packs, lanes target, double *x) {
