@@ -469,20 +469,20 @@ typedef struct pending {
     tc_expr factor; /* positive; TC_NO_EXPR for one */
 } pending;
 
-typedef struct walk {
+typedef struct square_walk {
     tc_dag *dag;
     pending stack[MOST_PENDING];
     size_t depth;
     tc_expr *arguments; /* NULL on the first walk, which only counts */
     size_t count;
-} walk;
+} square_walk;
 
 static bool is_positive(const tc_dag *dag, tc_expr e) {
     return dag->nodes[e].op == TC_CONST && dag->nodes[e].u.value > 0;
 }
 
 /* Both walks take the same steps; only the second makes nodes. */
-static tc_expr factor_of(const walk *w, pending item, tc_expr by, bool divide) {
+static tc_expr factor_of(const square_walk *w, pending item, tc_expr by, bool divide) {
     if (w->arguments == NULL)
         return TC_NO_EXPR;
     tc_expr factor = item.factor == TC_NO_EXPR ? tc_const(w->dag, 1) : item.factor;
@@ -490,14 +490,14 @@ static tc_expr factor_of(const walk *w, pending item, tc_expr by, bool divide) {
 }
 
 /* root(factor) * base is an argument. */
-static void add_argument(walk *w, tc_expr base, tc_expr factor) {
+static void add_argument(square_walk *w, tc_expr base, tc_expr factor) {
     if (w->arguments != NULL)
         w->arguments[w->count] = factor == TC_NO_EXPR ? base : tc_mul(w->dag, tc_sqrt(w->dag, factor), base);
     w->count++;
 }
 
 /* An even power or a constant becomes an argument, a sum or a multiple waits. false: it is none of these. */
-static bool take(walk *w, pending item) {
+static bool take(square_walk *w, pending item) {
     const tc_node n = w->dag->nodes[item.node]; /* a copy: the pool may move */
     bool build = w->arguments != NULL;
     if (n.op == TC_POWI && n.u.exponent >= 2 && n.u.exponent % 2 == 0) {
@@ -515,7 +515,7 @@ static bool take(walk *w, pending item) {
     return true;
 }
 
-static bool collect(walk *w, tc_expr e) {
+static bool collect(square_walk *w, tc_expr e) {
     w->depth = w->count = 0;
     bool fits = take(w, (pending){e, TC_NO_EXPR});
     while (fits && w->depth > 0) {
@@ -532,7 +532,7 @@ static bool collect(walk *w, tc_expr e) {
 }
 
 tc_expr tc_root_of_squares(tc_dag *dag, tc_expr e) {
-    walk w = {.dag = dag};
+    square_walk w = {.dag = dag};
     if (!dag->nodes[e].has_state || !collect(&w, e))
         return TC_NO_EXPR;
     w.arguments = TC_NEW(dag->arena, tc_expr, w.count);

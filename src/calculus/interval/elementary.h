@@ -1,7 +1,7 @@
 /* exp and log taken apart: the pieces from which both the enclosures (elementary.c) and the evaluator's own functions
  * (below) are made. The bounds are derived in docs/proofs/intervals.md, section 5, and docs/proofs/rounding.md. */
-#ifndef TC_CALCULUS_ELEMENTARY_H
-#define TC_CALCULUS_ELEMENTARY_H
+#ifndef TC_CALCULUS_INTERVAL_ELEMENTARY_H
+#define TC_CALCULUS_INTERVAL_ELEMENTARY_H
 
 #include "calculus/interval/interval.h"
 

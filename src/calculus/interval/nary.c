@@ -11,7 +11,7 @@
 #define ONE_OVER_ROOT_27 0x1.8a2345cc04426p-3
 
 /* The sum of the squares of all arguments but two. */
-static tc_interval squares_without(tc_arguments v, size_t count, size_t i, size_t k) {
+static tc_interval squares_without(tc_interval_arguments v, size_t count, size_t i, size_t k) {
     tc_interval sum = tc_point(0);
     for (size_t j = 0; j < count; j++) {
         if (j != i && j != k)
@@ -20,7 +20,9 @@ static tc_interval squares_without(tc_arguments v, size_t count, size_t i, size_
     return sum;
 }
 
-tc_interval tc_inorm(tc_arguments v, size_t count) { return tc_isqrt(squares_without(v, count, SIZE_MAX, SIZE_MAX)); }
+tc_interval tc_inorm(tc_interval_arguments v, size_t count) {
+    return tc_isqrt(squares_without(v, count, SIZE_MAX, SIZE_MAX));
+}
 
 /* ---- a / sqrt(a^2 + q), q >= 0: rises with a, towards 0 with q ----------------------------------------------------
  */
@@ -40,7 +42,7 @@ static double unit_down(double a, double q) { /* a >= 0 */
     return fmin(1, fmax(0, tc_div_down(a, tc_sqrt_up(tc_add_up(tc_mul_up(a, a), q)))));
 }
 
-tc_interval tc_idirection(tc_arguments v, size_t count, size_t index) {
+tc_interval tc_idirection(tc_interval_arguments v, size_t count, size_t index) {
     tc_interval a = tc_argument(v, index), q = squares_without(v, count, index, index);
     return (tc_interval){a.lo >= 0 ? unit_down(a.lo, q.hi) : -unit_up(-a.lo, q.lo),
                          a.hi >= 0 ? unit_up(a.hi, q.lo) : -unit_down(-a.hi, q.hi)};
@@ -140,7 +142,7 @@ static double signed_product_up(tc_interval p, tc_interval q, tc_interval r) {
     return most;
 }
 
-tc_interval tc_ibend(tc_arguments v, size_t count, size_t i, size_t k) {
+tc_interval tc_ibend(tc_interval_arguments v, size_t count, size_t i, size_t k) {
     tc_interval p = tc_argument(v, i), q = tc_argument(v, k), r = squares_without(v, count, i, k);
     if (i == k)
         return diagonal(p, r);
@@ -152,7 +154,7 @@ tc_interval tc_ibend(tc_arguments v, size_t count, size_t i, size_t k) {
  * log-sum-exp rises with every argument, so its ends are its values at the lower and at the upper ends. It is
  * m + log(sum of exp(u_j - m)) with m the largest argument: nothing overflows, and the term of m is 1 exactly. */
 
-static double lse_down(tc_arguments v, size_t count) {
+static double lse_down(tc_interval_arguments v, size_t count) {
     double largest = -HUGE_VAL, sum = 0;
     for (size_t i = 0; i < count; i++)
         largest = fmax(largest, tc_argument(v, i).lo);
@@ -163,7 +165,7 @@ static double lse_down(tc_arguments v, size_t count) {
     return tc_add_down(largest, tc_log_at(sum).lo);
 }
 
-static double lse_up(tc_arguments v, size_t count) {
+static double lse_up(tc_interval_arguments v, size_t count) {
     double largest = -HUGE_VAL, sum = 0;
     for (size_t i = 0; i < count; i++)
         largest = fmax(largest, tc_argument(v, i).hi);
@@ -174,10 +176,12 @@ static double lse_up(tc_arguments v, size_t count) {
     return tc_add_up(largest, tc_log_at(sum).hi);
 }
 
-static tc_interval lse(tc_arguments v, size_t count) { return (tc_interval){lse_down(v, count), lse_up(v, count)}; }
+static tc_interval lse(tc_interval_arguments v, size_t count) {
+    return (tc_interval){lse_down(v, count), lse_up(v, count)};
+}
 
 /* 1 / (1 + sum over j != i of exp(u_j - u_i)) rises with u_i and falls with every other argument. */
-static tc_interval softmax(tc_arguments v, size_t count, size_t index) {
+static tc_interval softmax(tc_interval_arguments v, size_t count, size_t index) {
     tc_interval own = tc_argument(v, index);
     double most = 1, least = 1; /* of the sum */
     for (size_t i = 0; i < count; i++) {
@@ -191,27 +195,27 @@ static tc_interval softmax(tc_arguments v, size_t count, size_t index) {
 }
 
 tc_interval tc_ilse(const tc_interval *arguments, size_t count) {
-    return lse((tc_arguments){arguments, sizeof *arguments, NULL}, count);
+    return lse((tc_interval_arguments){arguments, sizeof *arguments, NULL}, count);
 }
 
 tc_interval tc_isoftmax(const tc_interval *arguments, size_t count, size_t index) {
-    return softmax((tc_arguments){arguments, sizeof *arguments, NULL}, count, index);
+    return softmax((tc_interval_arguments){arguments, sizeof *arguments, NULL}, count, index);
 }
 
 tc_interval tc_ilse_among(const tc_interval *values, const uint32_t *chosen, size_t count) {
-    return lse((tc_arguments){values, sizeof *values, chosen}, count);
+    return lse((tc_interval_arguments){values, sizeof *values, chosen}, count);
 }
 
 tc_interval tc_isoftmax_among(const tc_interval *values, const uint32_t *chosen, size_t count, size_t index) {
-    return softmax((tc_arguments){values, sizeof *values, chosen}, count, index);
+    return softmax((tc_interval_arguments){values, sizeof *values, chosen}, count, index);
 }
 
 tc_interval tc_ilse_spaced(const tc_interval *first, size_t stride, size_t count) {
-    return lse((tc_arguments){first, stride, NULL}, count);
+    return lse((tc_interval_arguments){first, stride, NULL}, count);
 }
 
 tc_interval tc_isoftmax_spaced(const tc_interval *first, size_t stride, size_t count, size_t index) {
-    return softmax((tc_arguments){first, stride, NULL}, count, index);
+    return softmax((tc_interval_arguments){first, stride, NULL}, count, index);
 }
 
 /* ---- products of shares ----------------------------------------------------------------------------------------- */

@@ -138,7 +138,7 @@ static void already_defined(tc_elaborator *elaborator, const tc_name *name, tc_s
     tc_note(elaborator->diagnostics, before, "'%s' was first defined here", name->text);
 }
 
-static void collect_locals(tc_elaborator *elaborator, tc_block *block) {
+static void collect_locals(tc_elaborator *elaborator, tc_agents_block *block) {
     for (tc_statement *s = block->statement->block; s != NULL; s = s->next) {
         if (s->kind != TC_STATEMENT_PARAM && s->kind != TC_STATEMENT_STATE && s->kind != TC_STATEMENT_COLUMN)
             continue;
@@ -166,8 +166,8 @@ static void define(tc_elaborator *elaborator, tc_statement *statement, tc_defini
     **next = definition;
     *next = &definition->next;
     if (kind == TC_DEFINES_FAMILY) {
-        tc_block *block = &elaborator->blocks[elaborator->model->family_count];
-        *block = (tc_block){.definition = definition, .statement = statement, .index_column = SIZE_MAX};
+        tc_agents_block *block = &elaborator->blocks[elaborator->model->family_count];
+        *block = (tc_agents_block){.definition = definition, .statement = statement, .index_column = SIZE_MAX};
         block->number = (uint32_t)elaborator->model->family_count++;
         definition->block = block;
         collect_locals(elaborator, block);
@@ -178,7 +178,7 @@ void tc_collect_definitions(tc_elaborator *elaborator) {
     size_t families = 0;
     for (const tc_statement *s = elaborator->syntax->first; s != NULL; s = s->next)
         families += s->kind == TC_STATEMENT_AGENTS;
-    elaborator->blocks = TC_NEW(elaborator->arena, tc_block, families + 1);
+    elaborator->blocks = TC_NEW(elaborator->arena, tc_agents_block, families + 1);
     elaborator->model->families = TC_NEW(elaborator->arena, tc_family, families + 1);
     tc_definition **next = &elaborator->definitions;
     for (tc_statement *s = elaborator->syntax->first; s != NULL; s = s->next) {
@@ -218,13 +218,13 @@ static void load_data(tc_elaborator *elaborator, tc_definition *definition) {
     if (table == NULL)
         return;
     definition->columns = TC_NEW(elaborator->arena, tc_name *, table->column_count);
-    definition->secrets = TC_NEW(elaborator->arena, tc_secret *, table->column_count);
+    definition->secrets = TC_NEW(elaborator->arena, tc_private_datum *, table->column_count);
     const char **names = TC_NEW(elaborator->arena, const char *, table->column_count);
     for (size_t c = 0; c < table->column_count; c++) {
         names[c] = table->columns[c].name;
         definition->columns[c] = tc_name_of(elaborator->arena, elaborator->syntax, names[c], strlen(names[c]));
-        tc_secret *secret = TC_NEW(elaborator->arena, tc_secret, 1);
-        *secret = (tc_secret){.name = names[c], .data = definition->name->text, .span = statement->span};
+        tc_private_datum *secret = TC_NEW(elaborator->arena, tc_private_datum, 1);
+        *secret = (tc_private_datum){.name = names[c], .data = definition->name->text, .span = statement->span};
         definition->secrets[c] = secret;
     }
     for (size_t w = 0; w < statement->word_count; w++) {
@@ -263,8 +263,8 @@ static tc_value load_matrix(tc_elaborator *elaborator, const tc_statement *state
 /* Gives the value its label: private where declared so, and never public where private data flowed in. */
 static void label(tc_elaborator *elaborator, const tc_statement *statement, tc_value *value) {
     if (statement->is_private) {
-        tc_secret *secret = TC_NEW(elaborator->arena, tc_secret, 1);
-        *secret = (tc_secret){.name = statement->name->text, .span = statement->span};
+        tc_private_datum *secret = TC_NEW(elaborator->arena, tc_private_datum, 1);
+        *secret = (tc_private_datum){.name = statement->name->text, .span = statement->span};
         value->secret = secret;
     } else if (value->secret != NULL) {
         (void)tc_must_be_public(elaborator, value, statement->value->span,

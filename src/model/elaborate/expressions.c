@@ -16,7 +16,7 @@ const tc_scope *tc_general_scope(const tc_scope *scope) {
 bool tc_must_be_public(tc_elaborator *elaborator, const tc_value *value, tc_span span, const char *what) {
     if (value->broken || value->secret == NULL)
         return !value->broken;
-    const tc_secret *secret = value->secret;
+    const tc_private_datum *secret = value->secret;
     tc_error(elaborator->diagnostics, span, "%s is public, but this uses the private '%s'", what, secret->name);
     if (secret->data != NULL)
         tc_note(elaborator->diagnostics, secret->span,
@@ -96,7 +96,7 @@ bool tc_elaborate_range(tc_elaborator *elaborator, const tc_scope *scope, const 
 /* [a, b, c]: a vector of numbers, or a matrix of equally long vectors. */
 static tc_value elaborate_vector(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
     tc_value *items = TC_NEW(elaborator->arena, tc_value, tree->count);
-    const tc_secret *secret = NULL;
+    const tc_private_datum *secret = NULL;
     bool broken = false, is_number = true;
     for (size_t i = 0; i < tree->count; i++) {
         items[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);
@@ -211,15 +211,15 @@ typedef struct tc_subscript {
     tc_coef places;  /* its values, 1-based */
 } tc_subscript;
 
-struct tc_gather {
+struct tc_derived_column {
     const void *base;
     size_t offset;
     tc_expr varying[2];
     tc_expr leaf;
 };
 
-static bool check_places(tc_elaborator *elaborator, const tc_block *block, const tc_subscript *subscript, size_t extent,
-                         tc_span span) {
+static bool check_places(tc_elaborator *elaborator, const tc_agents_block *block, const tc_subscript *subscript,
+                         size_t extent, tc_span span) {
     size_t members = elaborator->model->families[block->number].count;
     for (size_t k = 0; k < members; k++) {
         double place = tc_coef_at(subscript->places, k);
@@ -234,7 +234,7 @@ static bool check_places(tc_elaborator *elaborator, const tc_block *block, const
 }
 
 static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, size_t extent,
-                                tc_subscript *subscript, const tc_secret **secret) {
+                                tc_subscript *subscript, const tc_private_datum **secret) {
     double first = 1, last = 1;
     subscript->varying = TC_NO_EXPR;
     if (tree->kind == TC_TREE_RANGE) {
@@ -282,12 +282,12 @@ static size_t place_of(const tc_value *base, const tc_subscript *subscripts, siz
     return at[0] * base->columns + at[1];
 }
 
-static tc_expr gather(tc_elaborator *elaborator, tc_block *block, const tc_value *base, const tc_subscript *subscripts,
-                      size_t i, size_t j, bool is_private) {
+static tc_expr gather(tc_elaborator *elaborator, tc_agents_block *block, const tc_value *base,
+                      const tc_subscript *subscripts, size_t i, size_t j, bool is_private) {
     const void *from = base->is_number ? (const void *)base->numbers : (const void *)base->nodes;
     size_t offset = (i + subscripts[0].first) * base->columns + j + subscripts[1].first;
     for (size_t g = 0; g < block->gather_count; g++) {
-        const struct tc_gather *known = &block->gathers[g];
+        const struct tc_derived_column *known = &block->gathers[g];
         if (known->base == from && known->offset == offset && known->varying[0] == subscripts[0].varying &&
             known->varying[1] == subscripts[1].varying)
             return known->leaf;
@@ -304,14 +304,14 @@ static tc_expr gather(tc_elaborator *elaborator, tc_block *block, const tc_value
         size_t place = place_of(base, subscripts, i, j, k);
         column[k] = base->is_number ? base->numbers[place] : tc_coef_at(elements[place], k);
     }
-    struct tc_gather made = {from, offset, {subscripts[0].varying, subscripts[1].varying}, 0};
+    struct tc_derived_column made = {from, offset, {subscripts[0].varying, subscripts[1].varying}, 0};
     made.leaf = tc_new_column(elaborator, block, column, is_private);
     TC_PUSH(elaborator->arena, block->gathers, block->gather_count, made);
     return made.leaf;
 }
 
 static tc_value pick(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *base,
-                     const tc_subscript *subscripts, const tc_secret *secret) {
+                     const tc_subscript *subscripts, const tc_private_datum *secret) {
     size_t rows = subscripts[0].count, columns = subscripts[1].count;
     bool varies = subscripts[0].varying != TC_NO_EXPR || subscripts[1].varying != TC_NO_EXPR;
     bool is_number = base->is_number && !varies;
@@ -353,7 +353,7 @@ tc_value tc_elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, co
     tc_subscript subscripts[2] = {{.count = base.rows, .varying = TC_NO_EXPR},
                                   {.count = base.columns, .varying = TC_NO_EXPR}};
     subscripts[1].is_single = base.rank == 1;
-    const tc_secret *secret = base.secret;
+    const tc_private_datum *secret = base.secret;
     for (size_t d = 0; d + 1 < tree->count; d++) {
         subscripts[d] = (tc_subscript){0};
         if (!elaborate_subscript(elaborator, scope, tree->items[d + 1], d == 0 ? base.rows : base.columns,
@@ -397,7 +397,7 @@ static size_t inner_sum(tc_elaborator *elaborator, uint32_t family, tc_expr body
 }
 
 /* One element of a body, summed over all members; a number where it is free of states. */
-static tc_value sum_element(tc_elaborator *elaborator, const tc_block *block, const tc_value *body, size_t i) {
+static tc_value sum_element(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *body, size_t i) {
     size_t members = elaborator->model->families[block->number].count;
     tc_expr node = tc_value_node_at(&elaborator->values, body, i);
     if (elaborator->dag->nodes[node].has_state)
@@ -418,7 +418,7 @@ static tc_value sum_over_family(tc_elaborator *elaborator, const tc_scope *scope
                  elaborator->in_block ? "an agent's block" : "another sum over agents", binder->name->text);
         return tc_value_broken();
     }
-    tc_block *block = tc_block_named(elaborator, binder->name, binder->span);
+    tc_agents_block *block = tc_block_named(elaborator, binder->name, binder->span);
     if (block == NULL)
         return tc_value_broken();
     tc_scope inner = {.outer = scope, .block = block, .member = block->statement->is_family ? SIZE_MAX : 0};

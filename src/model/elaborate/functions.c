@@ -18,7 +18,7 @@ typedef tc_value function(const tc_call *c);
 static tc_value joined(const tc_call *c) {
     size_t count = 0;
     bool is_number = true;
-    const tc_secret *secret = NULL;
+    const tc_private_datum *secret = NULL;
     for (size_t i = 0; i < c->count; i++) {
         count += tc_value_count(&c->arguments[i]);
         is_number = is_number && c->arguments[i].is_number;
@@ -59,7 +59,7 @@ static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is
     const tc_node *n = &elaborator->dag->nodes[node];
     if (n->has_state)
         return true;
-    const tc_block *block = &elaborator->blocks[n->family == UINT32_MAX ? 0 : n->family];
+    const tc_agents_block *block = &elaborator->blocks[n->family == UINT32_MAX ? 0 : n->family];
     tc_coef coef = tc_coef_of(elaborator, block, node);
     size_t members = coef.column != NULL ? elaborator->model->families[block->number].count : 1;
     for (size_t k = 0; k < members; k++) {
@@ -186,7 +186,9 @@ static bool is_norm(const tc_tree *tree) {
            (strcmp(tree->name->text, "norm") == 0 || strcmp(tree->name->text, "norm2") == 0);
 }
 
-static const tc_secret *both(const tc_value *a, const tc_value *b) { return a->secret != NULL ? a->secret : b->secret; }
+static const tc_private_datum *both(const tc_value *a, const tc_value *b) {
+    return a->secret != NULL ? a->secret : b->secret;
+}
 
 tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
     tc_value exponent = tc_elaborate_tree(elaborator, scope, tree->items[1]);

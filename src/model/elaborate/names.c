@@ -22,7 +22,7 @@ static bool is_known_broken(const tc_local *local) {
 
 static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
     tc_part part = tc_part_of(elaborator);
-    tc_phase *progress = &local->progress[part];
+    tc_elaboration_phase *progress = &local->progress[part];
     if (scope->member != SIZE_MAX)
         return tc_elaborate_param(elaborator, scope, local->statement);
     if (*progress == TC_BUSY) {
@@ -123,7 +123,7 @@ static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, s
 static tc_value member_index(tc_elaborator *elaborator, const tc_scope *scope) {
     if (scope->member != SIZE_MAX)
         return tc_value_number((double)scope->member + 1);
-    tc_block *block = scope->block;
+    tc_agents_block *block = scope->block;
     if (block->index_column == SIZE_MAX) {
         size_t count = elaborator->model->families[block->number].count;
         double *values = TC_NEW(elaborator->arena, double, count);
@@ -136,7 +136,7 @@ static tc_value member_index(tc_elaborator *elaborator, const tc_scope *scope) {
 }
 
 tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found) {
-    tc_block *block = scope->block;
+    tc_agents_block *block = scope->block;
     *found = true;
     if (block->broken)
         return tc_value_broken();
@@ -168,7 +168,8 @@ tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name
 
 /* ---- any name --------------------------------------------------------------------------------------------------- */
 
-static void add_block_names(tc_elaborator *elaborator, const tc_block *block, const char ***names, size_t *count) {
+static void add_block_names(tc_elaborator *elaborator, const tc_agents_block *block, const char ***names,
+                            size_t *count) {
     for (size_t i = 0; i < block->local_count; i++)
         TC_PUSH(elaborator->arena, *names, *count, block->locals[i].name->text);
     for (size_t c = 0; block->data != NULL && block->data->table != NULL && c < block->data->table->column_count; c++)
@@ -189,7 +190,7 @@ static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const
     for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next)
         TC_PUSH(elaborator->arena, names, count, d->name->text);
     const char *near = tc_did_you_mean(elaborator->arena, name->text, names, count);
-    const tc_block *owner = NULL;
+    const tc_agents_block *owner = NULL;
     for (size_t b = 0; b < elaborator->model->family_count && near[0] == '\0' && owner == NULL; b++) {
         for (size_t i = 0; i < elaborator->blocks[b].local_count; i++) {
             if (elaborator->blocks[b].locals[i].name == name)
@@ -236,7 +237,7 @@ tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_
     return definition->value;
 }
 
-tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span) {
+tc_agents_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span) {
     if (name->global != NULL && name->global->kind == TC_DEFINES_FAMILY) {
         tc_need_definition(elaborator, name->global, span);
         return name->global->block;
@@ -249,8 +250,8 @@ tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span)
     return NULL;
 }
 
-bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_block *block, const tc_value *value,
-                       tc_span span) {
+bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_agents_block *block,
+                       const tc_value *value, tc_span span) {
     const tc_scope *general = tc_general_scope(scope);
     bool elsewhere = elaborator->in_private_param || (general != NULL && general->block != block);
     if (value->broken || value->secret == NULL || !elsewhere)
@@ -270,7 +271,7 @@ tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *sco
         tc_error(elaborator->diagnostics, base->span, "expected an agent before the point, as in depot.x or home[3].x");
         return tc_value_broken();
     }
-    tc_block *block = tc_block_named(elaborator, agent->name, agent->span);
+    tc_agents_block *block = tc_block_named(elaborator, agent->name, agent->span);
     if (block == NULL || block->broken)
         return tc_value_broken();
     bool is_family = block->statement->is_family;
@@ -428,7 +429,7 @@ static void evaluate(const tc_dag *dag, const tc_family *family, const tc_expr *
     }
 }
 
-tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_block *block, tc_expr expression) {
+tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression) {
     const tc_dag *dag = elaborator->dag;
     const tc_node *root = &dag->nodes[expression];
     const tc_family *family = &elaborator->model->families[block->number];
@@ -452,13 +453,13 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_block *block, tc_expr exp
     return root->has_data ? (tc_coef){.column = column} : (tc_coef){.value = column[0]};
 }
 
-tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_block *block, const tc_value *value, size_t i) {
+tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *value, size_t i) {
     if (value->is_number)
         return (tc_coef){.value = tc_value_number_at(value, value->rank == 0 ? 0 : i)};
     return tc_coef_of(elaborator, block, tc_value_node_at(&elaborator->values, value, i));
 }
 
-tc_expr tc_new_column(tc_elaborator *elaborator, tc_block *block, const double *values, bool is_private) {
+tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const double *values, bool is_private) {
     tc_family *family = &elaborator->model->families[block->number];
     if (family->column_count == block->column_capacity) {
         size_t capacity = block->column_capacity == 0 ? 8 : block->column_capacity * 2;

@@ -6,7 +6,7 @@
 
 typedef struct set_reader {
     tc_elaborator *elaborator;
-    tc_block *block;
+    tc_agents_block *block;
     const tc_family *family;
     const tc_statement *statement;
     size_t *capacity;
@@ -392,7 +392,8 @@ static void read_affine(const set_reader *reader) {
         continue;
 }
 
-void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement, size_t *capacity) {
+void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
+                      size_t *capacity) {
     set_reader reader = {elaborator, block,    &elaborator->model->families[block->number],
                          statement,  capacity, {.block = block, .member = SIZE_MAX}};
     size_t before = reader.family->piece_count;

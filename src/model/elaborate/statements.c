@@ -254,7 +254,7 @@ static void elaborate_schedule(tc_elaborator *elaborator, const tc_statement *st
 
 /* ---- declared constants ----------------------------------------------------------------------------------------- */
 
-static tc_coef declared_coef(tc_elaborator *elaborator, tc_block *block, const tc_tree *tree) {
+static tc_coef declared_coef(tc_elaborator *elaborator, tc_agents_block *block, const tc_tree *tree) {
     tc_scope scope = {.block = block, .member = SIZE_MAX};
     elaborator->no_states = "a declared Lipschitz number";
     tc_value value = tc_elaborate_tree(elaborator, block != NULL ? &scope : NULL, tree);
@@ -276,7 +276,7 @@ static tc_coef declared_coef(tc_elaborator *elaborator, tc_block *block, const t
     return *coef;
 }
 
-static void declare_norms(tc_elaborator *elaborator, const tc_statement *statement, tc_block *block,
+static void declare_norms(tc_elaborator *elaborator, const tc_statement *statement, tc_agents_block *block,
                           tc_coef constants[2]) {
     static const char *const keys[] = {"l1", "l2"};
     bool seen[2] = {false};
@@ -300,7 +300,7 @@ static void elaborate_declare(tc_elaborator *elaborator, const tc_statement *sta
     }
     bool is_objective = strcmp(statement->name->text, "objective") == 0;
     for (size_t w = 0; w < statement->word_count; w++) {
-        tc_block *block = tc_block_named(elaborator, statement->words[w].name, statement->words[w].span);
+        tc_agents_block *block = tc_block_named(elaborator, statement->words[w].name, statement->words[w].span);
         if (block == NULL || block->broken)
             continue;
         tc_family *family = &model->families[block->number];

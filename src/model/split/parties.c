@@ -117,7 +117,7 @@ static const char *fresh_name(tc_split_job *job) {
 }
 
 static void write_block(tc_split_job *job, tc_buffer *out, const tc_statement *statement, const char *fresh) {
-    const tc_block *block = statement->name->global->block;
+    const tc_agents_block *block = statement->name->global->block;
     const tc_family *family = &job->model->families[block->number];
     bool has_table = block->data != NULL && (count_public(block->data) > 0 || block->data->table->names != NULL);
     if (!statement->is_family) {
@@ -200,7 +200,7 @@ tc_status tc_split_cloud(tc_split_job *job) {
 
 /* A member's row, as columns again: what is made of them is then computed as in the family, to the last bit. */
 static void write_columns(tc_buffer *out, const tc_uses *uses, size_t member) {
-    const tc_block *block = uses->family->block;
+    const tc_agents_block *block = uses->family->block;
     if (uses->index)
         tc_buffer_printf(out, "  column %s = %zu\n", block->index->text, member + 1);
     for (size_t c = 0; block->data != NULL && c < block->data->table->column_count; c++) {

@@ -1,6 +1,6 @@
 /* Cuts a whole problem into what each party may know: the cloud's file and one file per agent. */
-#ifndef TC_MODEL_SPLIT_H
-#define TC_MODEL_SPLIT_H
+#ifndef TC_MODEL_SPLIT_SPLIT_H
+#define TC_MODEL_SPLIT_SPLIT_H
 
 #include "base/monitor.h"
 #include "model/model.h"

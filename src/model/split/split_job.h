@@ -1,6 +1,6 @@
 /* A split in progress: what its files share. */
-#ifndef TC_MODEL_SPLIT_PARTS_H
-#define TC_MODEL_SPLIT_PARTS_H
+#ifndef TC_MODEL_SPLIT_SPLIT_JOB_H
+#define TC_MODEL_SPLIT_SPLIT_JOB_H
 
 #include "model/elaborate/elaborate.h"
 
@@ -27,17 +27,17 @@ void tc_uses_forget(const tc_syntax *syntax);
 
 /* Notes that `picked` takes a part out of the value of `tree`: in definitions of private parameters,
  * and in uses->mixed. */
-struct tc_bound;
-void tc_note_pick(tc_uses *uses, const struct tc_bound *scope, const tc_tree *picked, bool is_private);
+struct tc_bound_names;
+void tc_note_pick(tc_uses *uses, const struct tc_bound_names *scope, const tc_tree *picked, bool is_private);
 /* The same of a sum or product that public numbers pick parts by. */
-void tc_note_weights(tc_uses *uses, const struct tc_bound *scope, const tc_tree *call);
+void tc_note_weights(tc_uses *uses, const struct tc_bound_names *scope, const tc_tree *call);
 
 /* What a name means there. */
-typedef struct tc_bound { /* names of enclosing sums */
-    const struct tc_bound *outer;
+typedef struct tc_bound_names { /* names of enclosing sums */
+    const struct tc_bound_names *outer;
     const tc_tree *sum;
-} tc_bound;
-bool tc_is_bound(const tc_bound *scope, const tc_name *name);
+} tc_bound_names;
+bool tc_is_bound(const tc_bound_names *scope, const tc_name *name);
 tc_local *tc_local_named(const tc_definition *family, const tc_name *name);
 size_t tc_column_named(const tc_definition *family, const tc_name *name); /* SIZE_MAX: none */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool tc_is_bound(const tc_bound *scope, const tc_name *name) {
+bool tc_is_bound(const tc_bound_names *scope, const tc_name *name) {
     for (; scope != NULL; scope = scope->outer) {
         for (size_t i = 0; i < scope->sum->binder_count; i++) {
             if (scope->sum->binders[i].first != NULL && scope->sum->binders[i].name == name)
@@ -14,7 +14,7 @@ bool tc_is_bound(const tc_bound *scope, const tc_name *name) {
 }
 
 tc_local *tc_local_named(const tc_definition *family, const tc_name *name) {
-    const tc_block *block = family != NULL ? family->block : NULL;
+    const tc_agents_block *block = family != NULL ? family->block : NULL;
     for (size_t i = 0; block != NULL && i < block->local_count; i++) {
         if (block->locals[i].name == name)
             return &block->locals[i];
@@ -63,10 +63,10 @@ static bool use_block_name(tc_uses *uses, const tc_definition *family, const tc_
     return true;
 }
 
-static void use_name(tc_uses *uses, const tc_bound *scope, tc_name *name, tc_span span) {
+static void use_name(tc_uses *uses, const tc_bound_names *scope, tc_name *name, tc_span span) {
     if (tc_is_bound(scope, name))
         return;
-    for (const tc_bound *s = scope; s != NULL; s = s->outer) {
+    for (const tc_bound_names *s = scope; s != NULL; s = s->outer) {
         bool over_family = s->sum->binder_count > 0 && s->sum->binders[0].first == NULL;
         if (over_family && use_block_name(uses, s->sum->binders[0].name->global, name, span))
             return;
@@ -96,7 +96,7 @@ static bool is_length(const tc_tree *tree) {
     return tree->kind == TC_TREE_CALL && strcmp(tree->name->text, "length") == 0;
 }
 
-static void walk(tc_uses *uses, const tc_bound *scope, const tc_tree *tree, bool is_private) {
+static void walk(tc_uses *uses, const tc_bound_names *scope, const tc_tree *tree, bool is_private) {
     if (tree == NULL)
         return;
     if (tree->spine_count > 0) {
@@ -105,7 +105,7 @@ static void walk(tc_uses *uses, const tc_bound *scope, const tc_tree *tree, bool
             walk(uses, scope, tree->spine[i]->items[1], is_private);
         return;
     }
-    tc_bound inner = {scope, tree};
+    tc_bound_names inner = {scope, tree};
     for (size_t i = 0; i < tree->binder_count; i++) {
         walk(uses, &inner, tree->binders[i].first, is_private);
         walk(uses, &inner, tree->binders[i].last, is_private);
@@ -125,7 +125,7 @@ static void walk(tc_uses *uses, const tc_bound *scope, const tc_tree *tree, bool
 void tc_uses_add(tc_uses *uses, const tc_statement *s) {
     /* The indices of a constraint are bound in its sides. */
     tc_tree indices = {.kind = TC_TREE_SUM, .binders = s->binders, .binder_count = s->binder_count};
-    tc_bound scope = {NULL, &indices};
+    tc_bound_names scope = {NULL, &indices};
     for (size_t i = 0; i < s->binder_count; i++) {
         walk(uses, &scope, s->binders[i].first, s->is_private);
         walk(uses, &scope, s->binders[i].last, s->is_private);
@@ -177,9 +177,9 @@ static const tc_tree *param_of(const tc_local *local) {
 
 /* ---- private parameters ------------------------------------------------------------------------------------------ */
 
-static void pick_from(const picking *p, const tc_bound *scope, const tc_tree *tree, unsigned in_vector);
+static void pick_from(const picking *p, const tc_bound_names *scope, const tc_tree *tree, unsigned in_vector);
 
-static void pick_from_name(const picking *p, const tc_bound *scope, const tc_tree *tree, unsigned in_vector) {
+static void pick_from_name(const picking *p, const tc_bound_names *scope, const tc_tree *tree, unsigned in_vector) {
     tc_local *local = tc_local_named(p->uses->family, tree->name);
     if (tc_is_bound(scope, tree->name))
         return;
@@ -209,7 +209,7 @@ static bool reduces(const tc_tree *tree) {
     return false;
 }
 
-static void pick_from(const picking *p, const tc_bound *scope, const tc_tree *tree, unsigned in_vector) {
+static void pick_from(const picking *p, const tc_bound_names *scope, const tc_tree *tree, unsigned in_vector) {
     if (tree == NULL || reduces(tree))
         return;
     if (tree->spine_count > 0) {
@@ -220,7 +220,7 @@ static void pick_from(const picking *p, const tc_bound *scope, const tc_tree *tr
     }
     if (tree->kind == TC_TREE_NAME)
         pick_from_name(p, scope, tree, in_vector);
-    tc_bound inner = {scope, tree};
+    tc_bound_names inner = {scope, tree};
     for (size_t i = 0; i < tree->count; i++)
         pick_from(p, tree->kind == TC_TREE_SUM ? &inner : scope, tree->items[i],
                   tree->kind == TC_TREE_VECTOR ? 1 : in_vector);
@@ -278,7 +278,7 @@ static bool holds_numbers(const tc_uses *uses, const tc_tree *tree, unsigned in_
     return (local->walks & numbers_found << in_vector) != 0;
 }
 
-void tc_note_pick(tc_uses *uses, const tc_bound *scope, const tc_tree *picked, bool is_private) {
+void tc_note_pick(tc_uses *uses, const tc_bound_names *scope, const tc_tree *picked, bool is_private) {
     picking p = {uses, picked->span};
     pick_from(&p, scope, picked->items[0], 0);
     bool selects = false;
@@ -294,9 +294,9 @@ void tc_note_pick(tc_uses *uses, const tc_bound *scope, const tc_tree *picked, b
 
 /* Which of made_of_state, made_of_constants (public vectors, or numbers between brackets) and made_by_member (what
  * differs between members, or is taken out of a public parameter) a value has in it. */
-static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tree *tree);
+static unsigned made_of(const tc_uses *uses, const tc_bound_names *scope, const tc_tree *tree);
 
-static unsigned name_is_made_of(const tc_uses *uses, const tc_bound *scope, const tc_tree *tree) {
+static unsigned name_is_made_of(const tc_uses *uses, const tc_bound_names *scope, const tc_tree *tree) {
     const tc_definition *family = uses->family, *global = tree->name->global;
     if (tc_is_bound(scope, tree->name))
         return 0;
@@ -319,7 +319,7 @@ static unsigned name_is_made_of(const tc_uses *uses, const tc_bound *scope, cons
     return is_public && global->value.rank > 0 ? made_of_constants : 0;
 }
 
-static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tree *tree) {
+static unsigned made_of(const tc_uses *uses, const tc_bound_names *scope, const tc_tree *tree) {
     unsigned found = 0;
     if (tree == NULL)
         return 0;
@@ -331,7 +331,7 @@ static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tre
     }
     if (tree->kind == TC_TREE_NAME)
         found = name_is_made_of(uses, scope, tree);
-    tc_bound inner = {scope, tree};
+    tc_bound_names inner = {scope, tree};
     for (size_t i = 0; i < tree->count; i++)
         found |= made_of(uses, tree->kind == TC_TREE_SUM ? &inner : scope, tree->items[i]);
     if (tree->kind == TC_TREE_VECTOR)
@@ -343,7 +343,7 @@ static unsigned made_of(const tc_uses *uses, const tc_bound *scope, const tc_tre
 
 /* dot(w, E[i]) is w[i] where E is the identity. A number that is made of w and public numbers could be given to the
  * agent in the place of w. */
-void tc_note_weights(tc_uses *uses, const tc_bound *scope, const tc_tree *call) {
+void tc_note_weights(tc_uses *uses, const tc_bound_names *scope, const tc_tree *call) {
     picking p = {uses, call->span};
     unsigned made = 0;
     for (size_t i = 0; i < call->count; i++)

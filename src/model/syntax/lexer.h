@@ -1,7 +1,7 @@
 /* Text to tokens, one at a time. A newline ends a statement, except inside ( ) and [ ], and after a comma or a binary
  * operator. Errors are reported where they stand and become TC_TOKEN_BAD. */
-#ifndef TC_MODEL_LEXER_H
-#define TC_MODEL_LEXER_H
+#ifndef TC_MODEL_SYNTAX_LEXER_H
+#define TC_MODEL_SYNTAX_LEXER_H
 
 #include "model/syntax/diagnose.h"
 

@@ -1,6 +1,6 @@
 /* Tokens to syntax. */
-#ifndef TC_MODEL_PARSE_H
-#define TC_MODEL_PARSE_H
+#ifndef TC_MODEL_SYNTAX_PARSE_H
+#define TC_MODEL_SYNTAX_PARSE_H
 
 #include "model/syntax/lexer.h"
 #include "model/syntax/syntax.h"

@@ -1,7 +1,7 @@
 /* The parsed file: what was written, nothing resolved. It lives as long as the model, since tc_split writes parts of
  * it again. */
-#ifndef TC_MODEL_SYNTAX_H
-#define TC_MODEL_SYNTAX_H
+#ifndef TC_MODEL_SYNTAX_SYNTAX_H
+#define TC_MODEL_SYNTAX_SYNTAX_H
 
 #include "model/model.h"
 

@@ -7,7 +7,7 @@
 #ifndef TC_NET_SOCKET_BIO_H
 #define TC_NET_SOCKET_BIO_H
 
-#include "base/compiler.h"
+#include "base/status.h"
 
 #include <openssl/bio.h>
 #include <openssl/ssl.h>

@@ -11,7 +11,7 @@
 #ifndef TC_NET_FRAME_H
 #define TC_NET_FRAME_H
 
-#include "base/compiler.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
