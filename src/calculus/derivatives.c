@@ -1,5 +1,7 @@
 #include "calculus/derivatives.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 
 /* A growing list of derivatives in the result's arena. */
@@ -20,15 +22,9 @@ static uint32_t column_of(const lists *l, const tc_partial *partial) {
     const tc_node *leaf = &l->dag->nodes[partial->leaf];
     if (leaf->op != TC_COORD)
         return (uint32_t)leaf->u.index;
-    size_t low = l->sum_count, high = l->outer->input_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (l->outer->inputs[middle].index <= leaf->u.index)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    size_t at;
+    TC_SEARCH(at, l->sum_count, l->outer->input_count, l->outer->inputs[at].index < leaf->u.index);
+    return (uint32_t)at;
 }
 
 static void add_first(lists *l, tc_first entry) {

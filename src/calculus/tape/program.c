@@ -7,6 +7,8 @@
  * time. */
 #include "calculus/tape/program.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,15 +70,9 @@ typedef struct program_compiler {
 } program_compiler;
 
 static size_t position_of(const program_compiler *c, tc_expr e) {
-    size_t low = 0, high = c->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (c->order[middle] <= e)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    TC_SEARCH(at, 0, c->count, c->order[at] < e);
+    return at;
 }
 
 static const tc_node *node_at(const program_compiler *c, size_t at) { return &c->dag->nodes[c->order[at]]; }

@@ -1,5 +1,7 @@
 #include "calculus/tape/tape_code.h"
 
+#include "base/search.h"
+
 /* Compilation: nodes in increasing order, one instruction each; a linear scan gives slots and takes them back after
  * the last use. An instruction's target is chosen before its operands' slots are freed, so that the two never overlap
  * and evaluators may use restrict. */
@@ -19,15 +21,9 @@ typedef struct tape_compiler {
 } tape_compiler;
 
 static size_t position_of(const tape_compiler *c, tc_expr e) {
-    size_t low = 0, high = c->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (c->order[middle] <= e)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    TC_SEARCH(at, 0, c->count, c->order[at] < e);
+    return at;
 }
 
 static bool is_leaf(const tc_dag *dag, tc_expr e) {
