@@ -71,8 +71,6 @@ tc_differentiator *tc_differentiator_new(tc_arena *arena, tc_dag *dag);
  * at most last_rank, by increasing rank. The array is valid until the next call. */
 const tc_partial *tc_differentiate(tc_differentiator *d, tc_expr root, tc_op op, uint64_t last_rank, size_t *count);
 
-uint64_t tc_leaf_rank(const tc_node *leaf);
-
 /* Whether every constraint is affine or quadratic in the states: all second derivatives of g are constant by structure.
  * Sufficient, not necessary: what cancels in numbers only is not seen. */
 bool tc_constraints_are_quadratic(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);

@@ -350,116 +350,6 @@ tc_expr tc_div(tc_dag *dag, tc_expr a, tc_expr b) {
     return binary(dag, TC_DIV, a, b);
 }
 
-tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
-    if (exponent == 0) /* 1, where a is defined */
-        return tc_add(dag, tc_const(dag, 1), tc_mul(dag, tc_const(dag, 0), a));
-    if (exponent == 1)
-        return a;
-    tc_node n = {.family = UINT32_MAX, .a = a};
-    inherit(dag, &n, a);
-    if (exponent != floor(exponent) || fabs(exponent) >= 0x1p31) {
-        bool half = exponent + exponent == floor(exponent + exponent) && fabs(exponent) < 0x1p30;
-        tc_expr root = half ? tc_root_of_squares(dag, a) : TC_NO_EXPR;
-        if (root != TC_NO_EXPR)
-            return tc_pow(dag, root, exponent + exponent);
-        n.op = TC_POWR;
-        n.u.value = exponent;
-        return intern(dag, n, NULL);
-    }
-    const tc_node *base = &dag->nodes[a];
-    double product;
-    if (base->op == TC_CONST && exponent == 2 && mul_is_exact(base->u.value, base->u.value, &product))
-        return tc_const(dag, product);
-    if (base->op == TC_POWI && base->u.exponent > 0 && exponent > 0 && (double)base->u.exponent * exponent < 0x1p31)
-        return tc_pow(dag, base->a, (double)base->u.exponent * exponent);
-    if (base->op == TC_NEG && fmod(exponent, 2) == 0)
-        return tc_pow(dag, base->a, exponent);
-    if (base->op == TC_SQRT && exponent == 2 && !base->is_partial)
-        return base->a;
-    if (base->op == TC_NORM && exponent > 0 && fmod(exponent, 2) == 0) /* smooth, where the norm is not */
-        return tc_pow(dag, tc_squares_of(dag, a), exponent / 2);
-    n.op = TC_POWI;
-    n.u.exponent = (int64_t)exponent;
-    return intern(dag, n, NULL);
-}
-
-tc_expr tc_exp(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 0) ? tc_const(dag, 1) : unary(dag, TC_EXP, a); }
-
-tc_expr tc_log(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 1) ? tc_const(dag, 0) : unary(dag, TC_LOG, a); }
-
-tc_expr tc_sqrt(tc_dag *dag, tc_expr a) {
-    double product,
-        root = dag->nodes[a].op == TC_CONST && dag->nodes[a].u.value >= 0 ? sqrt(dag->nodes[a].u.value) : -1;
-    if (root >= 0 && mul_is_exact(root, root, &product) && product == dag->nodes[a].u.value)
-        return tc_const(dag, root);
-    tc_expr norm = tc_root_of_squares(dag, a);
-    return norm != TC_NO_EXPR ? norm : unary(dag, TC_SQRT, a);
-}
-
-tc_expr tc_huber(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_HUBER, a, threshold); }
-tc_expr tc_clamp(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_CLAMP, a, threshold); }
-tc_expr tc_inside(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_INSIDE, a, threshold); }
-
-static tc_expr nary(tc_dag *dag, tc_op op, const tc_expr *arguments, size_t count, uint64_t index) {
-    tc_node n = {.op = (uint8_t)op, .family = UINT32_MAX, .b = (tc_expr)count};
-    n.u.index = index;
-    for (size_t i = 0; i < n.b; i++)
-        inherit(dag, &n, arguments[i]);
-    return intern(dag, n, arguments);
-}
-
-tc_expr tc_lse(tc_dag *dag, const tc_expr *arguments, size_t count) {
-    return count == 1 ? arguments[0] : nary(dag, TC_LSE, arguments, count, 0);
-}
-
-tc_expr tc_softmax(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index) {
-    return count == 1 ? tc_const(dag, 1) : nary(dag, TC_SOFTMAX, arguments, count, index);
-}
-
-tc_expr tc_hump(tc_dag *dag, tc_expr a) { return unary(dag, TC_HUMP, a); }
-
-tc_expr tc_pair(tc_dag *dag, tc_expr a, tc_expr b) {
-    return a < b ? binary(dag, TC_PAIR, a, b) : binary(dag, TC_PAIR, b, a);
-}
-
-tc_expr tc_norm(tc_dag *dag, const tc_expr *arguments, size_t count) { return nary(dag, TC_NORM, arguments, count, 0); }
-
-tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index) {
-    return nary(dag, TC_DIRECTION, arguments, count, index);
-}
-
-tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k) {
-    uint64_t large = i > k ? i : k, small = i > k ? k : i;
-    return nary(dag, TC_BEND, arguments, count, large << 32 | small);
-}
-
-/* ---- order ------------------------------------------------------------------------------------------------------ */
-
-tc_expr *tc_reachable(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t root_count, size_t *count) {
-    /* Children have smaller numbers: one downward sweep from the largest root finds all of them. */
-    tc_expr top = 0;
-    for (size_t i = 0; i < root_count; i++)
-        top = roots[i] > top ? roots[i] : top;
-    bool *wanted = TC_NEW(arena, bool, (size_t)top + 1);
-    for (size_t i = 0; i < root_count; i++)
-        wanted[roots[i]] = true;
-    *count = 0;
-    for (size_t e = root_count > 0 ? (size_t)top + 1 : 0; e-- > 0;) {
-        if (!wanted[e])
-            continue;
-        ++*count;
-        for (size_t i = 0; i < tc_operand_count(dag, (tc_expr)e); i++)
-            wanted[tc_operand(dag, (tc_expr)e, i)] = true;
-    }
-    tc_expr *order = TC_NEW(arena, tc_expr, *count);
-    size_t next = 0;
-    for (size_t e = 0; next < *count; e++) {
-        if (wanted[e])
-            order[next++] = (tc_expr)e;
-    }
-    return order;
-}
-
 /* ---- sums of squares --------------------------------------------------------------------------------------------- */
 
 enum { MOST_PENDING = 64 }; /* sums waiting while others are taken apart; chains need one place */
@@ -531,7 +421,10 @@ static bool collect(square_walk *w, tc_expr e) {
     return fits;
 }
 
-tc_expr tc_root_of_squares(tc_dag *dag, tc_expr e) {
+/* The node TC_NORM whose square is e, where e depends on states and is made, by addition, of even powers, constants
+ * >= 0 and positive multiples of such; else TC_NO_EXPR. Exactly the same function: sqrt(x^2 + c) is the norm of x and
+ * the root of c, which stays a node where it is not a double. */
+static tc_expr root_of_squares(tc_dag *dag, tc_expr e) {
     square_walk w = {.dag = dag};
     if (!dag->nodes[e].has_state || !collect(&w, e))
         return TC_NO_EXPR;
@@ -540,10 +433,123 @@ tc_expr tc_root_of_squares(tc_dag *dag, tc_expr e) {
     return tc_norm(dag, w.arguments, w.count);
 }
 
-tc_expr tc_squares_of(tc_dag *dag, tc_expr norm) {
+/* The sum of the squares of a TC_NORM's arguments. */
+static tc_expr squares_of(tc_dag *dag, tc_expr norm) {
     size_t count = tc_operand_count(dag, norm);
     tc_expr sum = tc_const(dag, 0);
     for (size_t i = 0; i < count; i++)
         sum = tc_add(dag, sum, tc_pow(dag, tc_operand(dag, norm, i), 2));
     return sum;
+}
+
+/* ---- powers and functions ---------------------------------------------------------------------------------------- */
+
+tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
+    if (exponent == 0) /* 1, where a is defined */
+        return tc_add(dag, tc_const(dag, 1), tc_mul(dag, tc_const(dag, 0), a));
+    if (exponent == 1)
+        return a;
+    tc_node n = {.family = UINT32_MAX, .a = a};
+    inherit(dag, &n, a);
+    if (exponent != floor(exponent) || fabs(exponent) >= 0x1p31) {
+        bool half = exponent + exponent == floor(exponent + exponent) && fabs(exponent) < 0x1p30;
+        tc_expr root = half ? root_of_squares(dag, a) : TC_NO_EXPR;
+        if (root != TC_NO_EXPR)
+            return tc_pow(dag, root, exponent + exponent);
+        n.op = TC_POWR;
+        n.u.value = exponent;
+        return intern(dag, n, NULL);
+    }
+    const tc_node *base = &dag->nodes[a];
+    double product;
+    if (base->op == TC_CONST && exponent == 2 && mul_is_exact(base->u.value, base->u.value, &product))
+        return tc_const(dag, product);
+    if (base->op == TC_POWI && base->u.exponent > 0 && exponent > 0 && (double)base->u.exponent * exponent < 0x1p31)
+        return tc_pow(dag, base->a, (double)base->u.exponent * exponent);
+    if (base->op == TC_NEG && fmod(exponent, 2) == 0)
+        return tc_pow(dag, base->a, exponent);
+    if (base->op == TC_SQRT && exponent == 2 && !base->is_partial)
+        return base->a;
+    if (base->op == TC_NORM && exponent > 0 && fmod(exponent, 2) == 0) /* smooth, where the norm is not */
+        return tc_pow(dag, squares_of(dag, a), exponent / 2);
+    n.op = TC_POWI;
+    n.u.exponent = (int64_t)exponent;
+    return intern(dag, n, NULL);
+}
+
+tc_expr tc_exp(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 0) ? tc_const(dag, 1) : unary(dag, TC_EXP, a); }
+
+tc_expr tc_log(tc_dag *dag, tc_expr a) { return tc_is_const(dag, a, 1) ? tc_const(dag, 0) : unary(dag, TC_LOG, a); }
+
+tc_expr tc_sqrt(tc_dag *dag, tc_expr a) {
+    double product,
+        root = dag->nodes[a].op == TC_CONST && dag->nodes[a].u.value >= 0 ? sqrt(dag->nodes[a].u.value) : -1;
+    if (root >= 0 && mul_is_exact(root, root, &product) && product == dag->nodes[a].u.value)
+        return tc_const(dag, root);
+    tc_expr norm = root_of_squares(dag, a);
+    return norm != TC_NO_EXPR ? norm : unary(dag, TC_SQRT, a);
+}
+
+tc_expr tc_huber(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_HUBER, a, threshold); }
+tc_expr tc_clamp(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_CLAMP, a, threshold); }
+tc_expr tc_inside(tc_dag *dag, tc_expr a, tc_expr threshold) { return binary(dag, TC_INSIDE, a, threshold); }
+
+static tc_expr nary(tc_dag *dag, tc_op op, const tc_expr *arguments, size_t count, uint64_t index) {
+    tc_node n = {.op = (uint8_t)op, .family = UINT32_MAX, .b = (tc_expr)count};
+    n.u.index = index;
+    for (size_t i = 0; i < n.b; i++)
+        inherit(dag, &n, arguments[i]);
+    return intern(dag, n, arguments);
+}
+
+tc_expr tc_lse(tc_dag *dag, const tc_expr *arguments, size_t count) {
+    return count == 1 ? arguments[0] : nary(dag, TC_LSE, arguments, count, 0);
+}
+
+tc_expr tc_softmax(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index) {
+    return count == 1 ? tc_const(dag, 1) : nary(dag, TC_SOFTMAX, arguments, count, index);
+}
+
+tc_expr tc_hump(tc_dag *dag, tc_expr a) { return unary(dag, TC_HUMP, a); }
+
+tc_expr tc_pair(tc_dag *dag, tc_expr a, tc_expr b) {
+    return a < b ? binary(dag, TC_PAIR, a, b) : binary(dag, TC_PAIR, b, a);
+}
+
+tc_expr tc_norm(tc_dag *dag, const tc_expr *arguments, size_t count) { return nary(dag, TC_NORM, arguments, count, 0); }
+
+tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index) {
+    return nary(dag, TC_DIRECTION, arguments, count, index);
+}
+
+tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k) {
+    uint64_t large = i > k ? i : k, small = i > k ? k : i;
+    return nary(dag, TC_BEND, arguments, count, large << 32 | small);
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+tc_expr *tc_reachable(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t root_count, size_t *count) {
+    /* Children have smaller numbers: one downward sweep from the largest root finds all of them. */
+    tc_expr top = 0;
+    for (size_t i = 0; i < root_count; i++)
+        top = roots[i] > top ? roots[i] : top;
+    bool *wanted = TC_NEW(arena, bool, (size_t)top + 1);
+    for (size_t i = 0; i < root_count; i++)
+        wanted[roots[i]] = true;
+    *count = 0;
+    for (size_t e = root_count > 0 ? (size_t)top + 1 : 0; e-- > 0;) {
+        if (!wanted[e])
+            continue;
+        ++*count;
+        for (size_t i = 0; i < tc_operand_count(dag, (tc_expr)e); i++)
+            wanted[tc_operand(dag, (tc_expr)e, i)] = true;
+    }
+    tc_expr *order = TC_NEW(arena, tc_expr, *count);
+    size_t next = 0;
+    for (size_t e = 0; next < *count; e++) {
+        if (wanted[e])
+            order[next++] = (tc_expr)e;
+    }
+    return order;
 }

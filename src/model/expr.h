@@ -125,14 +125,6 @@ tc_expr tc_norm(tc_dag *dag, const tc_expr *arguments, size_t count);
 tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index);
 tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k);
 
-/* The node TC_NORM whose square is e, where e depends on states and is made, by addition, of even powers, constants
- * >= 0 and positive multiples of such; else TC_NO_EXPR. Exactly the same function: sqrt(x^2 + c) is the norm of x and
- * the root of c, which stays a node where it is not a double. */
-tc_expr tc_root_of_squares(tc_dag *dag, tc_expr e);
-
-/* The sum of the squares of a TC_NORM's arguments. */
-tc_expr tc_squares_of(tc_dag *dag, tc_expr norm);
-
 static inline const tc_node *tc_node_of(const tc_dag *dag, tc_expr e) { return &dag->nodes[e]; }
 static inline bool tc_is_const(const tc_dag *dag, tc_expr e, double value) {
     return dag->nodes[e].op == TC_CONST && dag->nodes[e].u.value == value;

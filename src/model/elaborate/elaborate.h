@@ -114,13 +114,11 @@ typedef struct tc_elaborator {
     size_t busy_count;
 } tc_elaborator;
 
-/* definitions.c */
-void tc_collect_definitions(tc_elaborator *elaborator);
+/* elaborate.c: definitions */
 void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used);
 tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement);
 
 /* names.c */
-tc_part tc_part_of(const tc_elaborator *elaborator);
 tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);
 /* What a block keeps private is for its own lines: true (and an error) where value, reached from outside through
  * block, would carry it into a private parameter or another agent's lines. Public lines are checked by their label. */
@@ -130,7 +128,7 @@ tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *sco
 tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found);
 tc_agents_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span);
 
-/* elaborate_expression.c */
+/* expressions.c */
 tc_value tc_elaborate_tree(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 /* A public constant number; what: for messages, "the length of a state". NAN after an error. */
 double tc_elaborate_number(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, const char *what);
@@ -146,19 +144,12 @@ bool tc_must_be_public(tc_elaborator *elaborator, const tc_value *value, tc_span
 /* The block whose member the scope speaks of in general, or NULL. */
 const tc_scope *tc_general_scope(const tc_scope *scope);
 
-/* elaborate_index.c */
-tc_value tc_elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
-
 /* functions.c */
 tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const tc_value *b, tc_span span);
-tc_value tc_sum_of_squares(tc_elaborator *elaborator, const tc_value *value, tc_span span);
 
-/* elaborate_sum.c */
-tc_value tc_elaborate_sum(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
-
-/* columns.c */
+/* names.c: columns */
 /* An expression free of states, evaluated for every member (or once where it has no data). */
 tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression);
 tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *value, size_t i);
@@ -167,7 +158,7 @@ tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const d
 /* Marks and collects the nodes under root, sorted. */
 tc_expr *tc_nodes_under(tc_elaborator *elaborator, tc_expr root, size_t *count);
 
-/* elaborate_agents.c */
+/* agents.c */
 void tc_elaborate_head(tc_elaborator *elaborator, tc_agents_block *block, tc_span used);
 void tc_elaborate_states(tc_elaborator *elaborator, tc_agents_block *block);
 void tc_elaborate_block(tc_elaborator *elaborator, tc_agents_block *block);
@@ -176,21 +167,11 @@ tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, c
                             tc_span span, const char *what);
 const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *block, size_t member);
 
-/* affine.c: coefficients of the member's components, and the constant, as expressions free of states.
- * false where the expression is not affine; *culprit is then the node that is not. */
-typedef struct tc_affine {
-    size_t *components; /* sorted */
-    tc_expr *factors;
-    size_t count;
-    tc_expr constant;
-} tc_affine;
-bool tc_affine_of(tc_elaborator *elaborator, tc_expr root, tc_affine *affine, tc_expr *culprit);
-
 /* sets.c */
 void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
                       size_t *capacity);
 
-/* elaborate_constraints.c, elaborate_settings.c */
+/* statements.c */
 void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definition);
 void tc_elaborate_settings(tc_elaborator *elaborator);
 

@@ -1,3 +1,4 @@
+/* Expressions: from trees to values. */
 #include "model/elaborate/elaborate.h"
 
 #include <math.h>
@@ -91,125 +92,16 @@ bool tc_elaborate_range(tc_elaborator *elaborator, const tc_scope *scope, const 
     return true;
 }
 
-/* ---- trees ------------------------------------------------------------------------------------------------------ */
-
-/* [a, b, c]: a vector of numbers, or a matrix of equally long vectors. */
-static tc_value elaborate_vector(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
-    tc_value *items = TC_NEW(elaborator->arena, tc_value, tree->count);
-    const tc_private_datum *secret = NULL;
-    bool broken = false, is_number = true;
-    for (size_t i = 0; i < tree->count; i++) {
-        items[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);
-        broken = broken || items[i].broken;
-        is_number = is_number && items[i].is_number;
-        secret = secret != NULL ? secret : items[i].secret;
-    }
-    if (broken)
-        return tc_value_broken();
-    for (size_t i = 0; i < tree->count; i++) {
-        if (items[i].rank == items[0].rank && items[i].rows == items[0].rows && items[i].rank < 2)
-            continue;
-        tc_error(elaborator->diagnostics, tree->items[i]->span,
-                 "the rows of a matrix are vectors of equal length: "
-                 "the first entry is %s, this one %s",
-                 tc_shape_text(elaborator->arena, &items[0]), tc_shape_text(elaborator->arena, &items[i]));
-        return tc_value_broken();
-    }
-    bool is_matrix = items[0].rank == 1;
-    size_t columns = is_matrix ? items[0].rows : 1;
-    double *numbers = is_number ? TC_NEW(elaborator->arena, double, tree->count *columns) : NULL;
-    tc_expr *nodes = is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, tree->count * columns);
-    for (size_t i = 0; i < tree->count * columns; i++) {
-        if (is_number)
-            numbers[i] = tc_value_number_at(&items[i / columns], i % columns);
-        else
-            nodes[i] = tc_value_node_at(&elaborator->values, &items[i / columns], i % columns);
-    }
-    unsigned char rank = is_matrix ? 2 : 1;
-    tc_value value = is_number ? tc_value_numbers(numbers, rank, tree->count, columns)
-                               : tc_value_nodes(nodes, rank, tree->count, columns);
-    value.secret = secret;
-    return value;
-}
-
-static tc_value elaborate_chain(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
-    tc_value value = tc_elaborate_tree(elaborator, scope, tree->spine[0]->items[0]);
-    for (size_t i = 0; i < tree->spine_count; i++) {
-        const tc_tree *step = tree->spine[i];
-        tc_value right = tc_elaborate_tree(elaborator, scope, step->items[1]);
-        elaborator->dag->origin = step->span;
-        if (step->kind == TC_TREE_ADD)
-            value = tc_value_add(&elaborator->values, &value, &right, step->span);
-        else if (step->kind == TC_TREE_SUBTRACT)
-            value = tc_value_subtract(&elaborator->values, &value, &right, step->span);
-        else if (step->kind == TC_TREE_MULTIPLY)
-            value = tc_value_product(&elaborator->values, &value, &right, step->span);
-        else
-            value = tc_elaborate_divide(elaborator, &value, &right, step->span);
-    }
-    return value;
-}
-
-static tc_value elaborate_negation(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
-    tc_value value = tc_elaborate_tree(elaborator, scope, tree->items[0]);
-    elaborator->dag->origin = tree->span;
-    return value.broken ? value : tc_value_negate(&elaborator->values, &value);
-}
-
-static tc_value elaborate_kind(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
-    switch (tree->kind) {
-    case TC_TREE_NUMBER:
-        return tc_value_number(tree->number);
-    case TC_TREE_NAME:
-        return tc_elaborate_name(elaborator, scope, tree->name, tree->span);
-    case TC_TREE_VECTOR:
-        return elaborate_vector(elaborator, scope, tree);
-    case TC_TREE_NEGATE:
-        return elaborate_negation(elaborator, scope, tree);
-    case TC_TREE_ADD:
-    case TC_TREE_SUBTRACT:
-    case TC_TREE_MULTIPLY:
-    case TC_TREE_DIVIDE:
-        return elaborate_chain(elaborator, scope, tree);
-    case TC_TREE_POWER:
-        return tc_elaborate_power(elaborator, scope, tree);
-    case TC_TREE_CALL:
-        return tc_elaborate_call(elaborator, scope, tree);
-    case TC_TREE_INDEX:
-        return tc_elaborate_index(elaborator, scope, tree);
-    case TC_TREE_MEMBER:
-        return tc_elaborate_member_name(elaborator, scope, tree);
-    case TC_TREE_SUM:
-        return tc_elaborate_sum(elaborator, scope, tree);
-    case TC_TREE_RANGE:
-        break;
-    }
-    tc_error(elaborator->diagnostics, tree->span, "a range stands only in an index or after 'in'");
-    return tc_value_broken();
-}
-
-tc_value tc_elaborate_tree(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
-    if (elaborator->depth >= DEEPEST_ELABORATION) {
-        tc_error(elaborator->diagnostics, tree->span, "definitions and expressions are nested too deep here");
-        tc_raise(elaborator->arena, TC_BAD_PROBLEM);
-    }
-    elaborator->depth++;
-    elaborator->dag->origin = tree->span;
-    tc_value value = elaborate_kind(elaborator, scope, tree);
-    elaborator->depth--;
-    return value;
-}
-
 /* ---- indices -----------------------------------------------------------------------------------------------------
  *
  * v[i], M[i, j], M[i], v[a..b]; with an index that differs between members, the elements are gathered into a column. */
 
-typedef struct tc_subscript {
+typedef struct index_range {
     size_t first, count; /* 0-based; count 1 and is_single for a single index */
     bool is_single;
     tc_expr varying; /* an index that differs between members; TC_NO_EXPR for none */
     tc_coef places;  /* its values, 1-based */
-} tc_subscript;
+} index_range;
 
 struct tc_derived_column {
     const void *base;
@@ -218,7 +110,7 @@ struct tc_derived_column {
     tc_expr leaf;
 };
 
-static bool check_places(tc_elaborator *elaborator, const tc_agents_block *block, const tc_subscript *subscript,
+static bool check_places(tc_elaborator *elaborator, const tc_agents_block *block, const index_range *subscript,
                          size_t extent, tc_span span) {
     size_t members = elaborator->model->families[block->number].count;
     for (size_t k = 0; k < members; k++) {
@@ -234,7 +126,7 @@ static bool check_places(tc_elaborator *elaborator, const tc_agents_block *block
 }
 
 static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, size_t extent,
-                                tc_subscript *subscript, const tc_private_datum **secret) {
+                                index_range *subscript, const tc_private_datum **secret) {
     double first = 1, last = 1;
     subscript->varying = TC_NO_EXPR;
     if (tree->kind == TC_TREE_RANGE) {
@@ -274,7 +166,7 @@ static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope
 }
 
 /* The place, in the base, of element (i, j) of the result for member k. */
-static size_t place_of(const tc_value *base, const tc_subscript *subscripts, size_t i, size_t j, size_t member) {
+static size_t place_of(const tc_value *base, const index_range *subscripts, size_t i, size_t j, size_t member) {
     size_t at[2] = {i, j};
     for (size_t d = 0; d < 2; d++)
         at[d] += subscripts[d].varying != TC_NO_EXPR ? (size_t)tc_coef_at(subscripts[d].places, member) - 1
@@ -283,7 +175,7 @@ static size_t place_of(const tc_value *base, const tc_subscript *subscripts, siz
 }
 
 static tc_expr gather(tc_elaborator *elaborator, tc_agents_block *block, const tc_value *base,
-                      const tc_subscript *subscripts, size_t i, size_t j, bool is_private) {
+                      const index_range *subscripts, size_t i, size_t j, bool is_private) {
     const void *from = base->is_number ? (const void *)base->numbers : (const void *)base->nodes;
     size_t offset = (i + subscripts[0].first) * base->columns + j + subscripts[1].first;
     for (size_t g = 0; g < block->gather_count; g++) {
@@ -311,7 +203,7 @@ static tc_expr gather(tc_elaborator *elaborator, tc_agents_block *block, const t
 }
 
 static tc_value pick(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *base,
-                     const tc_subscript *subscripts, const tc_private_datum *secret) {
+                     const index_range *subscripts, const tc_private_datum *secret) {
     size_t rows = subscripts[0].count, columns = subscripts[1].count;
     bool varies = subscripts[0].varying != TC_NO_EXPR || subscripts[1].varying != TC_NO_EXPR;
     bool is_number = base->is_number && !varies;
@@ -340,7 +232,7 @@ static tc_value pick(tc_elaborator *elaborator, const tc_scope *scope, const tc_
     return value;
 }
 
-tc_value tc_elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+static tc_value elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
     tc_value base = tc_elaborate_tree(elaborator, scope, tree->items[0]);
     if (base.broken)
         return base;
@@ -350,12 +242,12 @@ tc_value tc_elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, co
         return tc_value_broken();
     }
     /* A vector is treated as a matrix of one column; M[i] as M[i, all]. */
-    tc_subscript subscripts[2] = {{.count = base.rows, .varying = TC_NO_EXPR},
-                                  {.count = base.columns, .varying = TC_NO_EXPR}};
+    index_range subscripts[2] = {{.count = base.rows, .varying = TC_NO_EXPR},
+                                 {.count = base.columns, .varying = TC_NO_EXPR}};
     subscripts[1].is_single = base.rank == 1;
     const tc_private_datum *secret = base.secret;
     for (size_t d = 0; d + 1 < tree->count; d++) {
-        subscripts[d] = (tc_subscript){0};
+        subscripts[d] = (index_range){0};
         if (!elaborate_subscript(elaborator, scope, tree->items[d + 1], d == 0 ? base.rows : base.columns,
                                  &subscripts[d], &secret))
             return tc_value_broken();
@@ -468,8 +360,117 @@ static tc_value sum_over_ranges(tc_elaborator *elaborator, const tc_scope *scope
     return total;
 }
 
-tc_value tc_elaborate_sum(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+static tc_value elaborate_sum(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
     if (tree->binders[0].first == NULL)
         return sum_over_family(elaborator, scope, tree);
     return sum_over_ranges(elaborator, scope, tree, 0);
+}
+
+/* ---- trees ------------------------------------------------------------------------------------------------------ */
+
+/* [a, b, c]: a vector of numbers, or a matrix of equally long vectors. */
+static tc_value elaborate_vector(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    tc_value *items = TC_NEW(elaborator->arena, tc_value, tree->count);
+    const tc_private_datum *secret = NULL;
+    bool broken = false, is_number = true;
+    for (size_t i = 0; i < tree->count; i++) {
+        items[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);
+        broken = broken || items[i].broken;
+        is_number = is_number && items[i].is_number;
+        secret = secret != NULL ? secret : items[i].secret;
+    }
+    if (broken)
+        return tc_value_broken();
+    for (size_t i = 0; i < tree->count; i++) {
+        if (items[i].rank == items[0].rank && items[i].rows == items[0].rows && items[i].rank < 2)
+            continue;
+        tc_error(elaborator->diagnostics, tree->items[i]->span,
+                 "the rows of a matrix are vectors of equal length: "
+                 "the first entry is %s, this one %s",
+                 tc_shape_text(elaborator->arena, &items[0]), tc_shape_text(elaborator->arena, &items[i]));
+        return tc_value_broken();
+    }
+    bool is_matrix = items[0].rank == 1;
+    size_t columns = is_matrix ? items[0].rows : 1;
+    double *numbers = is_number ? TC_NEW(elaborator->arena, double, tree->count *columns) : NULL;
+    tc_expr *nodes = is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, tree->count * columns);
+    for (size_t i = 0; i < tree->count * columns; i++) {
+        if (is_number)
+            numbers[i] = tc_value_number_at(&items[i / columns], i % columns);
+        else
+            nodes[i] = tc_value_node_at(&elaborator->values, &items[i / columns], i % columns);
+    }
+    unsigned char rank = is_matrix ? 2 : 1;
+    tc_value value = is_number ? tc_value_numbers(numbers, rank, tree->count, columns)
+                               : tc_value_nodes(nodes, rank, tree->count, columns);
+    value.secret = secret;
+    return value;
+}
+
+static tc_value elaborate_chain(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    tc_value value = tc_elaborate_tree(elaborator, scope, tree->spine[0]->items[0]);
+    for (size_t i = 0; i < tree->spine_count; i++) {
+        const tc_tree *step = tree->spine[i];
+        tc_value right = tc_elaborate_tree(elaborator, scope, step->items[1]);
+        elaborator->dag->origin = step->span;
+        if (step->kind == TC_TREE_ADD)
+            value = tc_value_add(&elaborator->values, &value, &right, step->span);
+        else if (step->kind == TC_TREE_SUBTRACT)
+            value = tc_value_subtract(&elaborator->values, &value, &right, step->span);
+        else if (step->kind == TC_TREE_MULTIPLY)
+            value = tc_value_product(&elaborator->values, &value, &right, step->span);
+        else
+            value = tc_elaborate_divide(elaborator, &value, &right, step->span);
+    }
+    return value;
+}
+
+static tc_value elaborate_negation(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    tc_value value = tc_elaborate_tree(elaborator, scope, tree->items[0]);
+    elaborator->dag->origin = tree->span;
+    return value.broken ? value : tc_value_negate(&elaborator->values, &value);
+}
+
+static tc_value elaborate_kind(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    switch (tree->kind) {
+    case TC_TREE_NUMBER:
+        return tc_value_number(tree->number);
+    case TC_TREE_NAME:
+        return tc_elaborate_name(elaborator, scope, tree->name, tree->span);
+    case TC_TREE_VECTOR:
+        return elaborate_vector(elaborator, scope, tree);
+    case TC_TREE_NEGATE:
+        return elaborate_negation(elaborator, scope, tree);
+    case TC_TREE_ADD:
+    case TC_TREE_SUBTRACT:
+    case TC_TREE_MULTIPLY:
+    case TC_TREE_DIVIDE:
+        return elaborate_chain(elaborator, scope, tree);
+    case TC_TREE_POWER:
+        return tc_elaborate_power(elaborator, scope, tree);
+    case TC_TREE_CALL:
+        return tc_elaborate_call(elaborator, scope, tree);
+    case TC_TREE_INDEX:
+        return elaborate_index(elaborator, scope, tree);
+    case TC_TREE_MEMBER:
+        return tc_elaborate_member_name(elaborator, scope, tree);
+    case TC_TREE_SUM:
+        return elaborate_sum(elaborator, scope, tree);
+    case TC_TREE_RANGE:
+        break;
+    }
+    tc_error(elaborator->diagnostics, tree->span, "a range stands only in an index or after 'in'");
+    return tc_value_broken();
+}
+
+tc_value tc_elaborate_tree(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    if (elaborator->depth >= DEEPEST_ELABORATION) {
+        tc_error(elaborator->diagnostics, tree->span, "definitions and expressions are nested too deep here");
+        tc_raise(elaborator->arena, TC_BAD_PROBLEM);
+    }
+    elaborator->depth++;
+    elaborator->dag->origin = tree->span;
+    tc_value value = elaborate_kind(elaborator, scope, tree);
+    elaborator->depth--;
+    return value;
 }

@@ -181,6 +181,13 @@ static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponen
     return false;
 }
 
+static tc_value sum_of_squares(tc_elaborator *elaborator, const tc_value *value, tc_span span) {
+    tc_value squares = power(elaborator, value, 2, span);
+    tc_value total = tc_value_total(&elaborator->values, &squares, span);
+    total.secret = value->secret;
+    return total;
+}
+
 static bool is_norm(const tc_tree *tree) {
     return tree->kind == TC_TREE_CALL && tree->count == 1 &&
            (strcmp(tree->name->text, "norm") == 0 || strcmp(tree->name->text, "norm2") == 0);
@@ -206,7 +213,7 @@ tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, co
     }
     tc_value result;
     if (even_norm) {
-        tc_value squares = tc_sum_of_squares(elaborator, &base, tree->items[0]->span);
+        tc_value squares = sum_of_squares(elaborator, &base, tree->items[0]->span);
         result = squares.broken ? squares : power(elaborator, &squares, p / 2, tree->span);
     } else {
         result = power(elaborator, &base, p, tree->span);
@@ -237,26 +244,17 @@ tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const
 
 /* ---- vectors to numbers ------------------------------------------------------------------------------------------ */
 
-tc_value tc_sum_of_squares(tc_elaborator *elaborator, const tc_value *value, tc_span span) {
-    tc_value squares = power(elaborator, value, 2, span);
-    tc_value total = tc_value_total(&elaborator->values, &squares, span);
-    total.secret = value->secret;
-    return total;
-}
-
 static tc_value call_sum(const tc_call *c) {
     return tc_value_total(&c->elaborator->values, &c->arguments[0], c->tree->span);
 }
-static tc_value call_sumsq(const tc_call *c) {
-    return tc_sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
-}
+static tc_value call_sumsq(const tc_call *c) { return sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span); }
 
 static tc_value call_dot(const tc_call *c) {
     return tc_value_dot(&c->elaborator->values, &c->arguments[0], &c->arguments[1], c->tree->span);
 }
 
 static tc_value call_norm(const tc_call *c) {
-    tc_value squares = tc_sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
+    tc_value squares = sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
     tc_value zero = tc_value_number(0);
     return tc_value_elementwise(&c->elaborator->values, &squares, &zero, sqrt_number, sqrt_node, c->tree->span, "norm");
 }

@@ -7,7 +7,7 @@
 
 /* ---- names in blocks -------------------------------------------------------------------------------------------- */
 
-tc_part tc_part_of(const tc_elaborator *elaborator) {
+static tc_part part_of(const tc_elaborator *elaborator) {
     uint32_t realm = elaborator->dag->realm;
     return realm == TC_REALM_SHARED ? TC_PART_SHARED : realm == TC_REALM_PARAMS ? TC_PART_PARAMS : TC_PART_BLOCK;
 }
@@ -21,7 +21,7 @@ static bool is_known_broken(const tc_local *local) {
 }
 
 static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
-    tc_part part = tc_part_of(elaborator);
+    tc_part part = part_of(elaborator);
     tc_elaboration_phase *progress = &local->progress[part];
     if (scope->member != SIZE_MAX)
         return tc_elaborate_param(elaborator, scope, local->statement);
@@ -46,7 +46,7 @@ static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc
 /* A member's own number, one of a family's column of one. */
 static tc_value local_column(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local) {
     const tc_value *column = &local->column;
-    tc_part part = tc_part_of(elaborator);
+    tc_part part = part_of(elaborator);
     if (column->broken || scope->member != SIZE_MAX)
         return *column;
     if (local->progress[part] != TC_DONE) {
@@ -72,7 +72,7 @@ static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc
         return tc_value_broken();
     const tc_family *family = &elaborator->model->families[scope->block->number];
     const tc_variable *variable = &family->variables[local->variable];
-    tc_part part = tc_part_of(elaborator);
+    tc_part part = part_of(elaborator);
     if (scope->member == SIZE_MAX && local->progress[part] == TC_DONE)
         return local->value[part];
     if (scope->member != SIZE_MAX && local->member == scope->member + 1)
@@ -97,7 +97,7 @@ static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc
 static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, size_t column) {
     const tc_definition *data = scope->block->data;
     const tc_table_column *facts = &data->table->columns[column];
-    tc_part part = tc_part_of(elaborator);
+    tc_part part = part_of(elaborator);
     tc_value value;
     if (scope->member == SIZE_MAX && scope->block->column_known[part][column])
         return scope->block->column_values[part][column];

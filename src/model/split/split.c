@@ -13,141 +13,78 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- statements and values as text that reads back to the same --------------------------------------------------- */
 
-static bool write_all(int descriptor, const char *text, size_t length) {
-    while (length > 0) {
-        ssize_t written = write(descriptor, text, length);
-        if (written < 0 && errno != EINTR)
+bool tc_is_identifier(const char *text) {
+    for (const char *c = text; *c != '\0'; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+        if (!letter && (c == text || *c < '0' || *c > '9'))
             return false;
-        if (written > 0) {
-            text += written;
-            length -= (size_t)written;
+    }
+    return text[0] != '\0' && strcmp(text, "in") != 0;
+}
+
+void tc_write_statement(tc_buffer *out, const tc_source *source, tc_span span) {
+    tc_source part = {source->path, source->text + span.offset, span.length};
+    tc_buffer nowhere = tc_buffer_new(out->arena, 1 << 20);
+    tc_diagnostics diagnostics = {out->arena, &part, &nowhere, 0};
+    tc_lexer lexer = tc_lexer_new(&diagnostics);
+    tc_token_kind before = TC_TOKEN_OPEN_BRACE;
+    size_t end = 0;
+    bool pending = false; /* a separator that matters only if something follows */
+    for (tc_token token; (token = tc_lexer_next(&lexer)).kind != TC_TOKEN_END; before = token.kind) {
+        if (token.kind == TC_TOKEN_NEWLINE) {
+            pending = pending || before != TC_TOKEN_OPEN_BRACE;
+            token.kind = pending ? TC_TOKEN_NEWLINE : before;
+            continue;
         }
+        if (pending && token.kind != TC_TOKEN_CLOSE_BRACE)
+            tc_buffer_puts(out, ";");
+        pending = false;
+        if (token.span.offset > end && end > 0)
+            tc_buffer_puts(out, " ");
+        tc_buffer_add(out, part.text + token.span.offset, token.span.length);
+        end = token.span.offset + token.span.length;
     }
-    return true;
+    tc_buffer_puts(out, "\n");
 }
 
-tc_status tc_write_file(tc_split_job *job, const char *path, const tc_buffer *text) {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_EXCL;
-    int descriptor = open(path, flags, S_IRUSR | S_IWUSR);
-    if (descriptor < 0)
-        return tc_cannot_write(job, path, errno);
-    bool good = write_all(descriptor, text->text, text->length);
-    int code = errno;
-    if (close(descriptor) != 0 && good) {
-        good = false;
-        code = errno;
+void tc_write_number(tc_buffer *out, double number) {
+    char text[32];
+    tc_shortest_number(text, number);
+    tc_buffer_puts(out, text);
+}
+
+static void write_row(tc_buffer *out, const double *numbers, size_t count) {
+    tc_buffer_puts(out, "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            tc_buffer_puts(out, ", ");
+        tc_write_number(out, numbers[i]);
     }
-    if (!good)
-        return tc_cannot_write(job, path, code);
-    job->files++;
-    return TC_OK;
+    tc_buffer_puts(out, "]");
 }
 
-/* ---- what must be there ------------------------------------------------------------------------------------------ */
-
-static tc_status check_dual_radius(const tc_split_job *job) {
-    const tc_model *model = job->model;
-    size_t gaps = 0, slaters = 0;
-    const tc_family *without_gap = NULL, *without_slater = NULL;
-    for (size_t f = model->family_count; f-- > 0;) {
-        gaps += model->families[f].has_gap;
-        slaters += model->families[f].has_slater;
-        without_gap = model->families[f].has_gap ? without_gap : &model->families[f];
-        without_slater = model->families[f].has_slater ? without_slater : &model->families[f];
+static void write_value(tc_buffer *out, const tc_value *value) {
+    if (value->rank == 0) {
+        tc_write_number(out, value->number);
+    } else if (value->rank == 1) {
+        write_row(out, value->numbers, value->rows);
+    } else {
+        tc_buffer_puts(out, "[");
+        for (size_t i = 0; i < value->rows; i++) {
+            if (i > 0)
+                tc_buffer_puts(out, ",\n  ");
+            write_row(out, value->numbers + i * value->columns, value->columns);
+        }
+        tc_buffer_puts(out, "]");
     }
-    if (!isnan(model->dual_radius) || (without_gap == NULL && without_slater == NULL) || model->constraint_count == 0)
-        return TC_OK;
-    tc_buffer_printf(job->messages,
-                     "%s: error: the cloud needs a public dual radius, and must not learn it from private "
-                     "objectives\n",
-                     model->source.path);
-    tc_buffer_printf(job->messages,
-                     "  either add a line 'dual radius R' to the file,\n  or give every agent the public lines "
-                     "'gap F' and 'slater x = ...'");
-    if (without_gap != NULL)
-        tc_buffer_printf(job->messages, "; 'gap' is missing for '%s'%s", without_gap->name,
-                         model->family_count - gaps > 1 ? " and others" : "");
-    if (without_slater != NULL)
-        tc_buffer_printf(job->messages, "; 'slater' is missing for '%s'%s", without_slater->name,
-                         model->family_count - slaters > 1 ? " and others" : "");
-    tc_buffer_puts(job->messages, "\n");
-    return TC_BAD_PROBLEM;
 }
 
-static tc_status write_plan(tc_split_job *job) {
-    tc_buffer out = tc_buffer_new(job->arena, 1 << 10);
-    if (job->plan == NULL)
-        return TC_OK;
-    tc_buffer_printf(&out, "%s\n", job->plan);
-    return tc_write_file(job, tc_arena_format(job->arena, "%s/plan.hash", job->directory), &out);
-}
-
-static tc_status split(tc_split_job *job, const char *directory) {
-    tc_uses_forget(job->model->syntax);
-    if (job->model->role != TC_ROLE_WHOLE) {
-        tc_buffer_printf(job->messages,
-                         "%s: error: this file is one party's already; only a whole problem can be split\n",
-                         job->model->source.path);
-        return TC_BAD_PROBLEM;
-    }
-    tc_status status = check_dual_radius(job);
-    if (status == TC_OK)
-        status = tc_split_check_cloud(job);
-    if (status == TC_OK)
-        status = tc_split_check_agents(job);
-    if (status == TC_OK)
-        status = tc_split_open(job, directory);
-    if (status == TC_OK)
-        status = write_plan(job);
-    if (status == TC_OK)
-        status = tc_split_cloud(job);
-    if (status == TC_OK)
-        status = tc_split_agents(job);
-    if (status == TC_OK)
-        status = tc_split_commit(job);
-    return status;
-}
-
-static tc_status split_safely(tc_split_job *job, const char *directory) {
-    tc_escape escape;
-    tc_status status = TC_TRY(job->arena, &escape);
-    if (status == TC_OK)
-        status = split(job, directory);
-    tc_escape_end(job->arena, &escape);
-    return status;
-}
-
-static tc_status tell(tc_buffer *messages, const tc_split_job *job, tc_status outcome) {
-    tc_escape escape;
-    tc_status status = TC_TRY(messages->arena, &escape);
-    if (status == TC_OK) {
-        if (job->messages->length > 0)
-            tc_buffer_add(messages, job->messages->text, job->messages->length);
-        else if (outcome != TC_OK)
-            tc_buffer_printf(messages, "%s: error: %s\n", job->model->source.path, tc_status_text(outcome));
-    }
-    tc_escape_end(messages->arena, &escape);
-    return status;
-}
-
-tc_status tc_split(tc_arena *arena, const tc_model *model, const char *directory, bool force, const tc_monitor *monitor,
-                   tc_buffer *messages, size_t *files) {
-    return tc_split_planned(arena, model, directory, force, NULL, monitor, messages, files);
-}
-
-tc_status tc_split_planned(tc_arena *arena, const tc_model *model, const char *directory, bool force, const char *plan,
-                           const tc_monitor *monitor, tc_buffer *messages, size_t *files) {
-    tc_buffer own = tc_buffer_new(arena, 1 << 22);
-    tc_split_job job = {
-        .arena = arena, .model = model, .monitor = monitor, .messages = &own, .force = force, .plan = plan};
-    tc_status status = split_safely(&job, directory);
-    if (status != TC_OK)
-        tc_split_abandon(&job);
-    tc_status told = tell(messages, &job, status);
-    *files = job.files;
-    return status != TC_OK ? status : told;
+void tc_write_param(tc_buffer *out, const tc_definition *definition) {
+    tc_buffer_printf(out, "%sparam %s = ", definition->statement->is_private ? "private " : "", definition->name->text);
+    write_value(out, &definition->value);
+    tc_buffer_puts(out, "\n");
 }
 
 /* ---- the folder --------------------------------------------------------------------------------------------------
@@ -158,7 +95,7 @@ tc_status tc_split_planned(tc_arena *arena, const tc_model *model, const char *d
 
 enum { DEEPEST = 3 }; /* of the folders that are written here */
 
-tc_status tc_cannot_write(const tc_split_job *job, const char *path, int code) {
+static tc_status cannot_write(const tc_split_job *job, const char *path, int code) {
     tc_buffer_printf(job->messages, "%s: error: cannot write: %s\n", path, strerror(code));
     return TC_CANNOT_WRITE;
 }
@@ -219,7 +156,7 @@ static tc_status make_parents(const tc_split_job *job, char *path) {
         *slash = '\0';
         struct stat facts;
         if (mkdir(path, S_IRWXU | S_IRWXG | S_IRWXO) != 0 && errno != EEXIST)
-            return tc_cannot_write(job, path, errno);
+            return cannot_write(job, path, errno);
         if (stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode))
             return is_a_file(job, path);
         *slash = '/';
@@ -233,7 +170,7 @@ static tc_status check_present(const tc_split_job *job) {
     if (folder == NULL && errno == ENOTDIR)
         return is_a_file(job, job->target);
     if (folder == NULL)
-        return tc_cannot_write(job, job->target, errno);
+        return cannot_write(job, job->target, errno);
     bool empty = next_name(folder) == NULL;
     (void)closedir(folder);
     if (empty || job->force)
@@ -245,7 +182,7 @@ static tc_status check_present(const tc_split_job *job) {
     return TC_BAD_USAGE;
 }
 
-tc_status tc_split_open(tc_split_job *job, const char *directory) {
+static tc_status open_target(tc_split_job *job, const char *directory) {
     if (directory[0] == '\0') {
         tc_buffer_puts(job->messages, "error: --output needs the name of a folder, not an empty one\n");
         return TC_BAD_USAGE;
@@ -262,10 +199,10 @@ tc_status tc_split_open(tc_split_job *job, const char *directory) {
     /* Beside the target, or inside of it, which may be on a disk of its own. */
     char *path = tc_arena_format(job->arena, job->present ? "%s/.split-XXXXXX" : "%s.split-XXXXXX", target);
     if (mkdtemp(path) == NULL)
-        return tc_cannot_write(job, target, errno);
+        return cannot_write(job, target, errno);
     job->directory = path;
     if (mkdir(tc_arena_format(job->arena, "%s/agents", path), S_IRWXU) != 0)
-        return tc_cannot_write(job, path, errno);
+        return cannot_write(job, path, errno);
     return TC_OK;
 }
 
@@ -282,7 +219,7 @@ static void remove_tree(int parent, const char *name, unsigned depth) {
     (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-void tc_split_abandon(tc_split_job *job) {
+static void abandon(tc_split_job *job) {
     if (job->directory != NULL)
         remove_tree(AT_FDCWD, job->directory, 0);
     job->directory = NULL;
@@ -376,7 +313,7 @@ static int replace(tc_split_job *job, folders *f) {
     return code;
 }
 
-tc_status tc_split_commit(tc_split_job *job) {
+static tc_status commit(tc_split_job *job) {
     folders f = {0};
     int code = 0;
     if (job->present)
@@ -389,81 +326,144 @@ tc_status tc_split_commit(tc_split_job *job) {
             (void)closedir(open[i]);
     }
     if (code != 0)
-        return tc_cannot_write(job, job->target, code);
+        return cannot_write(job, job->target, code);
     job->directory = NULL;
     return TC_OK;
 }
 
-/* ---- Statements and values as text that reads back to the same --------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
-bool tc_is_identifier(const char *text) {
-    for (const char *c = text; *c != '\0'; c++) {
-        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (!letter && (c == text || *c < '0' || *c > '9'))
+static bool write_all(int descriptor, const char *text, size_t length) {
+    while (length > 0) {
+        ssize_t written = write(descriptor, text, length);
+        if (written < 0 && errno != EINTR)
             return false;
-    }
-    return text[0] != '\0' && strcmp(text, "in") != 0;
-}
-
-void tc_write_statement(tc_buffer *out, const tc_source *source, tc_span span) {
-    tc_source part = {source->path, source->text + span.offset, span.length};
-    tc_buffer nowhere = tc_buffer_new(out->arena, 1 << 20);
-    tc_diagnostics diagnostics = {out->arena, &part, &nowhere, 0};
-    tc_lexer lexer = tc_lexer_new(&diagnostics);
-    tc_token_kind before = TC_TOKEN_OPEN_BRACE;
-    size_t end = 0;
-    bool pending = false; /* a separator that matters only if something follows */
-    for (tc_token token; (token = tc_lexer_next(&lexer)).kind != TC_TOKEN_END; before = token.kind) {
-        if (token.kind == TC_TOKEN_NEWLINE) {
-            pending = pending || before != TC_TOKEN_OPEN_BRACE;
-            token.kind = pending ? TC_TOKEN_NEWLINE : before;
-            continue;
+        if (written > 0) {
+            text += written;
+            length -= (size_t)written;
         }
-        if (pending && token.kind != TC_TOKEN_CLOSE_BRACE)
-            tc_buffer_puts(out, ";");
-        pending = false;
-        if (token.span.offset > end && end > 0)
-            tc_buffer_puts(out, " ");
-        tc_buffer_add(out, part.text + token.span.offset, token.span.length);
-        end = token.span.offset + token.span.length;
     }
-    tc_buffer_puts(out, "\n");
+    return true;
 }
 
-void tc_write_number(tc_buffer *out, double number) {
-    char text[32];
-    tc_shortest_number(text, number);
-    tc_buffer_puts(out, text);
-}
-
-static void write_row(tc_buffer *out, const double *numbers, size_t count) {
-    tc_buffer_puts(out, "[");
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            tc_buffer_puts(out, ", ");
-        tc_write_number(out, numbers[i]);
+tc_status tc_write_file(tc_split_job *job, const char *path, const tc_buffer *text) {
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_EXCL;
+    int descriptor = open(path, flags, S_IRUSR | S_IWUSR);
+    if (descriptor < 0)
+        return cannot_write(job, path, errno);
+    bool good = write_all(descriptor, text->text, text->length);
+    int code = errno;
+    if (close(descriptor) != 0 && good) {
+        good = false;
+        code = errno;
     }
-    tc_buffer_puts(out, "]");
+    if (!good)
+        return cannot_write(job, path, code);
+    job->files++;
+    return TC_OK;
 }
 
-void tc_write_value(tc_buffer *out, const tc_value *value) {
-    if (value->rank == 0) {
-        tc_write_number(out, value->number);
-    } else if (value->rank == 1) {
-        write_row(out, value->numbers, value->rows);
-    } else {
-        tc_buffer_puts(out, "[");
-        for (size_t i = 0; i < value->rows; i++) {
-            if (i > 0)
-                tc_buffer_puts(out, ",\n  ");
-            write_row(out, value->numbers + i * value->columns, value->columns);
-        }
-        tc_buffer_puts(out, "]");
+/* ---- what must be there ------------------------------------------------------------------------------------------ */
+
+static tc_status check_dual_radius(const tc_split_job *job) {
+    const tc_model *model = job->model;
+    size_t gaps = 0, slaters = 0;
+    const tc_family *without_gap = NULL, *without_slater = NULL;
+    for (size_t f = model->family_count; f-- > 0;) {
+        gaps += model->families[f].has_gap;
+        slaters += model->families[f].has_slater;
+        without_gap = model->families[f].has_gap ? without_gap : &model->families[f];
+        without_slater = model->families[f].has_slater ? without_slater : &model->families[f];
     }
+    if (!isnan(model->dual_radius) || (without_gap == NULL && without_slater == NULL) || model->constraint_count == 0)
+        return TC_OK;
+    tc_buffer_printf(job->messages,
+                     "%s: error: the cloud needs a public dual radius, and must not learn it from private "
+                     "objectives\n",
+                     model->source.path);
+    tc_buffer_printf(job->messages,
+                     "  either add a line 'dual radius R' to the file,\n  or give every agent the public lines "
+                     "'gap F' and 'slater x = ...'");
+    if (without_gap != NULL)
+        tc_buffer_printf(job->messages, "; 'gap' is missing for '%s'%s", without_gap->name,
+                         model->family_count - gaps > 1 ? " and others" : "");
+    if (without_slater != NULL)
+        tc_buffer_printf(job->messages, "; 'slater' is missing for '%s'%s", without_slater->name,
+                         model->family_count - slaters > 1 ? " and others" : "");
+    tc_buffer_puts(job->messages, "\n");
+    return TC_BAD_PROBLEM;
 }
 
-void tc_write_param(tc_buffer *out, const tc_definition *definition) {
-    tc_buffer_printf(out, "%sparam %s = ", definition->statement->is_private ? "private " : "", definition->name->text);
-    tc_write_value(out, &definition->value);
-    tc_buffer_puts(out, "\n");
+static tc_status write_plan(tc_split_job *job) {
+    tc_buffer out = tc_buffer_new(job->arena, 1 << 10);
+    if (job->plan == NULL)
+        return TC_OK;
+    tc_buffer_printf(&out, "%s\n", job->plan);
+    return tc_write_file(job, tc_arena_format(job->arena, "%s/plan.hash", job->directory), &out);
+}
+
+static tc_status split(tc_split_job *job, const char *directory) {
+    tc_uses_forget(job->model->syntax);
+    if (job->model->role != TC_ROLE_WHOLE) {
+        tc_buffer_printf(job->messages,
+                         "%s: error: this file is one party's already; only a whole problem can be split\n",
+                         job->model->source.path);
+        return TC_BAD_PROBLEM;
+    }
+    tc_status status = check_dual_radius(job);
+    if (status == TC_OK)
+        status = tc_split_check_cloud(job);
+    if (status == TC_OK)
+        status = tc_split_check_agents(job);
+    if (status == TC_OK)
+        status = open_target(job, directory);
+    if (status == TC_OK)
+        status = write_plan(job);
+    if (status == TC_OK)
+        status = tc_split_cloud(job);
+    if (status == TC_OK)
+        status = tc_split_agents(job);
+    if (status == TC_OK)
+        status = commit(job);
+    return status;
+}
+
+static tc_status split_safely(tc_split_job *job, const char *directory) {
+    tc_escape escape;
+    tc_status status = TC_TRY(job->arena, &escape);
+    if (status == TC_OK)
+        status = split(job, directory);
+    tc_escape_end(job->arena, &escape);
+    return status;
+}
+
+static tc_status tell(tc_buffer *messages, const tc_split_job *job, tc_status outcome) {
+    tc_escape escape;
+    tc_status status = TC_TRY(messages->arena, &escape);
+    if (status == TC_OK) {
+        if (job->messages->length > 0)
+            tc_buffer_add(messages, job->messages->text, job->messages->length);
+        else if (outcome != TC_OK)
+            tc_buffer_printf(messages, "%s: error: %s\n", job->model->source.path, tc_status_text(outcome));
+    }
+    tc_escape_end(messages->arena, &escape);
+    return status;
+}
+
+tc_status tc_split(tc_arena *arena, const tc_model *model, const char *directory, bool force, const tc_monitor *monitor,
+                   tc_buffer *messages, size_t *files) {
+    return tc_split_planned(arena, model, directory, force, NULL, monitor, messages, files);
+}
+
+tc_status tc_split_planned(tc_arena *arena, const tc_model *model, const char *directory, bool force, const char *plan,
+                           const tc_monitor *monitor, tc_buffer *messages, size_t *files) {
+    tc_buffer own = tc_buffer_new(arena, 1 << 22);
+    tc_split_job job = {
+        .arena = arena, .model = model, .monitor = monitor, .messages = &own, .force = force, .plan = plan};
+    tc_status status = split_safely(&job, directory);
+    if (status != TC_OK)
+        abandon(&job);
+    tc_status told = tell(messages, &job, status);
+    *files = job.files;
+    return status != TC_OK ? status : told;
 }

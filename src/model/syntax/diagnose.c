@@ -85,7 +85,8 @@ static void render(tc_buffer *out, tc_text_place place, size_t column, const cha
         underline(out, place);
 }
 
-tc_text_place tc_text_place_of(const tc_source *source, tc_span span, size_t *column) {
+/* 1-based line and column (in characters), and the line's bytes. */
+static tc_text_place place_of(const tc_source *source, tc_span span, size_t *column) {
     size_t offset = span.offset < source->length ? span.offset : source->length;
     size_t start = offset, line = 1;
     while (start > 0 && source->text[start - 1] != '\n')
@@ -127,7 +128,7 @@ TC_PRINTF(2, 0) static char *formatted(tc_arena *arena, const char *format, va_l
 
 static void report(tc_diagnostics *diagnostics, tc_span span, const char *severity, const char *text) {
     size_t column;
-    tc_text_place place = tc_text_place_of(diagnostics->source, span, &column);
+    tc_text_place place = place_of(diagnostics->source, span, &column);
     render(diagnostics->messages, place, column, severity, text);
 }
 
@@ -206,6 +207,6 @@ void tc_span_text(tc_buffer *out, const tc_source *source, tc_span span) {
 
 void tc_span_place(tc_buffer *out, const tc_source *source, tc_span span) {
     size_t column;
-    tc_text_place place = tc_text_place_of(source, span, &column);
+    tc_text_place place = place_of(source, span, &column);
     tc_buffer_printf(out, "%s:%zu:%zu", place.path, place.line, column);
 }

@@ -36,7 +36,4 @@ void tc_error_file(tc_diagnostics *diagnostics, const char *path, const char *fo
 /* "; did you mean 'x'?" for the nearest of the candidates, or "". */
 const char *tc_did_you_mean(tc_arena *arena, const char *wanted, const char *const *candidates, size_t count);
 
-/* The place of a byte of a source: 1-based line and column (in characters), and the line's bytes. */
-tc_text_place tc_text_place_of(const tc_source *source, tc_span span, size_t *column);
-
 #endif
