@@ -20,7 +20,8 @@ typedef struct parser {
     bool wrong;
 } parser;
 
-void tc_option_range(const tc_option *option, tc_buffer *out) {
+/* "from 1 to 10", "laplace, gaussian or none": what the option accepts, or nothing. */
+static void put_range(const tc_option *option, tc_buffer *out) {
     char number[32];
     switch (option->type) {
     case TC_OPTION_INT:
@@ -57,7 +58,7 @@ static void bad_value(parser *p, const tc_option *option, const char *text) {
         tc_buffer_puts(&range, "a whole number ");
     else if (option->type == TC_OPTION_REAL)
         tc_buffer_puts(&range, "a number ");
-    tc_option_range(option, &range);
+    put_range(option, &range);
     complain(p, "", tc_arena_format(p->arena, "--%s wants %s, not '%s'", option->name, tc_buffer_text(&range), text),
              "");
 }
@@ -243,7 +244,7 @@ static void full_text(tc_buffer *out, const tc_option *option) {
     tc_buffer_puts(out, option->text);
     if (option->type != TC_OPTION_FLAG && option->type != TC_OPTION_STRING) {
         tc_buffer_puts(out, " Allowed: ");
-        tc_option_range(option, out);
+        put_range(option, out);
         tc_buffer_puts(out, ".");
     }
     if (option->repeats)
@@ -263,7 +264,7 @@ static void list_one(tc_buffer *out, const char *head, const char *text) {
     tc_layout_wrap(&(tc_text_layout){.out = out, .width = WIDTH}, text, TEXT_AT, TEXT_AT);
 }
 
-void tc_options_list(const tc_usage *usage, tc_buffer *out) {
+static void list_options(const tc_usage *usage, tc_buffer *out) {
     for (size_t i = 0; i < usage->option_count; i++) {
         const tc_option *option = &usage->options[i];
         if (option->name == NULL)
@@ -282,7 +283,7 @@ void tc_options_list(const tc_usage *usage, tc_buffer *out) {
     list_one(out, "  -h, --help", "Show this help.");
 }
 
-void tc_options_examples(const tc_usage *usage, tc_buffer *out) {
+static void list_examples(const tc_usage *usage, tc_buffer *out) {
     for (size_t i = 0; i < usage->example_count; i++) {
         tc_buffer_printf(out, "  %s\n", usage->examples[i].command);
         tc_options_wrap(out, usage->examples[i].text, 6);
@@ -311,10 +312,10 @@ void tc_options_help(const tc_usage *usage, tc_buffer *out) {
     tc_buffer_puts(out, "\n\n");
     tc_options_wrap(out, usage->description, 0);
     tc_buffer_puts(out, "\nOptions:\n");
-    tc_options_list(usage, out);
+    list_options(usage, out);
     if (usage->example_count > 0) {
         tc_buffer_puts(out, "\nExamples:\n");
-        tc_options_examples(usage, out);
+        list_examples(usage, out);
     }
 }
 

@@ -29,6 +29,12 @@ const char *tc_shown(char text[32], double value, int direction, int digits);
 
 static inline const char *tc_plural(size_t count) { return count == 1 ? "" : "s"; }
 
+/* Decimal text to the nearest double, whatever the locale.
+ * Reads digits ['.' digits] ['e' ['+'|'-'] digits] at the start of text; a sign is read only where with_sign.
+ * Returns how many bytes belong to the number, 0 where none does. *value is infinite when it overflows.
+ * A point needs digits on both sides unless with_sign (data files are written by other programs: .5 and 5. pass). */
+size_t tc_number_read(const char *text, size_t length, bool with_sign, double *value);
+
 /* Two lower-case digits for each byte, the high half first, and a NUL: text has room for 2 size + 1. */
 void tc_hexadecimal(char *text, const unsigned char *bytes, size_t size);
 

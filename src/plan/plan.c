@@ -1,6 +1,6 @@
 #include "plan/plan.h"
 
-#include "calculus/degree.h"
+#include "calculus/derivatives.h"
 #include "plan/plan_parts.h"
 #include "plan/words.h"
 

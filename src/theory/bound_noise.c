@@ -1,6 +1,6 @@
 #include "theory/bound_noise.h"
 
-#include "calculus/degree.h"
+#include "calculus/derivatives.h"
 #include "calculus/interval/interval.h"
 
 /* What plan and sampler may round when they turn a scale into a variance, or into units of the lattice. */

@@ -1,8 +1,8 @@
 /* Expressions compiled for one evaluation after another at a single point: outer functions, and agents that are alone
  * in their family. The same operations in the same order as a tape's (tape.h), hence the same bits, without its cost
  * per instruction for rows of lanes. */
-#ifndef TC_CALCULUS_PROGRAM_H
-#define TC_CALCULUS_PROGRAM_H
+#ifndef TC_CALCULUS_TAPE_PROGRAM_H
+#define TC_CALCULUS_TAPE_PROGRAM_H
 
 #include "model/model.h"
 

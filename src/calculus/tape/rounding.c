@@ -1,6 +1,6 @@
 #include "calculus/tape/rounding.h"
 
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 #include "calculus/tape/tape_code.h"
 
 /* Each rule: error <= (what the operands' errors become) + (what the operation itself loses at the computed operands).
@@ -280,11 +280,11 @@ typedef struct lengths { /* of the vector of all arguments */
     double error; /* of the vector as a whole: the root of the sum of the arguments' squared errors */
 } lengths;
 
-static tc_arguments exact_ranges(const tc_rounded *arguments) {
-    return (tc_arguments){&arguments[0].exact, sizeof *arguments, NULL};
+static tc_interval_arguments exact_ranges(const tc_rounded *arguments) {
+    return (tc_interval_arguments){&arguments[0].exact, sizeof *arguments, NULL};
 }
-static tc_arguments computed_ranges(const tc_rounded *arguments) {
-    return (tc_arguments){&arguments[0].computed, sizeof *arguments, NULL};
+static tc_interval_arguments computed_ranges(const tc_rounded *arguments) {
+    return (tc_interval_arguments){&arguments[0].computed, sizeof *arguments, NULL};
 }
 
 static lengths lengths_of(const tc_rounded *arguments, size_t count) {

@@ -4,8 +4,8 @@
  * lie, and how far a computed one can be from the exact one at the same point. It follows the operations of
  * evaluate_float.inc.h one by one, underflow included; docs/proofs/rounding.md derives each rule. Where a computed
  * value might leave its domain or overflow, the error is infinite. */
-#ifndef TC_CALCULUS_ROUNDING_H
-#define TC_CALCULUS_ROUNDING_H
+#ifndef TC_CALCULUS_TAPE_ROUNDING_H
+#define TC_CALCULUS_TAPE_ROUNDING_H
 
 #include "calculus/tape/tape.h"
 

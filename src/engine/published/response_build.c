@@ -1,5 +1,5 @@
 /* The structure of a response: which rows are summed, with which factors they come back in the answers. */
-#include "calculus/degree.h"
+#include "calculus/derivatives.h"
 #include "engine/published/bias.h"
 #include "engine/tacit/estimator_inside.h"
 #include "engine/published/response_parts.h"

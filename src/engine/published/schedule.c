@@ -1,6 +1,6 @@
 #include "engine/published/schedule.h"
 
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 
 /* A round number is below 2^48, hence exact. */
 static double decayed(double first, double k, double decay) {

@@ -14,7 +14,7 @@
  *             |  'declare' 'lipschitz' 'objective' agents expression
  *             |  'privacy' '{' settings '}'  |  'budget' '{' settings '}'  |  'schedule' '{' settings '}'
  *             |  'start' 'multipliers' expression  |  'start' NAME ['[' expression ']'] '=' expression
- * Block statements are in parse_block.c, expressions in parse_expression.c. */
+ * Block statements are in parse_statements.c, expressions in parse_expression.c. */
 #include "model/syntax/parse.h"
 
 #include <string.h>

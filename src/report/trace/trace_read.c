@@ -1,7 +1,7 @@
 /* Text to traces: lines, comments and the names of the columns. Any bytes give a trace or an error with its line. */
 #include "report/trace/trace_read.h"
 
-#include "model/syntax/number.h"
+#include "base/text.h"
 #include "report/file.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Rows of traces. */
-#include "model/syntax/number.h"
+#include "base/text.h"
 #include "report/trace/trace_read.h"
 
 #include <math.h>
