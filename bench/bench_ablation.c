@@ -44,7 +44,7 @@ static void run(const bench_problem *problem, const tc_reference *reference, uin
     const tc_model *model = problem->model;
     tc_arena *arena = bench_arena();
     tc_engine_settings settings = {
-        .dual_radius = problem->dual_radius, .method = problem->method, .without = variants[variant].without};
+        .dual_radius = problem->dual_radius, .facts = problem->method, .without = variants[variant].without};
     tc_engine *engine = NULL;
     tc_engine_outcome outcome = TC_ENGINE_DONE;
     const char *why = "no engine";
@@ -55,8 +55,8 @@ static void run(const bench_problem *problem, const tc_reference *reference, uin
         bench_fail("the engine stopped");
     double x = reference->norm_x, mu = reference->norm_mu;
     if (outcome == TC_ENGINE_DONE) {
-        x = distance(tc_engine_answer_states(engine), reference->x, model->state_count);
-        mu = distance(tc_engine_answer_multipliers(engine), reference->mu, model->constraint_count);
+        x = distance(tc_engine_result_states(engine), reference->x, model->state_count);
+        mu = distance(tc_engine_result_multipliers(engine), reference->mu, model->constraint_count);
     } else {
         diverged[variant]++;
     }

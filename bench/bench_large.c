@@ -1,10 +1,8 @@
-/* bench_large PROBLEM...: agents of two states under ten coupling constraints; the problems in order of size, the
- * largest last. Three ratios, each within one run:
- *   a round of the largest on two threads against what no round can do without: drawing its noise, and reading and
- *   writing its states once, also on two threads, in blocks that fit the cache;
- *   two threads against one;
- *   the cost of one agent in one round, one thread, over all sizes.
- * With --inform first, the ratios are printed and nothing fails. */
+/* bench_large PROBLEM...: agents of two states under ten coupling constraints, by method tacit; the problems in order
+ * of size, the largest last. Three ratios, each within one run: a round of the largest on two threads against what no
+ * round can do without: drawing its noise, and reading and writing its states once, also on two threads, in blocks that
+ * fit the cache; two threads against one; the cost of one agent in one round, one thread, over all sizes. With --inform
+ * first, the ratios are printed and nothing fails. */
 #include "setup.h"
 
 #include <math.h>
@@ -13,7 +11,7 @@
 
 enum { REPEATS = 9, LARGE_REPEATS = 25, THREADS = 2, BLOCK = 2048, MOST_PROBLEMS = 8 };
 
-static const double most_of_floor = 1.25, least_speedup = 1.85, most_uneven = 1.3;
+static const double most_of_floor = 2, least_speedup = 1.85, most_uneven = 1.3;
 
 /* ---- What a round cannot do without ---- */
 
@@ -158,6 +156,7 @@ int main(int argc, char **argv) {
     size_t count = (size_t)(argc - first);
     tc_plan_options options = bench_options();
     options.seeded = true;
+    options.method = TC_METHOD_TACIT;
     for (size_t i = 0; i < count; i++)
         runs[i].problem = bench_load(argv[(size_t)first + i], &options);
     bool good = count == 1 || bench_sizes(runs, count);

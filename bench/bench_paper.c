@@ -3,7 +3,7 @@
  * samplers and the same lattices, and against NumPy. Both of ours must end at the same numbers, bit for bit. Fails
  * where the engine takes more than 1.5 times the hand-written loop, or is not 50 times as fast as NumPy's plain loop,
  * or where a round of the method `tacit` takes more than twice one of the published method. */
-#include "engine/published/schedule.h"
+#include "engine/published/published.h"
 #include "paper_by_hand.h"
 #include "setup.h"
 

@@ -178,7 +178,7 @@ static const double most_times = 3;
 
 static tc_engine *new_engine(tc_arena *arena, const bench_problem *problem, unsigned without, tc_team *team) {
     tc_engine_settings settings = {
-        .dual_radius = problem->dual_radius, .method = problem->method, .without = without, .team = team};
+        .dual_radius = problem->dual_radius, .facts = problem->method, .without = without, .team = team};
     tc_engine *engine = NULL;
     const char *why = "no engine";
     tc_random *random = bench_random(arena, problem, 1);

@@ -82,7 +82,7 @@ tc_random *bench_random(tc_arena *arena, const bench_problem *problem, uint64_t 
 }
 
 tc_engine *bench_engine(tc_arena *arena, const bench_problem *problem, uint64_t seed, tc_team *team) {
-    tc_engine_settings settings = {.dual_radius = problem->dual_radius, .team = team, .method = problem->method};
+    tc_engine_settings settings = {.dual_radius = problem->dual_radius, .team = team, .facts = problem->method};
     tc_engine *engine = NULL;
     const char *why = "no engine";
     tc_random *random = bench_random(arena, problem, seed);

@@ -1,7 +1,8 @@
 # What is installed: libtacit (shared and static), the command, the header, man pages, pkg-config and CMake packages.
 
 get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
-list(FILTER folders EXCLUDE REGEX "^(worlds|cli|serve)") # the cloud is the command's: no libevent and no SQLite on devices
+# What the library's functions need: no cloud, so no libevent and no SQLite on devices, and nothing that is for studies.
+list(FILTER folders EXCLUDE REGEX "^(worlds|cli|serve|promise|theory|audit|lab|report)")
 list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)
 foreach(library tc_api tc_cli_shared)
   target_compile_definitions(${library} PRIVATE TACIT_VERSION="${PROJECT_VERSION}")

@@ -64,9 +64,9 @@ if(TARGET tacit_command AND NOT TACIT_SANITIZE) # verdicts are what is tested, a
   foreach(name step_carries_a_bit memory_keeps_a_state mac_without_key)
     tacit_mutant(${name} END_TO_END)
   endforeach()
-  tacit_mutant(log_tells_of_clamping END_TO_END WRAP tc_hub_take)
-  tacit_mutant(page_counts_clamping END_TO_END WRAP tc_hub_take tc_metrics_text)
-  tacit_mutant(others_told_of_clamping END_TO_END WRAP tc_hub_take tc_answer_encode)
+  tacit_mutant(log_tells_of_clamping END_TO_END WRAP tc_cloud_half_take)
+  tacit_mutant(page_counts_clamping END_TO_END WRAP tc_cloud_half_take tc_metrics_text)
+  tacit_mutant(others_told_of_clamping END_TO_END WRAP tc_cloud_half_take tc_answer_encode)
   tacit_script_test(audit/mutants ${tests}/audit/mutants.py)
 endif()
 

@@ -212,7 +212,7 @@ class Agent:
             raise Over(2, "the run is over, and without this agent's state file there is no answer to take")
         self.kept["unknown"] = first - 1
         if first > 1:
-            self.warn("beginning", f"began at round {first} of {rounds} without its memory: the answer is of rounds {first} "
+            self.warn("beginning", f"began at round {first} of {rounds} without its state file: the result is of rounds {first} "
                       f"to {rounds} only; was its state file lost, or another one given?")
 
     def state(self):

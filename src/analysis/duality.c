@@ -1,13 +1,58 @@
-#include "analysis/duality.h"
+#include "analysis/steps.h"
 
-#include "analysis/findings.h"
-#include "analysis/values.h"
-#include "analysis/warnings.h"
-#include "solver/minimum.h"
 #include "solver/project/set.h"
-#include "solver/slater.h"
+#include "solver/search.h"
 
 #include <string.h>
+
+/* The least of -g_j(x), rounded down; *worst the constraint that gives it. INFINITY without constraints. */
+static double slater_margin(tc_streams *s, const double *x, size_t *worst) {
+    size_t rows = s->model->constraint_count;
+    *worst = 0;
+    if (rows == 0)
+        return INFINITY;
+    tc_mark mark = tc_arena_mark(s->arena);
+    tc_interval *g = TC_NEW(s->arena, tc_interval, rows);
+    tc_constraint_values(s, x, g);
+    double margin = -g[0].hi;
+    for (size_t j = 1; j < rows; j++) {
+        if (-g[j].hi < margin) {
+            margin = -g[j].hi;
+            *worst = j;
+        }
+    }
+    tc_arena_rewind(s->arena, mark);
+    return margin;
+}
+
+/* f_i(x_i) of members first .. first + lanes - 1 of a family. */
+typedef struct objective_values {
+    const tc_family *family;
+    tc_tape *tape;
+    tc_batch *batch;
+    tc_interval *work, *values;
+} objective_values;
+
+static objective_values *objective_values_new(tc_arena *arena, const tc_model *model, const tc_family *family) {
+    objective_values *o = TC_NEW(arena, objective_values, 1);
+    o->family = family;
+    o->tape = tc_tape_new(arena, model->dag, &family->objective, 1);
+    o->batch = tc_batch_new(arena, family);
+    o->work = TC_NEW(arena, tc_interval, tc_tape_work(o->tape));
+    o->values = TC_NEW(arena, tc_interval, TC_LANES);
+    return o;
+}
+
+static const tc_interval *objective_values_at(objective_values *o, size_t first, size_t lanes, const double *x) {
+    o->batch->lanes = lanes;
+    for (size_t l = 0; l < lanes; l++)
+        o->batch->members[l] = first + l;
+    tc_batch_load_data(o->batch);
+    tc_batch_load_point(o->batch, x);
+    tc_interval *out = o->values;
+    tc_tape_enclose(o->tape, &o->batch->inputs, lanes, o->work, &out);
+    return o->values;
+}
 
 enum { EXACT_STATES = 50000, NAMED = 3 };
 #define MEMBERSHIP 1e-9 /* relative to the set's own size: projections reach 1e-12 */
@@ -106,7 +151,7 @@ static void check_declared(duality *d) {
     }
     size_t worst;
     a->slater_facts.declared = true;
-    a->slater_facts.declared_margin = without_sign(tc_slater_margin(d->streams, d->declared, &worst));
+    a->slater_facts.declared_margin = without_sign(slater_margin(d->streams, d->declared, &worst));
     if (d->model->role == TC_ROLE_AGENT || a->slater_facts.declared_margin > 0)
         return;
     d->declared_sound = false;
@@ -125,7 +170,7 @@ static void take_point(duality *d, const double *point, tc_point_origin origin) 
     tc_slater_facts *facts = &d->analysis->slater_facts;
     facts->origin = origin;
     facts->point = point;
-    facts->margin = without_sign(tc_slater_margin(d->streams, point, &facts->worst));
+    facts->margin = without_sign(slater_margin(d->streams, point, &facts->worst));
 }
 
 static void report_missing(duality *d, const tc_slater *found) {
@@ -192,10 +237,10 @@ static double radius_at(duality *d, const double *x, double margin, bool check_g
     size_t named = 0, small = 0;
     for (size_t f = 0; f < d->model->family_count; f++) {
         const tc_family *family = &d->model->families[f];
-        tc_objective_values *values = tc_objective_values_new(d->arena, d->model, family);
+        objective_values *values = objective_values_new(d->arena, d->model, family);
         for (size_t first = 0; first < family->count; first += TC_LANES) {
             size_t lanes = family->count - first < TC_LANES ? family->count - first : TC_LANES;
-            const tc_interval *at = tc_objective_values_at(values, first, lanes, x);
+            const tc_interval *at = objective_values_at(values, first, lanes, x);
             for (size_t l = 0; l < lanes; l++) {
                 double minimum = d->minima[family->first_agent + first + l];
                 double slack = 1e-9 * (1 + fabs(minimum));

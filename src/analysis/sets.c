@@ -1,6 +1,5 @@
-#include "analysis/sets.h"
+#include "analysis/steps.h"
 
-#include "analysis/findings.h"
 #include "analysis/region.h"
 #include "solver/project/set.h"
 

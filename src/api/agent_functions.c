@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-typedef struct given {
+typedef struct agent_array {
     const tacit_agent_functions *first;
     size_t count;
-} given;
+} agent_array;
 
 static bool call_gradient(void *context, const double *x, double *gradient) {
     const tacit_agent_functions *functions = context;
@@ -60,9 +60,9 @@ static tc_status make_one(tc_arena *arena, const tacit_agent_functions *from, tc
     return tc_agent_call(arena, &callbacks, messages, steps);
 }
 
-/* The array's elements are as far apart as its maker's compiler had them. */
+/* The caller's header decides how far apart the elements are. */
 static tc_status make(const void *context, tc_arena *arena, tc_buffer *messages, tc_agent_steps *steps) {
-    const given *g = context;
+    const agent_array *g = context;
     const unsigned char *at = (const unsigned char *)g->first;
     for (size_t i = 0; i < g->count; i++, at += g->first->size) {
         tc_status status = make_one(arena, (const tacit_agent_functions *)(const void *)at, messages, &steps[i]);
@@ -74,6 +74,6 @@ static tc_status make(const void *context, tc_arena *arena, tc_buffer *messages,
 
 tacit_status tacit_agent_open(const tacit_agent_options *options, const tacit_agent_functions *agents, size_t count,
                               tacit_agent **agent, char **message) {
-    const given g = {.first = agents, .count = count};
+    const agent_array g = {.first = agents, .count = count};
     return tc_agent_open(options, &(tc_agent_source){.make = make, .context = &g, .count = count}, agent, message);
 }

@@ -1,8 +1,24 @@
+/* What every program needs: a device links this file, and not the whole library. */
 #include "api/handle.h"
 
-#include "api/text.h"
 #include "base/machine.h"
 #include "base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <tacit/tacit.h>
+
+const char *tacit_version(void) { return TACIT_VERSION; }
+
+const char *tacit_status_text(tacit_status status) { return tc_status_text((tc_status)status); }
+
+char *tc_own_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+void tacit_text_free(char *text) { free(text); }
 
 enum { MESSAGE_LIMIT = 1 << 20 };
 

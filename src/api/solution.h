@@ -1,4 +1,4 @@
-/* The reference solution with what may be said of it, as JSON and as text. */
+/* The reference solution with what is proved of it, as JSON and as text. */
 #ifndef TC_API_SOLUTION_H
 #define TC_API_SOLUTION_H
 
@@ -12,7 +12,7 @@ typedef struct tc_solution {
     const tc_analysis *assumptions; /* 1 to 3 and the public radius only; NULL: interrupted before they were judged */
 } tc_solution;
 
-/* Judges the assumptions and solves, whatever they are. */
+/* Judges the assumptions, and solves in any case. */
 tc_solution tc_solution_find(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, double tolerance,
                              const tc_monitor *monitor);
 

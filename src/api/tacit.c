@@ -113,13 +113,13 @@ tacit_status tacit_problem_agent_name(const tacit_problem *problem, size_t agent
 
 /* ---- Long work ---- */
 
-typedef struct job {
+typedef struct api_job {
     tacit_problem *problem;
     const tacit_options *options;
     tc_monitor monitor;
     tc_arena *arena; /* of the result */
     void *result;
-} job;
+} api_job;
 
 static bool job_interrupted(void *context) {
     const tacit_options *options = context;
@@ -145,7 +145,7 @@ static tc_monitor monitor_of(const tacit_options *options) {
 }
 
 /* Runs work with an escape on both arenas: the result's own, and the problem's, whose DAG grows. */
-static tc_status run_job(job *j, void (*work)(job *)) {
+static tc_status run_job(api_job *j, void (*work)(api_job *)) {
     tc_escape outer, inner;
     if (tc_arithmetic_fault() != NULL)
         return TC_BAD_ARITHMETIC;
@@ -168,7 +168,7 @@ static tc_status run_job(job *j, void (*work)(job *)) {
     return status;
 }
 
-static void check_work(job *j) {
+static void check_work(api_job *j) {
     tacit_problem *problem = j->problem;
     const tc_analysis *analysis = tc_analysis_run(j->arena, problem->model, problem->derivatives, NULL, &j->monitor);
     tacit_report *report = TC_NEW(j->arena, tacit_report, 1);
@@ -187,7 +187,7 @@ static void check_work(job *j) {
 }
 
 tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_report **report) {
-    job j = {.problem = problem, .options = options, .monitor = monitor_of(options)};
+    api_job j = {.problem = problem, .options = options, .monitor = monitor_of(options)};
     tc_status status = run_job(&j, check_work);
     *report = status == TC_OK ? j.result : NULL;
     return (tacit_status)status;
@@ -202,7 +202,7 @@ int tacit_report_holds(const tacit_report *report) { return report->holds; }
 const char *tacit_report_json(const tacit_report *report) { return report->json; }
 const char *tacit_report_text(const tacit_report *report) { return report->text; }
 
-static void solve_work(job *j) {
+static void solve_work(api_job *j) {
     tacit_problem *problem = j->problem;
     double tolerance = j->options == NULL || j->options->tolerance <= 0 ? 1e-8 : j->options->tolerance;
     tc_solution found = tc_solution_find(j->arena, problem->model, problem->derivatives, tolerance, &j->monitor);
@@ -219,7 +219,7 @@ tacit_status tacit_solve(tacit_problem *problem, const tacit_options *options, t
     *solution = NULL;
     if (problem->model->role != TC_ROLE_WHOLE)
         return TACIT_BAD_PROBLEM;
-    job j = {.problem = problem, .options = options, .monitor = monitor_of(options)};
+    api_job j = {.problem = problem, .options = options, .monitor = monitor_of(options)};
     tc_status status = run_job(&j, solve_work);
     *solution = status == TC_OK ? j.result : NULL;
     return (tacit_status)status;

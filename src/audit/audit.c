@@ -1,9 +1,7 @@
 #include "audit/audit.h"
 
-#include "audit/fresh.h"
-#include "audit/power.h"
-#include "audit/price.h"
-#include "audit/verdict.h"
+#include "audit/sample.h"
+#include "audit/judge.h"
 
 enum { MOST_SYSTEMS = 12, MOST_NOTES = 40 };
 
@@ -34,7 +32,7 @@ static void add_system(course *c, const char *name, double epsilon, double delta
     c->end[at] = end;
 }
 
-/* Published plans claim epsilon for each channel; every plan claims a price for whoever sees everything. */
+/* Published plans claim epsilon for each channel; every plan claims a price for an observer of everything. */
 static void list_systems(course *c) {
     const tc_plan *plan = c->plan;
     size_t channels = plan->calibration == TC_PUBLISHED ? plan->channel_count : 0;
@@ -72,7 +70,7 @@ static double end_of_share(const course *c, size_t at) {
     return c->options.seconds > 0 ? now + fmax(0.1, c->started + c->options.seconds - now) / left : HUGE_VAL;
 }
 
-/* How little was seen of a system. */
+/* Notes if too little was seen of a system. */
 static void note_samples(course *c, const tc_pair_counts *counts, double level_each, tc_audit_system *system) {
     uint64_t each = tc_audit_samples(system);
     if (each < c->options.samples)
@@ -105,7 +103,7 @@ static void note_no_pair(course *c, tc_audit_system *system, bool time_ended) {
                             system->name));
 }
 
-/* What is known of the pair before it is sampled; and, of the first one, what many first rounds make of it. */
+/* Computes the price of the pair; samples the first rounds of many releases with the first pair. */
 static tc_status look_at_pair(course *c, size_t at, const tc_worst_case *pair, double until) {
     tc_audit_system *system = &c->audit->systems[at];
     bool is_agent = c->plan->adjacency == TC_ADJACENCY_AGENT;
@@ -204,7 +202,7 @@ static tc_status open_release(course *c, tc_release **release, const char **why)
     return tc_release_new(c->arena, longer, longer->measured, longer->measured_derivatives, random, NULL, release, why);
 }
 
-/* A declared constant of 0 leaves numbers without noise; the account says so by an infinite price. */
+/* A declared constant of 0 leaves numbers without noise: their price is infinite. */
 static bool lacks_noise(const tc_plan *plan) {
     for (size_t i = 0; i < plan->observer_count; i++)
         if (plan->observers[i].kind == TC_OBSERVER_EAVESDROPPER)
@@ -212,7 +210,7 @@ static bool lacks_noise(const tc_plan *plan) {
     return false;
 }
 
-/* Decided without a sample. */
+/* Concludes without a sample. */
 static tc_status decide(course *c, const char *why) {
     tc_audit *audit = c->audit;
     audit->refuted = c->plan->mechanism != TC_MECHANISM_NONE && lacks_noise(c->plan);

@@ -1,7 +1,7 @@
 /* An audit: samples of the release as it is shipped, on adjacent inputs, against what the plan claims.
  *
- * It can only refute. All its tests together raise a false alarm with a probability of at most 1 - confidence, and each
- * lower bound on epsilon holds with that confidence, all of them at once. docs/proofs/audit.md. */
+ * It can only refute. All its tests together raise a false alarm with a probability of at most 1 - confidence, and all
+ * lower bounds on epsilon hold together with that confidence. docs/proofs/audit.md. */
 #ifndef TC_AUDIT_AUDIT_H
 #define TC_AUDIT_AUDIT_H
 
@@ -9,7 +9,7 @@
 
 typedef struct tc_audit_options {
     uint64_t samples;  /* releases of each of the two worlds, for each system; 0: 20,000 */
-    double seconds;    /* stop sampling about then; 0: never */
+    double seconds;    /* stop sampling after about so many; 0: never */
     double confidence; /* 0: 0.999999 */
     bool seeded;       /* repeatable noise */
     uint64_t seed;
@@ -34,8 +34,8 @@ typedef struct tc_audit_system {
     const char *pair;         /* the two inputs, in words */
     const char *event;        /* what told them apart best; NULL for nothing */
     uint64_t samples[2];
-    uint64_t needed; /* samples of each input that would refute half the noise, where there were fewer; 0: enough, or no
-                        number would */
+    uint64_t needed; /* samples of each input that would refute half the noise, if there were fewer; 0: there were
+                        enough, or no number would do */
     bool left_out;   /* time or an interrupt ended the audit before its first sample */
 } tc_audit_system;
 
@@ -45,8 +45,8 @@ typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilo
 } tc_audit_fault;
 enum { TC_AUDIT_FAULTS = 64 }; /* at most: those beyond are not listed */
 
-/* What was looked at, each with a verdict of its own. No point is "not refuted" that could not have been refuted by
- * half the noise. */
+/* What was tested, each with a verdict of its own. A point that half the noise could not have refuted is never "not
+ * refuted". */
 typedef struct tc_audit_point {
     const char *name; /* "price", "samples", "noise", "independence", "first round", "end to end" */
     tc_audit_verdict verdict;
@@ -57,7 +57,7 @@ enum { TC_AUDIT_POINTS = 6 };
 /* Two worlds that release the same numbers, and all else that leaves the cloud in them (src/worlds). */
 typedef struct tc_end_to_end {
     bool equal;
-    const char **differs_in; /* places where they do not agree */
+    const char **differs_in; /* where they differ */
     size_t differ_count;
     const char **exceptions; /* what was not compared */
     size_t exception_count;
@@ -73,7 +73,7 @@ typedef struct tc_audit {
     tc_audit_fault *faults;
     size_t fault_count;
     tc_audit_point points[TC_AUDIT_POINTS];
-    size_t point_count; /* 0 where it was decided without a sample */
+    size_t point_count; /* 0 if decided without a sample */
     bool refuted;
     tc_audit_verdict verdict;
     const char *inconclusive_because; /* NULL for other verdicts */
@@ -92,12 +92,12 @@ static inline uint64_t tc_audit_samples(const tc_audit_system *system) {
     return system->samples[0] < system->samples[1] ? system->samples[0] : system->samples[1];
 }
 
-/* A plan that promises nothing, or that releases nothing, is inconclusive; one that would let a number out without
- * noise is refuted: neither has systems. analysis may be NULL: then witnesses are missing. Raises on its arena. */
+/* A plan that promises or releases nothing is inconclusive; one that would release a number without noise is refuted:
+ * neither has systems. analysis may be NULL: then there are no witnesses. Raises on its arena. */
 tc_status tc_audit_run(tc_arena *arena, const tc_plan *plan, const tc_analysis *analysis,
                        const tc_audit_options *options, const tc_monitor *monitor, tc_audit **audit) TC_MUST_USE;
 
-/* What was found end to end becomes a point of the audit, and of its verdict. */
+/* Adds the findings end to end as a point of the audit, and to its verdict. */
 void tc_audit_take_end_to_end(tc_audit *audit, const tc_end_to_end *found);
 
 /* The members of one JSON object; the caller opens and closes it. */

@@ -1,5 +1,5 @@
 /* A file of its own: tests of what time does link another. */
-#include "audit/worst.h"
+#include "audit/sample.h"
 
 #include <time.h>
 

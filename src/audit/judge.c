@@ -1,6 +1,7 @@
 #include "audit/judge.h"
 
 #include "audit/binomial.h"
+#include "plan/account/calibrate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,8 @@ void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts
 
 /* ---- contradictions of another kind ---- */
 
-double tc_largest_mass(const tc_plan *plan, const tc_channel *channel) {
+/* The largest probability of one value of the noise: density times a step. */
+static double largest_mass(const tc_plan *plan, const tc_channel *channel) {
     double mass = plan->mechanism == TC_MECHANISM_LAPLACE ? 0.5 / channel->lattice_scale
                                                           : 0.39894228040143268 / channel->lattice_scale;
     return mass < 1 ? mass : 1;
@@ -112,7 +114,7 @@ static void judge_support(tc_arena *arena, const tc_audit_view *view, const tc_w
                           tc_audit *audit) {
     for (size_t e = 0; e < view->count; e++) {
         const tc_channel *channel = &view->plan->channels[view->entries[e].channel];
-        double chance = pow(tc_largest_mass(view->plan, channel), (double)whole->comparisons);
+        double chance = pow(largest_mass(view->plan, channel), (double)whole->comparisons);
         if (!whole->moved[e] && chance * (double)view->count <= level)
             tc_audit_add_fault(
                 audit, "support",
@@ -130,11 +132,12 @@ static int compare_marks(const void *x, const void *y) {
 }
 
 /* Pairs of samples that agree; their expected number bounds the chance of seeing so many (Markov). */
-bool tc_judge_reuse(const tc_audit_view *view, size_t channel, uint64_t *marks, uint64_t count, double level,
-                    uint64_t *same) {
+/* Whether so many fingerprints of a channel agree that its noise was used twice. Sorts them; *same pairs agree. */
+static bool is_reused(const tc_audit_view *view, size_t channel, uint64_t *marks, uint64_t count, double level,
+                      uint64_t *same) {
     double n = (double)count, pairs = n * (n - 1) / 2;
     size_t entries = view->start[channel + 1] - view->start[channel];
-    double mass = pow(tc_largest_mass(view->plan, &view->plan->channels[channel]),
+    double mass = pow(largest_mass(view->plan, &view->plan->channels[channel]),
                       (double)(entries < TC_REUSE_ENTRIES ? entries : TC_REUSE_ENTRIES));
     uint64_t run = 0;
     *same = 0;
@@ -151,7 +154,7 @@ static void judge_reuse(tc_arena *arena, const tc_audit_view *view, const tc_who
     size_t channels = tc_marked_channels(view->plan);
     uint64_t same;
     for (size_t i = 0; i < channels; i++)
-        if (tc_judge_reuse(view, i, whole->marks[i], whole->mark_count, level / (double)channels, &same))
+        if (is_reused(view, i, whole->marks[i], whole->mark_count, level / (double)channels, &same))
             tc_audit_add_fault(audit, "reuse",
                                tc_arena_format(arena,
                                                "%s: %llu pairs of rounds with the same input released the same "
@@ -166,4 +169,279 @@ void tc_judge_whole(tc_arena *arena, const tc_audit_view *view, const tc_whole_c
     judge_support(arena, view, whole, level * TC_SHARE_SUPPORT, audit);
     judge_reuse(arena, view, whole, level * TC_SHARE_REUSE, audit);
     tc_judge_law(arena, whole->law, level * TC_SHARE_LAW, NULL, "", audit);
+}
+
+/* ---- first rounds ---- */
+
+static void judge_fresh_support(tc_arena *arena, const tc_audit_view *view, const tc_fresh *fresh, double level,
+                                tc_audit *audit) {
+    size_t still = 0, last = 0;
+    for (size_t e = 0; e < view->count; e++) {
+        double mass = largest_mass(view->plan, &view->plan->channels[view->entries[e].channel]);
+        bool is_still =
+            !fresh->moved[e] && fresh->done > 1 && pow(mass, (double)(fresh->done - 1)) * (double)view->count <= level;
+        still += is_still;
+        last = is_still ? e : last;
+    }
+    if (still > 0)
+        tc_audit_add_fault(
+            audit, "first round",
+            tc_arena_format(arena,
+                            "%zu of %zu numbers never changed in the first rounds of %llu releases of the same input, "
+                            "one of %s among them: they have no noise, or the same under every key",
+                            still, view->count, (unsigned long long)fresh->done,
+                            view->plan->channels[view->entries[last].channel].name));
+}
+
+void tc_judge_fresh(tc_arena *arena, const tc_audit_view *view, const tc_fresh *fresh, double level, tc_audit *audit) {
+    size_t channels = tc_marked_channels(view->plan);
+    uint64_t same;
+    judge_fresh_support(arena, view, fresh, level / 3, audit);
+    for (size_t i = 0; i < channels; i++)
+        if (is_reused(view, i, fresh->marks[i], fresh->done, level / 3 / (double)channels, &same)) {
+            tc_audit_add_fault(audit, "first round",
+                               tc_arena_format(arena,
+                                               "%s: %llu pairs of releases with fresh keys released the same numbers "
+                                               "in their first round",
+                                               view->plan->channels[i].name, (unsigned long long)same));
+            break;
+        }
+    tc_judge_law(arena, fresh->law, level / 3, "first round", "in first rounds ", audit);
+}
+
+/* How many show noise of half its size in the first round, or none. */
+static uint64_t fresh_needed(const tc_fresh *fresh, double level) { return tc_rounds_for_law(fresh->law, level / 3); }
+
+/* ---- the price of a pair ---- */
+
+/* For rounding errors of the price, which is computed in double. */
+static const double DIGITS = 1e-9;
+
+/* What rounding to the lattices can take away from the distance of two inputs, in units of the noise: half a step of
+ * either F, half a step of the noise on either side of a threshold; and, relative to it, what the plan allows sums. */
+typedef struct loss {
+    double whole; /* amount of one round: epsilon, or mu */
+    double taken;
+} loss;
+
+static loss loss_of(const tc_audit_view *view, const tc_worst_case *pair, size_t first, size_t end) {
+    bool laplace = view->plan->mechanism == TC_MECHANISM_LAPLACE;
+    loss made = {0};
+    for (size_t e = first; e < end; e++) {
+        const tc_channel *channel = &view->plan->channels[view->entries[e].channel];
+        double distance = fabs(pair->truth[0][e] - pair->truth[1][e]) / channel->scale;
+        double step = distance > 0 ? 2 / channel->lattice_scale : 0;
+        made.whole += laplace ? distance : distance * distance;
+        made.taken += laplace ? step : step * step;
+    }
+    double share = fmin(0.05, fmax(0, view->plan->overhead)); /* 0 where it is unknown */
+    if (laplace)
+        made.taken += share * made.whole;
+    else
+        made = (loss){.whole = sqrt(made.whole), .taken = sqrt(made.taken) + share * sqrt(made.whole)};
+    return made;
+}
+
+static bool refutes(const tc_plan *plan, const tc_audit_system *system, double amount) {
+    if (plan->mechanism == TC_MECHANISM_LAPLACE)
+        return amount > system->claimed_epsilon;
+    return amount > 0 && tc_gaussian_delta(system->claimed_epsilon, amount).lo > system->claimed_delta;
+}
+
+void tc_judge_price(const tc_audit_view *view, const tc_worst_case *pair, size_t first, size_t end, double rounds,
+                    tc_audit_system *system) {
+    const tc_plan *plan = view->plan;
+    bool laplace = plan->mechanism == TC_MECHANISM_LAPLACE;
+    double times = laplace ? rounds : sqrt(rounds);
+    loss one = loss_of(view, pair, first, end);
+    system->amount = one.whole * times;
+    system->price = laplace ? system->amount : tc_gaussian_epsilon(system->amount, system->claimed_delta);
+    system->priced_out = refutes(plan, system, (one.whole * (1 - DIGITS) - one.taken) * times);
+}
+
+/* Whether the price would refute the claim of a plan with half the noise. */
+static bool price_would_show_half(const tc_plan *plan, const tc_audit_system *system) {
+    return refutes(plan, system, 2 * system->amount);
+}
+
+/* ---- could half the noise have been seen? ---- */
+
+static double normal_above(double x) { return erfc(x / sqrt(2)) / 2; }
+
+/* An event with probabilities p and q in the two worlds, counted as often as is expected. Counts are not rounded: then
+ * whatever n trials show, n + 1 do, which whole counts do not have (docs/proofs/audit.md). */
+static bool event_refutes(double p, double q, uint64_t trials, const tc_audit_system *system, double level_each) {
+    if (!(p - system->claimed_delta > q * exp(system->claimed_epsilon)))
+        return false; /* never, with any number of trials */
+    double n = (double)trials;
+    double least = tc_expected_lower(n * p, n, level_each / 2), most = tc_expected_upper(n * q, n, level_each / 2);
+    return least - system->claimed_delta > most * exp(system->claimed_epsilon);
+}
+
+/* Noise at half its size costs twice as much. Laplace: corners (docs/proofs/audit.md has their probabilities).
+ * Gaussian: the log-likelihood ratio is normal, mu apart in units of its deviation, and half of the samples test it. */
+bool tc_price_shows_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
+                         const tc_audit_system *system, uint64_t samples) {
+    bool shows = false;
+    if (plan->mechanism == TC_MECHANISM_LAPLACE) {
+        for (size_t m = 0; m < TC_CORNERS && counts->corner_loss[m] > 0 && !shows; m++) {
+            double p = ldexp(1, -(int)m - 1);
+            shows = event_refutes(p, p * exp(-2 * counts->corner_loss[m]), samples, system, level_each);
+        }
+        return shows;
+    }
+    double mu = 2 * system->expected;
+    for (int i = -4; i <= 16 && !shows; i++) {
+        double threshold = 0.25 * i;
+        shows = event_refutes(normal_above(threshold - mu), normal_above(threshold), samples / 2, system, level_each);
+    }
+    return shows;
+}
+
+uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
+                             const tc_audit_system *system) {
+    const uint64_t most = 1000000000;
+    uint64_t low = 0, high = 16;
+    while (high < most && !tc_price_shows_half(plan, counts, level_each, system, high)) {
+        low = high;
+        high *= 2;
+    }
+    if (high >= most)
+        return 0;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        *(tc_price_shows_half(plan, counts, level_each, system, middle) ? &high : &low) = middle;
+    }
+    return high;
+}
+
+/* ---- verdicts ---- */
+
+typedef struct facts {
+    tc_arena *arena;
+    tc_audit *audit;
+    size_t left_out;        /* systems without a sample */
+    uint64_t needed;        /* samples of each input for the price of some system; 0: there were enough */
+    uint64_t law_needed;    /* and for the law of the noise */
+    bool is_beyond_samples; /* of some system no number of samples shows half the noise */
+} facts;
+
+static bool has_fault(const tc_audit *audit, const char *const *kinds, size_t count) {
+    for (size_t i = 0; i < audit->fault_count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (strcmp(audit->faults[i].kind, kinds[k]) == 0)
+                return true;
+    return false;
+}
+
+/* why: what keeps it from being conclusive; NULL for nothing. */
+static void add_point(tc_audit *audit, const char *name, bool is_refuted, const char *why) {
+    audit->points[audit->point_count++] = (tc_audit_point){name,
+                                                           is_refuted    ? TC_REFUTED
+                                                           : why != NULL ? TC_INCONCLUSIVE
+                                                                         : TC_NOT_REFUTED,
+                                                           is_refuted ? NULL : why};
+}
+
+static const char *too_few(const facts *f, uint64_t needed) {
+    return tc_arena_format(
+        f->arena, "too few samples to refute even half the noise: at least %llu needed of each input (--samples %llu)",
+        (unsigned long long)needed, (unsigned long long)needed);
+}
+
+/* Before any sample: of what could have been seen at all. */
+static const char *why_unpriced(const facts *f) {
+    for (size_t i = 0; i < f->audit->system_count; i++) {
+        const tc_audit_system *s = &f->audit->systems[i];
+        if (s->pair == NULL)
+            return tc_arena_format(f->arena, "%s: no two inputs to compute a price of", s->name);
+        if (!price_would_show_half(f->audit->plan, s))
+            return tc_arena_format(f->arena,
+                                   "%s: the inputs that were found cost %.4g, less than half of what is claimed: noise "
+                                   "at half its scale would not show",
+                                   s->name, s->price);
+    }
+    return NULL;
+}
+
+static void judge_samples(const facts *f) {
+    bool is_refuted = false;
+    for (size_t i = 0; i < f->audit->system_count; i++)
+        is_refuted = is_refuted || f->audit->systems[i].lower_bound > f->audit->systems[i].claimed_epsilon;
+    add_point(f->audit, "samples", is_refuted,
+              f->needed > 0          ? too_few(f, f->needed)
+              : f->left_out > 0      ? "no sample was taken of some system"
+              : f->is_beyond_samples ? "no number of samples of one round shows half the noise by its price"
+                                     : NULL);
+}
+
+static void judge_first(const facts *f, const tc_fresh *fresh, double level) {
+    static const char *const kinds[] = {"first round"};
+    uint64_t needed = fresh == NULL ? 0 : fresh_needed(fresh, level);
+    add_point(f->audit, "first round", has_fault(f->audit, kinds, 1),
+              fresh == NULL ? "no first round was released"
+              : fresh->done < needed
+                  ? tc_arena_format(f->arena,
+                                    "%llu first rounds were released, and it takes %llu to notice half the noise",
+                                    (unsigned long long)fresh->done, (unsigned long long)needed)
+                  : NULL);
+}
+
+static const char *why_inconclusive(const facts *f, uint64_t rounds) {
+    uint64_t needed = f->needed > f->law_needed ? f->needed : f->law_needed;
+    if (f->audit->interrupted)
+        return "it was interrupted";
+    if (f->left_out > 0)
+        return tc_arena_format(f->arena, "time ended before the first sample of %zu of %zu systems", f->left_out,
+                               f->audit->system_count);
+    if (rounds == 0)
+        return "no sample was taken";
+    if (needed > 0)
+        return too_few(f, needed);
+    /* Samples that can show nothing are made good by the computed price and the law of the noise together. */
+    for (size_t i = 0; i < f->audit->point_count; i++)
+        if (f->audit->points[i].verdict == TC_INCONCLUSIVE && strcmp(f->audit->points[i].name, "samples") != 0)
+            return f->audit->points[i].why;
+    return NULL;
+}
+
+void tc_audit_take_end_to_end(tc_audit *audit, const tc_end_to_end *found) {
+    bool differs = found->differ_count > 0;
+    audit->end_to_end = found;
+    audit->refuted = audit->refuted || differs;
+    add_point(audit, "end to end", differs, found->untested);
+    if (audit->refuted) {
+        audit->verdict = TC_REFUTED;
+        audit->inconclusive_because = NULL;
+    } else if (found->untested != NULL && audit->verdict == TC_NOT_REFUTED) {
+        audit->verdict = TC_INCONCLUSIVE;
+        audit->inconclusive_because = found->untested;
+    }
+}
+
+void tc_audit_conclude(tc_arena *arena, const tc_whole_counts *whole, uint64_t rounds, const tc_fresh *fresh,
+                       double level, tc_audit *audit) {
+    static const char *const noise[] = {"lattice", "support", "noise", "law"}, *const dependence[] = {"reuse",
+                                                                                                      "dependence"};
+    facts f = {.arena = arena, .audit = audit};
+    bool is_priced_out = false;
+    uint64_t enough = tc_rounds_for_law(whole->law, level * TC_SHARE_LAW);
+    f.law_needed = whole->law->rounds < enough ? (enough + 1) / 2 : 0;
+    for (size_t i = 0; i < audit->system_count; i++) {
+        const tc_audit_system *s = &audit->systems[i];
+        f.left_out += s->left_out;
+        is_priced_out = is_priced_out || s->priced_out;
+        f.needed = s->needed > f.needed ? s->needed : f.needed;
+        f.is_beyond_samples = f.is_beyond_samples || (s->verdict == TC_INCONCLUSIVE && s->needed == 0);
+    }
+    const char *few = f.law_needed > 0 ? too_few(&f, f.law_needed) : NULL;
+    add_point(audit, "price", is_priced_out, why_unpriced(&f));
+    judge_samples(&f);
+    add_point(audit, "noise", has_fault(audit, noise, 4), few);
+    add_point(audit, "independence", has_fault(audit, dependence, 2), few);
+    judge_first(&f, fresh, level * TC_SHARE_FIRST);
+    audit->inconclusive_because = audit->refuted ? NULL : why_inconclusive(&f, rounds);
+    audit->verdict = audit->refuted                        ? TC_REFUTED
+                     : audit->inconclusive_because != NULL ? TC_INCONCLUSIVE
+                                                           : TC_NOT_REFUTED;
 }

@@ -1,8 +1,7 @@
-/* Which counts contradict the plan. Every test has its share of the allowed false alarms. */
+/* Which counts contradict the plan, and the verdict. Every test has its share of the allowed false alarms. */
 #ifndef TC_AUDIT_JUDGE_H
 #define TC_AUDIT_JUDGE_H
 
-#include "audit/audit.h"
 #include "audit/sample.h"
 
 /* Tests of epsilon that a system has, and the false alarms each may raise. */
@@ -20,17 +19,37 @@ double tc_bound_epsilon(uint64_t hits, uint64_t trials, uint64_t other_hits, uin
 #define TC_SHARE_SUPPORT (1 / 6.0)
 #define TC_SHARE_REUSE (1 / 6.0)
 #define TC_SHARE_LAW (1 / 3.0)
-#define TC_SHARE_FIRST (1 / 3.0) /* of first rounds, audit/fresh.h */
-
-/* The largest probability of one value of the noise: density times a step. */
-double tc_largest_mass(const tc_plan *plan, const tc_channel *channel);
-/* Whether so many fingerprints of a channel agree that its noise was used twice; sorts them, and says how many pairs
- * do. */
-bool tc_judge_reuse(const tc_audit_view *view, size_t channel, uint64_t *marks, uint64_t count, double level,
-                    uint64_t *same);
+#define TC_SHARE_FIRST (1 / 3.0) /* of first rounds */
 
 /* Lattice, support, reuse and law of the noise, at `level` together; adds to audit->faults. */
 void tc_judge_whole(tc_arena *arena, const tc_audit_view *view, const tc_whole_counts *whole, double level,
                     tc_audit *audit);
+
+/* Contradictions, at `level` together; adds to audit->faults, of kind "first round". */
+void tc_judge_fresh(tc_arena *arena, const tc_audit_view *view, const tc_fresh *fresh, double level, tc_audit *audit);
+
+/* ---- the price of a pair: exact, without a sample ---- */
+
+/* Sets amount and price of the system, and priced_out where they refute its claim. `rounds`: how often the two inputs
+ * may differ: 1, or in the unit `agent` all rounds of the plan. */
+void tc_judge_price(const tc_audit_view *view, const tc_worst_case *pair, size_t first, size_t end, double rounds,
+                    tc_audit_system *system);
+
+/* ---- could half the noise have been seen? ---- */
+
+/* Whether so many samples of each world refute the system's claim, were its noise half of what the plan says. */
+bool tc_price_shows_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
+                         const tc_audit_system *system, uint64_t samples);
+
+/* The least such number, which all larger ones share; 0 where a billion are too few. */
+uint64_t tc_samples_for_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
+                             const tc_audit_system *system);
+
+/* ---- verdicts ---- */
+
+/* Sets points, verdict and inconclusive_because. rounds: releases of the long one; fresh may be NULL: none. level: that
+ * of tc_judge_whole. */
+void tc_audit_conclude(tc_arena *arena, const tc_whole_counts *whole, uint64_t rounds, const tc_fresh *fresh,
+                       double level, tc_audit *audit);
 
 #endif

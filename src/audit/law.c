@@ -25,7 +25,8 @@ static double size_with_tail(const tc_plan *plan, double probability) {
     return low;
 }
 
-/* Neighbours in fours, spread over all entries: neighbours share words of the random source, others agents and rows. */
+/* Groups of four neighbours, spread over all entries: neighbours share words of the random source, others agents and
+ * rows. */
 static void choose_watched(tc_law *law) {
     size_t count = law->view->count;
     if (count <= TC_LAW_WATCHED) {

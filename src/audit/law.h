@@ -1,10 +1,37 @@
-/* Whether noise has the law that the plan says: its sign, its tails, its scale, and that no draw tells of another, be
- * it of another entry, another agent or another round. docs/proofs/audit.md. */
+/* Whether noise has the law that the plan says: its sign, its tails, its scale, and that no draw tells of another, of
+ * another entry, agent or round. docs/proofs/audit.md. */
 #ifndef TC_AUDIT_LAW_H
 #define TC_AUDIT_LAW_H
 
 #include "audit/audit.h"
-#include "audit/view.h"
+
+/* ---- the released numbers that have noise, as one vector ---- */
+
+typedef struct tc_view_entry {
+    tc_target target;
+    size_t position;
+    uint32_t channel;
+} tc_view_entry;
+
+typedef struct tc_audit_view {
+    const tc_plan *plan;
+    const tc_model *model;
+    tc_release *release;
+    tc_released *released;  /* scratch */
+    tc_view_entry *entries; /* in the order of the addresses of their noise */
+    size_t count;
+    size_t *start; /* by channel: its entries are start[i] .. start[i + 1] - 1 */
+} tc_audit_view;
+
+tc_audit_view *tc_audit_view_new(tc_arena *arena, const tc_plan *plan, tc_release *release);
+
+/* What was released, entry by entry. */
+void tc_audit_read(const tc_audit_view *view, const tc_released *released, double *values);
+
+/* F at a point of the auditor's own (no agent's: nothing private), without noise and hardly rounded. */
+void tc_audit_truth(tc_audit_view *view, const double *x, double *values);
+
+/* ---- their law ---- */
 
 enum {
     TC_LAW_ENTRIES = 16,    /* of a channel, spread over it */
@@ -16,7 +43,7 @@ enum {
     TC_LAW_ROUNDS = 1 << 16 /* in which pairs are counted */
 };
 
-/* What two draws may have in common. */
+/* In what two draws may agree. */
 typedef enum tc_likeness { TC_SAME_SIDE, TC_SAME_SIZE, TC_LIKENESSES } tc_likeness;
 
 typedef struct tc_law {
@@ -43,8 +70,8 @@ typedef struct tc_law {
 
 tc_law *tc_law_new(tc_arena *arena, const tc_audit_view *view);
 
-/* One release of an input whose F is known; slack: see above. Rounds of one release follow each other; of releases that
- * have nothing to do with each other, what is compared between rounds is compared between them. */
+/* Counts one release of an input whose F is known; slack: see above. Calls are the successive rounds of one release, or
+ * unrelated releases, which are then compared as rounds are. */
 void tc_law_take(tc_law *law, const double *values, const double *truth, double slack);
 
 /* The size of noise below which half of the draws should lie. */
@@ -57,7 +84,7 @@ double tc_stated_tail(const tc_plan *plan, double size);
 void tc_judge_law(tc_arena *arena, const tc_law *law, double level, const char *kind, const char *where,
                   tc_audit *audit);
 
-/* How many draws show by their size that noise is half of what the plan says, and how many rounds it takes until all
+/* How many draws reveal by their size that noise is half of what the plan says; and how many rounds it takes until all
  * channels have so many and two entries with the same noise are noticed. level: as in tc_judge_law. */
 uint64_t tc_draws_for_half(const tc_plan *plan, double level);
 uint64_t tc_rounds_for_law(const tc_law *law, double level);

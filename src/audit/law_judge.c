@@ -26,7 +26,7 @@ static void find(const bench *b, const char *kind, const char *text) {
     tc_audit_add_fault(b->audit, b->kind == NULL ? kind : b->kind, tc_arena_format(b->arena, "%s%s", b->where, text));
 }
 
-/* Whether a probability that was counted is above `most`. Counts that are nowhere near it are not looked at. */
+/* Whether the counted probability is above `most`. Counts far from it are not examined. */
 static bool is_above(uint64_t hits, uint64_t trials, double most, double level) {
     double n = (double)trials, over = (double)hits - n * most;
     if (trials == 0 || !(over > 3 * sqrt(n * most * (1 - most))))
@@ -38,7 +38,7 @@ static bool is_below(uint64_t hits, uint64_t trials, double least, double level)
     return is_above(trials - hits, trials, 1 - least, level);
 }
 
-/* F's distance from the auditor's, in units of the scale. */
+/* How far F may be from the auditor's, in units of the scale. */
 static double aside(const bench *b, const tc_channel *channel) { return b->law->slack + 4 / channel->lattice_scale; }
 
 static double median_size(const bench *b, const tc_channel *channel) {
@@ -73,7 +73,7 @@ static void judge_size(const bench *b) {
     }
 }
 
-/* One fault for each channel: a law that is wrong is mostly so at many sizes. */
+/* One fault per channel: a wrong law is mostly wrong at many sizes. */
 static void judge_tails(const bench *b, size_t i, double level) {
     const tc_law *law = b->law;
     const tc_channel *channel = &b->view->plan->channels[i];
@@ -120,7 +120,7 @@ static const tc_channel *channel_of(const bench *b, size_t watched) {
     return &b->view->plan->channels[b->view->entries[b->law->watched[watched]].channel];
 }
 
-/* The first one that fails speaks for all: a fault in all of them is one fault. */
+/* Reports the first one that fails: a fault in all of them is one fault. */
 static void judge_entries(const bench *b) {
     const tc_law *law = b->law;
     double level = b->share / (3 * (double)law->watched_count);
@@ -137,8 +137,7 @@ static void judge_entries(const bench *b) {
     }
 }
 
-/* Two events of probability a half each, give or take `off`: how often they come together if they know nothing of each
- * other. */
+/* Two independent events, each of probability a half give or take `off`: whether they agree too often or too seldom. */
 static const char *how_alike(uint64_t same, uint64_t trials, double off, double level) {
     return is_above(same, trials, fmin(1, 0.5 + off), level)   ? "more"
            : is_below(same, trials, fmax(0, 0.5 - off), level) ? "less"

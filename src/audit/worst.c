@@ -1,20 +1,66 @@
+#include "audit/sample.h"
+
 #include "analysis/region.h"
-#include "audit/worst.h"
+#include "audit/law.h"
 
 #include <string.h>
 
-/* At most so many coordinates are tried at so many points: enough for small problems; in a large one agents repeat. */
+/* ---- the released numbers as one vector ---- */
+
+tc_audit_view *tc_audit_view_new(tc_arena *arena, const tc_plan *plan, tc_release *release) {
+    tc_audit_view *view = TC_NEW(arena, tc_audit_view, 1);
+    *view = (tc_audit_view){.plan = plan, .model = plan->model, .release = release};
+    view->released = tc_released_new(arena, release);
+    view->start = TC_NEW(arena, size_t, plan->channel_count + 1);
+    view->entries = TC_NEW(arena, tc_view_entry, (size_t)plan->entry_count);
+    for (size_t i = 0; i < plan->channel_count; i++) {
+        size_t segment_count = 0;
+        (void)tc_channel_entries(view->released->layout, &plan->channels[i], NULL, &segment_count);
+        tc_segment *segments = TC_NEW(arena, tc_segment, segment_count);
+        (void)tc_channel_entries(view->released->layout, &plan->channels[i], segments, &segment_count);
+        view->start[i] = view->count;
+        for (size_t s = 0; s < segment_count; s++)
+            for (size_t k = 0; k < segments[s].count; k++)
+                view->entries[view->count++] =
+                    (tc_view_entry){segments[s].target, segments[s].position + k, (uint32_t)i};
+    }
+    view->start[plan->channel_count] = view->count;
+    return view;
+}
+
+void tc_audit_read(const tc_audit_view *view, const tc_released *released, double *values) {
+    for (size_t e = 0; e < view->count; e++) {
+        const tc_view_entry *entry = &view->entries[e];
+        values[e] = entry->target == TC_TARGET_CONSTRAINTS ? released->constraints[entry->position]
+                    : entry->target == TC_TARGET_JACOBIAN  ? released->jacobian[entry->position]
+                                                           : released->states[entry->position];
+    }
+}
+
+void tc_audit_truth(tc_audit_view *view, const double *x, double *values) {
+    if (!tc_noises_states(view->plan)) {
+        tc_released_evaluate(view->release, x, view->released);
+        tc_audit_read(view, view->released, values);
+        return;
+    }
+    for (size_t e = 0; e < view->count; e++)
+        values[e] = x[view->entries[e].position];
+}
+
+/* ---- the worst pair ---- */
+
+/* At most so many coordinates are tried at so many points. That suffices: in large problems agents are alike. */
 enum { MOST_COORDS = 400, MOST_BASES = 12, POWER_STEPS = 60 };
-/* Numbers that are computed at most: some ten seconds on a machine of today. */
+/* At most so many numbers are computed: about ten seconds. */
 static const uint64_t MOST_WORK = UINT64_C(1) << 32;
 
-typedef struct search {
+typedef struct pair_search {
     tc_arena *arena;
     tc_audit_view *view;
     size_t first, end; /* entries */
     const tc_monitor *monitor;
-    double until;  /* no new pairs then ... */
-    uint64_t work; /* ... nor when this is used up */
+    double until;  /* no new pairs after this time, */
+    uint64_t work; /* nor after MOST_WORK */
     double **bases;
     size_t base_count;
     size_t *coords; /* to try, increasing */
@@ -24,13 +70,13 @@ typedef struct search {
     double *columns;         /* [coord][entry]: slopes of F scaled by the noise, Gaussian only */
     double *direction, *image;
     tc_worst_case *best;
-} search;
+} pair_search;
 
-static bool is_over(const search *s) {
+static bool is_over(const pair_search *s) {
     return s->work > MOST_WORK || tc_interrupted(s->monitor) || tc_audit_clock() > s->until;
 }
 
-static void find_truth(search *s, size_t world) {
+static void find_truth(pair_search *s, size_t world) {
     s->work += s->view->model->state_count + s->view->count;
     tc_audit_truth(s->view, s->x[world], s->truth[world]);
 }
@@ -40,7 +86,7 @@ static size_t agent_of(const tc_model *model, size_t coord) {
     return family->first_agent + (coord - family->first_coord) % family->count;
 }
 
-static double snap(const search *s, size_t coord, double x) {
+static double snap(const pair_search *s, size_t coord, double x) {
     tc_interval range = tc_coord_range(s->view->model, coord);
     double least = ceil(range.lo / s->step), most = floor(range.hi / s->step), units = rint(x / s->step);
     return s->step * (units < least ? least : units > most ? most : units);
@@ -48,7 +94,7 @@ static double snap(const search *s, size_t coord, double x) {
 
 /* ---- where to look ---- */
 
-static void add_base(search *s, const double *x) {
+static void add_base(pair_search *s, const double *x) {
     if (s->base_count == MOST_BASES)
         return;
     double *base = TC_NEW(s->arena, double, s->view->model->state_count);
@@ -60,7 +106,7 @@ static void add_base(search *s, const double *x) {
     s->bases[s->base_count++] = base;
 }
 
-static void add_witness(search *s, const tc_witness *witness) {
+static void add_witness(pair_search *s, const tc_witness *witness) {
     const tc_model *model = s->view->model;
     if (witness->values == NULL)
         return;
@@ -80,7 +126,7 @@ static void add_witness(search *s, const tc_witness *witness) {
     add_base(s, x);
 }
 
-static void list_bases(search *s, const tc_analysis *analysis) {
+static void list_bases(pair_search *s, const tc_analysis *analysis) {
     const tc_model *model = s->view->model;
     int norm = s->view->plan->mechanism == TC_MECHANISM_LAPLACE ? 0 : 1;
     double *x = TC_NEW(s->arena, double, model->state_count);
@@ -106,7 +152,7 @@ static void list_bases(search *s, const tc_analysis *analysis) {
 }
 
 /* All coordinates, or those of some members of every family. */
-static void list_coords(search *s) {
+static void list_coords(pair_search *s) {
     const tc_model *model = s->view->model;
     s->coords = TC_NEW(s->arena, size_t, MOST_COORDS);
     size_t members = 1;
@@ -124,7 +170,7 @@ static void list_coords(search *s) {
 
 /* ---- trying a pair ---- */
 
-static double loss_of(const search *s, const double *a, const double *b) {
+static double loss_of(const pair_search *s, const double *a, const double *b) {
     bool laplace = s->view->plan->mechanism == TC_MECHANISM_LAPLACE;
     double loss = 0;
     for (size_t e = s->first; e < s->end; e++) {
@@ -134,8 +180,8 @@ static double loss_of(const search *s, const double *a, const double *b) {
     return laplace ? loss : sqrt(loss);
 }
 
-/* Keeps s->x if it is worse than what was found before; s->truth[0] is F at x[0] already. What it costs. */
-static double try_pair(search *s) {
+/* Keeps s->x if its price is the largest so far; s->truth[0] is F at x[0] already. Returns the price. */
+static double try_pair(pair_search *s) {
     size_t n = s->view->model->state_count;
     find_truth(s, 1);
     double loss = loss_of(s, s->truth[0], s->truth[1]);
@@ -160,7 +206,7 @@ static double try_pair(search *s) {
 }
 
 /* One coordinate by B, either way. */
-static void try_coordinates(search *s, const double *base) {
+static void try_coordinates(pair_search *s, const double *base) {
     size_t n = s->view->model->state_count;
     memcpy(s->x[0], base, n * sizeof(double));
     memcpy(s->x[1], base, n * sizeof(double));
@@ -178,16 +224,16 @@ static void try_coordinates(search *s, const double *base) {
         }
 }
 
-/* The ends of one coordinate change places. */
-static void turn(search *s, size_t coord) {
+/* Swaps the two ends of one coordinate. */
+static void turn(pair_search *s, size_t coord) {
     double kept = s->x[0][coord];
     s->x[0][coord] = s->x[1][coord];
     s->x[1][coord] = kept;
 }
 
-/* From a corner to the opposite one: which two is looked for one coordinate at a time, since rows may go up with one
- * and down with another. */
-static void try_corners(search *s, const tc_family *family, size_t member) {
+/* From a corner to the opposite one. Which two is searched one coordinate at a time, since rows may grow with one and
+ * fall with another. */
+static void try_corners(pair_search *s, const tc_family *family, size_t member) {
     find_truth(s, 0);
     double loss = try_pair(s);
     for (size_t c = 1; c < family->dim && !is_over(s); c++) {
@@ -203,7 +249,7 @@ static void try_corners(search *s, const tc_family *family, size_t member) {
 }
 
 /* One agent from one corner of its box to the opposite one. */
-static void try_agents(search *s, const double *base) {
+static void try_agents(pair_search *s, const double *base) {
     const tc_model *model = s->view->model;
     for (size_t i = 0; i < s->coord_count && !is_over(s); i++) {
         const tc_family *family = tc_family_of_coord(model, s->coords[i]);
@@ -223,7 +269,7 @@ static void try_agents(search *s, const double *base) {
 
 /* ---- the worst direction, for Gaussian noise ---- */
 
-static void measure_columns(search *s, const double *base) {
+static void measure_columns(pair_search *s, const double *base) {
     size_t n = s->view->model->state_count, entries = s->end - s->first;
     memcpy(s->x[0], base, n * sizeof(double));
     memcpy(s->x[1], base, n * sizeof(double));
@@ -246,7 +292,7 @@ static void measure_columns(search *s, const double *base) {
 }
 
 /* Power iteration on the columns begin .. end - 1; leaves the direction, of length one. */
-static void iterate(search *s, size_t agent, bool one) {
+static void iterate(pair_search *s, size_t agent, bool one) {
     size_t entries = s->end - s->first;
     s->work += (one ? 1 : s->coord_count) * entries * POWER_STEPS;
     for (size_t i = 0; i < s->coord_count; i++)
@@ -273,7 +319,7 @@ static void iterate(search *s, size_t agent, bool one) {
 
 /* From a point moved inward so far that the other one is in the box too. Steps are rounded toward zero, so that the
  * distance stays within B. */
-static void try_direction(search *s, const double *base) {
+static void try_direction(pair_search *s, const double *base) {
     const tc_model *model = s->view->model;
     for (int sign = -1; sign <= 1; sign += 2) {
         memcpy(s->x[0], base, model->state_count * sizeof(double));
@@ -290,7 +336,7 @@ static void try_direction(search *s, const double *base) {
     }
 }
 
-static void try_directions(search *s, const double *base) {
+static void try_directions(pair_search *s, const double *base) {
     const tc_model *model = s->view->model;
     bool one = s->view->plan->adjacency != TC_ADJACENCY_ENSEMBLE;
     measure_columns(s, base);
@@ -315,7 +361,7 @@ tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_anal
                              size_t end, double until, const tc_monitor *monitor, bool *is_whole) {
     const tc_plan *plan = view->plan;
     size_t n = view->model->state_count;
-    search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor, .until = until};
+    pair_search s = {.arena = arena, .view = view, .first = first, .end = end, .monitor = monitor, .until = until};
     s.step = ldexp(1, plan->state_exponent);
     s.bound = plan->adjacency_bound;
     s.best = TC_NEW(arena, tc_worst_case, 1);

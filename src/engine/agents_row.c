@@ -1,5 +1,6 @@
 /* The step itself, for one component of many members. */
 #include "engine/agents_inside.h"
+#include "engine/published/published.h"
 #include "base/simd.h"
 
 typedef struct scalars {
@@ -8,9 +9,8 @@ typedef struct scalars {
 
 static scalars spread(tc_answer_scalars s) { return (scalars){tc_pack_of(s.step), tc_pack_of(s.regularization)}; }
 
-/* The one place of these operations and their order; agents.h promises them. */
 TC_INLINE tc_pack moved(tc_pack x, tc_pack g, tc_pack p, scalars s) {
-    return x - s.step * ((g + p) + s.regularization * x);
+    return TC_STATE_UPDATE(x, g, p, s.step, s.regularization);
 }
 
 static const tc_pack_mask ALL = {-1, -1};
@@ -27,8 +27,8 @@ TC_WIDE static size_t wide_row(size_t count, const double *g, const double *p, t
     __m256d gathered = _mm256_setzero_pd();
     size_t k = 0;
     for (; k + 4 <= count; k += 4) {
-        __m256d own = _mm256_loadu_pd(x + k), slope = _mm256_loadu_pd(g + k) + _mm256_loadu_pd(p + k);
-        __m256d v = own - step * (slope + regularization * own);
+        __m256d own = _mm256_loadu_pd(x + k);
+        __m256d v = TC_STATE_UPDATE(own, _mm256_loadu_pd(g + k), _mm256_loadu_pd(p + k), step, regularization);
         gathered = _mm256_or_pd(gathered, v * _mm256_setzero_pd());
         _mm256_storeu_pd(out + k, _mm256_min_pd(high, _mm256_max_pd(low, v)));
     }

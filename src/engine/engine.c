@@ -1,7 +1,6 @@
 #include "engine/engine.h"
 
-#include "engine/engine_parts.h"
-#include "engine/published/schedule.h"
+#include "engine/inside.h"
 #include "plan/placement/forms.h"
 
 #include <string.h>
@@ -36,8 +35,11 @@ static bool is_large(const tc_model *model) {
 static const char *check_method(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                                 const tc_engine_settings *settings) {
     if (plan->method != TC_METHOD_TACIT)
-        return plan->placement == TC_PLACEMENT_FORMS ? "noise on linear forms is for the method tacit" : NULL;
-    if (settings->method == NULL)
+        return plan->placement != TC_PLACEMENT_OUTPUTS ? "the method published releases constraints and their "
+                                                         "Jacobian: noise on states or forms is for the "
+                                                         "method tacit"
+                                                       : NULL;
+    if (settings->facts == NULL)
         return "the method tacit needs its facts";
     if (plan->placement == TC_PLACEMENT_OUTPUTS && !tc_is_affine(model, derivatives))
         return "the method tacit measures outputs where all constraints are affine only";
@@ -62,6 +64,7 @@ static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, c
                          tc_engine_kind kind, const char **why) {
     tc_driver driver = kind.driver;
     bool large = driver == TC_DRIVER_AUTO ? is_large(engine->model) : driver == TC_DRIVER_LARGE;
+    engine->is_large = large;
     engine->workers = large && engine->team != NULL ? tc_team_size(engine->team) : 1;
     tc_status status = tc_release_hire(engine->arena, engine->release, engine->workers);
     if (status != TC_OK)
@@ -75,13 +78,8 @@ static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, c
         *why = "the public box of some agent holds no point of the states' lattice";
         return TC_BAD_USAGE;
     }
-    bool is_published = engine->plan->method != TC_METHOD_TACIT;
-    if (is_published)
-        engine->cloud = tc_cloud_new(engine->arena, engine->model, engine->released, settings->dual_radius);
-    if (is_published && engine->plan->placement == TC_PLACEMENT_STATES)
-        engine->response = tc_response_new(engine->arena, engine->plan, engine->model, derivatives, engine->workers);
-    if (!is_published)
-        engine->method = tc_method_run_new(engine, derivatives, settings);
+    engine->method = engine->plan->method == TC_METHOD_TACIT ? &tc_tacit_method : &tc_published_method;
+    engine->of_method = engine->method->make(engine, derivatives, settings);
     if (large)
         engine->large = tc_large_new(engine);
     else
@@ -93,10 +91,8 @@ static void start_agents(tc_engine *engine) {
     size_t count = engine->model->state_count;
     engine->x = TC_NEW(engine->arena, double, count);
     engine->next_x = TC_NEW(engine->arena, double, count);
-    engine->p = TC_NEW(engine->arena, double, engine->small != NULL ? count : 0);
+    engine->p = TC_NEW(engine->arena, double, engine->is_large ? 0 : count);
     tc_agents_start(engine->agents, engine->x);
-    if (engine->method != NULL)
-        memcpy(engine->method->average, engine->x, count * sizeof(double));
 }
 
 static void start(tc_engine *engine) {
@@ -105,13 +101,7 @@ static void start(tc_engine *engine) {
     engine->next_mu = TC_NEW(engine->arena, double, model->constraint_count);
     if (engine->agents != NULL)
         start_agents(engine);
-    if (engine->method == NULL) {
-        tc_cloud_start(engine->cloud, model->start_multipliers, engine->mu);
-    } else {
-        size_t m = model->constraint_count;
-        memcpy(engine->mu, tc_controller_multipliers(engine->method->pilot), m * sizeof(double));
-        memcpy(engine->method->answer, engine->mu, m * sizeof(double));
-    }
+    engine->method->start(engine->of_method, engine->x, engine->mu);
     engine->work = engine->plan->entry_count + model->state_count + 1;
 }
 
@@ -157,15 +147,15 @@ tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *mo
 /* ---- rounds --------------------------------------------------------------------------------------------------------
  */
 
-static const char *describe(tc_engine *engine, const tc_failure *failure, uint64_t k) {
+static const char *describe(tc_engine *engine, const tc_not_finite *failure, uint64_t k) {
     const tc_model *model = engine->model;
-    if (failure->what == TC_FAILED_CONSTRAINT)
+    if (failure->what == TC_CONSTRAINT_NOT_FINITE)
         return tc_arena_format(engine->arena, "the released value of constraint %s in round %llu",
                                model->constraints[failure->row].name, (unsigned long long)k);
     tc_buffer name = tc_buffer_new(engine->arena, 4096);
     tc_agent_name(&name, &model->families[failure->family], failure->member);
     return tc_arena_format(engine->arena, "the %s %s in round %llu",
-                           failure->what == TC_FAILED_STATE ? "state of" : "answer to", tc_buffer_text(&name),
+                           failure->what == TC_STATE_NOT_FINITE ? "state of" : "answer to", tc_buffer_text(&name),
                            (unsigned long long)k);
 }
 
@@ -175,16 +165,8 @@ static void swap(double **a, double **b) {
     *b = kept;
 }
 
-static tc_status drive_round(tc_engine *engine, uint64_t k, tc_failure *failure) {
-    if (engine->method != NULL)
-        return engine->large != NULL ? tc_large_method_round(engine, k, failure)
-                                     : tc_small_method_round(engine, k, failure);
-    engine->scalars = tc_schedule_at(&engine->model->schedule, k);
-    return engine->large != NULL ? tc_large_round(engine, k, failure) : tc_small_round(engine, k, failure);
-}
-
 /* What agents elsewhere would fail with. */
-static void check_answers(const tc_engine *engine, tc_failure *failure) {
+static void check_answers(const tc_engine *engine, tc_not_finite *failure) {
     const tc_model *model = engine->model;
     double zero = 0; /* or no number */
     for (size_t i = 0; i < model->state_count; i++)
@@ -192,22 +174,22 @@ static void check_answers(const tc_engine *engine, tc_failure *failure) {
     for (size_t i = 0; zero != 0 && i < model->state_count; i++)
         if (!isfinite(engine->p[i])) {
             const tc_family *family = tc_family_of_coord(model, i);
-            *failure = (tc_failure){.what = TC_FAILED_ANSWER,
-                                    .family = (size_t)(family - model->families),
-                                    .member = (i - family->first_coord) % family->count};
+            *failure = (tc_not_finite){.what = TC_ANSWER_NOT_FINITE,
+                                       .family = (size_t)(family - model->families),
+                                       .member = (i - family->first_coord) % family->count};
             return;
         }
 }
 
 tc_status tc_engine_round(tc_engine *engine) {
     uint64_t k = engine->done + 1;
-    tc_failure failure = {0};
-    engine->broken = drive_round(engine, k, &failure);
-    if (engine->agents == NULL && engine->broken == TC_OK && failure.what == TC_NOTHING_FAILED)
+    tc_not_finite failure = {0};
+    engine->broken = engine->is_large ? tc_large_round(engine, k, &failure) : tc_small_round(engine, k, &failure);
+    if (engine->agents == NULL && engine->broken == TC_OK && failure.what == TC_ALL_IS_FINITE)
         check_answers(engine, &failure);
-    if (engine->broken == TC_OK && failure.what == TC_NOTHING_FAILED) {
-        if (engine->method != NULL)
-            tc_method_settle(engine);
+    if (engine->broken == TC_OK && failure.what == TC_ALL_IS_FINITE) {
+        if (engine->method->settle != NULL)
+            engine->method->settle(engine->of_method);
         swap(&engine->x, &engine->next_x);
         swap(&engine->mu, &engine->next_mu);
         engine->done = k;
@@ -249,15 +231,16 @@ tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor
 uint64_t tc_engine_rounds(const tc_engine *engine) { return engine->done; }
 const double *tc_engine_states(const tc_engine *engine) { return engine->x; }
 const double *tc_engine_multipliers(const tc_engine *engine) { return engine->mu; }
-const double *tc_engine_answer_states(const tc_engine *engine) {
-    return engine->method != NULL ? engine->method->average : engine->x;
+const double *tc_engine_result_states(const tc_engine *engine) {
+    return engine->method->result_states != NULL ? engine->method->result_states(engine->of_method) : engine->x;
 }
-const double *tc_engine_answer_multipliers(const tc_engine *engine) {
-    return engine->method != NULL ? engine->method->answer : engine->mu;
+const double *tc_engine_result_multipliers(const tc_engine *engine) {
+    return engine->method->result_multipliers != NULL ? engine->method->result_multipliers(engine->of_method)
+                                                      : engine->mu;
 }
 const tc_feasibility *tc_engine_feasibility(const tc_engine *engine) {
     bool whole = engine->reason == NULL && engine->broken == TC_OK && engine->done > 0;
-    return engine->method != NULL && whole ? tc_controller_feasibility(engine->method->pilot) : NULL;
+    return engine->method->feasibility != NULL && whole ? engine->method->feasibility(engine->of_method) : NULL;
 }
 const char *tc_engine_reason(const tc_engine *engine) { return engine->reason; }
 bool tc_engine_is_private(const tc_engine *engine) { return tc_release_is_private(engine->release); }

@@ -30,10 +30,10 @@ typedef enum tc_engine_outcome {
 const char *tc_engine_outcome_name(tc_engine_outcome outcome);
 
 typedef struct tc_engine_settings {
-    double dual_radius;           /* R, public; INFINITY for none */
-    tc_team *team;                /* NULL: the caller's thread alone */
-    const tc_tacit_facts *method; /* of a plan for the method `tacit`; NULL otherwise */
-    unsigned without;             /* tc_without of pilot.h, for measurements; 0 */
+    double dual_radius;          /* R, public; INFINITY for none */
+    tc_team *team;               /* NULL: the caller's thread alone */
+    const tc_tacit_facts *facts; /* of a plan for the method `tacit`; NULL otherwise */
+    unsigned without;            /* tc_without of controller.h, for measurements; 0 */
 } tc_engine_settings;
 
 /* For whole problems (TC_ROLE_WHOLE). x(1) and mu(1) are the model's. TC_BAD_USAGE and a sentence in *why where the
@@ -51,8 +51,8 @@ uint64_t tc_engine_rounds(const tc_engine *engine);           /* done so far: th
 const double *tc_engine_states(const tc_engine *engine);      /* by coordinate. Simulation: not released */
 const double *tc_engine_multipliers(const tc_engine *engine); /* m. Released */
 /* What the run is for: x and mu above, in the method `tacit` their averages. */
-const double *tc_engine_answer_states(const tc_engine *engine);
-const double *tc_engine_answer_multipliers(const tc_engine *engine);
+const double *tc_engine_result_states(const tc_engine *engine);
+const double *tc_engine_result_multipliers(const tc_engine *engine);
 /* Of the method `tacit`, after the last whole round: what released data show of the constraints at its answer. NULL for
  * the published method, before round 1, and where a round broke off. */
 const tc_feasibility *tc_engine_feasibility(const tc_engine *engine);

@@ -1,13 +1,13 @@
 /* Projections onto the sets X_i of one family, many members at a time.
  *
  * Sets are resolved once. Where all members have boxes, there are bounds alone; where each has parts that speak of
- * components of their own, members are projected side by side (solver/project/project_cut.h); else each goes alone
+ * components of their own, members are projected side by side (solver/project/project.h); else each goes alone
  * through tc_project. A member's point is the same in every way, bit for bit, and a function of what is projected
  * alone. */
 #ifndef TC_ENGINE_PROJECTOR_H
 #define TC_ENGINE_PROJECTOR_H
 
-#include "solver/project/project_cut.h"
+#include "solver/project/project.h"
 #include "solver/project/set.h"
 
 typedef enum tc_projector_form {

@@ -45,7 +45,7 @@ void tc_samples_judge(const tc_sample *samples, size_t count, tc_sample_facts *f
         facts[i].weight = n * (facts[i].mean / facts[i].deviation) * (facts[i].mean / facts[i].deviation);
         all_known = all_known && isfinite(facts[i].weight) && facts[i].weight > 0;
     }
-    /* Where one point's spread is not known, nothing is known about how points compare. */
+    /* If one point's spread is unknown, all points weigh the same. */
     for (size_t i = 0; i < count && !all_known; i++)
         facts[i].weight = isnan(facts[i].log_mean) ? 0 : 1;
 }
@@ -124,7 +124,7 @@ tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, d
         for (size_t i = 0; i < kept.count; i++)
             kept.y[i] = log(mean_resampled(kept.samples[i], &state));
         double slope = tc_line_fit(kept.x, kept.y, kept.weight, kept.count).slope;
-        if (isfinite(slope)) /* a sample may be drawn again as nothing but zeros */
+        if (isfinite(slope)) /* a resample may be all zeros */
             slopes[drawn++] = slope;
     }
     if (drawn > 0) {

@@ -1,15 +1,15 @@
-/* Experiments: private runs, one or many on all processors, measured against the reference solution.
+/* Experiments: private runs, one or many, measured against the reference solution.
  *
- * Everything here looks at true states and true errors: it is for whoever holds the whole problem, and none of it is
- * released. */
+ * Everything here looks at true states and true errors. None of it is released: it is for whoever holds the whole
+ * problem. */
 #ifndef TC_LAB_LAB_H
 #define TC_LAB_LAB_H
 
 #include "engine/engine.h"
 #include "reference/reference.h"
 
-/* One line of a trace: what is true after k rounds (0: at the start) of x and mu, the answer that the run would give
- * there: in the method `tacit` an average over the rounds. */
+/* One line of a trace: what is true after k rounds (0: at the start). x and mu are the result that the run would have
+ * there: in method tacit an average over the rounds. */
 typedef struct tc_row {
     uint64_t k;
     double x_error, mu_error; /* |x - x_0|_2, |mu - mu_0|_2; NAN where there is no reference */
@@ -31,11 +31,11 @@ typedef struct tc_record { /* one run */
     double seconds;     /* of the rounds alone */
     tc_row *rows;       /* by k */
     size_t row_count;
-    /* What released data show of the last answer's constraints; probability 0 where the method says nothing. */
+    /* What released data show of the constraints at the result; probability 0 where the method says nothing. */
     tc_feasibility feasibility;
     double *bounds;           /* room for its bounds */
-    double *x, *mu;           /* the last answer; x is NULL where states are not kept */
-    double moved_x, moved_mu; /* squared distances of the last answer from the experiment's origin; NAN where none */
+    double *x, *mu;           /* the result; x is NULL where states are not kept */
+    double moved_x, moved_mu; /* squared distances of the result from the experiment's origin; NAN without one */
 } tc_record;
 
 /* Rounds at which rows are kept: 0, T/2, T, 1, 2, 5, 10, 20, 50, ..., and about per_decade in all for each power of
@@ -48,9 +48,9 @@ typedef struct tc_experiment {
     const tc_derivatives *derivatives;
     const tc_reference *reference; /* NULL: no errors */
     double dual_radius;
-    const tc_tacit_facts *method;       /* of a plan for the method `tacit`; NULL otherwise */
-    const char *run_id;                 /* of a run with fresh noise: new for each, 1 to 256 bytes; NULL: one is made */
-    const double *origin_x, *origin_mu; /* another run's last answer, to measure how far a run ends from it; NULL */
+    const tc_tacit_facts *method;       /* of method tacit; NULL for method published */
+    const char *run_id;                 /* of a run with fresh noise: new for each, 1 to 256 bytes; NULL: made here */
+    const double *origin_x, *origin_mu; /* another run's result, to measure how far a run ends from it; NULL */
     bool keep_states;                   /* of each of many runs; a single run always keeps its states */
     uint64_t rounds;
     const uint64_t *grid;
@@ -62,18 +62,18 @@ typedef struct tc_experiment {
 
 /* "run-20260131T120000Z-4711-123456789": never the same twice on one machine. */
 const char *tc_lab_run_id(tc_arena *arena);
-/* Seconds of a clock that only goes forward. */
+/* Monotonic, in seconds. */
 double tc_lab_seconds(void);
 
-/* The row after k rounds, NULL where there is none; k of the row nearest to half-way is rounds / 2. */
+/* The row after k rounds; NULL where there is none. Half-way is k = rounds / 2. */
 const tc_row *tc_record_row(const tc_record *record, uint64_t k);
 const tc_row *tc_record_last(const tc_record *record);
 
-/* One run, on all threads: with fresh noise where seed is NULL, else simulated from the seed. */
+/* One run, on all threads: with fresh noise if seed is NULL, else simulated from the seed. */
 tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed, const tc_monitor *monitor,
                      tc_record **record, const char **why) TC_MUST_USE;
-/* count runs from seeds first, first + 1, ..., each on one thread, as many at a time as there are threads. The
- * records are those of the *begun runs, all but after an interrupt; what was not begun takes no time and no memory. */
+/* count runs from seeds first, first + 1, ..., each on one thread, as many at a time as there are threads. The records
+ * are those of the *begun runs: all, except after an interrupt. A run that is not begun takes no time and no memory. */
 tc_status tc_lab_run_many(tc_arena *arena, const tc_experiment *experiment, uint64_t first, size_t count,
                           const tc_monitor *monitor, tc_record **records, size_t *begun, const char **why) TC_MUST_USE;
 
@@ -81,13 +81,13 @@ typedef struct tc_quantiles {
     double min, q10, median, q90, max;
 } tc_quantiles;
 void tc_sort_numbers(double *values, size_t count); /* increasing; no NANs */
-/* Linear interpolation between order statistics, at probability (count - 1) from the least: what NumPy and R (type 7)
- * do unless told otherwise. */
+/* Linear interpolation between order statistics, at probability (count - 1) from the least: the default of NumPy and of
+ * R (type 7). */
 double tc_quantile(const double *sorted, size_t count, double probability);
 /* values is sorted in place. NANs are left out. */
 tc_quantiles tc_quantiles_of(double *values, size_t count);
 
-/* Over the runs that came to row k: of each number of a row. */
+/* Quantiles of each number of row k, over the runs that have it. */
 typedef struct tc_row_quantiles {
     uint64_t k;
     size_t runs;

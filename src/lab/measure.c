@@ -1,8 +1,56 @@
 #include "lab/measure.h"
 
 #include "calculus/tape/tape.h"
+#include "lab/lab.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+/* ---- which rounds are kept ---- */
+
+static uint64_t *every_round(tc_arena *arena, uint64_t rounds, size_t *count) {
+    uint64_t *grid = TC_NEW(arena, uint64_t, rounds + 1);
+    for (uint64_t k = 0; k <= rounds; k++)
+        grid[k] = k;
+    *count = rounds + 1;
+    return grid;
+}
+
+static int by_round(const void *left, const void *right) {
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* 1, 2, 5, 10, 20, 50, ... are in every grid, so that a trace has every printed round. */
+uint64_t *tc_grid(tc_arena *arena, uint64_t rounds, unsigned per_decade, size_t *count) {
+    static const uint64_t round_numbers[] = {1, 2, 5};
+    if (per_decade == 0)
+        return every_round(arena, rounds, count);
+    unsigned extra = per_decade > 3 ? per_decade : 0;
+    double decades = rounds > 0 ? log10((double)rounds) : 0;
+    uint64_t *grid = TC_NEW(arena, uint64_t, (size_t)((extra + 3) * (decades + 1)) + 8);
+    size_t used = 1; /* round 0 */
+    grid[used++] = rounds / 2;
+    grid[used++] = rounds;
+    for (uint64_t power = 1; power < rounds && power < UINT64_C(1) << 58; power *= 10)
+        for (size_t i = 0; i < 3 && power * round_numbers[i] < rounds; i++)
+            grid[used++] = power * round_numbers[i];
+    for (unsigned i = 0; extra > 0; i++) {
+        double power = round(pow(10, (double)i / extra));
+        if (!(power < (double)rounds))
+            break;
+        grid[used++] = (uint64_t)power;
+    }
+    qsort(grid, used, sizeof *grid, by_round);
+    *count = 1;
+    for (size_t i = 1; i < used; i++) {
+        if (grid[i] != grid[*count - 1])
+            grid[(*count)++] = grid[i];
+    }
+    return grid;
+}
+
+/* ---- what is true there ---- */
 
 typedef struct family_functions { /* f_i, where there is one, and the bodies of sums over this family */
     const tc_family *family;
@@ -134,9 +182,83 @@ void tc_measure_row(tc_measure *measure, const double *x, const double *mu, tc_r
                      measure->outer_out);
     for (size_t j = 0; j < model->constraint_count; j++) {
         row->multipliers[j] = mu[j];
-        if (!isnan(row->max_violation) && !(row->constraints[j] <= row->max_violation)) /* a NAN shows, and stays */
+        if (!isnan(row->max_violation) && !(row->constraints[j] <= row->max_violation)) /* a NAN stays */
             row->max_violation = row->constraints[j];
     }
     row->x_error = reference == NULL ? NAN : sqrt(tc_squared_distance(x, reference->x, model->state_count));
     row->mu_error = reference == NULL ? NAN : sqrt(tc_squared_distance(mu, reference->mu, model->constraint_count));
+}
+
+/* ---- over many runs ---- */
+
+static int by_value(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+void tc_sort_numbers(double *values, size_t count) { qsort(values, count, sizeof *values, by_value); }
+
+double tc_quantile(const double *sorted, size_t count, double probability) {
+    double place = probability * (double)(count - 1);
+    size_t below = (size_t)place;
+    double beyond = place - (double)below;
+    if (below + 1 >= count || beyond == 0)
+        return sorted[below];
+    return sorted[below] + beyond * (sorted[below + 1] - sorted[below]);
+}
+
+tc_quantiles tc_quantiles_of(double *values, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isnan(values[i]))
+            values[kept++] = values[i];
+    }
+    if (kept == 0)
+        return (tc_quantiles){NAN, NAN, NAN, NAN, NAN};
+    tc_sort_numbers(values, kept);
+    return (tc_quantiles){.min = values[0],
+                          .q10 = tc_quantile(values, kept, 0.1),
+                          .median = tc_quantile(values, kept, 0.5),
+                          .q90 = tc_quantile(values, kept, 0.9),
+                          .max = values[kept - 1]};
+}
+
+const tc_row *tc_record_row(const tc_record *record, uint64_t k) {
+    size_t low = 0, high = record->row_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (record->rows[middle].k < k)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < record->row_count && record->rows[low].k == k ? &record->rows[low] : NULL;
+}
+
+const tc_row *tc_record_last(const tc_record *record) {
+    return record->row_count == 0 ? NULL : &record->rows[record->row_count - 1];
+}
+
+tc_row_quantiles tc_rows_summarise(tc_arena *arena, const tc_record *records, size_t count, uint64_t k) {
+    tc_mark mark = tc_arena_mark(arena);
+    double *x = TC_NEW(arena, double, count + 1), *mu = TC_NEW(arena, double, count + 1);
+    double *objective = TC_NEW(arena, double, count + 1), *violation = TC_NEW(arena, double, count + 1);
+    size_t runs = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tc_row *row = tc_record_row(&records[i], k);
+        if (row == NULL)
+            continue;
+        x[runs] = row->x_error;
+        mu[runs] = row->mu_error;
+        objective[runs] = row->objective;
+        violation[runs++] = row->max_violation;
+    }
+    tc_row_quantiles summary = {.k = k,
+                                .runs = runs,
+                                .x_error = tc_quantiles_of(x, runs),
+                                .mu_error = tc_quantiles_of(mu, runs),
+                                .objective = tc_quantiles_of(objective, runs),
+                                .max_violation = tc_quantiles_of(violation, runs)};
+    tc_arena_rewind(arena, mark);
+    return summary;
 }

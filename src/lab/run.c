@@ -1,8 +1,18 @@
-#include "lab/one.h"
+/* Runs, one or many at a time. */
+#include "lab/lab.h"
 
+#include "base/machine.h"
+#include "lab/measure.h"
+#include "lab/runs.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- clock ---- */
 
 double tc_lab_seconds(void) {
     struct timespec now;
@@ -20,6 +30,229 @@ const char *tc_lab_run_id(tc_arena *arena) {
     return tc_arena_format(arena, "run-%s-%ld-%09ld", text, (long)getpid(), now.tv_nsec);
 }
 
+/* ---- progress ---- */
+
+/* Of one run, or of many at once. */
+typedef struct run_pace {
+    const tc_monitor *monitor;
+    uint64_t total; /* rounds of all runs */
+    _Atomic uint64_t done;
+    double began; /* on the clock of tc_lab_seconds */
+    double last_report;
+} run_pace;
+
+static const double REPORT_SECONDS = 0.1; /* between reports */
+
+static void pace_begin(run_pace *pace, const tc_monitor *monitor, uint64_t total) {
+    pace->monitor = monitor;
+    pace->total = total;
+    atomic_init(&pace->done, 0);
+    pace->began = tc_lab_seconds();
+    pace->last_report = pace->began;
+}
+
+/* By any thread; the thread that began reports. */
+static void pace_add(run_pace *pace, uint64_t rounds) {
+    (void)atomic_fetch_add_explicit(&pace->done, rounds, memory_order_relaxed);
+}
+
+/* 1234567 as 1,234,567. */
+static void with_commas(char text[32], double value) {
+    char digits[32];
+    size_t length = (size_t)snprintf(digits, sizeof digits, "%.0f", fmin(value, 1e15)), written = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[written++] = ',';
+        text[written++] = digits[i];
+    }
+    text[written] = '\0';
+}
+
+static void duration(char text[32], double seconds) {
+    if (!(seconds < 360000))
+        (void)snprintf(text, 32, "days");
+    else if (seconds >= 3600)
+        (void)snprintf(text, 32, "%d h %02d min", (int)(seconds / 3600), (int)(seconds / 60) % 60);
+    else if (seconds >= 60)
+        (void)snprintf(text, 32, "%d min %02d s", (int)(seconds / 60), (int)seconds % 60);
+    else
+        (void)snprintf(text, 32, "%.0f s", ceil(seconds));
+}
+
+void tc_pace_text(char text[64], double rounds_per_second, double seconds_left) {
+    char rate[32], left[32];
+    if (rounds_per_second >= 10)
+        with_commas(rate, rounds_per_second);
+    else
+        (void)snprintf(rate, sizeof rate, "%.2g", rounds_per_second);
+    duration(left, seconds_left);
+    (void)snprintf(text, 64, "%.20s rounds/s, %.20s left", rate, left);
+}
+
+static void pace_report(run_pace *pace) {
+    double now = tc_lab_seconds();
+    if (pace->monitor == NULL || pace->monitor->progress == NULL || now - pace->last_report < REPORT_SECONDS)
+        return;
+    pace->last_report = now;
+    double done = (double)atomic_load_explicit(&pace->done, memory_order_relaxed);
+    double rate = done / (now - pace->began);
+    char text[64];
+    tc_pace_text(text, rate, ((double)pace->total - done) / rate);
+    tc_progress(pace->monitor, text, done / (double)pace->total);
+}
+
+/* ---- one run ---- */
+
+typedef struct single_run {
+    const tc_experiment *experiment;
+    tc_record *record;
+    tc_random *random;
+    tc_team *team; /* NULL: this thread alone */
+    const tc_monitor *monitor;
+    run_pace *pace;
+    bool reports;    /* this thread reports progress to the monitor */
+    bool tells_rows; /* calls on_row: a single run */
+} single_run;
+
+/* Makes room for all that a run may write. Until it is done it counts as interrupted. */
+static void init_record(tc_arena *arena, const tc_experiment *experiment, bool keep_states, tc_record *record) {
+    size_t m = experiment->model->constraint_count, rows = experiment->grid_count + 1; /* one for where it stopped */
+    double *numbers = TC_NEW(arena, double, 2 * m * rows + 1);
+    *record = (tc_record){.outcome = TC_ENGINE_INTERRUPTED,
+                          .rows = TC_NEW(arena, tc_row, rows),
+                          .x = keep_states ? TC_NEW(arena, double, experiment->model->state_count) : NULL,
+                          .mu = TC_NEW(arena, double, m + 1),
+                          .bounds = TC_NEW(arena, double, m + 1),
+                          .moved_x = NAN,
+                          .moved_mu = NAN};
+    record->reason_room = TC_NEW(arena, char, TC_REASON_SIZE);
+    for (size_t i = 0; i < rows; i++) {
+        record->rows[i].constraints = numbers + 2 * m * i;
+        record->rows[i].multipliers = numbers + 2 * m * i + m;
+    }
+}
+
+static void add_row(const single_run *one, const tc_engine *engine, tc_measure *measure) {
+    tc_record *record = one->record;
+    tc_row *row = &record->rows[record->row_count++];
+    row->k = tc_engine_rounds(engine);
+    tc_measure_row(measure, tc_engine_result_states(engine), tc_engine_result_multipliers(engine), row);
+    if (one->tells_rows && one->experiment->on_row != NULL)
+        one->experiment->on_row(one->experiment->context, record, row);
+}
+
+/* Rounds between two looks at progress and Ctrl-C: about a thirtieth of a second. */
+static uint64_t chunk_for(uint64_t chunk, double seconds) {
+    if (seconds < 0.015)
+        return chunk < UINT64_C(1) << 40 ? 2 * chunk : chunk;
+    return seconds > 0.06 && chunk > 1 ? chunk / 2 : chunk;
+}
+
+/* Goes on to round `target`; *seconds: how long that took. */
+static tc_status advance(const single_run *one, tc_engine *engine, uint64_t target, double *seconds) {
+    uint64_t before = tc_engine_rounds(engine);
+    double began = tc_lab_seconds();
+    tc_status status = tc_engine_advance(engine, target, one->monitor, &one->record->outcome);
+    *seconds = tc_lab_seconds() - began;
+    one->record->seconds += *seconds;
+    one->record->rounds = tc_engine_rounds(engine);
+    pace_add(one->pace, one->record->rounds - before);
+    if (one->reports)
+        pace_report(one->pace);
+    return status;
+}
+
+static tc_status go(const single_run *one, tc_engine *engine, tc_measure *measure) {
+    const uint64_t rounds = one->experiment->rounds, *next = one->experiment->grid;
+    const uint64_t *const grid_end = next + one->experiment->grid_count;
+    tc_record *record = one->record;
+    uint64_t chunk = 1;
+    record->outcome = TC_ENGINE_DONE;
+    for (;;) {
+        uint64_t done = record->rounds;
+        if (next < grid_end && *next == done) {
+            add_row(one, engine, measure);
+            next++;
+        }
+        if (done >= rounds || record->outcome != TC_ENGINE_DONE)
+            return TC_OK;
+        if (tc_interrupted(one->monitor)) { /* the engine looks seldom if rounds are short */
+            record->outcome = TC_ENGINE_INTERRUPTED;
+            return TC_OK;
+        }
+        double seconds = 0;
+        uint64_t target = rounds - done > chunk ? done + chunk : rounds;
+        if (next < grid_end && *next < target)
+            target = *next;
+        tc_status status = advance(one, engine, target, &seconds);
+        if (status != TC_OK)
+            return status;
+        if (target == done + chunk || seconds > 0.06)
+            chunk = chunk_for(chunk, seconds);
+    }
+}
+
+/* Copies, since the record outlives the engine. */
+static void keep_feasibility(const tc_feasibility *found, size_t m, tc_record *record) {
+    if (found == NULL)
+        return;
+    record->feasibility = *found;
+    record->feasibility.bounds = record->bounds;
+    memcpy(record->bounds, found->bounds, m * sizeof *found->bounds);
+}
+
+static void conclude(const single_run *one, const tc_engine *engine, tc_measure *measure) {
+    const tc_experiment *experiment = one->experiment;
+    const tc_model *model = experiment->model;
+    tc_record *record = one->record;
+    const double *x = tc_engine_result_states(engine), *mu = tc_engine_result_multipliers(engine);
+    const tc_row *last = tc_record_last(record);
+    if (last == NULL || last->k != record->rounds)
+        add_row(one, engine, measure);
+    if (record->x != NULL)
+        memcpy(record->x, x, model->state_count * sizeof *x);
+    if (model->constraint_count > 0)
+        memcpy(record->mu, mu, model->constraint_count * sizeof *mu);
+    if (model->constraint_count > 0)
+        keep_feasibility(tc_engine_feasibility(engine), model->constraint_count, record);
+    if (experiment->origin_x != NULL) {
+        record->moved_x = tc_squared_distance(x, experiment->origin_x, model->state_count);
+        record->moved_mu = tc_squared_distance(mu, experiment->origin_mu, model->constraint_count);
+    }
+}
+
+/* Copies, since the record outlives the engine. */
+static void keep_reason(tc_record *record, const char *reason) {
+    record->reason = reason == NULL ? NULL : record->reason_room;
+    if (reason != NULL)
+        (void)snprintf(record->reason_room, TC_REASON_SIZE, "%s", reason);
+}
+
+/* arena: for what the run needs while it goes; the record is initialised. */
+static tc_status run_one(tc_arena *arena, single_run *one, const char **why) {
+    const tc_experiment *experiment = one->experiment;
+    tc_engine_settings settings = {
+        .dual_radius = experiment->dual_radius, .team = one->team, .facts = experiment->method};
+    tc_engine *engine = NULL;
+    tc_status status = tc_engine_new(arena, experiment->plan, experiment->model, experiment->derivatives, one->random,
+                                     &settings, &engine, why);
+    if (status != TC_OK)
+        return status;
+    tc_measure *measure = tc_measure_new(arena, experiment->model, experiment->reference);
+    status = go(one, engine, measure);
+    if (status == TC_BAD_USAGE)
+        *why = tc_arena_format(arena, "the plan is for %.0f rounds, and does not reach round %.0f",
+                               experiment->plan->rounds, (double)experiment->rounds);
+    if (status != TC_OK)
+        return status;
+    conclude(one, engine, measure);
+    keep_reason(one->record,
+                one->record->outcome == TC_ENGINE_INTERRUPTED ? "stopped on request" : tc_engine_reason(engine));
+    return TC_OK;
+}
+
+/* ---- a single run ---- */
+
 static tc_status random_source(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed,
                                tc_random **random) {
     const char *id = seed != NULL                 ? "simulation" /* a seed repeats a run */
@@ -33,22 +266,162 @@ static tc_status random_source(tc_arena *arena, const tc_experiment *experiment,
 
 tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed, const tc_monitor *monitor,
                      tc_record **record, const char **why) {
-    tc_pace pace;
+    run_pace pace;
     *record = TC_NEW(arena, tc_record, 1);
-    tc_record_init(arena, experiment, true, *record);
+    init_record(arena, experiment, true, *record);
     (*record)->seeded = seed != NULL;
     (*record)->seed = seed == NULL ? 0 : *seed;
-    tc_one one = {.experiment = experiment,
-                  .record = *record,
-                  .monitor = monitor,
-                  .pace = &pace,
-                  .reports = true,
-                  .tells_rows = true};
+    single_run one = {.experiment = experiment,
+                      .record = *record,
+                      .monitor = monitor,
+                      .pace = &pace,
+                      .reports = true,
+                      .tells_rows = true};
     tc_status status = random_source(arena, experiment, seed, &one.random);
     if (status != TC_OK)
         return status;
     if (experiment->threads != 1)
         one.team = tc_team_new(arena, experiment->threads);
-    tc_pace_begin(&pace, monitor, experiment->rounds);
-    return tc_one_run(arena, &one, why);
+    pace_begin(&pace, monitor, experiment->rounds);
+    return run_one(arena, &one, why);
+}
+
+/* ---- many runs ---- */
+
+typedef struct crowd {
+    const tc_job *jobs;
+    tc_status *statuses; /* by job */
+    tc_arena **keeping;  /* by worker: for the records, which outlive the runs */
+    const tc_monitor *monitor;
+    run_pace pace;
+    atomic_bool failed;
+    atomic_flag why_taken; /* the first to fail says why */
+    char why[TC_REASON_SIZE];
+} crowd;
+
+static bool stopped(void *context) {
+    crowd *all = context;
+    return atomic_load_explicit(&all->failed, memory_order_relaxed) || tc_interrupted(all->monitor);
+}
+
+static tc_status simulate(tc_arena *arena, crowd *all, const tc_job *job, size_t worker) {
+    static const char run_id[] = "simulation";
+    const tc_experiment *experiment = job->experiment;
+    const tc_monitor monitor = {.interrupted = stopped, .context = all};
+    tc_run_identity identity = {.run_id = run_id, .run_id_length = sizeof run_id - 1};
+    single_run one = {.experiment = experiment,
+                      .record = job->record,
+                      .monitor = &monitor,
+                      .pace = &all->pace,
+                      .reports = worker == 0};
+    const char *why = NULL;
+    memcpy(identity.plan_hash, experiment->plan->hash, sizeof identity.plan_hash);
+    tc_status status = tc_random_new_simulation(arena, &identity, job->seed, &one.random);
+    if (status == TC_OK)
+        status = run_one(arena, &one, &why);
+    if (status != TC_OK && why != NULL && !atomic_flag_test_and_set(&all->why_taken))
+        (void)snprintf(all->why, sizeof all->why, "%s", why);
+    return status;
+}
+
+/* Leaves the record as it is if there is no memory for it. */
+static tc_status begin(tc_arena *keeping, const tc_job *job) {
+    tc_escape escape;
+    tc_status status = TC_TRY(keeping, &escape);
+    if (status == TC_OK) {
+        init_record(keeping, job->experiment, job->keep_states, job->record);
+        job->record->seeded = true;
+        job->record->seed = job->seed;
+    }
+    tc_escape_end(keeping, &escape);
+    return status;
+}
+
+static tc_status simulate_apart(tc_arena *arena, crowd *all, const tc_job *job, size_t worker) {
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        status = simulate(arena, all, job, worker);
+    tc_escape_end(arena, &escape);
+    return status;
+}
+
+static void run_job(void *context, size_t worker, size_t i) {
+    crowd *all = context;
+    if (stopped(all))
+        return;
+    tc_arena *arena = tc_arena_new(0);
+    all->statuses[i] = arena == NULL ? TC_NO_MEMORY : begin(all->keeping[worker], &all->jobs[i]);
+    if (all->statuses[i] == TC_OK)
+        all->statuses[i] = simulate_apart(arena, all, &all->jobs[i], worker);
+    if (all->statuses[i] != TC_OK)
+        atomic_store(&all->failed, true);
+    if (arena != NULL)
+        tc_arena_free(arena);
+}
+
+static void release(void *what) { tc_arena_free(what); }
+
+static tc_arena **arenas_for_workers(tc_arena *arena, size_t count) {
+    tc_arena **all = TC_NEW(arena, tc_arena *, count);
+    for (size_t i = 0; i < count; i++) {
+        all[i] = tc_arena_new(0);
+        if (all[i] == NULL)
+            tc_raise(arena, TC_NO_MEMORY);
+        tc_arena_on_free(arena, release, all[i]);
+    }
+    return all;
+}
+
+tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t threads, const tc_monitor *monitor,
+                      const char **why) {
+    crowd *all = TC_NEW(arena, crowd, 1);
+    uint64_t total = 0;
+    all->jobs = jobs;
+    all->statuses = TC_NEW(arena, tc_status, count + 1);
+    all->monitor = monitor;
+    atomic_init(&all->failed, false);
+    atomic_flag_clear(&all->why_taken);
+    for (size_t i = 0; i < count; i++) {
+        total += jobs[i].experiment->rounds;
+    }
+    pace_begin(&all->pace, monitor, total);
+    size_t size = threads == 0 ? tc_processors() : threads;
+    tc_team *team = tc_team_new(arena, size < count ? size : count);
+    all->keeping = arenas_for_workers(arena, tc_team_size(team));
+    tc_team_run(team, count, run_job, all);
+    for (size_t i = 0; i < count; i++) {
+        if (all->statuses[i] == TC_OK)
+            continue;
+        *why = all->why[0] == '\0' ? NULL : all->why;
+        return all->statuses[i];
+    }
+    return TC_OK;
+}
+
+size_t tc_records_begun(tc_record *records, size_t count) {
+    size_t begun = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].rows == NULL)
+            continue;
+        if (begun != i)
+            records[begun] = records[i];
+        begun++;
+    }
+    return begun;
+}
+
+tc_status tc_lab_run_many(tc_arena *arena, const tc_experiment *experiment, uint64_t first, size_t count,
+                          const tc_monitor *monitor, tc_record **records, size_t *begun, const char **why) {
+    tc_job *jobs = TC_NEW(arena, tc_job, count + 1);
+    *records = TC_NEW(arena, tc_record, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        jobs[i] = (tc_job){.experiment = experiment,
+                           .seed = first + i,
+                           .keep_states = experiment->keep_states || i == 0,
+                           .record = &(*records)[i]};
+    }
+    tc_status status = tc_jobs_run(arena, jobs, count, experiment->threads, monitor, why);
+    *begun = tc_records_begun(*records, count);
+    return status;
 }

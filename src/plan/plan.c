@@ -1,20 +1,7 @@
 #include "plan/plan.h"
 
-#include "calculus/derivatives.h"
 #include "plan/plan_parts.h"
 #include "plan/words.h"
-
-/* States must be better by this much: outputs need fewer draws, and show readers of the status page less. */
-#define CLEARLY 0.98
-/* Where noise on states makes a bias, which no average over rounds removes: by this much (placement.md, section 4). */
-#define FAR_BETTER 0.01
-
-/* What auto takes: docs/proofs/placement.md, section 4. */
-static bool prefers_states(const tc_planner *p) {
-    const tc_placement_facts *outputs = &p->plan->facts[0], *states = &p->plan->facts[1];
-    double part = p->state_noise_biases ? FAR_BETTER : CLEARLY;
-    return states->possible && (!outputs->possible || states->total < part * outputs->total);
-}
 
 void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout) {
     plan->placement = placement;
@@ -26,18 +13,23 @@ void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layo
     plan->overhead = layout->overhead;
 }
 
-/* Method published: both placements are made, for people to compare. */
+/* Method published, tight calibration: noise on outputs. Noise on states is compared, since every hash of such a plan
+ * covers the comparison; it cannot be chosen. */
 static void place_tight(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_layout outputs = {0}, states = {0};
     p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
     p->box_length = tc_box_length(p->model);
     plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
-    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES, .usable = true};
+    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES};
     tc_scale_outputs(p, &outputs);
-    if (outputs.problem == NULL)
-        tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
-                           &plan->facts[0]);
+    tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &outputs);
+    if (outputs.problem != NULL) {
+        tc_refuse(p, false, "placement outputs: %s", outputs.problem);
+        return;
+    }
+    tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
+                       &plan->facts[0]);
     tc_scale_states(p, &states);
     if (states.problem == NULL) {
         double variance = 0;
@@ -48,19 +40,6 @@ static void place_tight(tc_planner *p) {
         tc_predict_states(p->sensitivity, variance, plan->row_scale, p->box_length, &plan->facts[1]);
         p->sensitivity->lattice = kept;
     }
-    tc_placement asked = p->options->placement;
-    bool take_states = asked == TC_PLACEMENT_STATES || (asked == TC_PLACEMENT_AUTO && prefers_states(p));
-    tc_layout *taken = take_states ? &states : &outputs;
-    tc_take_layout(plan, take_states ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS, taken);
-    if (taken->problem != NULL && asked == TC_PLACEMENT_AUTO) {
-        plan->placement = TC_PLACEMENT_AUTO;
-        tc_refuse(p, false, "both placements were tried. Outputs: %s. States: %s.", outputs.problem,
-                  states.problem != NULL ? states.problem
-                                         : "no bound is proved on what noise there does to prices and constraints; "
-                                           "--placement states takes it all the same");
-    } else if (taken->problem != NULL) {
-        tc_refuse(p, false, "placement %s: %s", tc_placement_name(plan->placement), taken->problem);
-    }
 }
 
 static void place_published(tc_planner *p) {
@@ -69,7 +48,6 @@ static void place_published(tc_planner *p) {
     p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
     p->box_length = tc_box_length(p->model);
     plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
-    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES, .usable = true};
     tc_scale_published(p, &layout);
     tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &layout);
     if (plan->problem == NULL && layout.problem != NULL)
@@ -128,13 +106,6 @@ static void warn(tc_planner *p) {
     if (everything >= TC_WEAK_EPSILON)
         tc_plan_warn(p, "epsilon %s%s promises next to nothing", tc_text_up(p->arena, everything),
                      plan->calibration == TC_PUBLISHED ? " for whoever sees all" : "");
-    if (plan->method == TC_METHOD_PUBLISHED && tc_noises_states(plan) && plan->mechanism != TC_MECHANISM_NONE &&
-        p->state_noise_biases)
-        tc_plan_warn(p,
-                     "noise on states biases constraints that are neither affine nor quadratic, which no average over "
-                     "rounds removes; %s",
-                     plan->facts[0].possible ? "--placement outputs avoids it"
-                                             : "noise on outputs, which avoids it, is not possible here");
     if (plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0)
         warn_of_radius(p);
     if (plan->overhead > 1e-3)
@@ -196,7 +167,6 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
     tc_progress(monitor, "plan", 0);
     p.streams = tc_streams_new(arena, model, derivatives, monitor);
     p.sensitivity = tc_sensitivity_new(arena, p.streams);
-    p.state_noise_biases = !tc_constraints_are_quadratic(arena, model, derivatives);
     if (!tc_sensitivity_sees_all(p.sensitivity))
         tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
     else if (plan->mechanism == TC_MECHANISM_NONE)

@@ -19,8 +19,7 @@ typedef struct tc_planner {
     double target;           /* epsilon, or the Gaussian mu: what multiplier * price must not exceed */
     const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
     double box_length;
-    bool names_forms;        /* the constraints of model are forms, and named as such */
-    bool state_noise_biases; /* g is neither affine nor quadratic by structure: E g(x + w) - g(x) depends on x */
+    bool names_forms; /* the constraints of model are forms, and named as such */
 } tc_planner;
 
 /* One way to place noise, with final scales; problem where it cannot be done. */

@@ -201,10 +201,12 @@ static bool resolve_method(tc_planner *p) {
                   "--calibration tight");
         return false;
     }
-    if (plan->method == TC_METHOD_PUBLISHED && p->options->placement == TC_PLACEMENT_FORMS) {
+    tc_placement asked = p->options->placement;
+    if (plan->method == TC_METHOD_PUBLISHED && asked != TC_PLACEMENT_AUTO && asked != TC_PLACEMENT_OUTPUTS) {
         tc_refuse(p, true,
-                  "noise on linear forms goes with --method tacit: the published steps need noisy states or "
-                  "outputs");
+                  "--placement %s goes with --method tacit: the published method releases constraints and their "
+                  "Jacobian, so its noise is on outputs",
+                  tc_placement_name(asked));
         return false;
     }
     return true;
@@ -232,16 +234,10 @@ bool tc_plan_resolve(tc_planner *p) {
     if (!resolve_rounds(p) || !resolve_method(p))
         return false;
     if (plan->mechanism == TC_MECHANISM_NONE) {
-        plan->placement = o->placement == TC_PLACEMENT_STATES ? TC_PLACEMENT_STATES : TC_PLACEMENT_OUTPUTS;
+        plan->placement = TC_PLACEMENT_OUTPUTS; /* method tacit: see tc_place_nothing_tacit */
         plan->epsilon = plan->delta = plan->adjacency_bound = NAN;
         tc_plan_void(p, "no mechanism: what leaves the cloud carries no noise");
         return true;
-    }
-    if (plan->calibration == TC_PUBLISHED && o->placement == TC_PLACEMENT_STATES) {
-        tc_refuse(p, true,
-                  "the published calibration puts its noise on outputs: --placement states goes with "
-                  "--calibration tight");
-        return false;
     }
     if (plan->calibration == TC_TIGHT && plan->constants == TC_DECLARED) {
         tc_refuse(p, true,

@@ -1,6 +1,6 @@
 /* How far a point z = (x, mu) is from a saddle point, computed from nothing but the problem. */
-#ifndef TC_ENGINE_CERTIFICATE_H
-#define TC_ENGINE_CERTIFICATE_H
+#ifndef TC_REFERENCE_CERTIFICATE_H
+#define TC_REFERENCE_CERTIFICATE_H
 
 #include "solver/ensemble.h"
 #include "solver/project/set.h"

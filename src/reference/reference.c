@@ -1,19 +1,194 @@
 /* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (a/2)|mu|^2 tends to the least-norm one. It is
  * computed for a small a by the interior-point method; what the regularisation displaces is then taken back by
  * proximal steps, whose centre is the solution before. Those stay near (they never move away from any solution), and
- * along directions in which solutions are many they do not move at all. Which a is small is the business of
- * least_norm.c. */
-#include "reference/reference.h"
-
+ * along directions in which solutions are many they do not move at all. Which a is small is found by comparing.
+ * paper: eq:saddle */
 #include "reference/certificate.h"
-#include "reference/least_norm.h"
+#include "reference/reference.h"
 #include "solver/interior/interior.h"
-#include "solver/slater.h"
+#include "solver/search.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct attempt {
+/* ---- the saddle point of least norm among all of them ---- */
+
+/* A pull towards zero of weight a displaces the solution in proportion to a, or, where everything is polyhedral, not
+ * at all once a is small. Where a is too small the pull drowns in rounding. Both show when two weights are compared:
+ * the weight where they differ least is the one to trust, and the difference estimates the error. Components of the
+ * problem are judged one by one.
+ *
+ * States and multipliers are pulled together first, which is enough for most problems. Where scales differ widely it
+ * is not: what is weak for one is strong for another. But optimal states and optimal multipliers form a product set,
+ * so each side may be searched while the other one is held. */
+
+/* One side of z = (x, mu) and how far it is from the least-norm solution, by estimate and in the 2-norm. */
+typedef struct solution_side {
+    size_t count;
+    uint32_t *component; /* of the problem, by number */
+    double *unit;        /* a typical size, by component */
+    double *values, *before;
+    double *change, *size, *least_change; /* by component */
+    double *taken;                        /* the steadiest values so far */
+    double error;
+    bool is_settled;
+} solution_side;
+
+typedef struct least_norm {
+    tc_interior *solver;
+    const tc_interior_options *options;
+    size_t component_count;
+    solution_side x, mu;
+    size_t iterations;
+    bool interrupted;
+} least_norm;
+
+static solution_side new_side(tc_arena *arena, size_t count) {
+    return (solution_side){.count = count,
+                           .component = TC_NEW(arena, uint32_t, count),
+                           .values = TC_NEW(arena, double, count),
+                           .before = TC_NEW(arena, double, count),
+                           .taken = TC_NEW(arena, double, count)};
+}
+
+static void add_components(tc_arena *arena, solution_side *side, size_t count) {
+    side->unit = TC_NEW(arena, double, count);
+    side->change = TC_NEW(arena, double, count);
+    side->size = TC_NEW(arena, double, count);
+    side->least_change = TC_NEW(arena, double, count);
+}
+
+static least_norm *new_search(tc_arena *arena, const tc_model *model, tc_interior *solver,
+                              const tc_interior_options *options) {
+    least_norm *search = TC_NEW(arena, least_norm, 1);
+    *search = (least_norm){.solver = solver, .options = options};
+    search->x = new_side(arena, model->state_count);
+    search->mu = new_side(arena, model->constraint_count);
+    search->component_count = tc_interior_components(solver, search->x.component, search->mu.component);
+    add_components(arena, &search->x, search->component_count);
+    add_components(arena, &search->mu, search->component_count);
+    return search;
+}
+
+static double whole(const double *by_component, size_t count) {
+    double sum = 0;
+    for (size_t p = 0; p < count; p++)
+        sum = hypot(sum, by_component[p]);
+    return sum;
+}
+
+/* By component, how much the values have changed, and how large they are. Below 1e-8 of their unit they are zero. */
+static void compare(solution_side *side, size_t components) {
+    for (size_t p = 0; p < components; p++) {
+        side->change[p] = 0;
+        side->size[p] = isfinite(side->unit[p]) ? 1e-8 * side->unit[p] : 0;
+    }
+    for (size_t i = 0; i < side->count; i++) {
+        uint32_t p = side->component[i];
+        side->change[p] = hypot(side->change[p], side->values[i] - side->before[i]);
+        side->size[p] = hypot(side->size[p], side->values[i]);
+    }
+}
+
+static bool all_within(const double *change, const double *size, size_t components, double relative) {
+    for (size_t p = 0; p < components; p++)
+        if (!(change[p] <= relative * size[p]))
+            return false;
+    return true;
+}
+
+typedef void side_reader(const tc_interior *solver, double *values);
+
+static void read_side(const least_norm *search, solution_side *side, side_reader *read) {
+    memcpy(side->before, side->values, side->count * sizeof *side->values);
+    read(search->solver, side->values);
+}
+
+static void judge_side(const least_norm *search, solution_side *side, bool felt) {
+    compare(side, search->component_count);
+    side->error = whole(side->change, search->component_count);
+    side->is_settled = felt && all_within(side->change, side->size, search->component_count, 1e-7);
+}
+
+/* Near enough to the end, whether or not the last digits came. */
+static bool is_usable(tc_interior_result result) { return result.gap <= 1e-22L && result.residual <= 1e-13L; }
+
+enum { MOST_WEAKENINGS = 3 };
+
+static void approach(least_norm *search) {
+    tc_interior_result result = tc_interior_solve(search->solver, search->options);
+    bool usable = is_usable(result), felt_x, felt_mu;
+    search->iterations += result.iterations;
+    search->interrupted = result.interrupted;
+    tc_interior_units(search->solver, search->x.unit, search->mu.unit);
+    read_side(search, &search->x, tc_interior_states);
+    read_side(search, &search->mu, tc_interior_multipliers);
+    search->x.error = search->mu.error = INFINITY;
+    for (int step = 0; step < MOST_WEAKENINGS && !search->interrupted; step++) {
+        result = tc_interior_weaken(search->solver, search->options, 0.1L);
+        search->iterations += result.iterations;
+        search->interrupted = result.interrupted;
+        read_side(search, &search->x, tc_interior_states);
+        read_side(search, &search->mu, tc_interior_multipliers);
+        usable = usable && is_usable(result);
+        tc_interior_felt(search->solver, fmaxl(result.gap, search->options->gap), &felt_x, &felt_mu);
+        judge_side(search, &search->x, usable && felt_x);
+        judge_side(search, &search->mu, usable && felt_mu);
+        if (!usable || (search->x.is_settled && search->mu.is_settled))
+            break;
+    }
+}
+
+/* Where the values of a component changed least, they are taken. True once all have settled. */
+static bool take_steadier(solution_side *side, size_t components) {
+    compare(side, components);
+    for (size_t i = 0; i < side->count; i++)
+        if (side->change[side->component[i]] <= side->least_change[side->component[i]])
+            side->taken[i] = side->values[i];
+    for (size_t p = 0; p < components; p++)
+        side->least_change[p] = fmin(side->least_change[p], side->change[p]);
+    return all_within(side->least_change, side->size, components, 1e-9);
+}
+
+typedef tc_interior_result side_puller(tc_interior *solver, const tc_interior_options *options, tc_real strength);
+
+static void search_side(least_norm *search, solution_side *side, side_puller *pull, side_reader *read) {
+    const tc_real strongest = 1e-3L, weakest = 1e-15L;
+    bool has_before = false;
+    for (size_t p = 0; p < search->component_count; p++)
+        side->least_change[p] = INFINITY;
+    for (tc_real strength = strongest; strength > 0.5L * weakest && !search->interrupted; strength *= 1e-2L) {
+        tc_interior_result result = pull(search->solver, search->options, strength);
+        search->iterations += result.iterations;
+        search->interrupted = result.interrupted;
+        if (!is_usable(result))
+            continue;
+        read_side(search, side, read);
+        if (has_before && take_steadier(side, search->component_count))
+            break;
+        has_before = true;
+    }
+    side->error = whole(side->least_change, search->component_count);
+}
+
+static void keep(least_norm *search) {
+    tc_interior_keep(search->solver);
+    tc_interior_states(search->solver, search->x.taken);
+    tc_interior_multipliers(search->solver, search->mu.taken);
+}
+
+static void search_states(least_norm *search) {
+    search_side(search, &search->x, tc_interior_least_states, tc_interior_states);
+}
+
+static void search_multipliers(least_norm *search) {
+    if (search->mu.count > 0)
+        search_side(search, &search->mu, tc_interior_least_multipliers, tc_interior_multipliers);
+}
+
+/* ---- the solution ---- */
+
+typedef struct solution_attempt {
     tc_reference *best;
     tc_judge *judge;
     const tc_model *model;
@@ -21,7 +196,7 @@ typedef struct attempt {
     tc_interior_options options;
     double tolerance;
     double *x, *mu;
-} attempt;
+} solution_attempt;
 
 static double norm(const double *v, size_t count) {
     long double sum = 0;
@@ -31,7 +206,7 @@ static double norm(const double *v, size_t count) {
 }
 
 /* Judges (x, mu), moved into X, and keeps it where it is the best so far. */
-static double judge_point(attempt *a) {
+static double judge_point(solution_attempt *a) {
     tc_judge_repair(a->judge, a->x, a->mu);
     tc_certificate found = tc_judge_point(a->judge, a->x, a->mu);
     if (!(found.residual < a->best->residual))
@@ -44,7 +219,7 @@ static double judge_point(attempt *a) {
     return found.residual;
 }
 
-static double judge_iterate(attempt *a) {
+static double judge_iterate(solution_attempt *a) {
     tc_interior_states(a->solver, a->x);
     tc_interior_multipliers(a->solver, a->mu);
     return judge_point(a);
@@ -78,7 +253,7 @@ static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_deriv
 enum { MOST_ITERATIONS = 250, MOST_PROXIMAL_STEPS = 8 };
 
 /* Takes back what the regularisation displaces. False when interrupted. */
-static bool polish(attempt *a) {
+static bool polish(solution_attempt *a) {
     double residual = judge_iterate(a);
     /* one step more than the tolerance asks for: it costs little and takes back most of the displacement */
     for (int step = 0; step < MOST_PROXIMAL_STEPS; step++) {
@@ -103,7 +278,7 @@ static double distance(const double *v, const double *w, size_t count) {
 }
 
 /* Puts the sides together that were searched apart. False when interrupted. */
-static bool combine(attempt *a, const tc_least_norm *search) {
+static bool combine(solution_attempt *a, const least_norm *search) {
     memcpy(a->x, search->x.taken, search->x.count * sizeof *a->x);
     memcpy(a->mu, search->mu.taken, search->mu.count * sizeof *a->mu);
     a->best->residual = INFINITY;
@@ -116,26 +291,26 @@ static bool combine(attempt *a, const tc_least_norm *search) {
 
 /* Each side that has not settled in a problem of its own. That needs a solution to start from: where scales have kept
  * the first one from being accurate, the states are searched first. False when interrupted. */
-static bool search_sides(attempt *a, tc_least_norm *search) {
+static bool search_sides(solution_attempt *a, least_norm *search) {
     size_t before = search->iterations;
-    tc_least_norm_keep(search);
+    keep(search);
     if (a->best->residual > 1e-3 * a->tolerance) {
-        tc_least_norm_states(search);
+        search_states(search);
         if (search->interrupted || !combine(a, search))
             return false;
-        tc_least_norm_keep(search);
+        keep(search);
         search->x.is_settled = search->mu.is_settled = false;
     }
     if (!search->mu.is_settled)
-        tc_least_norm_multipliers(search);
+        search_multipliers(search);
     if (!search->x.is_settled)
-        tc_least_norm_states(search);
+        search_states(search);
     a->best->iterations += search->iterations - before;
     return !search->interrupted && combine(a, search);
 }
 
 /* Replaces the best point by the one of least norm, unless that turns out to be no solution. False when interrupted. */
-static bool refine(tc_arena *arena, attempt *a, tc_least_norm *search) {
+static bool refine(tc_arena *arena, solution_attempt *a, least_norm *search) {
     size_t n = a->model->state_count, m = a->model->constraint_count;
     tc_reference base = *a->best;
     base.x = memcpy(TC_NEW(arena, double, n), a->best->x, n * sizeof(double));
@@ -160,7 +335,7 @@ static double snapped(double x, double lower, double upper) {
 
 /* An interior point comes close to bounds and to zero. Where the conditions hold there as well, that is the solution:
  * beside small states the distance to a bound of a wide box can be large. */
-static void snap(attempt *a) {
+static void snap(solution_attempt *a) {
     size_t m = a->model->constraint_count;
     double largest = 0, before = a->best->residual;
     for (size_t f = 0; f < a->model->family_count; f++) {
@@ -192,12 +367,12 @@ static tc_reference_outcome judge_outcome(tc_reference *best, const tc_model *mo
     return least ? TC_SOLVED : TC_INACCURATE;
 }
 
-static void solve(tc_arena *arena, attempt *a, const tc_derivatives *derivatives, const tc_monitor *monitor) {
+static void solve(tc_arena *arena, solution_attempt *a, const tc_derivatives *derivatives, const tc_monitor *monitor) {
     a->solver = tc_interior_model(arena, a->model, derivatives, 1e-8L);
     a->options = (tc_interior_options){
         .gap = 1e-30L, .residual = 1e-15L, .iterations = MOST_ITERATIONS, .monitor = monitor, .what = "solving"};
-    tc_least_norm *search = tc_least_norm_new(arena, a->model, a->solver, &a->options);
-    tc_least_norm_approach(search);
+    least_norm *search = new_search(arena, a->model, a->solver, &a->options);
+    approach(search);
     a->best->iterations = search->iterations;
     a->best->error_x = search->x.error;
     a->best->error_mu = search->mu.error;
@@ -236,7 +411,7 @@ tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const t
     give_start(best, model);
     tc_mark mark = tc_arena_mark(arena);
     if (all_sets_hold_points(arena, model)) {
-        attempt a = {.best = best, .model = model, .tolerance = tolerance};
+        solution_attempt a = {.best = best, .model = model, .tolerance = tolerance};
         a.judge = tc_judge_new(arena, model, derivatives);
         a.x = TC_NEW(arena, double, model->state_count);
         a.mu = TC_NEW(arena, double, model->constraint_count);

@@ -1,6 +1,6 @@
 /* The reference solution: z_0, the least-norm saddle point of L = f + mu'g on X x M, without privacy. */
-#ifndef TC_ENGINE_REFERENCE_H
-#define TC_ENGINE_REFERENCE_H
+#ifndef TC_REFERENCE_REFERENCE_H
+#define TC_REFERENCE_REFERENCE_H
 
 #include "base/monitor.h"
 #include "calculus/derivatives.h"

@@ -14,7 +14,7 @@ static tc_status cannot(tc_buffer *messages, const char *path, const char *what,
     return what[0] == 'r' ? TC_CANNOT_READ : TC_CANNOT_WRITE;
 }
 
-/* A name that leads to no file is the command's mistake; a file that cannot be read is not. */
+/* A path without a file is wrong usage; a file that cannot be read is a failure of the environment. */
 static tc_status cannot_read(tc_buffer *messages, const char *path, int code) {
     bool no_file = code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG;
     tc_status status = cannot(messages, path, "read", code);
@@ -50,7 +50,7 @@ tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, t
     if (lstat(path, &facts) == 0) {
         if (!S_ISREG(facts.st_mode))
             return is_no_file(messages, path, facts.st_mode, "only files are written over");
-        if (access(path, W_OK) != 0) /* which renaming would not ask */
+        if (access(path, W_OK) != 0) /* rename would not check */
             return cannot(messages, path, "write", errno);
         mode = facts.st_mode & 0777;
     } else if (errno != ENOENT) {
@@ -64,7 +64,7 @@ tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, t
     int descriptor = mkstemp(temporary);
     if (descriptor < 0)
         return cannot(messages, path, "write", errno);
-    if (mode == 0) { /* as open() would have made it; for the owner alone, since it tells of true states */
+    if (mode == 0) { /* a new file is for the owner only, since it shows true states */
         mode_t mask = umask(0);
         (void)umask(mask);
         mode = 0600 & ~mask;

@@ -1,4 +1,4 @@
-/* Files that are whole or not there: written beside their place and renamed. */
+/* Files that are whole or do not exist: written under another name and renamed. */
 #ifndef TC_REPORT_FILE_H
 #define TC_REPORT_FILE_H
 
@@ -11,14 +11,14 @@ typedef struct tc_file {
     const char *path, *temporary;
 } tc_file;
 
-/* A path that is there must be a regular file (a link is none). What is not closed is removed with the arena. */
+/* An existing path must be a regular file, not a link. A file that is not closed is removed with the arena. */
 tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, tc_file **file) TC_MUST_USE;
-/* Puts it in its place. */
+/* Gives it its name. */
 tc_status tc_file_close(tc_file *file, tc_buffer *messages) TC_MUST_USE;
-/* As if it had never been opened. */
+/* Removes it. */
 void tc_file_abandon(tc_file *file);
 
-/* A whole regular file of at most `limit` bytes, with a zero behind them. */
+/* Reads a whole regular file of at most `limit` bytes; a zero follows them. */
 tc_status tc_file_read(tc_arena *arena, const char *path, size_t limit, tc_buffer *messages, char **text,
                        size_t *length) TC_MUST_USE;
 

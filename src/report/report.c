@@ -4,7 +4,6 @@
 #include "report/file.h"
 #include "report/page/html.h"
 #include "report/page/page.h"
-#include "report/page/style.h"
 
 #include <string.h>
 
@@ -15,7 +14,7 @@ static const size_t longest_page = (size_t)1 << 32;
 typedef struct contents {
     tc_section *sections;
     size_t count;
-    tc_group *runs, *sweeps;
+    tc_section_group *runs, *sweeps;
     size_t run_count, sweep_count;             /* sections */
     size_t run_group_count, sweep_group_count; /* of them */
     const char *problem;                       /* of all; NULL where they differ */
@@ -76,7 +75,7 @@ static void put_entry(tc_buffer *out, const char *id, const char *what, const ch
     tc_buffer_puts(out, "</a></li>\n");
 }
 
-static void put_group_entries(tc_buffer *out, const tc_group *groups, size_t count) {
+static void put_group_entries(tc_buffer *out, const tc_section_group *groups, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (groups[i].count > 1)
             put_entry(out, groups[i].id, "", groups[i].title);

@@ -189,7 +189,7 @@ tc_status tc_server_trace_open(tc_server *s) {
 }
 
 void tc_server_trace_row(tc_server *s, uint64_t round, tc_answer_scalars scalars) {
-    const double *mu = tc_hub_multipliers(s->hub);
+    const double *mu = tc_cloud_half_multipliers(s->hub);
     if (s->trace == NULL)
         return;
     (void)fprintf(s->trace, "%llu,%.17g,%.17g", (unsigned long long)round, scalars.step, scalars.regularization);

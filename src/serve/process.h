@@ -22,7 +22,7 @@ typedef struct tc_server {
     tc_epoch epoch;
     tc_team *team;
     tc_random *random;
-    tc_hub *hub;
+    tc_cloud_half *hub;
     tc_rounds *rounds;
     tc_links *links;
     tc_listener *listener;

@@ -225,7 +225,7 @@ tc_status tc_server_judge(tc_server *s, tc_status status, tc_server_result *resu
                                  .was_over = s->was_over,
                                  .was_told = s->was_told,
                                  .names = tc_arena_copy(s->arena, names, strlen(names)),
-                                 .reason = s->hub == NULL ? NULL : tc_hub_reason(s->hub),
+                                 .reason = s->hub == NULL ? NULL : tc_cloud_half_reason(s->hub),
                                  .held = s->figures.held};
     tc_server_refresh(s);
     result->multipliers = s->figures.multipliers;

@@ -32,14 +32,14 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
     const char *why = NULL;
     if (of->threads != 1)
         s->team = tc_team_new(s->arena, of->threads);
-    tc_hub_settings settings = {.dual_radius = of->dual_radius,
-                                .team = s->team,
-                                .method = of->method,
-                                .first_round = first_round,
-                                .draws_ahead = true};
+    tc_cloud_half_settings settings = {.dual_radius = of->dual_radius,
+                                       .team = s->team,
+                                       .facts = of->method,
+                                       .first_round = first_round,
+                                       .draws_ahead = true};
     tc_status status = make_random(s);
     if (status == TC_OK)
-        status = tc_hub_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->hub, &why);
+        status = tc_cloud_half_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->hub, &why);
     if (status != TC_OK) {
         if (why != NULL)
             tc_buffer_printf(s->messages, "%s\n", why);
@@ -52,7 +52,7 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
                          of->state, (unsigned long long)(first_round - 1));
         return TC_CANNOT_READ;
     }
-    if (last->round == 0 || tc_hub_load(s->hub, last->snapshot, last->snapshot_size))
+    if (last->round == 0 || tc_cloud_half_load(s->hub, last->snapshot, last->snapshot_size))
         return TC_OK;
     tc_buffer_printf(s->messages,
                      "the journal in '%s' cannot be used: its memory of round %llu is not of this plan and program\n",
@@ -69,16 +69,16 @@ void tc_server_count_traffic(tc_server *s) { s->figures.links = tc_links_count(s
 void tc_server_refresh(void *context) {
     tc_server *s = context;
     tc_links_figures links = tc_links_count(s->links);
-    bool has_round = s->hub != NULL && tc_hub_rounds(s->hub) > 0 && tc_hub_rounds(s->hub) == s->figures.round &&
-                     tc_rounds_end(s->rounds) != TC_RUN_FAILED;
+    bool has_round = s->hub != NULL && tc_cloud_half_rounds(s->hub) > 0 &&
+                     tc_cloud_half_rounds(s->hub) == s->figures.round && tc_rounds_end(s->rounds) != TC_RUN_FAILED;
     links.frames = s->figures.links.frames;
     links.bytes_in = s->figures.links.bytes_in;
     links.bytes_out = s->figures.links.bytes_out;
     s->figures.links = links;
     s->figures.log_lost = tc_log_lost(s->settings->log);
-    s->figures.multipliers = has_round ? tc_hub_multipliers(s->hub) : NULL;
-    s->figures.answer_multipliers = has_round ? tc_hub_answer_multipliers(s->hub) : NULL;
-    s->figures.feasibility = has_round ? tc_hub_feasibility(s->hub) : NULL;
+    s->figures.multipliers = has_round ? tc_cloud_half_multipliers(s->hub) : NULL;
+    s->figures.answer_multipliers = has_round ? tc_cloud_half_result_multipliers(s->hub) : NULL;
+    s->figures.feasibility = has_round ? tc_cloud_half_feasibility(s->hub) : NULL;
 }
 
 void tc_server_check_expiry(tc_server *s) {

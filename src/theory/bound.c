@@ -1,8 +1,27 @@
+/* What the convergence theorem says about a run: its conditions, and the estimate after T rounds and for ever. */
 #include "theory/bound.h"
 
 #include "calculus/interval/interval.h"
 
-/* Markov: P(v > r^2) <= E[v] / r^2; and the same for the supremum of all later v, with the tail added. */
+/* paper: Theorem 3 */
+bool tc_bound_conditions(const tc_schedule *schedule, tc_bound_condition conditions[TC_BOUND_CONDITIONS]) {
+    double c1 = schedule->regularization_decay, c2 = schedule->step_decay;
+    const tc_bound_condition all[TC_BOUND_CONDITIONS] = {
+        {"sum of gamma_k alpha_k = infinity", "c1 + c2 <= 1", c1 + c2 <= 1},
+        {"gamma_k / alpha_k -> 0", "c1 < c2", c1 < c2},
+        {"alpha_k -> 0", "c1 > 0", c1 > 0},
+        {"(alpha_{k-1} - alpha_k) / (gamma_k alpha_k^2) -> 0", "c1 + c2 < 1 or c1 = 0", c1 + c2 < 1 || c1 == 0},
+    };
+    bool hold = true;
+    for (size_t i = 0; i < TC_BOUND_CONDITIONS; i++) {
+        conditions[i] = all[i];
+        hold = hold && all[i].holds;
+    }
+    return hold;
+}
+
+/* paper: eq:rateestim
+ * Markov: P(v > r^2) <= E[v] / r^2; and the same for the supremum of all later v, with the tail added. */
 static double radius_of(double expected) {
     return tc_sqrt_up(tc_div_up(expected, tc_add_down(1, -TC_BOUND_CONFIDENCE)));
 }
@@ -36,8 +55,8 @@ static const char *reason(tc_arena *arena, const tc_bound_setting *setting, cons
                            shown_round(arena, rounds), shown_round(arena, e->informative_from));
 }
 
-tc_bound_estimate tc_bound_estimate_at(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
-                                       const tc_plan *plan) {
+static tc_bound_estimate estimate_at(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
+                                     const tc_plan *plan) {
     double trivial = tc_mul_up(setting->constants.diameter, setting->constants.diameter);
     tc_bound_estimate e = {.valid_from = HUGE_VAL,
                            .informative_from = HUGE_VAL,
@@ -87,18 +106,14 @@ tc_bound *tc_bound_make(tc_arena *arena, const tc_model *model, const tc_derivat
     bound->outside_radius = wishes->outside_radius && bound->constants.problem == NULL;
     tc_progress(monitor, "recursion", 0);
     tc_bound_setting setting = {bound->constants, bound->schedule, TC_BOUND_TIGHT};
-    bound->tight = tc_bound_estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
+    bound->tight = estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
     setting.form = TC_BOUND_PUBLISHED;
-    bound->published = tc_bound_estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
+    bound->published = estimate_at(arena, &setting, bound->rounds, wishes->within, plan);
     tc_interval power = tc_ipowr(tc_point(bound->rounds), -bound->schedule.regularization_decay);
     bound->regularization = tc_mul_up(bound->schedule.regularization, power.hi);
     bound->gap = bound->constants.problem != NULL || bound->outside_radius
                      ? (double)NAN
                      : gap_of(bound->regularization, bound->constants.reach);
-    bound->suggested = wishes->suggest;
-    setting.form = TC_BOUND_TIGHT;
-    if (wishes->suggest)
-        bound->suggestion = tc_bound_suggest(arena, &setting, bound->rounds, wishes->within, plan, monitor);
     return bound;
 }
 

@@ -7,8 +7,8 @@
  * worse. Every number here that bounds something is rounded so that it still does. Derivations: docs/proofs/bound.md.
  *
  * It speaks of the algorithm in real numbers: the rounding of messages to their lattice is left out. */
-#ifndef TC_ENGINE_BOUND_H
-#define TC_ENGINE_BOUND_H
+#ifndef TC_THEORY_BOUND_H
+#define TC_THEORY_BOUND_H
 
 #include "analysis/analysis.h"
 #include "plan/plan.h"
@@ -69,7 +69,7 @@ double tc_bound_valid_from(const tc_bound_setting *setting);
 typedef struct tc_bound_effort {
     double direct, ratio;
 } tc_bound_effort;
-extern const tc_bound_effort tc_bound_full_effort, tc_bound_quick_effort;
+extern const tc_bound_effort tc_bound_full_effort;
 
 /* Upper bound of E|z(T+1) - xi_T|^2, never above D_z^2. */
 double tc_bound_error(const tc_bound_setting *setting, double rounds, tc_bound_effort effort);
@@ -99,15 +99,6 @@ typedef struct tc_bound_estimate {
 
 #define TC_BOUND_CONFIDENCE 0.95
 
-typedef struct tc_bound_suggestion {
-    bool made; /* false where the theorem does not apply */
-    tc_schedule schedule;
-    tc_bound_estimate estimate;
-    /* Horizons, powers of ten, at which the best schedule found bounds the error by TC_BOUND_WORTH D_z^2, and by a
-     * tenth of D_z; INFINITY for none. */
-    double possible_from, useful_from;
-} tc_bound_suggestion;
-
 typedef struct tc_bound {
     const tc_model *model;
     const tc_plan *plan;
@@ -121,12 +112,9 @@ typedef struct tc_bound {
     double gap;          /* xi_T is within this of optimal: its saddle gap is at most alpha_T M_xi^2 / 4; NAN where the
                             theorem does not apply, or M leaves the solution out */
     bool outside_radius; /* the solution's multipliers are outside M: xi_T does not tend to it */
-    bool suggested;
-    tc_bound_suggestion suggestion;
 } tc_bound;
 
 typedef struct tc_bound_wishes {
-    bool suggest;
     double within; /* NAN: a tenth of D_z */
     /* What is known of the solution, where it was computed: */
     const char *problem; /* NULL, or why there is none: the theorem does not apply */
@@ -141,13 +129,6 @@ tc_bound *tc_bound_make(tc_arena *arena, const tc_model *model, const tc_derivat
 /* Whether it says something: all conditions hold, the theorem applies, and the bound is below the trivial one by a
  * hundredth or more. */
 bool tc_bound_says_something(const tc_bound *bound);
-
-/* A deterministic search for the schedule with the least tight bound that satisfies the conditions, is summable, and
- * regularises round T no more than the given schedule does. */
-tc_bound_suggestion tc_bound_suggest(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
-                                     const tc_plan *plan, const tc_monitor *monitor);
-tc_bound_estimate tc_bound_estimate_at(tc_arena *arena, const tc_bound_setting *setting, double rounds, double within,
-                                       const tc_plan *plan);
 
 /* The members of one JSON object; the caller opens and closes it. */
 void tc_bound_json(const tc_bound *bound, tc_json *json);

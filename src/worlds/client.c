@@ -1,4 +1,4 @@
-#include "worlds/client.h"
+#include "worlds/sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,7 +57,7 @@ static tc_frame next(tc_client *c) {
     size_t taken = 0, wanted = 0;
     for (;;) {
         tc_frame_finding cut = tc_frame_cut((const unsigned char *)c->heard.text + c->cut, c->heard.length - c->cut,
-                                  TC_FRAME_MOST_BODY, &frame, &taken, &wanted);
+                                            TC_FRAME_MOST_BODY, &frame, &taken, &wanted);
         if (c->heard.length > c->cut && cut == TC_CUT_FRAME) {
             c->cut += taken;
             return frame;

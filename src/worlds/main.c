@@ -7,13 +7,14 @@
  *     untested TEXT         why some of it could not be compared
  *     end                   the last line: nothing is missing */
 #define _XOPEN_SOURCE 700 /* nftw */
-#include "worlds/serve_process.h"
+#include "worlds/sockets.h"
 
 #include "cli/study/study.h"
 #include "cli/tacit.h"
 
 #include <ftw.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,46 @@ const char *const tc_worlds_exceptions[] = {
     "lines of the log whose number depends on the clock: progress; with more than 400 agents also who came and went",
     NULL};
 
+/* ---- comparing ---- */
+
+void tc_worlds_differ(tc_worlds *w, const char *format, ...) {
+    char text[512];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (w->differ_count < TC_WORLDS_TEXTS)
+        w->differs[w->differ_count++] = tc_arena_copy(w->arena, text, strlen(text));
+}
+
+bool tc_worlds_compare(tc_worlds *w, const char *what, const void *first, size_t first_size, const void *second,
+                       size_t second_size) {
+    if (first_size != second_size) {
+        tc_worlds_differ(w, "%s: its size", what);
+        return false;
+    }
+    w->compared += first_size;
+    if (first_size == 0 || memcmp(first, second, first_size) == 0)
+        return true;
+    tc_worlds_differ(w, "%s", what);
+    return false;
+}
+
+void tc_worlds_compare_lines(tc_worlds *w, const char *what, const char *first, const char *second) {
+    for (size_t line = 1; *first != '\0' || *second != '\0'; line++) {
+        size_t length = strcspn(first, "\n"), other = strcspn(second, "\n");
+        if (length != other || memcmp(first, second, length) != 0) {
+            tc_worlds_differ(w, "%s, line %zu", what, line);
+            return; /* those behind it may have moved */
+        }
+        w->compared += length;
+        first += length + (first[length] == '\n');
+        second += other + (second[other] == '\n');
+    }
+}
+
+/* ---- the whole ---- */
+
 static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *where) {
     (void)facts;
     (void)type;
@@ -36,7 +77,7 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
     return remove(path);
 }
 
-/* What the audit was given about privacy, as `serve` takes it. Noise is not from a seed: it is coupled. */
+/* The audit's options about privacy, for `serve`. Noise is coupled, and so not from a seed. */
 static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
     const tc_option *table = tc_command_audit.usage.options;
     const char **words = TC_NEW(w->arena, const char *, 2 * TC_PRIVACY_OPTION_COUNT + 3);
@@ -53,7 +94,7 @@ static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
     return words;
 }
 
-/* The run is as long as it takes to see something of every round: its plan is that of so many rounds. */
+/* The run is short, and its plan is for so many rounds. */
 static tc_status prepare(tc_worlds *w, const char *path, tc_privacy_wishes *wishes) {
     tc_model *model = NULL;
     tc_status status = tc_cli_load(w->cli, path, &model);
@@ -84,7 +125,7 @@ static tc_status compare(tc_worlds *w, int argc, char *const *argv) {
     if (status == TC_OK)
         status = prepare(w, arguments.operands[0], &wishes);
     if (status == TC_OK && w->untested == NULL)
-        status = tc_worlds_hubs(w);
+        status = tc_worlds_cloud_halves(w);
     if (status == TC_OK && w->untested == NULL)
         status = tc_worlds_sockets(w, serve_options(w, &arguments));
     return status;
@@ -128,7 +169,7 @@ static int run_audit(int argc, char *const *argv) {
     tc_arena *arena = tc_arena_new(0);
     (void)snprintf(folder, sizeof folder, "%s/tacit-end-to-end-XXXXXX",
                    place == NULL || *place == '\0' ? "/tmp" : place);
-    /* An interrupt ends the clouds, and with them this; a reader who is gone does not keep the folder from going. */
+    /* An interrupt ends the clouds, and with them this program. Without a reader the folder must still be removed. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     if (arena == NULL || mkdtemp(folder) == NULL) {

@@ -1,4 +1,4 @@
-#include "worlds/masks.h"
+#include "worlds/worlds.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-#define TC_WORLDS_ALL SIZE_MAX /* in the place of an agent: all of them differ */
+#define TC_WORLDS_ALL SIZE_MAX /* instead of an agent: all of them differ */
 
 /* What an agent says in a round: a whole number of steps of the lattice for each of its states. Worlds differ in what
  * `other` says: in some rounds from one bound of the box to the opposite, in some from a point inside to one outside of

@@ -4,7 +4,7 @@
 
 #include "analysis/convexity/eigen.h"
 #include "analysis/lipschitz/norm.h"
-#include "analysis/convexity/psd.h"
+#include "analysis/convexity/curvature.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "audit/audited.h"
 #include "audit/binomial.h"
 #include "audit/law.h"
-#include "audit/power.h"
+#include "audit/judge.h"
 #include "support/cmocka.h"
 
 /* In the place of src/audit/clock.c: what time does must not depend on the machine. It stands still unless a test says

@@ -261,7 +261,7 @@ class Promises(Written):
 
     def test_coalitions_of_all_and_with_duplicates(self):
         everybody = ",".join(f"a{i}" for i in range(1, 11))
-        for way in (("published", "outputs"), ("published", "states"), ("tacit", "states"), ("tacit", "forms")):
+        for way in (("published", "outputs"), ("tacit", "states"), ("tacit", "forms")):
             way = ("--method", way[0], "--placement", way[1])
             facts = plan(PAPER, *way, "--coalition", everybody, "--coalition", "a1,a2,a1")
             together = [o for o in facts["observers"] if o["kind"] == "coalition"]
@@ -282,7 +282,7 @@ class Promises(Written):
 
     def test_one_state_never_costs_more_than_all_of_its_agent(self):
         for example in EXAMPLES:
-            for way in (("published", "outputs"), ("published", "states"), ("tacit", "forms")):
+            for way in (("published", "outputs"), ("tacit", "states"), ("tacit", "forms")):
                 prices = plan(str(example), "--method", way[0], "--placement", way[1])["prices"]
                 one = [p["epsilon"] for p in prices if p["what"].startswith("one state")]
                 whole = next(p["epsilon"] for p in prices if p["what"].endswith("could do in one round"))
@@ -358,7 +358,9 @@ class Refusals(Written):
         self.refused("'nobody'", PAPER, "--coalition", "a1,nobody")
 
     def test_what_does_not_go_together(self):
-        self.refused("published", PAPER, "--calibration", "published", "--placement", "states")
+        for choice in (("--method", "published"), ("--calibration", "published"), ("--method", "published", "--mechanism", "none")):
+            self.refused("--placement states goes with --method tacit: the published method releases constraints and their Jacobian",
+                         PAPER, *choice, "--placement", "states")
         self.refused("published", PAPER, "--calibration", "published", "--adjacency", "one:1")
         self.refused("declared", PAPER, "--constants", "declared")
         self.refused("delta", self.problem(PAIR), "--mechanism", "gaussian", "--epsilon", "1", "--adjacency", "one:1")
@@ -510,6 +512,8 @@ class Method(Written):
         facts = plan(PAPER, "--method", "published")
         self.assertEqual(facts["method"], "published")
         self.assertEqual([p["placement"] for p in facts["placements"]], ["outputs", "states"])
+        self.assertEqual(facts["placement"], "outputs")
+        self.assertRegex(" ".join(tacit("plan", PAPER, "--method", "published").stdout.split()), r"states \S+ \(of no use here\)")
         self.assertNotIn("method_facts", facts)
         self.assertEqual(facts["hash"], plan(PAPER, "--method", "published", "--placement", "auto")["hash"])
         self.assertNotEqual(facts["hash"], plan(PAPER, "--method", "tacit")["hash"])
@@ -579,7 +583,7 @@ class NothingPrivate(Written):
     PUBLISHED, OURS = ("--method", "published"), ("--method", "tacit")
     CHOICES = [(), PUBLISHED, (*PUBLISHED, "--adjacency", "agent", "--rounds", "1000"),
                (*PUBLISHED, "--adjacency", "one:0.5", "--placement", "outputs"),
-               (*PUBLISHED, "--mechanism", "gaussian", "--delta", "1e-6", "--placement", "states"), OURS,
+               (*OURS, "--mechanism", "gaussian", "--delta", "1e-6", "--placement", "states"), OURS,
                (*OURS, "--adjacency", "agent", "--rounds", "1000", "--margin", "auto"),
                (*OURS, "--mechanism", "gaussian", "--delta", "1e-6", "--placement", "forms"),
                ("--mechanism", "laplace", "--calibration", "published", "--adjacency", "1"),

@@ -133,7 +133,7 @@ class Methods(Written):
         self.assertEqual(run(path, "--method", "tacit", "--rounds", "7")["rounds"], 7)
         self.refused(2, "--rounds", path, "--method", "tacit")
         done = tacit("run", path, "--method", "tacit", "--rounds", "7", "--gamma-bar", "0.1")
-        self.assertIn("--gamma-bar, --alpha-bar, --c1 and --c2 are of the published method: they change nothing", done.stderr)
+        self.assertIn("--gamma-bar, --alpha-bar, --c1 and --c2 belong to method published: they change nothing", done.stderr)
         self.refused(2, "--gamma-bar", path, "--method", "published", "--rounds", "7")
 
     def test_where_it_is_not_expected_to_do_well_it_says_so(self):
@@ -166,7 +166,7 @@ class Methods(Written):
         self.assertLessEqual(len(wrong), 4)  # more than 4 of 20 at 0.05 each: 0.3 %
         self.assertGreater(sum(j["shown"] for j in judged), 10)
         text = " ".join(tacit("run", self.whole, *common, "--seeds", "2").stdout.split())
-        self.assertRegex(text, r"\d of 2 answers satisfy all constraints. What was released shows it, with probability 0.95")
+        self.assertRegex(text, r"\d of 2 results satisfy all constraints. What was released shows it, with probability 0.95")
         self.assertIn("What was released", tacit("run", self.whole, *common).stdout)
         self.assertIsNone(run(self.whole, "--method", "published", "--seed", "1")["feasibility"])
 

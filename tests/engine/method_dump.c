@@ -6,7 +6,7 @@
  * DRIVER: small, large, or follow: small with --margin auto.
  * With OBSERVATIONS, a file of whitespace-separated numbers, the cloud is shown these instead of what was released. The
  * linker puts the functions below between the engine and its parts (--wrap). */
-#include "engine/engine_parts.h"
+#include "engine/inside.h"
 #include "engine/tacit/estimator.h"
 #include "engine/tacit/controller_inside.h"
 #include "model/load.h"
@@ -178,8 +178,8 @@ static void run(tc_engine *engine, uint64_t rounds) {
             give_up(tc_engine_reason(engine) == NULL ? "the engine stopped" : tc_engine_reason(engine));
         print_numbers("x", tc_engine_states(engine), n);
         print_numbers("mu", tc_engine_multipliers(engine), m);
-        print_numbers("answer_x", tc_engine_answer_states(engine), n);
-        print_numbers("answer_mu", tc_engine_answer_multipliers(engine), m);
+        print_numbers("answer_x", tc_engine_result_states(engine), n);
+        print_numbers("answer_mu", tc_engine_result_multipliers(engine), m);
     }
 }
 
@@ -212,7 +212,7 @@ static void dump(tc_arena *arena, char **words, int count) {
     tc_run_identity identity = {.run_id = "dump", .run_id_length = 4};
     tc_random *random = NULL;
     tc_engine *engine = NULL;
-    tc_engine_settings settings = {.dual_radius = radius, .method = facts};
+    tc_engine_settings settings = {.dual_radius = radius, .facts = facts};
     tc_driver driver = strcmp(words[9], "large") == 0 ? TC_DRIVER_LARGE : TC_DRIVER_SMALL;
     if (tc_random_new_simulation(arena, &identity, strtoull(words[8], NULL, 10), &random) != TC_OK ||
         tc_engine_new_driven(arena, plan, model, derivatives, random, &settings, driver, &engine, &why) != TC_OK)

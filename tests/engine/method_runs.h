@@ -52,7 +52,7 @@ static inline tc_tacit_facts *method_facts(planned *p, const tc_plan *plan, cons
 static inline tc_engine *method_engine(tc_arena *arena, const planned *p, const tc_plan *plan,
                                        const tc_tacit_facts *facts, uint64_t seed, tc_team *team, tc_driver driver,
                                        unsigned without) {
-    tc_engine_settings settings = {.dual_radius = facts->radius, .team = team, .method = facts, .without = without};
+    tc_engine_settings settings = {.dual_radius = facts->radius, .team = team, .facts = facts, .without = without};
     tc_engine *engine = NULL;
     const char *why = NULL;
     tc_escape escape;
@@ -79,8 +79,8 @@ static inline double method_distance(const double *a, const double *b, size_t co
 
 static inline method_errors method_errors_of(const tc_engine *engine, const planned *p, const tc_reference *solution) {
     return (method_errors){
-        .x = method_distance(tc_engine_answer_states(engine), solution->x, p->model->state_count),
-        .mu = method_distance(tc_engine_answer_multipliers(engine), solution->mu, p->model->constraint_count)};
+        .x = method_distance(tc_engine_result_states(engine), solution->x, p->model->state_count),
+        .mu = method_distance(tc_engine_result_multipliers(engine), solution->mu, p->model->constraint_count)};
 }
 
 #endif

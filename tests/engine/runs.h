@@ -2,7 +2,7 @@
 #ifndef TC_TESTS_ENGINE_RUNS_H
 #define TC_TESTS_ENGINE_RUNS_H
 
-#include "engine/engine_parts.h"
+#include "engine/inside.h"
 #include "plan/planned.h"
 
 /* Problems without a schedule: agents of different kinds, and several blocks of alike ones. */

@@ -22,14 +22,12 @@ typedef struct slow_run {
     tc_random *random; /* a second source with the same seed; NULL without a mechanism */
     tc_random_worker *worker;
     double dual_radius;
-    bool clips; /* placement STATES: x-hat is moved into the box */
     uint64_t k; /* rounds done */
     double *x, *mu;
     /* of the round */
     int64_t *noise;   /* by address */
     slow_real *point; /* where g and its Jacobian are taken */
     slow_real *g;
-    slow_real *bias;     /* placement STATES, quadratic g: what noise adds to g on the average */
     slow_real *jacobian; /* [row * n + coordinate] */
 } slow_run;
 
@@ -222,54 +220,6 @@ static inline void slow_release_outputs(slow_run *run) {
     }
 }
 
-static inline void slow_release_states(slow_run *run) {
-    for (size_t i = 0; run->random != NULL && i < run->plan->channel_count; i++) {
-        const tc_channel *channel = &run->plan->channels[i];
-        const tc_family *family = &run->model->families[channel->family];
-        uint64_t address = channel->first_entry;
-        for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = 0; k < channel->member_count; k++) {
-                size_t member = channel->first_member + k, at = tc_coord_of(family, member, c);
-                slow_real lower = tc_coef_at(family->lower[c], member), upper = tc_coef_at(family->upper[c], member);
-                slow_real x = slow_noisy(channel, run->point[at], run->noise[address++]);
-                run->point[at] = run->clips && x < lower ? lower : run->clips && x > upper ? upper : x;
-            }
-    }
-    slow_evaluate(run, false);
-    for (size_t j = 0; j < run->model->constraint_count; j++)
-        run->g[j] -= run->bias[j];
-}
-
-/* By structure: nothing has a second derivative. */
-static inline bool slow_is_affine(const slow_run *run) {
-    bool is_affine = run->derivatives->outer_second_count == 0;
-    for (size_t f = 0; f < run->model->family_count; f++)
-        is_affine = is_affine && run->derivatives->families[f].body_second_count == 0;
-    return is_affine;
-}
-
-/* Half the variance times the second difference, coordinate by coordinate: exact for quadratic g, with steps of 1. */
-static inline void slow_find_bias(slow_run *run) {
-    size_t n = run->model->state_count, m = run->model->constraint_count, curved = run->derivatives->outer_second_count;
-    for (size_t f = 0; f < run->model->family_count; f++)
-        curved += run->derivatives->families[f].body_second_count;
-    if (curved == 0)
-        return;
-    for (size_t i = 0; i < run->plan->channel_count; i++) {
-        const tc_channel *channel = &run->plan->channels[i];
-        const tc_family *family = &run->model->families[channel->family];
-        for (size_t c = 0; c < family->dim; c++)
-            for (size_t k = channel->first_member; k < channel->first_member + channel->member_count; k++)
-                for (int side = -1; side <= 1; side++) {
-                    memset(run->point, 0, n * sizeof *run->point);
-                    run->point[tc_coord_of(family, k, c)] = side;
-                    slow_evaluate(run, false);
-                    for (size_t j = 0; j < m; j++)
-                        run->bias[j] += (side == 0 ? -2 : 1) * (slow_real)channel->variance / 2 * run->g[j];
-                }
-    }
-}
-
 /* ---- projections ---------------------------------------------------------------------------------------------------
  */
 
@@ -357,7 +307,7 @@ static inline void slow_project_multipliers(const slow_run *run, const slow_real
  */
 
 static inline slow_run slow_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
-                                const tc_derivatives *derivatives, tc_random *random, double dual_radius, bool clips) {
+                                const tc_derivatives *derivatives, tc_random *random, double dual_radius) {
     size_t n = model->state_count, m = model->constraint_count;
     slow_run run = {.arena = arena,
                     .plan = plan,
@@ -365,13 +315,11 @@ static inline slow_run slow_new(tc_arena *arena, const tc_plan *plan, const tc_m
                     .derivatives = derivatives,
                     .random = plan->mechanism == TC_MECHANISM_NONE ? NULL : random,
                     .dual_radius = dual_radius,
-                    .clips = clips,
                     .x = TC_NEW(arena, double, n),
                     .mu = TC_NEW(arena, double, m),
                     .noise = TC_NEW(arena, int64_t, (size_t)plan->entry_count),
                     .point = TC_NEW(arena, slow_real, n),
                     .g = TC_NEW(arena, slow_real, m),
-                    .bias = TC_NEW(arena, slow_real, m),
                     .jacobian = TC_NEW(arena, slow_real, m * n)};
     if (run.random != NULL && tc_random_worker_new(arena, random, &run.worker) != TC_OK)
         abort();
@@ -385,8 +333,6 @@ static inline slow_run slow_new(tc_arena *arena, const tc_plan *plan, const tc_m
     for (size_t j = 0; j < m; j++)
         run.g[j] = model->start_multipliers[j];
     slow_project_multipliers(&run, run.g, run.mu);
-    if (plan->placement == TC_PLACEMENT_STATES && run.random != NULL && !clips && !slow_is_affine(&run))
-        slow_find_bias(&run);
     return run;
 }
 
@@ -408,10 +354,7 @@ static inline void slow_round(slow_run *run) {
         (slow_real)model->schedule.regularization * powl(k, -(slow_real)model->schedule.regularization_decay);
     slow_draw(run);
     slow_to_lattice(run);
-    if (run->plan->placement == TC_PLACEMENT_OUTPUTS)
-        slow_release_outputs(run);
-    else
-        slow_release_states(run);
+    slow_release_outputs(run);
     tc_mark mark = tc_arena_mark(run->arena);
     slow_real *x = TC_NEW(run->arena, slow_real, n), *moved = TC_NEW(run->arena, slow_real, m), v[64];
     for (size_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* The engine as a whole: its schedule, its outcomes, and where it converges to. */
 #include "reference/reference.h"
 #include "engine/runs.h"
-#include "engine/published/schedule.h"
+#include "engine/published/published.h"
 
 #define SCHEDULE "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 1000 }\n"
 

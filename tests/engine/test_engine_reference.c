@@ -9,7 +9,6 @@ typedef struct situation {
     const char *name;
     const char *path; /* of an example; or */
     const char *text;
-    bool clips;
     uint64_t rounds;
     double dual_radius;
 } situation;
@@ -29,7 +28,6 @@ static const situation situations[] = {
          "constraint c2: exp(sum(a: x + y) / 100) + b.z[1]^2 * 0.5 + b.z[2] <= 4\n"
          "constraint c3: a[3].x^2 + a[69].y + sum(a: y) / 10 - log(b.z[2]) <= 1\n"
          "constraint c4: sum(a: 2 * x - y / 4) + a[5].x <= 30\n" SCHEDULE,
-     .clips = true,
      .rounds = 12,
      .dual_radius = 3},
     {.name = "squares of sums, and rows that share nodes",
@@ -62,17 +60,13 @@ static const choice choices[] = {
     {TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_OUTPUTS, TC_PUBLISHED},
     {TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, TC_TIGHT},
     {TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_OUTPUTS, TC_TIGHT},
-    {TC_MECHANISM_LAPLACE, TC_PLACEMENT_STATES, TC_TIGHT},
-    {TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_STATES, TC_TIGHT},
     {TC_MECHANISM_NONE, TC_PLACEMENT_OUTPUTS, TC_TIGHT},
-    {TC_MECHANISM_NONE, TC_PLACEMENT_STATES, TC_TIGHT},
 };
 
 static double compare(const planned *p, const situation *of, const tc_plan *plan) {
     tc_engine *small = run_engine(p->arena, p, plan, of->dual_radius, NULL, TC_DRIVER_SMALL);
     tc_engine *large = run_engine(p->arena, p, plan, of->dual_radius, NULL, TC_DRIVER_LARGE);
-    slow_run slow =
-        slow_new(p->arena, plan, p->model, p->derivatives, run_random(p->arena, 7), of->dual_radius, of->clips);
+    slow_run slow = slow_new(p->arena, plan, p->model, p->derivatives, run_random(p->arena, 7), of->dual_radius);
     size_t n = p->model->state_count, m = p->model->constraint_count;
     double most = furthest(tc_engine_states(small), slow.x, n);
     for (uint64_t k = 1; k <= of->rounds; k++) {

@@ -66,7 +66,8 @@ static tc_plan *states_plan(const problem *p, tc_mechanism mechanism) {
     return plan;
 }
 
-static tc_estimator *new_estimator(const problem *p, const tc_plan *plan, const tc_released *constants, size_t workers) {
+static tc_estimator *new_estimator(const problem *p, const tc_plan *plan, const tc_released *constants,
+                                   size_t workers) {
     tc_escape escape;
     if (TC_TRY(p->arena, &escape) != TC_OK)
         fail_msg("raised");
@@ -727,7 +728,8 @@ static void forms_are_answered_the_same_in_bites(void **state) {
     tc_plan *plan = linear_plan(&p, LINEAR[0].placement);
     problem whole = {p.arena, p.model, p.derivatives};
     const tc_released *constants = constants_of(p.arena, plan);
-    tc_estimator *one = new_estimator(&whole, plan, constants, 1), *other = new_estimator(&whole, plan, constants, WORKERS);
+    tc_estimator *one = new_estimator(&whole, plan, constants, 1),
+                 *other = new_estimator(&whole, plan, constants, WORKERS);
     size_t n = p.model->state_count;
     double *a = TC_NEW(p.arena, double, n), *b = TC_NEW(p.arena, double, n);
     piece *pieces = TC_NEW(p.arena, piece, n);

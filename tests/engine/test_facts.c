@@ -87,7 +87,7 @@ static void a_margin_keeps_the_answer_inside(void **state) {
     const tc_tacit_facts *f = facts_of(&p, affine, asked);
     tc_engine *engine = method_engine(p.arena, &p, method_plan(&p, &asked), f, 3, NULL, TC_DRIVER_AUTO, 0);
     run_to(engine, 2000);
-    const double *x = tc_engine_answer_states(engine);
+    const double *x = tc_engine_result_states(engine);
     assert_true(fabs(x[0] + x[1] + x[2] - 4.5) < 1e-3);
     planned_end(&p);
 }

@@ -46,7 +46,7 @@ typedef struct counts {
 
 static void count_run(counts *counted, const char *text, const tc_engine *engine) {
     double g[3];
-    size_t m = true_constraints(text, tc_engine_answer_states(engine), g);
+    size_t m = true_constraints(text, tc_engine_result_states(engine), g);
     const tc_feasibility *found = tc_engine_feasibility(engine);
     bool exceeds = false, violates = false;
     assert_non_null(found);
@@ -153,7 +153,7 @@ static void without_noise_the_bounds_are_the_constraints_at_the_answer(void **st
         for (uint64_t k = 1; k <= 200; k += 13) {
             double g[3];
             run_to(engine, k);
-            size_t m = true_constraints(texts[t], tc_engine_answer_states(engine), g);
+            size_t m = true_constraints(texts[t], tc_engine_result_states(engine), g);
             const tc_feasibility *found = tc_engine_feasibility(engine);
             for (size_t j = 0; j < m; j++)
                 if (!(found->bounds[j] >= g[j] && found->bounds[j] < g[j] + 1e-3)) /* states are on a lattice */

@@ -1,6 +1,7 @@
 /* The method `tacit` as a whole: where it ends, what it starts from, and what it says when something ceases to be
  * finite. Rounds bit by bit are in test_method_threads.c; the pilot's formulas in test_pilot.c. */
 #include "engine/method_runs.h"
+#include "engine/tacit/controller.h"
 
 #include "support/cmocka.h"
 
@@ -135,7 +136,7 @@ static void without_constraints_agents_find_their_own_minima(void **state) {
                                      "agent b {\n state y in [0, 1]\n private minimize y^2 - y\n}\n" SCHEDULE,
                                      TC_MECHANISM_LAPLACE, (tc_driver)driver, 2000);
         run_to(engine, 2000);
-        const double *x = tc_engine_answer_states(engine);
+        const double *x = tc_engine_result_states(engine);
         assert_true(fabs(x[3] - 0.5) < 1e-2);
         for (size_t i = 0; i < 3; i++)
             assert_true(fabs(x[i] - (double)(i + 1)) < 0.1);
@@ -152,9 +153,9 @@ static void constraints_that_depend_on_nothing_release_nothing(void **state) {
                                      "(x - i)^2\n gap 9;  slater x = 0\n}\nconstraint d: c <= 2\n" SCHEDULE,
                                      TC_MECHANISM_LAPLACE, (tc_driver)driver, 500);
         run_to(engine, 500);
-        assert_true(tc_engine_answer_multipliers(engine)[0] == 0);
+        assert_true(tc_engine_result_multipliers(engine)[0] == 0);
         for (size_t i = 0; i < 3; i++)
-            assert_true(fabs(tc_engine_answer_states(engine)[i] - (double)(i + 1)) < 2e-2);
+            assert_true(fabs(tc_engine_result_states(engine)[i] - (double)(i + 1)) < 2e-2);
         planned_end(&p);
     }
 }
@@ -169,7 +170,7 @@ static void an_agent_that_no_constraint_speaks_of_is_left_alone(void **state) {
                                      "(y - i)^2\n gap 9;  slater y = 0\n}\nconstraint c: a.x[2]^2 <= 4\n" SCHEDULE,
                                      TC_MECHANISM_LAPLACE, (tc_driver)driver, 2000);
         run_to(engine, 2000);
-        const double *x = tc_engine_answer_states(engine);
+        const double *x = tc_engine_result_states(engine);
         assert_true(fabs(x[0] - 3) < 1e-2 && fabs(x[1] - 2) < 0.5);
         for (size_t i = 0; i < 3; i++)
             assert_true(fabs(x[2 + i] - (double)(i + 1)) < 1e-2);
@@ -191,14 +192,14 @@ static void a_run_that_diverges_says_where_and_keeps_the_state_before(void **sta
         assert_int_equal(outcome, TC_ENGINE_DIVERGED);
         assert_int_equal(tc_engine_rounds(engine), 0);
         assert_string_equal(tc_engine_reason(engine), "the released value of constraint d in round 1");
-        assert_true(tc_engine_answer_states(engine)[0] == 0 && tc_engine_answer_states(engine)[1] == 1);
-        assert_true(tc_engine_answer_multipliers(engine)[0] == 0);
+        assert_true(tc_engine_result_states(engine)[0] == 0 && tc_engine_result_states(engine)[1] == 1);
+        assert_true(tc_engine_result_multipliers(engine)[0] == 0);
         planned_end(&p);
     }
 }
 
 static const char *refusal(planned *p, const tc_plan *plan, const tc_tacit_facts *facts) {
-    tc_engine_settings settings = {.dual_radius = 5, .method = facts};
+    tc_engine_settings settings = {.dual_radius = 5, .facts = facts};
     tc_engine *engine = NULL;
     const char *why = NULL;
     assert_int_equal(
@@ -220,7 +221,10 @@ static void plans_that_the_method_cannot_run_by_are_refused(void **state) {
                         "the method tacit measures outputs where all constraints are affine only");
     plan.placement = TC_PLACEMENT_FORMS;
     plan.method = TC_METHOD_PUBLISHED;
-    assert_string_equal(refusal(&p, &plan, facts), "noise on linear forms is for the method tacit");
+    assert_string_equal(
+        refusal(&p, &plan, facts),
+        "the method published releases constraints and their Jacobian: noise on states or forms is for the "
+        "method tacit");
     planned_end(&p);
 }
 
@@ -258,9 +262,9 @@ static void the_average_weighs_round_k_by_k_times_k_plus_1(void **state) {
         for (size_t j = 0; j < m; j++)
             mu[j] += weight * tc_engine_multipliers(engine)[j]; /* mu(k+1) */
         for (size_t i = 0; i < n; i++)
-            assert_true(fabs(tc_engine_answer_states(engine)[i] - x[i] / total) < 1e-12);
+            assert_true(fabs(tc_engine_result_states(engine)[i] - x[i] / total) < 1e-12);
         for (size_t j = 0; j < m; j++)
-            assert_true(fabs(tc_engine_answer_multipliers(engine)[j] - mu[j] / total) < 1e-12);
+            assert_true(fabs(tc_engine_result_multipliers(engine)[j] - mu[j] / total) < 1e-12);
     }
     planned_end(&p);
 }

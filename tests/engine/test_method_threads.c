@@ -47,8 +47,8 @@ typedef struct ending {
 static void look(const tc_engine *engine, const double *found[4]) {
     found[0] = tc_engine_states(engine);
     found[1] = tc_engine_multipliers(engine);
-    found[2] = tc_engine_answer_states(engine);
-    found[3] = tc_engine_answer_multipliers(engine);
+    found[2] = tc_engine_result_states(engine);
+    found[3] = tc_engine_result_multipliers(engine);
 }
 
 static void expect_same(const situation *of, const tc_plan *plan, const ending *first, const tc_engine *engine,

@@ -1,6 +1,6 @@
 #include "analysis/analysis.h"
 #include "lab/measure.h"
-#include "lab/pace.h"
+#include "lab/runs.h"
 #include "lab/sweep.h"
 #include "solver/problem.h"
 #include "support/cmocka.h"

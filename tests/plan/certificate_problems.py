@@ -96,8 +96,8 @@ class Problem:
             options += ["--calibration", "published", "--adjacency", f"ensemble:{self.number(0.5, 3)}"]
         else:
             options += ["--adjacency", "agent" if unit == "agent" else f"{unit}:{self.number(0.5, 3)}",
-                        "--method", r.choice(["tacit", "published", "published"]),
-                        "--placement", r.choice(["auto", "auto", "outputs", "outputs", "states"])]
+                        *r.choice([("--method", "tacit"), ("--method", "tacit", "--placement", "states"),
+                                   ("--method", "published"), ("--method", "published", "--placement", "outputs")])]
         if r.random() < 0.2:
             options += ["--on-late", "hold", "--most-holds", "3"]
         family = self.families[0]

@@ -158,6 +158,7 @@ static tc_plan *plan_of_slow(planned *p, const char *rate, tc_placement placemen
     *p = planned_problem("test.tacit", text);
     tc_plan_options options = planned_options();
     options.placement = placement;
+    options.method = placement == TC_PLACEMENT_STATES ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED;
     return planned_plan(p, &options);
 }
 
@@ -171,7 +172,7 @@ static void a_plan_that_could_meet_one_is_refused(void **state) {
         assert_non_null(strstr(plan->problem, "constraint cap: an exponential can come below 2.3e-308"));
         assert_non_null(strstr(plan->problem, "narrow the public boxes"));
         planned_end(&p);
-        plan = plan_of_slow(&p, rates[i], TC_PLACEMENT_AUTO); /* noise on states computes nothing of them */
+        plan = plan_of_slow(&p, rates[i], TC_PLACEMENT_STATES); /* noise on states computes nothing of them */
         assert_null(plan->problem);
         assert_int_equal(plan->placement, TC_PLACEMENT_STATES);
         planned_end(&p);

@@ -1,8 +1,6 @@
 /* Text, paths and plots. */
 #include "report/page/html.h"
-#include "report/plot/path.h"
 #include "report/plot/plot.h"
-#include "report/page/style.h"
 #include "support/cmocka.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef TC_TESTS_SERVE_DESK_H
 #define TC_TESTS_SERVE_DESK_H
 
-#include "engine/hubs.h"
+#include "engine/cloud_halves.h"
 #include "net/keys.h"
 
 #include "serve/rounds/loop.h"
@@ -25,13 +25,13 @@ static const uint32_t DESK_STATES[DESK_AGENTS] = {2, 1, 3, 2, 2};
 
 typedef struct desk {
     planned p;
-    hub_case of;
+    half_case of;
     char folder[64];
     tc_arena *arena; /* of one start */
     struct event_base *base;
     tc_journal *journal;
     tc_epoch epoch;
-    tc_hub *hub;
+    tc_cloud_half *hub;
     tc_figures figures;
     tc_reporter reporter;
     tc_rounds *rounds;
@@ -66,7 +66,7 @@ static inline void desk_begin(desk *d) {
     (void)signal(SIGPIPE, SIG_IGN);
     memset(d, 0, sizeof *d);
     d->p = planned_problem("desk.tacit", DESK_PROBLEM);
-    assert_true(hub_case_of(&d->p, &HUB_WISHES[0], DESK_ROUNDS, &d->of));
+    assert_true(half_case_of(&d->p, &HALF_WISHES[0], DESK_ROUNDS, &d->of));
     (void)snprintf(d->folder, sizeof d->folder, "/tmp/tacit-desk-XXXXXX");
     assert_non_null(mkdtemp(d->folder));
 }
@@ -115,9 +115,9 @@ static inline void desk_open(desk *d, desk_wish wish) {
 static inline void desk_make_hub(desk *d) {
     uint64_t first = tc_rounds_first(d->rounds);
     const tc_journal_round *last = tc_journal_last(d->journal);
-    d->hub = hub_new(d->arena, &d->of, 11, NULL, first);
+    d->hub = half_new(d->arena, &d->of, 11, NULL, first);
     if (last->round > 0)
-        assert_true(tc_hub_load(d->hub, last->snapshot, last->snapshot_size));
+        assert_true(tc_cloud_half_load(d->hub, last->snapshot, last->snapshot_size));
 }
 
 static inline void desk_start(desk *d, desk_wish wish) {

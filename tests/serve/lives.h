@@ -3,7 +3,7 @@
 #ifndef TC_TESTS_SERVE_LIVES_H
 #define TC_TESTS_SERVE_LIVES_H
 
-#include "engine/hubs.h"
+#include "engine/cloud_halves.h"
 #include "serve/fault_vfs.h"
 
 #include "serve/rounds/loop.h"
@@ -41,7 +41,7 @@ static const life_facts LIFE_FACTS[LIFE_AGENTS] = {{"a", 2, 0, 0}, {"b", 1, 0, 1
 
 typedef struct world {
     planned p;
-    hub_case of;
+    half_case of;
     tc_durability durability;
     life_agent agents[LIFE_AGENTS];
     unsigned repeats; /* answers that came again */
@@ -66,10 +66,10 @@ typedef struct life {
     bool was_over;              /* when it began */
 } life;
 
-static inline void world_begin(world *w, const hub_wish *wish, tc_durability durability) {
+static inline void world_begin(world *w, const half_wish *wish, tc_durability durability) {
     (void)signal(SIGPIPE, SIG_IGN);
     *w = (world){.durability = durability, .p = planned_problem("lives.tacit", LIFE_PROBLEM)};
-    assert_true(hub_case_of(&w->p, wish, LIFE_ROUNDS, &w->of));
+    assert_true(half_case_of(&w->p, wish, LIFE_ROUNDS, &w->of));
 }
 
 /* Agents as they were born. */
@@ -269,8 +269,8 @@ static inline bool life_begin(life *l, uint64_t seed) {
     const tc_journal_round *last = tc_journal_last(l->journal);
     uint64_t first = tc_rounds_first(l->rounds);
     if (tc_journal_finished(l->journal) == 0 && first <= LIFE_ROUNDS) {
-        tc_hub *hub = hub_new(l->arena, &l->w->of, seed, NULL, first);
-        assert_true(last->round == 0 || tc_hub_load(hub, last->snapshot, last->snapshot_size));
+        tc_cloud_half *hub = half_new(l->arena, &l->w->of, seed, NULL, first);
+        assert_true(last->round == 0 || tc_cloud_half_load(hub, last->snapshot, last->snapshot_size));
         assert_int_equal(tc_rounds_begin(l->rounds, hub), TC_OK);
         return true;
     }

@@ -1,6 +1,6 @@
 /* `tacit` with a fault: a round takes longer where the first agent's first state is above zero. For
  * tests/serve/answer_times.py, which must see it. */
-#include "engine/engine_parts.h"
+#include "engine/inside.h"
 #include "release/private.h"
 
 #include <time.h>

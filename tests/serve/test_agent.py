@@ -143,12 +143,12 @@ class Runs(unittest.TestCase):
             parties.start_agent("a", json=False)
             parties.finish()
             agent = parties.agents["a"]
-            found = re.search(r"^tacit agent: a: began at round (\d+) of 3000 without its memory: the answer is an average "
+            found = re.search(r"^tacit agent: a: began at round (\d+) of 3000 without its state file: the result is an average "
                               r"of rounds \1 to 3000 only", agent.err, re.MULTILINE)
             first = int(found.group(1))
             self.assertGreater(first, 200)
             self.assertIn(f"a: done, {3001 - first} of 3000 rounds answered\n", agent.out)
-            self.assertIn(f"It began with round {first}, without its memory", agent.out)
+            self.assertIn(f"It began with round {first}, without its state file", agent.out)
             self.assertLessEqual(max(map(len, agent.out.splitlines())), 80)
             rows = rows_of(parties.trace_of("a"))
             expected, total = 0, 0

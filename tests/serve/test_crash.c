@@ -5,7 +5,7 @@
 
 static world w;
 
-static const hub_wish WISHES[] = {
+static const half_wish WISHES[] = {
     {TC_METHOD_PUBLISHED, TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, TC_MARGIN_NONE},
     {TC_METHOD_TACIT, TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_STATES, TC_MARGIN_NONE},
 };
@@ -60,7 +60,7 @@ static void lose_power_at(uint64_t at, fault_survivors survivors, uint64_t seed_
     recover(SEED, seed_step);
 }
 
-static void lose_power_everywhere(const hub_wish *wish, uint64_t seed_step) {
+static void lose_power_everywhere(const half_wish *wish, uint64_t seed_step) {
     life_agent undisturbed[LIFE_AGENTS];
     world_begin(&w, wish, TC_DURABLE_POWER);
     uint64_t operations = run_undisturbed(SEED);

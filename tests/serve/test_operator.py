@@ -156,7 +156,7 @@ class Answers(Place):
             path.write_text(text)
             agent = place.start_agent("a1", port=1, more=["--answer", path], trace=False)
             self.assertEqual(agent.wait(20), 2, what)
-            self.assertIn("not an answer of agents", agent.err)
+            self.assertIn("not a result of agents", agent.err)
             self.assertEqual(path.read_text(), text)
         for wrong, code in ((place.names["a1"], 2), (place.folder, 2), (place.folder / "none" / "answer", 3), ("-", 2)):
             agent = place.start_agent("a1", port=1, more=["--answer", wrong], trace=False)
@@ -522,6 +522,23 @@ class Manual(Place):
         self.assertNotIn("method_facts", json.loads(place.tacit("plan", file, *published, "--json").stdout))
         manual = " ".join((pathlib.Path(os.environ["TACIT_SOURCE_DIR"]) / "docs" / "operations.md").read_text().split())
         self.assertIn("`hash` and `method_facts.radius` (method `tacit` alone has it)", manual)
+
+    def test_a_run_of_the_published_method_with_noise_on_states_is_not_continued(self):
+        place = self.place()
+        state = place.folder / "old"
+        state.mkdir(mode=0o700)
+        serve = ("serve", place.parts / "cloud.tacit", *place.options, "--method", "published", "--placement", "states", "--alpha-bar", "0.1",
+                 "--gamma-bar", "0.01", "--c1", "0.3", "--c2", "0.52", "--keys", place.keys / "cloud", "--state", state, "--listen",
+                 "127.0.0.1:0", "--http", "off")
+        reason = "the published method releases constraints and their Jacobian, so its noise is on outputs"
+        said = " ".join(place.tacit(*serve, code=2).stderr.split())
+        self.assertIn(reason, said)
+        self.assertNotIn("journal", said)
+        (state / "journal.db").write_bytes(b"whatever")
+        said = " ".join(place.tacit(*serve, code=2).stderr.split())
+        self.assertIn(reason, said)
+        self.assertIn(f"there is a journal in '{state}': a run with noise on states by the published method cannot be continued", said)
+        self.assertEqual((state / "journal.db").read_bytes(), b"whatever")
 
     def test_a_file_that_no_run_can_be_made_of_is_exit_1(self):
         place = self.place()

@@ -226,7 +226,7 @@ class Rules(unittest.TestCase):
                 path.append(x)
                 self.tell(agent, wire.answer(0, k, 0.3, 0.01, [-3.5 + k, 1.25], flags=flags))
                 x = objective.proximal_step(x, [-3.5 + k, 1.25], 0.3, 0.01)
-        self.assertEqual(told.getvalue().count("py: began at round 5 of 6 without its memory"), 1, told.getvalue())
+        self.assertEqual(told.getvalue().count("py: began at round 5 of 6 without its state file"), 1, told.getvalue())
         self.assertEqual(told.getvalue().count("py: a state lay outside the public box of the cloud's file"), 1)
         self.assertEqual(agent.memory.average, [a + (3 / 4) * (v - a) for a, v in zip(path[1], path[2])])
         self.assertEqual((agent.memory.x, agent.kept["unknown"], agent.is_done()), (x, 4, True))

@@ -28,7 +28,7 @@ static void rounds_to(uint64_t from, uint64_t to) {
 static void a_run_over_messages_has_the_bits_of_a_run_in_one_process(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(0);
-    tc_engine *engine = hub_engine(arena, &d.of, 11, TC_DRIVER_SMALL);
+    tc_engine *engine = half_engine(arena, &d.of, 11, TC_DRIVER_SMALL);
     desk_start(&d, (desk_wish){0});
     join_all(0);
     for (uint64_t k = 1; k <= DESK_ROUNDS; k++) {
@@ -55,7 +55,7 @@ static void a_run_over_messages_has_the_bits_of_a_run_in_one_process(void **stat
             for (size_t c = 0; c < family->dim; c++)
                 assert_true(numbers[2 + c] == engine->p[tc_coord_of(family, i - family->first_agent, c)]);
         }
-        assert_memory_equal(tc_hub_multipliers(d.hub), tc_engine_multipliers(engine),
+        assert_memory_equal(tc_cloud_half_multipliers(d.hub), tc_engine_multipliers(engine),
                             d.p.model->constraint_count * sizeof(double));
     }
     for (size_t i = 0; i < DESK_AGENTS; i++)

@@ -6,7 +6,7 @@
  *     mu K NUMBER...      mu(K+1), after round K
  *
  * The linker puts the function below between the command and its engine (--wrap). */
-#include "engine/engine_parts.h"
+#include "engine/inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* Minima of agents and Slater points. */
 #include "solver/ensemble.h"
-#include "solver/minimum.h"
-#include "solver/slater.h"
+#include "solver/search.h"
 
 #include "solver/problem.h"
 #include "solver/shapes.h"

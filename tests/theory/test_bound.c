@@ -1,7 +1,7 @@
 /* What Theorem 3 promises: conditions by their definitions, constants by hand, how the bound moves with what it depends
  * on, and the promise kept by the engine where it is not vacuous. */
 /* labels: not-asan not-clang */
-#include "theory/bound_rounds.h"
+#include "theory/bound.h"
 #include "engine/runs.h"
 
 typedef struct bounded {
@@ -10,8 +10,8 @@ typedef struct bounded {
     tc_bound *bound;
 } bounded;
 
-static void measure(bounded *b, double radius, bool suggest) {
-    tc_bound_wishes wishes = {.suggest = suggest, .within = NAN};
+static void measure(bounded *b, double radius) {
+    tc_bound_wishes wishes = {.within = NAN};
     tc_escape escape;
     if (TC_TRY(b->problem.arena, &escape) != TC_OK)
         fail_msg("raised");
@@ -25,7 +25,7 @@ static bounded bound_of(const char *text, const tc_plan_options *options, double
     b.plan = planned_plan(&b.problem, options);
     if (b.plan->problem != NULL)
         fail_msg("no plan: %s", b.plan->problem);
-    measure(&b, radius, false);
+    measure(&b, radius);
     return b;
 }
 
@@ -145,17 +145,9 @@ static void test_hessians_of_sums_are_exact_or_near(void **state) {
 
 static void test_what_the_theorem_does_not_cover_is_said(void **state) {
     (void)state;
-    tc_plan_options options = laplace(TC_PLACEMENT_STATES, 1, 100);
+    tc_plan_options options = laplace(TC_PLACEMENT_OUTPUTS, 1, 100);
     bounded b = bound_of("agent a { state x in [-1, 1]; private minimize x^2 }\nconstraint c: exp(a.x) <= 2\n" SCHEDULE,
                          &options, 5);
-    assert_non_null(b.bound->constants.problem);
-    assert_non_null(strstr(b.bound->constants.problem, "mean"));
-    assert_true(b.bound->tight.vacuous && b.bound->published.vacuous);
-    assert_false(tc_bound_says_something(b.bound));
-    planned_end(&b.problem);
-    options.placement = TC_PLACEMENT_OUTPUTS;
-    b = bound_of("agent a { state x in [-1, 1]; private minimize x^2 }\nconstraint c: exp(a.x) <= 2\n" SCHEDULE,
-                 &options, 5);
     assert_null(b.bound->constants.problem);
     planned_end(&b.problem);
     b = bound_of("agent a { state x in [-1, 1]; private minimize -x^2 }\nconstraint c: a.x <= 2\n" SCHEDULE, &options,
@@ -254,40 +246,16 @@ static void test_schedules_that_never_contract_are_seen(void **state) {
 
 static void test_less_privacy_gives_a_smaller_bound(void **state) {
     (void)state;
-    for (int placement = 0; placement < 2; placement++) {
-        double last = INFINITY;
-        for (double epsilon = 1; epsilon < 1000; epsilon *= 2) {
-            tc_plan_options options =
-                laplace(placement == 0 ? TC_PLACEMENT_OUTPUTS : TC_PLACEMENT_STATES, epsilon, 300);
-            bounded b = bound_of(TINY, &options, 1);
-            assert_true(b.bound->tight.error <= last);
-            assert_true(b.bound->tight.error <= b.bound->published.error);
-            last = b.bound->tight.error;
-            planned_end(&b.problem);
-        }
-        assert_true(last < 0.1);
+    double last = INFINITY;
+    for (double epsilon = 1; epsilon < 1000; epsilon *= 2) {
+        tc_plan_options options = laplace(TC_PLACEMENT_OUTPUTS, epsilon, 300);
+        bounded b = bound_of(TINY, &options, 1);
+        assert_true(b.bound->tight.error <= last);
+        assert_true(b.bound->tight.error <= b.bound->published.error);
+        last = b.bound->tight.error;
+        planned_end(&b.problem);
     }
-}
-
-/* ---- suggestions ---- */
-
-static void test_a_suggestion_meets_the_conditions_and_is_no_worse(void **state) {
-    (void)state;
-    tc_plan_options options = laplace(TC_PLACEMENT_OUTPUTS, 5, 300);
-    bounded b = bound_of(TINY, &options, 1);
-    measure(&b, 1, true);
-    const tc_bound_suggestion *s = &b.bound->suggestion;
-    tc_bound_condition conditions[TC_BOUND_CONDITIONS];
-    assert_true(s->made);
-    assert_true(tc_bound_conditions(&s->schedule, conditions));
-    assert_true(tc_bound_summable(&s->schedule));
-    assert_true(s->estimate.error <= b.bound->tight.error);
-    assert_true(alpha_at(&s->schedule, 300) <= alpha_at(&b.bound->schedule, 300) * (1 + 1e-12));
-    assert_true(s->possible_from <= s->useful_from);
-    double first = s->estimate.error;
-    measure(&b, 1, true); /* the same again */
-    assert_true(b.bound->suggestion.estimate.error == first);
-    planned_end(&b.problem);
+    assert_true(last < 0.1);
 }
 
 /* ---- the promise, kept ---- */
@@ -347,14 +315,10 @@ static void test_four_hundred_runs_keep_the_promise(void **state) {
     (void)state;
     static const struct {
         bool square;
-        tc_placement placement;
         double epsilon;
-    } cases[] = {{false, TC_PLACEMENT_OUTPUTS, 5},
-                 {false, TC_PLACEMENT_STATES, 5},
-                 {true, TC_PLACEMENT_OUTPUTS, 20},
-                 {true, TC_PLACEMENT_STATES, 10}};
+    } cases[] = {{false, 5}, {true, 20}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tc_plan_options options = laplace(cases[i].placement, cases[i].epsilon, 300);
+        tc_plan_options options = laplace(TC_PLACEMENT_OUTPUTS, cases[i].epsilon, 300);
         bounded b = bound_of(cases[i].square ? TINY_SQUARE : TINY, &options, 1);
         assert_false(b.bound->tight.vacuous);
         assert_true(tc_bound_says_something(b.bound));
@@ -378,7 +342,6 @@ int main(void) {
         cmocka_unit_test(test_coarser_blocks_give_larger_bounds),
         cmocka_unit_test(test_schedules_that_never_contract_are_seen),
         cmocka_unit_test(test_less_privacy_gives_a_smaller_bound),
-        cmocka_unit_test(test_a_suggestion_meets_the_conditions_and_is_no_worse),
         cmocka_unit_test(test_four_hundred_runs_keep_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

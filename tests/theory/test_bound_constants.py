@@ -121,38 +121,6 @@ class Noise(unittest.TestCase):
                 self.assertAlmostEqual(constants["K_w_constraints"] / g, 1, 6)
                 self.assertAlmostEqual(constants["K_w_prices"] / (constants["R"] ** 2 * max(rows)), 1, 6)
 
-    def test_on_states_no_point_has_more_and_the_worst_has_as_much(self):
-        for mechanism in ("laplace", "gaussian"):
-            options = ("--placement", "states", "--mechanism", mechanism)
-            constants = report("bound", PAPER, *options)["constants"]
-            systems = {s["name"]: s["variance"] for s in report("plan", PAPER, "--method", "published", *options)["systems"]}
-            deviation = np.repeat([math.sqrt(systems[f"x[a{i}]"]) for i in range(1, 11)], 2)
-            random, draws = np.random.default_rng(2), 4000
-            for signs in (np.ones(20), -np.ones(20)):
-                x = 10 * signs
-                unit = random.laplace(0, math.sqrt(0.5), (draws, 20)) if mechanism == "laplace" \
-                    else random.standard_normal((draws, 20))
-                g, p = np.zeros((draws, 6)), np.zeros((draws, 20))
-                mu = constants["R"] * np.eye(6)[0]
-                for d in range(draws):
-                    hat = x + deviation * unit[d]
-                    g[d] = constraints(hat) - constraints(x)
-                    p[d] = (jacobian(hat) - jacobian(x)).T @ mu
-                added = np.array([  # on the average; the cloud subtracts it
-                    sum(deviation[c] ** 2 for c in s) for s in SQUARES])
-                with self.subTest(mechanism=mechanism, signs=signs[0]):
-                    # five standard errors of each mean
-                    error = 5 * g.std(axis=0) / math.sqrt(draws)
-                    self.assertTrue(np.all(np.abs(g.mean(axis=0) - added) < error))
-                    squares = ((g - added) ** 2).sum(axis=1)
-                    error = 5 * squares.std() / math.sqrt(draws)
-                    self.assertLess(squares.mean() - error, constants["K_w_constraints"])
-                    self.assertGreater(squares.mean() + error, 0.9 * constants["K_w_constraints"])
-                    squares = (p ** 2).sum(axis=1)
-                    error = 5 * squares.std() / math.sqrt(draws)
-                    self.assertLess(squares.mean() - error, constants["K_w_prices"])
-                    self.assertGreater(squares.mean() + error, 0.9 * constants["K_w_prices"])
-
 
 class Contraction(unittest.TestCase):
     def test_no_matrix_of_that_form_expands_more_than_the_split_bound(self):

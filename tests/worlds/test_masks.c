@@ -1,6 +1,6 @@
 /* What is taken out of a text before two worlds are compared: times and ids, and nothing of what was released. */
 #include "support/cmocka.h"
-#include "worlds/masks.h"
+#include "worlds/worlds.h"
 
 #include <string.h>
 

@@ -1,9 +1,11 @@
 /* Curvature by proof: composition rules over enclosures, and interval Hessians where rules do not suffice. */
-#ifndef TC_ANALYSIS_CURVATURE_H
-#define TC_ANALYSIS_CURVATURE_H
+#ifndef TC_ANALYSIS_CONVEXITY_CURVATURE_H
+#define TC_ANALYSIS_CONVEXITY_CURVATURE_H
 
 #include "analysis/region.h"
+#include "base/arena.h"
 #include "calculus/derivatives.h"
+#include "calculus/interval/interval.h"
 
 typedef enum tc_curvature { TC_CONSTANT, TC_AFFINE, TC_CONVEX, TC_CONCAVE, TC_UNKNOWN } tc_curvature;
 
@@ -96,5 +98,25 @@ typedef struct tc_counterexample {
     double value;              /* the second derivative along direction is at most this (at least, for concave) */
 } tc_counterexample;
 tc_counterexample tc_refute(tc_prover *prover, tc_expr root, tc_curvature want);
+
+/* Whether an expression is defined and continuously differentiable, with a finite Lipschitz constant of its gradient,
+ * over the place where a prover has enclosed it. */
+
+typedef struct tc_flaw {
+    tc_expr node;      /* TC_NO_EXPR: none */
+    tc_expr argument;  /* whose range is at fault */
+    bool certain;      /* the range is exact, so that the flaw is real */
+    const char *needs; /* "needs an argument above 0" */
+    const char *helps;
+} tc_flaw;
+
+/* The first flaw of the cone in order of evaluation: the innermost one. */
+tc_flaw tc_find_flaw(const tc_prover *prover, const tc_cone *cone);
+
+/* Whether every symmetric matrix between two bounds is positive semidefinite. */
+
+/* h: n x n, row by row, both triangles, sign * h is tested. True is a proof; false says nothing.
+ * See docs/proofs/convexity.md. */
+bool tc_interval_psd(tc_arena *arena, const tc_interval *h, size_t n, int sign);
 
 #endif

@@ -1,7 +1,7 @@
 /* Dominant eigenvalues of dense symmetric matrices: estimates by Lanczos, and bounds that are proved whatever the
  * estimates are worth. Matrices are n x n, row by row, both triangles filled. Arguments: docs/proofs/lipschitz.md. */
-#ifndef TC_ANALYSIS_EIGEN_H
-#define TC_ANALYSIS_EIGEN_H
+#ifndef TC_ANALYSIS_CONVEXITY_EIGEN_H
+#define TC_ANALYSIS_CONVEXITY_EIGEN_H
 
 #include "base/arena.h"
 

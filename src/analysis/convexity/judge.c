@@ -1,11 +1,109 @@
-#include "analysis/convexity/judge.h"
+/* Assumptions 1 and 3: objectives and constraints are convex and smooth. */
+#include "analysis/steps.h"
+#include "solver/project/set.h"
 
-#include "analysis/findings.h"
+/* ---- what is wrong with a function, in words ---- */
 
-tc_member_judge *tc_member_judge_new(tc_prover *prover, const tc_family *family, bool private_sets,
-                                     const tc_monitor *monitor) {
-    tc_member_judge *judge = TC_NEW(prover->arena, tc_member_judge, 1);
-    *judge = (tc_member_judge){
+static tc_span span_of(const tc_prover *p, tc_expr e, tc_span fallback) {
+    return p->dag->spans[e].length > 0 ? p->dag->spans[e] : fallback;
+}
+
+static void report_flaw(tc_prover *p, tc_assumption *assumption, const char *whose, const tc_flaw *flaw,
+                        tc_span fallback, bool exact) {
+    char lo[32], hi[32];
+    tc_interval range = p->enclosures[flaw->argument];
+    bool certain = flaw->certain && exact;
+    tc_find(p->arena, assumption, &p->model->source, certain ? TC_FAILS : TC_UNPROVED, span_of(p, flaw->node, fallback),
+            "%s %s, but that ranges %s[%s, %s] (in %s). %s", "This", flaw->needs, certain ? "over " : "within ",
+            tc_short_number(lo, range.lo), tc_short_number(hi, range.hi), whose, flaw->helps);
+}
+
+static void leaf_name(tc_prover *p, tc_buffer *out, tc_expr leaf) {
+    const tc_node *n = &p->dag->nodes[leaf];
+    if (n->op == TC_STATE)
+        tc_component_name(out, p->batch->family, n->u.index);
+    else if (n->op == TC_COORD)
+        tc_coord_name(out, p->model, n->u.index);
+    else
+        tc_buffer_puts(out, "the sum");
+}
+
+/* "at x = 1, y = 0 its second derivative along (1, -1) is -2" */
+static const char *describe(tc_prover *p, const tc_counterexample *c) {
+    enum { SHOWN = 6 };
+    tc_buffer out = tc_buffer_new(p->arena, 16384);
+    char number[32];
+    size_t count = c->hessian->count, shown = 0;
+    tc_buffer_puts(&out, "at ");
+    for (size_t i = 0; i < count && shown < SHOWN; i++) {
+        if (p->dag->nodes[c->hessian->leaves[i]].op == TC_SUM)
+            continue;
+        tc_buffer_puts(&out, shown++ > 0 ? ", " : "");
+        leaf_name(p, &out, c->hessian->leaves[i]);
+        tc_buffer_printf(&out, " = %s", tc_short_number(number, c->point[i]));
+    }
+    tc_buffer_puts(&out, shown == 0 ? "any point" : count > SHOWN ? ", ..." : "");
+    tc_buffer_puts(&out, " the second derivative along ");
+    if (count == 1) {
+        leaf_name(p, &out, c->hessian->leaves[0]);
+    } else {
+        tc_buffer_puts(&out, "(");
+        for (size_t i = 0; i < count && i < SHOWN; i++)
+            tc_buffer_printf(&out, "%s%s", i > 0 ? ", " : "", tc_short_number(number, c->direction[i]));
+        tc_buffer_puts(&out, count > SHOWN ? ", ...)" : ")");
+    }
+    tc_buffer_printf(&out, " is %s", tc_short_number(number, c->value));
+    return tc_buffer_text(&out);
+}
+
+/* whose: "the objective of home[3]". refutable: a counterexample of root is one of the whole function. */
+static void report_curvature(tc_prover *p, tc_assumption *assumption, const char *whose, tc_expr root, tc_span fallback,
+                             bool refutable) {
+    const char *why = "";
+    tc_expr guilty = tc_prover_blame(p, root, TC_CONVEX, &why);
+    tc_span span = span_of(p, guilty, fallback);
+    tc_counterexample whole = tc_refute(p, root, TC_CONVEX);
+    if (whole.found && refutable) {
+        tc_counterexample part = tc_refute(p, guilty, TC_CONVEX);
+        tc_counterexample other = tc_refute(p, guilty, TC_CONCAVE);
+        if (part.found && other.found)
+            why = "is neither convex nor concave";
+        tc_find(p->arena, assumption, &p->model->source, TC_FAILS, span, "This %s, so %s is not convex: %s.", why,
+                whose, describe(p, &whole));
+        return;
+    }
+    tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, span,
+            "This %s, so %s could not be proved convex on the box.%s", why, whose,
+            whole.found ? "" : " Sums of squares, sumsq(v), or a tighter box may help.");
+}
+
+/* ---- all members of a family ---- */
+
+/* A function of one member of a family, judged for all members: over the hull of all first, then one by one. */
+typedef struct member_judge {
+    tc_prover *prover;
+    const tc_family *family;
+    tc_batch *batch;
+    tc_set *set; /* NULL: over the public box, not the bounding box of X_i */
+    double *lower, *upper;
+    const tc_monitor *monitor;
+    tc_interval *hull; /* of all members: states, then data; NULL until it is needed */
+    bool strict;       /* only the wanted curvature will do; else either, as long as it is the same for all */
+} member_judge;
+
+typedef struct member_verdict {
+    bool convex, concave; /* for all members */
+    bool interrupted;
+    bool whole;    /* what failed was judged for the hull of all members (they are alike, or there is one) */
+    size_t member; /* else: the first where neither holds, or where the wanted curvature fails */
+    tc_flaw flaw;
+    tc_curvature found; /* at that member */
+} member_verdict;
+
+static member_judge *member_judge_new(tc_prover *prover, const tc_family *family, bool private_sets,
+                                      const tc_monitor *monitor) {
+    member_judge *judge = TC_NEW(prover->arena, member_judge, 1);
+    *judge = (member_judge){
         .prover = prover, .family = family, .monitor = monitor, .batch = tc_batch_new(prover->arena, family)};
     if (private_sets && family->piece_count > 0) {
         judge->set = tc_set_new(prover->arena, family);
@@ -16,7 +114,7 @@ tc_member_judge *tc_member_judge_new(tc_prover *prover, const tc_family *family,
 }
 
 /* The hull of all members, found once. */
-static void load_hull(tc_member_judge *j) {
+static void load_hull(member_judge *j) {
     tc_batch *batch = j->batch;
     size_t states = j->family->dim, columns = j->family->column_count;
     bool known = j->hull != NULL;
@@ -34,7 +132,7 @@ static void load_hull(tc_member_judge *j) {
     }
 }
 
-static void load_member(tc_member_judge *j, size_t member) {
+static void load_member(member_judge *j, size_t member) {
     tc_batch_load_member(j->batch, member);
     if (j->set == NULL)
         return;
@@ -50,15 +148,16 @@ static void load_member(tc_member_judge *j, size_t member) {
     }
 }
 
-static tc_flaw judge_here(tc_member_judge *j, const tc_cone *cone, tc_curvature want, tc_curvature *found) {
+static tc_flaw judge_here(member_judge *j, const tc_cone *cone, tc_curvature want, tc_curvature *found) {
     tc_prover_enclose(j->prover, cone);
     tc_flaw flaw = tc_find_flaw(j->prover, cone);
     *found = flaw.node == TC_NO_EXPR ? tc_prover_judge(j->prover, cone, want) : TC_UNKNOWN;
     return flaw;
 }
 
-tc_member_verdict tc_judge_members(tc_member_judge *j, const tc_cone *cone, tc_curvature want) {
-    tc_member_verdict v = {.convex = true, .concave = true, .whole = true, .flaw = {.node = TC_NO_EXPR}};
+/* Leaves the prover at the place of the failure, ready for blame and refutation. */
+static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_curvature want) {
+    member_verdict v = {.convex = true, .concave = true, .whole = true, .flaw = {.node = TC_NO_EXPR}};
     tc_prover_at_batch(j->prover, j->batch);
     load_hull(j);
     v.flaw = judge_here(j, cone, want, &v.found);
@@ -68,7 +167,7 @@ tc_member_verdict tc_judge_members(tc_member_judge *j, const tc_cone *cone, tc_c
     bool settled = fits || (!j->strict && (v.convex || v.concave));
     if (settled || (j->set == NULL && j->family->count == 1))
         return v;
-    v = (tc_member_verdict){.convex = true, .concave = true, .flaw = {.node = TC_NO_EXPR}};
+    v = (member_verdict){.convex = true, .concave = true, .flaw = {.node = TC_NO_EXPR}};
     for (size_t k = 0; k < j->family->count; k++) {
         if (k % 1024 == 0 && tc_interrupted(j->monitor)) {
             v.convex = v.concave = false;
@@ -87,14 +186,14 @@ tc_member_verdict tc_judge_members(tc_member_judge *j, const tc_cone *cone, tc_c
     return v;
 }
 
-/* ---- objectives ------------------------------------------------------------------------------------------------- */
+/* ---- objectives: paper: Assumption 1 ---- */
 
 static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption *assumption,
                             const tc_monitor *monitor) {
-    tc_member_judge *judge = tc_member_judge_new(p, family, true, monitor);
+    member_judge *judge = member_judge_new(p, family, true, monitor);
     judge->strict = true;
     tc_cone cone = tc_cone_of(p, family->objective);
-    tc_member_verdict v = tc_judge_members(judge, &cone, TC_CONVEX);
+    member_verdict v = judge_members(judge, &cone, TC_CONVEX);
     if (v.convex && v.flaw.node == TC_NO_EXPR)
         return;
     const char *name = tc_who(p->arena, family, v.member, v.whole && family->count > 1);
@@ -103,9 +202,9 @@ static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption
         tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, family->objective_span,
                 "%s was not judged: interrupted.", whose);
     else if (v.flaw.node != TC_NO_EXPR)
-        tc_report_flaw(p, assumption, whose, &v.flaw, family->objective_span, !v.whole || family->count == 1);
+        report_flaw(p, assumption, whose, &v.flaw, family->objective_span, !v.whole || family->count == 1);
     else
-        tc_report_curvature(p, assumption, whose, family->objective, family->objective_span, true);
+        report_curvature(p, assumption, whose, family->objective, family->objective_span, true);
 }
 
 void tc_judge_objectives(tc_prover *p, tc_assumption *assumption, const tc_monitor *monitor) {
@@ -113,5 +212,189 @@ void tc_judge_objectives(tc_prover *p, tc_assumption *assumption, const tc_monit
         tc_progress(monitor, "convexity of the objectives", (double)f / (double)p->model->family_count);
         if (p->model->families[f].objective != TC_NO_EXPR)
             judge_objective(p, &p->model->families[f], assumption, monitor);
+    }
+}
+
+/* ---- constraints: paper: Assumption 3 ---- */
+
+typedef struct constraint_judge {
+    tc_prover *prover;
+    const tc_derivatives *derivatives;
+    tc_interval *coords, *sums;
+    tc_assumption *assumption;
+    const tc_monitor *monitor;
+    member_judge **members; /* by family, made when needed */
+    member_verdict *bodies; /* by sum */
+    bool *combined;         /* by family: scratch */
+} constraint_judge;
+
+static member_judge *members_of(constraint_judge *c, uint32_t family) {
+    if (c->members[family] == NULL)
+        c->members[family] = member_judge_new(c->prover, &c->prover->model->families[family], false, c->monitor);
+    return c->members[family];
+}
+
+/* Bodies first: their curvature is that of their sums. */
+static void judge_bodies(constraint_judge *c) {
+    const tc_model *model = c->prover->model;
+    for (size_t r = 0; r < model->sum_count; r++) {
+        tc_progress(c->monitor, "convexity of the constraints", 0.5 * (double)r / (double)model->sum_count);
+        tc_cone cone = tc_cone_of(c->prover, model->sums[r].body);
+        member_verdict v = judge_members(members_of(c, model->sums[r].family), &cone, TC_CONVEX);
+        bool has_state = c->prover->dag->nodes[model->sums[r].body].has_state;
+        c->bodies[r] = v;
+        c->prover->sum_curvature[r] = v.convex && v.concave ? (has_state ? TC_AFFINE : TC_CONSTANT)
+                                      : v.convex            ? TC_CONVEX
+                                      : v.concave           ? TC_CONCAVE
+                                                            : TC_UNKNOWN;
+    }
+}
+
+/* The part of a flattened constraint that are sums over one family, as one body. */
+static tc_expr combined_body(constraint_judge *c, const tc_addend *addends, size_t count, uint32_t family) {
+    tc_addend *bodies = TC_NEW(c->prover->arena, tc_addend, count + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *n = &c->prover->dag->nodes[addends[i].node];
+        if (n->op != TC_SUM || c->prover->model->sums[n->u.index].family != family)
+            continue;
+        bodies[kept] = addends[i];
+        bodies[kept++].node = c->prover->model->sums[n->u.index].body;
+    }
+    return tc_rebuild(c->prover, bodies, kept);
+}
+
+/* Whether the outer expression names members of the family one by one, or uses its sums other than by adding them. */
+static bool only_adds(constraint_judge *c, const tc_addend *addends, size_t count, uint32_t family) {
+    const tc_model *model = c->prover->model;
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *top = &c->prover->dag->nodes[addends[i].node];
+        if (top->op == TC_SUM)
+            continue;
+        tc_cone cone = tc_cone_of(c->prover, addends[i].node);
+        for (size_t k = 0; k < cone.count; k++) {
+            const tc_node *n = &c->prover->dag->nodes[cone.nodes[k]];
+            if ((n->op == TC_SUM && model->sums[n->u.index].family == family) ||
+                (n->op == TC_COORD && tc_family_of_coord(model, n->u.index) == &model->families[family]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Sums over one family that do not fit alone are judged together, member by member. Reports what fails. */
+static bool judge_combined(constraint_judge *c, const tc_constraint *constraint, const char *whose) {
+    const tc_model *model = c->prover->model;
+    size_t count, rest_count = 0;
+    const tc_addend *flat = tc_flatten(c->prover, constraint->outer, &count);
+    tc_addend *addends = TC_NEW(c->prover->arena, tc_addend, count + 1),
+              *rest = TC_NEW(c->prover->arena, tc_addend, count + 1);
+    for (size_t i = 0; i < count; i++)
+        addends[i] = flat[i];
+    for (size_t f = 0; f < model->family_count; f++)
+        c->combined[f] = false;
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *n = &c->prover->dag->nodes[addends[i].node];
+        if (n->op == TC_SUM && !tc_addend_fits(c->prover, &addends[i], TC_CONVEX))
+            c->combined[model->sums[n->u.index].family] = true;
+        else if (n->op != TC_SUM && !tc_addend_fits(c->prover, &addends[i], TC_CONVEX))
+            rest[rest_count++] = addends[i];
+    }
+    for (uint32_t f = 0; f < model->family_count; f++) {
+        if (!c->combined[f])
+            continue;
+        tc_expr body = combined_body(c, addends, count, f);
+        tc_cone cone = tc_cone_of(c->prover, body);
+        bool refutable = only_adds(c, addends, count, f);
+        member_judge *judge = members_of(c, f);
+        judge->strict = true;
+        member_verdict v = judge_members(judge, &cone, TC_CONVEX);
+        judge->strict = false;
+        if (v.convex)
+            continue;
+        if (v.flaw.node != TC_NO_EXPR)
+            report_flaw(c->prover, c->assumption, whose, &v.flaw, constraint->span, !v.whole);
+        else
+            report_curvature(c->prover, c->assumption, whose, body, constraint->span, refutable);
+        return true;
+    }
+    tc_prover_at_outer(c->prover, c->coords, c->sums);
+    return rest_count == 0 || tc_prove_by_hessian(c->prover, rest, rest_count, TC_CONVEX);
+}
+
+/* A second derivative of the wrong sign in the outer inputs is one in x where inputs can be moved at will. */
+static bool inputs_are_free(constraint_judge *c, tc_expr outer) {
+    tc_cone cone = tc_cone_of(c->prover, outer);
+    size_t sums = 0, coords = 0;
+    for (size_t i = 0; i < cone.count; i++) {
+        const tc_node *n = &c->prover->dag->nodes[cone.nodes[i]];
+        sums += n->op == TC_SUM;
+        coords += n->op == TC_COORD;
+        if (n->op == TC_SUM && c->prover->sum_curvature[n->u.index] != TC_AFFINE)
+            return false;
+    }
+    return sums == 0 || (sums == 1 && coords == 0);
+}
+
+static bool bodies_are_smooth(constraint_judge *c, const tc_cone *cone, const tc_constraint *constraint,
+                              const char *whose) {
+    const tc_model *model = c->prover->model;
+    for (size_t i = 0; i < cone->count; i++) {
+        const tc_node *n = &c->prover->dag->nodes[cone->nodes[i]];
+        if (n->op != TC_SUM || c->bodies[n->u.index].flaw.node == TC_NO_EXPR)
+            continue;
+        /* judge the body again, so that the enclosures of the report are its own */
+        tc_cone body = tc_cone_of(c->prover, model->sums[n->u.index].body);
+        member_verdict v = judge_members(members_of(c, model->sums[n->u.index].family), &body, TC_CONVEX);
+        report_flaw(c->prover, c->assumption, whose, &v.flaw, constraint->span,
+                    !v.whole || model->families[model->sums[n->u.index].family].count == 1);
+        return false;
+    }
+    return true;
+}
+
+static void judge_constraint(constraint_judge *c, const tc_constraint *constraint) {
+    tc_prover *p = c->prover;
+    const char *whose = tc_arena_format(p->arena, "constraint %s", constraint->name);
+    tc_cone cone = tc_cone_of(p, constraint->outer);
+    if (!bodies_are_smooth(c, &cone, constraint, whose))
+        return;
+    tc_prover_at_outer(p, c->coords, c->sums);
+    tc_prover_enclose(p, &cone);
+    tc_flaw flaw = tc_find_flaw(p, &cone);
+    if (flaw.node != TC_NO_EXPR) {
+        report_flaw(p, c->assumption, whose, &flaw, constraint->span, true);
+        return;
+    }
+    if (tc_is_convex(tc_prover_judge(p, &cone, TC_CONVEX)))
+        return;
+    if (judge_combined(c, constraint, whose))
+        return;
+    tc_prover_at_outer(p, c->coords, c->sums);
+    report_curvature(p, c->assumption, whose, constraint->outer, constraint->span,
+                     inputs_are_free(c, constraint->outer));
+}
+
+void tc_judge_constraints(tc_prover *p, const tc_derivatives *derivatives, tc_interval *coords, tc_interval *sums,
+                          tc_assumption *assumption, const tc_monitor *monitor) {
+    const tc_model *model = p->model;
+    constraint_judge c = {.prover = p,
+                          .derivatives = derivatives,
+                          .coords = coords,
+                          .sums = sums,
+                          .assumption = assumption,
+                          .monitor = monitor,
+                          .members = TC_NEW(p->arena, member_judge *, model->family_count + 1),
+                          .bodies = TC_NEW(p->arena, member_verdict, model->sum_count + 1),
+                          .combined = TC_NEW(p->arena, bool, model->family_count + 1)};
+    judge_bodies(&c);
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        tc_progress(monitor, "convexity of the constraints", 0.5 + 0.5 * (double)j / (double)model->constraint_count);
+        if (tc_interrupted(monitor)) {
+            tc_find(p->arena, assumption, &model->source, TC_UNPROVED, model->constraints[j].span,
+                    "Constraint %s was not judged: interrupted.", model->constraints[j].name);
+            return;
+        }
+        judge_constraint(&c, &model->constraints[j]);
     }
 }

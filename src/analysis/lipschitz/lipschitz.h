@@ -1,9 +1,10 @@
 /* Brackets of Lipschitz constants over the public box. Arguments: docs/proofs/lipschitz.md. */
-#ifndef TC_ANALYSIS_LIPSCHITZ_H
-#define TC_ANALYSIS_LIPSCHITZ_H
+#ifndef TC_ANALYSIS_LIPSCHITZ_LIPSCHITZ_H
+#define TC_ANALYSIS_LIPSCHITZ_LIPSCHITZ_H
 
 #include "analysis/analysis.h"
 #include "analysis/lipschitz/streams.h"
+#include "calculus/interval/interval.h"
 
 /* A bracket counts as closed when its ends agree to this relative width. */
 #define TC_CLOSED 1e-12
@@ -20,5 +21,15 @@ void tc_lipschitz_objectives(tc_arena *arena, const tc_model *model, const tc_de
 
 void tc_count_constancy(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, tc_constancy *rows,
                         tc_constancy *total);
+
+/* Search for a point of the box with a large score: coordinate by coordinate, each at its lower end, upper end or
+ * middle. A search, not a proof: any point gives a valid lower bound, a better one a better bound. */
+
+typedef double (*tc_score)(void *context, const double *x);
+
+/* Improves x (whose score is `best`) within count ranges, until no single move helps, the score reaches `goal`, or
+ * `budget` scores were taken. Returns the best score. */
+double tc_coordinate_search(const tc_interval *ranges, size_t count, double *x, double best, double goal, size_t budget,
+                            tc_score score, void *context);
 
 #endif

@@ -7,8 +7,8 @@
  *
  *     |J|_2^2 <= rho(max(|P|, |Q|)),  |J|_2^2 <= lambda(mid) + rho(rad) of [P, Q],  |J|_2 <= |M|_2 + |R|_2,
  *     |J|_2 >= |M|_2 - |R|_F                                                        (docs/proofs/lipschitz.md) */
-#ifndef TC_ANALYSIS_NORM_H
-#define TC_ANALYSIS_NORM_H
+#ifndef TC_ANALYSIS_LIPSCHITZ_NORM_H
+#define TC_ANALYSIS_LIPSCHITZ_NORM_H
 
 #include "base/arena.h"
 #include "calculus/interval/interval.h"

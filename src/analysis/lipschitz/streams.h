@@ -4,8 +4,8 @@
  *     J_jc = sum over bodies r of the family  Phi_{j,r} d body_r / d x_c   +   Phi_{j, this coordinate},
  * and columns are made from two small tables, Phi's partial derivatives (once) and the bodies' (64 members at a time),
  * never from a stored matrix. Members that are alike over the box are visited once, with a weight. */
-#ifndef TC_ANALYSIS_STREAMS_H
-#define TC_ANALYSIS_STREAMS_H
+#ifndef TC_ANALYSIS_LIPSCHITZ_STREAMS_H
+#define TC_ANALYSIS_LIPSCHITZ_STREAMS_H
 
 #include "analysis/region.h"
 #include "base/monitor.h"
@@ -69,7 +69,7 @@ typedef struct tc_streams {
     uint32_t *column_rows, *stamp, *slot;
     tc_interval *column_values;
     uint32_t stamp_now;
-    double *votes, *input_votes; /* NULL: nobody votes */
+    double *pulls, *input_pulls; /* NULL: nobody pulls */
 } tc_streams;
 
 typedef struct tc_column_view {
@@ -94,9 +94,9 @@ bool tc_streams_columns(tc_streams *streams, const double *x, tc_column_sink sin
 
 /* Over the box: for each coordinate, a number whose sign says at which end of its range the entries of J are largest
  * in magnitude; the vertex so voted goes to x. */
-void tc_streams_vote(tc_streams *streams, double *x);
-/* Another guess, in which coordinates that outer functions name follow each other where votes tie; changes x. */
-void tc_streams_settle(tc_streams *streams, double *x);
+void tc_guess_vertex(tc_streams *streams, double *x);
+/* Another guess, in which coordinates that outer functions name follow each other where pulls tie; changes x. */
+void tc_guess_other_vertex(tc_streams *streams, double *x);
 
 /* Members of a family, batch by batch; cursor starts at 0, false at the end. grouped: alike members once. Evaluates
  * the first and second derivatives of the bodies over the box (tightened) or at x. */
@@ -107,6 +107,9 @@ void tc_streams_member(tc_streams *streams, size_t family, size_t member, const 
 
 /* Bodies' values summed: an enclosure of sum r over the box or at x. */
 void tc_streams_sums(tc_streams *streams, const double *x, tc_interval *sums);
+
+/* Enclosures of all g_j(x). */
+void tc_constraint_values(tc_streams *streams, const double *x, tc_interval *g);
 
 /* Column (member of lane, component) into column_rows and column_values; returns how many entries. */
 size_t tc_build_column(tc_streams *streams, const tc_family_stream *stream, size_t lane, size_t component,

@@ -3,8 +3,8 @@
  *     T_i[(j, c'), c] = d^2 g_j / d x_c' d x_c
  *                     = sum_{r,s} Phi^j_{rs} a_{rc'} a_{sc}  +  [c in block i] sum_r Phi_{j,r} d^2 body_r / d x_c' d
  * x_c with a_{rc} = d u_r / d x_c. The first part exists only where outer functions are curved. */
-#ifndef TC_ANALYSIS_VARIATION_H
-#define TC_ANALYSIS_VARIATION_H
+#ifndef TC_ANALYSIS_LIPSCHITZ_VARIATION_H
+#define TC_ANALYSIS_LIPSCHITZ_VARIATION_H
 
 #include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/streams.h"

@@ -22,44 +22,44 @@ static const tc_option options[] = {
     [KEYS] = {.name = "keys",
               .type = TC_OPTION_STRING,
               .argument = "DIR",
-              .text = "The agent's own folder of keys, which tacit keys made: a certificate that names every agent "
-                      "here, and the authority's. It is read again for each connection, so a renewed one is taken up."},
+              .text = "The agent's own folder of keys, made by tacit keys: a certificate that names every agent "
+                      "here, and the authority's. It is read again for each connection, so a renewed one is used."},
     [STATE] = {.name = "state",
                .required = true,
                .type = TC_OPTION_STRING,
                .argument = "DIR",
-               .text = "The folder of the state files, one for each agent, made where it is not there. An agent that "
-                       "was stopped or died goes on from its file. Without it an agent begins anew in the middle of "
-                       "the run, says so, and answers for the rounds from there on. It holds private data."},
+               .text = "The folder of the state files, one for each agent; created if missing. An agent that was "
+                       "stopped or died goes on from its file. Without it an agent begins anew in the middle of the "
+                       "run and says so; its result is then of the rounds from there on. It holds private data."},
     [ANSWER] = {.name = "answer",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
                 .text =
-                    "Write the answers of all agents here into FILE, as the JSON object that --json prints: when the "
-                    "run has come to its end, for its owner's eyes alone (mode 0600), whole or not at all. A file that "
-                    "is not such an answer is not written over. Nothing private is then printed."},
+                    "Write the results of all agents here to FILE, as the JSON object that --json prints: at the end "
+                    "of the run, readable by its owner only (mode 0600), whole or not at all. A file that is not such "
+                    "a result is not written over. Nothing private is then printed."},
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
-               .text = "Write every state of the agents here, with all digits: round, agent, states. For their owner's "
-                       "eyes: private. An agent that goes on goes on in the same file."},
+               .text = "Write every state of the agents here, with all digits: round, agent, states. Private: for "
+                       "their owner only. An agent that goes on adds to the same file."},
     [DURABILITY] = {.name = "durability",
                     .type = TC_OPTION_CHOICE,
                     .argument = "D",
                     .choices = tc_durability_names,
                     .standard = "process",
-                    .text = "What a state survives before it is sent: loss of power, or the end of the process alone, "
-                            "which is faster. What is lost with the power costs some accuracy, and no privacy."},
+                    .text = "What a state survives before it is sent: loss of power, or only the end of the process, "
+                            "which is faster. What is lost with the power costs some accuracy, but no privacy."},
     [NEW_RUN] = {.name = "new-run",
                  .type = TC_OPTION_FLAG,
-                 .text = "Take part in another run than that of the state files, from its first round; a damaged state "
-                         "file is put aside, and with it the guard against an old copy of the cloud. For one run: give "
-                         "it once, not in a unit that starts again by itself."},
+                 .text = "Take part in another run than that of the state files, from its first round. A damaged state "
+                         "file is put aside, and with it the guard against an old copy of the cloud. Give it once, not "
+                         "in a unit that restarts by itself."},
     [PLAN] = {.name = "plan",
               .type = TC_OPTION_STRING,
               .argument = "HASH",
               .text =
-                  "Take part in this plan alone: the 64 digits that tacit split and tacit plan --json write. A cloud "
+                  "Take part in this plan only: the 64 digits that tacit split and tacit plan --json write. A cloud "
                   "with another plan is refused, and gets no state."},
     [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
                             .type = TC_OPTION_FLAG,
@@ -74,7 +74,7 @@ static const tc_example examples[] = {
     {"tacit agent a1.tacit --cloud example.org:7575 --keys keys/a1 --state state",
      "One agent, from the file that tacit split made for it."},
     {"tacit agent a1.tacit --cloud c:7575 --keys a1 --state st --answer st/a.json",
-     "In a unit or a script: the answer goes to a file, and nothing private to the log."},
+     "In a unit or a script: the result goes to a file, and nothing private to the log."},
     {"tacit agent a1.tacit a2.tacit --cloud 10.0.0.1:7575 --keys site --state st",
      "A gateway: two agents on one connection, by one certificate that names both."},
     {"tacit agent a1.tacit --cloud c:7575 --keys a1 --state st --plan $HASH",
@@ -83,7 +83,7 @@ static const tc_example examples[] = {
      "A test on one machine. Not private."},
 };
 
-/* A run that ended before is not mistaken for the one that is wanted now. */
+/* So that nobody mistakes a run that ended before for a new one. */
 static void tell_old(tc_cli *cli, const tc_agent *agent, size_t count, bool new_run) {
     for (size_t i = 0; i < count; i++) {
         tc_agent_view view = tc_agent_look(agent, i);
@@ -108,7 +108,7 @@ static const char *reason_of(tc_cli *cli, const tc_agent_output *output, const c
                            cloud);
 }
 
-/* As the agent fared worst of those that are over, whether a signal stopped the others or not. */
+/* The worst of the agents that ended counts, also after a signal. */
 static tc_status status_of(const tc_agent *agent, size_t count, bool *yes) {
     bool has_refused = false, has_failed = false;
     *yes = true;
@@ -140,7 +140,7 @@ static tc_status check(tc_cli *cli, const tc_arguments *arguments) {
     return TC_BAD_USAGE;
 }
 
-/* After the state's folder has been made, which may be the file's. */
+/* After the state folder exists, in which the file may be. */
 static tc_status check_answer(tc_cli *cli, const tc_arguments *arguments) {
     const tc_option_value *values = arguments->values;
     const tc_output_file output = {"--answer", values[ANSWER].text, TC_AGENT_RESULT_FILE};
@@ -182,7 +182,7 @@ static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tc_agent_trac
     return status == TC_OK ? check_answer(cli, arguments) : status;
 }
 
-/* Into the file that is wanted, and to standard output what may stand there. */
+/* To the file of --answer, and to standard output what is not private. */
 static tc_status print(tc_cli *cli, tc_agent_output *output, bool as_json) {
     tc_status status = TC_OK;
     output->is_withheld = output->file != NULL || tc_stream_is_journal(stdout);
@@ -211,8 +211,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     if (status != TC_OK)
         return status;
     tc_no_core();
-    cli->log = tc_log_new(cli->arena, stderr, false, TC_LOG_WARNING); /* a reader that is stuck stops no round */
-    if (!tc_agent_signals_begin(before)) { /* first of all: a signal while files are read counts too */
+    cli->log = tc_log_new(cli->arena, stderr, false, TC_LOG_WARNING); /* a stuck reader stops no round */
+    if (!tc_agent_signals_begin(before)) { /* first, so that a signal while files are read counts too */
         tc_buffer_printf(&cli->messages, "tacit agent: cannot make a pipe: %s\n", strerror(errno));
         return TC_CANNOT_WRITE;
     }
@@ -256,28 +256,27 @@ const tc_command tc_command_agent = {
          .least_operands = 1,
          .most_operands = 1 << 16,
          .description =
-             "Takes the files that tacit split made for agents, and takes part for them in the cloud's run: it says "
+             "Takes agents' files, made by tacit split, and takes part for these agents in the cloud's run: it says "
              "whether the public Slater point lies in each agent's own set, and then, round by round, sends states and "
-             "takes answers. What an agent wants and may do stays here; of its states the cloud releases noisy numbers "
+             "takes answers. An agent's objective and set stay here; of its states the cloud releases noisy numbers "
              "only. Several files share one connection, whose certificate must name all their agents.\n\n"
              "A lost connection is made again, after pauses that grow from 0.2 to 30 seconds. A state is in its file "
-             "before it is sent, so an agent that died goes on where it was when it is started again by the same "
-             "command. SIGTERM and Ctrl-C end it cleanly at any time. The process leaves no core file.\n\n"
-             "An agent gives no state to a cloud that has seen less of the run than the agent has: one that was "
-             "restored from a back-up, or copied. It says so and ends; what the cloud's operator can do is in "
-             "docs/operations.md.\n\n"
-             "--plan pins what was agreed: the hash stands for every noise scale and every price of the plan, and the "
-             "cloud tells it before the first state leaves.\n\n"
-             "At the end it prints the agents' own part of the answer, or writes it to the file of --answer; where "
-             "standard output is the system's journal, the answer is not printed there. The exit code is 0 when the "
-             "run came to its "
-             "end, or a signal stopped this; 1 when the run diverged, or the Slater point is not in an agent's set; 2 "
-             "when options or files are wrong, or the cloud or the agent refused the other for good; 3 when the "
-             "environment failed: keys or state files that cannot be read or written, a certificate that has expired "
-             "(for one that is not valid yet it waits), a state file that is damaged or that another process has. Of "
-             "several agents the worst counts, after a signal too.\n\n"
+             "before it is sent, so the same command continues where an agent died. SIGTERM and Ctrl-C end it cleanly "
+             "at any time. The process leaves no core file.\n\n"
+             "An agent gives no state to a cloud that has seen less of the run than the agent: one that was restored "
+             "from a back-up, or copied. It says so and ends; docs/operations.md says what the cloud's operator can "
+             "do.\n\n"
+             "--plan fixes what was agreed: the hash covers every noise scale and every price of the plan, and the "
+             "cloud sends it before the first state leaves.\n\n"
+             "At the end it prints the agents' own part of the result, or writes it to the file of --answer; it never "
+             "prints the result into the system's journal. The exit code is 0 when the run came to its end or a signal "
+             "stopped this program; 1 when the run diverged, or the Slater point is not in an agent's set; 2 when "
+             "options or files are wrong, or the cloud or the agent refused the other for good; 3 when the environment "
+             "failed: keys or state files that cannot be read or written, a certificate that has expired (it waits for "
+             "one that is not valid yet), a state file that is damaged or in use by another process. Of several agents "
+             "the worst counts, also after a signal.\n\n"
              "An agent whose run has ended needs no cloud: started again, it says so on standard error and prints the "
-             "same answer. With --new-run it asks the cloud for another run.",
+             "same result. With --new-run it asks the cloud for another run.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

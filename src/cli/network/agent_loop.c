@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int alarm_pipe[2] = {-1, -1}; /* a handler has no other way to say whom it speaks to */
+static int alarm_pipe[2] = {-1, -1}; /* written by the signal handler */
 
 static void on_signal(int number) {
     int error = errno;
@@ -49,7 +49,7 @@ void tc_agent_signals_stay(void) {
     }
 }
 
-/* What is new of the connection, once. */
+/* Says once what is new about the connection. */
 static void tell(tc_cli *cli, const tc_agent *agent, char *last, size_t size) {
     tc_agent_condition how = tc_agent_how(agent);
     const char *text = tc_agent_message(agent);
@@ -78,7 +78,7 @@ static void show(tc_cli *cli, const tc_agent *agent, size_t count) {
     tc_progress(&cli->monitor, what, rounds == 0 ? 0 : (double)answered / (double)rounds);
 }
 
-/* Which agents are over while others go on, once each. */
+/* Which agents ended while others go on; each is told once. */
 typedef struct losses {
     bool *told;
     size_t count, seen;
@@ -98,7 +98,7 @@ static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
     tc_cli_flush(cli);
 }
 
-/* What an owner would want to know before the end, once each. */
+/* What an owner should know before the end; each is told once. */
 typedef struct oddities {
     struct told {
         bool beginning, box;
@@ -108,13 +108,14 @@ typedef struct oddities {
 
 static void tell_beginning(tc_cli *cli, const tc_agent_view *view) {
     unsigned long long first = view->first_round, rounds = view->rounds;
-    tc_buffer_printf(&cli->messages, "tacit agent: %s: began at round %llu of %llu without its memory: ", view->name,
-                     first, rounds);
+    tc_buffer_printf(&cli->messages,
+                     "tacit agent: %s: began at round %llu of %llu without its state file: ", view->name, first,
+                     rounds);
     if (view->method == TC_WIRE_TACIT)
-        tc_buffer_printf(&cli->messages, "the answer is an average of rounds %llu to %llu only", first, rounds);
+        tc_buffer_printf(&cli->messages, "the result is an average of rounds %llu to %llu only", first, rounds);
     else
-        tc_buffer_printf(&cli->messages, "the answer is of a path that began there");
-    tc_buffer_puts(&cli->messages, "; was its state folder lost, or another one given?\n");
+        tc_buffer_printf(&cli->messages, "the result is of a path that began there");
+    tc_buffer_puts(&cli->messages, "; was the state folder lost, or another one given?\n");
 }
 
 static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
@@ -131,7 +132,7 @@ static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
             o->told[i].box = true;
             tc_buffer_printf(&cli->messages,
                              "tacit agent: %s: a state lay outside the public box of the cloud's file, and was moved "
-                             "into it: the box in the agent's file seems to be another; are both of the same tacit "
+                             "into it: the agent's file seems to have another box; are both of the same tacit "
                              "split?\n",
                              view.name);
         }
@@ -139,7 +140,7 @@ static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
     tc_cli_flush(cli);
 }
 
-/* The service manager wants signs of life: from this loop, and in time. */
+/* Tells the service manager's watchdog in time; how long to wait at most. */
 static int look_alive(double seconds, double *next, int milliseconds) {
     double now = tc_serve_now();
     if (seconds <= 0)
@@ -193,7 +194,7 @@ void tc_agent_trace_row(void *context, size_t agent, uint64_t round, const doubl
     t->failed = fflush(t->file) != 0 || ferror(t->file) != 0 || t->failed;
 }
 
-/* A file that is there must have been begun here. */
+/* An existing file must be such a trace. */
 static const char *find_wrong_trace(int descriptor) {
     char begin[sizeof TRACE_MARK] = "";
     ssize_t got = pread(descriptor, begin, sizeof TRACE_MARK - 1, 0);

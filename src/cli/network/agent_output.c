@@ -29,35 +29,36 @@ static void text_of_rounds(const tc_agent_view *view, tc_buffer *out) {
         tc_buffer_puts(out, ", all before this start");
 }
 
-/* Where what the cloud says of the run is not about this answer. */
+/* Where the cloud's figures are not about this result. */
 static void text_of_oddities(const tc_agent_view *view, tc_buffer *out) {
     if (view->first_round > 1)
-        tc_options_wrap(out,
-                        tc_arena_format(out->arena,
-                                        "It began with round %llu, without its memory: the answer is %s, and not the "
-                                        "one that the cloud's figures are about.",
-                                        (unsigned long long)view->first_round,
-                                        view->method == TC_WIRE_TACIT ? "an average of the rounds from there on alone"
-                                                                      : "of a path that began there"),
-                        2);
+        tc_options_wrap(
+            out,
+            tc_arena_format(out->arena,
+                            "It began with round %llu, without its state file: the result is %s, and not the "
+                            "one that the cloud's figures are about.",
+                            (unsigned long long)view->first_round,
+                            view->method == TC_WIRE_TACIT ? "an average of the rounds from there on alone"
+                                                          : "of a path that began there"),
+            2);
     if (view->clamped > 0)
         tc_options_wrap(
             out,
             tc_arena_format(out->arena,
                             "%llu of its states lay outside the public box of the cloud's file, and so does "
-                            "this answer, or what it was made of. The cloud's figures are about states "
-                            "that were moved into the box, not about this answer.",
+                            "this result, or what it was made of. The cloud's figures are about states "
+                            "that were moved into the box, not about this result.",
                             (unsigned long long)view->clamped),
             2);
 }
 
 static void text_of_place(const tc_agent_output *output, tc_buffer *out) {
     if (!tc_agent_output_has_result(output))
-        tc_buffer_puts(out, "there is no answer yet\n");
+        tc_buffer_puts(out, "there is no result yet\n");
     else if (output->file != NULL)
-        tc_buffer_printf(out, "the answer is in '%s'\n", output->file);
+        tc_buffer_printf(out, "the result is in '%s'\n", output->file);
     else
-        tc_buffer_puts(out, "the answer is private, and not printed into the system's log: --answer FILE writes it\n");
+        tc_buffer_puts(out, "the result is private, and not printed into the system's log: --answer FILE writes it\n");
 }
 
 bool tc_agent_output_has_result(const tc_agent_output *output) {
@@ -75,11 +76,11 @@ void tc_agent_output_text(const tc_agent_output *output, tc_buffer *out) {
         tc_buffer_printf(out, "%s: %s, ", view.name, outcome_of(output, view.how));
         text_of_rounds(&view, out);
         tc_buffer_puts(out, "\n");
-        /* That of all is said below. */
+        /* The message of the whole is printed below. */
         if (view.message[0] != 0 && (output->count > 1 || output->stopped))
             tc_options_wrap(out, view.message, 2);
         if (tc_agent_rounds_answered(&view) > 0 && !output->is_withheld) {
-            tc_point_name(out, view.method == TC_WIRE_TACIT ? "answer (average)" : "answer");
+            tc_point_name(out, view.method == TC_WIRE_TACIT ? "result (average)" : "result");
             tc_point_numbers(out, view.result, view.states, true);
             text_of_oddities(&view, out);
         }

@@ -22,14 +22,14 @@ static const tc_option options[] = {
               .least = 1,
               .most = 3650,
               .standard = "365",
-              .text = "How long certificates of the cloud and of agents hold; never longer than the authority's."},
+              .text = "How long certificates of the cloud and of agents are valid; never longer than the authority's."},
     [AUTHORITY_DAYS] = {.name = "authority-days",
                         .type = TC_OPTION_INT,
                         .argument = "D",
                         .least = 1,
                         .most = 36500,
                         .standard = "3650",
-                        .text = "With init: how long the authority's own certificate holds."},
+                        .text = "With init: how long the authority's own certificate is valid."},
     [ALL] = {.name = "all", .type = TC_OPTION_FLAG, .text = "With renew: also certificates that are not due yet."},
     [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
 };
@@ -38,8 +38,8 @@ static const tc_example examples[] = {
     {"tacit keys init keys", "Makes an authority, and the cloud's certificate in keys/cloud."},
     {"tacit keys issue keys a1 a2 a3", "Makes a certificate for each, in keys/agents/a1 and so on."},
     {"tacit keys issue keys a1 a2 --together site", "Makes one for a gateway that speaks for both."},
-    {"tacit keys renew keys", "Makes new ones where less than a third of the time is left."},
-    {"tacit keys check keys/cloud", "Whether the cloud could use this folder now, before it is told to."},
+    {"tacit keys renew keys", "Renews certificates with less than a third of their time left."},
+    {"tacit keys check keys/cloud", "Checks that the cloud could use this folder now, before it reloads."},
 };
 
 static tc_status issue(tc_cli *cli, const tc_arguments *arguments, const tc_authority_settings *settings,
@@ -79,7 +79,7 @@ static tc_status renew(tc_cli *cli, const tc_arguments *arguments, const tc_auth
     return TC_OK;
 }
 
-/* Whether a party could use this folder of its own: as it would read it itself. */
+/* Reads the folder as its party would. */
 static tc_status check(tc_cli *cli, const tc_arguments *arguments, tc_buffer *messages) {
     const char *folder = arguments->operands[1];
     tc_buffer others = tc_buffer_new(cli->arena, 1 << 16);
@@ -109,7 +109,7 @@ static tc_status check(tc_cli *cli, const tc_arguments *arguments, tc_buffer *me
     return TC_OK;
 }
 
-/* Somebody who gives it expects something of it. */
+/* An option that has no effect with this verb is refused. */
 static const char *find_stray(const char *verb, const tc_option_value *values) {
     if (values[TOGETHER].given && strcmp(verb, "issue") != 0)
         return "--together goes with issue";
@@ -173,16 +173,16 @@ const tc_command tc_command_keys = {
          .least_operands = 2,
          .most_operands = 1 << 20,
          .description =
-             "Keeps a small authority in DIR. What a party needs is one folder, DIR/cloud or DIR/agents/NAME: "
-             "copy it to where the party lives, and nothing else. DIR/authority holds the key that makes "
+             "Keeps a small certificate authority in DIR. A party needs one folder, DIR/cloud or DIR/agents/NAME: "
+             "copy that folder, and nothing else, to the party's machine. DIR/authority holds the key that makes "
              "certificates, and belongs on no machine that is reached from outside.\n\n"
              "An agent's folder has its name: letters, digits, -, _ and . stay, [ becomes a dot, ] is left out, "
-             "and any other byte becomes = and two hexadecimal digits. That of home[17] is home.17.\n\n"
-             "A certificate's names are the agents that its holder may speak for. Folders and files are readable "
-             "by their owner alone. A renewal makes a new key, keeps the names, and replaces certificate and key "
-             "in one step; the cloud takes up its own on SIGHUP.\n\n"
-             "check DIR says whether a party could use DIR, its own folder, as it is now, and makes nothing: exit 2 "
-             "or 3 and the reason where it could not. The unit of the cloud asks so before it reloads.",
+             "and any other byte becomes = and two hexadecimal digits. The folder of home[17] is home.17.\n\n"
+             "A certificate names the agents that its holder may speak for. Folders and files are readable by "
+             "their owner only. A renewal makes a new key, keeps the names, and replaces certificate and key in "
+             "one step; the cloud reads its new certificate on SIGHUP.\n\n"
+             "check DIR says whether a party could use DIR, its own folder, as it is now, and changes nothing: exit "
+             "code 2 or 3, with the reason, where it could not. The cloud's unit does so before it reloads.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

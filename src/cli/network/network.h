@@ -70,7 +70,7 @@ typedef struct tc_agent_output {
 /* How a file of results begins. */
 #define TC_AGENT_RESULT_MARK "{\n  \"tacit_answer\": 1"
 #define TC_AGENT_RESULT_FILE                                                                                           \
-    { .mark = TC_AGENT_RESULT_MARK, .name = "an answer of agents" }
+    { .mark = TC_AGENT_RESULT_MARK, .name = "a result of agents" }
 
 /* "done", "stopped", "diverged", ... */
 const char *tc_agent_output_outcome(const tc_agent_output *output);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     LISTEN = TC_PRIVACY_OPTION_COUNT,
@@ -45,14 +46,14 @@ static const tc_option options[] = {
     [KEYS] = {.name = "keys",
               .type = TC_OPTION_STRING,
               .argument = "DIR",
-              .text = "The cloud's own folder of keys, which tacit keys made: its certificate, and the authority's. "
+              .text = "The cloud's own folder of keys, made by tacit keys: its certificate, and the authority's. "
                       "SIGHUP reads it again."},
     [STATE] = {.name = "state",
                .required = true,
                .type = TC_OPTION_STRING,
                .argument = "DIR",
-               .text = "The folder of the journal, made where it is not there. A run that was stopped or died goes on "
-                       "from it. It holds released numbers only; one cloud at a time has it open."},
+               .text = "The folder of the journal; created if missing. A run that was stopped or died goes on from it. "
+                       "It holds released numbers only; one cloud at a time has it open."},
     [THREADS] = TC_SETUP_THREADS,
     [ON_LATE] = TC_LATE_ON_LATE,
     [DEADLINE] = {.name = "deadline",
@@ -61,9 +62,10 @@ static const tc_option options[] = {
                   .least = 1e-3,
                   .most = 1e6,
                   .standard = "10",
-                  .text = "When an agent is late, counted from the opening of a round, or from when the agent came "
-                          "back. With wait, the log then says for whom a round waits. At the end of a run, agents that "
-                          "are not there have as long to come for the last answer, and 45 seconds at least."},
+                  .text =
+                      "After how long an agent is late, counted from the opening of a round, or from when the agent "
+                      "came back. With wait, the log then names the agents that a round waits for. At the end of a "
+                      "run, absent agents have as long to come for the last answer, and at least 45 seconds."},
     [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
     [TICK] = {.name = "tick",
               .type = TC_OPTION_REAL,
@@ -71,17 +73,17 @@ static const tc_option options[] = {
               .least = 1e-3,
               .most = 1e6,
               .text =
-                  "Answer at fixed times alone, so many seconds apart, so that nobody can see when the last state of "
-                  "a round came. A round that is not complete at a tick is answered at a later one. Without it, a "
-                  "round is answered as soon as it is complete."},
+                  "Answer only at fixed times, so many seconds apart, so that nobody can see when the last state of "
+                  "a round came. A round that is not complete at a tick is answered at a later one. Without this "
+                  "option a round is answered as soon as it is complete."},
     [DURABILITY] = {.name = "durability",
                     .type = TC_OPTION_CHOICE,
                     .argument = "D",
                     .choices = tc_durability_names,
                     .standard = "power",
-                    .text = "What a round survives before it is answered: loss of power, or the end of the process "
-                            "alone, which is faster; after a loss of power agents may then have seen more than the "
-                            "journal, and the cloud says so."},
+                    .text = "What a round survives before it is answered: loss of power, or only the end of the "
+                            "process, which is faster. After a loss of power agents may then have seen more than "
+                            "the journal, and the cloud says so."},
     [HTTP] = {.name = "http",
               .type = TC_OPTION_STRING,
               .argument = "ADDRESS",
@@ -92,65 +94,65 @@ static const tc_option options[] = {
                    .type = TC_OPTION_STRING,
                    .argument = "NAME",
                    .repeats = true,
-                   .text = "A name by which clients may ask for the pages, besides the port's own addresses, localhost "
-                           "and the machine's name: another is refused, so that no web page in somebody's browser "
-                           "reads them by a name that it has turned to this machine."},
+                   .text = "A host name by which clients may ask for the pages, besides the port's own addresses, "
+                           "localhost and the machine's name. Other names are refused, so that no web page in a "
+                           "browser can read them through a name that it points at this machine."},
     [LINGER] = {.name = "linger",
                 .type = TC_OPTION_REAL,
                 .argument = "SECONDS",
                 .least = 0,
                 .most = 86400,
                 .standard = "0",
-                .text = "How long the pages are served when all rounds are done, for monitors that look from time to "
-                        "time. A signal ends it."},
+                .text = "How long the pages are served after the last round, for monitors that look from time to time. "
+                        "A signal ends it."},
     [LOG] = {.name = "log",
              .type = TC_OPTION_CHOICE,
              .argument = "FORM",
              .choices = log_forms,
              .standard = "text",
-             .text = "The form of the log, on standard error. With json every line there is one JSON object, whatever "
-                     "happens."},
+             .text = "The form of the log, on standard error. With json every line there is one JSON object, in every "
+                     "case."},
     [LOG_LEVEL] = {.name = "log-level",
                    .type = TC_OPTION_CHOICE,
                    .argument = "LEVEL",
                    .choices = tc_log_level_names,
                    .standard = "info",
-                   .text = "Lines of less weight are left out."},
+                   .text = "The least severe lines that are logged."},
     [LEDGER] = {.name = "ledger",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
                 .text =
-                    "Where to enter what the run costs, before its first round is released; once for a run, however "
-                    "often it is started again. Without it: the file 'ledger' in --state. What is not for private "
-                    "data (--insecure-...) is entered as a run without a guarantee."},
+                    "Where to enter the price of the run, before its first round is released; once for a run, however "
+                    "often it is started again. Without this option: the file 'ledger' in --state. Runs that are not "
+                    "for private data (--insecure-...) are entered as runs without a guarantee."},
     [BUDGET] = TC_BUDGET_OPTION,
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
-               .text = "Write what is released of every round: step, regularization and multipliers. A run that goes "
-                       "on goes on in the same file."},
+               .text = "Write what is released in every round: step, regularization and multipliers. A run that is "
+                       "continued adds to the same file."},
     [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print the summary as one JSON object."},
     [PORT_FILE] = {.name = "port-file",
                    .type = TC_OPTION_STRING,
                    .argument = "FILE",
-                   .text = "Write the two ports into FILE when the cloud is ready: for scripts that listen at port 0."},
+                   .text = "Write the two ports to FILE when the cloud is ready: for scripts that listen at port 0."},
     [AFTER_RESTORE] = {.name = "after-restore",
                        .type = TC_OPTION_FLAG,
-                       .text = "The journal is a back-up, and agents may have seen later rounds: ask all of them, and "
-                               "go on after the last round that any has seen. What was released since the back-up is "
-                               "lost to the method, and stays spent."},
+                       .text = "The journal is a restored back-up, and agents may have seen later rounds: ask all of "
+                               "them, and go on after the last round that any has seen. What was released since the "
+                               "back-up is lost to the method, and stays spent."},
     [DISBELIEVE] = {.name = "disbelieve",
                     .type = TC_OPTION_STRING,
                     .argument = "NAME",
                     .repeats = true,
                     .text =
-                        "Do not believe this agent, for this start, where it claims to have seen later rounds or "
-                        "epochs than the journal: it takes part as if it had not said so. Where it tells the truth, "
-                        "rounds are released a second time, which the plan does not pay for."},
+                        "For this start, do not believe this agent if it claims to have seen later rounds or epochs "
+                        "than the journal: it takes part as if it had not said so. If the claim is true, rounds are "
+                        "released a second time, which the plan does not pay for."},
     [NEW_RUN] = {.name = "new-run",
                  .type = TC_OPTION_FLAG,
-                 .text = "Move the journal in --state aside and begin another run, which costs again. Agents keep to "
-                         "their run unless they are told the same."},
+                 .text = "Move the journal in --state aside and begin another run, which costs again. Agents stay "
+                         "with their run unless they are told the same."},
     [INSECURE_SEED] = {.name = "insecure-seed",
                        .type = TC_OPTION_FLAG,
                        .text = "Allow --seed, for tests: whoever knows the seed knows the noise. NOT PRIVATE."},
@@ -160,8 +162,8 @@ static const tc_option options[] = {
                                    "PRIVATE."},
     [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
                             .type = TC_OPTION_FLAG,
-                            .text = "Without TLS, for measurements: at a loopback address only, and whoever says an "
-                                    "agent's name is believed. NOT PRIVATE."},
+                            .text = "Without TLS, for measurements: at a loopback address only, and anybody who gives "
+                                    "an agent's name is believed. NOT PRIVATE."},
     [CARD] = {.name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does."},
 };
 
@@ -170,8 +172,8 @@ static const tc_example examples[] = {
     {"tacit serve cloud.tacit --keys cloud --state st --listen :7575 --log json",
      "A cloud for agents anywhere, with a log for machines."},
     {"tacit serve cloud.tacit --keys cloud --state st --on-late hold --deadline 2",
-     "A cloud that waits two seconds for a late agent, and goes on with its last state up to three times."},
-    {"tacit serve cloud.tacit --keys cloud --state st --tick 0.5", "A cloud that answers at every half second."},
+     "A cloud that waits two seconds for a late agent, and uses its last state again up to three times."},
+    {"tacit serve cloud.tacit --keys cloud --state st --tick 0.5", "A cloud that answers every half second."},
     {"tacit serve cloud.tacit --keys cloud --state st --after-restore", "After a back-up of the journal was restored."},
     {"tacit serve cloud.tacit --keys cloud --state st --seed 7 --insecure-seed",
      "A test that can be repeated. Not private."},
@@ -179,13 +181,13 @@ static const tc_example examples[] = {
 
 /* ---- options that belong together ---- */
 
-typedef struct wishes {
+typedef struct serve_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
     tc_budgets budgets;
-} wishes;
+} serve_wishes;
 
-static const char *find_wrong(const wishes *w) {
+static const char *find_wrong(const serve_wishes *w) {
     const tc_option_value *values = w->values;
     if (w->privacy.seeded && !values[INSECURE_SEED].flag)
         return "--seed makes noise that can be repeated, and a cloud is for private data: for a test, add "
@@ -200,9 +202,9 @@ static const char *find_wrong(const wishes *w) {
     return NULL;
 }
 
-static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
+static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_wishes *w) {
     const tc_option_value *values = arguments->values;
-    *w = (wishes){.values = values};
+    *w = (serve_wishes){.values = values};
     tc_status status = tc_privacy_options_read(cli, "serve", arguments, &w->privacy);
     if (status == TC_OK)
         status = tc_late_options_read(cli, "serve", &values[ON_LATE], &values[MOST_HOLDS], &w->privacy.plan.hold_cap);
@@ -223,8 +225,8 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
 
 /* ---- what is served ---- */
 
-/* NULL, or why this may not be served. What is not private must have been asked for by name. */
-static const char *find_refusal(tc_cli *cli, const wishes *w, const tc_setup *setup, const tc_plan *plan) {
+/* NULL, or why this may not be served: a plan that is not private needs an option that says so. */
+static const char *find_refusal(tc_cli *cli, const serve_wishes *w, const tc_setup *setup, const tc_plan *plan) {
     if (setup->problem != NULL || plan->problem != NULL)
         return setup->problem != NULL ? setup->problem : plan->problem;
     if (plan->mechanism == TC_MECHANISM_NONE && !w->values[INSECURE_NO_NOISE].flag)
@@ -239,7 +241,7 @@ static const char *find_refusal(tc_cli *cli, const wishes *w, const tc_setup *se
     return tc_buffer_text(&why);
 }
 
-static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_serve_output *output) {
+static void list_insecure(tc_cli *cli, const serve_wishes *w, const tc_plan *plan, tc_serve_output *output) {
     const char **list = TC_NEW(cli->arena, const char *, 3);
     if (w->values[INSECURE_PLAINTEXT].flag)
         list[output->insecure_count++] = "connections are not encrypted, and agents are who they say they are";
@@ -248,11 +250,11 @@ static void list_insecure(tc_cli *cli, const wishes *w, const tc_plan *plan, tc_
     if (plan->mechanism == TC_MECHANISM_NONE)
         list[output->insecure_count++] = "no noise is added: what is released shows the agents' data";
     output->insecure = list;
-    if (w->values[INSECURE_PLAINTEXT].flag) /* noise on an open line: no promise */
+    if (w->values[INSECURE_PLAINTEXT].flag) /* without encryption nothing is promised */
         output->plan = tc_plan_voided(cli->arena, plan, list[0]);
 }
 
-static tc_server_settings settings_of(const wishes *w, const tc_serve_output *output, tc_serve_ledger *ledger) {
+static tc_server_settings settings_of(const serve_wishes *w, const tc_serve_output *output, tc_serve_ledger *ledger) {
     const tc_option_value *values = w->values;
     const tc_setup *setup = output->setup;
     return (tc_server_settings){.model = setup->model,
@@ -317,7 +319,7 @@ static const char *reason_of(tc_cli *cli, const tc_server_result *result) {
     return NULL;
 }
 
-static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_output *output, tc_server_result *result) {
+static tc_status serve(tc_cli *cli, const serve_wishes *w, tc_serve_output *output, tc_server_result *result) {
     tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
     tc_serve_ledger costs = {.cli = cli,
                              .messages = &messages,
@@ -356,8 +358,23 @@ static tc_status serve(tc_cli *cli, const wishes *w, tc_serve_output *output, tc
     return status;
 }
 
+/* Earlier versions could begin a run with noise on states by the published method. Its plan is refused now, before the
+ * journal is opened. */
+static void say_of_journal(tc_cli *cli, const serve_wishes *w) {
+    struct stat facts;
+    const char *state = w->values[STATE].text;
+    if (w->privacy.plan.placement == TC_PLACEMENT_STATES &&
+        tc_resolve_method(&w->privacy.plan) == TC_METHOD_PUBLISHED &&
+        stat(tc_arena_format(cli->arena, "%s/journal.db", state), &facts) == 0)
+        tc_buffer_printf(&cli->messages,
+                         "tacit serve: there is a journal in '%s': a run with noise on states by the published method "
+                         "cannot be continued by this version. Go back to the version that began it, or begin another "
+                         "run with --new-run and other options\n",
+                         state);
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    wishes w;
+    serve_wishes w;
     tc_setup setup;
     tc_server_result result;
     tc_serve_output output = {.setup = &setup, .outcome = "refused", .whole_card = arguments->values[CARD].flag};
@@ -369,8 +386,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_setup_cloud(cli, "serve", arguments->operands[0], &w.privacy, &setup);
     if (status == TC_OK)
         status = tc_setup_plan(cli, &setup, &w.privacy.plan, &output.plan);
-    if (status != TC_OK)
+    if (status != TC_OK) {
+        if (status == TC_BAD_USAGE && output.plan != NULL)
+            say_of_journal(cli, &w);
         return status;
+    }
     if (w.values[INSECURE_NO_NOISE].flag && output.plan->mechanism != TC_MECHANISM_NONE) {
         tc_buffer_puts(&cli->messages, "tacit serve: --insecure-no-noise goes with the mechanism none\n");
         return TC_BAD_USAGE;
@@ -405,18 +425,19 @@ const tc_command tc_command_serve = {
          .least_operands = 1,
          .most_operands = 1,
          .description =
-             "Takes the cloud's file that tacit split made, makes the plan that tacit plan shows of it, and waits for "
-             "the agents that the file names. When all are there the rounds begin: agents send their states, the cloud "
-             "releases noisy numbers of them and answers each agent with its prices and two numbers that are the same "
-             "for all. At the end, or when it is stopped, it prints what was released, and the guarantee card in short "
+             "Takes the cloud's file, made by tacit split, makes the plan that tacit plan shows for it, and waits for "
+             "the agents that the file names. When all are connected the rounds begin: agents send their states, the "
+             "cloud releases noisy numbers of them and answers each agent with its prices and two numbers that are the "
+             "same for all. At the end, or when stopped, it prints what was released, and the guarantee card in short "
              "(--card: the whole).\n\n"
-             "Connections are TLS 1.3 with certificates on both sides: an agent is whom its certificate names. A round "
-             "is in the journal before any answer leaves, so a cloud that dies goes on where it was: no round is "
-             "released a second time, and answers that agents have not had are sent again as they were. Noise keys are "
-             "new at each start, and never on the disk; the process leaves no core file.\n\n"
-             "SIGTERM or Ctrl-C stops it cleanly, and the same command goes on; a second one does not wait for agents "
-             "that do not read. SIGHUP reads the certificates again. The log is on standard error; docs/operations.md "
-             "says what its lines mean.\n\n"
+             "Connections are TLS 1.3 with certificates on both sides, and an agent's certificate says who it is. A "
+             "round is in the journal before any answer leaves, so a cloud that dies goes on where it was: no round is "
+             "released a second time, and answers that agents have missed are sent again unchanged. Noise keys are new "
+             "at each start and never on the disk; the process leaves no core file.\n\n"
+             "SIGTERM or Ctrl-C stops it cleanly, and the same command continues the run. A second signal does not "
+             "wait "
+             "for agents that do not read. SIGHUP reads the certificates again. The log is on standard error; "
+             "docs/operations.md says what its lines mean.\n\n"
              "The exit code is 0 when the run is done or was stopped; 1 when it diverged, was refused (no plan, not "
              "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
              "convex; 2 when options or files do not fit, a journal of another plan, file, seed, margin or schedule "

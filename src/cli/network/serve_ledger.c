@@ -26,7 +26,7 @@ static tc_status refuse(tc_serve_ledger *l, const char *over) {
     return TC_BAD_USAGE;
 }
 
-/* A run that could not be paid for is not begun. */
+/* A run that exceeds a budget is not begun. */
 tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
     tc_serve_ledger *l = context;
     tc_ledger *ledger = NULL;
@@ -42,7 +42,7 @@ tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
         if (fault == NULL)
             continue;
         tc_buffer_printf(l->messages, "%s\n", fault);
-        return TC_BAD_PROBLEM; /* the options are wrong: not an answer of no */
+        return TC_BAD_PROBLEM; /* the options are wrong: not a refusal */
     }
     const char *over = tc_over_budget(l->cli->arena, ledger, &entry, l->budgets->list, l->budgets->count);
     if (over != NULL)
@@ -55,7 +55,7 @@ tc_status tc_serve_ledger_look(void *context, const char *run_id, bool begun) {
     return TC_OK;
 }
 
-/* In an arena of its own, since it is called from the loop. */
+/* In an arena of its own, since the server's loop calls it. */
 tc_status tc_serve_ledger_pay(void *context, const char *run_id, bool begun) {
     tc_serve_ledger *l = context;
     tc_arena *arena = tc_arena_new(0);

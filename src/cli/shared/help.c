@@ -12,30 +12,33 @@ static const tc_option options[] = {
                    .text = "Write all man pages into DIR, which exists."},
 };
 
+static const tc_example examples[] = {
+    {"tacit help run", "What run does, its options and examples."},
+    {"tacit help serve --man | man -l -", "The man page of serve."},
+};
+
 static const tc_usage program = {
     .summary = "private constrained optimisation among many agents",
     .operands = "COMMAND",
     .description =
-        "Lets a group of agents reach the best joint decision under shared constraints without any of them showing its "
-        "objective, its limits or its behaviour to the others. Each agent talks to one trusted cloud, and what the "
-        "cloud answers is differentially private.",
+        "Lets a group of agents reach the best joint decision under shared constraints without showing their "
+        "objectives, limits or behaviour to each other. Each agent talks to one trusted cloud, and what the cloud "
+        "answers is differentially private.",
 };
 
 static const char *const exit_codes[][2] = {
-    {"0", "Done, and the answer is yes."},
-    {"1", "Done, and the answer is no: an assumption fails, no solution was found, a plan is not private or cannot be "
-          "made, or an audit refutes one."},
+    {"0", "Success."},
+    {"1", "Done, with a negative outcome: an assumption fails, no solution was found, a plan is not private or cannot "
+          "be made, or an audit refutes one."},
     {"2", "The command or a file is wrong; the message says where."},
-    {"3", "The environment failed (disk, memory, permission), or the work was interrupted, by Ctrl-C or SIGTERM; a "
-          "second one ends the "
-          "program at once."},
+    {"3", "The environment failed (disk, memory, permission), or Ctrl-C or SIGTERM interrupted the work; a second "
+          "signal ends the program at once."},
 };
 
 static const char json_text[] =
-    "With --json one object is printed on standard output in every case. Where a command has no answer to print, "
-    "since it failed (exit code 2 or 3) or refused (1), it is {\"ok\": false, \"error\": \"what standard error says\", "
-    "\"exit_code\": 2}; "
-    "answers have no member ok.";
+    "With --json one object is printed on standard output in every case. Where a command failed (exit code 2 or 3) or "
+    "refused (1) and has no output of its own, it is {\"ok\": false, \"error\": \"what standard error says\", "
+    "\"exit_code\": 2}; other objects have no member ok.";
 
 void tc_program_help(tc_command_table table, tc_buffer *out) {
     tc_buffer_printf(out, "tacit %s: %s\n\nUsage: tacit COMMAND ...\n\n", tc_cli_version, program.summary);
@@ -130,6 +133,8 @@ const tc_command tc_command_help = {
               .most_operands = 1,
               .description = "Prints what a command does, its options and examples; the same as tacit COMMAND --help.",
               .options = options,
-              .option_count = sizeof options / sizeof options[0]},
+              .option_count = sizeof options / sizeof options[0],
+              .examples = examples,
+              .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
 };

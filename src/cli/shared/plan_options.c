@@ -15,14 +15,14 @@ const char *const tc_late_choices[] = {"wait", "hold", NULL};
 
 #define MARGIN_PROBABILITY 0.95
 
-typedef struct reader {
+typedef struct option_reader {
     tc_cli *cli;
     const char *command;
     const tc_arguments *arguments;
     bool wrong;
-} reader;
+} option_reader;
 
-static void complain(reader *r, const char *option, const char *wanted, const char *text) {
+static void complain(option_reader *r, const char *option, const char *wanted, const char *text) {
     tc_buffer_printf(&r->cli->messages, "tacit %s: --%s wants %s, not '%s'\n", r->command, option, wanted, text);
     r->wrong = true;
 }
@@ -36,7 +36,7 @@ static bool read_number(const char *text, double *value) {
     return end != text && *end == '\0' && isfinite(*value);
 }
 
-/* A number, or ln(number): what people write for epsilon. It is the double that the problem language makes of it. */
+/* A number, or ln(number): the double that the problem language makes of it. */
 static bool read_price(tc_arena *arena, const char *text, double *value) {
     size_t length = strlen(text);
     bool logarithm = length > 4 && strncmp(text, "ln(", 3) == 0 && text[length - 1] == ')';
@@ -53,7 +53,7 @@ bool tc_privacy_read_price(tc_arena *arena, const char *text, double *value) {
 }
 
 /* The positive number (below the limit) of a string option; NAN where it is not given. */
-static double positive(reader *r, size_t option, const char *name, double limit, const char *wanted) {
+static double positive(option_reader *r, size_t option, const char *name, double limit, const char *wanted) {
     const tc_option_value *given = &r->arguments->values[option];
     double value = NAN;
     if (!given->given)
@@ -66,7 +66,7 @@ static double positive(reader *r, size_t option, const char *name, double limit,
     return NAN;
 }
 
-static void read_adjacency(reader *r, tc_plan_options *plan) {
+static void read_adjacency(option_reader *r, tc_plan_options *plan) {
     static const struct {
         const char *prefix;
         tc_adjacency unit;
@@ -90,8 +90,8 @@ static void read_adjacency(reader *r, tc_plan_options *plan) {
     complain(r, "adjacency", "ensemble:B, one:B, agent or B, where B is a positive number", given->text);
 }
 
-/* "a,b" with something at every place. */
-static void read_coalitions(reader *r, tc_plan_options *plan) {
+/* "a,b", without an empty name. */
+static void read_coalitions(option_reader *r, tc_plan_options *plan) {
     const tc_option_value *given = &r->arguments->values[TC_PRIVACY_COALITION];
     for (size_t i = 0; i < given->text_count; i++) {
         const char *text = given->texts[i];
@@ -104,7 +104,7 @@ static void read_coalitions(reader *r, tc_plan_options *plan) {
 }
 
 /* "0.1", "auto", "auto:0.99" */
-static void read_margin(reader *r, tc_privacy_wishes *wishes) {
+static void read_margin(option_reader *r, tc_privacy_wishes *wishes) {
     const tc_option_value *given = &r->arguments->values[TC_PRIVACY_MARGIN];
     tc_margin_wish *margin = &wishes->margin;
     double value = MARGIN_PROBABILITY;
@@ -130,7 +130,7 @@ static void read_margin(reader *r, tc_privacy_wishes *wishes) {
 tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arguments *arguments,
                                   tc_privacy_wishes *wishes) {
     const tc_option_value *values = arguments->values;
-    reader r = {.cli = cli, .command = command, .arguments = arguments};
+    option_reader r = {.cli = cli, .command = command, .arguments = arguments};
     const char *number = "a positive number";
     *wishes = (tc_privacy_wishes){
         .plan = {.mechanism = values[TC_PRIVACY_MECHANISM].given

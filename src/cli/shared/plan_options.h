@@ -1,4 +1,4 @@
-/* What plan, run, sweep, bound, audit and serve share: each of these options overrides the problem file.
+/* The options that plan, run, sweep, bound, audit and serve share: each overrides the problem file.
  *
  *     enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER };
  *     static const tc_option options[] = {
@@ -11,7 +11,7 @@
  *     tc_privacy_override(model, &wishes);                                              after
  *     tc_plan_make(..., &wishes.plan, ...)
  *
- * A command that names no agents has TC_PRIVACY_OPTIONS_WITHOUT_COALITION: there is then a gap in its table. */
+ * A command without coalitions has TC_PRIVACY_OPTIONS_WITHOUT_COALITION, which leaves a gap in its table. */
 #ifndef TC_CLI_SHARED_PLAN_OPTIONS_H
 #define TC_CLI_SHARED_PLAN_OPTIONS_H
 
@@ -57,7 +57,7 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
     [TC_PRIVACY_DELTA] = {.name = "delta",                                                                             \
                           .type = TC_OPTION_STRING,                                                                    \
                           .argument = "D",                                                                             \
-                          .text = "The probability with which Gaussian noise may fail to keep epsilon, above 0 and "   \
+                          .text = "The probability with which Gaussian noise may fail to keep epsilon: above 0 and "   \
                                   "below 1."},                                                                         \
     [TC_PRIVACY_ROUNDS] = {.name = "rounds",                                                                           \
                            .type = TC_OPTION_INT,                                                                      \
@@ -93,10 +93,10 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
                               .choices = tc_placement_choices,                                                         \
                               .standard = "auto",                                                                      \
                               .text =                                                                                  \
-                                  "Where noise is added: to constraints and Jacobian (outputs), to states, or, with "  \
-                                  "--method tacit, to the linear forms of states that constraints are made of "        \
-                                  "(forms); auto takes what disturbs less, and in method published outputs where "     \
-                                  "noise on states would bias g."},                                                    \
+                                  "Where noise is added: to constraints and Jacobian (outputs), to states, or to the " \
+                                  "linear forms of states that constraints are made of (forms). --method published "   \
+                                  "releases constraints and Jacobian, so its noise is on outputs. --method tacit "     \
+                                  "with auto takes what disturbs constraints least."},                                 \
     [TC_PRIVACY_CALIBRATION] = {.name = "calibration",                                                                 \
                                 .type = TC_OPTION_CHOICE,                                                              \
                                 .argument = "C",                                                                       \
@@ -148,21 +148,22 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
                                               .argument = "A,B,..",                                                    \
                                               .text = "Also say what these agents learn together about the others."}
 
-/* What serve and plan say of agents that are late: in the plan, since it has a price. */
+/* What serve and plan do about late agents: part of the plan, since it has a price. */
 extern const char *const tc_late_choices[];
 #define TC_LATE_ON_LATE                                                                                                \
     {                                                                                                                  \
         .name = "on-late", .type = TC_OPTION_CHOICE, .argument = "P", .choices = tc_late_choices, .standard = "wait",  \
-        .text = "What a round does without the state of an agent: wait for it, or hold, which uses the agent's last "  \
-                "state again; then one message tells of more, and noise grows by what that costs."                     \
+        .text =                                                                                                        \
+            "What a round does when an agent's state is late: wait for it, or hold, that is, use the agent's last "    \
+            "state again. Then one message counts several times, and the noise grows accordingly."                     \
     }
 #define TC_LATE_MOST_HOLDS                                                                                             \
     {                                                                                                                  \
         .name = "most-holds", .type = TC_OPTION_INT, .argument = "H", .least = 1, .most = 1e6, .standard = "3",        \
-        .text = "With --on-late hold: how often one state may be used again; then the round waits. The plan counts "   \
+        .text = "With --on-late hold: how often one state may be used again before the round waits. The plan counts "  \
                 "a message 1 + H times."                                                                               \
     }
-/* The plan's cap; TC_BAD_USAGE with a message where a number of holds is given without hold. */
+/* Sets the plan's cap. TC_BAD_USAGE, with a message, for --most-holds without --on-late hold. */
 tc_status tc_late_options_read(tc_cli *cli, const char *command, const tc_option_value *on_late,
                                const tc_option_value *most_holds, double *hold_cap) TC_MUST_USE;
 
@@ -170,19 +171,18 @@ typedef struct tc_privacy_wishes {
     tc_plan_options plan;
     tc_margin_wish margin;
     tc_schedule schedule; /* numbers are NAN where not given */
-    bool begin_published; /* steps that neither file nor options give are those of the paper's example */
     bool seeded;
     uint64_t seed;
 } tc_privacy_wishes;
 
-/* TC_BAD_USAGE with a message for a value that makes no sense by itself. command: for messages. */
+/* TC_BAD_USAGE, with a message, for a value that is wrong by itself. command: for messages. */
 tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arguments *arguments,
                                   tc_privacy_wishes *wishes) TC_MUST_USE;
 
-/* A positive number, or ln(X) with X above 1: what people write for epsilon. */
+/* Reads a positive number, or ln(X) with X above 1. */
 bool tc_privacy_read_price(tc_arena *arena, const char *text, double *value);
 
-/* What was given about the schedule takes the place of the file's. */
+/* Replaces what the file says of the schedule by what was given. */
 void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
 
 /* ---- the budgets that a run must keep: that of --budget, and the file's ---- */
@@ -190,9 +190,9 @@ void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
 #define TC_BUDGET_OPTION                                                                                               \
     {                                                                                                                  \
         .name = "budget", .type = TC_OPTION_STRING, .argument = "E[:D]",                                               \
-        .text = "Refuse to run where all runs in the ledger and this one would together cost more than epsilon E at "  \
+        .text = "Refuse to run if all runs in the ledger and this one together would cost more than epsilon E at "     \
                 "delta D, in the unit of this run and with the largest B of any: 4:1e-6. E is a positive number or "   \
-                "ln(X). Where Gaussian noise is or was used, D is needed. A budget in the file must be kept too."      \
+                "ln(X). D is needed if any of them has Gaussian noise. A budget in the file must be kept too."         \
     }
 
 typedef struct tc_budgets {
@@ -200,13 +200,13 @@ typedef struct tc_budgets {
     size_t count;
 } tc_budgets;
 
-/* value: of --budget, which may not have been given. TC_BAD_USAGE, with a message, where it is none. */
+/* value: of --budget, given or not. TC_BAD_USAGE, with a message, where it is no budget. */
 tc_status tc_budgets_read(tc_cli *cli, const char *command, const tc_option_value *value,
                           tc_budgets *budgets) TC_MUST_USE;
-/* With the file's. */
+/* Adds the file's. */
 void tc_budgets_add_file(tc_budgets *budgets, const tc_model *model);
 
-/* TC_BAD_USAGE, with a message, where a budget lacks the delta that runs of the ledger, or the next one, need. */
+/* TC_BAD_USAGE, with a message, where a budget lacks the delta that a run of the ledger or the next one needs. */
 tc_status tc_budgets_check(tc_cli *cli, const char *command, const tc_budgets *budgets, const tc_ledger *ledger,
                            const tc_ledger_entry *next) TC_MUST_USE;
 

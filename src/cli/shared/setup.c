@@ -8,7 +8,7 @@ static tc_status refuse(tc_cli *cli, const tc_setup *setup, const char *text) {
     return TC_BAD_USAGE;
 }
 
-/* The steps of the method tacit set themselves. */
+/* Method tacit sets its steps itself. */
 static tc_status check_schedule(tc_cli *cli, tc_setup *setup, tc_method method) {
     const tc_schedule *schedule = &setup->model->schedule;
     const struct {
@@ -28,14 +28,14 @@ static tc_status check_schedule(tc_cli *cli, tc_setup *setup, tc_method method) 
                                           needed[i].name, needed[i].file, needed[i].option,
                                           i < 4 && strcmp(setup->command, "bound") == 0
                                               ? "; the theorem is about the published method, which takes its steps "
-                                                "from there; --suggest looks for some"
+                                                "from there"
                                               : ""));
     }
     setup->rounds = (uint64_t)schedule->rounds;
     return TC_OK;
 }
 
-/* Why no radius follows from the gaps and the Slater point that every agent has; NULL where one does, or is not to. */
+/* Why no radius follows from the gaps and the Slater points of all agents; NULL where one does, or none is promised. */
 static const char *find_fault(const tc_setup *setup) {
     const tc_assumption *slater = &setup->analysis->slater;
     const char *fault = tc_public_radius_fault(setup->model, setup->analysis);
@@ -46,8 +46,8 @@ static const char *find_fault(const tc_setup *setup) {
     return fault;
 }
 
-/* The public radius; where there is none, that of private data: a run is a simulation, and may look. A Slater point
- * that will not do is to be put right first: with it there is no run on a network either. */
+/* The public radius. Where there is none, that of private data: a run in one process is a simulation, and may look at
+ * them. A bad Slater point must be corrected first, since no run on a network works with it either. */
 static tc_status find_radius(tc_cli *cli, tc_setup *setup) {
     const tc_dual_radius *radius = &setup->analysis->dual_radius;
     setup->dual_radius = INFINITY;
@@ -111,29 +111,6 @@ static tc_status check_role(tc_cli *cli, const char *path, tc_role wanted, const
     return TC_BAD_PROBLEM;
 }
 
-/* To begin a search from. */
-static void fill_schedule(tc_cli *cli, tc_setup *setup) {
-    tc_schedule *schedule = &setup->model->schedule;
-    const tc_schedule paper = {
-        .step = 0.01, .step_decay = 0.52, .regularization = 0.1, .regularization_decay = 0.3, .rounds = NAN};
-    bool has_step = !isnan(schedule->step), has_regularization = !isnan(schedule->regularization);
-    if (has_step && has_regularization)
-        return;
-    if (!has_step) {
-        schedule->step = paper.step;
-        schedule->step_decay = paper.step_decay;
-    }
-    if (!has_regularization) {
-        schedule->regularization = paper.regularization;
-        schedule->regularization_decay = paper.regularization_decay;
-    }
-    tc_buffer_printf(&cli->messages, "tacit %s: the schedule has no %s: that of the paper's example is taken\n",
-                     setup->command,
-                     has_step             ? "alpha"
-                     : has_regularization ? "gamma"
-                                          : "alpha and no gamma");
-}
-
 static tc_status load(tc_cli *cli, const char *path, tc_role role, const tc_privacy_wishes *wishes, tc_setup *setup) {
     double began = tc_cli_seconds();
     tc_status status = tc_cli_load(cli, path, &setup->model);
@@ -143,8 +120,6 @@ static tc_status load(tc_cli *cli, const char *path, tc_role role, const tc_priv
     if (status != TC_OK)
         return status;
     tc_privacy_override(setup->model, wishes);
-    if (wishes->begin_published)
-        fill_schedule(cli, setup);
     status = check_schedule(cli, setup, tc_resolve_method(&wishes->plan));
     setup->load_seconds = tc_cli_seconds() - began;
     return status;
@@ -156,8 +131,8 @@ static void judge_steps(tc_cli *cli, const tc_setup *setup, const tc_privacy_wis
                !isnan(given->regularization_decay);
     if (any && tc_resolve_method(&wishes->plan) == TC_METHOD_TACIT)
         tc_buffer_printf(&cli->messages,
-                         "tacit %s: --gamma-bar, --alpha-bar, --c1 and --c2 are of the published method: they change "
-                         "nothing in the method tacit\n",
+                         "tacit %s: --gamma-bar, --alpha-bar, --c1 and --c2 belong to method published: they change "
+                         "nothing in method tacit\n",
                          setup->command);
 }
 
@@ -168,7 +143,7 @@ static tc_status begin(tc_cli *cli, const char *command, const char *path, tc_ro
     if (status != TC_OK)
         return status;
     double began = tc_cli_seconds();
-    /* Nothing private may change a plan: what the cloud could not compute is not looked at. */
+    /* Nothing private may change a plan: only what the cloud can compute is used. */
     tc_analysis_options public_facts = {.skip_private = true};
     tc_progress(&cli->monitor, "differentiating", 0);
     setup->derivatives = tc_derive(cli->arena, setup->model);
@@ -247,7 +222,6 @@ const char *tc_radius_origin_name(tc_radius_origin origin) {
     return "none";
 }
 
-/* A sentence from released data alone, which anybody may have. */
 const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found) {
     size_t worst = 0;
     for (size_t j = 1; j < model->constraint_count; j++)
@@ -255,16 +229,15 @@ const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, cons
     const char *how = found->is_exact ? "" : " (to second order in the averaged noise)";
     return found->shown
                ? tc_arena_format(arena,
-                                 "What was released shows that the answer satisfies all constraints, with "
+                                 "What was released shows that the result satisfies all constraints, with "
                                  "probability %g%s.",
                                  found->probability, how)
                : tc_arena_format(arena,
-                                 "What was released does not show that the answer satisfies all constraints: "
+                                 "What was released does not show that the result satisfies all constraints: "
                                  "with probability %g%s each is at most its bound, and that of %s is %.4g.",
                                  found->probability, how, model->constraints[worst].name, found->bounds[worst]);
 }
 
-/* From released data, and so for everybody. */
 void tc_feasibility_json(tc_json *json, const tc_feasibility *found, size_t m) {
     if (found == NULL || !(found->probability > 0)) {
         tc_json_null(json, "feasibility");

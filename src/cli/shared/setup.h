@@ -1,4 +1,4 @@
-/* What run and sweep begin with: the problem, public facts about it, the dual radius, the reference solution. */
+/* What run, sweep, bound and serve begin with: the problem, public facts about it, the dual radius, the plan. */
 #ifndef TC_CLI_SHARED_SETUP_H
 #define TC_CLI_SHARED_SETUP_H
 
@@ -6,21 +6,21 @@
 #include "cli/shared/plan_options.h"
 #include "promise/card.h"
 
-/* Options that both have, declared once. */
+/* Options of several commands. */
 #define TC_SETUP_THREADS                                                                                               \
     {                                                                                                                  \
         .name = "threads", .type = TC_OPTION_INT, .argument = "N", .least = 1, .most = 1024,                           \
-        .text = "How many threads may work; all processors where this is not given. No result depends on it."          \
+        .text = "How many threads may work; all processors unless given. No result depends on it."                     \
     }
 #define TC_SETUP_TOLERANCE                                                                                             \
     {                                                                                                                  \
         .name = "tolerance", .type = TC_OPTION_REAL, .argument = "T", .least = 1e-14, .most = 1, .standard = "1e-8",   \
-        .text = "How exactly the reference solution is found that errors are measured from."                           \
+        .text = "How exact the reference solution is, from which errors are measured."                                 \
     }
 #define TC_SETUP_NO_REFERENCE                                                                                          \
     {                                                                                                                  \
         .name = "no-reference", .type = TC_OPTION_FLAG,                                                                \
-        .text = "Find no reference solution, where that takes too long: no errors then."                               \
+        .text = "Find no reference solution, where that takes too long. Then no errors are shown."                     \
     }
 
 typedef struct tc_setup {
@@ -31,27 +31,27 @@ typedef struct tc_setup {
     uint64_t rounds;
     double dual_radius; /* R; INFINITY without constraints */
     tc_radius_origin radius_origin;
-    const char *problem; /* NULL, or why there is nothing to run: an outcome, not an error */
-    bool sound;          /* the assumptions that were looked at hold */
+    const char *problem; /* NULL, or why nothing can be run: an outcome, not an error */
+    bool sound;          /* the assumptions that were checked hold */
     double load_seconds, analyse_seconds;
 } tc_setup;
 
-/* Loads the problem, with what the command line says of its schedule, and analyses it. A party's part, or a schedule
- * with something missing, is refused with a message. What is not proved is warned of, in messages. */
+/* Loads the whole problem, with the schedule of the command line, and analyses it. Refuses a party's part and an
+ * incomplete schedule, with a message. Warns of what is not proved. */
 tc_status tc_setup_whole(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
                          tc_setup *setup) TC_MUST_USE;
 
-/* The same of the cloud's part, for which nothing private is looked at: the dual radius must be public, and only the
- * constraints are judged. The whole problem, or an agent's part, is refused with a message. */
+/* The same for the cloud's part. It has nothing private: the dual radius must be public, and only the constraints are
+ * judged. Refuses the whole problem and an agent's part, with a message. */
 tc_status tc_setup_cloud(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
                          tc_setup *setup) TC_MUST_USE;
 
-/* Makes a plan. Where the dual radius is private the plan is void, and says so. TC_BAD_USAGE, with a message, where
- * options or file do not say what to promise; where no plan can be made for another reason, its problem says why. */
+/* Makes a plan. A private dual radius voids it. TC_BAD_USAGE, with a message, where options and file do not say what to
+ * promise; where no plan can be made for another reason, plan->problem says why. */
 tc_status tc_setup_plan(tc_cli *cli, tc_setup *setup, const tc_plan_options *options, const tc_plan **plan) TC_MUST_USE;
 
-/* What the method tacit takes from the plan; NULL for the published one. TC_BAD_USAGE, with a message, where there is
- * no room for the margin. */
+/* What method tacit takes from the plan; NULL for method published. TC_BAD_USAGE, with a message, where there is no
+ * room for the margin. */
 tc_status tc_setup_method(tc_cli *cli, const tc_setup *setup, const tc_plan *plan, tc_margin_wish margin,
                           const tc_tacit_facts **method) TC_MUST_USE;
 
@@ -63,7 +63,7 @@ const char *tc_margin_text(tc_arena *arena, const tc_tacit_facts *method);
 /* "margin": null, or {"kind", "amount" or "probability"} */
 void tc_margin_json(const tc_tacit_facts *method, tc_json *json);
 
-/* Whether the seeds first, first + 1, ..., count of them, are numbers that --seed takes and JSON keeps. */
+/* Whether first, first + 1, ..., count of them, are numbers that --seed takes and JSON keeps. */
 static inline bool tc_seeds_fit(uint64_t first, uint64_t count) {
     const uint64_t most = UINT64_C(1) << 53;
     return first <= most && count - 1 <= most - first;

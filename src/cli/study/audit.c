@@ -22,14 +22,14 @@ static const tc_option options[] = {
                  .standard = "20000",
                  .text = "Releases of each of the two inputs, for each system. How many it takes to notice half the "
                          "noise depends on the problem: mostly some hundreds to some thousands, but hundreds of "
-                         "thousands where what is claimed for a system is little or far from what the inputs show; "
-                         "the answer says how many. A constant that is 5 % too small takes millions."},
+                         "thousands where the claim for a system is small or far from what the inputs show; the "
+                         "output says how many. A constant that is 5 % too small takes millions."},
     [SECONDS] = {.name = "seconds",
                  .type = TC_OPTION_REAL,
                  .argument = "S",
                  .least = 0.1,
                  .most = 1e7,
-                 .text = "Stop sampling after about S seconds, and judge what there is."},
+                 .text = "Stop sampling after about S seconds, and judge the samples so far."},
     [CONFIDENCE] = {.name = "confidence",
                     .type = TC_OPTION_REAL,
                     .argument = "C",
@@ -56,7 +56,7 @@ static const tc_example examples[] = {
 
 enum { MOST_TEXTS = 128 };
 
-/* By the name of this program: beside it, as it is built, or where it is installed. */
+/* Named after this program: beside it in a build, or in libexec of an installation. */
 static const char *find_program(tc_arena *arena) {
     char path[4096] = {0};
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -72,7 +72,7 @@ static const char *find_program(tc_arena *arena) {
     return NULL;
 }
 
-/* Its output in a pipe; what it says on standard error in another. */
+/* With a pipe each for standard output and standard error. */
 typedef struct child {
     pid_t process;
     int out, err;
@@ -127,7 +127,7 @@ static bool begins(const char *line, const char *word, const char **rest) {
     return strncmp(line, word, length) == 0;
 }
 
-/* src/worlds/main.c says what its lines are. True where the last one is there. */
+/* src/worlds/main.c describes the lines. True where the last one is there. */
 static bool take_lines(tc_arena *arena, const char *text, tc_end_to_end *found) {
     bool is_whole = false;
     while (*text != '\0') {
@@ -264,22 +264,20 @@ const tc_command tc_command_audit = {
          .most_operands = 1,
          .description =
              "Makes the plan that tacit plan would show, and chooses two adjacent inputs that should be hardest to "
-             "hide. What they cost with the plan's own scales is computed, over all rounds where the unit is an agent: "
-             "more than is claimed refutes the plan at once. Then each is released many times by the code that a real "
-             "run uses. Events that are likelier under one of them than the plan allows give a lower bound on epsilon "
-             "that holds with the stated confidence; and the noise itself is tested: its lattice, its sign, its tails, "
-             "its scale, and that no draw tells of another, of other entries, agents or rounds, nor in the first round "
-             "of many releases with fresh keys. No agent's data are used. What is sampled is all that leaves the "
-             "cloud, which is more than any coalition of agents sees.\n\n"
-             "Each of these points has a verdict of its own: one that could not have shown half the noise is "
-             "inconclusive, and never passes for not refuted.\n\n"
+             "hide. Their price is computed with the plan's own scales, over all rounds if the unit is an agent: a "
+             "price above the claim refutes the plan at once. Then each input is released many times by the code that "
+             "a real run uses. Events that are likelier under one of them than the plan allows give a lower bound on "
+             "epsilon that holds with the stated confidence. The noise itself is tested too: its lattice, sign, tails "
+             "and scale, and that no draw tells of another entry, agent or round, nor in the first round of many "
+             "releases with fresh keys. No agent's data are used. What is sampled is all that leaves the cloud, which "
+             "is more than any coalition of agents sees.\n\n"
+             "Each of these points has a verdict of its own. A point that could not have revealed half the noise is "
+             "inconclusive, and never counts as not refuted.\n\n"
              "An audit can refute a guarantee, never prove it: a constant that is too small by a few per cent can "
-             "pass. The proofs are what the guarantee rests on.\n\n"
-             "The exit code is 0 when nothing was refuted; 1 when something was, or when too little was sampled to "
-             "notice even half the noise (inconclusive; the answer says which --samples that takes, and some problems "
-             "take many more than the "
-             "standard); 3 after an "
-             "interrupt.",
+             "pass. The guarantee rests on the proofs.\n\n"
+             "The exit code is 0 when nothing was refuted; 1 when something was, or when there were too few samples to "
+             "notice even half the noise (inconclusive; the output says which --samples that takes, and some problems "
+             "take many more than the default); 3 after an interrupt.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

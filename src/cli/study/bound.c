@@ -2,16 +2,11 @@
 
 #include "theory/bound.h"
 
-enum { JSON = TC_PRIVACY_OPTION_COUNT, SUGGEST, WITHIN };
+enum { JSON = TC_PRIVACY_OPTION_COUNT, WITHIN };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
     [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
-    [SUGGEST] = {.name = "suggest",
-                 .type = TC_OPTION_FLAG,
-                 .text = "Search for a schedule with the least bound for this number of rounds, and for the number of "
-                         "rounds from which any schedule has a bound that says something. Where the file has no alpha "
-                         "or gamma, the search begins from 0.1 k^-0.3 and 0.01 k^-0.52."},
     [WITHIN] = {.name = "within",
                 .type = TC_OPTION_REAL,
                 .argument = "D",
@@ -25,7 +20,6 @@ static const tc_option options[] = {
 
 static const tc_example examples[] = {
     {"tacit bound ev.tacit", "What is proved about a run before it is made: often, that nothing is."},
-    {"tacit bound ev.tacit --suggest", "A schedule with a better bound, to paste into run or into the file."},
     {"tacit bound ev.tacit --rounds 1000000000 --mechanism none --json",
      "What longer runs without noise could promise; for a program."},
 };
@@ -41,7 +35,7 @@ static void print(tc_cli *cli, const tc_bound *bound, bool as_json) {
     tc_json_close_object(&json);
 }
 
-/* xi_T is about the problem with multipliers in M: of use only where there is a solution, and M has its multipliers. */
+/* xi_T is about the problem with multipliers in M: of use only where a solution exists and its multipliers are in M. */
 static tc_status compare_with_solution(tc_cli *cli, const tc_setup *setup, tc_bound_wishes *asked) {
     asked->problem = setup->problem;
     if (setup->problem != NULL || !setup->sound || setup->model->constraint_count == 0)
@@ -66,7 +60,7 @@ static tc_status compare_with_solution(tc_cli *cli, const tc_setup *setup, tc_bo
     return TC_OK;
 }
 
-/* Theorem 3 is about the paper's steps, whatever method runs take unless told. */
+/* Theorem 3 is about the paper's steps, whatever the default method of runs. */
 static tc_status take_published(tc_cli *cli, tc_privacy_wishes *wishes) {
     if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE) {
         tc_buffer_puts(&cli->messages,
@@ -86,7 +80,6 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_status status = tc_privacy_options_read(cli, "bound", arguments, &wishes);
     if (status == TC_OK)
         status = take_published(cli, &wishes);
-    wishes.begin_published = arguments->values[SUGGEST].flag;
     if (status == TC_OK)
         status = tc_setup_whole(cli, "bound", arguments->operands[0], &wishes, &setup);
     if (status == TC_OK)
@@ -99,8 +92,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         return TC_OK;
     }
     const tc_option_value *within = &arguments->values[WITHIN];
-    tc_bound_wishes asked = {.suggest = arguments->values[SUGGEST].flag,
-                             .within = within->given ? within->real : (double)NAN};
+    tc_bound_wishes asked = {.within = within->given ? within->real : (double)NAN};
     status = compare_with_solution(cli, &setup, &asked);
     if (status != TC_OK)
         return status;

@@ -10,7 +10,7 @@ static const tc_option options[] = {
 };
 
 static const tc_example examples[] = {
-    {"tacit check ev.tacit", "Says which assumptions hold, and the constants that noise is scaled by."},
+    {"tacit check ev.tacit", "Which assumptions hold, and the constants that the noise is scaled by."},
     {"tacit check ev.tacit --json", "The same for a program."},
 };
 

@@ -12,15 +12,15 @@ static const tc_option options[] = {
     [LEDGER] = {.name = "ledger",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
-                .text = "Show what runs recorded in this ledger have cost, and what this plan would add. A plan spends "
-                        "nothing, and writes nothing."},
+                .text = "Show what the runs in this ledger have cost, and what this plan would add. A plan spends "
+                        "nothing and enters nothing."},
     [BUDGET] = TC_BUDGET_OPTION,
     [ROUNDS_PER_DAY] = {.name = "rounds-per-day",
                         .type = TC_OPTION_INT,
                         .argument = "N",
                         .least = 1,
                         .most = 0x1p48 - 1,
-                        .text = "How many rounds a day has, for the price of hiding a day."},
+                        .text = "How many rounds a day has: for the price of hiding a day."},
     [ON_LATE] = TC_LATE_ON_LATE,
     [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
     [CERTIFICATE] = {.name = "certificate",
@@ -28,7 +28,7 @@ static const tc_option options[] = {
                      .argument = "FILE.json",
                      .text = "Write what the plan rests on: the public model, boxes, lattices, scales, and what every "
                              "observer pays. examples/verify/verify_plan.py checks such a file without this program. "
-                             "Nothing is written where the plan is not private."},
+                             "Nothing is written if the plan is not private."},
 };
 
 static const tc_example examples[] = {
@@ -39,11 +39,11 @@ static const tc_example examples[] = {
      "Hide everything that one agent could do in 2,000 rounds."},
     {"tacit plan ev.tacit --coalition 'home[1],home[2]' --json", "Also what two agents learn together; for a program."},
     {"tacit plan paper.tacit --calibration published --constants declared",
-     "The paper's scheme to the letter; exit code 1 where its constants do not keep the promise."},
+     "The paper's scheme to the letter; exit code 1 if its constants do not keep the promise."},
     {"tacit plan ev.tacit --method published --rounds 2000", "Where noise would go for the paper's steps."},
     {"tacit plan ev.tacit --on-late hold --most-holds 2", "The price of a cloud that does not wait for late agents."},
     {"tacit plan ev.tacit --ledger spent --budget 4:1e-6",
-     "What it would come to, with the runs before it, and whether a budget would allow it."},
+     "The price of all runs with this one, and whether a budget would allow it."},
     {"tacit plan ev.tacit --certificate ev.json", "A file from which others can check every price."},
 };
 
@@ -57,7 +57,7 @@ typedef struct printed {
     const char *over; /* why the budgets would not allow a run; NULL where they would */
 } printed;
 
-/* What method tacit takes from public facts before the first round. */
+/* What method tacit derives from public facts before the first round. */
 static void method_json(const tc_tacit_facts *method, size_t rows, tc_json *json) {
     tc_json_open_object(json, "method_facts");
     tc_json_number(json, "box_length", method->box_length);
@@ -72,7 +72,7 @@ static void method_json(const tc_tacit_facts *method, size_t rows, tc_json *json
     tc_json_close_object(json);
 }
 
-/* The plan, with all that is warned of in one list. */
+/* The plan, with all warnings in one list. */
 static tc_plan with_warnings(tc_arena *arena, const tc_plan *plan, const tc_tacit_facts *method) {
     tc_plan all = *plan;
     const char **warnings = TC_NEW(arena, const char *, plan->warning_count + method->warning_count + 1);
@@ -88,7 +88,7 @@ static tc_plan with_warnings(tc_arena *arena, const tc_plan *plan, const tc_taci
 static const tc_ledger no_ledger;
 static const tc_ledger *ledger_of(const printed *p) { return p->ledger != NULL ? p->ledger : &no_ledger; }
 
-/* One that allows a run. */
+/* Of a budget that allows a run. */
 static void print_budget(tc_cli *cli, const printed *p, const tc_budget *budget) {
     tc_spent spent = tc_spent_with(cli->arena, ledger_of(p), &p->next, budget);
     tc_options_wrap(&cli->output,
@@ -138,7 +138,6 @@ static void print_json(tc_cli *cli, const printed *p) {
     tc_json_close_object(&json);
 }
 
-/* One sentence on how far from their limits answers are to stay. */
 static const char *margin_sentence(tc_arena *arena, const tc_margin_wish *margin) {
     return margin->kind == TC_MARGIN_GIVEN
                ? tc_arena_format(arena, "margin %g, public: solves g + %g <= 0 instead; the promise does not change",
@@ -177,9 +176,9 @@ static void print_text(tc_cli *cli, const printed *p) {
     tc_card_text(p->card, &cli->output);
 }
 
-/* What the ledger and the budgets say of a run by this plan. */
+/* Checks a run by this plan against the ledger and the budgets. */
 static tc_status look_up_cost(tc_cli *cli, printed *p) {
-    const tc_ledger *ledger = ledger_of(p); /* without one: of this run alone */
+    const tc_ledger *ledger = ledger_of(p); /* without one: this run alone */
     if (p->plan->problem != NULL)
         return TC_OK;
     p->next = tc_ledger_entry_of(cli->arena, p->plan, "plan");
@@ -226,7 +225,7 @@ static tc_status write_certificate(tc_cli *cli, const char *path, const tc_plan 
     tc_status status = tc_file_open(cli->arena, path, &cli->messages, &file);
     if (status != TC_OK)
         return status;
-    (void)fwrite(text.text, 1, text.length, file->stream); /* what goes wrong is found when it is closed */
+    (void)fwrite(text.text, 1, text.length, file->stream); /* tc_file_close finds errors */
     return tc_file_close(file, &cli->messages);
 }
 
@@ -257,7 +256,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_budgets_add_file(&budgets, model);
     if (arguments->values[ROUNDS_PER_DAY].given)
         wishes.plan.rounds_per_day = (double)arguments->values[ROUNDS_PER_DAY].integer;
-    /* Nothing private may change a plan: what the cloud could not compute is not looked at. */
+    /* Nothing private may change a plan: only what the cloud can compute is used. */
     tc_analysis_options public_facts = {.skip_private = true};
     tc_progress(&cli->monitor, "differentiating", 0);
     tc_derivatives *derivatives = tc_derive(cli->arena, model);
@@ -310,12 +309,13 @@ const tc_command tc_command_plan = {
          .most_operands = 1,
          .description =
              "Reads a problem, or the cloud's part of it, and decides which numbers leave the cloud with how much "
-             "noise, so that what anyone can see keeps the promise. Prints the scales, the placements compared, where "
-             "the method is not expected to do well, a "
-             "certified upper bound of what each observer learns about the others over the whole run, a table of "
-             "what it costs to hide more, and a card that says in plain words what is promised and what is not.\n\n"
-             "A plan depends on the cloud's part of the problem and on options alone: made from the whole file and "
-             "from the cloud's file it is the same.\n\n"
+             "noise, so that whatever anyone can see keeps the promise. Prints the scales, a comparison of placements, "
+             "warnings where the method is not expected to do well, a certified upper bound of what each observer "
+             "learns about the others over the whole run, a table of what it costs to hide more, and a card that says "
+             "in plain words what is promised and what is not.\n\n"
+             "A plan depends only on the cloud's part of the problem and on options: the whole file and the cloud's "
+             "file "
+             "give the same plan.\n\n"
              "The exit code is 0 when there is a plan and it is private; 1 when it is not (a seed, no mechanism, a "
              "declared constant that is too small, no public dual radius), when it is private in name only, when the "
              "budget does not allow it, when the constraints are not proved to be convex and smooth, "

@@ -13,7 +13,7 @@ static const tc_option options[] = {
                 .required = true,
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
-                .text = "The page to write. A page that is there is written over; any other file is not."},
+                .text = "The page to write. Overwrites an existing page, never another file."},
     [TITLE] = {.name = "title",
                .type = TC_OPTION_STRING,
                .argument = "TEXT",
@@ -67,7 +67,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     size_t count = arguments->operand_count;
     const tc_trace **traces = TC_NEW(cli->arena, const tc_trace *, count);
     size_t kinds[] = {[TC_TRACE_RUN] = 0, [TC_TRACE_SWEEP] = 0, [TC_TRACE_MARKS] = 0};
-    (void)yes; /* a report is no question */
+    (void)yes; /* always yes */
     tc_status status = check_files(cli, arguments);
     if (status != TC_OK)
         return status;
@@ -88,22 +88,24 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
 }
 
 const tc_command tc_command_report = {
-    .usage = {.name = "report",
-              .summary = "plots and tables of runs, one self-contained page",
-              .operands = "TRACE...",
-              .least_operands = 1,
-              .most_operands = SIZE_MAX,
-              .description =
-                  "Writes one HTML page about traces of run and sweep (--trace): errors over rounds on linear and log "
-                  "axes with bands over seeds, constraint values, multipliers and the objective, what privacy costs, "
-                  "tables, the guarantee card and the command that repeats each. Several traces are also drawn "
-                  "side by side. The page needs no network and no script, follows light and dark, and prints.\n\n"
-                  "A trace of kind marks holds figures from elsewhere, such as a paper's. It belongs to the run before "
-                  "it on the command line, and its figures stand beside that run's in plots and tables. It is "
-                  "written by hand; docs/trace.md says how.",
-              .options = options,
-              .option_count = sizeof options / sizeof options[0],
-              .examples = examples,
-              .example_count = sizeof examples / sizeof examples[0]},
+    .usage =
+        {.name = "report",
+         .summary = "plots and tables of runs, one self-contained page",
+         .operands = "TRACE...",
+         .least_operands = 1,
+         .most_operands = SIZE_MAX,
+         .description =
+             "Writes one HTML page about traces of run and sweep (--trace): errors over rounds on linear and log "
+             "axes with bands over seeds, constraint values, multipliers and the objective, what privacy costs, "
+             "tables, the guarantee card and the command that repeats each. Several traces are also drawn "
+             "side by side. The page needs no network and no script, follows light and dark mode, and prints "
+             "well.\n\n"
+             "A trace of kind marks holds figures from elsewhere, such as a paper. It belongs to the run before it "
+             "on the command line, and its figures stand beside that run's in plots and tables. It is written "
+             "by hand; docs/trace.md says how.",
+         .options = options,
+         .option_count = sizeof options / sizeof options[0],
+         .examples = examples,
+         .example_count = sizeof examples / sizeof examples[0]},
     .run = run,
 };

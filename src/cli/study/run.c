@@ -39,20 +39,20 @@ static const tc_option options[] = {
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
-               .text = "Write what is true after each of some 60 rounds in every power of ten: errors, objective, "
-                       "constraints, multipliers. tacit report plots it. Simulation: not released. A trace that is "
-                       "there is written over, any other file is not."},
+               .text = "Write what is true after some 60 rounds in every power of ten: errors, objective, "
+                       "constraints, multipliers. tacit report plots it. Simulation: not released. Overwrites an "
+                       "existing trace, never another file."},
     [TRACE_ALL] = {.name = "trace-all", .type = TC_OPTION_FLAG, .text = "Trace every round."},
     [REPORT] = {.name = "report",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE.html",
-                .text = "Write a page with plots, tables, the guarantee card and the command that repeats it. A page "
-                        "that is there is written over, any other file is not."},
+                .text = "Write a page with plots, tables, the guarantee card and the command that repeats it. "
+                        "Overwrites an existing page, never another file."},
     [LEDGER] = {.name = "ledger",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
-                .text = "Enter what this run costs before its first round; what the same agents' data have cost in all "
-                        "is shown. Nothing is entered for simulated runs (--seed, --seeds)."},
+                .text = "Enter the price of this run before its first round, and show what the same agents' data have "
+                        "cost in all. Nothing is entered for simulated runs (--seed, --seeds)."},
     [BUDGET] = TC_BUDGET_OPTION,
     [TOLERANCE] = TC_SETUP_TOLERANCE,
     [NO_REFERENCE] = TC_SETUP_NO_REFERENCE,
@@ -61,25 +61,25 @@ static const tc_option options[] = {
 };
 
 static const tc_example examples[] = {
-    {"tacit run ev.tacit", "One private run with fresh noise: checkpoints as it goes, the answer, the card."},
+    {"tacit run ev.tacit", "One private run with fresh noise: checkpoints as it goes, the result, the card."},
     {"tacit run paper.tacit --calibration published --seeds 40 --report page.html",
      "The paper's scheme, 40 simulated runs, and a page of plots."},
-    {"tacit run paper.tacit --margin auto --seeds 40", "40 simulated runs with room between answers and limits."},
+    {"tacit run paper.tacit --margin auto --seeds 40", "40 simulated runs with room between results and limits."},
     {"tacit run ev.tacit --mechanism none --rounds 20000 --trace free.csv", "The same algorithm without noise."},
     {"tacit run ev.tacit --ledger spent --budget 4:1e-6",
-     "A run that is entered, and refused where all would cost more than 4 at delta 1e-6."},
+     "A run that is entered, and refused if all would cost more than 4 at delta 1e-6."},
     {"tacit run paper.tacit --seed 7 --json", "A run that can be repeated, for a program. Not private."},
 };
 
 /* ---- options that belong together ------------------------------------------------------------------------------- */
 
-typedef struct wishes {
+typedef struct run_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
     bool simulated; /* noise from seeds */
     uint64_t first_seed;
     tc_budgets budgets;
-} wishes;
+} run_wishes;
 
 static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
     const tc_option_value *values = arguments->values;
@@ -89,7 +89,7 @@ static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
     return tc_outputs_check(cli, outputs, 2, inputs, 2);
 }
 
-static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes *w) {
+static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, run_wishes *w) {
     const tc_option_value *values = arguments->values;
     tc_status status = tc_privacy_options_read(cli, "run", arguments, &w->privacy);
     if (status != TC_OK)
@@ -117,7 +117,7 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, wishes 
 
 /* ---- the ledger ------------------------------------------------------------------------------------------------- */
 
-static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_output *output) {
+static tc_status record_cost(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
     if (output->ledger == NULL)
         return TC_OK;
     if (w->simulated) {
@@ -132,7 +132,7 @@ static tc_status record_cost(tc_cli *cli, const wishes *w, tc_run_output *output
                                                w->budgets.count, &cli->messages, &output->reason);
     if (status != TC_OK)
         return status;
-    if (output->reason != NULL) { /* another run came first */
+    if (output->reason != NULL) { /* another run was entered meanwhile */
         output->card = NULL;
         status = tc_ledger_read(cli->arena, output->ledger->path, &cli->messages, &after);
         output->ledger = after;
@@ -163,7 +163,7 @@ static void on_row(void *context, const tc_record *record, const tc_row *row) {
     tc_cli_flush(to->cli);
 }
 
-static tc_experiment experiment_of(tc_cli *cli, const wishes *w, const tc_run_output *output) {
+static tc_experiment experiment_of(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
     const tc_setup *setup = output->setup;
     bool traced = w->values[TRACE].given || w->values[REPORT].given;
     tc_experiment experiment = {.plan = output->plan,
@@ -190,7 +190,7 @@ static void part_records(tc_cli *cli, tc_run_output *output) {
     }
 }
 
-/* Runs that noise keeps from the solution are done like any other, and whoever reads only that is deceived. */
+/* A run that noise keeps away from the solution ends like any other: warn of it. */
 static void judge_progress(tc_cli *cli, tc_run_output *output) {
     if (output->plan->mechanism == TC_MECHANISM_NONE)
         return;
@@ -210,7 +210,7 @@ static void judge_progress(tc_cli *cli, tc_run_output *output) {
                         output->many ? "s" : "", x, x_after, output->many ? " (medians)" : "");
 }
 
-/* One word for all: what went wrong anywhere, and for what reason. */
+/* One outcome for all runs: the worst, with its reason. */
 static void sum_up(tc_cli *cli, tc_run_output *output) {
     size_t diverged = 0, stopped = output->wanted - output->record_count;
     for (size_t i = 0; i < output->record_count; i++) {
@@ -233,7 +233,7 @@ static void sum_up(tc_cli *cli, tc_run_output *output) {
         output->reason = tc_arena_format(cli->arena, "%zu of %zu runs diverged", diverged, output->wanted);
 }
 
-static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_output *output) {
+static tc_status run_rounds(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
     tc_experiment experiment = experiment_of(cli, w, output);
     listener to = {.cli = cli, .output = output};
     const char *why = NULL;
@@ -266,7 +266,7 @@ static tc_status run_rounds(tc_cli *cli, const wishes *w, tc_run_output *output)
 
 /* ---- what remains ----------------------------------------------------------------------------------------------- */
 
-static tc_status write_files(tc_cli *cli, const wishes *w, const tc_run_output *output) {
+static tc_status write_files(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
     tc_status status = TC_OK;
     if (output->records == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
         return TC_OK;
@@ -296,7 +296,7 @@ static tc_status write_files(tc_cli *cli, const wishes *w, const tc_run_output *
     return status;
 }
 
-static void print(tc_cli *cli, const wishes *w, const tc_run_output *output) {
+static void print(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
     if (!w->values[JSON].flag) {
         tc_run_output_end(output, w->values[FULL].flag, &cli->output);
         return;
@@ -305,8 +305,8 @@ static void print(tc_cli *cli, const wishes *w, const tc_run_output *output) {
     tc_run_output_json(output, &json);
 }
 
-/* What the run costs, and whether it may be: answer->reason where not. */
-static tc_status look_up_cost(tc_cli *cli, const wishes *w, tc_run_output *output) {
+/* The price of the run; output->reason where the budget does not allow it. */
+static tc_status look_up_cost(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
     tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
     *entry = tc_ledger_entry_of(cli->arena, output->plan, tc_lab_run_id(cli->arena));
     output->entry = entry;
@@ -318,14 +318,14 @@ static tc_status look_up_cost(tc_cli *cli, const wishes *w, tc_run_output *outpu
     return status;
 }
 
-/* What has no guarantee that nobody asked to do without: an answer of no. */
-static bool is_unasked(const wishes *w, const tc_plan *plan) {
+/* The run has no guarantee, and no option asked to do without one. */
+static bool is_unasked(const run_wishes *w, const tc_plan *plan) {
     bool asked = w->simulated || plan->mechanism == TC_MECHANISM_NONE || plan->constants == TC_DECLARED;
     return !asked && !tc_plan_deserves_private(plan);
 }
 
-/* Everything before the first round; answer->reason where there will be none. */
-static tc_status prepare(tc_cli *cli, const wishes *w, tc_setup *setup, tc_run_output *output) {
+/* Everything before the first round; output->reason where there will be none. */
+static tc_status prepare(tc_cli *cli, const run_wishes *w, tc_setup *setup, tc_run_output *output) {
     tc_status status = tc_setup_plan(cli, setup, &w->privacy.plan, &output->plan);
     if (status != TC_OK)
         return status;
@@ -350,7 +350,7 @@ static tc_status prepare(tc_cli *cli, const wishes *w, tc_setup *setup, tc_run_o
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    wishes w;
+    run_wishes w;
     tc_setup setup;
     tc_run_output output = {.setup = &setup, .outcome = "refused", .many = arguments->values[SEEDS].given};
     tc_ledger *ledger = NULL;
@@ -397,28 +397,27 @@ const tc_command tc_command_run = {
          .description =
              "Makes the plan that tacit plan shows, and runs the algorithm by it: each round the agents send their "
              "states, the cloud releases noisy numbers of them and nothing else, and all step. Noise is fresh and its "
-             "key is gone afterwards, unless --seed or --seeds asks for a simulation. The cloud filters what "
-             "was released, sets steps and regularization from it, and each agent solves a small problem of its own; "
-             "the answer is an average over the rounds, and all that is shown is of that average. By --method "
-             "published "
-             "the steps are the paper's, and the answer is where they end.\n\n"
-             "While it goes, a table tells at rounds 0, 1, 2, 5, 10, 20, 50, ..., T/2 and T: round, the distance of x "
-             "from that of the exact solution (x error), that of the multipliers (mu error), the objective, and the "
-             "largest constraint value where that is above 0 (max violation). Then come the answer, what released data "
-             "show of its constraints, the times, and the guarantee card in short (--card: the whole). Errors, "
-             "objective, constraint values and "
-             "states are true ones, which the "
-             "cloud never shows anyone: they are for whoever holds the whole problem.\n\n"
-             "The plan is made for T rounds, those of the file or of --rounds, and the run has exactly these: no "
-             "further round can be had by the same plan. The multipliers are kept within the dual radius, which must "
-             "be public (in the file, or from gaps and a Slater point); where it is not, it is computed from private "
-             "data, and the run is not private.\n\n"
+             "key is gone afterwards, unless --seed or --seeds asks for a simulation. In method tacit the cloud "
+             "filters "
+             "what was released and sets steps and regularization from it, and each agent solves a small problem of "
+             "its "
+             "own; the result is an average over the rounds, and everything shown is of that average. In method "
+             "published the steps are the paper's, and the result is where they end.\n\n"
+             "Meanwhile a table shows, at rounds 0, 1, 2, 5, 10, 20, 50, ..., T/2 and T: the distance of x from the "
+             "exact solution (x error), that of the multipliers (mu error), the objective, and the largest constraint "
+             "value if it is above 0 (max violation). Then come the result, what released data show of its "
+             "constraints, the times, and the guarantee card in short (--card: the whole). Errors, objective, "
+             "constraint values and states are true values, which the cloud never shows: they are for whoever holds "
+             "the whole problem.\n\n"
+             "The plan is made for T rounds, given by the file or by --rounds, and the run has exactly these: the plan "
+             "allows no further round. The multipliers are kept within the dual radius, which must be public (in the "
+             "file, or from gaps and a Slater point); otherwise it is computed from private data, and the run is not "
+             "private.\n\n"
              "The exit code is 0 when the run came to its end; 1 when it diverged, was refused (no plan, no budget, a "
-             "declared Slater point that will not do), convexity is not proved, or the run is not private, or private "
-             "in "
-             "name only, and nobody asked for that (--seed, --seeds, --mechanism none, --constants declared); 2 when "
-             "options or file do not say "
-             "what to do; 3 after Ctrl-C or SIGTERM, with what there is so far.",
+             "bad "
+             "Slater point), convexity is not proved, or the run is not private, or private in name only, without an "
+             "option that asks for that (--seed, --seeds, --mechanism none, --constants declared); 2 when options and "
+             "file do not say what to do; 3 after Ctrl-C or SIGTERM, with the output so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

@@ -112,7 +112,7 @@ static void json_runs(tc_json *json, const tc_run_output *output) {
     tc_json_close_array(json);
 }
 
-/* The last state of the first run stands for all: medians of states mean nothing. */
+/* Shows the last state of the first run: medians of states mean nothing. */
 static void json_many(tc_json *json, const tc_run_output *output) {
     tc_arena *arena = json->out->arena;
     uint64_t rounds = output->setup->rounds;
@@ -280,7 +280,7 @@ void tc_run_output_row(const tc_row *row, tc_buffer *out) {
 
 /* ---- the end of a single run ------------------------------------------------------------------------------------ */
 
-/* Constraints that have a price or are violated; all of them where full. */
+/* Constraints that have a price or are violated; all if full. */
 static void text_constraints(const tc_model *model, const tc_row *row, bool full, tc_buffer *out) {
     size_t wanted = 0, printed = 0;
     tc_buffer_printf(out, "\nconstraints: multipliers, and values g <= 0 (%s)\n", TC_NOT_RELEASED);
@@ -316,7 +316,7 @@ static void text_single(const tc_run_output *output, bool full, tc_buffer *out) 
         tc_options_wrap(out, tc_feasibility_sentence(out->arena, model, &record->feasibility), 0);
 }
 
-/* Of runs of which released data show that they are feasible, how many are? */
+/* Of runs that released data show to be feasible, how many are? */
 static void text_feasible_runs(const tc_run_output *output, tc_buffer *out) {
     size_t judged = 0, shown = 0, held = 0, kept = 0;
     double probability = 0;
@@ -336,7 +336,7 @@ static void text_feasible_runs(const tc_run_output *output, tc_buffer *out) {
     tc_buffer_puts(out, "\n");
     tc_options_wrap(out,
                     tc_arena_format(out->arena,
-                                    "%zu of %zu answers satisfy all constraints. What was released shows it, with "
+                                    "%zu of %zu results satisfy all constraints. What was released shows it, with "
                                     "probability %g, of %zu; of these %zu do.",
                                     held, judged, probability, shown, kept),
                     0);

@@ -97,8 +97,8 @@ const tc_command tc_command_solve = {
          .most_operands = 1,
          .description =
              "Computes the saddle point of the Lagrangian that has the least norm: the decision that the private "
-             "algorithm approaches, and the multipliers of the shared constraints. It sees everybody's data and "
-             "is meant for study, and to measure private runs against.\n\n"
+             "algorithm approaches, and the multipliers of the shared constraints. It sees everybody's data, and is "
+             "meant for study and to measure private runs against.\n\n"
              "The exit code is 0 when the tolerance is reached, and 1 when it is not, when the constraints seem to "
              "contradict each other, or when the problem is not proved convex and smooth: then the point is only "
              "stationary. Ctrl-C or SIGTERM prints the best point so far and ends with exit code 3.",

@@ -12,7 +12,7 @@ static const tc_option options[] = {
                 .required = true,
                 .type = TC_OPTION_STRING,
                 .argument = "DIR",
-                .text = "Where the files go; it and its parents are made where they are missing."},
+                .text = "Where the files go; it and its parents are created if missing."},
     [FORCE] = {.name = "force",
                .type = TC_OPTION_FLAG,
                .text = "Replace what an earlier split wrote into DIR; other files there stay."},
@@ -36,14 +36,14 @@ static void explain_missing_radius(tc_cli *cli, const tc_analysis *analysis) {
     }
 }
 
-/* What the parties could not see by themselves: the cloud's numbers rest on promises about private data. */
+/* Checks what no party can check alone: the cloud's numbers rest on promises about private data. */
 static bool examine(tc_cli *cli, tc_model *model, const tc_derivatives *derivatives, bool *interrupted) {
     tc_analysis_options wishes = {.rows_limit = 1};
     const tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &wishes, &cli->monitor);
     *interrupted = analysis->interrupted;
     if (analysis->interrupted)
         return false;
-    /* What is missing in the file tc_split says itself. */
+    /* tc_split reports what is missing in the file. */
     if (isnan(analysis->dual_radius.public_value) && tc_radius_is_promised(model)) {
         explain_missing_radius(cli, analysis);
         return false;
@@ -60,7 +60,7 @@ static bool examine(tc_cli *cli, tc_model *model, const tc_derivatives *derivati
     return true;
 }
 
-/* The plan that tacit serve makes of the cloud's file as it stands, without options: from public facts, like that. NULL
+/* The hash of the plan that tacit serve makes of the cloud's file without options, from the same public facts. NULL
  * where the file does not say what to promise, or no plan keeps it. */
 static const char *find_plan(tc_cli *cli, tc_model *model, const tc_derivatives *derivatives, bool *interrupted) {
     tc_analysis_options public_facts = {.skip_private = true};
@@ -140,18 +140,18 @@ const tc_command tc_command_split = {
               .least_operands = 1,
               .most_operands = 1,
               .description =
-                  "Cuts a whole problem into what each party really holds. The cloud's file has the public "
-                  "boxes, the constraints and what is said about the whole, and no private datum; an agent's "
-                  "file has its own objective and set, and nothing of the others.\n\n"
-                  "The dual radius must be public: either given in the file, or computed from public gaps "
-                  "and a public Slater point. Where none can be computed, since the point violates a constraint or "
-                  "lies outside of an agent's set, nothing is written and the exit code is 1. Promises that private "
-                  "data belie, like a gap that is too small, are warned of.\n\n"
-                  "Where the file says what to promise, the hash of the plan that tacit serve makes of it, without "
-                  "options, is in plan.hash and in the last line of every agent's file: tacit agent --plan takes part "
-                  "in no other. A cloud that is started with other options, for late agents too, has another plan; "
-                  "tacit plan --json with these options has its hash.\n\n"
-                  "Agents' files are readable by their owner alone. They are written all or not at all.",
+                  "Cuts a whole problem into one file per party. The cloud's file has the public boxes, the "
+                  "constraints and what is said about the whole, but no private data; an agent's file has its own "
+                  "objective and set, and nothing of the others.\n\n"
+                  "The dual radius must be public: either given in the file, or computed from public gaps and a "
+                  "public Slater point. If none can be computed, since the point violates a constraint or lies "
+                  "outside of an agent's set, nothing is written and the exit code is 1. A promise that private data "
+                  "contradict, such as a gap that is too small, causes a warning.\n\n"
+                  "If the file says what to promise, plan.hash and the last line of every agent's file have the hash "
+                  "of the plan that tacit serve makes of it without options: tacit agent --plan takes part in no "
+                  "other. A cloud with other options, also those for late agents, has another plan; tacit plan --json "
+                  "with these options prints its hash.\n\n"
+                  "Agents' files are readable by their owner only. Either all files are written or none.",
               .options = options,
               .option_count = sizeof options / sizeof options[0],
               .examples = examples,

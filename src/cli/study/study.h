@@ -29,7 +29,7 @@ tc_status tc_run_target_find(tc_cli *cli, tc_setup *setup, double tolerance, tc_
 
 /* ---- what run prints ---- */
 
-/* True states and errors carry this wherever they are shown. */
+/* Shown wherever true states and errors are. */
 #define TC_NOT_RELEASED "simulation: not released"
 
 typedef struct tc_run_output {
@@ -37,11 +37,11 @@ typedef struct tc_run_output {
     tc_run_target target;
     const tc_plan *plan;
     const tc_tacit_facts *method; /* NULL for the published method */
-    const tc_card *card;           /* NULL where nothing is run */
-    const char *outcome, *reason;  /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
-    tc_record *records;            /* of runs that were begun; NULL where nothing was run */
+    const tc_card *card;          /* NULL where nothing is run */
+    const char *outcome, *reason; /* "done", "diverged", "interrupted", "refused"; reason NULL where it is done */
+    tc_record *records;           /* of runs that were begun; NULL: nothing was run */
     size_t record_count;
-    tc_record *finished; /* those of them that were not interrupted, which quantiles are over */
+    tc_record *finished; /* those that were not interrupted: quantiles are over these */
     size_t finished_count;
     size_t wanted;       /* runs asked for */
     const char *warning; /* a sentence, or NULL */
@@ -59,8 +59,8 @@ typedef struct tc_run_output {
 
 void tc_run_output_json(const tc_run_output *output, tc_json *json);
 
-/* In this order: what is run, and of a single run the head of the table; a line for each checkpoint as it comes; all
- * the rest. */
+/* To be called in this order: what is run, and the head of a single run's table; a line for each checkpoint; the rest.
+ */
 void tc_run_output_begin(const tc_run_output *output, tc_buffer *out);
 void tc_run_output_row(const tc_row *row, tc_buffer *out);
 void tc_run_output_end(const tc_run_output *output, bool full, tc_buffer *out);

@@ -32,15 +32,15 @@ static const tc_option options[] = {
     [EPSILONS] = {.name = "epsilons",
                   .type = TC_OPTION_STRING,
                   .argument = "A,B,..",
-                  .text = "The epsilons, positive numbers or ln(X) with commas between."},
+                  .text = "The epsilons: positive numbers or ln(X), separated by commas."},
     [FROM] = {.name = "from",
               .type = TC_OPTION_STRING,
               .argument = "A",
-              .text = "The least epsilon of a grid with equal ratios; an eighth of the file's where not given."},
+              .text = "The least epsilon of a grid with equal ratios; an eighth of the file's unless given."},
     [TO] = {.name = "to",
             .type = TC_OPTION_STRING,
             .argument = "B",
-            .text = "The largest epsilon of that grid; eight times the file's where not given."},
+            .text = "The largest epsilon of that grid; eight times the file's unless given."},
     [POINTS] = {.name = "points",
                 .type = TC_OPTION_INT,
                 .argument = "N",
@@ -126,8 +126,8 @@ static tc_status read_end(tc_cli *cli, const tc_option_value *given, const char 
     return TC_OK;
 }
 
-/* from 2^t with t a share of log2(to / from): powers of two come out exact. What is a short decimal but for the last
- * digits of a double becomes one. */
+/* from 2^t with t a share of log2(to / from), so that powers of two are exact. A value next to a short decimal becomes
+ * that decimal. */
 static double grid_point(double from, double to, size_t i, size_t last) {
     if (i == 0 || i == last)
         return i == 0 ? from : to;
@@ -173,20 +173,20 @@ static tc_status choose_epsilons(tc_cli *cli, const tc_option_value *values, dou
 
 /* ---- the work --------------------------------------------------------------------------------------------------- */
 
-typedef struct wishes {
+typedef struct sweep_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
     double *epsilons;
     size_t count;
-} wishes;
+} sweep_wishes;
 
 typedef struct planned { /* for one epsilon, or without noise */
     const tc_plan *plan;
     const tc_tacit_facts *method;
 } planned;
 
-/* NULL method where there is no plan. */
-static tc_status make_plan(tc_cli *cli, const wishes *w, tc_setup *setup, const tc_plan_options *wanted,
+/* made->method is NULL where there is no plan. */
+static tc_status make_plan(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, const tc_plan_options *wanted,
                            planned *made) {
     *made = (planned){0};
     tc_status status = tc_setup_plan(cli, setup, wanted, &made->plan);
@@ -195,8 +195,8 @@ static tc_status make_plan(tc_cli *cli, const wishes *w, tc_setup *setup, const 
     return status;
 }
 
-/* A plan for each epsilon, and one without noise. *problem where one cannot be made. */
-static tc_status make_plans(tc_cli *cli, const wishes *w, tc_setup *setup, const tc_plan **plans,
+/* A plan for each epsilon, and one without noise. *problem says why one cannot be made. */
+static tc_status make_plans(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, const tc_plan **plans,
                             const tc_tacit_facts **methods, planned *noise_free, const char **problem) {
     tc_plan_options wanted = w->privacy.plan;
     wanted.seeded = true;
@@ -225,7 +225,7 @@ static tc_status make_plans(tc_cli *cli, const wishes *w, tc_setup *setup, const
     return status;
 }
 
-static tc_status write_files(tc_cli *cli, const wishes *w, const tc_sweep_output *output) {
+static tc_status write_files(tc_cli *cli, const sweep_wishes *w, const tc_sweep_output *output) {
     tc_status status = TC_OK;
     if (output->sweep == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
         return TC_OK;
@@ -276,7 +276,7 @@ static void collect_warnings(tc_cli *cli, const tc_tacit_facts *const *methods, 
     }
 }
 
-static tc_status sweep_all(tc_cli *cli, const wishes *w, tc_setup *setup, tc_sweep_output *output) {
+static tc_status sweep_all(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, tc_sweep_output *output) {
     const tc_plan **plans = TC_NEW(cli->arena, const tc_plan *, w->count + 1);
     const tc_tacit_facts **methods = TC_NEW(cli->arena, const tc_tacit_facts *, w->count + 1);
     planned noise_free = {0};
@@ -320,7 +320,7 @@ static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    wishes w = {.values = arguments->values};
+    sweep_wishes w = {.values = arguments->values};
     tc_setup setup;
     tc_sweep_output output = {.setup = &setup};
     tc_status status = tc_privacy_options_read(cli, "sweep", arguments, &w.privacy);
@@ -366,27 +366,23 @@ const tc_command tc_command_sweep = {
          .least_operands = 1,
          .most_operands = 1,
          .description =
-             "Makes a plan for each epsilon, runs each with many seeds, and tells how far noise moves the result. The "
-             "penalty at an epsilon is the mean over seeds of |z - z'|^2 after the last round, where z is the pair of "
-             "states and multipliers that the run answers with, and z' that of the run without noise, by the same "
-             "method. It is zero without noise, and where no set binds it is proportional to the variance of the "
-             "noise, that is, to epsilon^-2: "
-             "the claim of the paper, which can so be tested. (The distance to the solution also holds what the "
-             "noise-free run has still to go; it is shown beside, as errors and as excess: the mean squared distance "
-             "to the solution less that of the noise-free run.)\n\n"
+             "Makes a plan for each epsilon, runs each with many seeds, and shows how far noise moves the result. The "
+             "penalty at an epsilon is the mean over seeds of |z - z'|^2 after the last round, where z is the result "
+             "of the run, states and multipliers, and z' that of the run without noise, by the same method. It is zero "
+             "without noise, and where no set binds it is proportional to the variance of the noise, that is, to "
+             "epsilon^-2: the claim of the paper, which is tested so. (The distance to the solution also contains what "
+             "the noise-free run has still to go. It is shown as errors and as excess: the mean squared distance to "
+             "the solution less that of the noise-free run.)\n\n"
              "The slope of log penalty against log epsilon is fitted by least squares, each point weighted by how well "
              "its mean is known, with a 95 % interval from 10,000 bootstrap resamples of the seeds, widened where "
-             "seeds are few. Slopes between "
-             "neighbouring epsilons have intervals that hold for all of them together, and the verdict says where the "
-             "points follow epsilon^-2 and where they do not: where noise is large, projections onto bounded sets cut "
-             "it off.\n\n"
-             "All of it is simulation, from seeds: nothing here is private, and nothing is released.\n\n"
+             "seeds are few. Slopes between neighbouring epsilons have intervals that hold for all of them together. "
+             "The verdict says where the points follow epsilon^-2 and where they do not: large noise is cut off by "
+             "projections onto bounded sets.\n\n"
+             "All of it is simulation from seeds: nothing here is private, and nothing is released.\n\n"
              "The exit code is 0 when all runs came to their end, whatever the slope; 1 when one diverged, no plan can "
-             "be made, the declared Slater point will not do, convexity is not proved, or the dual radius was computed "
-             "from "
-             "private data and no --seed asks for a simulation: no plan of these would be private without a seed; 3 "
-             "after Ctrl-C or "
-             "SIGTERM, with what there is so far.",
+             "be made, the Slater point is bad, convexity is not proved, or the dual radius was computed from private "
+             "data without --seed, which asks for a simulation: none of these plans would be private; 3 after Ctrl-C "
+             "or SIGTERM, with the output so far.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

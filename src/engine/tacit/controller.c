@@ -1,7 +1,7 @@
 #include "engine/tacit/controller.h"
 
 #include "engine/tacit/controller_inside.h"
-#include "engine/published/schedule.h"
+#include "engine/agent_half.h"
 #include "solver/project/project.h"
 
 #include <string.h>
@@ -101,7 +101,7 @@ tc_gains tc_controller_open(tc_controller *controller, uint64_t k) {
     double fast = state->fast, rest = 1 - fast;
     state->round = k;
     state->variance = rest * rest * state->variance + fast * fast;
-    return (tc_gains){.fast = fast, .slow = tc_answer_weight(TC_METHOD_TACIT, k)};
+    return (tc_gains){.fast = fast, .slow = tc_result_weight(TC_METHOD_TACIT, k)};
 }
 
 double tc_controller_average_gain(const tc_controller *controller) {
@@ -110,7 +110,7 @@ double tc_controller_average_gain(const tc_controller *controller) {
         return 1 / k;
     if ((controller->without & TC_WITHOUT_AVERAGE) != 0)
         return 21 / (k + 20); /* weights about k^20 */
-    return tc_answer_weight(TC_METHOD_TACIT, controller->state.round);
+    return tc_result_weight(TC_METHOD_TACIT, controller->state.round);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------
@@ -365,15 +365,15 @@ void tc_controller_epoch(tc_controller *controller, double dual_step) {
 /* ---- snapshots -----------------------------------------------------------------------------------------------------
  */
 
-void tc_controller_snapshot(tc_controller *controller, tc_memory *memory) {
+void tc_controller_snapshot(tc_controller *controller, tc_snapshot *memory) {
     tc_controller_state *state = &controller->state;
     uint64_t *const counts[] = {&state->round, &state->origin, &state->length, &state->next, &state->count};
     double *const numbers[] = {&state->omega, &state->fast, &state->variance, &state->last_size};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        tc_memory_count(memory, counts[i]);
+        tc_snapshot_count(memory, counts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        tc_memory_numbers(memory, numbers[i], 1);
-    tc_memory_numbers(memory, controller->kept.mu, 6 * controller->rows.count);
+        tc_snapshot_numbers(memory, numbers[i], 1);
+    tc_snapshot_numbers(memory, controller->kept.mu, 6 * controller->rows.count);
 }
 
 static bool is_sound(const tc_controller *controller) {

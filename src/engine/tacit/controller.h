@@ -47,7 +47,7 @@ const double *tc_controller_result(const tc_controller *controller);      /* the
 /* What later rounds depend on. After a load, tc_controller_review takes what the estimator shows again, so that
  * tc_controller_feasibility speaks of the last round; false where the numbers are none that a controller can have. */
 uint64_t tc_controller_round(const tc_controller *controller); /* the last one that was opened */
-void tc_controller_snapshot(tc_controller *controller, tc_memory *memory);
+void tc_controller_snapshot(tc_controller *controller, tc_snapshot *memory);
 bool tc_controller_review(tc_controller *controller, const tc_measurement *measurement) TC_MUST_USE;
 
 /* After a whole round. NULL where r and the answer are not averages of the same kind (tc_without). */

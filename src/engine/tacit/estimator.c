@@ -255,15 +255,15 @@ const tc_measurement *tc_estimator_close(tc_estimator *estimator) {
 /* ---- between two runs ----------------------------------------------------------------------------------------------
  */
 
-void tc_estimator_snapshot(tc_estimator *estimator, tc_memory *memory) {
-    tc_memory_numbers(memory, estimator->y, estimator->observed_count);
-    tc_memory_numbers(memory, estimator->r, estimator->observed_count);
+void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *memory) {
+    tc_snapshot_numbers(memory, estimator->y, estimator->observed_count);
+    tc_snapshot_numbers(memory, estimator->r, estimator->observed_count);
     for (size_t f = 0; f < estimator->model->family_count; f++) {
         tc_estimator_family *of = &estimator->families[f];
         if (of->y == NULL)
             continue;
-        tc_memory_numbers(memory, of->y, of->family->dim * of->family->count);
-        tc_memory_numbers(memory, of->r, of->family->dim * of->family->count);
+        tc_snapshot_numbers(memory, of->y, of->family->dim * of->family->count);
+        tc_snapshot_numbers(memory, of->r, of->family->dim * of->family->count);
     }
 }
 

@@ -12,7 +12,7 @@
 #ifndef TC_ENGINE_TACIT_ESTIMATOR_H
 #define TC_ENGINE_TACIT_ESTIMATOR_H
 
-#include "engine/memory.h"
+#include "engine/snapshot.h"
 #include "release/release.h"
 
 typedef struct tc_estimator tc_estimator;
@@ -78,7 +78,7 @@ tc_columns tc_estimator_columns(tc_estimator *estimator);
 
 /* What later rounds depend on: the filters. After a load, tc_estimator_review shows what the last close showed; a
  * second pass needs a round of its own. */
-void tc_estimator_snapshot(tc_estimator *estimator, tc_memory *memory);
+void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *memory);
 const tc_measurement *tc_estimator_review(tc_estimator *estimator);
 
 /* Small ensembles, one thread, x-hat and p by coordinate: the same bits. p may be NULL. */

@@ -2,7 +2,6 @@
 
 #include "analysis/lipschitz/streams.h"
 #include "analysis/region.h"
-#include "analysis/values.h"
 #include "plan/placement/place.h"
 
 #include <stdlib.h>

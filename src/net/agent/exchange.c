@@ -3,7 +3,7 @@
 #include "net/agent/slot.h"
 
 #include "base/text.h"
-#include "engine/device.h"
+#include "engine/agent_half.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -290,7 +290,7 @@ static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, boo
         first = round - MOST_MISSED;
     memcpy(agent->next_average, record->average, states * sizeof(double));
     for (uint64_t k = first; k <= round; k++) {
-        double weight = tc_answer_weight(record->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED,
+        double weight = tc_result_weight(record->method == TC_WIRE_TACIT ? TC_METHOD_TACIT : TC_METHOD_PUBLISHED,
                                          k - record->unknown);
         for (size_t i = 0; i < states; i++)
             agent->next_average[i] += weight * (slot->used[i] - agent->next_average[i]);

@@ -1,6 +1,6 @@
 /* Text for HTML and SVG. Whatever comes from a file goes through tc_put_text. */
-#ifndef TC_REPORT_HTML_H
-#define TC_REPORT_HTML_H
+#ifndef TC_REPORT_PAGE_HTML_H
+#define TC_REPORT_PAGE_HTML_H
 
 #include "base/buffer.h"
 
@@ -22,5 +22,8 @@ size_t tc_text_characters(const char *text);
 void tc_put_grouped(tc_buffer *out, const char *number);
 /* A number for people, of about `digits` digits: "0.2706", "100,000", "1.2e-9", "none" where it is not finite. */
 void tc_put_number(tc_buffer *out, double value, int digits);
+
+/* The style sheet of reports: light, dark and paper. Pieces, NULL-terminated. */
+extern const char *const tc_report_style[];
 
 #endif

@@ -1,9 +1,44 @@
 /* Between the parts of a report: one page of sections, figures and tables. */
-#ifndef TC_REPORT_PAGE_H
-#define TC_REPORT_PAGE_H
+#ifndef TC_REPORT_PAGE_PAGE_H
+#define TC_REPORT_PAGE_PAGE_H
 
-#include "report/plot/curve.h"
 #include "report/plot/plot.h"
+#include "report/trace/trace.h"
+
+/* ---- a quantity of a run over rounds ---- */
+
+typedef enum tc_quantity {
+    TC_QUANTITY_X_ERROR,
+    TC_QUANTITY_MU_ERROR,
+    TC_QUANTITY_OBJECTIVE,
+    TC_QUANTITY_VIOLATION,
+    TC_QUANTITY_CONSTRAINT, /* g_j */
+    TC_QUANTITY_MULTIPLIER, /* mu_j */
+} tc_quantity;
+
+typedef struct tc_curve {
+    size_t count;
+    double *k, *median;                /* of a single run: its values */
+    double *least, *low, *high, *most; /* min, 10 %, 90 %, max over seeds; NULL for a single run */
+    bool empty;                        /* no number at all */
+} tc_curve;
+
+/* Of many runs: at rounds of the one with the most rows, so many that a plot on linear or log axes is full; at each
+ * over the runs that came so far. index: which constraint. */
+tc_curve tc_curve_of(tc_arena *arena, const tc_trace *trace, tc_quantity quantity, size_t index);
+
+double tc_quantity_in(const tc_row *row, tc_quantity quantity, size_t index);
+
+/* At one round, over seeds. *values: of the runs that came there, sorted; *count of them. */
+tc_quantiles tc_quantity_at(tc_arena *arena, const tc_trace *trace, tc_quantity quantity, size_t index, uint64_t k,
+                            double **values, size_t *count);
+
+/* The last round that any run came to. */
+uint64_t tc_trace_rounds(const tc_trace *trace);
+/* How many came there. */
+size_t tc_trace_finished(const tc_trace *trace);
+
+/* ---- the page ---- */
 
 typedef struct tc_section { /* of a run or a sweep */
     const tc_trace *trace;
@@ -15,13 +50,13 @@ typedef struct tc_section { /* of a run or a sweep */
     size_t mark_count;
 } tc_section;
 
-typedef struct tc_group {        /* sections of one kind and one problem, which can be compared */
-    const char *id;              /* "runs" */
-    const char *title;           /* "Runs side by side" */
-    const tc_section **sections; /* where both methods are there, those of the published one first */
+typedef struct tc_section_group { /* sections of one kind and one problem, which can be compared */
+    const char *id;               /* "runs" */
+    const char *title;            /* "Runs side by side" */
+    const tc_section **sections;  /* those of method published first */
     size_t count;
-    size_t published; /* how many those are */
-} tc_group;
+    size_t published; /* how many of these there are */
+} tc_section_group;
 
 typedef struct tc_report {
     tc_arena *arena;
@@ -45,10 +80,10 @@ enum { TC_SECTION_SERIES = 5 };
 size_t tc_section_series(tc_report *report, const tc_section *section, tc_quantity quantity, const char *label,
                          bool extremes, tc_series *series);
 
-/* What a page says of itself. */
+/* A warning that the page is not released data. */
 extern const char tc_page_not_released[];
 
-/* "a, b": facts, promise, notes and command of a section. */
+/* Title, promise, facts and notes of a section; and its foot: the card and the command. */
 void tc_put_section_head(tc_report *report, const tc_section *section, const char *what);
 void tc_put_card(tc_report *report, const tc_section *section);
 void tc_put_command(tc_report *report, const tc_section *section);
@@ -62,22 +97,23 @@ void tc_put_run(tc_report *report, const tc_section *section);
 void tc_put_run_tables(tc_report *report, const tc_section *section);
 void tc_put_constraint_table(tc_report *report, const tc_section *section);
 void tc_put_sweep(tc_report *report, const tc_section *section);
-void tc_put_run_comparison(tc_report *report, const tc_group *group);
-/* What the method `tacit` gains on the published one, for runs that promise the same and have no margin; a sentence
- * where there are none, and nothing where the group has not both methods. */
-void tc_put_method_comparison(tc_report *report, const tc_group *group);
-/* The paper's steps, which are those of traces that say nothing of it. */
+void tc_put_run_comparison(tc_report *report, const tc_section_group *group);
+/* What method tacit gains on method published, for runs that promise the same and have no margin. A sentence if there
+ * are none; nothing if the group lacks one of the methods. */
+void tc_put_method_comparison(tc_report *report, const tc_section_group *group);
+/* Method published, which is also that of traces that name none. */
 bool tc_section_is_published(const tc_section *section);
-void tc_put_sweep_comparison(tc_report *report, const tc_group *group);
-void tc_put_group_head(tc_report *report, const tc_group *group);
+void tc_put_sweep_comparison(tc_report *report, const tc_section_group *group);
+void tc_put_group_head(tc_report *report, const tc_section_group *group);
 
 /* Labels that say what differs between sections of the same kind: "laplace, tight, epsilon 0.1". */
 void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count);
 /* Whether two traces of the same kind are of the same problem, as far as they tell: its name and size, the constraints'
  * names, the error at the start. */
 bool tc_same_problem(const tc_trace *a, const tc_trace *b);
-/* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles. Methods differ in
- * hue: warm the published one, cool the other. */
-tc_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind, size_t *groups);
+/* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles: warm colours for
+ * method published, cool ones for method tacit. */
+tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind,
+                                    size_t *groups);
 
 #endif

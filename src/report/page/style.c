@@ -1,4 +1,4 @@
-#include "report/page/style.h"
+#include "report/page/html.h"
 
 #include <stddef.h>
 

@@ -63,25 +63,25 @@ static double multiple_of(double multiple, int exponent) {
     return exponent >= 0 ? multiple * power_of_ten(exponent) : multiple / power_of_ten(-exponent);
 }
 
-typedef struct steps { /* ticks are first .. last times step * 10^exponent */
+typedef struct tick_steps { /* ticks are first .. last times step * 10^exponent */
     double step;
     int exponent;
     double first, last;
-} steps;
+} tick_steps;
 
-static steps steps_of(const tc_axis *axis, double step, int exponent) {
+static tick_steps steps_of(const tc_axis *axis, double step, int exponent) {
     double unit = multiple_of(step, exponent);
-    return (steps){step, exponent, ceil(axis->low / unit - 1e-9), floor(axis->high / unit + 1e-9)};
+    return (tick_steps){step, exponent, ceil(axis->low / unit - 1e-9), floor(axis->high / unit + 1e-9)};
 }
 
 /* Of 1, 2 and 5 times powers of ten, the one that gives the number of ticks nearest to what is wanted. */
-static steps choose_steps(const tc_axis *axis, size_t wanted) {
+static tick_steps choose_steps(const tc_axis *axis, size_t wanted) {
     static const double candidates[] = {5, 2, 1};
     int exponent = (int)floor(log10((axis->high - axis->low) / (double)wanted));
-    steps best = {0, 0, 0, -1};
+    tick_steps best = {0, 0, 0, -1};
     for (int e = exponent + 1; e >= exponent - 1; e--) {
         for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-            steps s = steps_of(axis, candidates[i], e);
+            tick_steps s = steps_of(axis, candidates[i], e);
             double off = fabs(s.last - s.first + 1 - (double)wanted);
             if (best.step == 0 || off <= fabs(best.last - best.first + 1 - (double)wanted))
                 best = s;
@@ -91,7 +91,7 @@ static steps choose_steps(const tc_axis *axis, size_t wanted) {
 }
 
 static void linear_ticks(tc_ticks *ticks, const tc_axis *axis, size_t wanted) {
-    steps s = choose_steps(axis, wanted);
+    tick_steps s = choose_steps(axis, wanted);
     ticks->count = 0;
     for (double i = s.first; i <= s.last && ticks->count < TC_MOST_TICKS; i++)
         add(ticks, axis, multiple_of(i * s.step, s.exponent) + 0.0);

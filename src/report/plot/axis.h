@@ -1,6 +1,6 @@
 /* Axes: from numbers to places on paper, and which numbers are written beside them. */
-#ifndef TC_REPORT_AXIS_H
-#define TC_REPORT_AXIS_H
+#ifndef TC_REPORT_PLOT_AXIS_H
+#define TC_REPORT_PLOT_AXIS_H
 
 #include "base/buffer.h"
 

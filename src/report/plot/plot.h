@@ -1,11 +1,26 @@
 /* Line plots as SVG. Colours, dashes and fonts are classes of the page's style sheet (style.c), so that a plot follows
- * light, dark and paper; series differ in dash and marker too, so that colour is never needed to tell them apart. */
-#ifndef TC_REPORT_PLOT_H
-#define TC_REPORT_PLOT_H
+ * light, dark and paper. Series differ in dash and marker too, so that nobody needs colour to tell them apart. */
+#ifndef TC_REPORT_PLOT_PLOT_H
+#define TC_REPORT_PLOT_PLOT_H
 
-#include "base/buffer.h"
+#include "report/plot/axis.h"
 
-#include <stdbool.h>
+/* ---- lines through many points, as paths of bounded length ---- */
+
+/* Whether an axis can show the value. */
+bool tc_axis_shows(const tc_axis *axis, double value);
+
+/* "M.. L.. ..": within each half pixel the first, the least, the greatest and the last point are kept, so that what is
+ * drawn is what all points would draw. Gaps where y is not finite or cannot be shown. Returns how many points there
+ * are. */
+size_t tc_path_line(tc_buffer *out, const tc_axis *x_axis, const tc_axis *y_axis, const double *x, const double *y,
+                    size_t count);
+
+/* A closed area between low and high; what a log axis cannot show is taken to its lower end. */
+size_t tc_path_band(tc_buffer *out, const tc_axis *x_axis, const tc_axis *y_axis, const double *x, const double *low,
+                    const double *high, size_t count);
+
+/* ---- plots ---- */
 
 enum { TC_PLOT_STYLES = 6 }; /* series that can be told apart */
 

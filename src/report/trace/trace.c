@@ -1,5 +1,10 @@
 #include "report/trace/trace.h"
 
+#include "base/json.h"
+#include "plan/words.h"
+#include "promise/card.h"
+
+#include <math.h>
 #include <string.h>
 
 enum { NOTED_RUNS = 20 };
@@ -58,7 +63,7 @@ static bool was_begun(const tc_record *record) {
     return record->outcome != TC_ENGINE_INTERRUPTED || record->rounds > 0 || record->row_count > 0;
 }
 
-/* One line for all that Ctrl-C kept from their end. */
+/* One line for all interrupted runs. */
 static void note_interrupt(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count) {
     size_t done = 0, stopped = 0, waiting = 0;
     for (size_t i = 0; i < count; i++) {
@@ -93,4 +98,182 @@ void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *rec
         tc_trace_note_add(arena, trace, tc_arena_format(arena, "and %zu more runs like these", noted - NOTED_RUNS));
     if (count > 1)
         note_interrupt(arena, trace, records, count);
+}
+
+/* ---- from a plan or a sweep ---- */
+
+enum { LONGEST_CARD = 1 << 20 };
+
+static const char *number(tc_arena *arena, double value) {
+    char text[32];
+    tc_shortest_number(text, value);
+    return tc_arena_copy(arena, text, strlen(text));
+}
+
+/* The price of the observer who pays most, with all digits. */
+static void add_price(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool seeded) {
+    tc_run_price price = tc_price_of_run(plan);
+    if (!isfinite(price.epsilon))
+        return;
+    const char *delta = price.delta > 0 ? tc_arena_format(arena, ", delta %s", number(arena, price.delta)) : "";
+    tc_trace_fact_add(
+        arena, trace, plan->is_private && !seeded ? "costs" : "would cost",
+        tc_arena_format(arena, "epsilon %s%s (%s)", number(arena, price.epsilon), delta, price.payer->who));
+}
+
+/* Method tacit has one calibration, and sets its steps itself. */
+static void add_privacy_facts(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool seeded) {
+    tc_trace_fact_add(arena, trace, "method", tc_method_name(plan->method));
+    tc_trace_fact_add(arena, trace, "mechanism", tc_mechanism_name(plan->mechanism));
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        return;
+    const char *each = plan->calibration == TC_PUBLISHED ? " for each system" : " for all that anyone can see";
+    if (trace->kind == TC_TRACE_RUN)
+        tc_trace_fact_add(arena, trace, "epsilon", tc_arena_format(arena, "%.6g%s", plan->epsilon, each));
+    if (plan->mechanism == TC_MECHANISM_GAUSSIAN)
+        tc_trace_fact_add(arena, trace, "delta", number(arena, plan->delta));
+    if (trace->kind == TC_TRACE_RUN)
+        add_price(arena, trace, plan, seeded);
+    tc_trace_fact_add(arena, trace, "hides", tc_unit_text(arena, plan->adjacency, plan->adjacency_bound));
+    if (plan->method == TC_METHOD_PUBLISHED) {
+        tc_trace_fact_add(arena, trace, "calibration", tc_calibration_name(plan->calibration));
+        tc_trace_fact_add(arena, trace, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
+    }
+    tc_trace_fact_add(arena, trace, "noise on", tc_placement_name(plan->placement));
+}
+
+static void add_problem_facts(tc_arena *arena, tc_trace *trace, const tc_plan *plan) {
+    const tc_model *model = plan->model;
+    const tc_schedule *schedule = &model->schedule;
+    tc_trace_fact_add(arena, trace, "problem",
+                      tc_arena_format(arena, "%zu agent%s, %zu states, %zu constraint%s", model->agent_count,
+                                      model->agent_count == 1 ? "" : "s", model->state_count, model->constraint_count,
+                                      model->constraint_count == 1 ? "" : "s"));
+    tc_trace_fact_add(arena, trace, "rounds", tc_arena_format(arena, "%.0f", plan->rounds));
+    if (plan->method == TC_METHOD_TACIT) {
+        tc_trace_fact_add(arena, trace, "answer", "averages over the rounds");
+        return;
+    }
+    tc_trace_fact_add(
+        arena, trace, "gamma",
+        tc_arena_format(arena, "%s k^-%s", number(arena, schedule->step), number(arena, schedule->step_decay)));
+    tc_trace_fact_add(arena, trace, "alpha",
+                      tc_arena_format(arena, "%s k^-%s", number(arena, schedule->regularization),
+                                      number(arena, schedule->regularization_decay)));
+}
+
+static void set_card(tc_arena *arena, tc_trace *trace, const tc_plan *plan, bool seeded) {
+    tc_buffer text = tc_buffer_new(arena, LONGEST_CARD);
+    tc_card_text(tc_card_make(arena, plan, seeded), &text);
+    char *line = text.text;
+    while (line != NULL && *line != '\0') {
+        char *end = strchr(line, '\n');
+        if (end != NULL)
+            *end = '\0';
+        tc_trace_card_add(arena, trace, line);
+        line = end != NULL ? end + 1 : NULL;
+    }
+}
+
+static void set_sweep_card(tc_arena *arena, tc_trace *trace) {
+    static const char *const lines[] = {
+        "GUARANTEE: NOT PRIVATE",
+        "--------------------------------------------------------------------------------",
+        "NOT PRIVATE     simulated runs with noise from seeds: whoever knows a seed knows",
+        "                the noise. What each epsilon would promise is what",
+        "                `tacit plan --epsilon E` says.",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        tc_trace_card_add(arena, trace, lines[i]);
+}
+
+static const char *label_of(tc_arena *arena, const tc_plan *plan) {
+    bool tacit = plan->method == TC_METHOD_TACIT;
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        return tacit ? "without noise, tacit" : "without noise";
+    return tc_arena_format(arena, "%s, %s", tc_mechanism_name(plan->mechanism),
+                           tacit ? "tacit" : tc_calibration_name(plan->calibration));
+}
+
+tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command) {
+    const tc_model *model = plan->model;
+    const char *slash = strrchr(model->source.path, '/');
+    tc_trace *trace = TC_NEW(arena, tc_trace, 1);
+    *trace = (tc_trace){.kind = kind,
+                        .problem = slash == NULL ? model->source.path : slash + 1,
+                        .command = command,
+                        .free_x_error = NAN,
+                        .free_mu_error = NAN,
+                        .reference_objective = NAN,
+                        .fit = {NAN, NAN, NAN, NAN, NAN, NAN}};
+    trace->label = label_of(arena, plan);
+    trace->constraints = TC_NEW(arena, const char *, model->constraint_count);
+    trace->constraint_count = model->constraint_count;
+    for (size_t j = 0; j < model->constraint_count; j++)
+        trace->constraints[j] = model->constraints[j].name;
+    add_privacy_facts(arena, trace, plan, seeded);
+    add_problem_facts(arena, trace, plan);
+    if (kind == TC_TRACE_RUN)
+        set_card(arena, trace, plan, seeded);
+    else
+        set_sweep_card(arena, trace);
+    return trace;
+}
+
+/* Of the line with the sweep's slope: the weights are those of the fit, (mean / its standard error)^2. */
+static double intercept(const tc_sweep *sweep) {
+    double above = 0, weights = 0;
+    for (size_t i = 0; i < sweep->point_count; i++) {
+        const tc_sweep_point *point = &sweep->points[i];
+        double ratio = point->penalty / point->penalty_error, weight = isfinite(ratio) ? ratio * ratio : 0;
+        if (!(point->penalty > 0) || weight == 0)
+            continue;
+        above += weight * (log10(point->penalty) - sweep->slope.slope * log10(point->epsilon));
+        weights += weight;
+    }
+    return weights > 0 ? above / weights : NAN;
+}
+
+static tc_trace_point point_of(const tc_record *record, const tc_row *row, double epsilon) {
+    return (tc_trace_point){.epsilon = epsilon,
+                            .seeded = record->seeded,
+                            .seed = record->seed,
+                            .x_error = row->x_error,
+                            .mu_error = row->mu_error,
+                            .objective = row->objective,
+                            .max_violation = row->max_violation,
+                            .penalty = record->moved_x + record->moved_mu};
+}
+
+void tc_trace_set_sweep(tc_arena *arena, tc_trace *trace, const tc_sweep *sweep) {
+    size_t count = sweep->point_count;
+    size_t runs = 0;
+    for (size_t e = 0; e < count; e++)
+        runs += sweep->points[e].record_count;
+    trace->points = TC_NEW(arena, tc_trace_point, runs + 1);
+    for (size_t e = 0; e < count; e++) {
+        for (size_t s = 0; s < sweep->points[e].record_count; s++) {
+            const tc_record *record = &sweep->points[e].records[s];
+            if (record->outcome == TC_ENGINE_DONE && record->row_count > 0)
+                trace->points[trace->point_count++] =
+                    point_of(record, &record->rows[record->row_count - 1], sweep->points[e].epsilon);
+        }
+    }
+    trace->penalty = "mean over seeds of |z - z_free|^2 after the last round, z = (x, mu), where z_free is the run "
+                     "without noise";
+    trace->fit = (tc_trace_fit){sweep->slope.slope, sweep->slope.low, sweep->slope.high, intercept(sweep), NAN, NAN};
+    if (count > 0) {
+        trace->fit.from = sweep->points[0].epsilon;
+        trace->fit.to = sweep->points[count - 1].epsilon;
+        tc_trace_fact_add(arena, trace, "epsilon",
+                          tc_arena_format(arena, "%zu, from %.4g to %.4g", count, trace->fit.from, trace->fit.to));
+    }
+    tc_trace_fact_add(arena, trace, "seeds", tc_arena_format(arena, "%zu for each epsilon", sweep->seeds));
+    const tc_record *without = sweep->without_noise;
+    if (without != NULL && without->row_count > 0) {
+        trace->free_x_error = without->rows[without->row_count - 1].x_error;
+        trace->free_mu_error = without->rows[without->row_count - 1].mu_error;
+    }
+    for (size_t i = 0; i < sweep->verdict_count; i++)
+        tc_trace_note_add(arena, trace, sweep->verdict[i]);
 }

@@ -19,8 +19,8 @@
  *     epsilon,seed,x_error,mu_error,objective,max_violation,penalty
  *
  * Marks are figures from elsewhere (a paper) that belong beside a run: k and any of the errors, written by hand. */
-#ifndef TC_REPORT_TRACE_H
-#define TC_REPORT_TRACE_H
+#ifndef TC_REPORT_TRACE_TRACE_H
+#define TC_REPORT_TRACE_TRACE_H
 
 #include "lab/sweep.h"
 
@@ -56,8 +56,8 @@ typedef struct tc_trace_fit {
 
 typedef struct tc_trace {
     tc_trace_kind kind;
-    const char *problem; /* the problem file's name; NULL where nobody said (as below) */
-    const char *label;   /* short: tells it from the others on a page, "laplace, published" */
+    const char *problem; /* the problem file's name; NULL where not given (as below) */
+    const char *label;   /* short, to tell traces on a page apart: "laplace, published" */
     const char *command; /* to repeat it */
     tc_trace_fact *facts;
     size_t fact_count;
@@ -67,37 +67,35 @@ typedef struct tc_trace {
     size_t note_count;
     const char **constraints; /* names, m of them */
     size_t constraint_count;
-    tc_record *records; /* RUN: seeded, seed, rounds and rows of each; the rest is not in a file */
+    tc_record *records; /* RUN: seeded, seed, rounds and rows of each; a file has no more */
     size_t record_count;
     tc_trace_point *points; /* SWEEP */
     size_t point_count;
     const char *penalty; /* SWEEP: how the penalty is defined, a sentence; NULL */
     tc_trace_fit fit;
-    double free_x_error, free_mu_error; /* SWEEP: of the run without noise; NAN where nobody said */
-    double reference_objective;         /* RUN: f(x_0), that of the solution; NAN where nobody said */
+    double free_x_error, free_mu_error; /* SWEEP: of the run without noise; NAN where not given */
+    double reference_objective;         /* RUN: f(x_0), that of the solution; NAN where not given */
     tc_row *marks;                      /* MARKS: NAN where there is none; constraints and multipliers are NULL */
     size_t mark_count;
 } tc_trace;
 
-/* A trace without rows of what was done by a plan: facts, card, constraint names and a label ("laplace, tight", or
- * "laplace, tacit" by the method of that name). A
- * sweep has many plans: it takes any of them, and a card that says no more than that seeds are not private. */
+/* A trace of a plan, without rows: facts, card, constraint names and a label ("laplace, tight", or "laplace, tacit" in
+ * method tacit). A sweep has many plans: it takes any of them, and a card that only says that seeds are not private. */
 tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan, bool seeded, const char *command);
 void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const char *value);
 /* Its value; NULL where there is none of that name. */
 const char *tc_trace_fact_of(const tc_trace *trace, const char *name);
 void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
 void tc_trace_card_add(tc_arena *arena, tc_trace *trace, const char *line);
-/* Takes the records of runs that were begun, and notes those that diverged or were interrupted. */
+/* Takes the records of runs that were begun. Notes those that diverged or were interrupted. */
 void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count);
-/* Of each run that came to its end a point; the penalty, the fitted slope, and the verdict as notes. */
+/* Takes a point for each run that came to its end, the penalty, the fitted slope, and the verdict as notes. */
 void tc_trace_set_sweep(tc_arena *arena, tc_trace *trace, const tc_sweep *sweep);
 
-/* Writes beside path and renames, so that a file is whole or not there. A path that is there and no regular file is
- * refused. What is wrong goes to messages. */
+/* Writes a whole file or none (report/file.h). */
 tc_status tc_trace_write(tc_arena *arena, const char *path, const tc_trace *trace, tc_buffer *messages) TC_MUST_USE;
 
-/* TC_BAD_PROBLEM and a message with the line's number where the file is no trace. */
+/* TC_BAD_PROBLEM, and a message with the line's number, if the file is no trace. */
 tc_status tc_trace_read(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
                         tc_trace **trace) TC_MUST_USE;
 /* The same from memory; path is for messages. */

@@ -110,16 +110,16 @@ uint64_t tc_rounds_first(const tc_rounds *r) {
     return r->is_surveying ? r->most_answered + unseen + 1 : r->open;
 }
 
-tc_status tc_rounds_begin(tc_rounds *r, tc_hub *hub) {
+tc_status tc_rounds_begin(tc_rounds *r, tc_cloud_half *hub) {
     r->open = tc_rounds_first(r);
     r->is_surveying = false;
     r->missing = r->enrolment->seat_count;
-    r->snapshot_size = tc_hub_memory_size(hub);
+    r->snapshot_size = tc_cloud_half_snapshot_size(hub);
     if (r->snapshot == NULL)
         r->snapshot = malloc(r->snapshot_size + 1);
     if (r->snapshot == NULL)
         return TC_NO_MEMORY;
-    tc_status status = tc_hub_prepare(hub, r->open);
+    tc_status status = tc_cloud_half_prepare(hub, r->open);
     if (status != TC_OK)
         return status;
     r->hub = hub;

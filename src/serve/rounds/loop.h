@@ -11,7 +11,7 @@ enum { TC_MOST_NAMES = 512 };
 struct tc_rounds {
     tc_rounds_settings settings;
     tc_enrolment *enrolment;
-    tc_hub *hub; /* NULL: no states are taken */
+    tc_cloud_half *hub; /* NULL: no states are taken */
     tc_figures *figures;
     uint64_t last; /* the round that `answers` are of; 0 for none */
     uint64_t open; /* the round whose states are wanted: last + 1, later after a restore, beyond the last when over */

@@ -125,7 +125,7 @@ void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status) {
 
 /* ---- a round ---- */
 
-static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_HUB_INPUT], tc_answer_scalars scalars) {
+static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_STATES_MAC], tc_answer_scalars scalars) {
     tc_journal_round row = {.round = k,
                             .step = scalars.step,
                             .regularization = scalars.regularization,
@@ -133,9 +133,9 @@ static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_H
                             .answer_count = r->settings.model->state_count,
                             .snapshot = r->snapshot,
                             .snapshot_size = r->snapshot_size};
-    _Static_assert((int)TC_HUB_INPUT == (int)TC_INPUT_MAC, "the journal keeps what identifies a round's input");
+    _Static_assert((int)TC_STATES_MAC == (int)TC_INPUT_MAC, "the journal keeps what identifies a round's input");
     memcpy(row.input, input, TC_INPUT_MAC);
-    tc_hub_save(r->hub, r->snapshot);
+    tc_cloud_half_save(r->hub, r->snapshot);
     double began = tc_serve_now();
     tc_status status = tc_journal_commit(r->settings.journal, &row);
     if (status == TC_OK)
@@ -165,7 +165,7 @@ static void go_on(tc_rounds *r, uint64_t k) {
         tc_rounds_over(r, TC_END_DONE);
         return;
     }
-    tc_status status = tc_hub_prepare(r->hub, k + 1);
+    tc_status status = tc_cloud_half_prepare(r->hub, k + 1);
     if (status != TC_OK)
         tc_rounds_break(r, TC_RUN_FAILED, status);
     else
@@ -174,16 +174,16 @@ static void go_on(tc_rounds *r, uint64_t k) {
 
 static void release(tc_rounds *r) {
     uint64_t k = r->open;
-    unsigned char input[TC_HUB_INPUT];
+    unsigned char input[TC_STATES_MAC];
     tc_answer_scalars scalars;
     tc_engine_outcome outcome = TC_ENGINE_DONE;
     tc_status status = TC_OK;
     if (!r->has_released && r->settings.before_first != NULL)
         status = r->settings.before_first(r->settings.context);
     if (status == TC_OK)
-        status = tc_hub_round(r->hub, k, &scalars, r->next_answers, input, &outcome);
+        status = tc_cloud_half_round(r->hub, k, &scalars, r->next_answers, input, &outcome);
     if (status == TC_OK && outcome != TC_ENGINE_DONE) {
-        TC_LOG(r->settings.reporter->log, TC_EVENT_DIVERGED, tc_log_round(k), tc_log_why(tc_hub_reason(r->hub)));
+        TC_LOG(r->settings.reporter->log, TC_EVENT_DIVERGED, tc_log_round(k), tc_log_why(tc_cloud_half_reason(r->hub)));
         tc_rounds_over(r, TC_END_DIVERGED);
         return;
     }
@@ -294,7 +294,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     party->strikes = 0;
     seat->taken = r->open;
     seat->holds = 0;
-    if (tc_hub_take(r->hub, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
+    if (tc_cloud_half_take(r->hub, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
         seat->clamped = r->open;
     tc_secret_wipe(r->units, seat->states * sizeof *r->units);
     if (seat->is_held) { /* in time after all: the round still waits for others */

@@ -1,6 +1,6 @@
 /* The cloud's loop: states come in, a round is released, written to the journal, and answered.
  *
- *     collect states -> (a tick) -> tc_hub_round -> tc_journal_commit, durable -> answers
+ *     collect states -> (a tick) -> tc_cloud_half_round -> tc_journal_commit, durable -> answers
  *
  * No byte of an answer leaves before its round is in the journal. An answer that somebody has not had is sent again
  * from memory, where it is as the journal has it; nothing is computed twice. An agent that does not read owes itself:
@@ -11,7 +11,7 @@
 #ifndef TC_SERVE_ROUNDS_ROUNDS_H
 #define TC_SERVE_ROUNDS_ROUNDS_H
 
-#include "engine/hub.h"
+#include "engine/cloud_half.h"
 #include "net/wire/message.h"
 #include "serve/rounds/enrolment.h"
 #include "serve/journal/journal.h"
@@ -84,7 +84,7 @@ bool tc_rounds_is_surveyed(const tc_rounds *rounds);
 uint64_t tc_rounds_first(const tc_rounds *rounds);
 
 /* States are taken from now on. hub: made for tc_rounds_first, with the journal's memory. */
-tc_status tc_rounds_begin(tc_rounds *rounds, tc_hub *hub) TC_MUST_USE;
+tc_status tc_rounds_begin(tc_rounds *rounds, tc_cloud_half *hub) TC_MUST_USE;
 /* The journal says that the run is over: the last answer goes to whoever has not had it. */
 void tc_rounds_begin_over(tc_rounds *rounds, tc_end_reason reason);
 /* The same where the journal says that everybody has had it: that is all. */

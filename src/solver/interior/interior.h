@@ -7,8 +7,8 @@
  * center, a proximal step. Agents are blocks: the work is linear in their number, and one dense system couples them,
  * in the constraints' multipliers or, where constraints are curved functions of sums, in the sums as well.
  * Arithmetic is long double throughout. Bounds are never crossed, so functions stay inside their domain. */
-#ifndef TC_SOLVER_INTERIOR_H
-#define TC_SOLVER_INTERIOR_H
+#ifndef TC_SOLVER_INTERIOR_INTERIOR_H
+#define TC_SOLVER_INTERIOR_INTERIOR_H
 
 #include "base/monitor.h"
 #include "calculus/derivatives.h"

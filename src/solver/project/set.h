@@ -4,8 +4,8 @@
  * half-spaces with one coefficient, balls of radius zero) into the box, drops parts that cut nothing, fixes components
  * where a part touches the box in one vertex, and sees the plain cases of emptiness. One tc_set serves all members of
  * its family, one after another, without allocating. */
-#ifndef TC_SOLVER_SET_H
-#define TC_SOLVER_SET_H
+#ifndef TC_SOLVER_PROJECT_SET_H
+#define TC_SOLVER_PROJECT_SET_H
 
 #include "model/model.h"
 

@@ -1,11 +1,11 @@
 /* What the journal goes on from has a private number in it. */
-#define tc_hub_save honest_hub_save
-#include "engine/hub_memory.c"
-#undef tc_hub_save
+#define tc_cloud_half_save honest_save
+#include "engine/cloud_half.c"
+#undef tc_cloud_half_save
 
 #include "private_word.h"
 
-void tc_hub_save(const tc_hub *hub, unsigned char *bytes) {
-    honest_hub_save(hub, bytes);
-    bytes[tc_hub_memory_size(hub) - 8] ^= (unsigned char)private_word(hub);
+void tc_cloud_half_save(const tc_cloud_half *half, unsigned char *bytes) {
+    honest_save(half, bytes);
+    bytes[tc_cloud_half_snapshot_size(half) - 8] ^= (unsigned char)private_word(half);
 }

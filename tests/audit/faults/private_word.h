@@ -1,9 +1,9 @@
 /* Faults that look where nobody may: a number that depends on the states. */
-#include "engine/hub_parts.h"
+#include "engine/cloud_half_inside.h"
 #include "release/release_private.h"
 
-static inline int64_t private_word(const tc_hub *hub) {
-    const tc_private_states *states = hub->engine->states;
+static inline int64_t private_word(const tc_cloud_half *half) {
+    const tc_private_states *states = half->engine->states;
     int64_t word = 0;
     for (size_t i = 0; i < states->model->state_count; i++)
         word ^= states->units[i] * (int64_t)(2 * i + 1);

@@ -1,0 +1,238 @@
+#include "analysis/analysis.h"
+
+#include "analysis/steps.h"
+#include "analysis/lipschitz/lipschitz.h"
+
+#include <stdio.h>
+
+static int badness(tc_verdict verdict) {
+    return verdict == TC_FAILS ? 3 : verdict == TC_UNPROVED ? 2 : verdict == TC_HOLDS ? 1 : 0;
+}
+
+void tc_find(tc_arena *arena, tc_assumption *assumption, const tc_source *source, tc_verdict verdict, tc_span span,
+             const char *format, ...) {
+    if (badness(verdict) > badness(assumption->verdict))
+        assumption->verdict = verdict;
+    if (assumption->finding_count == TC_MAX_FINDINGS) {
+        assumption->findings_left_out++;
+        return;
+    }
+    if (assumption->findings == NULL)
+        assumption->findings = TC_NEW(arena, tc_finding, TC_MAX_FINDINGS);
+    tc_finding *finding = &assumption->findings[assumption->finding_count++];
+    finding->verdict = verdict;
+    if (span.length > 0) {
+        tc_buffer place = tc_buffer_new(arena, 4096), text = tc_buffer_new(arena, 4096);
+        tc_span_place(&place, source, span);
+        tc_span_text(&text, source, span);
+        finding->place = tc_buffer_text(&place);
+        finding->expression = tc_buffer_text(&text);
+    }
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = TC_NEW(arena, char, (size_t)(length < 0 ? 0 : length) + 1);
+    (void)vsnprintf(text, (size_t)(length < 0 ? 0 : length) + 1, format, again);
+    va_end(again);
+    finding->text = text;
+}
+
+void tc_component_name(tc_buffer *out, const tc_family *family, size_t component) {
+    for (size_t v = 0; v < family->variable_count; v++) {
+        const tc_variable *variable = &family->variables[v];
+        if (component < variable->first || component >= variable->first + variable->length)
+            continue;
+        if (variable->is_scalar)
+            tc_buffer_puts(out, variable->name);
+        else
+            tc_buffer_printf(out, "%s[%zu]", variable->name, component - variable->first + 1);
+        return;
+    }
+    tc_buffer_printf(out, "component %zu", component + 1);
+}
+
+const char *tc_short_number(char text[32], double value) {
+    (void)snprintf(text, 32, "%.6g", value == 0 ? 0 : value);
+    return text;
+}
+
+const char *tc_who(tc_arena *arena, const tc_family *family, size_t member, bool whole) {
+    if (whole)
+        return family->name;
+    tc_buffer name = tc_buffer_new(arena, 4096);
+    tc_agent_name(&name, family, member);
+    return tc_buffer_text(&name);
+}
+
+enum { MOST_WARNINGS = 40 };
+
+void tc_warn(tc_analysis *a, tc_arena *arena, const char *text) {
+    if (a->warnings == NULL)
+        a->warnings = TC_NEW(arena, const char *, MOST_WARNINGS);
+    if (a->warning_count == MOST_WARNINGS)
+        a->warnings[MOST_WARNINGS - 1] = "There are more warnings than are shown.";
+    else
+        a->warnings[a->warning_count++] = text;
+}
+
+const char *tc_row_name(tc_arena *arena, const tc_analysis *a, const tc_agent_constants *row) {
+    if (a->by_family && row->family->is_family)
+        return tc_arena_format(arena, "%s[*]", row->family->name);
+    return tc_who(arena, row->family, row->member, false);
+}
+
+static void compare_declared(tc_analysis *a, tc_arena *arena, const char *what, const tc_bracket *b, bool for_noise) {
+    char declared[32], bound[32];
+    if (!tc_declared(b))
+        return;
+    tc_shortest_number(declared, b->declared);
+    if (tc_declared_too_small(b))
+        tc_warn(a, arena,
+                tc_arena_format(arena, "The declared %s = %s is too small%s: the true constant is at least %s.", what,
+                                declared, for_noise ? " to be private" : "", tc_short_number(bound, b->lower)));
+    else if (tc_declared_uncertified(b))
+        tc_warn(a, arena,
+                tc_arena_format(arena, "The declared %s = %s is not certified: what could be proved is %s.", what,
+                                declared, (tc_shortest_number(bound, b->upper), bound)));
+}
+
+static void collect_warnings(tc_analysis *a, tc_arena *arena) {
+    compare_declared(a, arena, "K^g_1", &a->g[0], true);
+    compare_declared(a, arena, "K^g_2", &a->g[1], true);
+    for (size_t r = 0; r < a->agent_rows; r++) {
+        const tc_agent_constants *row = &a->agents[r];
+        const char *name = tc_row_name(arena, a, row);
+        compare_declared(a, arena, tc_arena_format(arena, "K^i_1 of %s", name), &row->jacobian[0], true);
+        compare_declared(a, arena, tc_arena_format(arena, "K^i_2 of %s", name), &row->jacobian[1], true);
+        compare_declared(a, arena, tc_arena_format(arena, "L_i of %s", name), &row->objective, false);
+    }
+    if (a->model->constraint_count > 0 && !(isfinite(a->g[0].upper) && isfinite(a->g[1].upper)))
+        tc_warn(a, arena, "The constraints have no finite Lipschitz constant on the box: nothing can be made private.");
+    if (a->dual_radius.public_too_small)
+        tc_warn(a, arena,
+                "The public dual radius is smaller than the private data call for: the multipliers of the "
+                "solution may lie outside M.");
+}
+
+/* ---- the order of things ---- */
+
+enum { ROWS_LIMIT = 1000 };
+
+static void set_rows(tc_analysis *a, tc_arena *arena, size_t limit) {
+    const tc_model *model = a->model;
+    a->by_family = model->agent_count > limit;
+    a->agent_rows = a->by_family ? model->family_count : model->agent_count;
+    a->agents = TC_NEW(arena, tc_agent_constants, a->agent_rows + 1);
+    size_t row = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t k = 0; k < (a->by_family ? 1 : family->count); k++)
+            a->agents[row++] =
+                (tc_agent_constants){.family = family, .member = k, .agents = a->by_family ? family->count : 1};
+    }
+}
+
+/* Inputs of the outer functions over the whole box. */
+static void outer_ranges(tc_streams *s, tc_arena *arena, tc_interval **coords, tc_interval **sums) {
+    *sums = TC_NEW(arena, tc_interval, s->model->sum_count + 1);
+    tc_streams_sums(s, NULL, *sums);
+    *coords = s->has_coords ? TC_NEW(arena, tc_interval, s->model->state_count) : NULL;
+    for (size_t i = 0; i < s->derivatives->input_count; i++) {
+        const tc_outer_input *input = &s->derivatives->inputs[i];
+        if (input->op == TC_COORD)
+            (*coords)[input->index] = tc_coord_range(s->model, input->index);
+    }
+}
+
+static void judge_functions(tc_analysis *a, tc_arena *arena, tc_model *model, tc_streams *streams,
+                            const tc_derivatives *derivatives, const tc_monitor *monitor) {
+    tc_prover *prover = tc_prover_new(arena, model);
+    if (model->role == TC_ROLE_CLOUD)
+        a->objectives = (tc_assumption){.verdict = TC_ELSEWHERE};
+    else
+        tc_judge_objectives(prover, &a->objectives, monitor);
+    if (model->role == TC_ROLE_AGENT) {
+        a->constraints = (tc_assumption){.verdict = TC_ELSEWHERE};
+    } else {
+        tc_interval *coords, *sums;
+        outer_ranges(streams, arena, &coords, &sums);
+        tc_judge_constraints(prover, derivatives, coords, sums, &a->constraints, monitor);
+    }
+}
+
+static void measure(tc_analysis *a, tc_arena *arena, const tc_derivatives *derivatives, tc_streams *streams,
+                    const tc_monitor *monitor) {
+    const tc_model *model = a->model;
+    double *vertex = TC_NEW(arena, double, model->state_count + 1);
+    tc_fill_upper(model, vertex);
+    tc_lipschitz_constraints(streams, a->g, vertex);
+    tc_lipschitz_jacobian(streams, a->agents, a->agent_rows, a->by_family, vertex);
+    tc_lipschitz_objectives(arena, model, derivatives, a->agents, a->agent_rows, a->by_family, monitor);
+    a->rows = TC_NEW(arena, tc_constancy, model->constraint_count + 1);
+    tc_count_constancy(arena, model, derivatives, a->rows, &a->total);
+}
+
+static const char *summary(const tc_assumption *assumption, const char *yes, const char *no, const char *elsewhere) {
+    switch (assumption->verdict) {
+    case TC_HOLDS:
+        return yes;
+    case TC_ELSEWHERE:
+        return elsewhere;
+    case TC_FAILS:
+    case TC_UNPROVED:
+        return no;
+    }
+    return no;
+}
+
+static void summarise(tc_analysis *a) {
+    bool lone = a->model->role == TC_ROLE_AGENT;
+    a->objectives.summary = summary(&a->objectives, "every f_i is convex and C1",
+                                    "some f_i is not proved convex and C1", "held by the agents");
+    a->sets.summary = summary(&a->sets, "every X_i is non-empty (to 1e-9 of its size), compact and convex",
+                              "some X_i is empty or not judged", "held by the agents");
+    a->constraints.summary =
+        summary(&a->constraints,
+                a->model->constraint_count == 0 ? "there are no constraints" : "g is convex and C1 on the public box",
+                "g is not proved convex and C1 on the public box", "held by the cloud");
+    if (a->slater.summary == NULL)
+        a->slater.summary = summary(&a->slater, "a point satisfies every constraint strictly",
+                                    "no point is known to satisfy every constraint strictly",
+                                    lone ? "held by the cloud" : "held by the agents");
+}
+
+tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
+                             const tc_analysis_options *options, const tc_monitor *monitor) {
+    static const tc_analysis_options defaults;
+    options = options != NULL ? options : &defaults;
+    tc_analysis *a = TC_NEW(arena, tc_analysis, 1);
+    a->model = model;
+    a->print_all_points = options->print_all_points;
+    set_rows(a, arena, options->rows_limit != 0 ? options->rows_limit : ROWS_LIMIT);
+    tc_streams *streams = tc_streams_new(arena, model, derivatives, monitor);
+    judge_functions(a, arena, model, streams, derivatives, monitor);
+    if (model->role == TC_ROLE_CLOUD)
+        a->sets = (tc_assumption){.verdict = TC_ELSEWHERE};
+    else
+        tc_judge_sets(arena, model, &a->sets, monitor);
+    if (options->only_assumptions) {
+        tc_judge_slater(a, arena, streams, derivatives, true, monitor);
+        a->interrupted = tc_interrupted(monitor);
+        return a;
+    }
+    measure(a, arena, derivatives, streams, monitor);
+    tc_judge_slater(a, arena, streams, derivatives, options->skip_private, monitor);
+    a->gap_warnings = a->warning_count;
+    summarise(a);
+    collect_warnings(a, arena);
+    a->interrupted = tc_interrupted(monitor);
+    return a;
+}
+
+static bool passes(const tc_assumption *a) { return a->verdict == TC_HOLDS || a->verdict == TC_ELSEWHERE; }
+
+bool tc_analysis_holds(const tc_analysis *a) {
+    return passes(&a->objectives) && passes(&a->sets) && passes(&a->constraints) && passes(&a->slater);
+}

@@ -1,0 +1,78 @@
+#include "engine/agent_half.h"
+
+#include "engine/proximal/proximal.h"
+#include "solver/project/set.h"
+
+/* Of the size of the set's numbers: how far outside counts as inside. As for the analysis of a whole problem. */
+#define MEMBERSHIP 1e-9
+
+struct tc_agent_half {
+    const tc_family *family;
+    const char *name;
+    tc_agents *agents;
+    tc_proximal *proximal;
+    tc_set *set;
+    double *point;         /* dim */
+    const double **p, **x; /* by component */
+    double **next;
+};
+
+tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                            tc_agent_half **device, const char **why) {
+    *device = NULL;
+    *why = "this is not the file of one agent, which `tacit split` makes";
+    if (model->role != TC_ROLE_AGENT || model->family_count != 1 || model->families[0].count != 1)
+        return TC_BAD_USAGE;
+    *why = NULL;
+    const tc_family *family = &model->families[0];
+    tc_buffer name = tc_buffer_new(arena, 4096);
+    tc_agent_name(&name, family, 0);
+    tc_agent_half *made = TC_NEW(arena, tc_agent_half, 1);
+    *made = (tc_agent_half){.family = family,
+                            .name = tc_buffer_text(&name),
+                            .agents = tc_agents_new(arena, model, derivatives, 1),
+                            .set = tc_set_of(arena, family, 0),
+                            .point = TC_NEW(arena, double, family->dim),
+                            .p = TC_NEW(arena, const double *, family->dim),
+                            .x = TC_NEW(arena, const double *, family->dim),
+                            .next = TC_NEW(arena, double *, family->dim)};
+    made->proximal = tc_proximal_new(arena, made->agents, derivatives);
+    *device = made;
+    return TC_OK;
+}
+
+const char *tc_agent_half_name(const tc_agent_half *device) { return device->name; }
+size_t tc_agent_half_states(const tc_agent_half *device) { return device->family->dim; }
+
+tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *device) {
+    const tc_family *family = device->family;
+    if (!family->has_slater)
+        return (tc_agent_half_slater){0};
+    for (size_t c = 0; c < family->dim; c++)
+        device->point[c] = tc_coef_at(family->slater[c], 0);
+    double outside = tc_set_violation(device->set, device->point, NULL);
+    return (tc_agent_half_slater){.has_point = true,
+                                  .holds = !device->set->is_empty && outside <= MEMBERSHIP * tc_set_scale(device->set)};
+}
+
+void tc_agent_half_box(const tc_agent_half *device, double *lower, double *upper) {
+    for (size_t c = 0; c < device->family->dim; c++) {
+        lower[c] = tc_coef_at(device->family->lower[c], 0);
+        upper[c] = tc_coef_at(device->family->upper[c], 0);
+    }
+}
+
+void tc_agent_half_start(tc_agent_half *device, double *x) { tc_agents_start(device->agents, x); }
+
+bool tc_agent_half_step(tc_agent_half *device, tc_method method, tc_answer_scalars scalars, const double *p,
+                        const double *x, double *next) {
+    for (size_t c = 0; c < device->family->dim; c++) {
+        device->p[c] = p + c;
+        device->x[c] = x + c;
+        device->next[c] = next + c;
+    }
+    size_t member = method == TC_METHOD_TACIT
+                        ? tc_proximal_next(device->proximal, 0, 0, 0, 1, device->p, scalars, device->x, device->next)
+                        : tc_agents_next(device->agents, 0, 0, 0, 1, device->p, scalars, device->x, device->next);
+    return member == TC_ALL_FINITE;
+}

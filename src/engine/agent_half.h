@@ -1,0 +1,48 @@
+/* One agent on its own device: the agents' half of a round for a file made for one agent. Its bits are those of the
+ * same agent in an engine where all parties are together, whether it stands there alone or as a member of a family. */
+#ifndef TC_ENGINE_DEVICE_H
+#define TC_ENGINE_DEVICE_H
+
+#include "engine/agents.h"
+#include "plan/plan.h"
+
+typedef struct tc_agent_half tc_agent_half;
+
+/* model: of role AGENT. TC_BAD_USAGE and a sentence in *why for any other. Raises on its arena. */
+tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                            tc_agent_half **device, const char **why) TC_MUST_USE;
+
+const char *tc_agent_half_name(const tc_agent_half *device); /* "a4", "home[17]" */
+size_t tc_agent_half_states(const tc_agent_half *device);
+
+/* Whether the public Slater point lies in the agent's own set; has_point false: the file names none. */
+typedef struct tc_agent_half_slater {
+    bool has_point, holds;
+} tc_agent_half_slater;
+tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *device);
+
+/* The agent's public box. */
+void tc_agent_half_box(const tc_agent_half *device, double *lower, double *upper);
+
+/* x(1). */
+void tc_agent_half_start(tc_agent_half *device, double *x);
+
+/* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False where
+ * something is not finite; next is then of no use. next may be x. */
+bool tc_agent_half_step(tc_agent_half *device, tc_method method, tc_answer_scalars scalars, const double *p,
+                        const double *x, double *next) TC_MUST_USE;
+
+/* The weight of x(k) in the agent's result, which in the method tacit is an average:  average += weight (x - average)
+ * with x(k), in round k; the average is x(1) before. The same for multipliers, with mu(k+1). In the method published
+ * the result is the last x, and this is 1. */
+double tc_result_weight(tc_method method, uint64_t k);
+
+/* The nearest multiples of 2^exponent: what a message carries. Ties and all as the cloud's own rounding
+ * (tc_states_from_doubles). False where a number is not finite or beyond 2^62 steps. */
+bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) TC_MUST_USE;
+
+/* Moves units to the nearest lattice points of the box, which is what the cloud does with them: a bound that is no
+ * lattice point may lie nearer to one outside. */
+void tc_into_box(const double *lower, const double *upper, size_t count, int exponent, int64_t *units);
+
+#endif

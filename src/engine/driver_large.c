@@ -1,0 +1,293 @@
+/* The driver for large ensembles: blocks of members are handed to a team, and everything of a block happens while it is
+ * in the cache. No number depends on who does which block: sums of the release are sums of integers, sums over released
+ * states are kept by block and added in the order of the blocks, and noise is drawn by address. */
+#include "engine/inside.h"
+
+#include <string.h>
+
+typedef struct member_block {
+    size_t family, number;
+} member_block;
+
+typedef struct block_worker {
+    double **p;       /* [component][k] */
+    const double **x; /* the block's */
+    const double **bite_x;
+    double **next_x;
+    tc_fetch fetch;
+    size_t failed_block; /* the first block of this worker's where something failed */
+    tc_status status;
+    size_t member;
+} block_worker;
+
+typedef enum block_pass {
+    PASS_MEASURE, /* and the answers of families that have them early */
+    PASS_SURVEY,  /* `answer` without p: the method asked for it (gather) */
+    PASS_ANSWER,
+} block_pass;
+
+struct tc_large {
+    member_block *blocks;
+    size_t *parts; /* part i: blocks parts[i] .. parts[i + 1] - 1 */
+    size_t part_count;
+    block_worker *workers;
+    bool *answers_early; /* by family */
+    bool all_early;      /* no second pass */
+    block_pass pass;
+};
+
+enum {
+    PART_STATES = 2048, /* smaller blocks are handed out together, */
+    MOST_BLOCKS = 8,    /* and where there are many of them, so that a thread knows which one is next; */
+    MANY_PARTS = 64     /* there stay enough for any number of threads to end at about the same time */
+};
+
+static void list_blocks(tc_engine *engine, tc_large *large) {
+    const tc_model *model = engine->model;
+    size_t count = 0, gathered = 0, blocks = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        count += (model->families[f].count + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK;
+    large->blocks = TC_NEW(engine->arena, member_block, count);
+    large->parts = TC_NEW(engine->arena, size_t, count + 1);
+    size_t together = count / MANY_PARTS < MOST_BLOCKS ? count / MANY_PARTS : MOST_BLOCKS;
+    count = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t first = 0; first < model->families[f].count; first += TC_RELEASE_BLOCK) {
+            size_t left = model->families[f].count - first;
+            large->blocks[count++] = (member_block){f, first / TC_RELEASE_BLOCK};
+            blocks++;
+            gathered += (left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK) * model->families[f].dim;
+            if (gathered >= PART_STATES && blocks >= together) {
+                large->parts[++large->part_count] = count;
+                gathered = blocks = 0;
+            }
+        }
+    if (large->parts[large->part_count] < count)
+        large->parts[++large->part_count] = count;
+}
+
+double **tc_block_rows(tc_arena *arena, size_t rows) {
+    double **made = TC_NEW(arena, double *, rows), *numbers = TC_NEW(arena, double, rows *TC_RELEASE_BLOCK);
+    for (size_t i = 0; i < rows; i++)
+        made[i] = numbers + i * TC_RELEASE_BLOCK;
+    return made;
+}
+
+tc_large *tc_large_new(tc_engine *engine) {
+    const tc_model *model = engine->model;
+    tc_large *made = TC_NEW(engine->arena, tc_large, 1);
+    size_t dim = 0;
+    list_blocks(engine, made);
+    made->answers_early = TC_NEW(engine->arena, bool, model->family_count);
+    made->all_early = true;
+    for (size_t f = 0; f < model->family_count; f++) {
+        dim = model->families[f].dim > dim ? model->families[f].dim : dim;
+        made->answers_early[f] = engine->method->answers_early(engine->of_method, f);
+        made->all_early = made->all_early && made->answers_early[f];
+    }
+    made->workers = TC_NEW(engine->arena, block_worker, engine->workers);
+    for (size_t w = 0; w < engine->workers; w++) {
+        made->workers[w] = (block_worker){.p = tc_block_rows(engine->arena, dim),
+                                          .x = TC_NEW(engine->arena, const double *, dim),
+                                          .bite_x = TC_NEW(engine->arena, const double *, dim),
+                                          .next_x = TC_NEW(engine->arena, double *, dim)};
+        tc_release_worker_fetches(tc_release_worker_at(engine->release, w), &made->workers[w].fetch);
+    }
+    return made;
+}
+
+/* ---- a block -------------------------------------------------------------------------------------------------------
+ */
+
+static void fail(const tc_block_work *work, size_t number, tc_status status, size_t member) {
+    block_worker *worker = &work->engine->large->workers[work->worker];
+    if (number >= worker->failed_block)
+        return;
+    worker->failed_block = number;
+    worker->status = status;
+    worker->member = member;
+}
+
+tc_status tc_block_take(const tc_block_work *work) {
+    if (work->x == NULL)
+        return tc_release_take_stored(work->release, work->family, work->block, work->engine->states);
+    return tc_release_take(work->release, work->family, work->block, work->x);
+}
+
+/* Agents elsewhere: their answers go out. */
+static void put_answers(const tc_block_work *work, size_t at, size_t count, double *const *p) {
+    const tc_family *family = &work->engine->model->families[work->family];
+    for (size_t c = 0; c < family->dim; c++)
+        memcpy(work->engine->p + tc_coord_of(family, work->first + at, c), p[c], count * sizeof(double));
+}
+
+/* The agents' half for members at .. of the block, from x to next_x. Returns a member, or TC_ALL_FINITE. */
+static size_t step(const tc_block_work *work, size_t at, size_t count, double *const *p) {
+    tc_engine *engine = work->engine;
+    const block_worker *worker = &engine->large->workers[work->worker];
+    const tc_family *family = &engine->model->families[work->family];
+    for (size_t c = 0; c < family->dim; c++) {
+        worker->bite_x[c] = work->x[c] + at;
+        worker->next_x[c] = engine->next_x + tc_coord_of(family, work->first + at, c);
+    }
+    size_t member = engine->method->step(engine->of_method, work->worker, work->family, work->first + at, count,
+                                         (const double *const *)p, engine->scalars, worker->bite_x, worker->next_x);
+    for (size_t c = 0; engine->method->average != NULL && c < family->dim; c++)
+        engine->method->average(engine->of_method, engine->x, tc_coord_of(family, work->first + at, c), count);
+    return member;
+}
+
+/* Bite by bite, so that answers go to the agents from the nearest cache. */
+static tc_status answer(const tc_block_work *work, size_t number) {
+    const tc_engine *engine = work->engine;
+    bool is_survey = engine->large->pass == PASS_SURVEY;
+    double *const *p = is_survey ? NULL : engine->large->workers[work->worker].p;
+    size_t bite = engine->method->bite;
+    for (size_t at = 0; at < work->count; at += bite) {
+        size_t count = work->count - at < bite ? work->count - at : bite;
+        tc_status status = engine->method->answer(engine->of_method, work, at, count, p);
+        if (status != TC_OK)
+            return status;
+        if (is_survey)
+            continue;
+        if (work->x == NULL) {
+            put_answers(work, at, count, p);
+            continue;
+        }
+        size_t member = step(work, at, count, p);
+        if (member != TC_ALL_FINITE) {
+            fail(work, number, TC_OK, member);
+            return TC_OK;
+        }
+    }
+    return TC_OK;
+}
+
+static tc_status do_pass(const tc_block_work *work, size_t number) {
+    const tc_engine *engine = work->engine;
+    bool is_early = engine->large->answers_early[work->family];
+    if (engine->large->pass != PASS_MEASURE)
+        return is_early ? TC_OK : answer(work, number);
+    tc_status status = tc_block_take(work);
+    if (status == TC_OK)
+        status = engine->method->measure(engine->of_method, work);
+    return status == TC_OK && is_early ? answer(work, number) : status;
+}
+
+static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
+    const tc_large *large = engine->large;
+    const member_block *b = &large->blocks[number];
+    const tc_family *family = &engine->model->families[b->family];
+    size_t first = b->number * TC_RELEASE_BLOCK, left = family->count - first;
+    const double **x = large->workers[worker_number].x;
+    for (size_t c = 0; engine->agents != NULL && c < family->dim; c++)
+        x[c] = engine->x + tc_coord_of(family, first, c);
+    tc_block_work work = {.engine = engine,
+                          .worker = worker_number,
+                          .release = tc_release_worker_at(engine->release, worker_number),
+                          .family = b->family,
+                          .block = b->number,
+                          .first = first,
+                          .count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK,
+                          .x = engine->agents != NULL ? x : NULL};
+    tc_status status = do_pass(&work, number);
+    if (status != TC_OK)
+        fail(&work, number, status, TC_ALL_FINITE);
+}
+
+/* The rows of the next block, which are asked for while noise is drawn for this one. At 64 draws a time. */
+static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) {
+    const member_block *b = &engine->large->blocks[number];
+    const tc_family *family = &engine->model->families[b->family];
+    size_t first = b->number * TC_RELEASE_BLOCK, left = family->count - first, rows = 0;
+    if (engine->agents == NULL || 2 * family->dim + family->column_count > TC_FETCH_ROWS)
+        return;
+    for (size_t c = 0; c < family->dim; c++) {
+        fetch->rows[rows++] = engine->x + tc_coord_of(family, first, c);
+        fetch->rows[rows++] = engine->next_x + tc_coord_of(family, first, c);
+    }
+    for (size_t d = 0; d < family->column_count; d++)
+        fetch->rows[rows++] = family->columns[d].values + first;
+    fetch->row_count = rows;
+    fetch->count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK;
+    fetch->pace = (64 / family->dim / TC_FETCH_LINE + 1) * TC_FETCH_LINE;
+}
+
+static void do_part(void *context, size_t worker_number, size_t part) {
+    tc_engine *engine = context;
+    tc_fetch *fetch = &engine->large->workers[worker_number].fetch;
+    size_t end = engine->large->parts[part + 1];
+    for (size_t i = engine->large->parts[part]; i < end; i++) {
+        *fetch = (tc_fetch){0};
+        if (i + 1 < end)
+            fetch_next(engine, i + 1, fetch);
+        do_block(engine, worker_number, i);
+    }
+}
+
+static void go_through(tc_engine *engine, block_pass which) {
+    tc_large *large = engine->large;
+    large->pass = which;
+    if (engine->team != NULL)
+        tc_team_run(engine->team, large->part_count, do_part, engine);
+    else
+        for (size_t i = 0; i < large->part_count; i++)
+            do_part(engine, 0, i);
+}
+
+/* The first failure by block, whoever met it: an error of the release, or a state. */
+static tc_status find_failure(const tc_engine *engine, tc_not_finite *failure) {
+    const block_worker *first = &engine->large->workers[0];
+    for (size_t w = 1; w < engine->workers; w++)
+        if (engine->large->workers[w].failed_block < first->failed_block)
+            first = &engine->large->workers[w];
+    if (first->failed_block == SIZE_MAX || first->status != TC_OK)
+        return first->status;
+    *failure = (tc_not_finite){.what = TC_STATE_NOT_FINITE,
+                               .family = engine->large->blocks[first->failed_block].family,
+                               .member = first->member};
+    return TC_OK;
+}
+
+/* ---- a round -------------------------------------------------------------------------------------------------------
+ */
+
+static tc_status measure(tc_engine *engine) {
+    tc_not_finite none = {0};
+    go_through(engine, PASS_MEASURE);
+    tc_status status = find_failure(engine, &none);
+    if (status == TC_OK && engine->plan->placement != TC_PLACEMENT_STATES)
+        status = tc_release_close_sums(engine->release, engine->released);
+    return status;
+}
+
+static tc_status do_round(tc_engine *engine, tc_not_finite *failure) {
+    const tc_method_table *method = engine->method;
+    tc_status status = measure(engine);
+    if (status != TC_OK)
+        return status;
+    if (method->gather != NULL && method->gather(engine->of_method))
+        go_through(engine, PASS_SURVEY);
+    size_t row = method->decide(engine->of_method, engine->mu, engine->next_mu, &engine->scalars);
+    if (row != TC_ALL_FINITE) {
+        *failure = (tc_not_finite){.what = TC_CONSTRAINT_NOT_FINITE, .row = row};
+        return TC_OK;
+    }
+    if (!engine->large->all_early)
+        go_through(engine, PASS_ANSWER);
+    return find_failure(engine, failure);
+}
+
+tc_status tc_large_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) {
+    for (size_t w = 0; w < engine->workers; w++) {
+        engine->large->workers[w].failed_block = SIZE_MAX;
+        engine->large->workers[w].status = TC_OK;
+    }
+    tc_status status = tc_release_open(engine->release, k);
+    if (status != TC_OK)
+        return status;
+    engine->method->open(engine->of_method, k, &engine->scalars);
+    status = do_round(engine, failure);
+    tc_release_close(engine->release);
+    return status;
+}

@@ -1,0 +1,256 @@
+#include "engine/published/jacobian.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct shared_entry {
+    size_t number; /* in the layout */
+    uint32_t row, component;
+    enum { RELEASED, EACH_CONSTANT, ONE_CONSTANT } kind; /* anew in each round; by member; the same for all members */
+    double value;
+    const double *values;
+} shared_entry;
+
+typedef struct single_entry {
+    size_t block, member, position;
+    uint32_t row, component;
+} single_entry;
+
+typedef struct jacobian_family {
+    const tc_family *family;
+    bool is_read, has_noise;
+    shared_entry *shared;  /* by component, then row */
+    size_t *first_shared;  /* by component, and one more */
+    single_entry *singles; /* by block, then row */
+    size_t *first_single;  /* by block, and one more */
+} jacobian_family;
+
+typedef struct flat_entry { /* p[coordinate] += mu[row] * jacobian[position] */
+    uint32_t coordinate, position;
+} flat_entry;
+
+typedef struct flat_row { /* entries first .. end - 1 */
+    uint32_t row;
+    uint32_t first, end;
+} flat_row;
+
+typedef struct flat_list {
+    size_t state_count;
+    flat_entry *entries;
+    flat_row *rows; /* shared entries by row, then single ones by row */
+    size_t row_count;
+} flat_list;
+
+struct tc_jacobian {
+    jacobian_family *families;
+    flat_list *flat; /* for small ensembles; NULL otherwise */
+};
+
+/* ---- structure -----------------------------------------------------------------------------------------------------
+ */
+
+static bool are_equal(const double *values, size_t count) {
+    for (size_t k = 1; k < count; k++)
+        if (values[k] != values[0])
+            return false;
+    return true;
+}
+
+static int compare_shared(const void *x, const void *y) {
+    const shared_entry *a = x, *b = y;
+    if (a->component != b->component)
+        return a->component < b->component ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static void list_shared(tc_arena *arena, const tc_family_entries *entries, const double *constants,
+                        jacobian_family *of) {
+    size_t members = of->family->count;
+    of->shared = TC_NEW(arena, shared_entry, entries->shared_count);
+    for (size_t e = 0; e < entries->shared_count; e++) {
+        const tc_shared_entry *entry = &entries->shared[e];
+        const double *values = constants + entries->first + e * members;
+        shared_entry *made = &of->shared[e];
+        *made = (shared_entry){.number = e, .row = entry->row, .component = entry->component, .values = values};
+        if (entry->noised)
+            of->is_read = of->has_noise = true;
+        else
+            made->kind = are_equal(values, members) ? ONE_CONSTANT : EACH_CONSTANT;
+        made->value = made->kind == ONE_CONSTANT ? values[0] : 0;
+    }
+    qsort(of->shared, entries->shared_count, sizeof *of->shared, compare_shared);
+    of->first_shared = TC_NEW(arena, size_t, of->family->dim + 1);
+    for (size_t c = 0, e = 0; c <= of->family->dim; c++) {
+        while (e < entries->shared_count && of->shared[e].component < c)
+            e++;
+        of->first_shared[c] = e;
+    }
+}
+
+static int compare_singles(const void *x, const void *y) {
+    const single_entry *a = x, *b = y;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return (a->position > b->position) - (a->position < b->position); /* the layout has them by row */
+}
+
+static void list_singles(tc_arena *arena, const tc_family_entries *entries, jacobian_family *of) {
+    size_t blocks = (of->family->count + TC_RELEASE_BLOCK - 1) / TC_RELEASE_BLOCK, count = 0;
+    of->singles = TC_NEW(arena, single_entry, entries->single_count);
+    for (size_t i = 0; i < entries->single_count; i++) {
+        const tc_single_entry *s = &entries->singles[i];
+        of->has_noise = of->has_noise || s->noised;
+        if (s->shared == UINT32_MAX)
+            of->singles[count++] = (single_entry){.block = s->member / TC_RELEASE_BLOCK,
+                                                  .member = s->member,
+                                                  .position = entries->first_single + i,
+                                                  .row = s->row,
+                                                  .component = s->component};
+    }
+    qsort(of->singles, count, sizeof *of->singles, compare_singles);
+    of->first_single = TC_NEW(arena, size_t, blocks + 1);
+    for (size_t block = 0, i = 0; block <= blocks; block++) {
+        while (i < count && of->singles[i].block < block)
+            i++;
+        of->first_single[block] = i;
+    }
+}
+
+/* One list of all entries, for ensembles of a few agents each of its own kind: going through families and components
+ * would cost more than the arithmetic. */
+typedef struct listing {
+    size_t *next;        /* by row, shared and single: where its next entry goes; at first only how many there are */
+    flat_entry *entries; /* NULL: they are only counted */
+} listing;
+
+static void add_flat(listing *list, size_t row, size_t coordinate, size_t position) {
+    if (list->entries != NULL)
+        list->entries[list->next[row]] = (flat_entry){(uint32_t)coordinate, (uint32_t)position};
+    list->next[row]++;
+}
+
+static void list_flat_family(listing *list, const tc_family *family, const tc_family_entries *of, size_t rows) {
+    for (size_t e = 0; e < of->shared_count; e++)
+        for (size_t k = 0; k < family->count; k++)
+            add_flat(list, of->shared[e].row, tc_coord_of(family, k, of->shared[e].component),
+                     of->first + e * family->count + k);
+    for (size_t i = 0; i < of->single_count; i++) {
+        const tc_single_entry *s = &of->singles[i];
+        if (s->shared == UINT32_MAX)
+            add_flat(list, rows + s->row, tc_coord_of(family, s->member, s->component), of->first_single + i);
+    }
+}
+
+static void list_flat(listing *list, const tc_model *model, const tc_entries *layout) {
+    for (size_t f = 0; f < model->family_count; f++)
+        list_flat_family(list, &model->families[f], &layout->families[f], model->constraint_count);
+}
+
+static flat_list *new_flat(tc_arena *arena, const tc_model *model, const tc_entries *layout) {
+    flat_list *made = TC_NEW(arena, flat_list, 1);
+    size_t rows = model->constraint_count, count = 0;
+    listing list = {.next = TC_NEW(arena, size_t, 2 * rows)};
+    if (layout->position_count > UINT32_MAX || model->state_count > UINT32_MAX)
+        tc_raise(arena, TC_TOO_LARGE);
+    made->state_count = model->state_count;
+    made->rows = TC_NEW(arena, flat_row, 2 * rows);
+    list_flat(&list, model, layout);
+    for (size_t i = 0; i < 2 * rows; i++) {
+        size_t first = count;
+        count += list.next[i];
+        list.next[i] = first;
+        if (count > first)
+            made->rows[made->row_count++] = (flat_row){(uint32_t)(i % rows), (uint32_t)first, (uint32_t)count};
+    }
+    list.entries = made->entries = TC_NEW(arena, flat_entry, count);
+    list_flat(&list, model, layout);
+    return made;
+}
+
+tc_jacobian *tc_jacobian_new(tc_arena *arena, const tc_model *model, const tc_released *constants, bool is_small) {
+    tc_jacobian *made = TC_NEW(arena, tc_jacobian, 1);
+    made->families = TC_NEW(arena, jacobian_family, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        made->families[f].family = &model->families[f];
+        list_shared(arena, &constants->layout->families[f], constants->jacobian, &made->families[f]);
+        list_singles(arena, &constants->layout->families[f], &made->families[f]);
+    }
+    if (is_small)
+        made->flat = new_flat(arena, model, constants->layout);
+    return made;
+}
+
+bool tc_jacobian_has_noise(const tc_jacobian *jacobian, size_t family) { return jacobian->families[family].has_noise; }
+bool tc_jacobian_is_read(const tc_jacobian *jacobian, size_t family) { return jacobian->families[family].is_read; }
+
+/* ---- a round -------------------------------------------------------------------------------------------------------
+ */
+
+static void fill(double *restrict out, double value, size_t count) {
+    for (size_t k = 0; k < count; k++)
+        out[k] = value;
+}
+
+static void add_constant(double *restrict out, double value, size_t count) {
+    for (size_t k = 0; k < count; k++)
+        out[k] += value;
+}
+
+static void add_row(double *restrict out, double multiplier, const double *restrict row, size_t count) {
+    for (size_t k = 0; k < count; k++)
+        out[k] += multiplier * row[k];
+}
+
+/* One component of all members. As long as they have had the same, it is one number. */
+static void answer_component(const jacobian_family *of, size_t component, size_t first, size_t count,
+                             const double *const *entries, const double *mu, double *p) {
+    double same = 0;
+    bool filled = false;
+    for (size_t e = of->first_shared[component]; e < of->first_shared[component + 1]; e++) {
+        const shared_entry *entry = &of->shared[e];
+        double multiplier = mu[entry->row];
+        if (multiplier == 0)
+            continue;
+        if (entry->kind == ONE_CONSTANT && !filled) {
+            same += multiplier * entry->value;
+            continue;
+        }
+        if (!filled)
+            fill(p, same, count);
+        filled = true;
+        if (entry->kind == ONE_CONSTANT)
+            add_constant(p, multiplier * entry->value, count);
+        else
+            add_row(p, multiplier, entry->kind == RELEASED ? entries[entry->number] : entry->values + first, count);
+    }
+    if (!filled)
+        fill(p, same, count);
+}
+
+void tc_jacobian_answer(const tc_jacobian *jacobian, const tc_released *released, size_t family, size_t block,
+                        const double *const *entries, const double *mu, double *const *p) {
+    const jacobian_family *of = &jacobian->families[family];
+    size_t first = block * TC_RELEASE_BLOCK, left = of->family->count - first;
+    size_t count = left < TC_RELEASE_BLOCK ? left : TC_RELEASE_BLOCK;
+    for (size_t c = 0; c < of->family->dim; c++)
+        answer_component(of, c, first, count, entries, mu, p[c]);
+    for (size_t i = of->first_single[block]; i < of->first_single[block + 1]; i++) {
+        const single_entry *single = &of->singles[i];
+        if (mu[single->row] != 0)
+            p[single->component][single->member - first] += mu[single->row] * released->jacobian[single->position];
+    }
+}
+
+void tc_jacobian_answer_whole(const tc_jacobian *jacobian, const tc_released *released, const double *mu, double *p) {
+    const flat_list *flat = jacobian->flat;
+    const double *values = released->jacobian;
+    memset(p, 0, flat->state_count * sizeof *p);
+    for (size_t i = 0; i < flat->row_count; i++) {
+        const flat_row *row = &flat->rows[i];
+        double multiplier = mu[row->row];
+        if (multiplier == 0)
+            continue;
+        for (uint32_t e = row->first; e < row->end; e++)
+            p[flat->entries[e].coordinate] += multiplier * values[flat->entries[e].position];
+    }
+}

@@ -1,0 +1,231 @@
+/* The method tacit, as docs/method.md has it. One round k:
+ *
+ *     release      o(k) = x(k) + noise, or linear forms of x(k) + noise         in engine/driver_*.c, by src/release
+ *     filter       y += beta (o - y),   r += 3/(k+2) (o - r)                    estimator
+ *     measure      g^ = g(r^) + g'(r^)(y - r^) + ... - what the noise adds      estimator, controller
+ *     decide       mu(k+1), mu_led, steps, omega, margins                       controller
+ *     answer       p_i = what one unit of x_i costs at the prices mu_led        estimator
+ *     agents       x_i <- argmin over X_i of f_i(x) + p_i.x + (regularization/2)|x|^2 + |x - x_i|^2/(2 step) proximal
+ *     average      with weights k (k+1): of x_i by each agent, of mu by the cloud: the result of the run
+ *
+ * Prices are made of this round's sums, so a round takes two passes over the members. In round 1 there is one more: the
+ * first steps need the slopes that a pass of `answer` measures. */
+#include "engine/inside.h"
+#include "engine/proximal/proximal.h"
+#include "engine/tacit/controller.h"
+
+#include <string.h>
+
+typedef struct tacit {
+    const tc_engine *engine;
+    tc_estimator *estimator;
+    tc_controller *controller;
+    tc_proximal *proximal; /* NULL: gradient steps, or agents elsewhere */
+    bool takes_states;     /* placement STATES; otherwise forms */
+    double ***x_hat;       /* STATES, by worker: [component][k] of the block, noisy */
+    uint64_t k;
+    const tc_measurement *measured; /* what measured in this round */
+    tc_columns columns;             /* of the last pass of `answer` */
+    double gain;                    /* of this round's states in the averages */
+    double *average, *next_average; /* of the states, by coordinate; not of agents elsewhere */
+    double *result;                 /* the average of the multipliers */
+} tacit;
+
+/* ---- filter and measure
+ * ---------------------------------------------------------------------------------------------- */
+
+static void open(void *self, uint64_t k, tc_answer_scalars *scalars) {
+    tacit *method = self;
+    (void)scalars; /* decide sets them */
+    method->k = k;
+    tc_estimator_open(method->estimator, tc_controller_open(method->controller, k));
+    method->gain = tc_controller_average_gain(method->controller);
+}
+
+static tc_status measure(void *self, const tc_block_work *work) {
+    const tacit *method = self;
+    if (!method->takes_states)
+        return tc_release_sum(work->release);
+    double **x_hat = method->x_hat[work->worker];
+    tc_status status = tc_release_states(work->release, x_hat);
+    if (status == TC_OK)
+        tc_estimator_take(method->estimator, work->worker, work->family, work->block, (const double *const *)x_hat);
+    return status;
+}
+
+static void measure_whole(void *self) {
+    const tacit *method = self;
+    if (method->takes_states)
+        tc_estimator_take_whole(method->estimator, method->engine->released->states);
+}
+
+static bool gather(void *self) {
+    tacit *method = self;
+    if (!method->takes_states)
+        tc_estimator_take_forms(method->estimator, method->engine->released->constraints);
+    method->measured = tc_estimator_close(method->estimator);
+    if (method->k > 1)
+        return false;
+    tc_controller_first_tariff(method->controller, method->measured);
+    tc_estimator_price(method->estimator);
+    return true;
+}
+
+/* ---- decide: mu(k+1), the prices of all inputs, step and regularization
+ * ----------------------------------------------- */
+
+static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_scalars *scalars) {
+    tacit *method = self;
+    (void)mu; /* the controller has its own */
+    if (method->k == 1)
+        method->columns = tc_estimator_columns(method->estimator);
+    size_t row = tc_controller_step(method->controller, method->measured, method->columns, scalars);
+    if (row != TC_ALL_FINITE)
+        return row;
+    memcpy(next_mu, tc_controller_multipliers(method->controller),
+           method->engine->model->constraint_count * sizeof(double));
+    tc_estimator_price(method->estimator);
+    return TC_ALL_FINITE;
+}
+
+/* ---- answer
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static bool answers_early(void *self, size_t family) {
+    (void)self;
+    (void)family;
+    return false;
+}
+
+static tc_status answer(void *self, const tc_block_work *work, size_t at, size_t count, double *const *p) {
+    tc_estimator_answer(((tacit *)self)->estimator, work->worker, work->family, work->block, at, count, p);
+    return TC_OK;
+}
+
+static void answer_whole(void *self, double *p) { tc_estimator_answer_whole(((tacit *)self)->estimator, p); }
+
+/* ---- agents: each minimises
+ * ------------------------------------------------------------------------------------------ */
+
+static size_t step(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
+                   tc_answer_scalars scalars, const double *const *x, double *const *next) {
+    const tacit *method = self;
+    if (method->proximal == NULL)
+        return tc_agents_next(method->engine->agents, worker, family, first, count, p, scalars, x, next);
+    return tc_proximal_next(method->proximal, worker, family, first, count, p, scalars, x, next);
+}
+
+static size_t step_singles(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next) {
+    const tacit *method = self;
+    if (method->proximal == NULL)
+        return tc_agents_next_singles(method->engine->agents, 0, p, scalars, x, next);
+    return tc_proximal_next_singles(method->proximal, 0, p, scalars, x, next);
+}
+
+/* ---- average: the result of the run
+ * ---------------------------------------------------------------------------------- */
+
+static void average(void *self, const double *all_x, size_t first, size_t count) {
+    const tacit *method = self;
+    const double *restrict x = all_x + first, *restrict average = method->average + first;
+    double *restrict next = method->next_average + first;
+    double gain = method->gain;
+    for (size_t i = 0; i < count; i++)
+        next[i] = average[i] + gain * (x[i] - average[i]);
+}
+
+static void settle(void *self) {
+    tacit *method = self;
+    double *kept = method->average;
+    method->average = method->next_average;
+    method->next_average = kept;
+    method->columns = tc_estimator_columns(method->estimator);
+    memcpy(method->result, tc_controller_result(method->controller),
+           method->engine->model->constraint_count * sizeof(double));
+}
+
+static const double *result_states(void *self) { return ((tacit *)self)->average; }
+static const double *result_multipliers(void *self) { return ((tacit *)self)->result; }
+static const tc_feasibility *feasibility(void *self) { return tc_controller_feasibility(((tacit *)self)->controller); }
+
+/* ---- before the first round, and after a restart
+ * --------------------------------------------------------------------- */
+
+static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings) {
+    tc_arena *arena = engine->arena;
+    const tc_model *model = engine->model;
+    tacit *made = TC_NEW(arena, tacit, 1);
+    *made = (tacit){.engine = engine,
+                    .takes_states = engine->plan->placement == TC_PLACEMENT_STATES,
+                    .x_hat = TC_NEW(arena, double **, engine->workers),
+                    .result = TC_NEW(arena, double, model->constraint_count)};
+    made->estimator = tc_estimator_new(arena, engine->plan, model, derivatives, engine->released, engine->workers);
+    made->controller =
+        tc_controller_new(arena, settings->facts, engine->plan, model, derivatives, made->estimator, settings->without);
+    size_t dim = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        dim = model->families[f].dim > dim ? model->families[f].dim : dim;
+    for (size_t w = 0; made->takes_states && engine->is_large && w < engine->workers; w++)
+        made->x_hat[w] = tc_block_rows(arena, dim);
+    if (engine->agents == NULL)
+        return made;
+    made->average = TC_NEW(arena, double, model->state_count);
+    made->next_average = TC_NEW(arena, double, model->state_count);
+    if ((settings->without & TC_WITHOUT_PROXIMAL) == 0)
+        made->proximal = tc_proximal_new(arena, engine->agents, derivatives);
+    return made;
+}
+
+static void start(void *self, const double *x, double *mu) {
+    tacit *method = self;
+    const tc_model *model = method->engine->model;
+    size_t bytes = model->constraint_count * sizeof(double);
+    memcpy(mu, tc_controller_multipliers(method->controller), bytes);
+    memcpy(method->result, mu, bytes);
+    if (x != NULL)
+        memcpy(method->average, x, model->state_count * sizeof(double));
+}
+
+static void snapshot(void *self, tc_snapshot *bytes) {
+    tacit *method = self;
+    tc_snapshot_numbers(bytes, &method->columns.reach, 1);
+    tc_snapshot_numbers(bytes, &method->columns.curvature, 1);
+    tc_snapshot_numbers(bytes, &method->columns.noise, 1);
+    tc_controller_snapshot(method->controller, bytes);
+    tc_estimator_snapshot(method->estimator, bytes);
+}
+
+static bool resume(void *self, uint64_t round, const double *mu) {
+    tacit *method = self;
+    size_t bytes = method->engine->model->constraint_count * sizeof(double);
+    if (!isfinite(method->columns.reach) || !isfinite(method->columns.curvature) || !isfinite(method->columns.noise) ||
+        tc_controller_round(method->controller) != round ||
+        !tc_controller_review(method->controller, tc_estimator_review(method->estimator)) ||
+        memcmp(tc_controller_multipliers(method->controller), mu, bytes) != 0)
+        return false;
+    memcpy(method->result, tc_controller_result(method->controller), bytes);
+    return true;
+}
+
+const tc_method_table tc_tacit_method = {
+    .make = make,
+    .bite = TC_ESTIMATOR_BITE,
+    .start = start,
+    .open = open,
+    .measure = measure,
+    .measure_whole = measure_whole,
+    .gather = gather,
+    .decide = decide,
+    .answers_early = answers_early,
+    .answer = answer,
+    .answer_whole = answer_whole,
+    .step = step,
+    .step_singles = step_singles,
+    .average = average,
+    .settle = settle,
+    .result_states = result_states,
+    .result_multipliers = result_multipliers,
+    .feasibility = feasibility,
+    .snapshot = snapshot,
+    .resume = resume,
+};

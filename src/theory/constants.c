@@ -1,0 +1,509 @@
+/* The constants of the convergence theorem: L_G, M_xi, D_z and K_w, all of them upper bounds. docs/proofs/bound.md,
+ * sections 2 and 6. */
+#include "theory/bound.h"
+
+#include "analysis/lipschitz/norm.h"
+#include "analysis/lipschitz/streams.h"
+#include "calculus/derivatives.h"
+#include "calculus/interval/interval.h"
+#include "solver/project/set.h"
+
+/* ---- second derivatives of the constraints over the public box ---- */
+
+/* The variance of x-hat's noise at a coordinate, rounding to the lattice included; 0 where there is none. */
+typedef double (*state_variance_at)(const void *context, const tc_family *family, size_t member);
+
+typedef struct constraint_hessian { /* of one g_j; upper bounds */
+    double norm;                    /* sup |H_j|_2 */
+    double spread;                  /* sum_{cd} H_cd^2 v_c: E|H_j w|^2 */
+    double spread_both;             /* sum_{cd} H_cd^2 v_c v_d */
+} constraint_hessian;
+
+/* With u the inputs of g_j = Phi_j(u) and A = du/dx,
+ *     H_j = A' Phi_j'' A  +  (block of each member k)  sum_r Phi_{j,r} (Hessian of body r at x_k). */
+typedef struct gradient_size { /* of one input of the outer functions: |du_r/dx|, plain and weighted by variances */
+    double plain, weighted;
+} gradient_size;
+
+typedef struct hessian_work {
+    tc_streams *streams;
+    tc_arena *arena;
+    state_variance_at variance;
+    const void *context;
+    gradient_size *inputs;
+    constraint_hessian *rows;   /* of the outer part */
+    constraint_hessian *blocks; /* of the members' part */
+    tc_interval *block;         /* dim * dim */
+    uint32_t *body_of_sum;      /* the number of a sum among the bodies of its family */
+    uint32_t *number, *listed;  /* of the inputs of one row, and back */
+    double *sums_of_family;
+} hessian_work;
+
+static double variance_of(const hessian_work *w, const tc_family *family, size_t member) {
+    return w->variance == NULL ? 0 : w->variance(w->context, family, member);
+}
+
+static void add_product(double *sum, double a, double b) { *sum = tc_add_up(*sum, tc_mul_up(a, b)); }
+
+/* ---- |du_r/dx| ---- */
+
+static void measure_coordinates(hessian_work *w) {
+    const tc_derivatives *d = w->streams->derivatives;
+    const tc_model *model = w->streams->model;
+    for (size_t i = 0; i < d->input_count; i++) {
+        if (d->inputs[i].op != TC_COORD)
+            continue;
+        const tc_family *family = tc_family_of_coord(model, d->inputs[i].index);
+        size_t member = (d->inputs[i].index - family->first_coord) % family->count;
+        w->inputs[i] = (gradient_size){1, tc_sqrt_up(variance_of(w, family, member))};
+    }
+}
+
+/* Squares are summed first; all sums come first among the inputs, in the model's order. */
+static void measure_sums(hessian_work *w) {
+    tc_streams *s = w->streams;
+    for (size_t f = 0; f < s->model->family_count; f++) {
+        tc_family_stream *stream = &s->families[f];
+        const tc_family_derivatives *d = stream->derivatives;
+        size_t cursor = 0;
+        while (d->body_first_count > 0 && tc_streams_next(s, f, &cursor, true, NULL, false))
+            for (size_t l = 0; l < stream->batch->lanes; l++) {
+                double variance = variance_of(w, stream->family, stream->batch->members[l]);
+                for (size_t i = 0; i < d->body_first_count; i++) {
+                    double size = tc_magnitude(stream->first[i * TC_LANES + l]);
+                    double square = tc_mul_up(tc_mul_up(size, size), stream->batch->weight[l]);
+                    gradient_size *input = &w->inputs[d->sums[d->body_first[i].row]];
+                    input->plain = tc_add_up(input->plain, square);
+                    add_product(&input->weighted, square, variance);
+                }
+            }
+    }
+    for (size_t r = 0; r < s->model->sum_count; r++)
+        w->inputs[r] = (gradient_size){tc_sqrt_up(w->inputs[r].plain), tc_sqrt_up(w->inputs[r].weighted)};
+}
+
+/* ---- A' Phi'' A ---- */
+
+/* The inputs that second derivatives first .. end - 1 speak of, numbered in order of appearance. */
+static size_t number_inputs(hessian_work *w, size_t first, size_t end) {
+    const tc_derivatives *d = w->streams->derivatives;
+    size_t count = 0;
+    for (size_t k = first; k < end; k++) {
+        w->number[d->outer_second[k].column] = UINT32_MAX;
+        w->number[d->outer_second[k].other] = UINT32_MAX;
+    }
+    for (size_t k = first; k < end; k++) {
+        const uint32_t pair[2] = {d->outer_second[k].column, d->outer_second[k].other};
+        for (size_t side = 0; side < 2; side++)
+            if (w->number[pair[side]] == UINT32_MAX) {
+                w->listed[count] = pair[side];
+                w->number[pair[side]] = (uint32_t)count++;
+            }
+    }
+    return count;
+}
+
+/* |A|_2^2 <= this, once the rows of A have length 1: coordinates are orthonormal, sums of different families
+ * orthogonal, and q unit vectors have at most q. */
+static double overlap(hessian_work *w, size_t count) {
+    const tc_derivatives *d = w->streams->derivatives;
+    const tc_model *model = w->streams->model;
+    double coordinates = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tc_outer_input *input = &d->inputs[w->listed[i]];
+        if (input->op == TC_COORD) {
+            coordinates = 1;
+            continue;
+        }
+        double *sums = &w->sums_of_family[model->sums[input->index].family];
+        most = fmax(most, *sums += 1);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (d->inputs[w->listed[i]].op == TC_SUM)
+            w->sums_of_family[model->sums[d->inputs[w->listed[i]].index].family] = 0;
+    return coordinates + most;
+}
+
+/* The spectral norm of D Phi'' D, D the lengths of the inputs' gradients. */
+static double scaled_norm(hessian_work *w, size_t first, size_t end, size_t n) {
+    const tc_derivatives *d = w->streams->derivatives;
+    tc_mark mark = tc_arena_mark(w->arena);
+    size_t *start = TC_NEW(w->arena, size_t, n + 2);
+    uint32_t *row = TC_NEW(w->arena, uint32_t, 2 * (end - first) + 1);
+    tc_interval *value = TC_NEW(w->arena, tc_interval, 2 * (end - first) + 1);
+    for (size_t k = first; k < end; k++) {
+        uint32_t a = w->number[d->outer_second[k].column], b = w->number[d->outer_second[k].other];
+        start[a + 2]++;
+        start[b + 2] += a != b;
+    }
+    for (size_t c = 0; c < n; c++)
+        start[c + 2] += start[c + 1];
+    for (size_t k = first; k < end; k++) {
+        uint32_t column = d->outer_second[k].column, other = d->outer_second[k].other;
+        uint32_t a = w->number[column], b = w->number[other];
+        tc_interval size = tc_imul(tc_point(w->inputs[column].plain), tc_point(w->inputs[other].plain));
+        tc_interval entry = tc_imul(w->streams->second[k], size);
+        size_t at = start[a + 1]++;
+        row[at] = b;
+        value[at] = entry;
+        if (a != b) {
+            at = start[b + 1]++;
+            row[at] = a;
+            value[at] = entry;
+        }
+    }
+    tc_sparse matrix = {.rows = n, .columns = n, .start = start, .row = row, .value = value};
+    double norm = tc_sparse_upper(w->arena, &matrix);
+    tc_arena_rewind(w->arena, mark);
+    return norm;
+}
+
+static void measure_outer(hessian_work *w, size_t first, size_t end) {
+    const tc_derivatives *d = w->streams->derivatives;
+    constraint_hessian *row = &w->rows[d->outer_second[first].row];
+    size_t count = number_inputs(w, first, end);
+    double apart = overlap(w, count), squared = tc_mul_up(apart, apart);
+    row->norm = tc_mul_up(apart, scaled_norm(w, first, end, count));
+    for (size_t k = first; k < end; k++) {
+        uint32_t a = d->outer_second[k].column, b = d->outer_second[k].other;
+        const gradient_size *u = &w->inputs[a], *v = &w->inputs[b];
+        double size = tc_magnitude(w->streams->second[k]), square = tc_mul_up(size, size);
+        double one = tc_mul_up(u->plain, v->weighted), other = tc_mul_up(v->plain, u->weighted);
+        double both = tc_mul_up(u->weighted, v->weighted);
+        double times = a != b ? 2 : 1;
+        add_product(&row->spread, square, tc_mul_up(one, one));
+        if (a != b)
+            add_product(&row->spread, square, tc_mul_up(other, other));
+        add_product(&row->spread_both, square, tc_mul_up(times, tc_mul_up(both, both)));
+    }
+    row->spread = tc_mul_up(squared, row->spread);
+    row->spread_both = tc_mul_up(squared, row->spread_both);
+}
+
+/* ---- the members' blocks ---- */
+
+static double block_norm(hessian_work *w, size_t dim, double enough) {
+    tc_mark mark = tc_arena_mark(w->arena);
+    size_t *start = TC_NEW(w->arena, size_t, dim + 1);
+    uint32_t *row = TC_NEW(w->arena, uint32_t, dim * dim + 1);
+    double squares = 0;
+    for (size_t c = 0; c <= dim; c++)
+        start[c] = c * dim;
+    for (size_t i = 0; i < dim * dim; i++) {
+        row[i] = (uint32_t)(i % dim);
+        add_product(&squares, tc_magnitude(w->block[i]), tc_magnitude(w->block[i]));
+    }
+    tc_sparse matrix = {.rows = dim, .columns = dim, .start = start, .row = row, .value = w->block};
+    double bound = fmin(tc_sqrt_up(squares), tc_sparse_upper1(&matrix));
+    if (bound > enough && isfinite(bound))
+        bound = fmin(bound, tc_sparse_upper(w->arena, &matrix));
+    tc_arena_rewind(w->arena, mark);
+    return bound;
+}
+
+/* The block of row j, from the outer slopes first .. end - 1 of that row. False where it is zero by structure. */
+static bool build_block(hessian_work *w, const tc_family_stream *f, size_t family, size_t lane, size_t first,
+                        size_t end) {
+    const tc_derivatives *d = w->streams->derivatives;
+    const tc_family_derivatives *of = f->derivatives;
+    size_t dim = f->family->dim;
+    bool any = false;
+    for (size_t i = 0; i < dim * dim; i++)
+        w->block[i] = tc_point(0);
+    for (size_t o = first; o < end; o++) {
+        const tc_outer_input *input = &d->inputs[d->outer_first[o].column];
+        if (input->op != TC_SUM || w->streams->model->sums[input->index].family != family)
+            continue;
+        for (size_t k = 0; k < of->body_second_count; k++) {
+            const tc_second *second = &of->body_second[k];
+            if (second->row != w->body_of_sum[input->index])
+                continue;
+            tc_interval value = tc_imul(w->streams->first[o], f->second[k * TC_LANES + lane]);
+            tc_interval *at = &w->block[second->column * dim + second->other];
+            *at = tc_iadd(*at, value);
+            w->block[second->other * dim + second->column] = *at;
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void measure_block(hessian_work *w, const tc_family_stream *f, size_t lane, constraint_hessian *row) {
+    size_t dim = f->family->dim;
+    double variance = variance_of(w, f->family, f->batch->members[lane]), weight = f->batch->weight[lane];
+    row->norm = fmax(row->norm, block_norm(w, dim, row->norm));
+    if (variance == 0)
+        return;
+    double squares = 0;
+    for (size_t i = 0; i < dim * dim; i++)
+        add_product(&squares, tc_magnitude(w->block[i]), tc_magnitude(w->block[i]));
+    double spread = tc_mul_up(weight, tc_mul_up(squares, variance));
+    row->spread = tc_add_up(row->spread, spread);
+    add_product(&row->spread_both, spread, variance);
+}
+
+static void measure_blocks(hessian_work *w, size_t family) {
+    tc_streams *s = w->streams;
+    const tc_derivatives *d = s->derivatives;
+    tc_family_stream *f = &s->families[family];
+    size_t cursor = 0;
+    if (f->derivatives->body_second_count == 0)
+        return;
+    w->block = TC_NEW(w->arena, tc_interval, f->family->dim * f->family->dim);
+    while (tc_streams_next(s, family, &cursor, true, NULL, true) && !tc_interrupted(s->monitor))
+        for (size_t first = 0, end; first < d->outer_first_count; first = end) {
+            uint32_t row = d->outer_first[first].row;
+            for (end = first; end < d->outer_first_count && d->outer_first[end].row == row;)
+                end++;
+            for (size_t l = 0; l < f->batch->lanes && build_block(w, f, family, l, first, end); l++)
+                measure_block(w, f, l, &w->blocks[row]);
+        }
+}
+
+/* ---- both parts of H_j together ---- */
+
+/* (sqrt a + sqrt b)^2: the triangle inequality of a Frobenius norm. */
+static double joined(double a, double b) {
+    if (a == 0 || b == 0)
+        return a == 0 ? b : a;
+    double root = tc_add_up(tc_sqrt_up(a), tc_sqrt_up(b));
+    return tc_mul_up(root, root);
+}
+
+/* For every constraint. streams must have its outer derivatives over the box. variance NULL: norms alone. */
+static constraint_hessian *measure_hessians(tc_streams *streams, state_variance_at variance, const void *context) {
+    const tc_model *model = streams->model;
+    const tc_derivatives *d = streams->derivatives;
+    hessian_work w = {.streams = streams, .arena = streams->arena, .variance = variance, .context = context};
+    w.inputs = TC_NEW(w.arena, gradient_size, d->input_count + 1);
+    w.rows = TC_NEW(w.arena, constraint_hessian, model->constraint_count + 1);
+    w.blocks = TC_NEW(w.arena, constraint_hessian, model->constraint_count + 1);
+    w.body_of_sum = TC_NEW(w.arena, uint32_t, model->sum_count + 1);
+    w.number = TC_NEW(w.arena, uint32_t, d->input_count + 1);
+    w.listed = TC_NEW(w.arena, uint32_t, d->input_count + 1);
+    w.sums_of_family = TC_NEW(w.arena, double, model->family_count + 1);
+    for (size_t f = 0; f < model->family_count; f++)
+        for (size_t b = 0; b < d->families[f].body_count; b++)
+            w.body_of_sum[d->families[f].sums[b]] = (uint32_t)b;
+    measure_coordinates(&w);
+    measure_sums(&w);
+    for (size_t first = 0, end; first < d->outer_second_count; first = end) {
+        for (end = first; end < d->outer_second_count && d->outer_second[end].row == d->outer_second[first].row;)
+            end++;
+        measure_outer(&w, first, end);
+    }
+    for (size_t f = 0; f < model->family_count; f++)
+        measure_blocks(&w, f);
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        const constraint_hessian *a = &w.rows[j], *b = &w.blocks[j];
+        w.rows[j] = (constraint_hessian){.norm = tc_add_up(a->norm, b->norm),
+                                         .spread = joined(a->spread, b->spread),
+                                         .spread_both = joined(a->spread_both, b->spread_both)};
+    }
+    return w.rows;
+}
+
+/* ---- K_w: the noise in one round's direction, in mean square ---- */
+
+/* What plan and sampler may round when they turn a scale into a variance, or into units of the lattice. */
+static const double slack = 1 + 0x1p-30;
+
+/* The noise is real noise of this variance rounded to the lattice: at most half a step more in the mean square norm. */
+static double channel_variance(const tc_channel *channel) {
+    if (channel->variance == 0)
+        return 0;
+    double sigma = tc_sqrt_up(tc_mul_up(channel->variance, slack));
+    double root = tc_add_up(sigma, ldexp(1, channel->step_exponent - 1));
+    return tc_mul_up(root, root);
+}
+
+static double state_variance(const void *context, const tc_family *family, size_t member) {
+    const tc_plan *plan = context;
+    for (size_t i = 0; i < plan->channel_count; i++) {
+        const tc_channel *channel = &plan->channels[i];
+        if (channel->kind == TC_CHANNEL_STATES && &plan->model->families[channel->family] == family &&
+            member >= channel->first_member && member - channel->first_member < channel->member_count)
+            return channel_variance(channel);
+    }
+    return 0;
+}
+
+/* ---- noise on g and on the entries of its Jacobian ---- */
+
+/* E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. */
+static void measure_outputs(tc_arena *arena, const tc_plan *plan, tc_bound_constants *c) {
+    size_t m = plan->model->constraint_count;
+    double *rows = TC_NEW(arena, double, m + 1), worst = 0, constraints = 0;
+    for (size_t i = 0; i < plan->channel_count; i++) {
+        const tc_channel *channel = &plan->channels[i];
+        double variance = channel_variance(channel), entries = (double)channel->entries;
+        if (channel->kind == TC_CHANNEL_CONSTRAINTS)
+            constraints = tc_add_up(constraints, tc_mul_up(entries, variance));
+        for (size_t j = 0; j < channel->row_count && channel->kind == TC_CHANNEL_JACOBIAN; j++) {
+            double share = tc_div_up(entries, channel->row_count); /* every row of a channel has as many entries */
+            rows[channel->first_row + j] = tc_add_up(rows[channel->first_row + j], tc_mul_up(share, variance));
+        }
+    }
+    for (size_t j = 0; j < m; j++)
+        worst = fmax(worst, rows[j]);
+    c->price_noise = worst == 0 ? 0 : tc_mul_up(tc_mul_up(c->dual_radius, c->dual_radius), worst);
+    c->constraint_noise = constraints;
+}
+
+/* ---- noise on the states ---- */
+
+typedef struct linear_part {
+    const tc_plan *plan;
+    double total; /* sum over rows and coordinates of (d g_j / d x_c)^2 v_c */
+} linear_part;
+
+static void take_column(void *context, const tc_column_view *column) {
+    linear_part *part = context;
+    double squares = 0;
+    if (column->count == 0)
+        return;
+    for (size_t i = 0; i < column->count; i++) {
+        double size = tc_magnitude(column->values[i]);
+        squares = tc_add_up(squares, tc_mul_up(size, size));
+    }
+    double variance = state_variance(part->plan, column->family, column->member);
+    part->total = tc_add_up(part->total, tc_mul_up(column->weight, tc_mul_up(squares, variance)));
+}
+
+/* E w^4 - (E w^2)^2 <= this times (variance with rounding)^2, and 2 for pairs: 5 for Laplace and 2 for Gaussian noise,
+ * and a little for the lattice. */
+static double kurtosis(const tc_plan *plan) {
+    double fourth = plan->mechanism == TC_MECHANISM_LAPLACE ? 6 : 3, worst = 2;
+    for (size_t i = 0; i < plan->channel_count; i++) {
+        const tc_channel *channel = &plan->channels[i];
+        double sigma = tc_sqrt_down(tc_div_down(channel->variance, slack));
+        double half = ldexp(1, channel->step_exponent - 1);
+        double most = tc_sqrt_up(channel_variance(channel));
+        double least = fmax(0, tc_div_down(tc_add_down(sigma, -half), most));
+        double square = tc_mul_down(least, least);
+        worst = fmax(worst, tc_add_up(fourth, -tc_mul_down(square, square)));
+    }
+    return worst;
+}
+
+static void measure_states(const tc_plan *plan, tc_streams *streams, const constraint_hessian *hessians,
+                           tc_bound_constants *c) {
+    if (!tc_constraints_are_quadratic(streams->arena, plan->model, streams->derivatives)) {
+        c->price_noise = c->constraint_noise = HUGE_VAL;
+        c->problem = "the noise is on the states, and constraints that are neither affine nor quadratic make of it an "
+                     "error whose mean depends on the state: it is not the zero-mean noise that the theorem asks for. "
+                     "`--placement outputs` puts the noise where it has mean zero";
+        return;
+    }
+    linear_part linear = {.plan = plan};
+    if (!tc_streams_columns(streams, NULL, take_column, &linear))
+        linear.total = HUGE_VAL;
+    double prices = 0, squares = 0, factor = kurtosis(plan);
+    for (size_t j = 0; j < plan->model->constraint_count; j++) {
+        prices = fmax(prices, hessians[j].spread);
+        squares = tc_add_up(squares, hessians[j].spread_both);
+    }
+    c->price_noise = prices == 0 ? 0 : tc_mul_up(tc_mul_up(c->dual_radius, c->dual_radius), prices);
+    c->constraint_noise = tc_add_up(linear.total, tc_mul_up(0.25, tc_mul_up(factor, squares)));
+}
+
+/* paper: Theorem 3
+ * E|w(k)|^2 <= K_w. Fills price_noise, constraint_noise and noise, or problem. */
+static void measure_noise(tc_arena *arena, const tc_plan *plan, tc_streams *streams, const constraint_hessian *hessians,
+                          tc_bound_constants *c) {
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        return;
+    if (plan->placement == TC_PLACEMENT_STATES)
+        measure_states(plan, streams, hessians, c);
+    else
+        measure_outputs(arena, plan, c);
+    c->noise = tc_add_up(c->price_noise, c->constraint_noise);
+}
+
+/* ---- L_G, M_xi and D_z ---- */
+
+typedef struct box_extent { /* of a box around X: sums of squares */
+    double widths, reaches;
+} box_extent;
+
+static void add_range(box_extent *e, double low, double high) {
+    double width = tc_add_up(high, -low), reach = fmax(fabs(low), fabs(high));
+    e->widths = tc_add_up(e->widths, tc_mul_up(width, width));
+    e->reaches = tc_add_up(e->reaches, tc_mul_up(reach, reach));
+}
+
+/* X_i lies in the public box, and in the box around its private set. */
+static void add_family(tc_arena *arena, const tc_family *family, box_extent *e) {
+    tc_set *set = family->piece_count > 0 ? tc_set_new(arena, family) : NULL;
+    double *low = TC_NEW(arena, double, family->dim + 1), *high = TC_NEW(arena, double, family->dim + 1);
+    for (size_t k = 0; k < family->count; k++) {
+        bool inner = false;
+        if (set != NULL) {
+            tc_set_load(set, k);
+            inner = !set->is_empty;
+            if (inner)
+                tc_set_bounds(set, low, high);
+        }
+        for (size_t c = 0; c < family->dim; c++) {
+            double lower = tc_coef_at(family->lower[c], k), upper = tc_coef_at(family->upper[c], k);
+            add_range(e, inner ? fmax(lower, low[c]) : lower, inner ? fmin(upper, high[c]) : upper);
+        }
+    }
+}
+
+/* M = {mu >= 0, |mu|_1 <= R}: no longer than R from 0, and two vertices R e_i, R e_j are sqrt(2) R apart. */
+static void measure_sets(tc_arena *arena, const tc_model *model, tc_bound_constants *c) {
+    box_extent e = {0, 0};
+    for (size_t f = 0; f < model->family_count; f++)
+        add_family(arena, &model->families[f], &e);
+    double square = tc_mul_up(c->dual_radius, c->dual_radius);
+    size_t m = model->constraint_count;
+    c->reach = tc_sqrt_up(tc_add_up(e.reaches, square));
+    c->diameter = tc_sqrt_up(tc_add_up(e.widths, m > 1 ? tc_mul_up(2, square) : square));
+}
+
+/* The norm of [h s; s 0]: G's derivative [H J'; -J 0] has blocks no longer than that. */
+static double joint_norm(double h, double s) {
+    double root = tc_sqrt_up(tc_add_up(tc_mul_up(h, h), tc_mul_up(4, tc_mul_up(s, s))));
+    return tc_mul_up(0.5, tc_add_up(h, root));
+}
+
+/* Where the theorem's own assumptions are missing, the first of them. */
+static const char *missing(const tc_analysis *analysis, const tc_bound_constants *c) {
+    if (analysis->constraints.verdict != TC_HOLDS)
+        return "the constraints are not proved to be convex and smooth (`tacit check` says where)";
+    if (analysis->objectives.verdict != TC_HOLDS)
+        return "the objectives are not proved to be convex and smooth (`tacit check` says where)";
+    if (analysis->sets.verdict != TC_HOLDS)
+        return "some agent's set is not proved to be non-empty, compact and convex (`tacit check` says which)";
+    if (!isfinite(c->dual_radius))
+        return "there is no dual radius (`tacit check` says why)";
+    return NULL;
+}
+
+tc_bound_constants tc_bound_measure(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                    const tc_analysis *analysis, const tc_plan *plan, double dual_radius,
+                                    const tc_monitor *monitor) {
+    bool alone = model->constraint_count == 0;
+    tc_bound_constants c = {.dual_radius = alone ? 0 : dual_radius, .slope = alone ? 0 : analysis->g[1].upper};
+    if (isnan(c.dual_radius))
+        c.dual_radius = HUGE_VAL;
+    for (size_t i = 0; i < analysis->agent_rows; i++)
+        c.objective_curvature = fmax(c.objective_curvature, analysis->agents[i].objective.upper);
+    tc_streams *streams = tc_streams_new(arena, model, derivatives, monitor);
+    tc_streams_outer_box(streams);
+    bool states = plan->placement == TC_PLACEMENT_STATES && plan->mechanism != TC_MECHANISM_NONE;
+    const constraint_hessian *hessians =
+        measure_hessians(streams, states ? state_variance : (state_variance_at)NULL, plan);
+    for (size_t j = 0; j < model->constraint_count; j++)
+        c.constraint_curvature = fmax(c.constraint_curvature, hessians[j].norm);
+    double pulled = c.constraint_curvature == 0 ? 0 : tc_mul_up(c.dual_radius, c.constraint_curvature);
+    c.curvature = tc_add_up(c.objective_curvature, pulled);
+    c.lipschitz = joint_norm(c.curvature, c.slope);
+    measure_sets(arena, model, &c);
+    measure_noise(arena, plan, streams, hessians, &c);
+    const char *lacking = missing(analysis, &c);
+    if (lacking != NULL)
+        c.problem = lacking;
+    return c;
+}
