@@ -89,6 +89,20 @@ endif()
 set(draws -Wl,--wrap=tc_random_bulk,--wrap=tc_random_refine,--wrap=tc_ratchet)
 target_link_options(release_test_ahead PRIVATE ${draws} -Wl,--wrap=tc_secret_sized)
 
+# Calls of the system and of OpenSSL that fail, by tests/noise/failing.h.
+set(failing getrandom)
+foreach(name CIPHER_CTX_new EncryptInit_ex EncryptUpdate KDF_fetch KDF_derive MAC_fetch MAC_CTX_set_params MAC_init
+             MAC_update MAC_final)
+  list(APPEND failing EVP_${name})
+endforeach()
+foreach(name CTX_new copy add sub mul div lshift lshift1 rshift sqr set_word add_word mul_word div_word hex2bn bin2bn
+             bn2binpad)
+  list(APPEND failing BN_${name})
+endforeach()
+list(TRANSFORM failing PREPEND "-Wl,--wrap=")
+target_link_options(noise_test_failing PRIVATE ${failing})
+target_link_options(release_test_failing PRIVATE ${failing})
+
 # Prints what goes between the parts of an engine, for tests/engine/test_method_*.py.
 add_executable(engine_method_dump tests/engine/method_dump.c)
 tacit_compile(engine_method_dump)

@@ -1,5 +1,5 @@
-/* Any bytes as a request to the cloud's pages, cut anywhere, and as a name in its log: every request gets one answer of
- * a known code whose length is as it says, and every name gives one line of the log. */
+/* Any bytes as a request to the cloud's pages, cut anywhere, and as a name in its log: every request gets one response
+ * of a known code whose length is as it says, and every name gives one line of the log. */
 #include "serve/pages/http.h"
 
 #include <stdio.h>
@@ -13,15 +13,15 @@ static void expect(bool holds) {
         abort();
 }
 
-static void check_answer(const tc_http_client *client) {
+static void check_response(const tc_http_client *client) {
     unsigned code = 0;
     size_t length = 0;
-    const char *at = strstr(client->answer, "\r\nContent-Length: "), *body = strstr(client->answer, "\r\n\r\n");
-    expect(sscanf(client->answer, "HTTP/1.1 %u ", &code) == 1 && at != NULL && body != NULL);
+    const char *at = strstr(client->response, "\r\nContent-Length: "), *body = strstr(client->response, "\r\n\r\n");
+    expect(sscanf(client->response, "HTTP/1.1 %u ", &code) == 1 && at != NULL && body != NULL);
     expect(code == 200 || code == 400 || code == 404 || code == 405 || code == 414 || code == 421 || code == 431 ||
            code == 505);
     expect(sscanf(at, "\r\nContent-Length: %zu\r\n", &length) == 1);
-    size_t sent = client->answer_length - (size_t)(body + 4 - client->answer);
+    size_t sent = client->response_length - (size_t)(body + 4 - client->response);
     expect(sent == length || (sent == 0 && memcmp(client->request, "HEAD ", 5) == 0));
 }
 
@@ -36,9 +36,9 @@ static void ask(const uint8_t *data, size_t size) {
         if (tc_http_is_whole(&client))
             break;
     }
-    tc_http_answer(&client); /* whole or not */
-    if (client.answer != NULL)
-        check_answer(&client);
+    tc_http_respond(&client); /* whole or not */
+    if (client.response != NULL)
+        check_response(&client);
     tc_arena_free(client.arena);
 }
 

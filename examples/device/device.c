@@ -1,9 +1,8 @@
-/* A device that takes part in a run with nothing but libtacit and a loop of its own.
+/* A device that takes part in a run, with libtacit and a loop of its own.
  *
  *     device HOST:PORT KEYS STATE          for example: device 10.0.0.1:7575 keys/agents/a8 /var/lib/device
  *
- * It is agent a8 of examples/paper.tacit: two states in [-10, 10], and it would like to be at (-7, 0). A real device
- * would read its wishes from its sensors and its owner; nobody else ever learns of them. */
+ * It is agent a8 of examples/paper.tacit: two states in [-10, 10], with a wish to be at (-7, 0). A real device would get its wish from its sensors and its owner; it never leaves the device. */
 #include <tacit/agent.h>
 
 #include <poll.h>
@@ -13,7 +12,7 @@
 
 enum { STATES = 2 };
 
-static volatile sig_atomic_t stopped; /* signals are the program's: the library does not touch them */
+static volatile sig_atomic_t stopped; /* the library does not handle signals */
 
 static void on_signal(int number) {
     (void)number;
@@ -71,7 +70,7 @@ static tacit_agent *open_agent(char **arguments, double *wish) {
 static void wait_for(const tacit_agent *agent) {
     int milliseconds, wants = tacit_agent_wants(agent, &milliseconds);
     struct pollfd watched;
-    watched.fd = tacit_agent_descriptor(agent); /* poll leaves out what is -1 */
+    watched.fd = tacit_agent_descriptor(agent); /* poll ignores -1 */
     watched.events = (short)((wants & TACIT_AGENT_READ ? POLLIN : 0) | (wants & TACIT_AGENT_WRITE ? POLLOUT : 0));
     if (milliseconds < 0 || milliseconds > 1000)
         milliseconds = 1000; /* a signal just before the wait is noticed after a second */
@@ -100,12 +99,12 @@ int main(int count, char **arguments) {
         wait_for(agent);
     }
 
-    /* Whoever starts the device again with the same state folder goes on with the same run. */
+    /* Started again with the same state folder, the device goes on with the same run. */
     printf("%s after round %llu: x = %.17g %.17g\n", stopped ? "stopped" : tacit_agent_condition_text(condition),
            (unsigned long long)tacit_agent_round(agent, 0), tacit_agent_answer(agent, 0)[0],
            tacit_agent_answer(agent, 0)[1]);
     if (tacit_agent_first_round(agent, 0) > 1)
-        fprintf(stderr, "device: the state folder was lost or another: x is of rounds from %llu on\n",
+        fprintf(stderr, "device: its state file was lost or another was given: x is of rounds from %llu on\n",
                 (unsigned long long)tacit_agent_first_round(agent, 0));
     if (tacit_agent_outside(agent, 0) > 0)
         fprintf(stderr, "device: the bounds here are not those of the cloud's file\n");

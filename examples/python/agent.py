@@ -3,11 +3,11 @@
 
     agent.py NAME --cloud HOST:PORT --keys FOLDER --state FILE
 
-NAME is the agent's name in the problem file, FOLDER one that `tacit keys` made for it, FILE where it remembers what it
-must not forget. What this agent wants stands in the class below; write your own in its place.
+NAME is the agent's name in the problem file, FOLDER its folder of `tacit keys`, FILE its state file. The class below says
+what this agent wants; write your own in its place.
 
-It ends with 0 when the run is done, 1 when it diverged, 2 when it or the cloud refused the other, 3 when its file is
-damaged or in use. The file is of one run: for the next one give another, and keep the old.
+Exit codes: 0 the run is done, 1 it diverged, 2 the agent or the cloud refused the other, 3 the state file is damaged or
+in use. A state file is of one run: give another one for the next run.
 
 Its states have the bits that `tacit agent` has for the same problem: a double in Python is a double in C, and the
 operations of a step and their order are part of the protocol."""
@@ -69,11 +69,11 @@ def frame(kind, slot, round_, body):
     return HEADER.pack(len(body), kind, 0, slot, 0, round_) + body
 
 
-class Broken(Exception):  # this connection is over; another may be tried
+class Broken(Exception):  # this connection is over; try another
     pass
 
 
-class Over(Exception):  # the agent is done, or must not go on: (exit code, sentence)
+class Over(Exception):  # the agent is done or must not go on: (exit code, sentence)
     pass
 
 
@@ -103,11 +103,11 @@ class Connection:
         return data
 
     def leave(self):
-        """So that the cloud knows that all it sent was read: LEAVE, and TLS's own good-bye."""
+        """Tells the cloud that all was read: LEAVE, then TLS's close_notify."""
         try:
             self.stream.settimeout(2)
             self.stream.sendall(frame(LEAVE, NO_SLOT, 0, b""))
-            self.stream.settimeout(0.2)  # for the cloud's, which does not matter
+            self.stream.settimeout(0.2)  # the cloud's own close_notify does not matter
             self.stream.unwrap()
         except OSError:
             pass
@@ -119,9 +119,9 @@ class Connection:
         return kind, round_, flags, self.read(length)
 
 
-class Memory:
-    """What must not be forgotten: the run, the highest epoch that a state was sent to, the last round whose answer was
-    taken, x for the next one, the average, and how many rounds went by before it began. The file is replaced whole, before the state that follows is sent."""
+class StateFile:
+    """What the agent goes on from: the run, the highest epoch to which a state was sent, the last round whose answer was used,
+    the next x, the average, and the rounds before it began. The file is replaced as a whole before the next state is sent."""
 
     def __init__(self, path, name, start):
         self.path = pathlib.Path(path)
@@ -129,7 +129,7 @@ class Memory:
         self.kept = {"name": name, "run": None, "epoch": [0, bytes(16).hex()], "answered": 0, "rounds": 0, "method": 0,
                      "unknown": 0}
         self.x, self.average = list(start), list(start)
-        self.used = None  # what the cloud had in the last round; not kept
+        self.used = None  # what the cloud used in the last round; not saved
         if self.path.exists():
             try:
                 kept = json.loads(self.path.read_text())
@@ -142,7 +142,7 @@ class Memory:
             self.kept = {"unknown": 0, **kept}
 
     def lock(self):
-        """An agent runs once at a time. Beside the file, which is another with every save."""
+        """An agent runs once at a time. A lock file, since every save replaces the state file."""
         self.locked = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(self.locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -156,15 +156,15 @@ class Memory:
     def save(self):
         kept = {**self.kept, "x": [v.hex() for v in self.x], "average": [v.hex() for v in self.average]}
         new = pathlib.Path(f"{self.path}.new")
-        new.unlink(missing_ok=True)  # whoever made it might read it
+        new.unlink(missing_ok=True)  # another user might have made it, and read it
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.write(json.dumps({**kept, "sha256": self.digest(kept)}))
         os.replace(new, self.path)
 
 
 class Agent:
-    def __init__(self, name, objective, memory):
-        self.name, self.objective, self.memory, self.kept, self.tries = name.encode(), objective, memory, memory.kept, 0
+    def __init__(self, name, objective, file):
+        self.name, self.objective, self.file, self.kept, self.tries = name.encode(), objective, file, file.kept, 0
         self.is_enrolled, self.enrolled_at = False, math.inf  # on this connection
         self.warned = set()
 
@@ -188,12 +188,12 @@ class Agent:
     def enrol(self):
         number, epoch = self.kept["epoch"]
         slater = 1 if self.objective.slater_holds() else 2
-        body = struct.pack("<IIQ16sH", len(self.memory.x), slater, number, bytes.fromhex(epoch), len(self.name))
+        body = struct.pack("<IIQ16sH", len(self.file.x), slater, number, bytes.fromhex(epoch), len(self.name))
         return frame(ENROL, 0, self.kept["answered"], body + self.name)
 
     def enrolled(self, next_, body):
         states, self.exponent, method, rounds = struct.unpack("<IiQQ", body)
-        if states != len(self.memory.x):
+        if states != len(self.file.x):
             raise Over(2, f"the cloud's file has {states} states for this agent: the files are not of the same problem")
         if self.is_enrolled or method not in (1, 2) or not 1 <= next_ <= rounds + 1 or not -1074 <= self.exponent <= 1023 or (
                 self.kept["rounds"] and (method, rounds) != (self.kept["method"], self.kept["rounds"])):
@@ -202,49 +202,50 @@ class Agent:
         self.enrolled_at = time.monotonic()
         if next_ <= self.kept["answered"]:
             raise Over(2, f"state {next_} is wanted, which was answered: the cloud was restored from a back-up")
-        if self.kept["answered"] == self.kept["epoch"][0] == 0:  # no state was said by whoever has this file
-            self.begin_without_memory(next_, rounds)
+        if self.kept["answered"] == self.kept["epoch"][0] == 0:  # no state was sent with this file
+            self.begin_without_file(next_, rounds)
         return next_ == self.kept["answered"] + 1  # else an answer or a note follows
 
-    def begin_without_memory(self, first, rounds):
-        """A round needs a state of every agent: those before the first had some of this one, which nobody knows here."""
+    def begin_without_file(self, first, rounds):
+        """Rounds before the first used states of this agent that are not known here."""
         if first > rounds:
-            raise Over(2, "the run is over, and without this agent's state file there is no answer to take")
+            raise Over(2, "the run is over, and without this agent's state file there is no result to take")
         self.kept["unknown"] = first - 1
         if first > 1:
-            self.warn("beginning", f"began at round {first} of {rounds} without its state file: the result is of rounds {first} "
-                      f"to {rounds} only; was its state file lost, or another one given?")
+            self.warn("beginning", f"began at round {first} of {rounds} without its state file: the result is of rounds "
+                      f"{first} to {rounds} only; was its state file lost, or another one given?")
 
     def state(self):
-        """The next state; the epoch that gets it is remembered first."""
+        """The next state. Saves the epoch that gets it first."""
         if self.epoch != self.kept["epoch"]:
             self.kept["epoch"] = self.epoch
-            self.memory.save()
+            self.file.save()
         per_unit = math.ldexp(1, -self.exponent)
-        units = [min(max(round(v * per_unit), math.ceil(l * per_unit)), math.floor(u * per_unit))  # ties to even, within the public box
-                 for v, l, u in zip(self.memory.x, self.objective.low, self.objective.high)]
+        # Ties to even, within the public box.
+        units = [min(max(round(v * per_unit), math.ceil(l * per_unit)), math.floor(u * per_unit))
+                 for v, l, u in zip(self.file.x, self.objective.low, self.objective.high)]
         return frame(STATE, 0, self.kept["answered"] + 1, struct.pack(f"<{len(units)}q", *units))
 
     def answer(self, k, flags, body):
-        memory, unknown, held = self.memory, self.kept["unknown"], bool(flags & HELD)
+        file, unknown, held = self.file, self.kept["unknown"], bool(flags & HELD)
         if flags & CLAMPED:
             self.warn("box", "a state lay outside the public box of the cloud's file: the box here seems to be another")
-        step, regularization, *p = numbers = struct.unpack(f"<{len(memory.x) + 2}d", body)
+        step, regularization, *p = numbers = struct.unpack(f"<{len(file.x) + 2}d", body)
         if not (all(map(math.isfinite, numbers)) and step > 0 and regularization >= 0):
             raise Broken("an answer with numbers out of range")
-        if k > unknown and (memory.used is None or not held or k > self.kept["answered"] + 1):
-            memory.used = memory.x
+        if k > unknown and (file.used is None or not held or k > self.kept["answered"] + 1):
+            file.used = file.x
         for j in range(max(self.kept["answered"] + 1, unknown + 1, k - 1000), k + 1):
-            memory.average = [a + (3 / (j - unknown + 2)) * (v - a) for a, v in zip(memory.average, memory.used)]
+            file.average = [a + (3 / (j - unknown + 2)) * (v - a) for a, v in zip(file.average, file.used)]
         move = self.objective.gradient_step if self.kept["method"] == 1 else self.objective.proximal_step
-        memory.x = move(memory.x, p, step, regularization)
-        if not all(map(math.isfinite, memory.x)):
+        file.x = move(file.x, p, step, regularization)
+        if not all(map(math.isfinite, file.x)):
             raise Over(1, f"round {k}: a step that is not finite")
-        if k <= unknown:  # the average begins with the state that is said next
-            memory.average = memory.x
+        if k <= unknown:  # the average begins with the next state
+            file.average = file.x
 
     def hear(self, kind, k, flags, body):
-        """What is said in return, or nothing."""
+        """Returns what to send, or nothing."""
         if kind == WELCOME:
             self.welcome(body)
             return self.enrol()
@@ -258,7 +259,7 @@ class Agent:
             if kind == ANSWER:
                 self.answer(k, flags, body)
             self.kept["answered"], self.tries = k, 0
-            self.memory.save()
+            self.file.save()
             return b"" if self.is_done() else self.state()
         if kind == REFUSAL:
             code, count = struct.unpack_from("<HH", body)
@@ -273,7 +274,7 @@ class Agent:
     def talk(self, address, keys):
         """Until the run is over or the connection broken."""
         self.is_enrolled, self.enrolled_at = False, math.inf
-        connection = Connection(address, keys, len(self.memory.x))
+        connection = Connection(address, keys, len(self.file.x))
         said = b"tacit\r\n\0" + struct.pack("<HHH", 1, 1, 6) + b"python"
         with connection.stream:
             connection.stream.sendall(frame(HELLO, NO_SLOT, 0, said))
@@ -289,7 +290,7 @@ class Agent:
     def run(self, address, keys):
         if self.is_done():
             run = self.kept["run"][:32]
-            raise Over(0, f"this run ended before (run {run}, state file {self.memory.path}); the cloud was not asked")
+            raise Over(0, f"this run ended before (run {run}, state file {self.file.path}); the cloud was not asked")
         while True:
             try:
                 self.talk(address, keys)
@@ -297,7 +298,7 @@ class Agent:
                 why = error
             if self.is_done():
                 raise Over(0, "done")
-            if time.monotonic() - self.enrolled_at >= 1:  # it held for a while: not in vain
+            if time.monotonic() - self.enrolled_at >= 1:  # it lasted: the next pause is short again
                 self.tries = 0
             pause = min(0.2 * 2**self.tries, 30) * random.uniform(0.75, 1.25)
             self.tries = min(self.tries + 1, 10)
@@ -313,15 +314,15 @@ def main():
     given = options.parse_args()
     (host, _, port), objective = given.cloud.rpartition(":"), Quadratic()
     try:
-        memory = Memory(given.state, given.name, objective.project(objective.start))
-        Agent(given.name, objective, memory).run((host.strip("[]"), int(port)), pathlib.Path(given.keys))
+        file = StateFile(given.state, given.name, objective.project(objective.start))
+        Agent(given.name, objective, file).run((host.strip("[]"), int(port)), pathlib.Path(given.keys))
     except Over as over:
         code, sentence = over.args
         print(sentence, file=sys.stderr)
         if code == 0:
-            answer = memory.x if memory.kept["method"] == 1 else memory.average
-            print(json.dumps({"agent": given.name, "rounds": memory.kept["answered"] - memory.kept["unknown"],
-                              "first_round": memory.kept["unknown"] + 1, "x": answer}))
+            result = file.x if file.kept["method"] == 1 else file.average
+            print(json.dumps({"agent": given.name, "rounds": file.kept["answered"] - file.kept["unknown"],
+                              "first_round": file.kept["unknown"] + 1, "x": result}))
         return code
 
 

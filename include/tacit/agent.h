@@ -19,8 +19,9 @@
  *     ... tacit_agent_answer(agent, 0)
  *     tacit_agent_close(agent);
  *
- * There are no threads, no global state and no signals here, and nothing is printed. Different agents are independent;
- * one is for one thread at a time. docs/devices.md says more, and examples/device is a whole program. */
+ * There are no threads, no global state and no signals here, and nothing is printed. Different tacit_agent objects are
+ * independent; use one in one thread at a time. docs/devices.md says more, and examples/device is a complete program.
+ */
 #ifndef TACIT_AGENT_H
 #define TACIT_AGENT_H
 
@@ -34,7 +35,7 @@ extern "C" {
 /* A connection, with one agent on it or several (a gateway). */
 typedef struct tacit_agent tacit_agent;
 
-/* How it stands. Those from DONE on are final: nothing more will happen. */
+/* The condition of the connection or of one agent. Those from DONE on are final. */
 typedef enum tacit_agent_condition {
     TACIT_AGENT_CONNECTING,
     TACIT_AGENT_RUNNING,
@@ -42,41 +43,42 @@ typedef enum tacit_agent_condition {
     TACIT_AGENT_DONE,      /* every round was answered */
     TACIT_AGENT_DIVERGED,  /* numbers ceased to be finite, here or in the cloud, or a function failed */
     TACIT_AGENT_NO_SLATER, /* the public Slater point does not lie in the agent's own set */
-    TACIT_AGENT_REFUSED,   /* by the cloud, or by the agent, for good */
+    TACIT_AGENT_REFUSED,   /* by the cloud or by the agent, finally */
     TACIT_AGENT_FAILED,    /* the state file cannot be written */
 } tacit_agent_condition;
 
 /* "running". Static. */
 TACIT_API const char *tacit_agent_condition_text(tacit_agent_condition condition);
 
-/* Zero it and set size: what a later version adds is zero then. All texts are copied. */
+/* Set it to zero, then set size: fields of later versions are then zero. All texts are copied. */
 typedef struct tacit_agent_options {
     size_t size;            /* sizeof(tacit_agent_options) */
     const char *cloud;      /* "host:port", "[::1]:7575" */
     const char *keys;       /* the agent's folder of keys, as `tacit keys issue` made it */
-    const char *state;      /* a folder for state files, made where it is not there: private */
+    const char *state;      /* a folder for state files, made if missing; private */
     int insecure_plaintext; /* instead of keys, to a loopback address, for tests */
-    int survives_power;     /* a state is on the disk before it is sent; else it survives the end of the process */
-    int new_run;            /* begin anew, once, where the cloud runs another run, or a state file is damaged. Without
-                             * it an agent whose run has ended is DONE at once, and asks no cloud */
-    /* Told of every x(round) of agent number `agent`, x(1) and the last one included. NULL: nobody. */
+    int survives_power;     /* saves wait for the disk; else they survive a crash of the process only */
+    int new_run; /* may join one other run than the state file's, and put a damaged file aside. Without it an agent
+                    whose run is over is DONE at once and does not connect */
+    /* Called with every x(round) of agent number `agent`, x(1) and the last included. May be NULL. */
     void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
     void *context; /* of moved; stays the caller's */
-    /* The hash of the only plan to take part in, 64 hexadecimal digits as `tacit plan --json` and `tacit split` write
-     * it: a cloud with another is REFUSED, and gets no state. NULL: any plan. */
+    /* The hash of the only plan to accept, 64 hexadecimal digits as `tacit plan --json` and `tacit split` write it. A
+     * cloud with another plan gets no state, and the condition is REFUSED. NULL: any plan. */
     const char *plan;
 } tacit_agent_options;
 
-/* An agent as functions. Zero it and set size. Texts and numbers are copied; context and functions stay the caller's
- * and must be good until tacit_agent_close. Functions return 0, or anything else where they cannot, which ends the run
- * for this agent; they must give the same result for the same arguments, and may not call the agent that calls them. */
+/* An agent as functions. Set it to zero, then set size. Texts and numbers are copied; context and functions stay the
+ * caller's and must be valid until tacit_agent_close. Functions return 0; anything else is a failure and ends the run
+ * for this agent. They must give the same result for the same arguments, and must not call the agent that calls them.
+ */
 typedef struct tacit_agent_functions {
     size_t size; /* sizeof(tacit_agent_functions); the same for all of an array */
     const char *name;
     size_t states;
-    /* The public box, as in the cloud's file: `states` finite numbers each. What the cloud is told lies within it. */
+    /* The public box, as in the cloud's file: `states` finite numbers each. States sent to the cloud lie within it. */
     const double *lower, *upper;
-    const double *start; /* where it begins, before its projection; NULL: 0, or the box's nearest point to it */
+    const double *start; /* is projected to get x(1); NULL: the point of the box nearest to 0 */
     int slater;          /* the public Slater point lies in the agent's own set: 1 yes, 2 no; 0: there is none */
     void *context;
     /* Writes the gradient of the agent's objective, convex and differentiable, at x. */
@@ -85,65 +87,63 @@ typedef struct tacit_agent_functions {
     int (*project)(void *context, double *v);
     /* Writes the minimiser, over the agent's own set, of
      *     f(x) + p . x + (regularization/2) |x|^2 + |x - from|^2 / (2 step),
-     * which the method `tacit` asks for in each round. NULL: it is found from gradient and project, to 1e-10 of the
-     * narrowest bounds. next is not from. */
+     * which is the agent's step of the method `tacit`. NULL: it is computed from gradient and project, to 1e-10 of the
+     * narrowest side of the box. next is not from. */
     int (*proximal)(void *context, const double *p, double step, double regularization, const double *from,
                     double *next);
 } tacit_agent_functions;
 
-/* Opens keys and state files; nothing is sent yet. On success *agent is the caller's, to close with tacit_agent_close.
- * On failure *agent is NULL and *message a text of whole lines, each with its newline, the caller's, to free with
- * tacit_text_free (NULL where memory is out). message may be NULL. A program that calls this one and not the next links
- * nothing of the language of problems. */
+/* Opens keys and state files; sends nothing. On success close *agent with tacit_agent_close. On failure *agent is NULL
+ * and *message a text of complete lines, to free with tacit_text_free (NULL: out of memory). message may be NULL. A
+ * program that calls only this function, not the next, links nothing of the problem language. */
 TACIT_API tacit_status tacit_agent_open(const tacit_agent_options *options, const tacit_agent_functions *agents,
                                         size_t count, tacit_agent **agent, char **message);
 
-/* The same for files that `tacit split` made for agents. */
+/* The same for agents' files, as `tacit split` writes them. */
 TACIT_API tacit_status tacit_agent_open_files(const tacit_agent_options *options, const char *const *paths,
                                               size_t count, tacit_agent **agent, char **message);
 
-/* Says good-bye to the cloud, as far as the network takes that at once, and frees everything. NULL is allowed. */
+/* Tells the cloud that it leaves, if that can be sent at once, and frees everything. NULL is allowed. */
 TACIT_API void tacit_agent_close(tacit_agent *agent);
 
-/* Does what can be done now: sends, receives, calls the agents' functions, saves. It waits for nothing but the disk,
- * and where the cloud's host is a name and no number, for the system's resolver. */
+/* Does what can be done now: sends, receives, calls the agents' functions, saves. It waits only for the disk and, if
+ * the cloud's host is a name, for the resolver. */
 TACIT_API tacit_agent_condition tacit_agent_step(tacit_agent *agent);
 
 #define TACIT_AGENT_READ 1
 #define TACIT_AGENT_WRITE 2
 
-/* What to wait for before the next step: the descriptor (-1: none now; it changes with each connection) becoming ready
- * for what wants says, or as many milliseconds having passed (-1: no limit). A step too many does no harm. milliseconds
+/* What to wait for before the next step: until the descriptor (-1: none now; it changes with each connection) is ready
+ * for what wants says, or until these milliseconds have passed (-1: no limit). An extra step does no harm. milliseconds
  * may be NULL. */
 TACIT_API int tacit_agent_descriptor(const tacit_agent *agent);
 TACIT_API int tacit_agent_wants(const tacit_agent *agent, int *milliseconds);
 
-/* Why it pauses or is over, or what it waits for: one line, without a newline. It belongs to the agent, and is good
- * until the next step.
+/* Why it pauses or is over, or what it waits for: one line without a newline, valid until the next step.
  */
 TACIT_API const char *tacit_agent_message(const tacit_agent *agent);
 
-/* Agents are numbered from 0 in the order of tacit_agent_open. Of a number that is none: 0, NULL or FAILED. What is
- * pointed to belongs to the agent, and is good until the next step. */
+/* Agents are numbered from 0 in the order of tacit_agent_open. An unknown number gives 0, NULL or FAILED. Pointers are
+ * valid until the next step. */
 TACIT_API size_t tacit_agent_count(const tacit_agent *agent);
 TACIT_API const char *tacit_agent_name(const tacit_agent *agent, size_t number);
 TACIT_API size_t tacit_agent_states(const tacit_agent *agent, size_t number);
 TACIT_API tacit_agent_condition tacit_agent_how(const tacit_agent *agent, size_t number);
-TACIT_API uint64_t tacit_agent_round(const tacit_agent *agent, size_t number);  /* the last one that was answered */
-TACIT_API uint64_t tacit_agent_rounds(const tacit_agent *agent, size_t number); /* in all; 0: not known yet */
-/* The run that it takes part in, or that its state file is of: 32 hexadecimal digits, the same in the cloud's summary
- * and on its status page. NULL: not known yet. */
+TACIT_API uint64_t tacit_agent_round(const tacit_agent *agent, size_t number);  /* the last that was answered */
+TACIT_API uint64_t tacit_agent_rounds(const tacit_agent *agent, size_t number); /* of the run; 0: not known yet */
+/* The run of the agent or of its state file: 32 hexadecimal digits, as in the cloud's summary and on its status page.
+ * NULL: not known yet. */
 TACIT_API const char *tacit_agent_run(const tacit_agent *agent, size_t number);
-/* 1: that run had ended before tacit_agent_open, so the answer is an old one. */
+/* 1: that run was over before tacit_agent_open, so the result is an old one. */
 TACIT_API int tacit_agent_was_over(const tacit_agent *agent, size_t number);
-/* Where the agent stands, and its part of the answer as it is now: an average over the rounds in the method `tacit`. */
+/* The agent's current state, and its part of the result so far: in the method `tacit` an average over the rounds. */
 TACIT_API const double *tacit_agent_x(const tacit_agent *agent, size_t number);
 TACIT_API const double *tacit_agent_answer(const tacit_agent *agent, size_t number);
-/* 1; or, of an agent that began without its state file in a run that was going on, the round with which it began: its
- * answer is of rounds from there on alone, and not the one that the cloud's figures are about. */
+/* 1; or the round in which an agent joined a running run without its state file. Its result is then of rounds from
+ * there on only, and the cloud's figures are not about it. */
 TACIT_API uint64_t tacit_agent_first_round(const tacit_agent *agent, size_t number);
-/* In how many rounds, since tacit_agent_open, the state lay outside the public box of the cloud's file and was moved
- * into it. More than 0: the bounds given here are not the cloud's, and its figures are not about this answer. */
+/* Rounds since tacit_agent_open in which the state lay outside the public box of the cloud's file and was moved into
+ * it. More than 0: the bounds given here are not the cloud's, and the cloud's figures are not about this result. */
 TACIT_API uint64_t tacit_agent_outside(const tacit_agent *agent, size_t number);
 
 #ifdef __cplusplus

@@ -277,6 +277,8 @@ static double sum_of_gaps(const duality *d) {
     return sum;
 }
 
+/* paper: the set M
+ * R = (f(xbar) - min f) / min_j -g_j(xbar), from public gaps or from private minima. */
 static void find_radius(duality *d, bool has_minima) {
     tc_dual_radius *r = &d->analysis->dual_radius;
     const tc_slater_facts *facts = &d->analysis->slater_facts;

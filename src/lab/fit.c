@@ -112,6 +112,8 @@ static kept_points keep(tc_arena *arena, const tc_sample *samples, size_t count)
     return kept;
 }
 
+/* paper: eq:trade4
+ * The penalty goes like epsilon^-2 where this slope is -2. */
 tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, double confidence, size_t resamples) {
     tc_mark mark = tc_arena_mark(arena);
     kept_points kept = keep(arena, samples, count);

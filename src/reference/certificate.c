@@ -63,6 +63,8 @@ static tc_real block_residual(tc_judge *judge, size_t f, size_t first, size_t la
     return sum;
 }
 
+/* paper: Problem 0.2
+ * A point solves it where its natural residual |z - Proj[z - G(z)]|, over X and mu >= 0, is 0. */
 tc_certificate tc_judge_point(tc_judge *judge, const double *x, const double *mu) {
     const tc_model *model = judge->model;
     bool defined = tc_ensemble_values(judge->ensemble, x);

@@ -2,7 +2,7 @@
  * computed for a small a by the interior-point method; what the regularisation displaces is then taken back by
  * proximal steps, whose centre is the solution before. Those stay near (they never move away from any solution), and
  * along directions in which solutions are many they do not move at all. Which a is small is found by comparing.
- * paper: eq:saddle */
+ * paper: Problem 0.1, eq:saddle, the least-norm solution */
 #include "reference/certificate.h"
 #include "reference/reference.h"
 #include "solver/interior/interior.h"

@@ -1,5 +1,5 @@
-/* What a run is begun under besides its plan. The plan's hash speaks of noise and prices; steps, margin and radius
- * decide where a run goes, and a run that changed them half-way would be none of the two. */
+/* The terms of a run besides its plan, and the server's files besides the journal. The plan's hash covers noise and
+ * prices. Steps, margin and radius decide where a run goes, so a run must not change them half-way. */
 #include "serve/process.h"
 
 #include <errno.h>
@@ -19,10 +19,11 @@ static bool add_bytes(EVP_MD_CTX *digest, const void *bytes, size_t size) {
 static bool add_text(EVP_MD_CTX *digest, const char *text) { return add_bytes(digest, text, strlen(text)); }
 
 static bool add_numbers(EVP_MD_CTX *digest, const double *numbers, size_t count) {
-    return add_bytes(digest, numbers, count * sizeof *numbers); /* a journal stays on machines of one kind */
+    return add_bytes(digest, numbers,
+                     count * sizeof *numbers); /* in the machine's byte order: a journal stays on one kind of machine */
 }
 
-/* As it was written, and what its data files added. */
+/* The text of the file and the numbers of its data files. */
 static bool add_file(EVP_MD_CTX *digest, const tc_model *model) {
     bool good = add_bytes(digest, model->source.text, model->source.length);
     for (size_t f = 0; f < model->family_count; f++) {
@@ -39,7 +40,7 @@ static bool add_file(EVP_MD_CTX *digest, const tc_model *model) {
     return good;
 }
 
-/* Options may have taken the place of what the file says. */
+/* Options may override the file. */
 static bool add_options(EVP_MD_CTX *digest, const tc_server_settings *settings) {
     const tc_schedule *schedule = &settings->model->schedule;
     const double steps[] = {schedule->step, schedule->step_decay, schedule->regularization,
@@ -64,17 +65,14 @@ bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_
     return good;
 }
 
-/* ======== Files ======== */
-
-/* Files besides the journal: the one of a run before, the trace, the ports. */
 static tc_status cannot(tc_server *s, const char *path) {
     tc_buffer_printf(s->messages, "cannot write '%s': %s\n", path, strerror(errno));
     return TC_CANNOT_WRITE;
 }
 
-/* ---- the journal of a run before ---- */
+/* ---- the journal of another run ---- */
 
-/* SQLite's locks lie behind the first gigabyte. */
+/* Checks the bytes at 1 GiB that SQLite locks. */
 static bool is_open_elsewhere(const char *path) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
@@ -104,7 +102,7 @@ tc_status tc_server_move_aside(tc_server *s) {
     (void)clock_gettime(CLOCK_REALTIME, &now);
     const char *aside =
         tc_arena_format(s->arena, "%s/journal-%lld-%09ld.db", s->state, (long long)now.tv_sec, now.tv_nsec);
-    /* In this order: a log without its database is none of any other's, and is found by the next start. */
+    /* The database first: the next start then finds a log without database and refuses it. */
     if (rename(path, aside) != 0 && errno != ENOENT)
         return cannot(s, path);
     if (rename(log, tc_arena_format(s->arena, "%s-wal", aside)) != 0 && errno != ENOENT)
@@ -133,7 +131,7 @@ static void write_head(tc_server *s) {
     (void)fputc('\n', s->trace);
 }
 
-/* The round of the last whole line; a beginning of a line behind it is cut off. */
+/* The round of the last complete line. Cuts off an incomplete line after it. */
 static tc_status find_last(tc_server *s, uint64_t *round) {
     char line[64];
     off_t end = 0;
@@ -155,7 +153,7 @@ static tc_status find_last(tc_server *s, uint64_t *round) {
         if (at_start)
             end = ftello(s->trace);
     }
-    if (!at_start) { /* not a whole one: its round is written again, or was never said */
+    if (!at_start) { /* incomplete: its round is written again if the journal has it */
         *round = *round > 0 ? *round - 1 : 0;
         if (ftruncate(fileno(s->trace), end) != 0)
             return cannot(s, s->settings->trace);
@@ -163,7 +161,7 @@ static tc_status find_last(tc_server *s, uint64_t *round) {
     return fseeko(s->trace, 0, SEEK_END) == 0 ? TC_OK : cannot(s, s->settings->trace);
 }
 
-/* Every line is given to the system as it comes, so only the journal's last round can be missing. */
+/* Every line is flushed at once, so only the journal's last round can be missing. */
 tc_status tc_server_trace_open(tc_server *s) {
     const char *path = s->settings->trace;
     const tc_journal_round *last = tc_journal_last(s->journal);
@@ -208,7 +206,7 @@ tc_status tc_server_trace_close(tc_server *s) {
     s->trace = NULL;
     if (!failed)
         return TC_OK;
-    tc_buffer_printf(s->messages, "the trace '%s' could not be written whole\n", s->settings->trace);
+    tc_buffer_printf(s->messages, "the trace '%s' could not be written completely\n", s->settings->trace);
     return TC_CANNOT_WRITE;
 }
 

@@ -15,18 +15,21 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ---- The sink: a file, pipe, terminal or socket, whose reader may be slow, stuck or gone. It never waits for it. ----
+ */
+
 enum {
-    KEPT = 64 * 1024, /* bytes that are kept for a reader that does not read */
-    AT_ONCE = 4096    /* bytes that a pipe takes whole when it says that it has room */
+    KEPT = 64 * 1024, /* bytes buffered for a slow reader */
+    AT_ONCE = 4096    /* bytes that a writable pipe takes as a whole */
 };
 
 typedef struct log_sink {
     FILE *out;
-    int descriptor; /* the stream's; -1: it has none, and is memory */
-    int own;        /* the same pipe or terminal, opened anew so that it does not block; -1: none */
+    int descriptor; /* the stream's; -1: a stream in memory */
+    int own;        /* the same pipe or terminal, opened again without blocking; -1: none */
     bool is_socket, is_file, is_journal;
-    bool is_cut;  /* the last line ended in the middle */
-    size_t begun; /* bytes of the first kept line that are gone already */
+    bool is_cut;  /* the last line was written in part */
+    size_t begun; /* bytes of the first buffered line that are written already */
     uint64_t lost, breaks;
     size_t length;
     char kept[KEPT];
@@ -38,7 +41,7 @@ static void close_own(void *what) {
         (void)close(sink->own);
 }
 
-/* "DEVICE:INODE" of what the service manager has connected to the journal. */
+/* $JOURNAL_STREAM is "DEVICE:INODE" of the stream that leads to systemd's journal. */
 static bool is_of_journal(const struct stat *facts) {
     const char *text = getenv("JOURNAL_STREAM");
     char *end = NULL;
@@ -59,7 +62,7 @@ bool tc_stream_is_journal(FILE *stream) {
     return descriptor >= 0 && fstat(descriptor, &facts) == 0 && is_of_journal(&facts);
 }
 
-/* O_NONBLOCK belongs to the open file, which a shell or another process may share: so it is opened once more. */
+/* Opens it again: O_NONBLOCK belongs to the open file, which other processes may share. */
 static int open_anew(int descriptor) {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
@@ -83,9 +86,7 @@ static log_sink *sink_new(tc_arena *arena, FILE *out) {
     return sink;
 }
 
-/* ---- giving bytes away ---- */
-
-/* As write(2), and EAGAIN where that would wait. */
+/* Like write(2), but EAGAIN instead of waiting. */
 static ssize_t give(const log_sink *sink, const char *bytes, size_t size) {
     if (sink->is_socket)
         return send(sink->descriptor, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -108,7 +109,7 @@ static size_t count_lines(const char *text, size_t length) {
     return lines;
 }
 
-/* The reader is gone, or the disk is full: what is kept will not get through later either. */
+/* The reader is gone or the disk is full: buffered lines are lost. */
 static void drop_all(log_sink *sink) {
     sink->lost += count_lines(sink->kept, sink->length);
     sink->breaks++;
@@ -116,7 +117,7 @@ static void drop_all(log_sink *sink) {
     sink->length = sink->begun = 0;
 }
 
-/* True: it has all been taken, or there is no use in waiting. */
+/* True: all was written, or waiting is useless. */
 static bool push(log_sink *sink) {
     size_t sent = 0;
     bool goes_on = true;
@@ -146,13 +147,13 @@ static bool put_in_memory(log_sink *sink, const char *line, size_t length) {
 }
 
 static bool sink_put(log_sink *sink, const char *line, size_t length) {
-    int before = errno; /* a caller may be about to report it */
+    int before = errno; /* the caller may report it */
     uint64_t breaks = sink->breaks;
     bool done = false;
     if (sink->descriptor < 0) {
         done = put_in_memory(sink, line, length);
     } else {
-        (void)fflush(sink->out); /* what others have left in the stream comes first */
+        (void)fflush(sink->out); /* first what others have left in the stream */
         (void)push(sink);
         size_t cut = sink->is_cut && sink->length == 0;
         if (sink->length + cut + length <= sizeof sink->kept) {
@@ -164,7 +165,7 @@ static bool sink_put(log_sink *sink, const char *line, size_t length) {
             (void)push(sink);
             done = sink->breaks == breaks;
             errno = before;
-            return done; /* a break has counted it */
+            return done; /* drop_all has counted it */
         }
     }
     sink->lost += !done;
@@ -184,18 +185,19 @@ static void sink_flush(log_sink *sink, double seconds) {
     errno = before;
 }
 
-/* ---- The log ---- */
+/* ---- Lines ----
+ *
+ * A line is made in a buffer of fixed size. Texts that are too long are cut; keys, quotes and the end of the line
+ * always fit, so that a JSON line is always one object. */
 
-/* Lines are made in a buffer of fixed size, so that a log that runs for months takes no memory. A text that is too long
- * for it is cut; keys, quotes and the end of the line always fit, so a line of JSON is always one object. */
 enum { LINE = 16384, MOST_TEXT = 2048, ESCAPED = 6, CLOSING = 64 };
 
 struct tc_logbook {
     log_sink *sink;
     bool as_json, is_journal;
     tc_log_level least;
-    uint64_t told;  /* lost lines that a line has told of */
-    uint64_t heard; /* the same, of lines that the reader has for sure */
+    uint64_t told;  /* lost lines that were reported */
+    uint64_t heard; /* those of them in lines that the reader has for sure */
     uint64_t breaks;
     char line[LINE];
     size_t length;
@@ -248,7 +250,7 @@ tc_log_field tc_log_why(const char *sentence) { return tc_log_text("why", senten
 
 static size_t room(const tc_logbook *log) { return LINE - CLOSING - log->length; }
 
-static void put(tc_logbook *log, const char *text, size_t length) { /* there is room: the caller has seen to it */
+static void put(tc_logbook *log, const char *text, size_t length) { /* the caller has checked the room */
     memcpy(log->line + log->length, text, length);
     log->length += length;
 }
@@ -258,8 +260,7 @@ static void puts_at(tc_logbook *log, const char *text) {
     put(log, text, length < most ? length : most);
 }
 
-/* Characters that a terminal or a reader's eye would take for something else than a part of the text: controls, line
- * separators and what turns the direction of writing. */
+/* Characters that could deceive a terminal or a reader: controls, line separators and marks of writing direction. */
 static bool is_deceptive(unsigned long point) {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
@@ -273,7 +274,7 @@ static unsigned long decode(const char *text, size_t length) {
     return point;
 }
 
-/* As a string of JSON, which is the form in lines of text too. */
+/* As a JSON string, also in lines of text. */
 static void put_quoted(tc_logbook *log, const char *text, size_t length) {
     puts_at(log, "\"");
     for (size_t i = 0; i < length;) {
@@ -354,7 +355,7 @@ static void put_time(tc_logbook *log) { /* UTC, as in RFC 3339 */
     puts_at(log, text);
 }
 
-/* As sd-daemon(3) has them. */
+/* sd-daemon(3) */
 static void put_priority(tc_logbook *log, tc_log_level level) {
     static const char *const priorities[] = {
         [TC_LOG_DEBUG] = "<7>", [TC_LOG_INFO] = "<6>", [TC_LOG_WARNING] = "<4>", [TC_LOG_ERROR] = "<3>"};
@@ -391,7 +392,7 @@ bool tc_log_takes(const tc_logbook *log, tc_log_event event) {
     return log != NULL && events[event].level >= log->least;
 }
 
-/* Where lines that told of lost ones were lost themselves, the next tells of all. */
+/* Lost lines that were not reported yet. If the reporting lines were lost too, counts from the last sure one. */
 static uint64_t find_lost(tc_logbook *log) {
     if (log->breaks != log->sink->breaks) {
         log->breaks = log->sink->breaks;

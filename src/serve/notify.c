@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A path, or a name of the abstract space, which begins with @ here and with a zero there. */
+/* A path, or a name in the abstract namespace: it begins with @ in the variable, with a zero byte in the address. */
 static socklen_t find_address(struct sockaddr_un *address) {
     const char *name = getenv("NOTIFY_SOCKET");
     size_t length = name == NULL ? 0 : strlen(name);
@@ -39,7 +39,7 @@ static void say(const char *text) {
     errno = before;
 }
 
-/* One line: whatever comes after a line break would be an assignment of its own. */
+/* The status must be one line: another line would be another assignment. */
 static void say_with_status(const char *first, const char *status) {
     char text[1024];
     if (status == NULL) {

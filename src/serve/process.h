@@ -1,4 +1,4 @@
-/* What the files of the server share. */
+/* The server's struct, shared by server.c, start.c and files.c. */
 #ifndef TC_SERVE_PROCESS_H
 #define TC_SERVE_PROCESS_H
 
@@ -31,55 +31,54 @@ typedef struct tc_server {
     double reloaded_at;
     FILE *trace;
     bool has_trace_failed, was_over, was_told;
-    bool was_forbidden;         /* by the settings' at_start or before_first, which has said why */
-    unsigned stops;             /* how often somebody asked for the end */
+    bool was_forbidden;         /* at_start or before_first said no, and why */
+    unsigned stops;             /* signals to stop */
     const char *run_id;         /* hexadecimal digits */
-    const char *state;          /* settings.state, without the links on its way */
-    uint64_t done, ticked_done; /* rounds of this process; after a restore their numbers begin with a leap */
+    const char *state;          /* settings.state with its links followed */
+    uint64_t done, ticked_done; /* rounds of this process */
     double first_at, last_at, ticked_at, told_at;
     time_t expiry_told;
-    tc_serve_phase notified; /* to the service manager */
-    bool is_watched;         /* by it */
+    tc_serve_phase notified; /* the phase that the service manager knows */
+    bool is_watched;         /* by the service manager's watchdog */
 } tc_server;
 
-/* From settings to open doors. */
 void tc_server_fill_figures(tc_server *server);
 tc_status tc_server_start(tc_server *server) TC_MUST_USE;
-/* A run that nobody has been told of leaves nothing behind that would bind the folder to it. */
+/* After a failed start: logs why, and removes a journal that nobody has seen, so that the folder can be used for
+ * another run. */
 void tc_server_give_up(tc_server *server, tc_status status, tc_server_result *result);
 
-/* For the service manager: notify.h. why: NULL where the certificates were read again. */
+/* For the service manager (notify.h). why: NULL if the certificates were read. */
 void tc_server_notify_ready(tc_server *server);
 void tc_server_notify_tick(tc_server *server);
 void tc_server_notify_reloaded(tc_server *server, const char *why);
 
-/* Signals, and every second. */
 void tc_server_catch_signals(void);
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
 
-/* What the run came to. */
+/* Fills in the result and logs it. */
 tc_status tc_server_judge(tc_server *server, tc_status status, tc_server_result *result) TC_MUST_USE;
 
-bool tc_server_has_journal(tc_server *server); /* of whatever run */
-/* The journal of a run before is moved to a name of its own. Refused while a process has it open. */
+bool tc_server_has_journal(tc_server *server); /* of any run */
+/* Renames the journal of another run. Refused while a process has it open. */
 tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
 
-/* SHA-256 of the file, its data, and the options that decide about rounds but not about noise. False: OpenSSL failed.
+/* SHA-256 of the problem file, its data, and the options that affect rounds but not noise. False: OpenSSL failed.
  */
 bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) TC_MUST_USE;
 
-/* The hub for this round, with the journal's memory in it. */
+/* Makes the cloud half for this round, from the journal's snapshot. */
 tc_status tc_server_make_hub(tc_server *server, uint64_t first_round) TC_MUST_USE;
 
-/* Released figures of every round, one line each. A run that goes on goes on in the same file. */
+/* One line of released figures for each round. A resumed run continues its file. */
 tc_status tc_server_trace_open(tc_server *server) TC_MUST_USE;
 void tc_server_trace_row(tc_server *server, uint64_t round, tc_answer_scalars scalars);
 tc_status tc_server_trace_close(tc_server *server) TC_MUST_USE;
 
-/* "LISTENPORT HTTPPORT", whole or not at all. */
+/* "LISTENPORT HTTPPORT", replaced as a whole. */
 tc_status tc_server_write_ports(tc_server *server) TC_MUST_USE;
 
-/* What stands in the log from time to time, and what the pages show. */
+/* Updates the figures. */
 void tc_server_refresh(void *server);
 void tc_server_count_traffic(tc_server *server); /* a round has been answered */
 void tc_server_tick(tc_server *server);

@@ -1,5 +1,5 @@
-/* What the service manager hears of the cloud: that it is up, what it is at, that it lives. Words alone: who asks it is
- * any user of the machine. */
+/* The server's life: its loop, signals, every second, the end. What the service manager is told is words only: every
+ * user of the machine can read it. */
 #include "serve/notify.h"
 
 #include "net/tls/tls.h"
@@ -43,15 +43,12 @@ void tc_server_notify_reloaded(tc_server *s, const char *why) {
     tc_notify_ready(why != NULL ? text : words_of(s->figures.phase));
 }
 
-/* ======== Signals, and every second ======== */
+/* ---- signals and the tick ---- */
 
-/* What happens to a server from outside while it runs: signals, and a second that has gone by. */
-static const double STOP_SECONDS = 10, RELOAD_SECONDS = 1; /* the least between two readings of the keys */
-
-/* ---- signals that come before the loop, and after it ---- */
+static const double STOP_SECONDS = 10, RELOAD_SECONDS = 1; /* at least, between two readings of the keys */
 
 static const int SIGNALS[TC_SERVER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
-static volatile sig_atomic_t heard[TC_SERVER_SIGNALS]; /* a handler has no other way to say whom it speaks to */
+static volatile sig_atomic_t heard[TC_SERVER_SIGNALS]; /* global, since a signal handler has no context */
 
 static void hear(int number) {
     for (size_t i = 0; i < TC_SERVER_SIGNALS; i++)
@@ -59,9 +56,8 @@ static void hear(int number) {
             heard[i] = 1;
 }
 
-/* libevent puts its own handlers in their place, and these back when its events are freed. So a signal at the start is
- * remembered, and one that comes while the summary is written does not cut it short; the second of that kind ends the
- * process. */
+/* These handlers are active before and after libevent's own. So a signal during the start is remembered, and one while
+ * the summary is written does not interrupt it; a second one ends the process. */
 void tc_server_catch_signals(void) {
     struct sigaction action = {.sa_handler = hear};
     (void)sigemptyset(&action.sa_mask);
@@ -71,8 +67,6 @@ void tc_server_catch_signals(void) {
         (void)sigaction(SIGNALS[i], &action, NULL);
     }
 }
-
-/* ---- in the loop ---- */
 
 static void on_stop(evutil_socket_t number, short what, void *context) {
     (void)number;
@@ -84,7 +78,6 @@ static void on_stop(evutil_socket_t number, short what, void *context) {
     tc_rounds_stop(s->rounds, STOP_SECONDS);
 }
 
-/* In an arena of its own, which goes afterwards. */
 static tc_status read_keys(const char *folder, SSL_CTX **context, char *why, size_t room) {
     tc_arena *arena = tc_arena_new(0);
     if (arena == NULL)
@@ -103,7 +96,7 @@ static tc_status read_keys(const char *folder, SSL_CTX **context, char *why, siz
     return status;
 }
 
-/* Signals that come while one waits for its turn are one: a storm of them costs a reading a second. */
+/* Several signals within a second count as one, so a storm of them costs one reading of the keys each second. */
 static void on_hangup(evutil_socket_t number, short what, void *context) {
     (void)number;
     (void)what;
@@ -158,9 +151,8 @@ tc_status tc_server_set_events(tc_server *s) {
     return s->tick == NULL || event_add(s->tick, &second) != 0 ? TC_NO_MEMORY : TC_OK;
 }
 
-/* ======== How it ended ======== */
+/* ---- the end ---- */
 
-/* What a run came to: for the log, for the operator, for the caller. */
 static void log_end(tc_server *s, tc_run_end end, tc_status status, const char *names) {
     tc_logbook *log = s->settings->log;
     uint64_t last = tc_rounds_last(s->rounds);
@@ -234,9 +226,9 @@ tc_status tc_server_judge(tc_server *s, tc_status status, tc_server_result *resu
     return end == TC_RUN_ROLLED_BACK && status == TC_OK ? explain_rollback(s) : status;
 }
 
-/* ======== The whole ======== */
+/* ---- the loop ---- */
 
-/* What libevent would write to standard error by itself. */
+/* For what libevent would write to standard error. */
 static tc_logbook *library_log;
 
 static void on_library_word(int severity, const char *text) {
@@ -244,7 +236,7 @@ static void on_library_word(int severity, const char *text) {
         TC_LOG(library_log, TC_EVENT_NOTE, tc_log_why(text));
 }
 
-/* After a restore: agents say what they have seen before there is a hub. */
+/* After a restore: asks the agents what they have seen, before the cloud half is made. */
 static tc_status survey(tc_server *s) {
     TC_LOG(s->settings->log, TC_EVENT_RESTORING, tc_log_round(tc_rounds_last(s->rounds)));
     while (tc_rounds_end(s->rounds) == TC_RUN_GOES_ON && !tc_rounds_is_surveyed(s->rounds))
@@ -258,13 +250,13 @@ static tc_status survey(tc_server *s) {
         return tc_server_make_hub(s, first);
     tc_buffer_printf(s->messages,
                      "rounds up to %llu may have been released, and the run has %llu: none is left, and the last "
-                     "answers are lost; --new-run begins another. Where the agent that says so is known to be wrong "
-                     "(`enrolled` in the log has what each answered), --disbelieve NAME overrules it\n",
+                     "answers are lost; --new-run begins another. If you know that the agent that says so is wrong "
+                     "(`enrolled` in the log has what each said), --disbelieve NAME overrules it\n",
                      (unsigned long long)(first - 1), (unsigned long long)s->figures.rounds);
     return TC_CANNOT_READ;
 }
 
-/* An agent that has lost what it had is for a person to say. */
+/* If the journal says that all agents have the last answer, only --after-restore sends it again. */
 static void begin_over(tc_server *s, tc_end_reason reason) {
     s->was_told = tc_journal_is_told(s->journal) && !s->settings->after_restore;
     TC_LOG(s->settings->log, s->was_told ? TC_EVENT_ALL_TOLD : TC_EVENT_OVER, tc_log_round(tc_rounds_last(s->rounds)));
@@ -281,7 +273,8 @@ static tc_status loop(tc_server *s) {
         status = survey(s);
     if (status != TC_OK || tc_rounds_end(s->rounds) != TC_RUN_GOES_ON)
         return status;
-    if (finished == 0 && tc_rounds_first(s->rounds) > s->figures.rounds) { /* it died between the last round and this */
+    if (finished == 0 &&
+        tc_rounds_first(s->rounds) > s->figures.rounds) { /* it crashed between the last commit and this one */
         finished = TC_END_DONE;
         status = tc_journal_finish(s->journal, finished);
     }
@@ -298,7 +291,7 @@ static tc_status loop(tc_server *s) {
     return status;
 }
 
-/* What was said last is on its way: those who hear it close. Who asks a second time does not want to wait for that. */
+/* Waits until the last messages are sent and the agents close. A second signal skips the wait. */
 static void part(tc_server *s) {
     double until = tc_serve_now() + TC_LINK_PART_SECONDS + 0.5;
     if (tc_rounds_end(s->rounds) == TC_RUN_REFUSED)
@@ -312,7 +305,7 @@ static void part(tc_server *s) {
             return;
 }
 
-/* The pages stay for a while: a monitor that looks every minute shall see how the run ended. */
+/* Keeps the pages for a while, so that a monitor sees how the run ended. */
 static void linger(tc_server *s) {
     double until = tc_serve_now() + s->settings->linger;
     unsigned stops = s->stops;
@@ -348,7 +341,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     *result = (tc_server_result){.names = ""};
     tc_server_catch_signals();
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a failing write, with a message */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its size limit then fails to write, with a message */
     library_log = settings->log;
     event_set_log_callback(on_library_word);
     s->told_at = tc_serve_now();

@@ -1,7 +1,7 @@
-/* The cloud as a process: links, listener, journal, hub, pages and signals in one loop.
+/* The cloud as a process: connections, journal, cloud half, pages and signals in one loop.
  *
- * SIGTERM and SIGINT end it cleanly: agents hear that it stops, and the journal has the run. A second one does not wait
- * for them. SIGHUP reads the certificates again, for connections from then on. */
+ * SIGTERM and SIGINT end it cleanly: agents are told, and the journal has the run. A second one does not wait for
+ * agents. SIGHUP reads the certificates again, for new connections. */
 #ifndef TC_SERVE_SERVER_H
 #define TC_SERVE_SERVER_H
 
@@ -19,26 +19,25 @@ typedef struct tc_server_settings {
     const char *keys;              /* the cloud's folder; NULL: plain text, on loopback */
     const char *state;             /* the journal's folder */
     const char *http;              /* NULL: none */
-    const char *const *http_hosts; /* names that the pages answer to, besides their own */
+    const char *const *http_hosts; /* more host names that the pages accept */
     size_t http_host_count;
-    const char *const *disbelieved; /* agents whose claims to have seen more than the journal do not count */
+    const char *const *disbelieved; /* agents whose claims beyond the journal are ignored */
     size_t disbelieved_count;
     tc_durability durability;
     size_t threads; /* 0: all processors */
     tc_late_policy late;
-    double tick; /* seconds between the times at which answers leave; 0: as soon as a round is complete */
+    double tick; /* seconds between releases; 0: as soon as a round is complete */
     bool after_restore, new_run;
-    double linger;                 /* seconds that the pages stay when all rounds are done, so that a monitor sees it */
+    double linger;                 /* seconds that the pages stay after the last round, for monitors */
     const char *trace, *port_file; /* NULL: none */
     const char *const *insecure;   /* sentences: why this is not for private data */
     size_t insecure_count;
     tc_logbook *log;
     const char *version; /* of the program */
-    /* At the start, before anybody is let in, and before the first round of the process is released; with the run's id
-     * in hexadecimal digits, and whether rounds of the run were released before. Anything but TC_OK ends it, and
-     * TC_BAD_USAGE says that the run may not be, of which the log has been told. May be NULL. The first is also called
-     * before a new journal is made, with NULL for a run that has no id yet. The second is called from the loop, and may
-     * not raise. */
+    /* May be NULL. at_start is called before any agent is let in, also before a new journal is made, with run_id NULL.
+     * before_first is called from the loop before this process releases its first round; it must not raise. run_id:
+     * hexadecimal digits. begun: rounds of the run were released before. Anything but TC_OK ends the server;
+     * TC_BAD_USAGE means that the run is not allowed and the callback has logged why. */
     tc_status (*at_start)(void *context, const char *run_id, bool begun);
     tc_status (*before_first)(void *context, const char *run_id, bool begun);
     void *context;
@@ -46,27 +45,27 @@ typedef struct tc_server_settings {
 
 typedef struct tc_server_result {
     tc_run_end end;
-    uint64_t rounds; /* the number of the last one, those before a restart and those that a restore lost among them */
+    uint64_t rounds; /* number of the last round of the run */
     uint64_t rounds_here, epoch;
     double seconds; /* from the first round of this process to the last */
     const char *run_id;
-    bool was_over;                                  /* before this start */
-    bool was_told;                                  /* and every agent had its last answer */
-    const double *multipliers, *answer_multipliers; /* NULL where there was no round */
+    bool was_over;                                  /* before this process */
+    bool was_told;                                  /* and every agent had the last answer */
+    const double *multipliers, *answer_multipliers; /* NULL: no round yet */
     const tc_feasibility *feasibility;              /* NULL for none */
-    const char *names;                              /* agents that the end is about; "" for none */
-    const char *reason;                             /* of a run that diverged; NULL where it is not known */
+    const char *names;                              /* agents that the end concerns; "" for none */
+    const char *reason;                             /* of a run that diverged; NULL: not known */
     uint64_t held;
-    bool is_logged; /* the log has what the messages say */
+    bool is_logged; /* the messages are in the log already */
 } tc_server_result;
 
-/* Until the run ends or somebody stops it. With a message: TC_BAD_USAGE (an address, the journal of another plan),
- * TC_CANNOT_READ and TC_CANNOT_WRITE (port, keys, journal, disk), TC_NO_RANDOM. TC_CANNOT_READ also where agents have
- * seen more than the journal. Raises on its arena. */
+/* Runs until the run ends or a signal stops it. With a message: TC_BAD_USAGE (an address, the journal of another plan),
+ * TC_CANNOT_READ and TC_CANNOT_WRITE (port, keys, journal, disk), TC_NO_RANDOM. TC_CANNOT_READ also if agents have seen
+ * more than the journal has. Raises on its arena. */
 tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_buffer *messages,
                         tc_server_result *result) TC_MUST_USE;
 
-/* The file at settings.trace begins so. */
+/* The first line of the file at settings.trace. */
 #define TC_SERVER_TRACE_MARK "# tacit rounds 1"
 
 #endif

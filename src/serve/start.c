@@ -1,4 +1,4 @@
-/* The cloud's half of the method, as the journal left it, and the figures that are shown of it. */
+/* From settings to a listening server, the cloud half as the journal has it, and the figures. */
 #include "serve/process.h"
 
 #include "base/text.h"
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Whoever knows a seed knows the noise: the same name for all its runs, so that bits can be compared with those of a
- * run in one process. Otherwise the key is new, and so is the name, for each start. */
+/* With a seed all runs have the same identity, so that their bits equal those of a run in one process. Otherwise key
+ * and identity are new for each start. */
 static tc_status make_random(tc_server *s) {
     static const char simulation[] = "simulation";
     unsigned char name[TC_RUN_ID + TC_EPOCH_ID];
@@ -55,7 +55,7 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
     if (last->round == 0 || tc_cloud_half_load(s->hub, last->snapshot, last->snapshot_size))
         return TC_OK;
     tc_buffer_printf(s->messages,
-                     "the journal in '%s' cannot be used: its memory of round %llu is not of this plan and program\n",
+                     "the journal in '%s' cannot be used: its snapshot of round %llu is not of this plan and program\n",
                      of->state, (unsigned long long)last->round);
     return TC_CANNOT_READ;
 }
@@ -64,8 +64,8 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
 
 void tc_server_count_traffic(tc_server *s) { s->figures.links = tc_links_count(s->links); }
 
-/* Where a round could not be written down the hub is ahead of the journal: what it has was not released. Traffic is
- * counted when a round has been answered, and so is of whole rounds: in between it would tell when states arrive. */
+/* After a failed commit the cloud half is ahead of the journal, and what it has was not released. Traffic is updated
+ * after each round only: in between it would show when states arrive. */
 void tc_server_refresh(void *context) {
     tc_server *s = context;
     tc_links_figures links = tc_links_count(s->links);
@@ -120,11 +120,9 @@ void tc_server_tick(tc_server *s) {
     tc_rounds_tick(s->rounds);
 }
 
-/* ======== From settings to open doors ======== */
+/* ---- starting ---- */
 
-/* From settings to open doors, or to a reason why not. */
-/* Agents that have lost the cloud pause up to 30 s and a quarter before they come again. */
-static const double END_SECONDS = 45;
+static const double END_SECONDS = 45; /* agents pause up to 30 s + 25 % between two attempts */
 
 static tc_status ask(tc_server *s, tc_status (*whether)(void *, const char *, bool), const char *run_id, bool begun) {
     tc_status status = whether == NULL ? TC_OK : whether(s->settings->context, run_id, begun);
@@ -170,7 +168,7 @@ void tc_server_fill_figures(tc_server *s) {
     s->reporter = (tc_reporter){.log = s->settings->log, .figures = &s->figures};
 }
 
-/* A restored back-up may have lost epochs: the clock is above any number that counts starts. */
+/* A restored back-up may have lost epochs. The clock is larger than any number of starts. */
 static tc_status begin_epoch(tc_server *s) {
     uint64_t above = s->settings->after_restore ? (uint64_t)time(NULL) : 0;
     tc_status status = tc_journal_begin_epoch(s->journal, above, &s->epoch);
@@ -248,14 +246,14 @@ static tc_status make_rounds(tc_server *s) {
     return status;
 }
 
-/* Those who say nothing must not take the last descriptor: the oldest of them gives way before that. */
+/* Limits silent connections, so that they do not use up the descriptors. */
 static void share_files(tc_links_settings *links, size_t files, size_t needed) {
     size_t spare = files > needed + 64 ? files - needed : 64;
     links->most_silent = spare / 2;
     links->most_shaking = spare / 4 < 256 ? spare / 4 : 256;
 }
 
-/* Before a journal is made: an address that is wrong or taken begins no run. */
+/* Called before a journal is made: a wrong address or a port in use must not begin a run. */
 static tc_status find_doors(tc_server *s) {
     const tc_server_settings *of = s->settings;
     tc_status status = tc_listener_new(NULL, s->base, of->listen, of->keys == NULL, s->messages, &s->listener);
@@ -311,7 +309,7 @@ tc_status tc_server_start(tc_server *s) {
     s->base = event_base_new();
     if (s->base == NULL)
         return TC_NO_MEMORY;
-    tc_status status = tc_server_set_events(s); /* a signal while the journal is read counts too */
+    tc_status status = tc_server_set_events(s); /* first: a signal while the journal is read counts too */
     if (status == TC_OK)
         status = find_doors(s);
     if (status == TC_OK)
@@ -329,7 +327,7 @@ tc_status tc_server_start(tc_server *s) {
     return status;
 }
 
-/* Lines as one sentence. */
+/* Joins lines by semicolons. */
 static const char *join_lines(tc_arena *arena, const char *text) {
     tc_buffer joined = tc_buffer_new(arena, 1 << 17);
     for (const char *line = text; *line != '\0'; line += strspn(line, "\n")) {

@@ -330,7 +330,8 @@ static double state_variance(const void *context, const tc_family *family, size_
 
 /* ---- noise on g and on the entries of its Jacobian ---- */
 
-/* E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. */
+/* paper: eq:trade2
+ * E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. */
 static void measure_outputs(tc_arena *arena, const tc_plan *plan, tc_bound_constants *c) {
     size_t m = plan->model->constraint_count;
     double *rows = TC_NEW(arena, double, m + 1), worst = 0, constraints = 0;

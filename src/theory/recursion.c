@@ -241,7 +241,7 @@ static void advance(const tc_bound_setting *setting, double *k, double *v, doubl
     }
 }
 
-/* paper: eq:expbound
+/* paper: eq:expbound, eq:exprecur
  * The recursion itself, from D_z^2 on, in place of the product that solves it. */
 double tc_bound_error(const tc_bound_setting *setting, double rounds, tc_bound_effort effort) {
     double k = start_of(setting, rounds), v = trivial(setting);
@@ -284,7 +284,7 @@ static double sigma_of(const tc_bound_setting *setting, double k) {
     return tc_add_up(tc_div_up(tc_mul_up(theta, tc_mul_up(t.drift, t.drift)), t.loss), t.added);
 }
 
-/* paper: eq:bound
+/* paper: eq:bound, eq:sum1
  * Rounds first .. last by integrals. Both forms: M_xi^2 slope^2 k^-2 times 1/(1 - theta_k) or (1 + 1/(gamma alpha)),
  * where 1 - theta_k >= share gamma_k alpha_k from `first` on, and gamma_k^2 K_w. */
 static double stretch(const tc_bound_setting *setting, double first, double last) {

@@ -71,7 +71,7 @@ class Figures(unittest.TestCase):
             figures = []
             for mechanism in ("laplace", "gaussian"):
                 facts = plan(example, "--mechanism", mechanism, "--epsilon", "1", "--delta", "1e-6", "--adjacency",
-                             "one:1")
+                             "one:1", "--method", "tacit")
                 for one in facts["placements"]:
                     value = one["predicted_variance"]
                     text = rounded(value, 2 if value < 100 else 3)

@@ -135,7 +135,7 @@ static void a_line_has_time_level_event_sentence_and_fields(void **state) {
     time_t before = time(NULL);
     TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("a3"), tc_log_round(17), tc_log_seconds("after", 0.25),
            tc_log_count("states", 18446744073709551615U));
-    assert_string_equal(line(), "info enrolled: an agent is there agent=a3 round=17 after=0.25 "
+    assert_string_equal(line(), "info enrolled: an agent has enrolled agent=a3 round=17 after=0.25 "
                                 "states=18446744073709551615\n");
     struct tm utc = {0};
     int milliseconds;
@@ -170,7 +170,7 @@ static void what_does_not_print_is_escaped_in_text(void **state) {
            tc_log_text("f", "M\xc3\xbcller"), tc_log_text("g", "a=\"b\\"), tc_log_text("h", ""),
            tc_log_text("i", NULL));
     assert_string_equal(line(),
-                        "info left: an agent's connection is gone agent=\"x\\u000a2026 error\" "
+                        "info left: an agent's connection has ended agent=\"x\\u000a2026 error\" "
                         "b=\"\\u001b[2J\\u007f\" c=\"\\u202eko\" d=\"\\ufffd\" e=\"\\u009b\" f=\"M\xc3\xbcller\" "
                         "g=\"a=\\\"b\\\\\" h=\"\" i=-\n");
 }

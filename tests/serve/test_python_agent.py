@@ -182,8 +182,8 @@ class Rules(unittest.TestCase):
 
     def alone(self, start=(0.0, 0.0)):
         """An agent without a connection, welcomed."""
-        agent = python_agent.Agent("py", python_agent.Quadratic(), python_agent.Memory(self.state, "py", list(start)))
-        self.addCleanup(os.close, agent.memory.locked)
+        agent = python_agent.Agent("py", python_agent.Quadratic(), python_agent.StateFile(self.state, "py", list(start)))
+        self.addCleanup(os.close, agent.file.locked)
         self.tell(agent, wire.welcome())
         return agent
 
@@ -228,13 +228,13 @@ class Rules(unittest.TestCase):
                 x = objective.proximal_step(x, [-3.5 + k, 1.25], 0.3, 0.01)
         self.assertEqual(told.getvalue().count("py: began at round 5 of 6 without its state file"), 1, told.getvalue())
         self.assertEqual(told.getvalue().count("py: a state lay outside the public box of the cloud's file"), 1)
-        self.assertEqual(agent.memory.average, [a + (3 / 4) * (v - a) for a, v in zip(path[1], path[2])])
-        self.assertEqual((agent.memory.x, agent.kept["unknown"], agent.is_done()), (x, 4, True))
+        self.assertEqual(agent.file.average, [a + (3 / 4) * (v - a) for a, v in zip(path[1], path[2])])
+        self.assertEqual((agent.file.x, agent.kept["unknown"], agent.is_done()), (x, 4, True))
         kept = json.loads(self.state.read_text())
         self.assertEqual((kept["unknown"], kept["answered"]), (4, 6))
 
     def test_after_the_last_round_there_is_no_answer_without_its_file(self):
-        with self.assertRaisesRegex(python_agent.Over, "without this agent's state file there is no answer"):
+        with self.assertRaisesRegex(python_agent.Over, "without this agent's state file there is no result"):
             self.tell(self.alone(), wire.enrolled(0, 7, 2, rounds=6))
 
     def test_bytes_that_are_no_message_end_the_connection_alone(self):

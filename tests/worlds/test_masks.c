@@ -13,8 +13,8 @@ static void expect(const char *text, const char *wanted) {
 
 static void times_and_ids_go(void **state) {
     (void)state;
-    expect("2026-11-16T07:14:50.123Z info enrolled: an agent is there agent=a3\n",
-           "TIME info enrolled: an agent is there agent=a3\n");
+    expect("2026-11-16T07:14:50.123Z info enrolled: an agent has enrolled agent=a3\n",
+           "TIME info enrolled: an agent has enrolled agent=a3\n");
     expect("  \"now\": 1763270000.25,\n  \"round\": 3,\n", "  \"now\":MASKED,\n  \"round\": 3,\n");
     expect("  \"rounds_per_second\": null,\n", "  \"rounds_per_second\":MASKED,\n");
     expect("{\"run\":\"00112233445566778899aabbccddeeff\",\"epsilon\":1,\"check\":\"ab\"}\n",
@@ -47,10 +47,11 @@ static void what_was_released_stays(void **state) {
 static void the_log_loses_lines_of_the_clock_alone(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(0);
-    static const char text[] = "TIME info progress: rounds done\nTIME info enrolled: an agent is there agent=progress\n"
-                               "TIME warning refused: no\nTIME info left: gone\n";
+    static const char text[] =
+        "TIME info progress: rounds done\nTIME info enrolled: an agent has enrolled agent=progress\n"
+        "TIME warning refused: no\nTIME info left: gone\n";
     assert_non_null(arena);
-    assert_string_equal(tc_mask_log(arena, text, false), "TIME info enrolled: an agent is there agent=progress\n"
+    assert_string_equal(tc_mask_log(arena, text, false), "TIME info enrolled: an agent has enrolled agent=progress\n"
                                                          "TIME warning refused: no\nTIME info left: gone\n");
     assert_string_equal(tc_mask_log(arena, text, true), "TIME warning refused: no\n");
     tc_arena_free(arena);

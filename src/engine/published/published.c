@@ -1,4 +1,4 @@
-/* The published method, as the paper has it. One round k (paper: Algorithm 2):
+/* The published method, as the paper has it. One round k (paper: Algorithm 2, Algorithm 1 without noise):
  *
  *     release     g^ = g(x(k)) + w_g,   J^_i = g_{x_i}(x(k)) + w_i          in engine/driver_*.c, by src/release
  *     answer      p_i = J^_i' mu(k)                                         to agent i, with gamma_k and alpha_k
@@ -23,8 +23,7 @@ typedef struct published {
     double ***entries;       /* by worker: [shared entry][k], the block's J^ */
 } published;
 
-/* ---- gamma_k = gamma-bar k^-c2,  alpha_k = alpha-bar k^-c1
- * ----------------------------------------------------------- */
+/* ---- gamma_k = gamma-bar k^-c2,  alpha_k = alpha-bar k^-c1     paper: the schedule ---- */
 
 static double decayed(double first, double k, double decay) { /* k is below 2^48, hence exact */
     return decay == 0 ? first : first * tc_pow_proved(k, -decay);
@@ -41,16 +40,14 @@ static void open(void *self, uint64_t k, tc_answer_scalars *scalars) {
     *scalars = tc_schedule_at(&method->engine->model->schedule, k);
 }
 
-/* ---- release: the blocks' shares of the sums that g^ is made of
- * ------------------------------------------------------ */
+/* ---- release: the blocks' shares of the sums that g^ is made of ---- */
 
 static tc_status measure(void *self, const tc_block_work *work) {
     (void)self;
     return tc_release_sum(work->release);
 }
 
-/* ---- p_i = J^_i' mu(k)     paper: eq:fullupdate
- * ---------------------------------------------------------------------- */
+/* ---- p_i = J^_i' mu(k)     paper: eq:fullupdate ---- */
 
 /* Constants of the Jacobian are known: with them alone p_i depends on mu(k) and on nothing that this round releases. */
 static bool answers_early(void *self, size_t family) {
@@ -78,9 +75,8 @@ static void answer_whole(void *self, double *p) {
     tc_jacobian_answer_whole(method->jacobian, method->engine->released, method->engine->mu, p);
 }
 
-/* ---- x_i(k+1), the agents' half     paper: eq:per-agent-update
- * ------------------------------------------------------- engine/agents.c evaluates the gradient, applies
- * TC_STATE_UPDATE and projects onto X_i. */
+/* ---- x_i(k+1), the agents' half     paper: eq:per-agent-update ----
+ * engine/agents.c evaluates the gradient, applies TC_STATE_UPDATE and projects onto X_i. */
 
 static size_t step(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
                    tc_answer_scalars scalars, const double *const *x, double *const *next) {
@@ -91,8 +87,7 @@ static size_t step_singles(void *self, const double *p, tc_answer_scalars scalar
     return tc_agents_next_singles(((published *)self)->engine->agents, 0, p, scalars, x, next);
 }
 
-/* ---- mu(k+1), the cloud's half     paper: eq:noisyupdate
- * ------------------------------------------------------------- */
+/* ---- mu(k+1), the cloud's half     paper: eq:noisyupdate ---- */
 
 static void start(void *self, const double *x, double *mu) { /* mu(1): the nearest point of M to the file's start */
     published *method = self;
@@ -114,8 +109,7 @@ static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_sc
     return TC_ALL_FINITE;
 }
 
-/* ---- making one. The result is the last x and mu, and a round depends on nothing else -------------------------------
- */
+/* ---- making one. The result is the last x and mu, and a round depends on nothing else ---- */
 
 static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings) {
     tc_arena *arena = engine->arena;

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TOLD = 128 }; /* beside the reason for which a run ended: everybody has its last answer */
+enum { TOLD = 128 }; /* added to the reason of the end: every agent has the last answer */
 
 struct tc_journal {
     tc_arena *arena;
     sqlite3 *database;
     sqlite3_stmt *update_round, *update_standing;
-    EVP_MD_CTX *digest; /* SHA-256, found once: looking it up costs more than hashing a small row */
+    EVP_MD_CTX *digest; /* SHA-256, fetched once: fetching costs more than hashing a small row */
     const char *path;
     tc_durability durability;
     bool is_broken, is_new;
@@ -26,9 +26,9 @@ struct tc_journal {
     tc_epoch epoch;
     unsigned finished;
     uint64_t round;
-    unsigned char content[TC_HASH]; /* the digest of what a round has written */
-    tc_journal_round last;          /* as it was when the journal was opened */
-    unsigned char *bytes;           /* of answers on their way to the database */
+    unsigned char content[TC_HASH]; /* the digest of the last round */
+    tc_journal_round last;          /* at the time of opening */
+    unsigned char *bytes;           /* answers as bytes for the database */
     size_t bytes_room;
 };
 
@@ -74,9 +74,8 @@ static bool add_double(EVP_MD_CTX *digest, double number) {
     return EVP_DigestUpdate(digest, bytes, sizeof bytes) == 1;
 }
 
-/* Two digests, so that an epoch can begin without the answers at hand: of what a round writes, and of that, the run,
- * the epoch and whether it has ended. The second is in the row.
- * Lengths come before what they measure, so that different rounds have different texts. */
+/* Two digests: of a round, and of that digest, the run, the epoch and the end. The row has the second. So an epoch can
+ * begin without the round's answers. Lengths come before data, so that different rounds are different texts. */
 static bool digest_round(EVP_MD_CTX *d, const tc_journal_round *round, const unsigned char *answers,
                          unsigned char content[TC_HASH]) {
     return EVP_DigestInit_ex(d, NULL, NULL) == 1 && add_number(d, round->round) &&
@@ -95,7 +94,7 @@ static bool digest_row(EVP_MD_CTX *d, const tc_journal_run *run, const tc_epoch 
            EVP_DigestFinal_ex(d, row, NULL) == 1;
 }
 
-/* ---- Opening: making it, or finding out whether it is whole and ours ---- */
+/* ---- Opening: make it, or check that it is complete and belongs to this run ---- */
 
 /* "taci" */
 #define APPLICATION "1952539497"
@@ -111,7 +110,7 @@ static tc_status complain(const tc_journal *journal, tc_status status, const cha
     return status;
 }
 
-/* Nothing is repaired: what would be left out of it might have been released. */
+/* Nothing is repaired: lost data might have been released. */
 static tc_status complain_damage(const tc_journal *journal, tc_buffer *messages) {
     return complain(journal, TC_CANNOT_READ,
                     "it is damaged; put a back-up of it in its place and start with --after-restore, or begin another "
@@ -146,7 +145,7 @@ static int64_t ask(const tc_journal *journal, const char *sql, int *code) {
     return answer;
 }
 
-/* A whole page of text, since "ok" is one too. */
+/* The pragma returns "ok", or a text that describes the damage. */
 static bool is_sound(const tc_journal *journal) {
     sqlite3_stmt *question = NULL;
     bool sound = false;
@@ -159,9 +158,9 @@ static bool is_sound(const tc_journal *journal) {
     return sound;
 }
 
-/* One process; the log instead of a rollback file, kept and overwritten in place, so that a commit is one append to
- * blocks that the file has already, and one fdatasync. EXTRA is FULL, and in the one transaction that still has a
- * rollback file, the one that turns the log on, it waits for that file's end to be durable: it would undo what follows.
+/* One process. The write-ahead log is kept and overwritten in place, so that a commit is one write to allocated blocks
+ * and one fdatasync. EXTRA is FULL, and also makes the deletion of the rollback file durable in the one transaction
+ * that has one, the switch to the log; a rollback file that came back would undo later commits.
  */
 static int set_up(const tc_journal *journal, const tc_journal_settings *settings) {
     int keep = 1, code;
@@ -173,7 +172,7 @@ static int set_up(const tc_journal *journal, const tc_journal_settings *settings
     return code != SQLITE_OK ? code : sqlite3_wal_autocheckpoint(journal->database, (int)pages);
 }
 
-/* Writes the log through once and starts it again: later commits find its blocks written. */
+/* Fills the log once and restarts it, so that later commits find allocated blocks. */
 static int write_through(const tc_journal *journal, unsigned pages) {
     char text[160];
     (void)sqlite3_snprintf(sizeof text, text,
@@ -205,7 +204,7 @@ static int insert_row(tc_journal *journal) {
     return after != SQLITE_OK ? after : code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* In one transaction: a start that dies here has made nothing. The format's number is part of it. */
+/* One transaction, format number included: a crash here leaves nothing. */
 static int create(tc_journal *journal, const tc_journal_settings *settings) {
     unsigned pages = settings->log_pages == 0 ? TC_JOURNAL_LOG_PAGES : settings->log_pages;
     int code = write_through(journal, pages);
@@ -291,12 +290,12 @@ static tc_status read_journal(tc_journal *journal, tc_buffer *messages) {
     if (code != SQLITE_ROW)
         return complain_code(journal, code == SQLITE_DONE ? SQLITE_CORRUPT : code, messages);
     bool good = sqlite3_column_count(row) == 14 && read_row(journal, row);
-    (void)sqlite3_reset(row); /* else it would hold a snapshot */
+    (void)sqlite3_reset(row); /* else it would keep a read transaction open */
     return good ? TC_OK : complain_damage(journal, messages);
 }
 
-/* SQLite would take it for a new one and throw the log away, in which a whole run may be. A file is never empty when
- * its log has begun. */
+/* Refuses a missing or empty file beside a log: SQLite would make a new file and delete the log, which may hold a whole
+ * run. */
 static tc_status check_log(const tc_journal *journal, tc_buffer *messages) {
     struct stat file, log;
     const char *path = tc_arena_format(journal->arena, "%s-wal", journal->path);
@@ -309,7 +308,7 @@ static tc_status check_log(const tc_journal *journal, tc_buffer *messages) {
                     messages);
 }
 
-/* The folder may be behind links (chosen_path.h), the file itself not: its log lies beside it, and a link's would not.
+/* The folder may be reached by links (net/files.h). The file must not be a link: its log would not lie beside it.
  */
 static tc_status check_link(const tc_journal *journal, tc_buffer *messages) {
     struct stat file;
@@ -338,11 +337,12 @@ static tc_status open_database(tc_journal *journal, const tc_journal_settings *s
                            settings->vfs);
     if (code == SQLITE_OK)
         (void)sqlite3_extended_result_codes(journal->database, 1);
-    if (code == SQLITE_OK && sqlite3_db_readonly(journal->database, "main") == 1) /* it was opened all the same */
+    if (code == SQLITE_OK &&
+        sqlite3_db_readonly(journal->database, "main") == 1) /* SQLite opens a read-only file without an error */
         code = SQLITE_READONLY;
     if (code == SQLITE_OK)
         code = set_up(journal, settings);
-    (void)umask(before); /* the log was made by now */
+    (void)umask(before); /* the log exists by now */
     return code == SQLITE_OK ? TC_OK : complain_code(journal, code, messages);
 }
 
@@ -386,7 +386,7 @@ static tc_status open_journal(tc_journal *journal, const tc_journal_settings *se
             memcpy(journal->run.run_id, made, TC_RUN_ID);
         else if (RAND_bytes(journal->run.run_id, TC_RUN_ID) != 1)
             return TC_NO_RANDOM;
-        code = run(journal, "DROP TABLE IF EXISTS filler"); /* of a start that died here */
+        code = run(journal, "DROP TABLE IF EXISTS filler"); /* of a start that crashed here */
         if (code == SQLITE_OK)
             code = create(journal, settings);
         journal->is_new = code == SQLITE_OK;
@@ -423,7 +423,7 @@ static const unsigned char *answers_of(tc_journal *journal, const tc_journal_rou
     return journal->bytes;
 }
 
-/* Nothing is copied. */
+/* SQLITE_STATIC: nothing is copied. */
 static int bind_standing(sqlite3_stmt *update, const tc_epoch *epoch, unsigned finished, const unsigned char *row) {
     int code = sqlite3_bind_int64(update, 1, (sqlite3_int64)epoch->number);
     code |= sqlite3_bind_blob(update, 2, epoch->id, TC_EPOCH_ID, SQLITE_STATIC);
@@ -445,7 +445,7 @@ static int bind_round(sqlite3_stmt *update, const tc_journal_round *round, const
     return code | sqlite3_bind_blob(update, 7, row, TC_HASH, SQLITE_STATIC);
 }
 
-/* Outside a transaction a statement is one, and is durable when the step returns. */
+/* The statement is a transaction of its own, durable when sqlite3_step returns. */
 static tc_status execute(tc_journal *journal, sqlite3_stmt *update, int bound) {
     if (bound != SQLITE_OK)
         return fail(journal, "memory is out");
@@ -513,7 +513,7 @@ static tc_status set_sync(tc_journal *journal, bool full) {
     return code == SQLITE_OK ? TC_OK : fail(journal, explain(code));
 }
 
-/* What is not durable here could be given out a second time with another id. */
+/* Fully durable: otherwise the same number could be used again with another id. */
 tc_status tc_journal_begin_epoch(tc_journal *journal, uint64_t above, tc_epoch *epoch) {
     uint64_t before = journal->epoch.number > above ? journal->epoch.number : above;
     *epoch = (tc_epoch){.number = before + 1};

@@ -1,12 +1,12 @@
 /* The cloud's journal: what must be on the disk before an answer leaves.
  *
- * It holds released values only: the last round's answers, so that they can be sent again and need never be computed
- * again, the cloud's memory after that round, and what identifies the round's input, a keyed MAC that says nothing
- * without its key. No key and no state of an agent is ever here.
+ * It holds released values only: the last round's answers, which can be sent again and are never computed again, the
+ * snapshot of the cloud half after that round, and a keyed MAC of the round's input, which reveals nothing without the
+ * key. It never holds a key or an agent's state.
  *
- * One row of an SQLite database, replaced in each round by a transaction that has returned only when it is durable, and
- * guarded by a digest. A second process is refused while one has it open. After a failure nothing more is written: the
- * round that failed was not released, and the next start finds it whole or not at all. */
+ * It is one row of an SQLite database with a digest. Each round replaces the row in a transaction that returns when it
+ * is durable. Only one process can open it. After a failure nothing more is written: the failed round was not released,
+ * and the next start finds all of it or nothing. */
 #ifndef TC_SERVE_JOURNAL_JOURNAL_H
 #define TC_SERVE_JOURNAL_JOURNAL_H
 
@@ -19,7 +19,7 @@ typedef struct tc_journal tc_journal;
 
 #define TC_DURABILITIES(X)                                                                                             \
     X(TC_DURABLE_POWER, "power")     /* a commit survives the loss of power */                                         \
-    X(TC_DURABLE_PROCESS, "process") /* ... of the process; power loss may go some rounds back, but to a whole one */
+    X(TC_DURABLE_PROCESS, "process") /* ... a crash of the process; loss of power may lose some last rounds */
 typedef enum tc_durability {
 #define X(code, name) code,
     TC_DURABILITIES(X)
@@ -28,10 +28,10 @@ typedef enum tc_durability {
 extern const char *const tc_durability_names[]; /* NULL at the end */
 
 typedef struct tc_journal_settings {
-    const char *folder; /* made, 0700, where it is not there; the file is journal.db in it */
+    const char *folder; /* made with mode 0700 if missing; the file is journal.db */
     tc_durability durability;
-    const unsigned char *terms; /* TC_HASH bytes: of what a run is begun under besides its plan; NULL: nothing */
-    const char *vfs;            /* SQLite's file system; NULL for the machine's own. For tests */
+    const unsigned char *terms; /* TC_HASH bytes: the terms of a run besides its plan (process.h); NULL: none */
+    const char *vfs;            /* for tests: SQLite's file system; NULL: the default */
     unsigned log_pages;         /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
 } tc_journal_settings;
 
@@ -43,7 +43,7 @@ typedef struct tc_journal_run { /* what a journal belongs to */
 } tc_journal_run;
 
 typedef struct tc_journal_round {
-    uint64_t round; /* 0: none has been answered yet, and the rest is empty */
+    uint64_t round; /* 0: none yet; the rest is then empty */
     unsigned char input[TC_INPUT_MAC];
     double step, regularization;
     const double *answers; /* p of all agents, by coordinate */
@@ -52,36 +52,38 @@ typedef struct tc_journal_round {
     size_t snapshot_size;
 } tc_journal_round;
 
-/* Opens the journal, or makes one for a run of this plan. made: the run id of a new one; NULL: random. TC_CANNOT_WRITE,
- * TC_CANNOT_READ where it is damaged or another process has it, TC_BAD_USAGE where it belongs to another plan or other
- * terms; with a message each. Raises on its arena, with which it is closed. */
+/* Opens the journal, or makes one for a run of this plan. made: the run id of a new one; NULL: random. With a message:
+ * TC_CANNOT_WRITE; TC_CANNOT_READ if it is damaged or open in another process; TC_BAD_USAGE if it belongs to another
+ * plan or other terms. Raises on its arena, which also closes it. */
 tc_status tc_journal_open(tc_arena *arena, const tc_journal_settings *settings, const unsigned char plan_hash[TC_HASH],
                           const unsigned char *made, tc_buffer *messages, tc_journal **journal) TC_MUST_USE;
 
 const tc_journal_run *tc_journal_run_of(const tc_journal *journal);
-/* Whether this opening made it. */
+/* Whether tc_journal_open made it. */
 bool tc_journal_is_new(const tc_journal *journal);
-/* Takes a journal that this opening made off the disk again: nobody has been told of its run. Others are left alone. */
+/* Deletes a new journal, whose run nobody knows yet. Does nothing to any other. */
 void tc_journal_discard(const tc_journal *journal);
-/* The last round that was committed before it was opened. */
+/* The last committed round at the time of opening. */
 const tc_journal_round *tc_journal_last(const tc_journal *journal);
-/* The reason for which the run ended; 0 while it has not. */
+/* Why the run ended (tc_end_reason); 0: it has not. */
 unsigned tc_journal_finished(const tc_journal *journal);
 
-/* A new epoch: a number above all before and above `above`, and a random id. Durable against loss of power when it
- * returns, whatever the durability; to be called before anybody is told of it. TC_CANNOT_WRITE, TC_NO_RANDOM. */
+/* A new epoch: a number above all before and above `above`, and a random id. Survives loss of power when it returns, at
+ * any durability. Call it before any agent is told the epoch. TC_CANNOT_WRITE, TC_NO_RANDOM. */
 tc_status tc_journal_begin_epoch(tc_journal *journal, uint64_t above, tc_epoch *epoch) TC_MUST_USE;
 
-/* The round is durable when this returns TC_OK. Rounds increase. TC_CANNOT_WRITE otherwise, now and for ever. */
+/* The round is durable when this returns TC_OK. Rounds must increase. On failure this and all later commits return
+ * TC_CANNOT_WRITE. */
 tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) TC_MUST_USE;
 
 /* The run is over: reason is a tc_end_reason. */
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) TC_MUST_USE;
-/* Every agent has had the last answer of a run that is over. Where this cannot be written, nothing but time is lost. */
+/* Every agent has the last answer of a run that is over. If this cannot be written, the next start only waits in vain.
+ */
 void tc_journal_set_told(tc_journal *journal);
 bool tc_journal_is_told(const tc_journal *journal);
 
-/* Whether a call has failed; and why: "the disk is full". */
+/* Whether a write has failed, and why: "the disk is full". */
 bool tc_journal_is_broken(const tc_journal *journal);
 const char *tc_journal_trouble(const tc_journal *journal);
 

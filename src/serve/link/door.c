@@ -1,4 +1,4 @@
-/* SipHash-2-4 (Aumasson and Bernstein, 2012): where a name stands in a table, for whoever does not know the key. */
+/* Newcomers: who they are, which certificate they show, and how much of the loop's time they get. */
 #include "serve/rounds/enrolment.h"
 
 #include "serve/clock.h"
@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+
+/* ---- SipHash-2-4 (Aumasson and Bernstein, 2012) ---- */
 
 typedef struct words {
     uint64_t a, b, c, d;
@@ -46,7 +48,7 @@ uint64_t tc_keyed_hash(const uint64_t key[2], const unsigned char *bytes, size_t
     size_t at = 0;
     uint64_t word;
     for (; size - at >= sizeof word; at += sizeof word) {
-        memcpy(&word, bytes + at, sizeof word); /* in the machine's order: the hash stays in the process */
+        memcpy(&word, bytes + at, sizeof word); /* in the machine's byte order: the hash never leaves the process */
         take(&w, word);
     }
     unsigned char last[sizeof word] = {0};
@@ -61,10 +63,9 @@ uint64_t tc_keyed_hash(const uint64_t key[2], const unsigned char *bytes, size_t
     return w.a ^ w.b ^ w.c ^ w.d;
 }
 
-/* ======== Who is at the other end ======== */
+/* ---- The peer, for the log ---- */
 
-/* Who is at the other end of a connection, for the operator's log. */
-/* When it arrives: a connection that was reset does not say any more. */
+/* Called when the connection arrives: after a reset the address is gone. */
 void tc_link_find_peer(tc_link *link) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
@@ -112,10 +113,11 @@ const char *tc_link_names(const tc_link *link, char text[TC_PEER_NAMES]) {
     return text;
 }
 
-/* ======== Certificates ======== */
+/* ---- Certificates ----
+ *
+ * A gateway's certificate names a thousand agents and takes 200 KiB when it is parsed. It is parsed once, and all its
+ * connections share the result and OpenSSL's object. */
 
-/* Certificates that connections have shown. A gateway's names a thousand agents and takes 200 KiB when it is taken
- * apart: that is done once, and all connections with the same certificate share the result, and OpenSSL's own copy. */
 static tc_ring *bucket(tc_links *links, const unsigned char hash[TC_HOLDER_HASH]) {
     return &links->holders[(hash[0] | hash[1] << 8) % TC_HOLDER_BUCKETS];
 }
@@ -179,8 +181,8 @@ static void exchange(STACK_OF(X509) * chain, X509 *own, X509 *shared) {
     X509_free(own);
 }
 
-/* OpenSSL has made an object of what this connection sent. Where the same certificate is here already, that one takes
- * its place, in what was sent and in what was checked; both hold their own reference. */
+/* OpenSSL has parsed this connection's certificate. If the same one is known already, the known object replaces the new
+ * one, in the received chain and in the verified chain. */
 int tc_holder_verify(X509_STORE_CTX *check, void *context) {
     (void)context;
     int good = X509_verify_cert(check);
@@ -200,18 +202,16 @@ bool tc_link_is_alike(const tc_link *one, const tc_link *other) {
     return one->holder != NULL && one->holder == other->holder;
 }
 
-/* ======== The share of time ======== */
-
-/* Newcomers: how much of the loop's time goes to those who are not in yet, and which of them is next.
+/* ---- The share of time ----
  *
- * A handshake costs as much as several rounds, and anybody may ask for one. So all that is done for connections that
- * are not open (taking them in, their first byte, their handshake, their end) is paid from a budget of processor time.
- * While rounds go on it is a fifth of the time; while they do not, most of it. What cannot be paid now waits in queues,
- * one for each of some classes of addresses, which are served in turn: whoever floods from one address waits behind
- * himself. Those in the middle of a handshake go before those who begin one. */
-static const double SHARE = 0.2, IDLE_SHARE = 0.8; /* while rounds go on; while they do not */
-static const double BUSY_SECONDS = 0.05;           /* rounds go on for as long after the last one */
-static const double SLICE = 0.002, LEAST = 0.0005; /* seconds at once; what is waited for */
+ * A handshake costs as much as several rounds, and anybody may ask for one. So all work for connections that are not
+ * open (accept, first byte, handshake, end) is paid from a budget of processor time: a fifth of the time while rounds
+ * go on, most of it otherwise. What cannot be paid now waits in one of 64 queues, by class of address, which are served
+ * in turn: a flood from one address delays itself. Handshakes in progress go before new ones. */
+
+static const double SHARE = 0.2, IDLE_SHARE = 0.8; /* of the time, while rounds go on; otherwise */
+static const double BUSY_SECONDS = 0.05;           /* after a round, for which rounds count as going on */
+static const double SLICE = 0.002, LEAST = 0.0005; /* seconds: largest credit; credit to wait for */
 
 void tc_links_set_busy(tc_links *links) { links->door.busy_until = tc_serve_now() + BUSY_SECONDS; }
 
@@ -265,8 +265,7 @@ static void step(tc_links *links, tc_link *link) {
     tc_door_end(links, began);
 }
 
-/* At the end of its way; in the middle of a handshake at the beginning. It is not listened to meanwhile: its events
- * would come again at once. */
+/* Last in its queue; first if it is in a handshake. Its events are removed meanwhile, since they would fire at once. */
 static void queue(tc_links *links, tc_link *link) {
     tc_ring *way = &links->door.ways[link->way];
     (void)event_del(&link->reading);
@@ -277,7 +276,7 @@ static void queue(tc_links *links, tc_link *link) {
 
 void tc_link_knock(tc_link *link) {
     tc_links *links = link->links;
-    if (!tc_ring_is_empty(&link->more)) /* it waits already */
+    if (!tc_ring_is_empty(&link->more)) /* already queued */
         return;
     if (is_anybody_waiting(&links->door) || !tc_door_is_open(links))
         queue(links, link);
@@ -321,9 +320,9 @@ bool tc_door_new(tc_links *links) {
            event_assign(&door->turn, links->base, -1, 0, on_turn, links) == 0;
 }
 
-/* ---- who gives way ---- */
+/* ---- who is closed when there are too many ---- */
 
-/* Of IPv6 the network: whoever has one has all of its addresses. */
+/* For IPv6 the network of 64 bits: its owner has all of its addresses. */
 unsigned tc_door_way(const tc_links *links, const tc_peer *peer) {
     size_t size = peer->family == TC_PEER_IPV4 ? 4 : 8;
     return (unsigned)(tc_keyed_hash(links->door.key, peer->address, size) % TC_DOOR_WAYS);
@@ -337,7 +336,7 @@ void tc_door_count(tc_links *links, const tc_link *link, tc_link_state state, in
         counts[link->way] += (size_t)more;
 }
 
-/* The oldest of the class of addresses that has most of them: it is the one that is too many. */
+/* Closes the oldest of the class of addresses that has the most. */
 void tc_door_make_room(tc_ring *list, const size_t counts[TC_DOOR_WAYS], size_t count, size_t most) {
     unsigned fullest = 0;
     if (count <= most)

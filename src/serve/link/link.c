@@ -1,4 +1,4 @@
-/* The life of a connection: from its first byte to its end. */
+/* The life of a connection, from its first byte to its end. */
 #include "serve/link/links.h"
 
 #include "net/tls/tls.h"
@@ -69,7 +69,7 @@ void tc_link_enter(tc_link *link, tc_link_state state) {
     tc_ring_join(list_of(links, state), &link->ring);
 }
 
-/* The struct lives until the loop comes round: a callback further up may still hold it. */
+/* The struct lives until the next turn of the loop: a caller may still hold it. */
 void tc_link_kill(tc_link *link, tc_link_end end, const char *why) {
     if (link->state == TC_LINK_DEAD)
         return;
@@ -115,7 +115,8 @@ static void refuse_plain(tc_link *link) {
     static const char text[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
                                "This port speaks TLS 1.3 and the protocol " TC_TLS_PROTOCOL ".\n";
     (void)send(link->descriptor, text, sizeof text - 1, MSG_NOSIGNAL);
-    (void)recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH, 0); /* closing over it would destroy ours */
+    (void)recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH,
+               0); /* unread bytes would make close send a reset, and ours could be lost */
     tc_link_kill(link, TC_LINK_REFUSED, "its first byte was not TLS");
 }
 
@@ -128,7 +129,7 @@ static void open_link(tc_link *link) {
     link->links->owner.opened(link->links->owner.context, link);
 }
 
-/* A record that begins with 0x16 is a handshake; anything else is not worth the memory of one. */
+/* 0x16 begins a TLS handshake; anything else is refused before memory is spent on it. */
 static void greet(tc_link *link) {
     tc_links *links = link->links;
     unsigned char first;
@@ -147,7 +148,7 @@ static void greet(tc_link *link) {
         refuse_plain(link);
         return;
     }
-    link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* keeps the list in order */
+    link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* the list stays in order of deadlines */
     tc_link_enter(link, TC_LINK_SHAKING);
     link->ssl = tc_tls_accept(links->tls, link->descriptor);
     if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->socket, &link->descriptor)) {
@@ -192,9 +193,9 @@ void tc_link_shake(tc_link *link) {
         open_link(link);
 }
 
-/* ---- the clock ---- */
+/* ---- every second ---- */
 
-/* Some hundreds in one turn, which others wait for; the rest in the next second. */
+/* At most some hundreds in one turn, since others wait; the rest follows in the next second. */
 static void end_late(tc_ring *list, time_t now, tc_link_end end, const char *why) {
     enum { AT_ONCE = 512 };
     for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(list); i++) {
@@ -209,7 +210,7 @@ static tc_link *of_waiting(tc_ring *waiting) {
     return (tc_link *)(void *)((unsigned char *)waiting - offsetof(tc_link, waiting));
 }
 
-/* After many handshakes or ends: what they needed lies about among what stays. It takes some milliseconds. */
+/* After many handshakes and ends freed memory is scattered among memory in use. Giving it back takes milliseconds. */
 static void give_back(tc_links *links, time_t now) {
     enum { MANY = 256, SECONDS = 5 };
     if (links->churn < MANY || now < links->given_back_at + SECONDS)
@@ -219,7 +220,7 @@ static void give_back(tc_links *links, time_t now) {
     links->given_back_at = now;
 }
 
-/* Lists are in the order of their deadlines, so that each look costs only what it ends. */
+/* Lists are in order of deadlines, so a look costs only what it ends. */
 static void tick(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
@@ -339,7 +340,7 @@ void tc_link_welcome(tc_link *link) {
         greet(link);
     else if (link->state == TC_LINK_SHAKING)
         tc_link_shake(link);
-    if (link->state == TC_LINK_OPEN) /* its first frames may have come with the end of the handshake */
+    if (link->state == TC_LINK_OPEN) /* its first frames may have come with the handshake */
         tc_link_read(link);
 }
 

@@ -19,7 +19,7 @@ enum { BACKLOG = 1024, AT_ONCE = 16 };
 struct tc_listener {
     tc_links *links;
     int descriptor;
-    struct event arriving, again; /* again: after a pause, since there was no descriptor left */
+    struct event arriving, again; /* again: after a pause for lack of descriptors */
 };
 
 size_t tc_listener_raise_limit(void) {
@@ -32,7 +32,7 @@ size_t tc_listener_raise_limit(void) {
     return (size_t)limit.rlim_cur;
 }
 
-/* Where there is no timer to be had it goes on listening: it would be deaf for good. */
+/* Without a timer it goes on listening: nothing would wake it again. */
 static void pause_for(tc_listener *listener, struct timeval time) {
     if (event_add(&listener->again, &time) == 0)
         (void)event_del(&listener->arriving);
@@ -44,7 +44,7 @@ static void go_on(evutil_socket_t descriptor, short what, void *context) {
     static const struct timeval later = {.tv_usec = 100000};
     tc_listener *listener = context;
     if (event_add(&listener->arriving, NULL) != 0)
-        (void)event_add(&listener->again, &later); /* the timer had its place a moment ago */
+        (void)event_add(&listener->again, &later); /* there is memory for it: the timer has just fired */
 }
 
 static void take_some(tc_listener *listener, int descriptor) {
@@ -64,7 +64,7 @@ static void take_some(tc_listener *listener, int descriptor) {
     }
 }
 
-/* Who is not in yet may take no more of the loop's time than there is for newcomers; the system keeps some waiting. */
+/* Accepts only within the newcomers' share of time; the kernel queues the rest. */
 static void arrive(evutil_socket_t descriptor, short what, void *context) {
     (void)what;
     tc_listener *listener = context;
@@ -79,7 +79,7 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
 
 /* ---- addresses ---- */
 
-/* both: a socket of IPv6 takes IPv4 too. */
+/* both: an IPv6 socket accepts IPv4 too. */
 static int listen_at(const struct addrinfo *at, bool both) {
     int yes = 1, no = 0, descriptor = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
     if (descriptor < 0)
@@ -96,8 +96,8 @@ static int listen_at(const struct addrinfo *at, bool both) {
     return -1;
 }
 
-/* Every address: by IPv6, which has IPv4 in it, or by IPv4 alone on a machine without. The reason that counts is the
- * first: a port that is taken is taken for both. */
+/* All addresses: by an IPv6 socket that also takes IPv4, or by IPv4 only on a machine without IPv6. The first error is
+ * reported: a port in use is in use for both. */
 static int listen_everywhere(const struct addrinfo *found) {
     for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
         int descriptor = at->ai_family == AF_INET6 ? listen_at(at, true) : -1;

@@ -1,5 +1,5 @@
-/* Reading: bytes become frames in a buffer that all connections share; only what is left of a frame that is not whole
- * is kept with its connection. */
+/* Reading and writing. All connections share one read buffer; a connection keeps only the start of an incomplete frame.
+ */
 #include "serve/link/links.h"
 
 #include "net/tls/tls.h"
@@ -34,7 +34,7 @@ ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
 }
 
-/* Bytes of frames may be private states: nothing of them is left behind. */
+/* Frames may hold private states, so their bytes are wiped. */
 static void drop(tc_link *link) {
     tc_secret_wipe(link->in, link->in_room);
     free(link->in);
@@ -58,7 +58,7 @@ static bool grow_in(tc_link *link, size_t wanted) {
     return true;
 }
 
-/* Keeps what is not a whole frame yet, in a buffer that can take all of it. */
+/* Keeps the start of an incomplete frame, in a buffer that has room for the whole frame. */
 static bool keep_in(tc_link *link, const unsigned char *bytes, size_t size, size_t wanted) {
     if (size == 0) {
         if (link->in != NULL)
@@ -67,7 +67,7 @@ static bool keep_in(tc_link *link, const unsigned char *bytes, size_t size, size
     }
     bool is_there = bytes == link->in;
     link->in_size = is_there ? size : 0;
-    if (!grow_in(link, wanted)) /* also where the next frame is longer than what kept the last */
+    if (!grow_in(link, wanted)) /* the next frame may be longer than the last */
         return false;
     if (!is_there)
         memcpy(link->in, bytes, size);
@@ -75,7 +75,7 @@ static bool keep_in(tc_link *link, const unsigned char *bytes, size_t size, size
     return true;
 }
 
-/* Gives every whole frame to the owner. False: the link is no longer read. */
+/* Gives every complete frame to the owner. False: stop reading this link. */
 static bool cut(tc_link *link, const unsigned char *bytes, size_t size) {
     tc_links *links = link->links;
     tc_frame frame;
@@ -93,7 +93,7 @@ static bool cut(tc_link *link, const unsigned char *bytes, size_t size) {
         links->owner.frame(links->owner.context, link, &frame);
         if (link->state != TC_LINK_OPEN)
             return false;
-        if (link->out_size > 0) { /* the rest waits until the answer has left */
+        if (link->out_size > 0) { /* the rest waits until the output is sent */
             wanted = size - at;
             link->is_uncut = at < size;
             break;
@@ -118,7 +118,8 @@ static void lost(tc_link *link, ptrdiff_t got) {
                      link->ssl == NULL ? strerror(errno) : tc_socket_failure(&link->socket, link->ssl));
 }
 
-/* One read into a buffer that begins with what is kept; false: that is all for now. *used: bytes of the buffer. */
+/* One read into a buffer that begins with the incomplete frame. False: nothing more for now. *used: bytes of the
+ * buffer. */
 static bool read_into(tc_link *link, unsigned char *to, size_t room, size_t *used) {
     *used = link->in_size;
     ptrdiff_t got = tc_link_pull(link, to + *used, room - *used);
@@ -137,11 +138,11 @@ static bool read_into(tc_link *link, unsigned char *to, size_t room, size_t *use
     return cut(link, to, *used) && has_more(link);
 }
 
-/* One read of a record, or of what the network has. False: that is all for now. */
+/* One read. False: nothing more for now. */
 static bool read_once(tc_link *link) {
     unsigned char *scratch = link->links->scratch;
     size_t used;
-    if (link->in_room > TC_LINK_SCRATCH / 2) /* a long frame grows where it is */
+    if (link->in_room > TC_LINK_SCRATCH / 2) /* a long frame is read in place */
         return read_into(link, link->in, link->in_room, &used);
     if (link->in_size > 0)
         memcpy(scratch, link->in, link->in_size);
@@ -157,7 +158,7 @@ static void throw_away(tc_link *link) {
         tc_link_kill(link, TC_LINK_CLOSED, "closed");
 }
 
-/* A connection that always has more must not keep the others waiting: after its turn it queues again. */
+/* A connection that always has more queues again after its turn, so that others do not wait. */
 void tc_link_read(tc_link *link) {
     if (link->state == TC_LINK_LINGERING) {
         throw_away(link);
@@ -179,11 +180,11 @@ void tc_link_resume(tc_link *link) {
         tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
         return;
     }
-    if (link->is_uncut || has_more(link)) /* bytes that no event will tell of */
+    if (link->is_uncut || has_more(link)) /* buffered bytes cause no event */
         tc_link_queue(link);
 }
 
-/* A timer of no time: unlike an event that is made active, it lets the loop look at the descriptors in between. */
+/* A timer of zero seconds: unlike event_active, it lets the loop poll the descriptors in between. */
 void tc_link_queue(tc_link *link) {
     static const struct timeval no_time;
     tc_ring_join(&link->links->more, &link->more);
@@ -200,16 +201,15 @@ void tc_link_on_again(evutil_socket_t descriptor, short what, void *context) {
     size_t count = 0;
     for (tc_ring *at = links->more.after; at != &links->more; at = at->after)
         count++;
-    for (; count > 0 && !tc_ring_is_empty(&links->more); count--) { /* who queues again waits for the next time */
+    for (; count > 0 && !tc_ring_is_empty(&links->more); count--) { /* links that queue again wait for the next turn */
         tc_link *link = of_more(links->more.after);
         tc_ring_leave(&link->more);
         tc_link_on_readable(link->descriptor, EV_READ, link);
     }
 }
 
-/* ======== Writing ======== */
+/* ---- Writing: at once if possible; the rest is buffered and reading pauses ---- */
 
-/* Writing: at once where the network takes it; what it does not take is kept, and goes before anything is read. */
 ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size) {
     if (link->ssl == NULL) {
         ssize_t sent = send(link->descriptor, bytes, size, MSG_NOSIGNAL);
@@ -267,7 +267,7 @@ static bool grow_out(tc_link *link, size_t more) {
     return true;
 }
 
-/* From now on nothing is read, and the event tells when there is room. */
+/* Pauses reading until the output is sent. */
 static void keep_out(tc_link *link, const unsigned char *bytes, size_t size) {
     if (size > link->links->settings.most_kept || link->out_size > link->links->settings.most_kept - size) {
         tc_link_kill(link, TC_LINK_SLOW, "what was sent is not being read");
@@ -308,7 +308,8 @@ static void forget_kept(tc_link *link) {
     tc_ring_leave(&link->waiting);
 }
 
-/* The peer is told that no more comes; its own last bytes are read, since closing over them would destroy ours. */
+/* Tells the peer that no more comes, and reads its last bytes: closing with unread bytes sends a reset, and ours could
+ * be lost. */
 static void linger(tc_link *link) {
     (void)tc_link_want_write(link, false);
     if (link->ssl != NULL) {
@@ -336,7 +337,7 @@ void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context) 
     if (link->out_size > 0) {
         if (sent > 0 && link->state == TC_LINK_OPEN) {
             link->deadline = tc_link_now();
-            tc_ring_join(&link->links->kept, &link->waiting); /* to the end: in the order of time */
+            tc_ring_join(&link->links->kept, &link->waiting); /* last: the list is in order of time */
         }
         return;
     }
@@ -354,7 +355,7 @@ void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context) 
         tc_link_resume(link);
 }
 
-/* The owner hears of it now; the rest is the connection's own affair. */
+/* Tells the owner now; sending the rest needs no owner. */
 static void part(tc_link *link, tc_link_end end, const char *why) {
     tc_links *links = link->links;
     link->deadline = tc_link_now() + TC_LINK_PART_SECONDS;

@@ -1,5 +1,5 @@
-/* What the status page and the metrics are made of: released and operational figures only. Nothing here says anything
- * of a single agent: no lateness, no clamps, no MACs. */
+/* The figures on the pages: released or operational only. Nothing tells anything about a single agent: no lateness, no
+ * clamps, no MACs. */
 #ifndef TC_SERVE_PAGES_FIGURES_H
 #define TC_SERVE_PAGES_FIGURES_H
 
@@ -12,7 +12,7 @@ enum { TC_COMMIT_BUCKETS = 12, TC_REFUSAL_KINDS = 16 };
 extern const double tc_commit_bounds[TC_COMMIT_BUCKETS - 1];
 
 #define TC_PHASES(X)                                                                                                   \
-    X(TC_PHASE_ENROLLING, "enrolling") /* not every agent has been there yet */                                        \
+    X(TC_PHASE_ENROLLING, "enrolling") /* not every agent has enrolled yet */                                          \
     X(TC_PHASE_RUNNING, "running")                                                                                     \
     X(TC_PHASE_STOPPING, "stopping")                                                                                   \
     X(TC_PHASE_DONE, "done")                                                                                           \
@@ -27,33 +27,33 @@ const char *tc_serve_phase_name(tc_serve_phase phase);
 typedef struct tc_figures {
     tc_serve_phase phase;
     bool is_private;                /* deserves the word (plan/account/price.h) */
-    bool is_priced;                 /* epsilon and delta hold */
+    bool is_priced;                 /* epsilon and delta are valid */
     bool is_insecure;               /* plain text, noise from a seed, or none */
     const char *run_id, *plan_hash; /* hexadecimal digits */
     const char *method, *mechanism;
     double epsilon, delta;         /* of the observer who pays most, over the whole run */
-    uint64_t epoch, round, rounds; /* round: the last one that was answered */
-    uint64_t agents, enrolled;     /* agents of the file; those who are there now */
-    double rounds_per_second;      /* of late; not known where last_round is 0 */
-    double started, last_round; /* seconds of CLOCK_REALTIME; last_round, to a second, 0 before one of this process */
+    uint64_t epoch, round, rounds; /* round: the last that was answered */
+    uint64_t agents, enrolled;     /* agents of the file; those enrolled now */
+    double rounds_per_second;      /* recent average; unknown if last_round is 0 */
+    double started, last_round; /* seconds of CLOCK_REALTIME; last_round: to a second, 0 before this process's first */
     const double *multipliers;  /* released, m; NULL before the first round */
     const double *answer_multipliers;
     size_t multiplier_count;
     const char *const *constraint_names;
-    const tc_feasibility *feasibility;   /* NULL where there is none */
+    const tc_feasibility *feasibility;   /* NULL: none */
     uint64_t refusals[TC_REFUSAL_KINDS]; /* by tc_refusal_code */
-    uint64_t turned_away;                /* connections that left when they had heard which run this is */
-    uint64_t held;                       /* states that were used again, of all agents together */
-    uint64_t answers, answers_again;     /* sent; sent again from the journal */
+    uint64_t turned_away;                /* connections that left after the welcome */
+    uint64_t held;                       /* states used again, of all agents together */
+    uint64_t answers, answers_again;     /* sent; sent again */
     uint64_t commits[TC_COMMIT_BUCKETS];
     double commit_seconds;
-    bool has_reload_failed;    /* the last time that certificates were to be read again */
-    uint64_t log_lost;         /* lines of the log that its reader did not take */
+    bool has_reload_failed;    /* of the certificates, the last time */
+    uint64_t log_lost;         /* lines of the log that were dropped */
     const char *version;       /* of the program */
     double certificate_expiry; /* seconds of CLOCK_REALTIME; 0 in plain text */
     tc_links_figures links;
 } tc_figures;
 
-void tc_figures_commit(tc_figures *figures, double seconds); /* one more, which took so long */
+void tc_figures_commit(tc_figures *figures, double seconds); /* counts a commit of these seconds */
 
 #endif

@@ -1,9 +1,8 @@
 /* A server for three small pages: one request a connection, GET or HEAD, then it is closed.
  *
- * Not libevent's evhttp, which in 2.1 can bound neither the number of connections nor the time of a request: whoever
- * opens many, or sends a byte at a time, would take the cloud's descriptors and memory. Here everything is bounded: the
- * connections (the oldest gives way), a connection's whole life in seconds, the bytes of a request, and the share of
- * the loop's time that goes into pages. */
+ * Not libevent's evhttp: version 2.1 can limit neither the number of connections nor the time of a request, so that a
+ * client could use up descriptors and memory. Here everything is limited: the connections (the oldest is closed), the
+ * seconds of a connection, the bytes of a request, and the share of the loop's time for pages. */
 #include "serve/pages/http.h"
 
 #include "serve/clock.h"
@@ -20,10 +19,10 @@
 
 enum {
     AT_ONCE = 4,
-    PATIENCE = 10,              /* seconds a connection lives */
-    IDLE_SHARE = 20,            /* for each second spent on a page, so many without a new connection */
-    KEPT_BY_KERNEL = 64 * 1024, /* bytes of an answer that nobody reads */
-    MOST_UNREAD = 1024 * 1024,  /* bytes that are thrown away, so that the answer is not lost to a reset */
+    PATIENCE = 10,              /* seconds that a connection may last */
+    IDLE_SHARE = 20,            /* seconds without a new connection for each second spent on a page */
+    KEPT_BY_KERNEL = 64 * 1024, /* bytes of a response that nobody reads */
+    MOST_UNREAD = 1024 * 1024,  /* bytes to discard, so that a reset does not destroy the response */
 };
 
 static struct timeval to_timeval(double seconds) {
@@ -51,14 +50,14 @@ static void wait_for(tc_http_client *client, short what) {
         close_client(client);
 }
 
-/* ---- A connection: read, answer, wait for its end ---- */
+/* ---- A connection: read, respond, wait for its end ---- */
 
 static bool would_wait(void) { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 static void send_more(tc_http_client *client) {
-    while (client->sent < client->answer_length) {
-        ssize_t sent =
-            send(client->descriptor, client->answer + client->sent, client->answer_length - client->sent, MSG_NOSIGNAL);
+    while (client->sent < client->response_length) {
+        ssize_t sent = send(client->descriptor, client->response + client->sent, client->response_length - client->sent,
+                            MSG_NOSIGNAL);
         if (sent < 0 && would_wait())
             return;
         if (sent <= 0) {
@@ -72,16 +71,16 @@ static void send_more(tc_http_client *client) {
     wait_for(client, EV_READ);
 }
 
-static void answer(tc_http_client *client) {
-    double begun = tc_serve_worked(); /* what others do meanwhile on a full machine is not the reader's fault */
-    tc_http_answer(client);
+static void respond(tc_http_client *client) {
+    double begun = tc_serve_worked(); /* processor time: a busy machine is not the reader's fault */
+    tc_http_respond(client);
     double pause = IDLE_SHARE * (tc_serve_worked() - begun);
     tc_http *http = client->http;
     struct timeval until = to_timeval(pause < 1 ? pause : 1);
     (void)event_del(&http->arriving);
     if (event_add(&http->again, &until) != 0)
         (void)event_add(&http->arriving, NULL);
-    if (client->answer == NULL) {
+    if (client->response == NULL) {
         close_client(client);
         return;
     }
@@ -100,7 +99,7 @@ static void read_more(tc_http_client *client) {
     }
     client->length += (size_t)got;
     if (tc_http_is_whole(client))
-        answer(client);
+        respond(client);
 }
 
 static void throw_away(tc_http_client *client) {
@@ -164,8 +163,8 @@ static void take(tc_http *http, int descriptor) {
     client->descriptor = descriptor;
     client->number = ++http->arrived;
     client->doing = TC_HTTP_READING;
-    client->length = client->sent = client->unread = client->answer_length = 0;
-    client->answer = NULL;
+    client->length = client->sent = client->unread = client->response_length = 0;
+    client->response = NULL;
     struct timeval end = to_timeval(http->patience);
     if (evtimer_add(&client->deadline, &end) != 0)
         close_client(client);
@@ -182,7 +181,7 @@ static void arrive(evutil_socket_t descriptor, short what, void *context) {
             take(http, arrived);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             struct timeval soon = {.tv_usec = 100000};
-            if (event_add(&http->again, &soon) == 0) /* without a timer it would be deaf for good */
+            if (event_add(&http->again, &soon) == 0) /* without a timer nothing would wake it again */
                 (void)event_del(&http->arriving);
             return;
         } else if (errno != ECONNABORTED && errno != EINTR) {

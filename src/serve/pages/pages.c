@@ -26,14 +26,14 @@ void tc_figures_commit(tc_figures *figures, double seconds) {
     figures->commit_seconds += seconds;
 }
 
-/* ======== The status page ======== */
+/* ---- /status and /healthz ---- */
 
 unsigned tc_health(const tc_figures *figures, const char **line) {
     *line = tc_serve_phase_name(figures->phase);
     return figures->phase == TC_PHASE_FAILED ? 503 : 200;
 }
 
-static void add_time(tc_json *json, const char *key, double value) { /* seconds since 1970, and 0 for never */
+static void add_time(tc_json *json, const char *key, double value) { /* seconds since 1970; 0: never */
     if (value > 0)
         tc_json_number(json, key, value);
     else
@@ -122,10 +122,9 @@ void tc_status_json(tc_buffer *out, const tc_figures *figures, double now) {
     tc_json_close_object(&json);
 }
 
-/* ======== Metrics ======== */
+/* ---- /metrics: Prometheus' text format 0.0.4; docs/operations.md explains each family ---- */
 
-/* Prometheus' text format, version 0.0.4. docs/operations.md says what each family is for. */
-enum { MOST_CONSTRAINTS = 100 }; /* series that a monitor should be made to keep; /status has all */
+enum { MOST_CONSTRAINTS = 100 }; /* most series for a monitor; /status has all */
 
 static void add_number(tc_buffer *out, double value) {
     char text[32];
@@ -203,18 +202,18 @@ static void measure_run(tc_buffer *out, const tc_figures *figures) {
         add_count(out, phase == (unsigned)figures->phase);
     }
     if (figures->is_priced) {
-        gauge(out, "epsilon", "What all rounds of the run cost the observer who pays most.", figures->epsilon);
-        gauge(out, "delta", "What all rounds of the run cost the observer who pays most.", figures->delta);
+        gauge(out, "epsilon", "The epsilon of the whole run for the observer who pays most.", figures->epsilon);
+        gauge(out, "delta", "The delta of the whole run for the observer who pays most.", figures->delta);
     }
 }
 
 static void measure_progress(tc_buffer *out, const tc_figures *figures) {
-    counter(out, "rounds_total", "Rounds answered since the run began; restarts of the cloud do not begin anew.",
+    counter(out, "rounds_total", "Rounds answered since the run began; a restart of the cloud does not reset it.",
             figures->round);
     gauge(out, "rounds_planned", "Rounds that the plan has.", (double)figures->rounds);
     gauge(out, "epoch", "The number of this start of the cloud; every start has a higher one.", (double)figures->epoch);
     gauge(out, "agents", "Agents that the cloud's file names.", (double)figures->agents);
-    gauge(out, "agents_enrolled", "Agents that are there now.", (double)figures->enrolled);
+    gauge(out, "agents_enrolled", "Agents that are enrolled now.", (double)figures->enrolled);
     gauge(out, "start_time_seconds", "When this process began, in seconds since 1970.", figures->started);
     if (figures->last_round > 0)
         gauge(out, "last_round_time_seconds", "When the last round was answered, in seconds since 1970.",
@@ -225,9 +224,9 @@ static void measure_progress(tc_buffer *out, const tc_figures *figures) {
 }
 
 static void add_upkeep(tc_buffer *out, const tc_figures *figures) {
-    gauge(out, "last_reload_successful", "0 where the last certificates that were to be read again are not usable.",
+    gauge(out, "last_reload_successful", "0 if the last attempt to read the certificates again failed.",
           !figures->has_reload_failed);
-    counter(out, "log_lines_lost_total", "Lines of the log that its reader did not take.", figures->log_lost);
+    counter(out, "log_lines_lost_total", "Lines of the log that were dropped.", figures->log_lost);
 }
 
 static void add_connections(tc_buffer *out, const tc_links_figures *links) {
@@ -247,15 +246,15 @@ static void add_connections(tc_buffer *out, const tc_links_figures *links) {
 }
 
 static void add_messages(tc_buffer *out, const tc_figures *figures) {
-    counter(out, "connections_turned_away_total", "Connections that left when they had heard which run this is.",
+    counter(out, "connections_turned_away_total", "Connections that left when they were told which run this is.",
             figures->turned_away);
     counter(out, "answers_total", "Answers sent.", figures->answers);
-    counter(out, "answers_again_total", "Answers sent again, as the journal has them.", figures->answers_again);
-    counter(out, "states_held_total", "States used again since an agent was late.", figures->held);
+    counter(out, "answers_again_total", "Answers sent again.", figures->answers_again);
+    counter(out, "states_held_total", "States used again because an agent was late.", figures->held);
     family(out, "refusals_total", "counter", "Refusals, by reason.");
     for (unsigned code = 1; code < TC_REFUSAL_KINDS; code++) {
         const char *reason = tc_refusal_text(code);
-        if (reason == NULL || code == TC_REFUSED_SLATER) /* not counted: reporter.c */
+        if (reason == NULL || code == TC_REFUSED_SLATER) /* not counted: tc_report_refusal */
             continue;
         labelled(out, "refusals_total", "reason", reason);
         add_count(out, figures->refusals[code]);
@@ -264,7 +263,7 @@ static void add_messages(tc_buffer *out, const tc_figures *figures) {
 
 static void add_commits(tc_buffer *out, const tc_figures *figures) {
     uint64_t count = 0;
-    family(out, "journal_commit_seconds", "histogram", "What it took to make a round durable.");
+    family(out, "journal_commit_seconds", "histogram", "Seconds to make a round durable.");
     for (size_t i = 0; i < TC_COMMIT_BUCKETS; i++) {
         char bound[32] = "+Inf";
         if (i < TC_COMMIT_BUCKETS - 1)
@@ -299,13 +298,13 @@ void tc_metrics_text(tc_buffer *out, const tc_figures *figures) {
     add_messages(out, figures);
     add_commits(out, figures);
     add_constraints(out, figures, "multiplier", "The multiplier that agents were last given.", figures->multipliers);
-    add_constraints(out, figures, "answer_multiplier", "The multiplier that the run would answer now.",
+    add_constraints(out, figures, "answer_multiplier", "The multiplier of the result so far.",
                     figures->answer_multipliers);
     if (figures->feasibility != NULL) {
-        gauge(out, "feasibility_shown", "1 where released figures show that the answer keeps all constraints.",
+        gauge(out, "feasibility_shown", "1 if released figures show that the result satisfies all constraints.",
               figures->feasibility->shown);
         add_constraints(out, figures, "feasibility_bound",
-                        "A bound of the constraint at the answer; kept when not above 0.",
+                        "A bound of the constraint at the result; satisfied if not above 0.",
                         figures->feasibility->bounds);
     }
 }

@@ -1,7 +1,9 @@
-/* For whom a request is meant. A browser sends requests to wherever a name leads, and whoever owns a name can let it
- * lead here (DNS rebinding): a web page could then read what this port says. It cannot choose the Host that the browser
- * sends. So names are answered only that nobody else can own: the address that the connection came to, localhost, the
- * machine's own name, the one in --http, and what the operator allows. A client without the header is no browser. */
+/* Requests and responses (RFC 9112). Of the headers only Host is read.
+ *
+ * Host protects against DNS rebinding: the owner of a name can let it point to this machine, and a web page of that
+ * name could then read these pages in a visitor's browser. But the page cannot choose the Host that the browser sends.
+ * So only names are accepted that nobody else can own: the address that the connection came to, localhost, the
+ * machine's own name, the name in --http, and those of --http-host. A client without the header is no browser. */
 #include "serve/pages/http.h"
 
 #include "net/address.h"
@@ -17,13 +19,13 @@
 
 enum { MOST_NAME = 255 };
 
-typedef struct local { /* an address of this machine; four bytes or sixteen */
+typedef struct local { /* an address: four bytes or sixteen */
     unsigned char bytes[16];
     size_t size;
 } local;
 
 static local to_local(const unsigned char *bytes, size_t size) {
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff}; /* IPv4 that came to a socket of IPv6 */
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff}; /* IPv4 on an IPv6 socket */
     local made = {.size = size};
     bool is_mapped = size == 16 && memcmp(bytes, mapped, sizeof mapped) == 0;
     made.size = is_mapped ? 4 : size;
@@ -82,9 +84,9 @@ static bool cut(const char *text, size_t length, char host[MOST_NAME + 1]) {
             return false;
     memcpy(host, from, (size_t)(to - from));
     host[to - from] = '\0';
-    if (strlen(host) != (size_t)(to - from)) /* what is compared would end before what was said */
+    if (strlen(host) != (size_t)(to - from)) /* it contains a zero byte */
         return false;
-    if (to - from > 1 && host[to - from - 1] == '.') /* the same name, said to be whole */
+    if (to - from > 1 && host[to - from - 1] == '.') /* a trailing dot: the same name */
         host[to - from - 1] = '\0';
     return true;
 }
@@ -130,9 +132,8 @@ void tc_http_allow(tc_http *http, const char *const *names, size_t count) {
     http->host_count = count;
 }
 
-/* ======== Requests ======== */
+/* ---- Requests ---- */
 
-/* Requests and their answers (RFC 9112). Of the headers only Host is looked at: no page depends on others. */
 enum { MOST_PAGE = 64 * 1024 * 1024, MOST_HEAD = 1024, MOST_LINE = 1024 };
 
 typedef struct http_page {
@@ -161,9 +162,7 @@ static const char *reason(unsigned code) {
     return "Error";
 }
 
-/* ---- The request ---- */
-
-static const char *find_end(const tc_http_client *client) { /* of the headers; NULL while there is none */
+static const char *find_end(const tc_http_client *client) { /* of the headers; NULL: not yet */
     for (size_t i = 0; i + 1 < client->length; i++) {
         const char *at = client->request + i;
         if (at[0] == '\n' && (at[1] == '\n' || (i + 2 < client->length && at[1] == '\r' && at[2] == '\n')))
@@ -172,14 +171,14 @@ static const char *find_end(const tc_http_client *client) { /* of the headers; N
     return NULL;
 }
 
-/* The line up to the first end of line; its length, or the whole of what came where there is none. */
+/* Length of the first line, or of everything if no line has ended. */
 static size_t line_length(const tc_http_client *client) {
     const char *end = memchr(client->request, '\n', client->length);
     size_t length = end != NULL ? (size_t)(end - client->request) : client->length;
     return length > 0 && client->request[length - 1] == '\r' ? length - 1 : length;
 }
 
-/* Bytes that no request line has: most of what is not HTTP at all, a TLS handshake among it. */
+/* Bytes that no request line has: detects most that is not HTTP, such as a TLS handshake. */
 static bool is_garbage(const tc_http_client *client) {
     size_t length = line_length(client);
     for (size_t i = 0; i < length; i++) {
@@ -200,7 +199,7 @@ static bool is_word(const char *text, size_t length, const char *word) {
 }
 
 typedef struct request {
-    const char *method, *target, *version, *host; /* host: where the target names one, else NULL */
+    const char *method, *target, *version, *host; /* host: of the target; NULL if it has none */
     size_t method_length, target_length, version_length, host_length;
 } request;
 
@@ -247,7 +246,7 @@ static unsigned judge(const tc_http_client *client, request *parts) {
     return tc_http_judge_host(client);
 }
 
-/* ---- The answer ---- */
+/* ---- Responses ---- */
 
 static void fill(tc_http *http, const request *parts, http_page *made) {
     bool is_status = is_word(parts->target, parts->target_length, "/status");
@@ -286,8 +285,8 @@ static void put_together(tc_http_client *client, http_page *made, bool is_head) 
     tc_buffer_puts(&whole, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n");
     if (!is_head)
         tc_buffer_add(&whole, tc_buffer_text(&made->body), made->body.length);
-    client->answer = whole.text;
-    client->answer_length = whole.length;
+    client->response = whole.text;
+    client->response_length = whole.length;
 }
 
 static void make(tc_http_client *client) {
@@ -303,7 +302,7 @@ static void make(tc_http_client *client) {
     put_together(client, &made, parts.method != NULL && is_word(parts.method, parts.method_length, "HEAD"));
 }
 
-void tc_http_answer(tc_http_client *client) {
+void tc_http_respond(tc_http_client *client) {
     client->arena = tc_arena_new(0);
     if (client->arena == NULL)
         return;

@@ -1,4 +1,4 @@
-/* Answers: each connection's in one piece, encoded where they are sent from. */
+/* What agents are told: the answers of a round, all of a connection in one piece, and the end of the run. */
 #include "serve/rounds/loop.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ bool tc_batch_reserve(tc_rounds *r) {
     return true;
 }
 
-/* A component of all members is one array: an agent's own are apart by as many as there are. */
+/* Each component is an array over all members, so an agent's components are `stride` numbers apart. */
 static const double *gather(const tc_rounds *r, const tc_seat *seat) {
     const double *from = r->answers + seat->first_coord;
     if (seat->stride == 1 || seat->states == 1)
@@ -38,7 +38,7 @@ static size_t put_answer(tc_rounds *r, const tc_seat *seat, unsigned flags, unsi
     return tc_answer_size(seat->states);
 }
 
-/* Of the first sending alone: the journal does not have them, and an answer that is sent again is as it says. */
+/* For the first sending only: the journal does not store them. */
 static unsigned flags_of(const tc_rounds *r, const tc_seat *seat) {
     return (seat->clamped == r->last ? TC_ANSWER_CLAMPED : 0U) | (seat->is_held ? TC_ANSWER_HELD : 0U);
 }
@@ -49,7 +49,7 @@ static size_t put_lost(const tc_rounds *r, const tc_seat *seat, unsigned char *b
     return TC_NOTE_SIZE;
 }
 
-/* A connection that has not taken the answers before gets these when it has; never a queue. */
+/* A connection that has not read the last answers is skipped and gets the newest ones later; answers never queue up. */
 static void owe(tc_rounds *r, tc_party *party) {
     party->is_owed = true;
     for (size_t i = 0; i < party->room; i++) {
@@ -95,8 +95,8 @@ static void fetch(const void *what, size_t size) {
         __builtin_prefetch((const char *)what + i);
 }
 
-/* A thousand connections do not stay in a cache from round to round: what the next one needs comes while this one
- * sends. The head of the ring is no party, and what is asked for in its place does no harm. */
+/* A thousand connections do not stay in the cache between rounds, so the next one is prefetched while this one sends.
+ * Prefetching the ring's head, which is no party, is harmless. */
 static void look_ahead(const tc_rounds *r, const tc_ring *after) {
     const tc_enrolment *e = r->enrolment;
     if (after == &e->seated)
@@ -108,7 +108,7 @@ static void look_ahead(const tc_rounds *r, const tc_ring *after) {
         fetch(&e->seats[next->one.seat - 1], sizeof *e->seats);
 }
 
-/* A link that fails takes its own party with it and no other. */
+/* A failing link removes its own party and no other. */
 void tc_answers_all(tc_rounds *r) {
     if (r->held > 0)
         count_holds(r);
@@ -165,12 +165,11 @@ void tc_answers_enrolled(tc_rounds *r, tc_seat *seat) {
     tc_link_send(party->link, r->batch, size);
 }
 
-/* ======== The end ======== */
+/* ==== The end of a run or of this process ====
+ *
+ * Enrolled agents are told at once. Absent ones have some time to come for the last answer. */
 
-/* The end of a run, or of this process: everybody who is there hears of it, and who was not there has a while to come
- * for the last answer. */
-/* For the other agents of a connection to enrol, before it is told that all is over. */
-static const double TELL_AFTER = 0.25;
+static const double TELL_AFTER = 0.25; /* seconds for a connection's other agents to enrol first */
 
 static void arm(tc_rounds *r, double wait) {
     wait = fmin(fmax(wait, 0), 1e6);
@@ -180,7 +179,7 @@ static void arm(tc_rounds *r, double wait) {
         tc_rounds_break(r, TC_RUN_FAILED, TC_NO_MEMORY);
 }
 
-/* What it is owed goes first, and is the last answer. */
+/* Sends the last answer first, if it is still owed. */
 static void tell(tc_rounds *r, tc_party *party) {
     unsigned char bytes[TC_END_SIZE];
     tc_link *link = party->link;
@@ -227,9 +226,10 @@ static void close_drained(tc_rounds *r, tc_party *party) {
         tc_link_close(party->link);
 }
 
-/* ---- the run is not to be ---- */
+/* ---- the run will not begin ---- */
 
-/* All hear the same, those who said no too: who it was, and why, is of private sets. So it is not counted either. */
+/* All agents hear the same, also those that said no: who said no depends on private sets. For this reason it is not
+ * counted. */
 static void refuse_party(tc_rounds *r, tc_party *party) {
     (void)r;
     if (!party->has_greeted)
@@ -299,7 +299,7 @@ void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
     tc_ending_check(r);
 }
 
-/* Coming back again and again puts off nothing: an agent has its time once, and the clock goes on. */
+/* Only the first return of an agent extends the wait. */
 void tc_ending_again(tc_rounds *r, tc_seat *seat) {
     double now = tc_serve_now();
     if (!seat->came_for_end)
@@ -310,12 +310,10 @@ void tc_ending_again(tc_rounds *r, tc_seat *seat) {
         arm(r, TELL_AFTER);
 }
 
-/* ---- time and news ---- */
-
 void tc_ending_check(tc_rounds *r) {
     if (r->is_ending || r->end != TC_RUN_GOES_ON)
         return;
-    r->is_ending = true; /* closing tells of itself */
+    r->is_ending = true; /* closing calls back */
     if (r->stop_at > 0) {
         for_each(r, &r->enrolment->seated, close_drained);
         for_each(r, &r->enrolment->idle, close_drained);
@@ -329,8 +327,8 @@ void tc_ending_check(tc_rounds *r) {
         finish_over(r);
 }
 
-/* Who was told and does not go is shown the door after two seconds; who was not there has as long as late agents have,
- * and as agents pause at most between two attempts, from the last time that anybody came. */
+/* Closes connections that were told and stay for two seconds. Absent agents have until the late deadline or the longest
+ * pause of an agent, counted from the last time that any agent came. */
 void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;

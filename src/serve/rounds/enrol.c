@@ -1,10 +1,10 @@
-/* Making the loop, and letting agents in: what they have seen against what the journal has. */
+/* Making the loop, and enrolling agents: compares what they have seen with the journal. */
 #include "serve/rounds/loop.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_SECONDS = 3 }; /* for the others to say no as well, so that all can be named at once */
+enum { NO_SECONDS = 3 }; /* wait for other agents to say no, so that all are named at once */
 
 static tc_status load_journal(tc_rounds *r) {
     const tc_journal_round *last = tc_journal_last(r->settings.journal);
@@ -67,7 +67,7 @@ size_t tc_rounds_most_kept(const tc_rounds *r) {
     return all;
 }
 
-/* There is no round to be late for yet. */
+/* Logs who is missing while agents are asked after a restore. */
 static void warn_survey(tc_rounds *r) {
     double now = tc_serve_now();
     size_t missing = r->enrolment->seat_count - r->enrolment->seen;
@@ -103,8 +103,8 @@ bool tc_rounds_is_surveyed(const tc_rounds *r) {
     return r->is_surveying && r->enrolment->seen == r->enrolment->seat_count;
 }
 
-/* After a restore: agents know what they were answered. The round after that may have been released and shown, if not
- * to them, and where late agents are held, as many more as one state may be used again. */
+/* After a restore: agents know what they were answered. The round after that may have been released too, and with holds
+ * as many more as one state may be used again. */
 uint64_t tc_rounds_first(const tc_rounds *r) {
     uint64_t unseen = 1 + (r->settings.late.holds ? r->settings.late.most_holds : 0);
     return r->is_surveying ? r->most_answered + unseen + 1 : r->open;
@@ -131,7 +131,7 @@ tc_status tc_rounds_begin(tc_rounds *r, tc_cloud_half *hub) {
     return TC_OK;
 }
 
-/* ---- an agent comes ---- */
+/* ---- enrolling ---- */
 
 bool tc_rounds_disbelieve(tc_rounds *r, const char *agent) {
     tc_seat *seat = tc_enrolment_named(r->enrolment, agent);
@@ -139,7 +139,7 @@ bool tc_rounds_disbelieve(tc_rounds *r, const char *agent) {
         return false;
     seat->is_disbelieved = true;
     TC_LOG(r->settings.reporter->log, TC_EVENT_DISBELIEVING, tc_log_agent(agent),
-           tc_log_why("where it has seen more than the journal, rounds are released a second time, and paid for once"));
+           tc_log_why("if it has seen more than the journal has, rounds are released a second time and paid for once"));
     return true;
 }
 
@@ -147,7 +147,7 @@ static bool is_later(const tc_epoch *one, const tc_epoch *than) {
     return one->number > than->number || (one->number == than->number && memcmp(one->id, than->id, TC_EPOCH_ID) != 0);
 }
 
-/* What an agent says that is not believed becomes what the journal has. */
+/* Replaces the claims of a disbelieved agent by what the journal has. */
 static void overrule(tc_rounds *r, const tc_seat *seat, tc_enrol *enrol) {
     const tc_epoch *ours = &r->settings.epoch;
     bool claims_epoch = is_later(&enrol->epoch, ours), claims_round = enrol->answered > r->last;
@@ -161,8 +161,8 @@ static void overrule(tc_rounds *r, const tc_seat *seat, tc_enrol *enrol) {
     enrol->epoch = claims_epoch ? *ours : enrol->epoch;
 }
 
-/* True: it is refused. One that lies beyond the plan speaks for itself alone; otherwise nothing may be released until
- * somebody has looked, unless this process has released already, and so knows what everybody can have seen. */
+/* True: the agent is refused. A round beyond the plan is the agent's own error. Any other claim stops the cloud until a
+ * person decides, unless this process has released rounds already: then it knows what agents can have seen. */
 static bool is_rolled_back(tc_rounds *r, tc_party *party, const tc_seat *seat, const tc_enrol *enrol) {
     const tc_epoch *ours = &r->settings.epoch, *theirs = &enrol->epoch;
     if (enrol->answered > r->settings.rounds) {
@@ -194,7 +194,7 @@ static void end_refused(tc_rounds *r) {
         (void)event_add(&r->ending, &soon);
 }
 
-/* True: it is refused, and before the first round so is the run. */
+/* True: the agent is refused; before the first round the run is refused too. */
 static bool says_no(tc_rounds *r, tc_party *party, tc_seat *seat, const tc_enrol *enrol) {
     bool unasked = enrol->slater == TC_SLATER_UNASKED && r->settings.needs_slater;
     if (enrol->slater != TC_SLATER_NO && !unasked)
@@ -229,7 +229,7 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
         return;
     }
     if (r->is_over) {
-        seat->is_told = true; /* by what it gets now, unless it goes without taking leave */
+        seat->is_told = true; /* undone if it goes without leave */
         seat->is_sure = seat->answered >= r->last;
         tc_ending_again(r, seat);
     }
@@ -256,10 +256,10 @@ void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     if (says_no(r, party, seat, &enrol) || is_rolled_back(r, party, seat, &enrol))
         return;
     double came_at = seat->enrolled_at;
-    party->has_end = false; /* it will be told again, after this agent's last answer */
+    party->has_end = false; /* the end is told again after this agent's last answer */
     if (!tc_enrolment_seat(r->enrolment, party, seat, enrol.slot))
         return;
-    if (r->hub != NULL && came_at > r->opened_at) /* coming back again and again puts off no deadline */
+    if (r->hub != NULL && came_at > r->opened_at) /* enrolling again does not extend the deadline */
         seat->enrolled_at = came_at;
     seat->answered = enrol.answered;
     r->most_answered = enrol.answered > r->most_answered ? enrol.answered : r->most_answered;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A start of a thousand agents is told agent by agent. Half of the room is for lines that name an agent: whoever knocks
- * without a name, as often as he likes, does not hide that an agent was replaced. */
+/* The start of a thousand agents is logged one by one. Half of the room is reserved for lines about agents, so that a
+ * flood of unknown clients does not hide that an agent was replaced. */
 static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20, FOR_AGENTS = 500;
 
 static void fill(tc_reporter *reporter) {
@@ -38,7 +38,7 @@ void tc_report_agent(tc_reporter *reporter, tc_log_event event, const char *agen
         TC_LOG(reporter->log, event, tc_log_agent(agent));
 }
 
-/* Behind the fields of the line: by these the operator finds the device. Keys of what is not known are left out. */
+/* Appends what is known about the peer, so that the operator can find the device. */
 static void write_with_peer(tc_reporter *reporter, tc_log_event event, const tc_link *link, tc_log_field fields[5],
                             size_t count) {
     char address[TC_PEER_TEXT], names[TC_PEER_NAMES];
@@ -52,7 +52,7 @@ static void write_with_peer(tc_reporter *reporter, tc_log_event event, const tc_
 
 void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *agent, tc_refusal_code code,
                        const char *why) {
-    bool is_counted = code != TC_REFUSED_SLATER; /* an agent's no is for the log alone, not for the pages' readers */
+    bool is_counted = code != TC_REFUSED_SLATER; /* an agent's no goes to the log, not to the pages */
     const char *meaning = tc_refusal_text(code);
     tc_log_field fields[5];
     size_t count = 0;
@@ -63,7 +63,7 @@ void tc_report_refusal(tc_reporter *reporter, const tc_link *link, const char *a
     if (agent != NULL)
         fields[count++] = tc_log_agent(agent);
     fields[count++] = tc_log_refusal(code);
-    if (why != NULL && (meaning == NULL || strcmp(why, meaning) != 0)) /* it says more than the reason does */
+    if (why != NULL && (meaning == NULL || strcmp(why, meaning) != 0)) /* adds to the reason */
         fields[count++] = tc_log_why(why);
     write_with_peer(reporter, agent == NULL ? TC_EVENT_CONNECTION_REFUSED : TC_EVENT_REFUSED, link, fields, count);
 }
@@ -92,8 +92,6 @@ void tc_reporter_tick(tc_reporter *reporter) {
     reporter->left_out = 0;
     reporter->room -= 1;
 }
-
-/* ======== Enrolment ======== */
 
 enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64, SPARE_ALIKE = 16 };
 
@@ -167,7 +165,7 @@ static tc_party_slot *find_place(const tc_party *party, uint32_t slot) {
     return NULL;
 }
 
-/* There is an empty one. */
+/* The table has an empty entry. */
 static void put_place(tc_party *party, tc_party_slot place) {
     size_t mask = party->room - 1, at = place.slot & mask;
     while (party->places[at].seat != 0)
@@ -200,7 +198,7 @@ static bool grow(tc_party *party) {
     return true;
 }
 
-/* Those behind it in its row are put in again, so that no search stops short of one. */
+/* Inserts the entries behind it again, so that no search stops too early. */
 static void remove_place(tc_party *party, uint32_t slot) {
     size_t mask = party->room - 1;
     tc_party_slot *place = find_place(party, slot);
@@ -225,8 +223,8 @@ static void join_idle(tc_enrolment *e, tc_party *party) {
     e->idle_count++;
 }
 
-/* A certificate has a use for one connection for each agent that it names, and some more that are about to end. Beyond
- * that there is always one without an agent: the oldest gives way. */
+/* A certificate may have one connection for each agent that it names, plus some that are about to end. With more there
+ * is always one without an agent: the oldest of these is closed. */
 static void end_alike(tc_enrolment *e, const tc_link *link) {
     const tc_identity *identity = tc_link_identity(link);
     if (identity == NULL || tc_link_alike(link) <= tc_identity_count(identity) + SPARE_ALIKE)
@@ -288,7 +286,7 @@ void tc_enrolment_closed(tc_enrolment *e, tc_link *link) {
 }
 
 void tc_enrolment_tick(tc_enrolment *e) {
-    enum { AT_ONCE = 256 }; /* in one turn, which others wait for; the rest in the next second */
+    enum { AT_ONCE = 256 }; /* others wait for this turn; the rest follows in the next second */
     time_t now = tc_link_now();
     for (unsigned i = 0; i < AT_ONCE && !tc_ring_is_empty(&e->idle) && of_ring(e->idle.after)->deadline <= now; i++)
         tc_party_end(e, of_ring(e->idle.after), TC_REFUSED_TURN, "no agent was enrolled in time");
@@ -325,7 +323,7 @@ static void refuse(tc_enrolment *e, tc_party *party, uint32_t slot, uint64_t rou
         tc_party_end(e, party, code, "too much of what it said was refused");
         return;
     }
-    bool is_late = code == TC_REFUSED_SLOT && party->was_replaced; /* not its fault, and the log has `replaced` */
+    bool is_late = code == TC_REFUSED_SLOT && party->was_replaced; /* not its fault, and `replaced` was logged */
     if (!is_late)
         tc_report_refusal(e->reporter, party->link, agent, code, text);
     tc_refusal_encode(&refusal, bytes);
@@ -375,7 +373,7 @@ tc_seat *tc_enrolment_find(tc_enrolment *e, tc_party *party, const tc_enrol *enr
         *reason = "this connection has the agent in another slot";
         return NULL;
     }
-    /* Not for good, unlike a refusal as replaced: it may be the same agent whose network fails again and again. */
+    /* It may try again, unlike after TC_REFUSED_REPLACED: it may be the same agent behind a failing network. */
     *code = TC_REFUSED_CROWD;
     *reason = "another connection took over this agent a moment ago";
     if (seat->party != NULL && seat->replaced_at >= 0 && tc_serve_now() < seat->replaced_at + 1)
@@ -390,7 +388,7 @@ static void replace(tc_enrolment *e, tc_seat *seat) {
     seat->replaced_at = tc_serve_now();
     tc_report_agent(e->reporter, TC_EVENT_REPLACED, seat->name);
     tc_enrolment_leave(e, seat);
-    old->strikes = 0; /* it is not its doing */
+    old->strikes = 0; /* not its fault */
     old->was_replaced = true;
     tc_party_refuse(e, old, slot, 0, TC_REFUSED_REPLACED, NULL);
 }

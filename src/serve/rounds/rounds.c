@@ -1,4 +1,4 @@
-/* Agents whose state has not come: the round waits, and says for whom; or their last state is used again. */
+/* Frames and rounds. A round with late agents waits and logs their names, or uses their last state again (holds). */
 #include "serve/rounds/loop.h"
 
 #include "noise/secret.h"
@@ -58,7 +58,7 @@ void tc_late_open(tc_rounds *r) {
     arm(r, r->warn_at);
 }
 
-/* The last state stands in for those whose time is over; returns when that of the next is, INFINITY for none. */
+/* Holds the agents whose deadline has passed. Returns the next deadline, INFINITY for none. */
 static double hold(tc_rounds *r, double now) {
     double next = INFINITY;
     const tc_late_policy *policy = &r->settings.late;
@@ -86,7 +86,7 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
     double now = tc_serve_now(), next = INFINITY;
     if (r->is_over || r->hub == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
         return;
-    if (r->settings.late.holds) /* with nobody there, rounds would be for nobody */
+    if (r->settings.late.holds) /* without any agent enrolled, nothing is held */
         next = r->enrolment->enrolled > 0 ? hold(r, now) : now + r->settings.late.deadline;
     if (r->missing == 0) {
         tc_rounds_complete(r);
@@ -101,9 +101,6 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
     arm(r, fmin(next, r->warn_at));
 }
 
-/* ======== The loop ======== */
-
-/* Frames and rounds. */
 const char *tc_run_end_name(tc_run_end end) {
     static const char *const names[] = {
 #define X(code, name) name,
@@ -143,7 +140,7 @@ static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_S
     return status;
 }
 
-/* From here on the round is as good as public. */
+/* From here on the round counts as released. */
 static void take_over(tc_rounds *r, uint64_t k, tc_answer_scalars scalars) {
     double *before = r->answers;
     r->answers = r->next_answers;
@@ -194,7 +191,7 @@ static void release(tc_rounds *r) {
                    tc_log_why(tc_journal_trouble(r->settings.journal)));
     }
     if (status != TC_OK) {
-        r->hub = NULL; /* nothing is taken or released any more */
+        r->hub = NULL; /* take and release nothing any more */
         tc_rounds_break(r, TC_RUN_FAILED, status);
         return;
     }
@@ -205,8 +202,8 @@ static void release(tc_rounds *r) {
 
 /* ---- ticks ----
  *
- * Nothing is done to a round before its tick, so that nothing that anybody can look at, pages and journal among them,
- * shows when the last state came. */
+ * Nothing happens to a round before its tick. So nothing outside, pages and journal included, shows when the last state
+ * came. */
 
 static void arm_tick(tc_rounds *r) {
     double wait = fmax(r->tick_at - tc_serve_now(), 0);
@@ -232,8 +229,7 @@ void tc_ticks_come(tc_rounds *r) {
         release(r);
 }
 
-/* The event base looks at a coarser clock than this one, and may come some milliseconds early: a tick that was already
- * answered must not come again. */
+/* The event base uses a coarser clock and may call some milliseconds early; one tick must not count twice. */
 void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
@@ -253,7 +249,7 @@ void tc_rounds_complete(tc_rounds *r) {
 
 /* ---- frames ---- */
 
-/* The round before; where rounds do not wait, any that went by while the state was on its way. */
+/* The round was answered: it is the one before, or, with holds, any that passed while the state was on its way. */
 static bool is_answered(const tc_rounds *r, uint64_t round) {
     bool is_past = round + 1 == r->open || (r->settings.late.holds && round > 0 && round < r->open);
     return is_past && tc_rounds_has_answer(r);
@@ -266,7 +262,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_SLOT, NULL);
         return;
     }
-    if (is_answered(r, frame->round)) { /* what it says is not looked at */
+    if (is_answered(r, frame->round)) { /* the state itself is not read */
         if (seat->again != r->last || tc_party_bear(e, party)) {
             seat->again = r->last;
             tc_answers_again(r, seat);
@@ -277,7 +273,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         tc_party_refuse(e, party, frame->slot, frame->round, r->is_over ? TC_REFUSED_OVER : TC_REFUSED_ROUND, NULL);
         return;
     }
-    if (seat->said == r->open) { /* whatever it says: a comparison would tell what the first one said */
+    if (seat->said == r->open) { /* refused unread: a comparison would reveal the first one */
         tc_party_refuse(e, party, frame->slot, frame->round, TC_REFUSED_ROUND, "the state of this round has been said");
         return;
     }
@@ -287,7 +283,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         return;
     }
     seat->said = r->open;
-    if (seat->taken == r->open) { /* from a connection before this one, which said it again */
+    if (seat->taken == r->open) { /* an earlier connection of this agent has sent it already */
         tc_secret_wipe(r->units, seat->states * sizeof *r->units);
         return;
     }
@@ -297,7 +293,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     if (tc_cloud_half_take(r->hub, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
         seat->clamped = r->open;
     tc_secret_wipe(r->units, seat->states * sizeof *r->units);
-    if (seat->is_held) { /* in time after all: the round still waits for others */
+    if (seat->is_held) { /* its state came before the round was complete */
         seat->is_held = false;
         r->held--;
         return;
@@ -346,7 +342,7 @@ static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
     tc_enrolment_leave(e, seat);
     r->figures->enrolled = e->enrolled;
-    if (!tc_party_bear(e, party)) /* coming and going, again and again */
+    if (!tc_party_bear(e, party)) /* it enrols and leaves again and again */
         r->figures->enrolled = e->enrolled;
 }
 
@@ -370,7 +366,7 @@ static void on_frame(void *context, tc_link *link, const tc_frame *frame) {
 
 static void on_opened(void *context, tc_link *link) {
     tc_rounds *r = context;
-    if (r->end != TC_RUN_GOES_ON || r->stop_at > 0) { /* nothing that it says would be heard: it need not wait */
+    if (r->end != TC_RUN_GOES_ON || r->stop_at > 0) { /* its frames would be ignored */
         tc_link_close(link);
         return;
     }
@@ -386,14 +382,15 @@ static void on_drained(void *context, tc_link *link) {
         tc_ending_check(r);
 }
 
-/* An agent of another run, or one that has seen later epochs, does not ask for its seat: nobody else would tell. */
+/* A client that leaves after the welcome without enrolling: an agent of another run, or one that has seen later epochs.
+ */
 static bool is_turned_away(const tc_rounds *r, const tc_party *party, tc_link_end end) {
     return party->has_greeted && !party->has_asked && !party->is_refused && !party->has_end &&
            (end == TC_LINK_LEFT || end == TC_LINK_CLOSED) && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
 }
 
-/* Those who took leave after the end have heard it. An end of the connection alone says nothing: a network that cuts it
- * looks the same. */
+/* An agent that sent leave after the end has received it. A closed connection proves nothing: the network may have cut
+ * it. */
 static void on_closed(void *context, tc_link *link, tc_link_end end, const char *why) {
     tc_rounds *r = context;
     tc_party *party = tc_link_user(link);
@@ -405,7 +402,7 @@ static void on_closed(void *context, tc_link *link, tc_link_end end, const char 
         seat->is_told = seat->is_told && (party->has_left || seat->answered >= r->last);
         seat->is_sure |= seat->is_told;
     }
-    if (is_open && end == TC_LINK_REFUSED && !party->is_refused) /* a frame that could not be cut */
+    if (is_open && end == TC_LINK_REFUSED && !party->is_refused) /* a malformed frame */
         tc_report_refusal(r->settings.reporter, link, NULL, TC_REFUSED_FRAME, why);
     else if (is_open && end == TC_LINK_SLOW)
         tc_report_refusal(r->settings.reporter, link, NULL, TC_REFUSED_SLOW, why);

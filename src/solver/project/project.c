@@ -161,7 +161,8 @@ static int decreasing(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Beyond the radius the nearest point is max(v - t, 0) with the t that makes the sum the radius: with the k largest
+/* paper: the set M
+ * Beyond the radius the nearest point is max(v - t, 0) with the t that makes the sum the radius: with the k largest
  * entries positive, t = (their sum - radius) / k, for the largest k whose k-th entry exceeds its t. */
 void tc_project_multipliers(size_t count, double radius, const double *v, double *mu, double *work) {
     long double sum = 0;
