@@ -1,4 +1,4 @@
-/* Text for people: layout, numbers in few digits, hexadecimal digits, near misses of names. */
+/* Text: layout in columns, numbers to and from text, hexadecimal digits, near misses of names. */
 #ifndef TC_BASE_TEXT_H
 #define TC_BASE_TEXT_H
 

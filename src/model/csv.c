@@ -377,7 +377,7 @@ bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_so
     bool good = tc_csv_open(&csv);
     while (good && tc_csv_next(&csv)) {
         if (*rows == 0) {
-            /* Quotes would be taken away twice; numbers need none. */
+            /* Quotes must not be removed twice; numbers need none. */
             if (memchr(csv.record, '"', csv.length) == NULL)
                 *columns = count_fields(&csv);
             else

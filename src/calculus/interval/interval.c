@@ -109,7 +109,8 @@ tc_interval tc_isqrt(tc_interval a) {
     return (tc_interval){tc_sqrt_down(a.lo), tc_sqrt_up(a.hi)};
 }
 
-/* Grows with |a| and, for fixed a, with the threshold: its slope there is |a| - threshold beyond it, 0 inside. */
+/* Grows with |a| and, for fixed a, with the threshold: its slope by the threshold is |a| - threshold where |a| is
+ * larger, else 0. */
 static double huber_down(double size, double threshold) {
     if (size <= threshold)
         return tc_mul_down(tc_mul_down(0.5, size), size);

@@ -209,7 +209,7 @@ static tc_rounded clamp_of(tc_rounded a, tc_rounded threshold) {
     return settle(exact, tc_iclamp(a.computed, threshold.computed), fmax(a.error, threshold.error));
 }
 
-/* It jumps: where the edge may be met, the two may be on different sides of it. */
+/* It jumps: near the edge the computed and the exact value may be on different sides. */
 static tc_rounded inside_of(tc_rounded a, tc_rounded threshold) {
     tc_interval exact = tc_iinside(a.exact, threshold.exact);
     if (!is_known(a) || !is_known(threshold))

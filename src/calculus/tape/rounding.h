@@ -15,7 +15,7 @@ typedef struct tc_rounded {
     double error;         /* |computed - exact| at each point; infinite where nothing is known */
 } tc_rounded;
 
-/* A datum, or a state that is a double: what is computed is what is meant. */
+/* A datum, or a state that is a double: the computed value is the exact one. */
 static inline tc_rounded tc_rounded_exactly(tc_interval range) { return (tc_rounded){range, range, 0}; }
 /* An input that already errs, as a sum of terms rounded to a lattice does. */
 tc_rounded tc_rounded_within(tc_interval exact, double error);

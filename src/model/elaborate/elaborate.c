@@ -78,7 +78,7 @@ static tc_csv_source csv_source(tc_elaborator *elaborator, const tc_statement *s
         source.path =
             tc_arena_format(elaborator->arena, "%.*s%s", (int)(slash - problem + 1), problem, statement->path);
     if (elaborator->limits->no_files) {
-        /* A small stand-in, so that what follows can be tried without files. */
+        /* A small stand-in, so that fuzzing goes on without files. */
         source.text = statement->kind == TC_STATEMENT_DATA ? "a,b,c_1,c_2\n1,2,3,4\n5,6,7,8\n" : "1,2\n3,4\n";
         source.length = strlen(source.text);
     }
@@ -259,7 +259,7 @@ static void lay_out(tc_model *model) {
     }
 }
 
-/* Names from data files must not be names of other agents. */
+/* Refuses names from data files that other agents have. */
 static void check_agent_names(tc_elaborator *elaborator) {
     tc_model *model = elaborator->model;
     for (size_t f = 0; f < model->family_count; f++) {
@@ -324,7 +324,7 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
             tc_elaborate_constraint(&elaborator, d);
     }
     tc_elaborate_settings(&elaborator);
-    /* A line that vanished without a word would be a wrong problem. */
+    /* A line dropped without an error would change the problem silently. */
     if (elaborator.dropped && diagnostics->errors == 0)
         tc_raise(model->arena, TC_INTERNAL);
     model->dag->origin = (tc_span){0, 0};

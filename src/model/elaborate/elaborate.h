@@ -109,7 +109,7 @@ typedef struct tc_elaborator {
     uint32_t stamp;
     size_t expansions; /* iterations of sums and indices so far */
     unsigned depth;    /* of definitions that need each other */
-    bool dropped;      /* a line could not be elaborated: an error must have said so */
+    bool dropped;      /* a line could not be elaborated; an error must have been reported */
     tc_definition **busy;
     size_t busy_count;
 } tc_elaborator;

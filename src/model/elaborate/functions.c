@@ -53,7 +53,7 @@ static bool is_zero(double x) { return x == 0; }
 static bool is_negative(double x) { return x < 0; }
 static bool is_not_positive(double x) { return !(x > 0); }
 
-/* Data (constants included) is looked at now, member by member; states are the analysis' business. */
+/* Checks data (constants included) for every member; what depends on states is checked by the analysis. */
 static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is_bad, tc_span span,
                         const char *problem) {
     const tc_node *n = &elaborator->dag->nodes[node];

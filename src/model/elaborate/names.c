@@ -12,7 +12,7 @@ static tc_part part_of(const tc_elaborator *elaborator) {
     return realm == TC_REALM_SHARED ? TC_PART_SHARED : realm == TC_REALM_PARAMS ? TC_PART_PARAMS : TC_PART_BLOCK;
 }
 
-/* What is wrong is said once, whoever asks. */
+/* Report each error once: a value that failed in one part fails silently in the others. */
 static bool is_known_broken(const tc_local *local) {
     bool broken = false;
     for (size_t part = 0; part < TC_PARTS; part++)

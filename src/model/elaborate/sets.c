@@ -465,7 +465,7 @@ static bool read_bounds(const set_reader *reader, const affine_form *rows, size_
         piece.center[i] = below ? reader->family->lower[piece.first + i] : coef;
         piece.upper[i] = below ? coef : reader->family->upper[piece.first + i];
     }
-    /* It may be empty, as any intersection may: that is for the analysis to say. */
+    /* It may be empty; the analysis finds empty intersections. */
     add_piece(reader, piece);
     return true;
 }

@@ -1,4 +1,4 @@
-/* Shared constraints, each an outer expression that must not be positive. */
+/* Statements outside of blocks: shared constraints (each an outer expression that must be <= 0), and settings. */
 #include "model/elaborate/elaborate.h"
 
 #include <math.h>

@@ -16,7 +16,7 @@ typedef struct tc_private_datum {
 } tc_private_datum;
 
 typedef struct tc_value {
-    bool broken;    /* an error was reported already: say no more about it */
+    bool broken;    /* an error was reported already: report no more */
     bool is_number; /* number or numbers hold it; else node or nodes */
     unsigned char rank;
     size_t rows, columns; /* rank 1: rows elements, columns 1 */

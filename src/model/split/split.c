@@ -258,7 +258,7 @@ static void remove_old_tables(tc_split_job *job, DIR *old, int fresh) {
     }
 }
 
-/* The hash of another plan would be pinned by mistake. */
+/* An old hash would pin another plan. */
 static void remove_old_plan(DIR *old, int fresh) {
     enum { DIGITS = 64 };
     char text[DIGITS + 3];

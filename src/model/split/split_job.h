@@ -13,7 +13,7 @@ typedef struct tc_uses {
     bool *columns; /* of the family's data, by column of the table; NULL: not asked for */
     bool index;    /* the member's index */
     uint32_t mark; /* in definitions already listed */
-    /* The first of each that a party's file cannot do without, and must not or cannot have; of length 0 for none. */
+    /* The first place of each thing that a party's file needs but must not, or cannot, have; of length 0 for none. */
     tc_span mixed;              /* selects by member among private numbers that stand in the family's block */
     tc_span foreign;            /* another agent's name inside a block */
     tc_span hidden;             /* a private name in what was walked (in public lines: to ask for its length) */

@@ -108,7 +108,7 @@ static void pick_from(const picking *p, const bound_names *scope, const tc_tree 
 
 /* ---- private numbers in a family's block ------------------------------------------------------------------------- */
 
-/* Whether a value differs between members by what everybody knows of them, or by their data. */
+/* Whether a value depends on which member it is: on its index or its columns. */
 static bool selects_member(const tc_uses *uses, const tc_tree *tree) {
     if (tree == NULL)
         return false;
@@ -144,7 +144,7 @@ static bool holds_numbers(const tc_uses *uses, const tc_tree *tree, unsigned in_
         return found;
     }
     bool found = tree->kind == TC_TREE_NUMBER && in_vector > 0;
-    /* The indices of an inner selection are nobody's secret. */
+    /* The indices of an inner selection are public. */
     size_t count = tree->kind == TC_TREE_INDEX ? 1 : tree->count;
     for (size_t i = 0; i < count && !found; i++)
         found = holds_numbers(uses, tree->items[i], tree->kind == TC_TREE_VECTOR ? 1 : in_vector);

@@ -20,7 +20,7 @@ typedef struct tc_diagnostics {
 
 /* After TC_MOST_ERRORS errors TC_BAD_PROBLEM is raised. */
 void tc_error(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
-/* Says more about the error before it, with a place of its own. */
+/* Adds a note to the last error, with its own place. */
 void tc_note(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
 /* About a data file: line is 1-based, text one line of the file (or NULL), from..to the bytes to underline. */
 typedef struct tc_text_place {
