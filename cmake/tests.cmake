@@ -2,6 +2,7 @@
 
 set(tests ${PROJECT_SOURCE_DIR}/tests)
 tacit_script_test(layering/includes ${tests}/layering/check_includes.py)
+tacit_script_test(layering/paper ${tests}/layering/check_paper.py)
 tacit_script_test(script/bootstrap ${tests}/script/bootstrap.py)
 
 # Faults in the noise, planted by linking another object in its place: the audit must refute each, for the reason given.
@@ -102,6 +103,7 @@ endforeach()
 list(TRANSFORM failing PREPEND "-Wl,--wrap=")
 target_link_options(noise_test_failing PRIVATE ${failing})
 target_link_options(release_test_failing PRIVATE ${failing})
+target_link_options(engine_test_failing PRIVATE ${failing})
 
 # Prints what goes between the parts of an engine, for tests/engine/test_method_*.py.
 add_executable(engine_method_dump tests/engine/method_dump.c)

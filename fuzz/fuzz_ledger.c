@@ -1,5 +1,5 @@
 /* Any bytes as lines of a ledger: what is accepted is written again as something that is accepted. */
-#include "promise/ledger_line.h"
+#include "promise/ledger.h"
 
 #include <stdlib.h>
 #include <string.h>

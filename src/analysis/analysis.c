@@ -1,3 +1,4 @@
+/* The order of an analysis, and how its steps report findings and warnings. */
 #include "analysis/analysis.h"
 
 #include "analysis/steps.h"
@@ -116,7 +117,7 @@ static void collect_warnings(tc_analysis *a, tc_arena *arena) {
                 "solution may lie outside M.");
 }
 
-/* ---- the order of things ---- */
+/* ---- the order of the steps ---- */
 
 enum { ROWS_LIMIT = 1000 };
 

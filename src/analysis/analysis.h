@@ -13,9 +13,9 @@
 
 typedef enum tc_verdict {
     TC_HOLDS,
-    TC_FAILS,     /* there is a counterexample, or it is certainly so */
+    TC_FAILS,     /* refuted */
     TC_UNPROVED,  /* neither proved nor refuted: counts as "does not hold" */
-    TC_ELSEWHERE, /* not for this file to judge: another party holds the data */
+    TC_ELSEWHERE, /* another party holds the data that decide it */
 } tc_verdict;
 
 typedef struct tc_finding {
@@ -51,7 +51,7 @@ typedef struct tc_bracket {
 static inline bool tc_declared(const tc_bracket *b) { return b->declared == b->declared; }
 /* Certainly below the truth: a mechanism scaled by it is not private. */
 static inline bool tc_declared_too_small(const tc_bracket *b) { return b->declared < b->lower; }
-/* Between the bounds: it may be right, but this program cannot vouch for it. */
+/* Between the bounds: it may be right, but is not proved. */
 static inline bool tc_declared_uncertified(const tc_bracket *b) {
     return b->declared >= b->lower && b->declared < b->upper;
 }
@@ -119,7 +119,7 @@ typedef struct tc_analysis {
     double minimum_lower, minimum_upper; /* sum over agents of min f_i; NAN where not known */
     const char **warnings;
     size_t warning_count;
-    size_t gap_warnings;   /* the first so many are about gaps that private data belie */
+    size_t gap_warnings;   /* the first so many: gaps that private data contradict */
     bool print_all_points; /* from the options */
     bool interrupted;      /* stopped on request: what is missing is unproved */
 } tc_analysis;

@@ -1,3 +1,4 @@
+/* Assumption 4: a Slater point with a certified margin, and the dual radius R that follows from it. */
 #include "analysis/steps.h"
 
 #include "solver/project/set.h"
@@ -70,7 +71,7 @@ typedef struct duality {
     double *minima;      /* of f_i by agent, or NULL */
 } duality;
 
-/* ---- the declared point ----------------------------------------------------------------------------------------- */
+/* ---- the declared point ---- */
 
 /* Directed rounding may give -0. */
 static double without_sign(double value) { return value == 0 ? 0 : value; }
@@ -164,7 +165,7 @@ static void check_declared(duality *d) {
         a->slater_facts.declared_fault = text;
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------- */
+/* ---- the search ---- */
 
 static void take_point(duality *d, const double *point, tc_point_origin origin) {
     tc_slater_facts *facts = &d->analysis->slater_facts;
@@ -209,7 +210,7 @@ static void search_point(duality *d) {
         report_missing(d, found);
 }
 
-/* ---- minima and the dual radius --------------------------------------------------------------------------------- */
+/* ---- minima and the dual radius ---- */
 
 static bool find_minima(duality *d) {
     tc_analysis *a = d->analysis;
@@ -231,7 +232,7 @@ static bool find_minima(duality *d) {
     return true;
 }
 
-/* (f(x) - min f) / margin, rounded up; warns of gaps that are smaller than f_i(x_i) - min f_i when asked to. */
+/* R = (f(x) - min f) / margin, rounded up; warns of gaps that are smaller than f_i(x_i) - min f_i when asked to. */
 static double radius_at(duality *d, const double *x, double margin, bool check_gaps) {
     double total = 0;
     size_t named = 0, small = 0;
@@ -315,6 +316,7 @@ static void summarise(duality *d) {
         a->slater.summary = "the declared point will not do";
 }
 
+/* paper: Assumption 4 */
 void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
                      bool skip_private, const tc_monitor *monitor) {
     const tc_model *model = a->model;

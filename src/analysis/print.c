@@ -311,7 +311,7 @@ static void shown_declared(char text[80], const tc_bracket *b) {
     }
 }
 
-/* Brackets that are NULL leave no gap. */
+/* Brackets that are NULL take no column. */
 static void table_row(analysis_text *p, const char *name, const tc_bracket *one, const tc_bracket *two,
                       const tc_bracket *three) {
     char text[3][80] = {"", "", ""}, declared[3][80] = {"", "", ""};
@@ -406,7 +406,7 @@ static void text_constants(analysis_text *p) {
         text_entries(p);
 }
 
-/* What a search leaves of zero is shown as zero: 1e-13 of a box of width 10 says no more. */
+/* Shows rounding of the search, below 1e-9 of the box, as zero. */
 static double shown_state(const tc_family *family, size_t member, size_t component, double value) {
     tc_interval range = tc_public_range(family, member, component);
     return fabs(value) <= 1e-9 * (range.hi - range.lo) ? 0 : value;

@@ -1,3 +1,4 @@
+/* Assumption 2: the sets X_i. */
 #include "analysis/steps.h"
 
 #include "analysis/region.h"
@@ -82,6 +83,9 @@ static void judge_family(tc_arena *arena, const tc_model *model, const tc_family
                 "The sets of %s were not all judged: interrupted.", family->name);
 }
 
+/* paper: Assumption 2
+ * Every set the language knows is convex and closed, and the public box bounds it; what remains to be shown is a point
+ * in it. */
 void tc_judge_sets(tc_arena *arena, const tc_model *model, tc_assumption *assumption, const tc_monitor *monitor) {
     for (size_t f = 0; f < model->family_count; f++) {
         tc_progress(monitor, "sets", (double)f / (double)model->family_count);

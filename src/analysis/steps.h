@@ -6,14 +6,14 @@
 #include "analysis/convexity/curvature.h"
 #include "analysis/lipschitz/streams.h"
 
-/* paper: Assumption 1. Every f_i is convex and C1 over a box around X_i. */
+/* Assumption 1: every f_i is convex and C1 over a box around X_i. */
 void tc_judge_objectives(tc_prover *prover, tc_assumption *assumption, const tc_monitor *monitor);
-/* paper: Assumption 2. Every X_i is non-empty, compact and convex. */
+/* Assumption 2: every X_i is non-empty, compact and convex. */
 void tc_judge_sets(tc_arena *arena, const tc_model *model, tc_assumption *assumption, const tc_monitor *monitor);
-/* paper: Assumption 3. g is convex and C1; coords, sums: enclosures of the outer inputs over the box. */
+/* Assumption 3: g is convex and C1; coords, sums: enclosures of the outer inputs over the box. */
 void tc_judge_constraints(tc_prover *prover, const tc_derivatives *derivatives, tc_interval *coords, tc_interval *sums,
                           tc_assumption *assumption, const tc_monitor *monitor);
-/* paper: Assumption 4. Fills slater, slater_facts, dual_radius, minimum_lower and minimum_upper. */
+/* Assumption 4. Fills slater, slater_facts, dual_radius, minimum_lower and minimum_upper. */
 void tc_judge_slater(tc_analysis *analysis, tc_arena *arena, tc_streams *streams, const tc_derivatives *derivatives,
                      bool skip_private, const tc_monitor *monitor);
 

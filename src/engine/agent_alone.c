@@ -1,4 +1,4 @@
-/* A file of its own: a device that computes its steps by itself links this and no more of the engine. */
+/* What a device that computes its own steps needs of the engine. A file of its own, so that it links nothing else. */
 #include "engine/agent_half.h"
 
 #include <math.h>

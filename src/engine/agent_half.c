@@ -18,8 +18,8 @@ struct tc_agent_half {
 };
 
 tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                            tc_agent_half **device, const char **why) {
-    *device = NULL;
+                            tc_agent_half **half, const char **why) {
+    *half = NULL;
     *why = "this is not the file of one agent, which `tacit split` makes";
     if (model->role != TC_ROLE_AGENT || model->family_count != 1 || model->families[0].count != 1)
         return TC_BAD_USAGE;
@@ -37,42 +37,42 @@ tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_der
                             .x = TC_NEW(arena, const double *, family->dim),
                             .next = TC_NEW(arena, double *, family->dim)};
     made->proximal = tc_proximal_new(arena, made->agents, derivatives);
-    *device = made;
+    *half = made;
     return TC_OK;
 }
 
-const char *tc_agent_half_name(const tc_agent_half *device) { return device->name; }
-size_t tc_agent_half_states(const tc_agent_half *device) { return device->family->dim; }
+const char *tc_agent_half_name(const tc_agent_half *half) { return half->name; }
+size_t tc_agent_half_states(const tc_agent_half *half) { return half->family->dim; }
 
-tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *device) {
-    const tc_family *family = device->family;
+tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half) {
+    const tc_family *family = half->family;
     if (!family->has_slater)
         return (tc_agent_half_slater){0};
     for (size_t c = 0; c < family->dim; c++)
-        device->point[c] = tc_coef_at(family->slater[c], 0);
-    double outside = tc_set_violation(device->set, device->point, NULL);
+        half->point[c] = tc_coef_at(family->slater[c], 0);
+    double outside = tc_set_violation(half->set, half->point, NULL);
     return (tc_agent_half_slater){.has_point = true,
-                                  .holds = !device->set->is_empty && outside <= MEMBERSHIP * tc_set_scale(device->set)};
+                                  .holds = !half->set->is_empty && outside <= MEMBERSHIP * tc_set_scale(half->set)};
 }
 
-void tc_agent_half_box(const tc_agent_half *device, double *lower, double *upper) {
-    for (size_t c = 0; c < device->family->dim; c++) {
-        lower[c] = tc_coef_at(device->family->lower[c], 0);
-        upper[c] = tc_coef_at(device->family->upper[c], 0);
+void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper) {
+    for (size_t c = 0; c < half->family->dim; c++) {
+        lower[c] = tc_coef_at(half->family->lower[c], 0);
+        upper[c] = tc_coef_at(half->family->upper[c], 0);
     }
 }
 
-void tc_agent_half_start(tc_agent_half *device, double *x) { tc_agents_start(device->agents, x); }
+void tc_agent_half_start(tc_agent_half *half, double *x) { tc_agents_start(half->agents, x); }
 
-bool tc_agent_half_step(tc_agent_half *device, tc_method method, tc_answer_scalars scalars, const double *p,
+bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) {
-    for (size_t c = 0; c < device->family->dim; c++) {
-        device->p[c] = p + c;
-        device->x[c] = x + c;
-        device->next[c] = next + c;
+    for (size_t c = 0; c < half->family->dim; c++) {
+        half->p[c] = p + c;
+        half->x[c] = x + c;
+        half->next[c] = next + c;
     }
     size_t member = method == TC_METHOD_TACIT
-                        ? tc_proximal_next(device->proximal, 0, 0, 0, 1, device->p, scalars, device->x, device->next)
-                        : tc_agents_next(device->agents, 0, 0, 0, 1, device->p, scalars, device->x, device->next);
+                        ? tc_proximal_next(half->proximal, 0, 0, 0, 1, half->p, scalars, half->x, half->next)
+                        : tc_agents_next(half->agents, 0, 0, 0, 1, half->p, scalars, half->x, half->next);
     return member == TC_ALL_FINITE;
 }

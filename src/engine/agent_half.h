@@ -1,7 +1,7 @@
-/* One agent on its own device: the agents' half of a round for a file made for one agent. Its bits are those of the
- * same agent in an engine where all parties are together, whether it stands there alone or as a member of a family. */
-#ifndef TC_ENGINE_DEVICE_H
-#define TC_ENGINE_DEVICE_H
+/* The agent half: one agent's side of the rounds, for a file made for one agent. Its bits are those of the same agent
+ * in an engine that has all parties together, alone or as a member of a family. */
+#ifndef TC_ENGINE_AGENT_HALF_H
+#define TC_ENGINE_AGENT_HALF_H
 
 #include "engine/agents.h"
 #include "plan/plan.h"
@@ -10,26 +10,26 @@ typedef struct tc_agent_half tc_agent_half;
 
 /* model: of role AGENT. TC_BAD_USAGE and a sentence in *why for any other. Raises on its arena. */
 tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                            tc_agent_half **device, const char **why) TC_MUST_USE;
+                            tc_agent_half **half, const char **why) TC_MUST_USE;
 
-const char *tc_agent_half_name(const tc_agent_half *device); /* "a4", "home[17]" */
-size_t tc_agent_half_states(const tc_agent_half *device);
+const char *tc_agent_half_name(const tc_agent_half *half); /* "a4", "home[17]" */
+size_t tc_agent_half_states(const tc_agent_half *half);
 
 /* Whether the public Slater point lies in the agent's own set; has_point false: the file names none. */
 typedef struct tc_agent_half_slater {
     bool has_point, holds;
 } tc_agent_half_slater;
-tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *device);
+tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half);
 
 /* The agent's public box. */
-void tc_agent_half_box(const tc_agent_half *device, double *lower, double *upper);
+void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper);
 
 /* x(1). */
-void tc_agent_half_start(tc_agent_half *device, double *x);
+void tc_agent_half_start(tc_agent_half *half, double *x);
 
 /* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False where
  * something is not finite; next is then of no use. next may be x. */
-bool tc_agent_half_step(tc_agent_half *device, tc_method method, tc_answer_scalars scalars, const double *p,
+bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) TC_MUST_USE;
 
 /* The weight of x(k) in the agent's result, which in the method tacit is an average:  average += weight (x - average)

@@ -31,12 +31,12 @@ static void new_family(tc_arena *arena, const tc_model *model, const tc_derivati
         made->lower = made->upper = NULL;
 }
 
-static void add_run(tc_agents_singles *s, size_t coord, size_t count) {
-    tc_agents_run *last = s->run_count > 0 ? &s->runs[s->run_count - 1] : NULL;
+static void add_range(tc_agents_singles *s, size_t coord, size_t count) {
+    tc_coord_range *last = s->range_count > 0 ? &s->ranges[s->range_count - 1] : NULL;
     if (last != NULL && last->coord + last->count == coord)
         last->count += count;
     else
-        s->runs[s->run_count++] = (tc_agents_run){.coord = coord, .place = s->count, .count = count};
+        s->ranges[s->range_count++] = (tc_coord_range){.coord = coord, .place = s->count, .count = count};
 }
 
 /* One single's derivatives and bounds, in their place among the coordinates. */
@@ -52,7 +52,7 @@ static void add_single(const tc_agents *agents, const tc_derivatives *derivative
         roots[s->root_count] = slopes->objective_first[i].value;
         s->places[s->root_count++] = s->count + slopes->objective_first[i].column;
     }
-    add_run(s, of->family->first_coord, of->family->dim);
+    add_range(s, of->family->first_coord, of->family->dim);
 }
 
 static void new_singles(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives) {
@@ -68,7 +68,7 @@ static void new_singles(tc_arena *arena, tc_agents *agents, const tc_derivatives
     if (count == 0)
         return;
     tc_expr *roots = TC_NEW(arena, tc_expr, coords);
-    s->runs = TC_NEW(arena, tc_agents_run, count);
+    s->ranges = TC_NEW(arena, tc_coord_range, count);
     s->families = TC_NEW(arena, size_t, count);
     s->begins = TC_NEW(arena, size_t, count);
     s->places = TC_NEW(arena, size_t, coords);
@@ -295,18 +295,19 @@ size_t tc_agents_next_singles(tc_agents *agents, size_t worker, const double *p,
         return TC_ALL_FINITE;
     evaluate(s, work, x);
     bool is_finite = true;
-    for (size_t r = 0; r < s->run_count; r++) {
-        tc_agents_run run = s->runs[r];
-        is_finite &= tc_agents_clipped_row(run.count, work->slopes + run.place, p + run.coord, scalars, x + run.coord,
-                                           s->lower + run.place, s->upper + run.place, work->points + run.place);
+    for (size_t r = 0; r < s->range_count; r++) {
+        tc_coord_range range = s->ranges[r];
+        is_finite &=
+            tc_agents_clipped_row(range.count, work->slopes + range.place, p + range.coord, scalars, x + range.coord,
+                                  s->lower + range.place, s->upper + range.place, work->points + range.place);
     }
     if (!is_finite)
         return first_single_not_finite(agents, work, p, scalars, x);
     for (size_t i = 0; i < s->shaped_count; i++)
         work->inaccurate += tc_projector_project(agents->families[s->families[i]].projector, worker, 0, 1, 1,
                                                  work->points + s->begins[i]);
-    for (size_t r = 0; r < s->run_count; r++)
-        memcpy(next + s->runs[r].coord, work->points + s->runs[r].place, s->runs[r].count * sizeof *next);
+    for (size_t r = 0; r < s->range_count; r++)
+        memcpy(next + s->ranges[r].coord, work->points + s->ranges[r].place, s->ranges[r].count * sizeof *next);
     return TC_ALL_FINITE;
 }
 

@@ -1,6 +1,5 @@
-/* The agents inside: made by agents.c, stepped by agents_step.c and agents_singles.c.
- *
- * Proximal steps (proximal_parts.h) share the families, the rows and the projectors. */
+/* The agents inside; for agents.c and agents_row.c. Proximal steps (proximal/inside.h) share the families, the rows and
+ * the projectors. */
 #ifndef TC_ENGINE_AGENTS_INSIDE_H
 #define TC_ENGINE_AGENTS_INSIDE_H
 
@@ -21,17 +20,17 @@ typedef struct tc_agents_family {
     tc_projector *projector;
 } tc_agents_family;
 
-typedef struct tc_agents_run { /* coordinates of families of one that follow each other */
+typedef struct tc_coord_range { /* coordinates of families of one that follow each other */
     size_t coord, place, count;
-} tc_agents_run;
+} tc_coord_range;
 
 typedef struct tc_agents_singles {
-    size_t count;         /* of their coordinates: each has a place, in the order of the coordinates */
+    size_t count;         /* of coordinates: each has a place, in their order */
     tc_program *gradient; /* of all of them */
     size_t *places;       /* by root */
     size_t root_count;    /* less than count where derivatives are zero by structure */
-    tc_agents_run *runs;
-    size_t run_count;
+    tc_coord_range *ranges;
+    size_t range_count;
     double *lower, *upper; /* by place; infinite where a set is not a box */
     size_t *families;      /* all of them; those whose sets are not boxes come first */
     size_t *begins;        /* the places of their first coordinates */
@@ -46,7 +45,7 @@ typedef struct tc_agents_work { /* of one thread */
     double *program, *values; /* of the singles: scratch, derivatives by root */
     double *slopes, *points;  /* by place */
     uint64_t inaccurate;
-    char apart[64]; /* threads write side by side: not on one cache line */
+    char apart[64]; /* keeps threads off each other's cache lines */
 } tc_agents_work;
 
 struct tc_agents {

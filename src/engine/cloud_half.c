@@ -1,7 +1,7 @@
 #include "engine/cloud_half.h"
 
 #include "engine/cloud_half_inside.h"
-#include "release/release_mac.h"
+#include "release/release.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ tc_status tc_cloud_half_new(tc_arena *arena, const tc_plan *plan, const tc_model
         return TC_BAD_USAGE;
     tc_cloud_half *made = TC_NEW(arena, tc_cloud_half, 1);
     *made = (tc_cloud_half){
-        .random = random, .first_round = settings->first_round, .has_memory = settings->first_round == 1};
+        .random = random, .first_round = settings->first_round, .has_snapshot = settings->first_round == 1};
     tc_status status = tc_engine_new_of_kind(arena, plan, model, derivatives, random, &same, kind, &made->engine, why);
     if (status == TC_OK && settings->draws_ahead) {
         status = tc_release_draw_ahead(arena, made->engine->release, 0);
@@ -40,7 +40,7 @@ tc_taken tc_cloud_half_take(tc_cloud_half *half, size_t family, size_t member, c
 
 static bool is_next(const tc_cloud_half *half, uint64_t k) {
     const tc_engine *engine = half->engine;
-    return half->has_memory && engine->reason == NULL && engine->broken == TC_OK && k == engine->done + 1 &&
+    return half->has_snapshot && engine->reason == NULL && engine->broken == TC_OK && k == engine->done + 1 &&
            (double)k <= engine->plan->rounds;
 }
 
@@ -73,7 +73,7 @@ const double *tc_cloud_half_result_multipliers(const tc_cloud_half *half) {
     return tc_engine_result_multipliers(half->engine);
 }
 const tc_feasibility *tc_cloud_half_feasibility(const tc_cloud_half *half) {
-    return half->has_gap || !half->has_memory ? NULL : tc_engine_feasibility(half->engine);
+    return half->has_gap || !half->has_snapshot ? NULL : tc_engine_feasibility(half->engine);
 }
 
 /* ---- snapshots -----------------------------------------------------------------------------------------------------
@@ -83,42 +83,42 @@ static const char MARK[8] = {'t', 'a', 'c', 'i', 't', 'h', 1, 0}; /* the last tw
 
 enum { ROUND_AT = sizeof MARK + 32 };
 
-static void go_through(const tc_cloud_half *half, uint64_t *round, uint64_t *gap, tc_snapshot *memory) {
+static void go_through(const tc_cloud_half *half, uint64_t *round, uint64_t *gap, tc_snapshot *snapshot) {
     const tc_engine *engine = half->engine;
     unsigned char mark[sizeof MARK], hash[sizeof engine->plan->hash];
     memcpy(mark, MARK, sizeof mark);
     memcpy(hash, engine->plan->hash, sizeof hash);
-    tc_snapshot_bytes(memory, mark, sizeof mark);
-    tc_snapshot_bytes(memory, hash, sizeof hash);
-    tc_snapshot_count(memory, round);
-    tc_snapshot_count(memory, gap);
-    tc_snapshot_numbers(memory, engine->mu, engine->model->constraint_count);
+    tc_snapshot_bytes(snapshot, mark, sizeof mark);
+    tc_snapshot_bytes(snapshot, hash, sizeof hash);
+    tc_snapshot_count(snapshot, round);
+    tc_snapshot_count(snapshot, gap);
+    tc_snapshot_numbers(snapshot, engine->mu, engine->model->constraint_count);
     if (engine->method->snapshot != NULL)
-        engine->method->snapshot(engine->of_method, memory);
+        engine->method->snapshot(engine->of_method, snapshot);
 }
 
 size_t tc_cloud_half_snapshot_size(const tc_cloud_half *half) {
-    tc_snapshot memory = {.what = TC_SNAPSHOT_COUNT};
+    tc_snapshot snapshot = {.what = TC_SNAPSHOT_COUNT};
     uint64_t round = 0, gap = 0;
-    go_through(half, &round, &gap, &memory);
-    return memory.at;
+    go_through(half, &round, &gap, &snapshot);
+    return snapshot.at;
 }
 
 void tc_cloud_half_save(const tc_cloud_half *half, unsigned char *bytes) {
-    tc_snapshot memory = {.what = TC_SNAPSHOT_SAVE, .to = bytes};
+    tc_snapshot snapshot = {.what = TC_SNAPSHOT_SAVE, .to = bytes};
     uint64_t round = half->engine->done, gap = half->has_gap;
-    go_through(half, &round, &gap, &memory);
+    go_through(half, &round, &gap, &snapshot);
 }
 
 /* The mark, the hash, the round and the gap, before anything is changed. */
 static bool is_of_plan(const tc_cloud_half *half, const unsigned char *bytes, size_t size) {
-    tc_snapshot memory = {.what = TC_SNAPSHOT_LOAD, .from = bytes, .at = ROUND_AT};
+    tc_snapshot snapshot = {.what = TC_SNAPSHOT_LOAD, .from = bytes, .at = ROUND_AT};
     uint64_t round = 0, gap = 0;
     if (size != tc_cloud_half_snapshot_size(half) || memcmp(bytes, MARK, sizeof MARK) != 0 ||
         memcmp(bytes + sizeof MARK, half->engine->plan->hash, sizeof half->engine->plan->hash) != 0)
         return false;
-    tc_snapshot_count(&memory, &round);
-    tc_snapshot_count(&memory, &gap);
+    tc_snapshot_count(&snapshot, &round);
+    tc_snapshot_count(&snapshot, &gap);
     return gap <= 1 && round < half->first_round && (round > 0 || half->first_round == 1);
 }
 
@@ -131,16 +131,16 @@ static bool is_sound(const tc_engine *engine, uint64_t round) {
 
 bool tc_cloud_half_load(tc_cloud_half *half, const unsigned char *bytes, size_t size) {
     tc_engine *engine = half->engine;
-    tc_snapshot memory = {.what = TC_SNAPSHOT_LOAD, .from = bytes};
+    tc_snapshot snapshot = {.what = TC_SNAPSHOT_LOAD, .from = bytes};
     uint64_t round = 0, gap = 0;
     bool is_new = engine->done + 1 == half->first_round;
-    half->has_memory = false;
+    half->has_snapshot = false;
     if (!is_new || !is_of_plan(half, bytes, size))
         return false;
-    go_through(half, &round, &gap, &memory);
+    go_through(half, &round, &gap, &snapshot);
     if (!is_sound(engine, round))
         return false;
     half->has_gap = gap == 1 || round + 1 < half->first_round;
-    half->has_memory = true;
+    half->has_snapshot = true;
     return true;
 }

@@ -9,8 +9,8 @@ struct tc_cloud_half {
     tc_engine *engine; /* its agents are elsewhere */
     const tc_random *random;
     uint64_t first_round;
-    bool has_memory; /* begins with round 1, or was loaded */
-    bool has_gap;    /* rounds are missing in what was loaded */
+    bool has_snapshot; /* begins with round 1, or was loaded */
+    bool has_gap;      /* rounds are missing in what was loaded */
 };
 
 #endif

@@ -1,12 +1,8 @@
-/* The algorithm: agents and cloud step together, round after round, all parties in one process. The published method:
+/* A run of all parties in one process: agents and cloud step together, round after round, by one of two methods
+ * (method.h; engine/published, engine/tacit).
  *
- *     x_i(k+1) = Proj_{X_i}[ x_i(k) - gamma_k (grad f_i(x_i(k)) + p_i(k) + alpha_k x_i(k)) ]
- *     mu(k+1)  = Proj_M    [ mu(k)  + gamma_k (g-hat(k) - alpha_k mu(k)) ],     p_i(k) = J-hat_i(k)' mu(k)
- *
- * The method `tacit` is described in pilot.h, gauge.h and proximal.h; its answer is an average over the rounds.
- *
- * g-hat and J-hat come out of the release and nothing else does: the cloud's half sees the agents' x only through it.
- * No clock, no files, no randomness of its own; the same bits on any number of threads. */
+ * The cloud's half sees the agents' x only through the release. No clock, no files, no randomness of its own; the same
+ * bits on any number of threads. */
 #ifndef TC_ENGINE_ENGINE_H
 #define TC_ENGINE_ENGINE_H
 
@@ -36,25 +32,25 @@ typedef struct tc_engine_settings {
     unsigned without;            /* tc_without of controller.h, for measurements; 0 */
 } tc_engine_settings;
 
-/* For whole problems (TC_ROLE_WHOLE). x(1) and mu(1) are the model's. TC_BAD_USAGE and a sentence in *why where the
- * plan cannot be released by. Raises on its arena. The schedule is the model's. */
+/* For whole problems (TC_ROLE_WHOLE). x(1), mu(1) and the schedule are the model's. TC_BAD_USAGE and a sentence in *why
+ * where this plan cannot be released. Raises on its arena. */
 tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                         tc_random *random, const tc_engine_settings *settings, tc_engine **engine,
                         const char **why) TC_MUST_USE;
 
-/* Goes on until `rounds` rounds have been done in all. TC_BAD_USAGE beyond the plan's horizon, and then nothing is
- * done; TC_NO_RANDOM. Asks the monitor now and then whether to stop; reports no progress. */
+/* Continues until `rounds` rounds have been done in all. TC_BAD_USAGE beyond the plan's horizon, and nothing is done;
+ * TC_NO_RANDOM. Asks the monitor now and then whether to stop; reports no progress. */
 tc_status tc_engine_advance(tc_engine *engine, uint64_t rounds, const tc_monitor *monitor,
                             tc_engine_outcome *outcome) TC_MUST_USE;
 
 uint64_t tc_engine_rounds(const tc_engine *engine);           /* done so far: the state is x(rounds + 1) */
 const double *tc_engine_states(const tc_engine *engine);      /* by coordinate. Simulation: not released */
 const double *tc_engine_multipliers(const tc_engine *engine); /* m. Released */
-/* What the run is for: x and mu above, in the method `tacit` their averages. */
+/* The result of the run: x and mu above; in the method tacit their averages. */
 const double *tc_engine_result_states(const tc_engine *engine);
 const double *tc_engine_result_multipliers(const tc_engine *engine);
-/* Of the method `tacit`, after the last whole round: what released data show of the constraints at its answer. NULL for
- * the published method, before round 1, and where a round broke off. */
+/* Method tacit, after the last whole round: what released data show of the constraints at the result. NULL in the
+ * method published, before round 1, and after a round that broke off. */
 const tc_feasibility *tc_engine_feasibility(const tc_engine *engine);
 /* Where it diverged: "the state of a3 in round 17"; NULL otherwise. */
 const char *tc_engine_reason(const tc_engine *engine);

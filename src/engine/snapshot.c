@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-void tc_snapshot_bytes(tc_snapshot *memory, unsigned char *bytes, size_t count) {
-    if (memory->what == TC_SNAPSHOT_SAVE)
-        memcpy(memory->to + memory->at, bytes, count);
-    else if (memory->what == TC_SNAPSHOT_LOAD)
-        memcpy(bytes, memory->from + memory->at, count);
-    memory->at += count;
+void tc_snapshot_bytes(tc_snapshot *snapshot, unsigned char *bytes, size_t count) {
+    if (snapshot->what == TC_SNAPSHOT_SAVE)
+        memcpy(snapshot->to + snapshot->at, bytes, count);
+    else if (snapshot->what == TC_SNAPSHOT_LOAD)
+        memcpy(bytes, snapshot->from + snapshot->at, count);
+    snapshot->at += count;
 }
 
 static void save(unsigned char *to, uint64_t number) {
@@ -22,23 +22,23 @@ static uint64_t load(const unsigned char *from) {
     return number;
 }
 
-void tc_snapshot_count(tc_snapshot *memory, uint64_t *number) {
-    if (memory->what == TC_SNAPSHOT_SAVE)
-        save(memory->to + memory->at, *number);
-    else if (memory->what == TC_SNAPSHOT_LOAD)
-        *number = load(memory->from + memory->at);
-    memory->at += 8;
+void tc_snapshot_count(tc_snapshot *snapshot, uint64_t *number) {
+    if (snapshot->what == TC_SNAPSHOT_SAVE)
+        save(snapshot->to + snapshot->at, *number);
+    else if (snapshot->what == TC_SNAPSHOT_LOAD)
+        *number = load(snapshot->from + snapshot->at);
+    snapshot->at += 8;
 }
 
-void tc_snapshot_numbers(tc_snapshot *memory, double *numbers, size_t count) {
+void tc_snapshot_numbers(tc_snapshot *snapshot, double *numbers, size_t count) {
     uint64_t bits;
-    for (size_t i = 0; memory->what == TC_SNAPSHOT_SAVE && i < count; i++) {
+    for (size_t i = 0; snapshot->what == TC_SNAPSHOT_SAVE && i < count; i++) {
         memcpy(&bits, &numbers[i], sizeof bits);
-        save(memory->to + memory->at + 8 * i, bits);
+        save(snapshot->to + snapshot->at + 8 * i, bits);
     }
-    for (size_t i = 0; memory->what == TC_SNAPSHOT_LOAD && i < count; i++) {
-        bits = load(memory->from + memory->at + 8 * i);
+    for (size_t i = 0; snapshot->what == TC_SNAPSHOT_LOAD && i < count; i++) {
+        bits = load(snapshot->from + snapshot->at + 8 * i);
         memcpy(&numbers[i], &bits, sizeof bits);
     }
-    memory->at += 8 * count;
+    snapshot->at += 8 * count;
 }

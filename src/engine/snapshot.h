@@ -1,8 +1,8 @@
-/* Bytes of what must survive between two rounds. One function says for each part what it consists of; whether that is
- * counted, written or read is the memory's business, so that the three cannot disagree. Numbers have 64 bits, the least
- * significant byte first; doubles are their bits, whatever these are. */
-#ifndef TC_ENGINE_MEMORY_H
-#define TC_ENGINE_MEMORY_H
+/* A snapshot: the bytes that must survive between two rounds. Each part describes its contents in one function, which
+ * counts, writes or reads them as the snapshot asks: so the three cannot disagree. Numbers have 64 bits, the least
+ * significant byte first; doubles are stored as their bits. */
+#ifndef TC_ENGINE_SNAPSHOT_H
+#define TC_ENGINE_SNAPSHOT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +14,8 @@ typedef struct tc_snapshot {
     size_t at;                 /* bytes so far; the caller knows that there are enough */
 } tc_snapshot;
 
-void tc_snapshot_bytes(tc_snapshot *memory, unsigned char *bytes, size_t count);
-void tc_snapshot_count(tc_snapshot *memory, uint64_t *number);
-void tc_snapshot_numbers(tc_snapshot *memory, double *numbers, size_t count);
+void tc_snapshot_bytes(tc_snapshot *snapshot, unsigned char *bytes, size_t count);
+void tc_snapshot_count(tc_snapshot *snapshot, uint64_t *number);
+void tc_snapshot_numbers(tc_snapshot *snapshot, double *numbers, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* The noise of a round: exact draws at addresses. */
-#ifndef TC_PRIVACY_NOISE_H
-#define TC_PRIVACY_NOISE_H
+#ifndef TC_NOISE_NOISE_H
+#define TC_NOISE_NOISE_H
 
 #include "noise/random.h"
 #include "noise/sampler.h"

@@ -101,7 +101,7 @@ static void dismiss(void *what) {
 
 static tc_random *new_source(tc_arena *arena) {
     tc_random *random = TC_NEW(arena, tc_random, 1);
-    tc_secret page = tc_secret_new(arena);
+    tc_secret_memory page = tc_secret_new(arena);
     _Static_assert(sizeof(secrets) <= TC_SECRET_BYTES, "the keys fit the page");
     random->secrets = (secrets *)(void *)page.bytes;
     random->is_locked = page.locked;

@@ -3,8 +3,8 @@
  * A word is a function of key, round and address alone, so any thread may draw any part of a round, in any order, with
  * the same result. Each round has its own key; opening a round destroys the means to open an earlier one. There is no
  * way to print a key, and a forked child is refused. docs/proofs/random.md has the reasons. */
-#ifndef TC_PRIVACY_RANDOM_H
-#define TC_PRIVACY_RANDOM_H
+#ifndef TC_NOISE_RANDOM_H
+#define TC_NOISE_RANDOM_H
 
 #include "base/arena.h"
 #include "base/machine.h"

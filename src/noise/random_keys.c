@@ -63,8 +63,7 @@ bool tc_ratchet(EVP_CIPHER_CTX *cipher, unsigned char chain_and_round_key[2 * TC
     return EVP_EncryptInit_ex(cipher, NULL, NULL, chain_and_round_key + TC_KEY_BYTES, NULL) == 1 && good;
 }
 
-/* ---- what identifies an input --------------------------------------------------------------------------------------
- */
+/* ---- what identifies an input ------------------------------------------------------------------------------------ */
 
 static void to_bytes(uint64_t number, unsigned char bytes[8]) {
     for (unsigned i = 0; i < 8; i++)

@@ -1,6 +1,6 @@
 /* How keys come from keys; docs/proofs/random.md says why this is safe. For random.c and its tests. */
-#ifndef TC_PRIVACY_RANDOM_KEYS_H
-#define TC_PRIVACY_RANDOM_KEYS_H
+#ifndef TC_NOISE_RANDOM_KEYS_H
+#define TC_NOISE_RANDOM_KEYS_H
 
 #include "base/status.h"
 

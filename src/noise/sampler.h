@@ -1,8 +1,8 @@
 /* Exact noise on the integers: W = round(Y), Y real Laplace(s) or real Gaussian(0, s^2), by inversion of a uniform
  * whose bits are drawn as they are needed. With s = scale / zeta, zeta W is the real noise rounded to the lattice of
  * step zeta. docs/proofs/sampling.md proves that the law is exact. For the noise of a round, see noise.h. */
-#ifndef TC_PRIVACY_SAMPLER_H
-#define TC_PRIVACY_SAMPLER_H
+#ifndef TC_NOISE_SAMPLER_H
+#define TC_NOISE_SAMPLER_H
 
 #include "base/status.h"
 

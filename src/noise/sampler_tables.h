@@ -1,7 +1,7 @@
 /* The samplers' tables: polynomials of quantile functions in fixed point, 58 bits after the point. The error bounds are
  * in docs/proofs/sampling.md; tests/noise/test_tables.c checks every entry. */
-#ifndef TC_PRIVACY_SAMPLER_TABLES_H
-#define TC_PRIVACY_SAMPLER_TABLES_H
+#ifndef TC_NOISE_SAMPLER_TABLES_H
+#define TC_NOISE_SAMPLER_TABLES_H
 
 #include <stdint.h>
 

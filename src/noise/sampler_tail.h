@@ -1,7 +1,7 @@
 /* The tails P(|Y| > x s) of the real laws in big numbers, with error bounds: docs/proofs/sampling.md, "The slow path".
  * x = numerator / denominator > 0. Functions fail only when memory is out. */
-#ifndef TC_PRIVACY_SAMPLER_TAIL_H
-#define TC_PRIVACY_SAMPLER_TAIL_H
+#ifndef TC_NOISE_SAMPLER_TAIL_H
+#define TC_NOISE_SAMPLER_TAIL_H
 
 #include "noise/sampler.h"
 

@@ -28,14 +28,14 @@ static void *map(size_t size) {
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-tc_secret tc_secret_sized(tc_arena *arena, size_t size) {
+tc_secret_memory tc_secret_sized(tc_arena *arena, size_t size) {
     region *made = TC_NEW(arena, region, 1);
     void *bytes = map(size);
     if (bytes == NULL)
         tc_raise(arena, TC_NO_MEMORY);
     *made = (region){bytes, size};
     tc_arena_on_free(arena, release, made);
-    tc_secret secret = {.bytes = bytes, .size = size};
+    tc_secret_memory secret = {.bytes = bytes, .size = size};
     secret.locked = mlock(bytes, size) == 0;
 #ifdef MADV_DONTDUMP
     (void)madvise(bytes, size, MADV_DONTDUMP);
@@ -46,7 +46,7 @@ tc_secret tc_secret_sized(tc_arena *arena, size_t size) {
     return secret;
 }
 
-tc_secret tc_secret_new(tc_arena *arena) { return tc_secret_sized(arena, TC_SECRET_BYTES); }
+tc_secret_memory tc_secret_new(tc_arena *arena) { return tc_secret_sized(arena, TC_SECRET_BYTES); }
 
 bool tc_secret_can_lock(size_t size) {
     void *bytes = map(size);

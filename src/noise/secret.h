@@ -1,7 +1,7 @@
 /* Memory for keys, and for noise that is drawn ahead: locked where the system allows it, left out of core dumps, all
  * zero in a forked child, and wiped before it is given back. */
-#ifndef TC_PRIVACY_SECRET_H
-#define TC_PRIVACY_SECRET_H
+#ifndef TC_NOISE_SECRET_H
+#define TC_NOISE_SECRET_H
 
 #include "base/arena.h"
 
@@ -9,16 +9,16 @@
 
 enum { TC_SECRET_BYTES = 4096 };
 
-typedef struct tc_secret {
+typedef struct tc_secret_memory {
     unsigned char *bytes; /* zeroed, released with the arena */
     size_t size;
     bool locked;         /* cannot be swapped out */
     bool wiped_in_child; /* a fork finds it zeroed */
-} tc_secret;
+} tc_secret_memory;
 
-tc_secret tc_secret_new(tc_arena *arena); /* TC_SECRET_BYTES */
+tc_secret_memory tc_secret_new(tc_arena *arena); /* TC_SECRET_BYTES */
 /* As many bytes as are needed. */
-tc_secret tc_secret_sized(tc_arena *arena, size_t size);
+tc_secret_memory tc_secret_sized(tc_arena *arena, size_t size);
 /* Whether so much could be locked now: limits are the system's. */
 bool tc_secret_can_lock(size_t size);
 

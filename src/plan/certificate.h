@@ -4,8 +4,8 @@
  * The file has the plan's canonical text, whose SHA-256 is the plan's hash; what every observer sees; and the public
  * model: boxes, terms of sums, constraints and, where slopes are released, the slopes as the cloud computes them. Made
  * from the whole problem and from the cloud's file it is the same, byte for byte. */
-#ifndef TC_PRIVACY_CERTIFICATE_H
-#define TC_PRIVACY_CERTIFICATE_H
+#ifndef TC_PLAN_CERTIFICATE_H
+#define TC_PLAN_CERTIFICATE_H
 
 #include "plan/plan.h"
 
@@ -16,8 +16,5 @@ const char *tc_certificate_problem(const tc_plan *plan);
 
 /* Only where there is no problem. derivatives: those of plan->model. */
 void tc_certificate_text(tc_arena *arena, const tc_plan *plan, const tc_derivatives *derivatives, tc_buffer *out);
-
-/* certificate_model.c: one JSON object, and a newline. */
-void tc_certificate_model(tc_arena *arena, const tc_plan *plan, const tc_derivatives *derivatives, tc_buffer *out);
 
 #endif

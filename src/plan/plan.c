@@ -1,61 +1,7 @@
 #include "plan/plan.h"
 
-#include "plan/plan_parts.h"
-#include "plan/words.h"
-
-void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout) {
-    plan->placement = placement;
-    plan->channels = layout->channels;
-    plan->channel_count = layout->count;
-    plan->entry_count = layout->entries;
-    plan->state_exponent = layout->state_exponent;
-    plan->sum_exponents = layout->sum_exponents;
-    plan->overhead = layout->overhead;
-}
-
-/* Method published, tight calibration: noise on outputs. Noise on states is compared, since every hash of such a plan
- * covers the comparison; it cannot be chosen. */
-static void place_tight(tc_planner *p) {
-    tc_plan *plan = p->plan;
-    tc_layout outputs = {0}, states = {0};
-    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
-    p->box_length = tc_box_length(p->model);
-    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
-    plan->facts[1] = (tc_placement_facts){.placement = TC_PLACEMENT_STATES};
-    tc_scale_outputs(p, &outputs);
-    tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &outputs);
-    if (outputs.problem != NULL) {
-        tc_refuse(p, false, "placement outputs: %s", outputs.problem);
-        return;
-    }
-    tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
-                       &plan->facts[0]);
-    tc_scale_states(p, &states);
-    if (states.problem == NULL) {
-        double variance = 0;
-        for (size_t i = 0; i < states.count; i++)
-            variance = fmax(variance, states.channels[i].variance);
-        const tc_lattice *kept = p->sensitivity->lattice;
-        p->sensitivity->lattice = NULL;
-        tc_predict_states(p->sensitivity, variance, plan->row_scale, p->box_length, &plan->facts[1]);
-        p->sensitivity->lattice = kept;
-    }
-}
-
-static void place_published(tc_planner *p) {
-    tc_plan *plan = p->plan;
-    tc_layout layout = {0};
-    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
-    p->box_length = tc_box_length(p->model);
-    plan->facts[0] = (tc_placement_facts){.placement = TC_PLACEMENT_OUTPUTS, .usable = true};
-    tc_scale_published(p, &layout);
-    tc_take_layout(plan, TC_PLACEMENT_OUTPUTS, &layout);
-    if (plan->problem == NULL && layout.problem != NULL)
-        tc_refuse(p, false, "%s", layout.problem);
-    if (plan->problem == NULL)
-        tc_predict_outputs(p->arena, p->model, layout.channels, layout.count, plan->row_scale, p->box_length,
-                           &plan->facts[0]);
-}
+#include "plan/planner.h"
+#include "plan/account/price.h"
 
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
     double gaps = 0;
@@ -80,7 +26,7 @@ const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *ana
     return tc_radius_is_promised(model) ? analysis->slater_facts.declared_fault : NULL;
 }
 
-/* A cloud needs a public radius; tacit run holds the whole problem, and may look where a cloud may not. */
+/* A cloud needs a public radius. tacit run holds the whole problem, and can compute one from private data. */
 static void warn_of_radius(tc_planner *p) {
     const char *fault = tc_public_radius_fault(p->model, p->analysis);
     if (isfinite(tc_public_radius(p->model, p->analysis)))
@@ -94,7 +40,7 @@ static void warn_of_radius(tc_planner *p) {
                         "agent");
 }
 
-/* Warnings are part of what is hashed: the same plan has the same ones for ever. */
+/* The hash covers the warnings: their texts must not change. */
 static void warn(tc_planner *p) {
     const tc_plan *plan = p->plan;
     double everything = plan->calibration == TC_TIGHT ? plan->epsilon : tc_price_of_run(plan).epsilon;
@@ -112,7 +58,7 @@ static void warn(tc_planner *p) {
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }
 
-/* No price, no promise: whatever the reason, an observer whose price has no bound voids the plan. */
+/* An observer whose price has no bound voids the plan, whatever the reason. */
 static void void_without_bound(tc_planner *p) {
     const tc_plan *plan = p->plan;
     for (size_t i = 0; plan->problem == NULL && plan->is_private && i < plan->observer_count; i++) {
@@ -122,8 +68,8 @@ static void void_without_bound(tc_planner *p) {
     }
 }
 
-/* M acts on mu, which everybody sees: a radius made of private data shows something of them. Said after the plan is
- * hashed: no cloud runs by such a plan. */
+/* Everybody sees mu, which is projected onto M: a radius made of private data would tell of them. Added after the plan
+ * is hashed; no cloud runs by such a plan. */
 static void void_without_radius(tc_planner *p) {
     if (p->plan->problem == NULL && p->plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0 &&
         !isfinite(tc_public_radius(p->model, p->analysis)))
@@ -133,7 +79,7 @@ static void void_without_radius(tc_planner *p) {
 
 /* Without noise the lattice is as for a unit of 1. */
 static void place_nothing(tc_planner *p) {
-    p->plan->adjacency = TC_ADJACENCY_AGENT; /* no distance to compare steps with */
+    p->plan->adjacency = TC_ADJACENCY_AGENT; /* there is no B to compare steps with */
     p->plan->state_exponent = tc_first_state_exponent(p);
     p->plan->adjacency = TC_ADJACENCY_UNSET;
     if (p->plan->method == TC_METHOD_TACIT)
@@ -171,12 +117,10 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
         tc_refuse(&p, false, "some constraint reads a state that cancels out, as in (x + 1) - x: write it without");
     else if (plan->mechanism == TC_MECHANISM_NONE)
         place_nothing(&p);
-    else if (plan->calibration == TC_PUBLISHED)
-        place_published(&p);
     else if (plan->method == TC_METHOD_TACIT)
         tc_place_tacit(&p);
     else
-        place_tight(&p);
+        tc_place_published(&p);
     if (plan->problem == NULL) {
         tc_progress(monitor, "plan", 0.5);
         tc_account_observers(&p);

@@ -5,8 +5,8 @@
  *
  * F is the vector of everything that is noised each round; its entries come in *channels*, each with one scale. All
  * else that anyone sees (mu, p_i, averages, the status page) is computed from F + W. */
-#ifndef TC_PRIVACY_PLAN_H
-#define TC_PRIVACY_PLAN_H
+#ifndef TC_PLAN_PLAN_H
+#define TC_PLAN_PLAN_H
 
 #include "analysis/analysis.h"
 
@@ -40,7 +40,7 @@ typedef struct tc_plan_options {
     size_t coalition_count;
 } tc_plan_options;
 
-/* The method that options mean: the one place where its default is written. */
+/* The method that options ask for. The default is written here alone. */
 tc_method tc_resolve_method(const tc_plan_options *options);
 
 typedef enum tc_channel_kind {
@@ -97,8 +97,8 @@ typedef struct tc_placement_facts { /* predicted noise of each placement, for `a
     tc_placement placement;
     bool possible;
     bool usable;  /* by the method: tacit makes nothing of noise on a Jacobian */
-    double total; /* sum over rows of var(g_j)/row_scale_j^2, and in method published the prices' share: what auto
-                   * compares. tacit filters prices, and leaves their share out, but on outputs that it cannot use */
+    double total; /* sum over rows of var(g_j)/row_scale_j^2: what auto compares. On outputs, and on states in method
+                     published, with the share of the prices p_i */
     double *constraint_variance; /* m: variance of g-hat_j per round */
     double price_variance; /* variance of a component of p_i per round, worst agent, at reference multipliers; NAN for
                             * method tacit, whose prices are made of filtered measurements */
@@ -117,9 +117,12 @@ typedef struct tc_plan {
      * whose constraints are the linear forms, with the same agents and states. */
     const tc_model *measured;
     const tc_derivatives *measured_derivatives;
-    tc_adjacency adjacency; /* ENSEMBLE, ONE or AGENT */
+    /* paper: eq:adj. ENSEMBLE: two trajectories of all agents whose l_p distance over all rounds is at most B, p = 1
+     * for Laplace and 2 for Gaussian noise. ONE: the same of one agent. AGENT: anything that one agent can do. */
+    tc_adjacency adjacency;
     double adjacency_bound; /* B; NAN for AGENT */
-    double epsilon, delta;  /* as asked: per system in published, joint in tight */
+    /* paper: Definition 1, eq:fulleddef. As asked: of each system in the published calibration, joint in the tight. */
+    double epsilon, delta;
     double rounds;
     double hold_cap;
     int state_exponent; /* h = 2^state_exponent, the lattice of the states */
@@ -147,7 +150,7 @@ typedef struct tc_plan {
     size_t doubt_count;
     const char **warnings;
     size_t warning_count;
-    const char *problem; /* NULL, or why no plan can be made (an outcome: exit code 1 or 2 as refusal says) */
+    const char *problem; /* NULL, or why no plan can be made */
     bool refusal_is_usage;
     unsigned char hash[32]; /* SHA-256 of the plan's canonical text */
 } tc_plan;
@@ -162,14 +165,14 @@ tc_plan *tc_plan_make(tc_arena *arena, tc_model *model, const tc_derivatives *de
 /* The same plan with one more reason why its promise does not hold. */
 const tc_plan *tc_plan_voided(tc_arena *arena, const tc_plan *plan, const char *reason);
 
-/* R from what the cloud's file says alone, the same from the whole file: whether the Slater point lies in private sets
- * is not asked. Infinite where the file does not say. */
+/* paper: the set M. R from the cloud's file alone; whether the Slater point lies in private sets is not checked.
+ * Infinite where the file does not determine it. */
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis);
 
-/* Whether R is to follow from gaps and a Slater point, which every agent has. */
+/* Whether R follows from the gaps and the Slater point: the file gives no R, and every agent has both. */
 bool tc_radius_is_promised(const tc_model *model);
 
-/* NULL, or why it does not, by what the cloud's file says alone: a sentence. */
+/* NULL, or a sentence: why no R follows from them. From the cloud's file alone. */
 const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *analysis);
 
 /* The members of one JSON object; the caller opens and closes it. */

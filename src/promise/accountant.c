@@ -2,8 +2,7 @@
 
 #include "base/json.h"
 #include "plan/account/calibrate.h"
-#include "plan/account/normal.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 
 bool tc_same_unit(tc_unit a, tc_unit b) {
     return a.kind == b.kind && (a.bound == b.bound || (isnan(a.bound) && isnan(b.bound)));
@@ -28,7 +27,9 @@ static double scaled_price(const tc_ledger_entry *entry, tc_unit unit) {
     return unit.kind == TC_ADJACENCY_ONE && knows_agent(entry) ? fmin(price, entry->agent) : price;
 }
 
-double tc_price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why) {
+/* The price of one run in another unit: epsilon (Laplace), mu (Gaussian), infinite without a price. NAN where no
+ * conversion is sound, and then *why is a sentence. */
+static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why) {
     const char *run = tc_arena_format(
         arena, "run '%.64s' was promised in the unit %s", entry->run,
         entry->unit == TC_ADJACENCY_UNSET ? "of no noise" : tc_unit_text(arena, entry->unit, entry->bound));
@@ -115,7 +116,7 @@ static tc_spent spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t
     for (size_t i = 0; i < count; i++) {
         tc_mark mark = tc_arena_mark(arena);
         const char *why = NULL;
-        double price = tc_price_in(arena, &entries[i], unit, &why);
+        double price = price_in(arena, &entries[i], unit, &why);
         bool is_own = tc_same_unit(unit, tc_unit_of(&entries[i]));
         spent.own += is_own;
         if (isnan(price)) {

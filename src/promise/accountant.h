@@ -1,7 +1,7 @@
 /* The accountant: what several runs on the same agents' data have cost together, in one unit and at one delta, and
  * whether a budget allows one more. Sums are never below the truth (docs/proofs/composition.md, section 6). */
-#ifndef TC_PRIVACY_ACCOUNTANT_H
-#define TC_PRIVACY_ACCOUNTANT_H
+#ifndef TC_PROMISE_ACCOUNTANT_H
+#define TC_PROMISE_ACCOUNTANT_H
 
 #include "promise/ledger.h"
 
@@ -23,18 +23,14 @@ typedef struct tc_spent {
 } tc_spent;
 
 tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta);
-/* The same at the least delta that any Gaussian run has, 0 for none, where no budget says at which; Laplace prices are
- * then added, and gain nothing from a delta that a later run brings: one more run can only raise this sum too. */
+/* The same without a budget: at the least delta of any Gaussian run, 0 for none. Laplace prices are added and do not
+ * profit from that delta, so that one more run can only raise the sum. */
 tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit);
-
-/* The price of one run in another unit: epsilon (Laplace), mu (Gaussian), infinite without a price. NAN where no
- * conversion is sound, and then *why is a sentence. */
-double tc_price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why);
 
 /* ---- budgets ---- */
 
-/* Runs of Gaussian noise are added up at a delta, which the budget must say: NULL, or a sentence with what to write.
- * next may be NULL. */
+/* Gaussian runs are added up at a delta, which the budget must give. NULL, or a sentence: what to write. next may be
+ * NULL. */
 const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                             const tc_budget *budget);
 
@@ -44,7 +40,7 @@ const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_l
 const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                            const tc_budget *budgets, size_t count);
 
-/* What all would come to, as a budget judges it: in the unit, of the two, in which that is more. */
+/* What all runs would come to with this one, in that of the two units in which it is more. */
 tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget);
 
 /* "epsilon 4", "epsilon 4, delta 1e-06" */

@@ -1,7 +1,7 @@
 /* The guarantee card: what a plan promises, to whom, and what it does not, in words that an operator can answer for.
  * Printed by `tacit plan`, and carried by everything that is made with a plan. */
-#ifndef TC_PRIVACY_CARD_H
-#define TC_PRIVACY_CARD_H
+#ifndef TC_PROMISE_CARD_H
+#define TC_PROMISE_CARD_H
 
 #include "plan/account/price.h"
 
@@ -22,7 +22,7 @@ typedef struct tc_card {
     bool seeded;
     const char *unit;              /* "one:0.5", "agent"; NULL without noise */
     char claim;                    /* 'A': messages within a distance; 'B': an agent entirely; 0: nothing */
-    const tc_observer **observers; /* the dearest of each kind, and every coalition */
+    const tc_observer **observers; /* the one that pays most of each kind, and every coalition */
     size_t observer_count;
     tc_card_item items[TC_CARD_ITEMS];
     size_t item_count;
@@ -41,5 +41,15 @@ const char *tc_card_line(tc_arena *arena, const tc_card *card);
 void tc_guarantee_json(const tc_card *card, const char *about, tc_json *json);
 /* As an object under key. */
 void tc_card_json(const tc_card *card, const char *key, tc_json *json);
+
+/* ---- for card*.c ------------------------------------------------------------------------------------------------- */
+
+/* The sentences of the card that depend on the unit of adjacency. */
+
+/* What is hidden, in plain words and then exactly; each a list of texts. */
+size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts);
+size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts);
+size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts);
+enum { TC_WORDS_MOST = 12 };
 
 #endif

@@ -1,7 +1,7 @@
-#include "promise/card_words.h"
+#include "promise/card.h"
 
 #include "calculus/interval/interval.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 
 #include <math.h>
 

@@ -2,9 +2,8 @@
 #include "promise/ledger.h"
 
 #include "base/text.h"
-#include "promise/accountant.h"
-#include "promise/ledger_line.h"
 #include "plan/account/price.h"
+#include "promise/accountant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 enum { MOST_BYTES = 1 << 28, PART = 1 << 16, LONGEST_NAME = 256 };
 
@@ -51,7 +52,7 @@ tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const c
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
-typedef struct job {
+typedef struct ledger_job {
     tc_arena *arena;
     tc_ledger *ledger;
     tc_buffer *messages;
@@ -62,14 +63,14 @@ typedef struct job {
     const tc_budget *budgets;
     size_t budget_count;
     const char *over;
-} job;
+} ledger_job;
 
-static tc_status cannot(job *j, const char *what, tc_status status) {
+static tc_status cannot(ledger_job *j, const char *what, tc_status status) {
     tc_buffer_printf(j->messages, "%s: the ledger cannot be %s: %s\n", j->ledger->path, what, strerror(errno));
     return status;
 }
 
-static tc_status is_damaged(job *j, size_t line, const char *how) {
+static tc_status is_damaged(ledger_job *j, size_t line, const char *how) {
     tc_buffer_printf(j->messages,
                      "%s:%zu: the ledger is damaged: %s. What was spent is not known, and nothing was added; restore "
                      "the file from a copy.\n",
@@ -77,7 +78,7 @@ static tc_status is_damaged(job *j, size_t line, const char *how) {
     return TC_BAD_PROBLEM;
 }
 
-static tc_status read_all(job *j, int file) {
+static tc_status read_all(ledger_job *j, int file) {
     struct stat facts;
     if (fstat(file, &facts) != 0)
         return cannot(j, "read", TC_CANNOT_READ);
@@ -98,7 +99,7 @@ static tc_status read_all(job *j, int file) {
     }
 }
 
-static tc_status parse(job *j) {
+static tc_status parse(ledger_job *j) {
     tc_ledger *ledger = j->ledger;
     size_t lines = 0;
     for (size_t i = 0; i < j->text.length; i++)
@@ -119,7 +120,7 @@ static tc_status parse(job *j) {
     return TC_OK;
 }
 
-static tc_status lock_and_read(job *j, int file, int kind) {
+static tc_status lock_and_read(ledger_job *j, int file, int kind) {
     int locked;
     do {
         locked = flock(file, kind);
@@ -130,10 +131,10 @@ static tc_status lock_and_read(job *j, int file, int kind) {
     return status == TC_OK ? parse(j) : status;
 }
 
-static tc_status read_work(job *j, int file) { return lock_and_read(j, file, LOCK_SH); }
+static tc_status read_work(ledger_job *j, int file) { return lock_and_read(j, file, LOCK_SH); }
 
-/* Closes the file whatever happens; what is raised within becomes the result. */
-static tc_status with_file(job *j, int file, tc_status (*work)(job *, int)) {
+/* Closes the file in every case; what work raises becomes the result. */
+static tc_status with_file(ledger_job *j, int file, tc_status (*work)(ledger_job *, int)) {
     tc_escape escape;
     tc_status status = TC_TRY(j->arena, &escape);
     if (status == TC_OK)
@@ -142,12 +143,12 @@ static tc_status with_file(job *j, int file, tc_status (*work)(job *, int)) {
     return close(file) == 0 || status != TC_OK ? status : cannot(j, "written", TC_CANNOT_WRITE);
 }
 
-static job *job_new(tc_arena *arena, const char *path, tc_buffer *messages) {
-    job *j = TC_NEW(arena, job, 1);
-    *j = (job){.arena = arena,
-               .ledger = TC_NEW(arena, tc_ledger, 1),
-               .messages = messages,
-               .text = tc_buffer_new(arena, MOST_BYTES)};
+static ledger_job *ledger_job_new(tc_arena *arena, const char *path, tc_buffer *messages) {
+    ledger_job *j = TC_NEW(arena, ledger_job, 1);
+    *j = (ledger_job){.arena = arena,
+                      .ledger = TC_NEW(arena, tc_ledger, 1),
+                      .messages = messages,
+                      .text = tc_buffer_new(arena, MOST_BYTES)};
     j->ledger->path = path;
     return j;
 }
@@ -157,8 +158,8 @@ static const char *folder_of(tc_arena *arena, const char *path) {
     return slash == NULL ? "." : slash == path ? "/" : tc_arena_copy(arena, path, (size_t)(slash - path));
 }
 
-/* A name that no file could have must not pass for a ledger in which nothing was spent. */
-static tc_status could_be_new(job *j) {
+/* A path that cannot be a file must not be taken for an empty ledger. */
+static tc_status could_be_new(ledger_job *j) {
     const char *path = j->ledger->path, *folder = folder_of(j->arena, path);
     struct stat facts;
     if (base_name(path)[0] == '\0') {
@@ -174,7 +175,7 @@ static tc_status could_be_new(job *j) {
 }
 
 tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages, tc_ledger **ledger) {
-    job *j = job_new(arena, path, messages);
+    ledger_job *j = ledger_job_new(arena, path, messages);
     *ledger = j->ledger;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -193,7 +194,7 @@ static const char *now(tc_arena *arena) {
     return text;
 }
 
-/* A new file is safe on the disk only with the folder that names it. */
+/* A new file is durable only when its folder is. */
 static bool sync_folder(tc_arena *arena, const char *path) {
     int file = open(folder_of(arena, path), O_RDONLY | O_CLOEXEC);
     bool synced = file >= 0 && fsync(file) == 0;
@@ -203,7 +204,7 @@ static bool sync_folder(tc_arena *arena, const char *path) {
 }
 
 /* All of the line, or none of it. */
-static tc_status append(job *j, int file, const tc_buffer *line) {
+static tc_status append(ledger_job *j, int file, const tc_buffer *line) {
     size_t written = 0;
     while (written < line->length) {
         ssize_t count = write(file, line->text + written, line->length - written);
@@ -221,7 +222,7 @@ static tc_status append(job *j, int file, const tc_buffer *line) {
     return status;
 }
 
-static tc_status record_work(job *j, int file) {
+static tc_status record_work(ledger_job *j, int file) {
     tc_ledger_entry entry = *j->entry;
     tc_status status = lock_and_read(j, file, LOCK_EX);
     if (status != TC_OK)
@@ -247,7 +248,7 @@ static tc_status record_work(job *j, int file) {
     return append(j, file, &line);
 }
 
-static tc_status record(job *j, const char *path, const tc_ledger_entry *entry) {
+static tc_status record(ledger_job *j, const char *path, const tc_ledger_entry *entry) {
     tc_arena *arena = j->arena;
     tc_buffer *messages = j->messages;
     tc_ledger_entry *own = TC_NEW(arena, tc_ledger_entry, 1);
@@ -265,7 +266,7 @@ static tc_status record(job *j, const char *path, const tc_ledger_entry *entry) 
 
 tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
                            bool *was_there) {
-    job *j = job_new(arena, path, messages);
+    ledger_job *j = ledger_job_new(arena, path, messages);
     tc_status status = record(j, path, entry);
     if (was_there != NULL)
         *was_there = j->was_there;
@@ -275,10 +276,149 @@ tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_en
 tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry,
                                   const tc_budget *budgets, size_t budget_count, tc_buffer *messages,
                                   const char **over) {
-    job *j = job_new(arena, path, messages);
+    ledger_job *j = ledger_job_new(arena, path, messages);
     j->budgets = budgets;
     j->budget_count = budget_count;
     tc_status status = record(j, path, entry);
     *over = j->over;
     return status;
+}
+
+/* ---- for people and programs ------------------------------------------------------------------------------------- */
+
+/* What a ledger's runs come to, for people and programs. */
+
+typedef struct account {
+    tc_ledger_entry *entries; /* the ledger's, and the one to come last */
+    size_t count;
+    tc_spent *spent; /* one for each unit, in the order in which they appear */
+    size_t unit_count;
+} account;
+
+static account account_of(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next) {
+    account a = {.count = ledger->count + (next != NULL)};
+    a.entries = TC_NEW(arena, tc_ledger_entry, a.count + 1);
+    for (size_t i = 0; i < ledger->count; i++)
+        a.entries[i] = ledger->entries[i];
+    if (next != NULL)
+        a.entries[ledger->count] = *next;
+    a.spent = TC_NEW(arena, tc_spent, a.count + 1);
+    for (size_t i = 0; i < a.count; i++) {
+        tc_unit unit = tc_unit_of(&a.entries[i]);
+        size_t at = 0;
+        while (at < a.unit_count && !tc_same_unit(a.spent[at].unit, unit))
+            at++;
+        if (at == a.unit_count)
+            a.spent[a.unit_count++] = tc_spent_so_far(arena, a.entries, a.count, unit);
+    }
+    return a;
+}
+
+static const char *unit_text(tc_arena *arena, tc_unit unit) {
+    return unit.kind == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(arena, unit.kind, unit.bound);
+}
+
+static double delta_of(const tc_spent *spent) { return spent->is_priced ? spent->delta : (double)INFINITY; }
+
+/* ---- for people ------------------------------------------------------------------------------------------------- */
+
+static void put_wrapped(tc_buffer *out, const char *text, unsigned indent) {
+    tc_text_layout layout = {.out = out, .width = 80};
+    tc_layout_paragraph(&layout, indent, text);
+}
+
+static void put_spent(tc_arena *arena, tc_buffer *out, const tc_spent *spent) {
+    const char *unit = unit_text(arena, spent->unit);
+    size_t runs = spent->own + spent->converted;
+    tc_buffer_printf(out, "  %-16s %6zu run%s  %s\n", unit != NULL ? unit : "without noise", runs,
+                     runs == 1 ? " " : "s",
+                     spent->is_priced ? tc_price_up(arena, spent->epsilon, spent->delta) : "NOT PRIVATE");
+    if (spent->not_converted > 0 && spent->is_priced)
+        put_wrapped(out,
+                    tc_arena_format(arena, "and %zu that cannot be counted in this unit: %s", spent->not_converted,
+                                    spent->why_not),
+                    19);
+}
+
+static bool is_mixed(const account *a) {
+    bool laplace = false, gaussian = false;
+    for (size_t i = 0; i < a->count; i++) {
+        laplace = laplace || a->entries[i].mechanism == TC_MECHANISM_LAPLACE;
+        gaussian = gaussian || a->entries[i].mechanism == TC_MECHANISM_GAUSSIAN;
+    }
+    return laplace && gaussian;
+}
+
+void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, tc_buffer *out) {
+    account a = account_of(arena, ledger, NULL);
+    if (ledger->is_new)
+        tc_buffer_printf(out, "Ledger: there is no such file yet: a first run would start it\n  %s\n", ledger->path);
+    else
+        tc_buffer_printf(out, "Ledger: %zu run%s so far, for the observer who pays most\n", ledger->count,
+                         ledger->count == 1 ? "" : "s");
+    for (size_t i = 0; i < a.unit_count; i++)
+        put_spent(arena, out, &a.spent[i]);
+    if (next != NULL) {
+        a = account_of(arena, ledger, next);
+        if (next->is_priced)
+            tc_buffer_printf(out, "  this plan would add %s,\n  which then comes to\n",
+                             tc_price_up(arena, next->epsilon, next->delta));
+        else
+            tc_buffer_puts(out, "  this plan would add a run without a guarantee: no sum holds after it\n");
+        for (size_t i = 0; i < a.unit_count; i++) {
+            if (!next->is_priced || tc_same_unit(a.spent[i].unit, tc_unit_of(next)))
+                put_spent(arena, out, &a.spent[i]);
+        }
+    }
+    if (a.unit_count > 1)
+        put_wrapped(out, "Each line counts all runs, converted into its unit.", 2);
+    if (is_mixed(&a))
+        put_wrapped(out,
+                    "Laplace and Gaussian runs are added up: this holds where no plan was chosen by what earlier runs "
+                    "released.",
+                    2);
+}
+
+/* ---- for programs ----------------------------------------------------------------------------------------------- */
+
+static void spent_json(tc_arena *arena, tc_json *json, const char *key, const tc_spent *spent) {
+    tc_json_open_object(json, key);
+    tc_json_string(json, "unit", unit_text(arena, spent->unit));
+    tc_json_count(json, "runs", spent->own);
+    tc_json_count(json, "converted", spent->converted);
+    tc_json_count(json, "not_converted", spent->not_converted);
+    tc_json_string(json, "why_not", spent->why_not);
+    tc_json_bool(json, "priced", spent->is_priced);
+    tc_json_number(json, "epsilon", spent->not_converted > 0 ? NAN : spent->epsilon);
+    tc_json_number(json, "epsilon_of_counted", spent->epsilon);
+    tc_json_number(json, "delta", delta_of(spent));
+    tc_json_number(json, "laplace", spent->laplace);
+    tc_json_number(json, "mu", spent->mu);
+    tc_json_close_object(json);
+}
+
+void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const char *key,
+                    tc_json *json) {
+    account a = account_of(arena, ledger, NULL);
+    tc_json_open_object(json, key);
+    tc_json_bool(json, "exists", !ledger->is_new);
+    tc_json_count(json, "runs", ledger->count);
+    tc_json_open_array(json, "spent");
+    for (size_t i = 0; i < a.unit_count; i++)
+        spent_json(arena, json, NULL, &a.spent[i]);
+    tc_json_close_array(json);
+    if (next != NULL) {
+        tc_json_open_object(json, "adds");
+        tc_json_bool(json, "priced", next->is_priced);
+        tc_json_number(json, "epsilon", next->epsilon);
+        tc_json_number(json, "delta", next->delta);
+        tc_json_number(json, "mu", next->mu);
+        tc_json_close_object(json);
+        a = account_of(arena, ledger, next);
+        for (size_t i = 0; i < a.unit_count; i++) {
+            if (tc_same_unit(a.spent[i].unit, tc_unit_of(next)))
+                spent_json(arena, json, "would_be", &a.spent[i]);
+        }
+    }
+    tc_json_close_object(json);
 }

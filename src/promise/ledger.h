@@ -5,8 +5,8 @@
  * write the file can write a new one.) What is entered is the price of the observer who pays most (price.h); what runs
  * come to together is the accountant's business (accountant.h). Lines of the first form, which have no price of one
  * agent entirely, stay as they are; new ones are appended in the second. */
-#ifndef TC_PRIVACY_LEDGER_H
-#define TC_PRIVACY_LEDGER_H
+#ifndef TC_PROMISE_LEDGER_H
+#define TC_PROMISE_LEDGER_H
 
 #include "plan/plan.h"
 
@@ -39,7 +39,7 @@ typedef struct tc_ledger {
     size_t count;
 } tc_ledger;
 
-/* What a run by this plan would be entered as. */
+/* The entry of a run by this plan. */
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run);
 
 /* A file that does not exist, in a folder that does, is an empty ledger (is_new). TC_BAD_USAGE for a name that is no
@@ -64,5 +64,18 @@ void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
 /* As an object under key. */
 void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const char *key,
                     tc_json *json);
+
+/* ---- for ledger*.c ----------------------------------------------------------------------------------------------- */
+
+/* A line of a ledger file: keys in a fixed order, then the check of all bytes up to it and of all lines before. */
+
+enum { TC_LEDGER_CHECK = 16, TC_LEDGER_LINE = 4096 }; /* hexadecimal digits; the longest line */
+
+/* The line with its newline; check holds that of the line before ("" at the start) and receives this one's. */
+void tc_ledger_line_write(tc_buffer *out, const tc_ledger_entry *entry, char check[TC_LEDGER_CHECK + 1]);
+
+/* Reads a line without its newline; NULL, or what is wrong with it. */
+const char *tc_ledger_line_read(tc_arena *arena, const char *line, size_t length, tc_ledger_entry *entry,
+                                char check[TC_LEDGER_CHECK + 1]);
 
 #endif

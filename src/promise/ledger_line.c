@@ -1,4 +1,4 @@
-#include "promise/ledger_line.h"
+#include "promise/ledger.h"
 
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-/* How far a point z = (x, mu) is from a saddle point, computed from nothing but the problem. */
+/* How far a point z = (x, mu) is from a saddle point, computed from the problem alone. */
 #ifndef TC_REFERENCE_CERTIFICATE_H
 #define TC_REFERENCE_CERTIFICATE_H
 

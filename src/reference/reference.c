@@ -2,7 +2,7 @@
  * computed for a small a by the interior-point method; what the regularisation displaces is then taken back by
  * proximal steps, whose centre is the solution before. Those stay near (they never move away from any solution), and
  * along directions in which solutions are many they do not move at all. Which a is small is found by comparing.
- * paper: Problem 0.1, eq:saddle, the least-norm solution */
+ * paper: Problem 0.1, eq:saddle */
 #include "reference/certificate.h"
 #include "reference/reference.h"
 #include "solver/interior/interior.h"
@@ -110,11 +110,13 @@ static void judge_side(const least_norm *search, solution_side *side, bool felt)
     side->is_settled = felt && all_within(side->change, side->size, search->component_count, 1e-7);
 }
 
-/* Near enough to the end, whether or not the last digits came. */
+/* Accurate enough, even without the last digits. */
 static bool is_usable(tc_interior_result result) { return result.gap <= 1e-22L && result.residual <= 1e-13L; }
 
 enum { MOST_WEAKENINGS = 3 };
 
+/* paper: the least-norm solution
+ * The regularised solution, with ever weaker weights until it settles. The solver is left there. */
 static void approach(least_norm *search) {
     tc_interior_result result = tc_interior_solve(search->solver, search->options);
     bool usable = is_usable(result), felt_x, felt_mu;
@@ -171,12 +173,14 @@ static void search_side(least_norm *search, solution_side *side, side_puller *pu
     side->error = whole(side->least_change, search->component_count);
 }
 
+/* Takes the solver's iterate as the solution to search from. */
 static void keep(least_norm *search) {
     tc_interior_keep(search->solver);
     tc_interior_states(search->solver, search->x.taken);
     tc_interior_multipliers(search->solver, search->mu.taken);
 }
 
+/* One side in a problem of its own, into its `taken`, while the other one is held at the solution kept. */
 static void search_states(least_norm *search) {
     search_side(search, &search->x, tc_interior_least_states, tc_interior_states);
 }
@@ -239,7 +243,7 @@ static bool all_sets_hold_points(tc_arena *arena, const tc_model *model) {
     return true;
 }
 
-/* The margin of the best point for the constraints alone decides between hard and impossible. */
+/* Whether the problem is infeasible, or only hard: the largest margin of the constraints decides. */
 static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                           const tc_monitor *monitor) {
     tc_mark mark = tc_arena_mark(arena);
@@ -277,7 +281,7 @@ static double distance(const double *v, const double *w, size_t count) {
     return (double)sqrtl(sum);
 }
 
-/* Puts the sides together that were searched apart. False when interrupted. */
+/* Joins the two sides after separate searches. False when interrupted. */
 static bool combine(solution_attempt *a, const least_norm *search) {
     memcpy(a->x, search->x.taken, search->x.count * sizeof *a->x);
     memcpy(a->mu, search->mu.taken, search->mu.count * sizeof *a->mu);

@@ -3,17 +3,17 @@
  * Both types below are incomplete outside src/release: nobody else can read a member, copy one by value,
  * take its size, or hand it to a function that wants numbers. No printer, encoder, log or JSON function takes them; the
  * only way to turn them into numbers is a release (release.h), which adds the noise of a plan. (A MAC of the states,
- * under a key that never leaves the process, is in release_mac.h.)
- * tests/privacy has files that try, and must not compile. */
-#ifndef TC_PRIVACY_PRIVATE_H
-#define TC_PRIVACY_PRIVATE_H
+ * under a key that never leaves the process, is in release.h.)
+ * tests/release/private_types has files that try, and must not compile. */
+#ifndef TC_RELEASE_PRIVATE_H
+#define TC_RELEASE_PRIVATE_H
 
 #include "model/model.h"
 
 typedef struct tc_private_states tc_private_states; /* the states of all agents, integers times h */
 typedef struct tc_private_values tc_private_values; /* entries of F(x) before noise, integers times zeta */
 
-/* For the agent's own eyes: nothing else may depend on it (the plan excludes that clamping is shown to others). */
+/* Told to that agent alone. Nothing else may depend on it: prices do not cover it. */
 typedef enum tc_taken {
     TC_STATE_TAKEN,
     TC_STATE_CLAMPED, /* it lay outside the public box, and the nearest lattice point in the box was taken */
@@ -28,7 +28,7 @@ tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exp
 tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) TC_MUST_USE;
 /* All agents at once, x by coordinate. REFUSED: nothing is taken. */
 tc_taken tc_states_take(tc_private_states *states, const double *x) TC_MUST_USE;
-/* The same as the first from a message, which carries multiples of h; never refused. */
+/* The same from a message, which carries multiples of h; never refused. */
 tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_t member,
                                  const int64_t *units) TC_MUST_USE;
 

@@ -1,8 +1,139 @@
 #include "release/release.h"
+
 #include "base/machine.h"
-#include "release/release_parts.h"
-#include "release/release_whole.h"
 #include "noise/secret.h"
+#include "release/inside.h"
+
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
+
+/* Workers: what one thread needs for its blocks. */
+
+static double **rows_of(tc_arena *arena, size_t rows, size_t length) {
+    double **made = TC_NEW(arena, double *, rows);
+    double *numbers = TC_NEW(arena, double, rows *length);
+    for (size_t i = 0; i < rows; i++)
+        made[i] = numbers + i * length;
+    return made;
+}
+
+static size_t most_dim(const tc_model *model) {
+    size_t most = 0;
+    for (size_t f = 0; f < model->family_count; f++)
+        most = model->families[f].dim > most ? model->families[f].dim : most;
+    return most;
+}
+
+/* Members of the largest block. */
+static size_t most_members(const tc_release *release) {
+    size_t most = 0;
+    for (size_t i = 0; i < release->blocks->block_count; i++)
+        most = release->blocks->blocks[i].count > most ? release->blocks->blocks[i].count : most;
+    return most;
+}
+
+static size_t noise_room(size_t members) { return members > TC_NOISE_ROOM ? members : TC_NOISE_ROOM; }
+
+static tc_status make_worker(tc_arena *arena, tc_release *release, tc_release_worker *made) {
+    size_t rows = release->blocks->most_rows, members = most_members(release);
+    *made = (tc_release_worker){.release = release,
+                                .members = members,
+                                .evaluator = tc_evaluator_share(arena, release->evaluator),
+                                .rows = rows_of(arena, most_dim(release->model), members),
+                                .entries = rows_of(arena, rows, members),
+                                .values = TC_NEW(arena, tc_private_values, 1),
+                                .sums = TC_NEW(arena, int64_t, release->model->sum_count),
+                                .noise = TC_NEW(arena, int64_t, noise_room(members)),
+                                .scales = TC_NEW(arena, tc_noise_scale, noise_room(members)),
+                                .out = TC_NEW(arena, double *, rows)};
+    made->values->count = (rows > 0 ? rows : 1) * members;
+    made->values->units = TC_NEW(arena, int64_t, made->values->count);
+    return tc_random_worker_new(arena, release->random, &made->random);
+}
+
+static void wipe_worker(tc_release_worker *worker) {
+    const tc_release *release = worker->release;
+    size_t members = worker->members;
+    worker->holds = NULL;
+    tc_secret_wipe(worker->noise, worker->drawn * sizeof *worker->noise);
+    if (worker->has_taken) {
+        tc_secret_wipe(worker->rows[0], most_dim(release->model) * members * sizeof *worker->rows[0]);
+        tc_secret_wipe(worker->values->units, worker->values->count * sizeof *worker->values->units);
+        if (release->blocks->most_rows > 0)
+            tc_secret_wipe(worker->entries[0], release->blocks->most_rows * members * sizeof *worker->entries[0]);
+    }
+    if (worker->has_sums)
+        tc_secret_wipe(worker->sums, release->model->sum_count * sizeof *worker->sums);
+    tc_evaluator_wipe(worker->evaluator);
+    worker->drawn = 0;
+    worker->has_taken = worker->has_sums = false;
+}
+
+/* What blocks have left outside of workers: the coordinates that constraints name, and a mark of their states. */
+static void wipe_blocks(tc_release *release) {
+    for (size_t i = 0; i < release->blocks->block_count; i++) {
+        tc_release_block *block = &release->blocks->blocks[i];
+        block->mark = 0;
+        for (size_t k = 0; k < block->named_count; k++)
+            tc_secret_wipe(&release->coords[block->named[k].coord], sizeof *release->coords);
+    }
+    if (release->plain_sums != NULL)
+        tc_secret_wipe(release->plain_sums, release->blocks->plain_count * sizeof *release->plain_sums);
+}
+
+static void wipe_round(tc_release *release) {
+    bool summed = false;
+    for (size_t w = 0; w < release->worker_count; w++) {
+        summed = summed || (release->workers[w].has_taken && release->workers[w].has_sums);
+        wipe_worker(&release->workers[w]);
+    }
+    if (summed)
+        wipe_blocks(release);
+    if (release->has_sums)
+        tc_secret_wipe(release->sum_values, release->model->sum_count * sizeof *release->sum_values);
+    release->has_sums = false;
+    if (release->whole != NULL)
+        tc_whole_wipe(release);
+    if (release->has_outer)
+        tc_secret_wipe(release->outer_units->units, release->outer_units->count * sizeof *release->outer_units->units);
+    release->has_outer = false;
+}
+
+static void wipe_all(void *what) {
+    tc_release *release = what;
+    tc_secret_wipe(release->noise, (size_t)release->plan->entry_count * sizeof *release->noise);
+    wipe_round(release);
+}
+
+static tc_status make_workers(tc_arena *arena, tc_release *release, size_t count) {
+    tc_release_worker *workers = TC_NEW(arena, tc_release_worker, count);
+    tc_status status = TC_OK;
+    for (size_t w = 0; w < release->worker_count; w++)
+        workers[w] = release->workers[w];
+    for (size_t w = release->worker_count; w < count && status == TC_OK; w++)
+        status = make_worker(arena, release, &workers[w]);
+    if (status != TC_OK)
+        return status;
+    bool first = release->worker_count == 0;
+    release->workers = workers;
+    release->worker_count = count;
+    if (first)
+        tc_arena_on_free(arena, wipe_all, release);
+    return TC_OK;
+}
+
+tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) {
+    if (release->phase != TC_ROUND_CLOSED || (release->ahead != NULL && workers > release->worker_count))
+        return TC_BAD_USAGE;
+    return workers <= release->worker_count ? TC_OK : make_workers(arena, release, workers);
+}
+
+tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker) { return &release->workers[worker]; }
+
+void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch) {
+    tc_random_worker_fetches(worker->random, fetch);
+}
+
+/* ---- made once, and round by round ------------------------------------------------------------------------------- */
 
 /* Whose Jacobian gets noise on every entry; channels of one family must agree. */
 static const char *list_every_entry(tc_arena *arena, const tc_plan *plan, bool *every) {
@@ -159,7 +290,7 @@ tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *m
         *why = "the random source serves another release already: their noise would be the same";
         return TC_BAD_USAGE;
     }
-    tc_status status = tc_release_make_workers(arena, made, 1);
+    tc_status status = make_workers(arena, made, 1);
     if (status == TC_OK)
         *release = made;
     return status;
@@ -187,7 +318,7 @@ tc_released *tc_released_new(tc_arena *arena, tc_release *release) {
     return made;
 }
 
-/* Asks the random source every time, noise at hand or not: it refuses a forked child. */
+/* Always asks the random source, even where noise has been drawn: it refuses a forked child. */
 static tc_status open_keys(tc_release *release, uint64_t round) {
     if (release->phase != TC_ROUND_CLOSED || round != release->next_round || (double)round > release->plan->rounds)
         return TC_BAD_USAGE;
@@ -219,12 +350,12 @@ tc_status tc_release_open(tc_release *release, uint64_t round) {
         status = tc_ahead_take(release, round);
     if (status != TC_OK)
         return status;
-    release->next_round++; /* before anything is written: never twice */
+    release->next_round++; /* before anything is written, so that no round is released twice */
     release->round = round;
     release->phase = TC_ROUND_OPEN;
     atomic_store(&release->summed_blocks, 0);
-    /* Closing has wiped them. What is added to them is released at the price of one round, so this is not left to it.
-     */
+    /* tc_release_close has wiped them already. A remainder would be released with this round, so they are set to zero
+     * again. */
     for (size_t w = 0; w < release->worker_count; w++)
         for (size_t r = 0; r < release->model->sum_count; r++)
             release->workers[w].sums[r] = 0;
@@ -239,10 +370,10 @@ void tc_release_close(tc_release *release) {
         wipe_noise(release);
     if (release->ahead != NULL)
         tc_ahead_give_back(release, release->round);
-    tc_release_wipe(release);
+    wipe_round(release);
 }
 
-/* Mechanism none: a simulation that says so. */
+/* Mechanism none: a simulation, marked as not private. */
 static void publish_plainly(tc_release *release, const tc_private_states *states, tc_released *released) {
     for (size_t i = 0; i < release->model->state_count; i++)
         release->coords[i] = (double)states->units[i] * states->step;
@@ -257,13 +388,13 @@ static double *const *rows_at(tc_release *release, double *first, size_t rows, s
     return release->targets;
 }
 
-tc_status tc_release_block_sums(tc_release *release, const tc_block *block, const tc_private_states *states) {
+tc_status tc_release_block_sums(tc_release *release, const tc_release_block *block, const tc_private_states *states) {
     tc_release_worker *worker = &release->workers[0];
     tc_status status = tc_release_take_stored(worker, block->family, block->first / release->block, states);
     return status == TC_OK ? tc_release_sum(worker) : status;
 }
 
-tc_status tc_release_block_rows(tc_release *release, const tc_block *block, const tc_private_states *states,
+tc_status tc_release_block_rows(tc_release *release, const tc_release_block *block, const tc_private_states *states,
                                 tc_released *released) {
     tc_release_worker *worker = &release->workers[0];
     const tc_family *family = &release->model->families[block->family];

@@ -4,20 +4,21 @@
  * goes through the rounds 1, 2, ..., T in order, and never twice through one. What comes out are integers on public
  * lattices, F(x) rounded plus exact integer noise, as doubles. docs/proofs/release.md says why that has exactly the
  * price that the plan states. */
-#ifndef TC_PRIVACY_RELEASE_H
-#define TC_PRIVACY_RELEASE_H
+#ifndef TC_RELEASE_RELEASE_H
+#define TC_RELEASE_RELEASE_H
 
 #include "noise/noise.h"
+#include "noise/random.h"
 #include "plan/plan.h"
+#include "plan/entries.h"
 #include "release/private.h"
-#include "plan/sensitivity/release_entries.h"
 
 typedef struct tc_release tc_release;
 
-/* What everybody may see. */
+/* What everybody may see. paper: Problem 1 */
 typedef struct tc_released {
     uint64_t round;
-    bool is_private;          /* false: simulation, or a plan that guarantees nothing */
+    bool is_private;          /* false: a simulation, or a plan without a guarantee */
     const tc_entries *layout; /* of the Jacobian */
     double *constraints;      /* m: g-hat */
     double *jacobian;         /* layout->position_count: J-hat; constants as they are */
@@ -83,8 +84,8 @@ enum { TC_RELEASE_BLOCK = 2048 };
 
 typedef struct tc_release_worker tc_release_worker;
 
-/* Makes room for this many workers, between rounds; tc_release_new makes one. Pointers to workers from before are no
- * longer good. */
+/* Makes room for this many workers, between rounds; tc_release_new makes one. Invalidates earlier pointers to workers.
+ * */
 tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
 tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
 
@@ -119,5 +120,15 @@ void tc_release_close(tc_release *release);
  * choice; outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last
  * rounding and the noise: for an auditor, who knows x because it is the auditor's own. */
 void tc_released_evaluate(tc_release *release, const double *x, tc_released *released);
+
+/* ---- what identifies the states of a round ----------------------------------------------------------------------- */
+
+/* What identifies the states of a round, for a journal: it tells whether two inputs were the same to whoever has the
+ * key of the random source, which never leaves the process, and nothing to anybody else. */
+
+/* HMAC-SHA256 over ("tacit states 1", round, all states on the lattice in the order of the model), numbers of 64 bits
+ * with the least significant byte first. TC_NO_RANDOM in a forked child; the MAC is then zeros. */
+tc_status tc_states_mac(const tc_private_states *states, const tc_random *random, uint64_t round,
+                        unsigned char mac[TC_MAC_BYTES]) TC_MUST_USE;
 
 #endif

@@ -11,16 +11,16 @@ typedef struct tc_ensemble_family {
     size_t first_input, last_input; /* coordinates of this family among the outer inputs */
 } tc_ensemble_family;
 
-typedef struct sizes {
+typedef struct ensemble_sizes {
     size_t work, outputs, states, columns;
-} sizes;
+} ensemble_sizes;
 
 static void enlarge(size_t *size, size_t wanted) {
     if (wanted > *size)
         *size = wanted;
 }
 
-static tc_tape *new_tape(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t count, sizes *need) {
+static tc_tape *new_tape(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t count, ensemble_sizes *need) {
     if (count == 0)
         return NULL;
     tc_tape *tape = tc_tape_new(arena, dag, roots, count);
@@ -29,7 +29,7 @@ static tc_tape *new_tape(tc_arena *arena, const tc_dag *dag, const tc_expr *root
     return tape;
 }
 
-static void init_family(tc_arena *arena, tc_ensemble *ensemble, size_t f, sizes *need) {
+static void init_family(tc_arena *arena, tc_ensemble *ensemble, size_t f, ensemble_sizes *need) {
     const tc_family *family = &ensemble->model->families[f];
     const tc_family_derivatives *d = &ensemble->derivatives->families[f];
     tc_ensemble_family *own = &ensemble->families[f];
@@ -59,7 +59,7 @@ static void init_family(tc_arena *arena, tc_ensemble *ensemble, size_t f, sizes 
     own->last_input = input;
 }
 
-static void init_fast(tc_arena *arena, tc_ensemble *ensemble, const sizes *need) {
+static void init_fast(tc_arena *arena, tc_ensemble *ensemble, const ensemble_sizes *need) {
     ensemble->fast_work = TC_NEW(arena, double, need->work + 1);
     ensemble->fast_state_at = TC_NEW(arena, const double *, need->states);
     ensemble->fast_output_at = TC_NEW(arena, double *, need->outputs);
@@ -70,7 +70,7 @@ static void init_fast(tc_arena *arena, tc_ensemble *ensemble, const sizes *need)
 
 tc_ensemble *tc_ensemble_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, bool is_fast) {
     tc_ensemble *ensemble = TC_NEW(arena, tc_ensemble, 1);
-    sizes need = {0};
+    ensemble_sizes need = {0};
     ensemble->model = model;
     ensemble->derivatives = derivatives;
     ensemble->families = TC_NEW(arena, tc_ensemble_family, model->family_count);

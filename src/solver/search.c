@@ -1,8 +1,8 @@
-/* In a box: projected Newton steps, TC_LANES members at once, each until a first-order certificate closes:
+/* min f_i in a box: projected Newton steps, TC_LANES members at once, each until a first-order certificate closes:
  *
  *     f(x) - min f  <=  max over y in the box of grad f(x) . (x - y)
  *
- * Members with further sets, and those that resist, go to the interior-point method one by one. */
+ * Members with further sets, and those whose certificate stays open, go to the interior-point method one by one. */
 #include "solver/search.h"
 
 #include "calculus/tape/tape.h"
@@ -254,9 +254,9 @@ tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc
 
 /* ---- a Slater point ---- */
 
-enum { EXACT_COUPLING = 600 }; /* a larger system takes longer than a person likes to wait */
+enum { EXACT_COUPLING = 600 }; /* a larger system takes too long to wait for */
 
-typedef struct search {
+typedef struct slater_search {
     const tc_model *model;
     const tc_derivatives *derivatives;
     tc_ensemble *ensemble;
@@ -266,10 +266,10 @@ typedef struct search {
     double *member, *moved; /* the largest dimension */
     tc_real *gradient;      /* largest dimension * TC_LANES */
     const tc_monitor *monitor;
-} search;
+} slater_search;
 
 /* Keeps the trial point where its margin is better. */
-static bool consider(search *s) {
+static bool consider(slater_search *s) {
     if (!tc_ensemble_values(s->ensemble, s->trial))
         return false;
     size_t worst;
@@ -287,7 +287,7 @@ static bool consider(search *s) {
 typedef enum candidate { DECLARED, MIDDLE, NEAR_ZERO } candidate;
 
 /* Fills the trial point with the projections of simple points. False where a set is empty. */
-static bool place(search *s, candidate which) {
+static bool place(slater_search *s, candidate which) {
     for (size_t f = 0; f < s->model->family_count; f++) {
         const tc_family *family = &s->model->families[f];
         tc_set *set = s->sets[f];
@@ -317,7 +317,7 @@ static bool place(search *s, candidate which) {
 }
 
 /* Weights of the constraints in the gradient of T log sum exp(g / T), a smooth stand-in for max_j g_j. */
-static void smooth_weights(search *s, double temperature) {
+static void smooth_weights(slater_search *s, double temperature) {
     size_t m = s->model->constraint_count, worst;
     tc_real most = tc_ensemble_largest(s->ensemble, &worst), sum = 0;
     for (size_t j = 0; j < m; j++)
@@ -328,7 +328,7 @@ static void smooth_weights(search *s, double temperature) {
 
 /* trial = projection of (best - length * gradient), the gradient taken at the best point; returns the gradient's
  * squared norm. */
-static double step_from_best(search *s, double length) {
+static double step_from_best(slater_search *s, double length) {
     const double *best = s->result->point;
     double squares = 0;
     for (size_t f = 0; f < s->model->family_count; f++) {
@@ -353,7 +353,7 @@ static double step_from_best(search *s, double length) {
 }
 
 /* Projected gradient steps on the smoothed maximum, until a positive margin hardly grows any more. */
-static void descend(search *s, int steps) {
+static void descend(slater_search *s, int steps) {
     double length = 0, spread = fabs(s->result->margin) + 1e-6;
     int idle = 0;
     bool current = false; /* the ensemble's values are those of the best point */
@@ -380,7 +380,7 @@ static void descend(search *s, int steps) {
 }
 
 /* Minimises t subject to g <= t exactly. */
-static void find_largest(search *s, tc_arena *arena) {
+static void find_largest(slater_search *s, tc_arena *arena) {
     tc_interior *solver = tc_interior_margin(arena, s->model, s->derivatives);
     tc_interior_options options = {.gap = 1e-14L,
                                    .residual = 1e-12L,
@@ -404,15 +404,15 @@ static void find_largest(search *s, tc_arena *arena) {
     s->result->is_largest = found.gap <= 1e-11L && found.residual <= 1e-8L;
 }
 
-/* The largest margin may be rounding away from zero. */
-static double negligible(const search *s) {
+/* A margin this small is rounding. */
+static double negligible(const slater_search *s) {
     double size = 0;
     for (size_t j = 0; j < s->model->constraint_count; j++)
         size = fmax(size, fabs((double)s->ensemble->g[j]));
     return 1e-10 * size;
 }
 
-static void run(search *s, tc_arena *arena, size_t exact_limit) {
+static void run(slater_search *s, tc_arena *arena, size_t exact_limit) {
     bool declared = false;
     if (!place(s, MIDDLE))
         return;
@@ -448,7 +448,7 @@ tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_der
     result->margin = -INFINITY;
     tc_mark mark = tc_arena_mark(arena);
     size_t dim = 1;
-    search s = {.model = model, .derivatives = derivatives, .result = result, .monitor = monitor};
+    slater_search s = {.model = model, .derivatives = derivatives, .result = result, .monitor = monitor};
     s.ensemble = tc_ensemble_new(arena, model, derivatives, true);
     s.sets = TC_NEW(arena, tc_set *, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {

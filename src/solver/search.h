@@ -1,4 +1,4 @@
-/* min f_i over X_i, for all members of a family. */
+/* Two searches: min f_i over X_i for all members of a family, and a Slater point. */
 #ifndef TC_SOLVER_SEARCH_H
 #define TC_SOLVER_SEARCH_H
 
@@ -17,9 +17,7 @@ typedef struct tc_minimum {
 tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                 const tc_family *family, const tc_monitor *monitor, double *minima, double *points);
 
-/* A Slater point: xbar in X with g_j(xbar) < 0 for all j, with as large a margin min_j -g_j(xbar) as the search finds.
- */
-
+/* A Slater point: xbar in X with g_j(xbar) < 0 for all j, with as large a margin min_j -g_j(xbar) as is found. */
 #define TC_SLATER_OUTCOMES(X)                                                                                          \
     X(TC_SLATER_FOUND, "found", "the point satisfies all constraints strictly")                                        \
     X(TC_SLATER_NONE, "none", "no point satisfies all constraints strictly: the best margin is not positive")          \

@@ -4,7 +4,7 @@
  *     E[v_{k+1} | rounds before k] <= (1 - tau_k) v_k + sigma_k,
  * and from it a bound of E[v_{T+1}] and, where sigma_k can be summed, a bound that holds for all later rounds at once.
  * Two forms of the recursion: *published* is the paper's to the letter with M_xi^2 restored, *tight* is ours, never
- * worse. Every number here that bounds something is rounded so that it still does. Derivations: docs/proofs/bound.md.
+ * worse. Every bound is rounded so that it stays one. Derivations: docs/proofs/bound.md.
  *
  * It speaks of the algorithm in real numbers: the rounding of messages to their lattice is left out. */
 #ifndef TC_THEORY_BOUND_H
@@ -73,7 +73,7 @@ extern const tc_bound_effort tc_bound_full_effort;
 
 /* Upper bound of E|z(T+1) - xi_T|^2, never above D_z^2. */
 double tc_bound_error(const tc_bound_setting *setting, double rounds, tc_bound_effort effort);
-/* A bound that takes off less than a hundredth of D_z^2 counts as saying nothing. */
+/* A bound above this part of D_z^2 counts as saying nothing. */
 #define TC_BOUND_WORTH 0.99
 /* The first round after which the bound is at most this part of D_z^2; INFINITY for none. Beyond `direct`, a round
  * where it certainly is. */
@@ -85,7 +85,7 @@ double tc_bound_tail(const tc_bound_setting *setting, double first);
 
 typedef struct tc_bound_estimate {
     double valid_from;
-    double informative_from;    /* NAN where it is beyond T and the noise would be another one */
+    double informative_from;    /* NAN where it is beyond T, and more rounds would change the noise */
     double error;               /* of E|z(T+1) - xi_T|^2 */
     double tail;                /* sum of sigma_k beyond T */
     double radius;              /* |z(T+1) - xi_T| is at most this with probability TC_BOUND_CONFIDENCE ... */

@@ -118,7 +118,6 @@ static const char *round_text(tc_arena *arena, double k) {
     return tc_arena_format(arena, "10^%.1f", ceil(10 * log10(k)) / 10);
 }
 
-/* The one sentence that matters stands first. */
 static void text_verdict(const tc_bound *b, const tc_text_layout *layout) {
     tc_arena *arena = layout->out->arena;
     const tc_bound_estimate *e = &b->tight;

@@ -1,7 +1,7 @@
 #include "worlds/coupled_noise.h"
 
-#include "release/release_blocks.h"
-#include "release/release_lattice.h"
+#include "release/blocks.h"
+#include "release/lattice.h"
 
 #include <stdio.h>
 
@@ -34,10 +34,10 @@ const char *tc_coupled_noise_end(void) {
 }
 
 /* The linker gives the door's callers the first of these, and the door itself the name of the second. */
-void __wrap_tc_release_publish(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
-                               size_t count, double *out);
-void __real_tc_release_publish(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
-                               size_t count, double *out);
+void __wrap_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
+                                 size_t count, double *out);
+void __real_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
+                                 size_t count, double *out);
 
 /* value + couple(value, sum) is sum, as the door adds them. */
 static int64_t couple(int64_t value, int64_t sum) {
@@ -58,13 +58,13 @@ static void publish_some(const tc_release_channel *channel, const int64_t *units
         trouble = "the second world released more numbers than the first";
     for (size_t k = 0; k < count; k++)
         coupled[k] = how == TC_COUPLED_REPLAY && trouble == NULL ? couple(units[k], sums[k]) : noise[k];
-    __real_tc_release_publish(channel, units, coupled, count, out);
+    __real_tc_release_add_noise(channel, units, coupled, count, out);
 }
 
-void __wrap_tc_release_publish(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
-                               size_t count, double *out) {
+void __wrap_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
+                                 size_t count, double *out) {
     if (how == TC_COUPLED_OFF || tape == NULL) {
-        __real_tc_release_publish(channel, units, noise, count, out);
+        __real_tc_release_add_noise(channel, units, noise, count, out);
         return;
     }
     for (size_t at = 0; at < count; at += BITE)

@@ -80,7 +80,7 @@ void __wrap_tc_estimator_answer_whole(tc_estimator *estimator, double *p) {
 
 tc_gains __wrap_tc_controller_open(tc_controller *controller, uint64_t k) {
     tc_gains gains = __real_tc_controller_open(controller, k);
-    print_numbers("gains", (double[]){gains.fast, gains.slow}, 2);
+    print_numbers("gains", (double[]){gains.beta, gains.slow}, 2);
     return gains;
 }
 

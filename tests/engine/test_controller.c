@@ -308,7 +308,7 @@ static void compare(flight *f, const plain *p, uint64_t k, tc_answer_scalars sca
     close_to("regularization", k, 0, scalars.regularization, p->regularization);
     close_to("omega", k, 0, f->controller->state.omega, p->omega);
     close_to("k0", k, 0, (double)f->controller->state.origin, p->origin);
-    close_to("next epoch", k, 0, (double)f->controller->state.next, p->next);
+    close_to("next epoch", k, 0, (double)f->controller->state.epoch_end, p->next);
     for (size_t j = 0; j < ROWS; j++) {
         close_to("multiplier", k, j, tc_controller_multipliers(f->controller)[j], p->mu[j] / p->scale[j]);
         close_to("answer", k, j, tc_controller_result(f->controller)[j], p->answer[j]);
@@ -358,7 +358,7 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
             reorder(hand.numbers + row * MOST_INPUTS, f.where, seen.numbers + row * MOST_INPUTS);
         double beta = p.beta;
         tc_gains gains = tc_controller_open(f.controller, k);
-        close_to("fast gain", k, 0, gains.fast, beta);
+        close_to("fast gain", k, 0, gains.beta, beta);
         close_to("slow gain", k, 0, gains.slow, 3 / ((double)k + 2));
         assert_true(tc_controller_average_gain(f.controller) == gains.slow);
         assert_true(tc_controller_step(f.controller, &seen.measurement, columns, &scalars) == TC_ALL_FINITE);
@@ -406,7 +406,7 @@ static void affine_outputs_are_their_own_inputs(void **state) {
         for (size_t j = 0; j < ROWS; j++)
             s.measurement.curve[j] = s.measurement.trace[j] = 0;
         s.columns.curvature = s.columns.noise = 0;
-        double theta = 1 + 2 * (1 - f.controller->state.fast) / f.controller->state.fast;
+        double theta = 1 + 2 * (1 - f.controller->state.beta) / f.controller->state.beta;
         (void)tc_controller_open(f.controller, k);
         assert_true(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
         for (size_t j = 0; j < ROWS; j++) {
@@ -460,7 +460,7 @@ static void the_same_released_numbers_make_the_same_answers_whatever_is_private(
         tc_answer_scalars one, other;
         show(&s, INPUTS, &seed, 0.3);
         tc_gains gains = tc_controller_open(a.controller, k), again = tc_controller_open(b.controller, k);
-        assert_true(gains.fast == again.fast && gains.slow == again.slow);
+        assert_true(gains.beta == again.beta && gains.slow == again.slow);
         assert_true(tc_controller_step(a.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
         assert_true(tc_controller_step(b.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
         assert_true(one.step == other.step && one.regularization == other.regularization);
@@ -511,13 +511,13 @@ static void parts_can_be_left_out(void **state) {
                      of_left = tc_controller_open(left.controller, k);
             assert_true(tc_controller_step(whole.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
             assert_true(tc_controller_step(left.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
-            differs = differs || of_whole.fast != of_left.fast || one.step != other.step ||
+            differs = differs || of_whole.beta != of_left.beta || one.step != other.step ||
                       one.regularization != other.regularization ||
                       memcmp(whole.estimator.numbers, left.estimator.numbers, sizeof whole.estimator.numbers) != 0 ||
                       memcmp(tc_controller_result(whole.controller), tc_controller_result(left.controller),
                              ROWS * sizeof(double)) != 0;
             if (parts[i] == TC_WITHOUT_FILTER)
-                assert_true(of_left.fast == 1);
+                assert_true(of_left.beta == 1);
         }
         assert_true(differs);
         crowd_free(&whole.crowd);

@@ -141,7 +141,7 @@ static double box_of(const slow *s, size_t coordinate, bool upper) {
 
 static void slow_filter(slow *s, tc_gains gains, const double *x_hat) {
     for (size_t i = 0; i < s->p->model->state_count; i++) {
-        s->y[i] += gains.fast * (x_hat[i] - s->y[i]);
+        s->y[i] += gains.beta * (x_hat[i] - s->y[i]);
         s->r[i] += gains.slow * (x_hat[i] - s->r[i]);
         s->inside[i] = s->r[i] < box_of(s, i, false)  ? box_of(s, i, false)
                        : s->r[i] > box_of(s, i, true) ? box_of(s, i, true)

@@ -7,7 +7,7 @@
 
 #include "model/load.h"
 #include "plan/plan.h"
-#include "release/release_evaluate.h"
+#include "release/evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -143,18 +143,11 @@ static void nonsense_gives_the_safe_extreme(void **state) {
     assert_true(tc_gaussian_epsilon((double)NAN, 0.1) == HUGE_VAL && tc_gaussian_epsilon(1, 0) == HUGE_VAL);
     assert_true(tc_gaussian_epsilon(0, 1e-9) == 0 && tc_gaussian_epsilon(1e-12, 1e-9) == 0);
     assert_true(tc_laplace_scale(1, 1, 0) == HUGE_VAL && tc_laplace_scale(-1, 1, 1) == HUGE_VAL);
-    assert_true(tc_laplace_scale((double)NAN, 1, 1) == HUGE_VAL && tc_laplace_epsilon(0, 1, 0) == 0);
-    assert_true(tc_laplace_epsilon(1, 1, 0) == HUGE_VAL && tc_gaussian_price(1, 1, HUGE_VAL) == 0);
+    assert_true(tc_laplace_scale((double)NAN, 1, 1) == HUGE_VAL);
 }
 
 static void prices_compose_upward(void **state) {
     (void)state;
-    double tenths[10] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
-    assert_true(tc_add_epsilons(tenths, 10) >= 1 && tc_add_epsilons(tenths, 10) <= 1 + 1e-14);
-    assert_true(tc_add_mus((double[]){3, 4}, 2) == 5);
-    assert_true(tc_add_mus(tenths, 10) >= sqrt(10) * 0.1 * (1 - 1e-16) && tc_add_mus(tenths, 10) <= 0.31622776601684);
-    assert_true(tc_add_epsilons((double[]){1, (double)NAN, 1}, 3) == HUGE_VAL);
-    assert_true(tc_repeat_epsilon(0.5, 100) == 50 && tc_repeat_mu(0.5, 100) == 5);
     assert_true(tc_hold_l1(3) == 4 && tc_hold_l2(3) == 2 && tc_hold_l1(0) == 1 && tc_hold_l2(0) == 1);
     assert_true(tc_group_factor(3, 2) == 1.5 && tc_group_factor(1, 0) == HUGE_VAL);
 }

@@ -2,7 +2,7 @@
 #include "model/load.h"
 #include "plan/account/calibrate.h"
 #include "promise/card.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -26,10 +26,12 @@ static const hand USUAL = {.placement = TC_PLACEMENT_OUTPUTS,
 
 /* ---- the secret memory, as the release was given it ---- */
 
-static tc_secret ring;
-tc_secret __real_tc_secret_sized(tc_arena *arena, size_t size);
-tc_secret __wrap_tc_secret_sized(tc_arena *arena, size_t size);
-tc_secret __wrap_tc_secret_sized(tc_arena *arena, size_t size) { return ring = __real_tc_secret_sized(arena, size); }
+static tc_secret_memory ring;
+tc_secret_memory __real_tc_secret_sized(tc_arena *arena, size_t size);
+tc_secret_memory __wrap_tc_secret_sized(tc_arena *arena, size_t size);
+tc_secret_memory __wrap_tc_secret_sized(tc_arena *arena, size_t size) {
+    return ring = __real_tc_secret_sized(arena, size);
+}
 
 static size_t left_in_ring(void) {
     size_t left = 0;

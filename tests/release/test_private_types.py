@@ -12,11 +12,11 @@ wrong = attempts.wrong_attempts("tests/release/private_types", "src/release/rele
 
 # What the private types are made of is known to the release alone.
 for file in sorted((source / "src").rglob("*.[ch]")):
-    inside = file.parent.name == "release"
+    path = file.relative_to(source).as_posix()
     text = file.read_text()
-    if not inside and re.search(r'#include "release/release_(private|parts)\.h"', text):
-        wrong.append(f"{file.relative_to(source)} looks inside the private types")
-    if file.name != "release_private.h" and re.search(r"struct\s+tc_private_(states|values)\s*\{", text):
-        wrong.append(f"{file.relative_to(source)} defines a private type again")
+    if not path.startswith("src/release/") and re.search(r'#include "release/inside\.h"', text):
+        wrong.append(f"{path} looks inside the private types")
+    if path != "src/release/inside.h" and re.search(r"struct\s+tc_private_(states|values)\s*\{", text):
+        wrong.append(f"{path} defines a private type again")
 
 attempts.finish(wrong)

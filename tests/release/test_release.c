@@ -1,7 +1,7 @@
 /* Releases against a plain reference: formulas by hand in long double, noise recomputed one entry at a time from its
  * address. */
 #include "plan/plan_by_hand.h"
-#include "release/release_lattice.h"
+#include "release/lattice.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -2,7 +2,7 @@
 /* labels: threads */
 #include "base/team.h"
 #include "plan/plan_by_hand.h"
-#include "release/release_parts.h"
+#include "release/inside.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

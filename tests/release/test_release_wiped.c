@@ -1,6 +1,6 @@
 /* What is left of a round once it is closed: nothing. Looks inside, since nothing outside could tell. */
 #include "plan/plan_by_hand.h"
-#include "release/release_parts.h"
+#include "release/inside.h"
 #include "support/cmocka.h"
 
 static const char *const TEXT = "agents home[i in 1..30] { state p[2] in [1, 8]; private minimize p[1] }\n"

@@ -77,7 +77,7 @@ void tc_prover_enclose(tc_prover *p, const tc_cone *cone) {
     tc_enclose_nodes(p->dag, cone->nodes, cone->count, &inputs, p->enclosures);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 bool tc_is_chain(const tc_dag *dag, tc_expr e) {
     const tc_node *n = &dag->nodes[e];
@@ -197,7 +197,7 @@ static bool group_fits(tc_prover *p, const tc_addend *addends, size_t count, tc_
     return curved > misfits && tc_prove_by_hessian(p, group, curved, want);
 }
 
-/* ---- judgement -------------------------------------------------------------------------------------------------- */
+/* ---- judgement ---- */
 
 static void find_needed(tc_prover *p, const tc_cone *cone) {
     for (size_t i = 0; i < cone->count; i++)
@@ -233,7 +233,7 @@ tc_curvature tc_prover_judge(tc_prover *p, const tc_cone *cone, tc_curvature wan
     return (tc_curvature)p->curvature[cone->root];
 }
 
-/* ---- blame ------------------------------------------------------------------------------------------------------ */
+/* ---- blame ---- */
 
 static tc_expr blame_unknown(const tc_prover *p, tc_expr e, const char **why) {
     for (size_t k = 0; k < tc_operand_count(p->dag, e); k++) {
@@ -279,9 +279,7 @@ tc_expr tc_prover_blame(const tc_prover *p, tc_expr root, tc_curvature want, con
     return e;
 }
 
-/* ---- rules ---- */
-
-/* The rules of composition: what convexity theory says about one node, given its operands' curvature and ranges. */
+/* ---- the rules of composition: one node, given its operands' curvature and ranges ---- */
 
 enum { NORM_DEPTH = 512 }; /* of sums of squares, in addends waiting */
 
@@ -337,7 +335,7 @@ static shape real_power_shape(tc_interval base, double k) {
     return (shape){.convex = k > 1, .concave = k < 1, .rising = true};
 }
 
-/* ---- squares of norms ------------------------------------------------------------------------------------------- */
+/* ---- squares of norms ---- */
 
 /* Whether the square root of a node is a convex function: the node is a sum of squares of affine functions, or of
  * convex ones that are not negative, and of constants >= 0. Then the root is a Euclidean norm, which grows with the
@@ -375,7 +373,7 @@ static bool is_norm_squared(const tc_prover *p, tc_expr e) {
     return true;
 }
 
-/* ---- one node --------------------------------------------------------------------------------------------------- */
+/* ---- one node ---- */
 
 static tc_curvature divide(const tc_prover *p, const tc_node *n, tc_curvature a, tc_curvature b) {
     tc_interval over = p->enclosures[n->b];

@@ -39,7 +39,7 @@ typedef struct tc_prover {
     tc_dag *dag;
     tc_interval *enclosures;  /* by node */
     uint8_t *curvature;       /* by node: tc_curvature */
-    bool *needed;             /* by node: somebody composes with it, so that its own curvature matters */
+    bool *needed;             /* by node: another node composes with it, so that its own curvature matters */
     uint32_t *visited, visit; /* by node: of the walks that find cones */
     size_t capacity;
     tc_addends stack, addends, group; /* scratch */
@@ -71,7 +71,7 @@ tc_curvature tc_prover_judge(tc_prover *prover, const tc_cone *cone, tc_curvatur
 /* After a judgement that failed: the smallest expression at fault. *why receives a phrase. */
 tc_expr tc_prover_blame(const tc_prover *prover, tc_expr root, tc_curvature want, const char **why);
 
-/* ---- parts, for each other ---- */
+/* ---- shared by curvature.c and hessian.c ---- */
 
 /* The curvature of one node from those of its operands. */
 tc_curvature tc_curvature_rule(const tc_prover *prover, tc_expr e);
@@ -99,9 +99,10 @@ typedef struct tc_counterexample {
 } tc_counterexample;
 tc_counterexample tc_refute(tc_prover *prover, tc_expr root, tc_curvature want);
 
+/* ---- smoothness ---- */
+
 /* Whether an expression is defined and continuously differentiable, with a finite Lipschitz constant of its gradient,
  * over the place where a prover has enclosed it. */
-
 typedef struct tc_flaw {
     tc_expr node;      /* TC_NO_EXPR: none */
     tc_expr argument;  /* whose range is at fault */
@@ -113,10 +114,8 @@ typedef struct tc_flaw {
 /* The first flaw of the cone in order of evaluation: the innermost one. */
 tc_flaw tc_find_flaw(const tc_prover *prover, const tc_cone *cone);
 
-/* Whether every symmetric matrix between two bounds is positive semidefinite. */
-
-/* h: n x n, row by row, both triangles, sign * h is tested. True is a proof; false says nothing.
- * See docs/proofs/convexity.md. */
+/* Whether every symmetric matrix between two bounds is positive semidefinite. h: n x n, row by row, both triangles,
+ * sign * h is tested. True is a proof; false says nothing. See docs/proofs/convexity.md. */
 bool tc_interval_psd(tc_arena *arena, const tc_interval *h, size_t n, int sign);
 
 #endif

@@ -27,7 +27,7 @@ void tc_apply_dense(const void *matrix, size_t n, const double *x, double *y) {
         y[i] = dot(a + i * n, x, n);
 }
 
-/* ---- estimates -------------------------------------------------------------------------------------------------- */
+/* ---- estimates ---- */
 
 /* One Jacobi rotation of the k x k matrix a (stride KRYLOV) in the plane p, q; v collects the rotations. */
 static void rotate(double (*a)[KRYLOV], double (*v)[KRYLOV], size_t k, size_t p, size_t q) {
@@ -150,7 +150,7 @@ double tc_largest_eigen(tc_arena *arena, tc_apply apply, const void *matrix, siz
     return value;
 }
 
-/* ---- Collatz-Wielandt ------------------------------------------------------------------------------------------- */
+/* ---- Collatz-Wielandt ---- */
 
 /* Marks the connected component of `seed` in the graph of non-zeros; returns its size and its indices. */
 static size_t component(const double *matrix, size_t n, size_t seed, bool *seen, size_t *members) {
@@ -240,7 +240,7 @@ double tc_perron_upper(tc_arena *arena, const double *matrix, size_t n) {
     return worst;
 }
 
-/* ---- verified Cholesky ------------------------------------------------------------------------------------------ */
+/* ---- verified Cholesky ---- */
 
 /* A shift that covers the rounding of a Cholesky factorisation of a matrix with this trace (Rump: the factorisation
  * of B - shift I runs to its end only if B is positive definite). */

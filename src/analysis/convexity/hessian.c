@@ -1,4 +1,5 @@
-/* Proof and refutation of convexity by interval Hessians. */
+/* Proof and refutation of convexity by interval Hessians; when an interval matrix is semidefinite; when a function is
+ * smooth. */
 #include "analysis/convexity/curvature.h"
 #include "analysis/convexity/eigen.h"
 #include "analysis/lipschitz/streams.h"
@@ -153,7 +154,7 @@ bool tc_prove_by_hessian(tc_prover *p, const tc_addend *addends, size_t count, t
     return holds;
 }
 
-/* ---- refutation ------------------------------------------------------------------------------------------------- */
+/* ---- refutation ---- */
 
 static double chosen(tc_interval range, int attempt, uint64_t *random) {
     if (attempt == 1)
@@ -227,7 +228,7 @@ tc_counterexample tc_refute(tc_prover *p, tc_expr root, tc_curvature want) {
     return result;
 }
 
-/* ---- semidefinite ---- */
+/* ---- semidefinite interval matrices ---- */
 
 static bool is_zero(tc_interval a) { return a.lo == 0 && a.hi == 0; }
 

@@ -186,7 +186,7 @@ static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_cur
     return v;
 }
 
-/* ---- objectives: paper: Assumption 1 ---- */
+/* ---- objectives ---- */
 
 static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption *assumption,
                             const tc_monitor *monitor) {
@@ -207,6 +207,7 @@ static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption
         report_curvature(p, assumption, whose, family->objective, family->objective_span, true);
 }
 
+/* paper: Assumption 1 */
 void tc_judge_objectives(tc_prover *p, tc_assumption *assumption, const tc_monitor *monitor) {
     for (size_t f = 0; f < p->model->family_count; f++) {
         tc_progress(monitor, "convexity of the objectives", (double)f / (double)p->model->family_count);
@@ -215,7 +216,7 @@ void tc_judge_objectives(tc_prover *p, tc_assumption *assumption, const tc_monit
     }
 }
 
-/* ---- constraints: paper: Assumption 3 ---- */
+/* ---- constraints ---- */
 
 typedef struct constraint_judge {
     tc_prover *prover;
@@ -375,6 +376,7 @@ static void judge_constraint(constraint_judge *c, const tc_constraint *constrain
                      inputs_are_free(c, constraint->outer));
 }
 
+/* paper: Assumption 3 */
 void tc_judge_constraints(tc_prover *p, const tc_derivatives *derivatives, tc_interval *coords, tc_interval *sums,
                           tc_assumption *assumption, const tc_monitor *monitor) {
     const tc_model *model = p->model;

@@ -1,4 +1,5 @@
-/* K^i_1 and K^i_2: how fast the block g_{x_i} changes with the whole x. */
+/* The constants of each agent: K^i_1 and K^i_2, how fast the block g_{x_i} changes with the whole x; and L_i, the
+ * spectral norm of the Hessian of f_i over the bounding box of X_i. */
 #include "analysis/lipschitz/lipschitz.h"
 #include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/variation.h"
@@ -9,17 +10,17 @@
 
 #define SEARCH_WORK 4000000.0
 
-typedef struct search {
+typedef struct jacobian_search {
     tc_streams *streams;
     tc_variation *variation;
     tc_agent_constants *rows;
     size_t count;
     size_t *worst[2]; /* by row: the member whose upper bound is largest */
-} search;
+} jacobian_search;
 
-/* ---- upper bounds ----------------------------------------------------------------------------------------------- */
+/* ---- K^i: upper bounds ---- */
 
-static void take_bound(search *h, size_t row, size_t member, const double bound[2]) {
+static void take_bound(jacobian_search *h, size_t row, size_t member, const double bound[2]) {
     for (int p = 0; p < 2; p++) {
         tc_bracket *bracket = &h->rows[row].jacobian[p];
         if (bound[p] > bracket->upper) {
@@ -38,7 +39,7 @@ static bool is_named(const tc_family_stream *f, size_t member) {
 }
 
 /* Upper bounds of one family; its rows begin at `first` (one, or one per member). */
-static void family_upper(search *h, size_t family, size_t first, bool by_family) {
+static void family_upper(jacobian_search *h, size_t family, size_t first, bool by_family) {
     tc_family_stream *f = &h->streams->families[family];
     size_t cursor = 0;
     for (size_t k = 0; k < (by_family ? 1 : f->family->count); k++)
@@ -66,10 +67,10 @@ static void family_upper(search *h, size_t family, size_t first, bool by_family)
     }
 }
 
-/* ---- lower bounds ----------------------------------------------------------------------------------------------- */
+/* ---- K^i: lower bounds ---- */
 
 /* The witness of a block: its own coordinates where nothing else matters, else the whole point. */
-static tc_witness witness_of(search *h, const tc_family *family, size_t member, const double *x, bool copy) {
+static tc_witness witness_of(jacobian_search *h, const tc_family *family, size_t member, const double *x, bool copy) {
     tc_arena *arena = h->streams->arena;
     if (h->streams->curved) {
         size_t n = h->streams->model->state_count;
@@ -87,7 +88,7 @@ static tc_witness witness_of(search *h, const tc_family *family, size_t member, 
     return (tc_witness){.rest = TC_REST_MIDDLE, .count = family->dim, .coords = coords, .values = values};
 }
 
-static void lower_at(search *h, const double *x) {
+static void lower_at(jacobian_search *h, const double *x) {
     for (size_t r = 0; r < h->count; r++) {
         tc_agent_constants *row = &h->rows[r];
         size_t family = (size_t)(row->family - h->streams->model->families);
@@ -108,7 +109,7 @@ static void lower_at(search *h, const double *x) {
     }
 }
 
-static bool all_closed(const search *h) {
+static bool all_closed(const jacobian_search *h) {
     for (size_t r = 0; r < h->count; r++) {
         if (!tc_is_closed(&h->rows[r].jacobian[0]) || !tc_is_closed(&h->rows[r].jacobian[1]))
             return false;
@@ -117,7 +118,7 @@ static bool all_closed(const search *h) {
 }
 
 typedef struct trial {
-    search *search;
+    jacobian_search *search;
     size_t family, member, first_coord, stride; /* coordinates that move: first_coord + i * stride */
     size_t count;
     double *x;
@@ -139,8 +140,8 @@ static double score(void *context, const double *moved) {
     return bound[t->p];
 }
 
-/* Climbs from the best point so far, over the agent's own coordinates, or all where others matter. */
-static void improve(search *h, size_t r, int p, double *x) {
+/* Searches from the best point so far, over the agent's own coordinates, or all where others matter. */
+static void improve(jacobian_search *h, size_t r, int p, double *x) {
     const tc_model *model = h->streams->model;
     tc_agent_constants *row = &h->rows[r];
     tc_bracket *bracket = &row->jacobian[p];
@@ -177,7 +178,7 @@ static void improve(search *h, size_t r, int p, double *x) {
     }
 }
 
-static void find_lower(search *h, const double *vertex) {
+static void find_lower(jacobian_search *h, const double *vertex) {
     const tc_model *model = h->streams->model;
     tc_arena *arena = h->streams->arena;
     size_t n = model->state_count;
@@ -202,6 +203,8 @@ static void find_lower(search *h, const double *vertex) {
     }
 }
 
+/* paper: Assumption 3
+ * K^i_1 and K^i_2. */
 void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count, bool by_family,
                            const double *vertex) {
     size_t widest = 0;
@@ -213,7 +216,7 @@ void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count
     }
     if (s->model->constraint_count == 0)
         return;
-    search h = {.streams = s, .rows = rows, .count = count};
+    jacobian_search h = {.streams = s, .rows = rows, .count = count};
     h.worst[0] = TC_NEW(s->arena, size_t, count + 1);
     h.worst[1] = TC_NEW(s->arena, size_t, count + 1);
     h.variation = tc_variation_new(s, s->model->constraint_count * widest);
@@ -228,7 +231,7 @@ void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count
     find_lower(&h, vertex);
 }
 
-/* L_i: the spectral norm of the Hessian of f_i over the bounding box of X_i. */
+/* ---- L_i: upper bounds ---- */
 
 enum { SEARCH_SCORES = 400 };
 
@@ -345,7 +348,7 @@ static double lane_upper(hessians *h, size_t lane, double enough) {
     return fmin(bound, tc_sparse_upper(h->arena, &matrix));
 }
 
-/* ---- lower bounds ----------------------------------------------------------------------------------------------- */
+/* ---- L_i: lower bounds ---- */
 
 /* The point of X_i nearest to x: a box around X_i has corners that no agent can reach. */
 static const double *reachable(hessians *h, const double *x) {
@@ -390,7 +393,7 @@ static void find_objective_lower(hessians *h, size_t member, tc_bracket *bracket
     bracket->witness = (tc_witness){.rest = TC_REST_MIDDLE, .count = dim, .coords = coords, .values = best};
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static void family_objectives(hessians *h, tc_agent_constants *rows, bool by_family, const tc_monitor *monitor) {
     size_t worst = 0;
@@ -422,6 +425,8 @@ static void family_objectives(hessians *h, tc_agent_constants *rows, bool by_fam
         find_objective_lower(h, by_family ? worst : k, &rows[k].objective);
 }
 
+/* paper: Assumption 1
+ * L_i. */
 void tc_lipschitz_objectives(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                              tc_agent_constants *rows, size_t count, bool by_family, const tc_monitor *monitor) {
     for (size_t r = 0; r < count; r++)

@@ -1,4 +1,4 @@
-/* K^g_1 = sup |J|_1 and K^g_2 = sup |J|_2 over the box. */
+/* K^g_1 = sup |J|_1 and K^g_2 = sup |J|_2 over the box; and which entries of J are constant. */
 #include "analysis/lipschitz/lipschitz.h"
 #include "analysis/lipschitz/norm.h"
 
@@ -117,15 +117,15 @@ static double norm_lower(gather *g, size_t rows) {
     return tc_sparse_lower(g->arena, &matrix);
 }
 
-/* ---- lower bounds ----------------------------------------------------------------------------------------------- */
+/* ---- lower bounds ---- */
 
-typedef struct attempt {
+typedef struct norm_attempt {
     tc_streams *streams;
     gather *gather;
     bool want_norm2;
-} attempt;
+} norm_attempt;
 
-static double evaluate_at(attempt *a, const double *x) {
+static double evaluate_at(norm_attempt *a, const double *x) {
     size_t rows = a->streams->model->constraint_count;
     tc_streams_outer_point(a->streams, x);
     reset(a->gather, rows, true);
@@ -146,7 +146,7 @@ static void keep(tc_bracket *bracket, double **best, double found, const double 
     bracket->witness = (tc_witness){.count = n, .values = *best};
 }
 
-static void improve(attempt *a, tc_bracket *bracket, double *best) {
+static void improve(norm_attempt *a, tc_bracket *bracket, double *best) {
     const tc_model *model = a->streams->model;
     size_t n = model->state_count;
     double cost = (double)n * (double)(model->constraint_count + 4);
@@ -169,7 +169,7 @@ static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *
     tc_guess_other_vertex(s, settled);
     if (vertex != NULL)
         memcpy(vertex, x, n * sizeof *x);
-    attempt a = {.streams = s, .gather = g};
+    norm_attempt a = {.streams = s, .gather = g};
     size_t tries = (double)n * (double)s->model->constraint_count > LARGE ? 3 : sizeof fills / sizeof *fills;
     for (size_t i = 0; i < tries; i++) {
         if (tc_interrupted(s->monitor) || (tc_is_closed(&bracket[0]) && tc_is_closed(&bracket[1])))
@@ -192,6 +192,8 @@ static void find_lower(tc_streams *s, gather *g, tc_bracket bracket[2], double *
     }
 }
 
+/* paper: Assumption 3
+ * K^g_1 and K^g_2. */
 void tc_lipschitz_constraints(tc_streams *s, tc_bracket bracket[2], double *vertex) {
     size_t rows = s->model->constraint_count;
     for (int p = 0; p < 2; p++)
@@ -213,17 +215,17 @@ void tc_lipschitz_constraints(tc_streams *s, tc_bracket bracket[2], double *vert
     tc_streams_outer_box(s);
 }
 
-/* Which entries of the Jacobian are zero, constant or varying by structure. */
+/* ---- entries of the Jacobian that are zero, constant or varying by structure ---- */
 
-typedef struct place {
+typedef struct entry_place {
     uint64_t coord; /* a coordinate, or for sums family and component with all members */
     uint32_t row, family;
     uint32_t component;
     bool is_family, varying;
-} place;
+} entry_place;
 
 static int compare(const void *x, const void *y) {
-    const place *a = x, *b = y;
+    const entry_place *a = x, *b = y;
     if (a->row != b->row)
         return a->row < b->row ? -1 : 1;
     if (a->family != b->family)
@@ -235,10 +237,11 @@ static int compare(const void *x, const void *y) {
     return a->coord < b->coord ? -1 : a->coord > b->coord;
 }
 
-static void add(place *places, size_t *count, place p) { places[(*count)++] = p; }
+static void add(entry_place *places, size_t *count, entry_place p) { places[(*count)++] = p; }
 
 /* One entry of the list per outer partial and coordinate or component it reaches. */
-static size_t list_places(const tc_model *model, const tc_derivatives *d, const size_t *first_of_sum, place *places) {
+static size_t list_places(const tc_model *model, const tc_derivatives *d, const size_t *first_of_sum,
+                          entry_place *places) {
     size_t count = 0;
     for (size_t i = 0; i < d->outer_first_count; i++) {
         const tc_first *outer = &d->outer_first[i];
@@ -248,11 +251,11 @@ static size_t list_places(const tc_model *model, const tc_derivatives *d, const 
             const tc_family *family = tc_family_of_coord(model, input->index);
             size_t offset = input->index - family->first_coord;
             add(places, &count,
-                (place){.coord = input->index,
-                        .row = outer->row,
-                        .varying = varying,
-                        .family = (uint32_t)(family - model->families),
-                        .component = (uint32_t)(offset / family->count)});
+                (entry_place){.coord = input->index,
+                              .row = outer->row,
+                              .varying = varying,
+                              .family = (uint32_t)(family - model->families),
+                              .component = (uint32_t)(offset / family->count)});
             continue;
         }
         uint32_t family = model->sums[input->index].family;
@@ -260,17 +263,17 @@ static size_t list_places(const tc_model *model, const tc_derivatives *d, const 
         for (size_t k = first_of_sum[input->index];
              k < f->body_first_count && f->sums[f->body_first[k].row] == input->index; k++)
             add(places, &count,
-                (place){.row = outer->row,
-                        .family = family,
-                        .component = f->body_first[k].column,
-                        .is_family = true,
-                        .varying = varying || model->dag->nodes[f->body_first[k].value].has_state});
+                (entry_place){.row = outer->row,
+                              .family = family,
+                              .component = f->body_first[k].column,
+                              .is_family = true,
+                              .varying = varying || model->dag->nodes[f->body_first[k].value].has_state});
     }
     return count;
 }
 
 /* All places of one row, family and component: the whole family's entries, and those named apart. */
-static void count_group(const tc_model *model, const place *p, size_t count, tc_constancy *row) {
+static void count_group(const tc_model *model, const entry_place *p, size_t count, tc_constancy *row) {
     size_t i = 0;
     bool whole = p[0].is_family, whole_varying = false;
     for (; i < count && p[i].is_family; i++)
@@ -304,7 +307,7 @@ void tc_count_constancy(tc_arena *arena, const tc_model *model, const tc_derivat
         const tc_outer_input *input = &d->inputs[d->outer_first[i].column];
         most += input->op == TC_SUM ? entries_of_sum[input->index] : 1;
     }
-    place *places = TC_NEW(arena, place, most);
+    entry_place *places = TC_NEW(arena, entry_place, most);
     for (size_t r = 0; r < model->sum_count; r++)
         first_of_sum[r] = entries_of_sum[r] == 0 ? SIZE_MAX : first_of_sum[r];
     size_t count = list_places(model, d, first_of_sum, places);

@@ -1,8 +1,12 @@
+/* Points of the box where suprema may be attained. Nothing is proved here; a better point makes a better lower bound.
+ */
 #include "analysis/lipschitz/lipschitz.h"
 
 #include "analysis/lipschitz/streams.h"
 
 #include <string.h>
+
+/* ---- coordinate search ---- */
 
 double tc_coordinate_search(const tc_interval *ranges, size_t count, double *x, double best, double goal, size_t budget,
                             tc_score score, void *context) {
@@ -30,15 +34,12 @@ double tc_coordinate_search(const tc_interval *ranges, size_t count, double *x, 
     return best;
 }
 
-/* Where the entries of J are largest: a guess at the vertex, from signs of second derivatives over the box. Nothing is
- * proved here; a good guess makes a good lower bound. */
+/* ---- guess of a vertex: where entries of J are largest, from signs of second derivatives over the box ---- */
 
 /* +1 or -1 where the sign is certain and not always zero, else 0. */
 static int sign_of(tc_interval a) { return a.lo >= 0 && a.hi > 0 ? 1 : a.hi <= 0 && a.lo < 0 ? -1 : 0; }
 
-/* ---- pulls ------------------------------------------------------------------------------------------------------ */
-
-/* What each term of one column wants: the direction in which its variables make the entry's magnitude grow. */
+/* Adds, for each term of one column, the direction in which its variables make the entry's magnitude grow. */
 static void pull_column(tc_streams *s, const tc_family_stream *f, size_t lane, size_t component, size_t count) {
     for (size_t t = f->term_start[component]; t < f->term_start[component + 1]; t++) {
         const tc_term *term = &f->terms[t];
@@ -53,12 +54,12 @@ static void pull_column(tc_streams *s, const tc_family_stream *f, size_t lane, s
         if (!isfinite(weight))
             continue;
         for (size_t k = f->partials.start[term->first]; k < f->partials.start[term->first + 1]; k++) {
-            tc_link link = f->partials.link[k];
+            tc_partial_link link = f->partials.link[k];
             int sign = sign_of(phi) * sign_of(f->second[link.second * (size_t)TC_LANES + lane]);
             s->pulls[tc_coord_of(f->family, f->batch->members[lane], link.other)] += weight * sign;
         }
         for (size_t k = s->partials.start[term->outer]; k < s->partials.start[term->outer + 1]; k++) {
-            tc_link link = s->partials.link[k];
+            tc_partial_link link = s->partials.link[k];
             s->input_pulls[link.other] += weight * sign_of(slope) * sign_of(s->second[link.second]);
         }
     }
@@ -105,7 +106,7 @@ static void pull_all(tc_streams *s, pull_pass step) {
     }
 }
 
-/* Members that were visited as one voted as one. */
+/* Members that were visited as one get the same pulls. */
 static void spread_pulls(tc_streams *s, tc_family_stream *f) {
     size_t plain = tc_plain_member(f);
     size_t next = 0;
@@ -118,10 +119,10 @@ static void spread_pulls(tc_streams *s, tc_family_stream *f) {
     }
 }
 
-/* ---- ties ------------------------------------------------------------------------------------------------------- */
+/* ---- ties ---- */
 
-/* An entry like 2 (x - y) is as large at one corner as at the opposite one. Such entries agree, one after the other,
- * with what earlier ones have settled: up is +1, down is -1, 0 is not settled. */
+/* An entry like 2 (x - y) is as large at one corner as at the opposite one. Such an entry follows the corners that
+ * earlier entries have settled: up is +1, down is -1, 0 is not settled. */
 static void settle_entry(tc_streams *s, size_t entry, signed char *settled) {
     tc_interval range = s->first[entry];
     int want = range.hi >= -range.lo ? 1 : -1, agreement = 0;
@@ -131,7 +132,7 @@ static void settle_entry(tc_streams *s, size_t entry, signed char *settled) {
     if (tie && agreement != 0)
         want = agreement > 0 ? 1 : -1;
     for (size_t k = s->partials.start[entry]; k < s->partials.start[entry + 1]; k++) {
-        tc_link link = s->partials.link[k];
+        tc_partial_link link = s->partials.link[k];
         if (settled[link.other] == 0)
             settled[link.other] = (signed char)(want * sign_of(s->second[link.second]));
     }
@@ -158,7 +159,7 @@ void tc_guess_other_vertex(tc_streams *s, double *x) {
 
 void tc_guess_vertex(tc_streams *s, double *x) {
     tc_mark mark = tc_arena_mark(s->arena);
-    s->pulls = x; /* the ballot is the result's own memory */
+    s->pulls = x; /* in the memory of the result */
     memset(x, 0, s->model->state_count * sizeof *x);
     s->input_pulls = TC_NEW(s->arena, double, s->derivatives->input_count + 1);
     pull_all(s, PULL_OWN);

@@ -22,9 +22,8 @@ void tc_lipschitz_objectives(tc_arena *arena, const tc_model *model, const tc_de
 void tc_count_constancy(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, tc_constancy *rows,
                         tc_constancy *total);
 
-/* Search for a point of the box with a large score: coordinate by coordinate, each at its lower end, upper end or
- * middle. A search, not a proof: any point gives a valid lower bound, a better one a better bound. */
-
+/* Coordinate search for a point of the box with a large score: each coordinate at its lower end, upper end or middle.
+ * Any point gives a valid lower bound, a better one a better bound. */
 typedef double (*tc_score)(void *context, const double *x);
 
 /* Improves x (whose score is `best`) within count ranges, until no single move helps, the score reaches `goal`, or

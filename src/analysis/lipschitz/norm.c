@@ -4,7 +4,7 @@
 #include <float.h>
 #include <string.h>
 
-/* ---- sums in twice the working precision ------------------------------------------------------------------------ */
+/* ---- sums in twice the working precision ---- */
 
 enum { EXACT_COLUMNS = 4096, PAGE_COLUMNS = 64 };
 
@@ -198,7 +198,7 @@ void tc_grams_add(tc_grams *grams, double weight, size_t count, const uint32_t *
     grams->terms += 1;
 }
 
-/* ---- whole matrices --------------------------------------------------------------------------------------------- */
+/* ---- whole matrices ---- */
 
 /* head + tail of both, as a full symmetric matrix. *rounded is set where that is not exact. */
 static double *gram_full(tc_arena *arena, const tc_grams *grams, const tc_gram *gram, const tc_gram *more,
@@ -320,9 +320,9 @@ double tc_grams_lower(tc_arena *arena, tc_grams *grams) {
     return bound > 0 ? bound : 0;
 }
 
-/* ---- sparse matrices ---- */
+/* ---- sparse interval matrices ---- */
 
-/* Sparse interval matrices: cut into connected blocks, each bounded by the Gram matrix of its smaller side, or, where
+/* They are cut into connected blocks, each bounded by the Gram matrix of its smaller side, or, where
  * both sides are large, by Collatz-Wielandt on the sparse matrix itself and by sqrt(|J|_1 |J|_inf). */
 
 enum { SPARSE_STEPS = 300 };
@@ -351,7 +351,7 @@ double tc_sparse_lower1(const tc_sparse *m) {
     return best;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 static uint32_t root_of(uint32_t *parent, uint32_t i) {
     while (parent[i] != i) {
@@ -456,7 +456,7 @@ static tc_grams *block_grams(tc_arena *arena, const tc_sparse *m, const block_or
     return rows <= columns ? grams_by_rows(arena, m, o, b) : grams_by_columns(arena, m, o, b);
 }
 
-/* ---- large blocks ----------------------------------------------------------------------------------------------- */
+/* ---- large blocks ---- */
 
 /* image = A A' v over the rows of the block, rounded up. */
 static void apply_up(const tc_sparse *m, const block_order *o, size_t b, const double *v, double *image) {
@@ -554,7 +554,7 @@ static double large_block_lower(tc_arena *arena, const tc_sparse *m, const block
     return fmax(bound, column_lower(m, o, b));
 }
 
-/* ---- whole matrices --------------------------------------------------------------------------------------------- */
+/* ---- whole matrices ---- */
 
 double tc_sparse_upper(tc_arena *arena, const tc_sparse *m) {
     tc_mark mark = tc_arena_mark(arena);

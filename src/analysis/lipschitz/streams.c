@@ -33,7 +33,7 @@ bool tc_read_once(const tc_dag *dag, tc_expr e) {
     return true;
 }
 
-/* ---- links from first to second derivatives --------------------------------------------------------------------- */
+/* ---- links from first to second derivatives ---- */
 
 static size_t find_first(const tc_first *first, size_t count, uint32_t row, uint32_t column) {
     size_t low = 0, high = count;
@@ -48,9 +48,10 @@ static size_t find_first(const tc_first *first, size_t count, uint32_t row, uint
     return low < count && first[low].row == row && first[low].column == column ? low : SIZE_MAX;
 }
 
-static tc_links link_partials(tc_arena *arena, const tc_first *first, size_t first_count, const tc_second *second,
-                              size_t second_count) {
-    tc_links links = {TC_NEW(arena, size_t, first_count + 2), TC_NEW(arena, tc_link, 2 * second_count + 1)};
+static tc_partial_links link_partials(tc_arena *arena, const tc_first *first, size_t first_count,
+                                      const tc_second *second, size_t second_count) {
+    tc_partial_links links = {TC_NEW(arena, size_t, first_count + 2),
+                              TC_NEW(arena, tc_partial_link, 2 * second_count + 1)};
     for (int pass = 0; pass < 2; pass++) {
         for (size_t s = 0; s < second_count; s++) {
             size_t a = find_first(first, first_count, second[s].row, second[s].column);
@@ -64,9 +65,9 @@ static tc_links link_partials(tc_arena *arena, const tc_first *first, size_t fir
                 continue;
             }
             if (a != SIZE_MAX)
-                links.link[links.start[a + 1]++] = (tc_link){(uint32_t)s, second[s].other};
+                links.link[links.start[a + 1]++] = (tc_partial_link){(uint32_t)s, second[s].other};
             if (twice && b != SIZE_MAX)
-                links.link[links.start[b + 1]++] = (tc_link){(uint32_t)s, second[s].column};
+                links.link[links.start[b + 1]++] = (tc_partial_link){(uint32_t)s, second[s].column};
         }
         for (size_t i = 0; pass == 0 && i < first_count; i++)
             links.start[i + 2] += links.start[i + 1];
@@ -74,7 +75,7 @@ static tc_links link_partials(tc_arena *arena, const tc_first *first, size_t fir
     return links;
 }
 
-/* ---- tapes ------------------------------------------------------------------------------------------------------ */
+/* ---- tapes ---- */
 
 static tc_tape *tape_of_first(tc_arena *arena, const tc_dag *dag, const tc_first *first, size_t count) {
     tc_expr *roots = TC_NEW(arena, tc_expr, count + 1);
@@ -119,7 +120,7 @@ static tc_interval **lanes_of(tc_arena *arena, tc_interval *values, size_t count
     return out;
 }
 
-/* ---- one family ------------------------------------------------------------------------------------------------- */
+/* ---- one family ---- */
 
 static bool bodies_alike(const tc_dag *dag, const tc_family_derivatives *d) {
     for (size_t b = 0; b < d->body_count; b++) {
@@ -225,7 +226,7 @@ static void build_family(tc_streams *s, size_t index) {
     f->second_out = lanes_of(arena, f->second, d->body_second_count, TC_LANES);
 }
 
-/* ---- the outer functions ---------------------------------------------------------------------------------------- */
+/* ---- the outer functions ---- */
 
 static void index_inputs(tc_streams *s) {
     const tc_derivatives *d = s->derivatives;
@@ -281,11 +282,9 @@ tc_streams *tc_streams_new(tc_arena *arena, const tc_model *model, const tc_deri
     return s;
 }
 
-/* ---- x ---- */
-
 static bool is_zero(tc_interval a) { return a.lo == 0 && a.hi == 0; }
 
-/* ---- batches of members ----------------------------------------------------------------------------------------- */
+/* ---- batches of members ---- */
 
 const tc_singled *tc_singled_of(const tc_family_stream *f, size_t member, size_t *count) {
     size_t low = 0, high = f->singled_count;
@@ -341,12 +340,12 @@ static bool choose_members(tc_family_stream *f, size_t *cursor, bool grouped) {
     return batch->lanes > 0;
 }
 
-/* ---- monotonicity: an entry is largest and smallest at the ends of variables it is monotone in ------------------ */
+/* ---- monotonicity: an entry is largest and smallest at the ends of variables it is monotone in ---- */
 
 static void put_ends(const tc_family_stream *f, size_t entry, bool upper, tc_interval *saved) {
     tc_batch *batch = f->batch;
     for (size_t k = f->partials.start[entry]; k < f->partials.start[entry + 1]; k++) {
-        tc_link link = f->partials.link[k];
+        tc_partial_link link = f->partials.link[k];
         const tc_interval *slope = f->second + (size_t)link.second * TC_LANES;
         tc_interval *state = batch->state + (size_t)link.other * TC_LANES;
         const tc_interval *range = saved + (size_t)link.other * TC_LANES;
@@ -411,7 +410,7 @@ void tc_streams_member(tc_streams *s, size_t family, size_t member, const double
     evaluate_batch(s, f, x, true);
 }
 
-/* ---- the outer functions ---------------------------------------------------------------------------------------- */
+/* ---- the outer functions ---- */
 
 void tc_streams_sums(tc_streams *s, const double *x, tc_interval *sums) {
     for (size_t r = 0; r < s->model->sum_count; r++)
@@ -494,7 +493,7 @@ static void outer(tc_streams *s, const double *x) {
 void tc_streams_outer_box(tc_streams *s) { outer(s, NULL); }
 void tc_streams_outer_point(tc_streams *s, const double *x) { outer(s, x); }
 
-/* ---- columns ---------------------------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 static tc_interval *entry_at(tc_streams *s, size_t *count, uint32_t row) {
     if (s->stamp[row] != s->stamp_now) {

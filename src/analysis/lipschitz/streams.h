@@ -22,24 +22,24 @@ typedef struct tc_term { /* Phi_{j,r} * d body_r / d x_c */
     uint32_t outer; /* in outer_first */
 } tc_term;
 
-typedef struct tc_link { /* a second derivative seen from one of its two variables */
+typedef struct tc_partial_link { /* a second derivative seen from one of its two variables */
     uint32_t second;
     uint32_t other;
-} tc_link;
+} tc_partial_link;
 
-typedef struct tc_links { /* links of entry i: link[start[i]] .. link[start[i + 1] - 1] */
+typedef struct tc_partial_links { /* links of entry i: link[start[i]] .. link[start[i + 1] - 1] */
     size_t *start;
-    tc_link *link;
-} tc_links;
+    tc_partial_link *link;
+} tc_partial_links;
 
 typedef struct tc_family_stream {
     const tc_family *family;
     const tc_family_derivatives *derivatives;
     bool alike; /* bodies and box are the same for all members */
     tc_tape *values_tape, *first_tape, *second_tape;
-    tc_tape **single;  /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
-    tc_links partials; /* per body_first: its derivatives, in body_second; other: the component */
-    tc_term *terms;    /* sorted by component, then row */
+    tc_tape **single;          /* per body_first: a tape of its own where endpoints may tighten it, else NULL */
+    tc_partial_links partials; /* per body_first: its derivatives, in body_second; other: the component */
+    tc_term *terms;            /* sorted by component, then row */
     size_t term_count;
     size_t *term_start;  /* by component: dim + 1 */
     tc_singled *singled; /* sorted by member, then component */
@@ -60,8 +60,8 @@ typedef struct tc_streams {
     bool has_coords;
     tc_tape *first_tape, *second_tape; /* of outer functions */
     tc_tape **single;
-    tc_links partials;   /* per outer_first, in outer_second; other: the input */
-    size_t *input_start; /* CSR: outer_first entries by input */
+    tc_partial_links partials; /* per outer_first, in outer_second; other: the input */
+    size_t *input_start;       /* CSR: outer_first entries by input */
     uint32_t *by_input;
     tc_interval *sums, *coords, *work;
     tc_interval *first, *second; /* current enclosures of outer derivatives */
@@ -69,7 +69,7 @@ typedef struct tc_streams {
     uint32_t *column_rows, *stamp, *slot;
     tc_interval *column_values;
     uint32_t stamp_now;
-    double *pulls, *input_pulls; /* NULL: nobody pulls */
+    double *pulls, *input_pulls; /* while a vertex is guessed; NULL otherwise */
 } tc_streams;
 
 typedef struct tc_column_view {
@@ -93,7 +93,7 @@ void tc_streams_outer_point(tc_streams *streams, const double *x);
 bool tc_streams_columns(tc_streams *streams, const double *x, tc_column_sink sink, void *context);
 
 /* Over the box: for each coordinate, a number whose sign says at which end of its range the entries of J are largest
- * in magnitude; the vertex so voted goes to x. */
+ * in magnitude; the vertex so guessed goes to x. */
 void tc_guess_vertex(tc_streams *streams, double *x);
 /* Another guess, in which coordinates that outer functions name follow each other where pulls tie; changes x. */
 void tc_guess_other_vertex(tc_streams *streams, double *x);

@@ -6,11 +6,11 @@
 #define LISTED_LIMIT 20000000.0 /* entries of all T_i together that are listed one by one */
 #define KEPT_SLOPES 6000000.0
 
-/* ---- structure -------------------------------------------------------------------------------------------------- */
+/* ---- structure ---- */
 
 /* Second derivatives by variable: entry v lists those with v on either side. */
-static tc_links by_variable(tc_arena *arena, const tc_second *second, size_t count, size_t variables) {
-    tc_links links = {TC_NEW(arena, size_t, variables + 2), TC_NEW(arena, tc_link, 2 * count + 1)};
+static tc_partial_links by_variable(tc_arena *arena, const tc_second *second, size_t count, size_t variables) {
+    tc_partial_links links = {TC_NEW(arena, size_t, variables + 2), TC_NEW(arena, tc_partial_link, 2 * count + 1)};
     for (size_t i = 0; i < count; i++) {
         links.start[second[i].column + 2]++;
         if (second[i].column != second[i].other)
@@ -19,9 +19,9 @@ static tc_links by_variable(tc_arena *arena, const tc_second *second, size_t cou
     for (size_t v = 0; v < variables; v++)
         links.start[v + 2] += links.start[v + 1];
     for (size_t i = 0; i < count; i++) {
-        links.link[links.start[second[i].column + 1]++] = (tc_link){(uint32_t)i, second[i].other};
+        links.link[links.start[second[i].column + 1]++] = (tc_partial_link){(uint32_t)i, second[i].other};
         if (second[i].column != second[i].other)
-            links.link[links.start[second[i].other + 1]++] = (tc_link){(uint32_t)i, second[i].column};
+            links.link[links.start[second[i].other + 1]++] = (tc_partial_link){(uint32_t)i, second[i].column};
     }
     return links;
 }
@@ -74,7 +74,7 @@ tc_variation *tc_variation_new(tc_streams *s, size_t row_limit) {
     v->arena = s->arena;
     const tc_derivatives *d = s->derivatives;
     v->inputs = by_variable(v->arena, d->outer_second, d->outer_second_count, d->input_count);
-    v->components = TC_NEW(v->arena, tc_links, s->model->family_count + 1);
+    v->components = TC_NEW(v->arena, tc_partial_links, s->model->family_count + 1);
     v->slopes = TC_NEW(v->arena, tc_slopes, s->model->family_count + 1);
     for (size_t f = 0; f < s->model->family_count; f++)
         v->components[f] = by_variable(v->arena, d->families[f].body_second, d->families[f].body_second_count,
@@ -88,7 +88,7 @@ tc_variation *tc_variation_new(tc_streams *s, size_t row_limit) {
     return v;
 }
 
-/* ---- slopes of foreign members ---------------------------------------------------------------------------------- */
+/* ---- slopes of foreign members ---- */
 
 static void keep_slopes(tc_variation *v, size_t family, const double *x) {
     tc_family_stream *f = &v->streams->families[family];
@@ -189,11 +189,7 @@ void tc_variation_prepare(tc_variation *v, const double *x) {
     }
 }
 
-/* ---- the matrix ---- */
-
-/* The matrix T_i of one agent, and bounds of its norms. */
-
-/* ---- building T_i ----------------------------------------------------------------------------------------------- */
+/* ---- building T_i ---- */
 
 static void begin_matrix(tc_variation *v) {
     v->columns = v->entries = v->open_at = 0;
@@ -232,7 +228,7 @@ static void end_column(tc_variation *v, double weight) {
 }
 
 static int compare_couplings(const void *x, const void *y) {
-    const tc_coupling *a = x, *b = y;
+    const tc_input_weight *a = x, *b = y;
     if (a->input != b->input)
         return a->input < b->input ? -1 : 1;
     return a->row < b->row ? -1 : a->row > b->row;
@@ -241,16 +237,16 @@ static int compare_couplings(const void *x, const void *y) {
 static void couple(tc_variation *v, size_t input, size_t component, size_t dim, tc_interval slope) {
     tc_streams *s = v->streams;
     for (size_t k = v->inputs.start[input]; k < v->inputs.start[input + 1]; k++) {
-        tc_link link = v->inputs.link[k];
+        tc_partial_link link = v->inputs.link[k];
         if (v->coupling_count == v->coupling_capacity) {
             size_t capacity = 2 * v->coupling_capacity + 64;
             v->couplings = tc_arena_grow(v->arena, v->couplings, v->coupling_count, capacity, sizeof *v->couplings);
             v->coupling_capacity = capacity;
         }
         v->couplings[v->coupling_count++] =
-            (tc_coupling){.input = link.other,
-                          .row = (uint32_t)(s->derivatives->outer_second[link.second].row * dim + component),
-                          .value = tc_imul(s->second[link.second], slope)};
+            (tc_input_weight){.input = link.other,
+                              .row = (uint32_t)(s->derivatives->outer_second[link.second].row * dim + component),
+                              .value = tc_imul(s->second[link.second], slope)};
     }
 }
 
@@ -297,9 +293,9 @@ static void add_input(tc_variation *v, uint32_t input, tc_interval slope) {
 static void add_bodies(tc_variation *v, size_t family, size_t lane, size_t component) {
     tc_streams *s = v->streams;
     const tc_family_stream *f = &s->families[family];
-    const tc_links *links = &v->components[family];
+    const tc_partial_links *links = &v->components[family];
     for (size_t k = links->start[component]; k < links->start[component + 1]; k++) {
-        tc_link link = links->link[k];
+        tc_partial_link link = links->link[k];
         uint32_t input = f->derivatives->sums[f->derivatives->body_second[link.second].row];
         tc_interval curvature = f->second[link.second * (size_t)TC_LANES + lane];
         for (size_t o = s->input_start[input]; o < s->input_start[input + 1]; o++) {

@@ -9,10 +9,10 @@
 #include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/streams.h"
 
-typedef struct tc_coupling { /* sum_r Phi^j_{rs} a_{rc'}: the weight of input s in row (j, c') */
+typedef struct tc_input_weight { /* sum_r Phi^j_{rs} a_{rc'}: the weight of input s in row (j, c') */
     uint32_t input, row;
     tc_interval value;
-} tc_coupling;
+} tc_input_weight;
 
 typedef struct tc_slopes { /* du_r/dx of the members of a family, kept where outer functions couple members */
     bool wanted;
@@ -25,16 +25,16 @@ typedef struct tc_slopes { /* du_r/dx of the members of a family, kept where out
 typedef struct tc_variation {
     tc_streams *streams;
     tc_arena *arena;
-    tc_links inputs;         /* by input: its second derivatives, in outer_second; other: the other input */
-    tc_links *components;    /* by family, by component: body_second entries; other: the other component */
-    uint32_t *input_family;  /* of each input */
-    uint32_t *body_of_input; /* for sums: the body's number in its family */
-    bool couples_sums;       /* some curved input is a sum: columns of all its members appear */
-    bool aggregated;         /* too many entries to list: foreign columns are bounded together */
-    tc_slopes *slopes;       /* by family */
-    bool *coupled_families;  /* scratch */
-    double *steepest;        /* aggregated: max_c |a_{sc}| by input */
-    double slopes_norm;      /* aggregated: |(a_{sc})|_2 over curved inputs */
+    tc_partial_links inputs;      /* by input: its second derivatives, in outer_second; other: the other input */
+    tc_partial_links *components; /* by family, by component: body_second entries; other: the other component */
+    uint32_t *input_family;       /* of each input */
+    uint32_t *body_of_input;      /* for sums: the body's number in its family */
+    bool couples_sums;            /* some curved input is a sum: columns of all its members appear */
+    bool aggregated;              /* too many entries to list: foreign columns are bounded together */
+    tc_slopes *slopes;            /* by family */
+    bool *coupled_families;       /* scratch */
+    double *steepest;             /* aggregated: max_c |a_{sc}| by input */
+    double slopes_norm;           /* aggregated: |(a_{sc})|_2 over curved inputs */
     /* the matrix being built */
     size_t columns, entries, column_capacity, entry_capacity, open_at;
     size_t *start;
@@ -42,7 +42,7 @@ typedef struct tc_variation {
     uint32_t *row;
     tc_interval *value;
     uint32_t *stamp, *slot, stamp_now;
-    tc_coupling *couplings;
+    tc_input_weight *couplings;
     size_t coupling_count, coupling_capacity;
 } tc_variation;
 

@@ -64,7 +64,7 @@ static const tc_option options[] = {
     [INSECURE_PLAINTEXT] = {.name = "insecure-plaintext",
                             .type = TC_OPTION_FLAG,
                             .text = "Without TLS, for measurements: to a loopback address only. NOT PRIVATE."},
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [QUIET] = {.name = "quiet",
                .type = TC_OPTION_FLAG,
                .text = "Say nothing of lost connections, pauses and notes while it runs."},

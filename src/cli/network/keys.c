@@ -31,7 +31,7 @@ static const tc_option options[] = {
                         .standard = "3650",
                         .text = "With init: how long the authority's own certificate is valid."},
     [ALL] = {.name = "all", .type = TC_OPTION_FLAG, .text = "With renew: also certificates that are not due yet."},
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
 };
 
 static const tc_example examples[] = {

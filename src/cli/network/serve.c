@@ -164,7 +164,7 @@ static const tc_option options[] = {
                             .type = TC_OPTION_FLAG,
                             .text = "Without TLS, for measurements: at a loopback address only, and anybody who gives "
                                     "an agent's name is believed. NOT PRIVATE."},
-    [CARD] = {.name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does."},
+    [CARD] = TC_CARD_OPTION,
 };
 
 static const tc_example examples[] = {

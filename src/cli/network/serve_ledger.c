@@ -1,6 +1,6 @@
 #include "cli/network/network.h"
 
-#include "plan/words.h"
+#include "plan/account/price.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -41,6 +41,10 @@ struct tc_command {
 
 extern const tc_command tc_command_help;
 
+/* An option of most commands. */
+#define TC_JSON_OPTION                                                                                                 \
+    { .name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output." }
+
 /* The whole program; returns the exit code. */
 int tc_cli_run(tc_command_table table, int argc, char *const *argv);
 

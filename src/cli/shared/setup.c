@@ -136,6 +136,14 @@ static void judge_steps(tc_cli *cli, const tc_setup *setup, const tc_privacy_wis
                          setup->command);
 }
 
+tc_status tc_analyse_public(tc_cli *cli, tc_model *model, tc_derivatives **derivatives, const tc_analysis **analysis) {
+    tc_analysis_options public_facts = {.skip_private = true};
+    tc_progress(&cli->monitor, "differentiating", 0);
+    *derivatives = tc_derive(cli->arena, model);
+    *analysis = tc_analysis_run(cli->arena, model, *derivatives, &public_facts, &cli->monitor);
+    return (*analysis)->interrupted ? TC_INTERRUPTED : TC_OK;
+}
+
 static tc_status begin(tc_cli *cli, const char *command, const char *path, tc_role role,
                        const tc_privacy_wishes *wishes, tc_setup *setup) {
     *setup = (tc_setup){.command = command};
@@ -143,13 +151,9 @@ static tc_status begin(tc_cli *cli, const char *command, const char *path, tc_ro
     if (status != TC_OK)
         return status;
     double began = tc_cli_seconds();
-    /* Nothing private may change a plan: only what the cloud can compute is used. */
-    tc_analysis_options public_facts = {.skip_private = true};
-    tc_progress(&cli->monitor, "differentiating", 0);
-    setup->derivatives = tc_derive(cli->arena, setup->model);
-    setup->analysis = tc_analysis_run(cli->arena, setup->model, setup->derivatives, &public_facts, &cli->monitor);
-    if (setup->analysis->interrupted)
-        return TC_INTERRUPTED;
+    status = tc_analyse_public(cli, setup->model, &setup->derivatives, &setup->analysis);
+    if (status != TC_OK)
+        return status;
     judge(cli, setup, path);
     judge_steps(cli, setup, wishes);
     if (setup->problem == NULL)

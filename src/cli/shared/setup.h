@@ -23,6 +23,9 @@
         .text = "Find no reference solution, where that takes too long. Then no errors are shown."                     \
     }
 
+#define TC_CARD_OPTION                                                                                                 \
+    { .name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does." }
+
 typedef struct tc_setup {
     const char *command; /* "run", for messages */
     tc_model *model;
@@ -35,6 +38,11 @@ typedef struct tc_setup {
     bool sound;          /* the assumptions that were checked hold */
     double load_seconds, analyse_seconds;
 } tc_setup;
+
+/* Derivatives and public facts of a model: nothing that the cloud could not compute, since nothing private may change a
+ * plan. TC_INTERRUPTED after an interrupt. */
+tc_status tc_analyse_public(tc_cli *cli, tc_model *model, tc_derivatives **derivatives,
+                            const tc_analysis **analysis) TC_MUST_USE;
 
 /* Loads the whole problem, with the schedule of the command line, and analyses it. Refuses a party's part and an
  * incomplete schedule, with a message. Warns of what is not proved. */

@@ -13,7 +13,7 @@ enum { JSON = TC_PRIVACY_OPTION_COUNT, SAMPLES, SECONDS, CONFIDENCE, END_TO_END 
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* what is sampled is all that leaves the cloud */
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [SAMPLES] = {.name = "samples",
                  .type = TC_OPTION_INT,
                  .argument = "N",
@@ -198,12 +198,11 @@ static void print_problem(tc_cli *cli, const char *problem) {
 
 static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_privacy_wishes *wishes, tc_model *model,
                            bool *yes) {
-    tc_progress(&cli->monitor, "differentiating", 0);
-    tc_derivatives *derivatives = tc_derive(cli->arena, model);
-    tc_analysis_options facts = {.skip_private = true};
-    tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &facts, &cli->monitor);
-    if (analysis->interrupted)
-        return TC_INTERRUPTED;
+    tc_derivatives *derivatives;
+    const tc_analysis *analysis;
+    tc_status status = tc_analyse_public(cli, model, &derivatives, &analysis);
+    if (status != TC_OK)
+        return status;
     tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes->plan, &cli->monitor);
     if (tc_interrupted(&cli->monitor))
         return TC_INTERRUPTED;
@@ -220,7 +219,7 @@ static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_
                             .seeded = wishes->seeded,
                             .seed = wishes->seed};
     tc_audit *audit = NULL;
-    tc_status status = tc_audit_run(cli->arena, plan, analysis, &how, &cli->monitor, &audit);
+    status = tc_audit_run(cli->arena, plan, analysis, &how, &cli->monitor, &audit);
     if (status != TC_OK)
         return status;
     if (arguments->values[END_TO_END].flag && !audit->interrupted) {

@@ -6,20 +6,20 @@ enum { JSON = TC_PRIVACY_OPTION_COUNT, WITHIN };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [WITHIN] = {.name = "within",
                 .type = TC_OPTION_REAL,
                 .argument = "D",
                 .least = 0,
                 .most = INFINITY,
                 .text = "Say with what probability the error is at most D, after T rounds and for ever after; a tenth "
-                        "of the diameter where this is not given."},
+                        "of the diameter unless given."},
 };
 
 #define TOLERANCE 1e-8 /* of the solution whose multipliers R is compared with */
 
 static const tc_example examples[] = {
-    {"tacit bound ev.tacit", "What is proved about a run before it is made: often, that nothing is."},
+    {"tacit bound ev.tacit", "What is proved about a run before it is made: often nothing."},
     {"tacit bound ev.tacit --rounds 1000000000 --mechanism none --json",
      "What longer runs without noise could promise; for a program."},
 };
@@ -114,16 +114,14 @@ const tc_command tc_command_bound = {
          .most_operands = 1,
          .description =
              "Checks the four conditions under which the private algorithm converges, and bounds its mean squared "
-             "error "
-             "after T rounds from certified constants of the problem and the variances of the plan: twice, once with "
-             "the published recursion and once with a tighter one. Says from which round on the bound is valid, and "
-             "the word \"vacuous\" where it says nothing: where it is not below 99 % of the square of the diameter "
-             "of all possible states and multipliers, which is always true. For most problems that is so; runs do far "
-             "better than what can be proved beforehand.\n\n"
+             "error after T rounds from certified constants of the problem and the variances of the plan: once with "
+             "the published recursion and once with a tighter one. Says from which round on the bound is valid. Calls "
+             "it \"vacuous\" if it says nothing, that is, if it is not below 99 % of the squared diameter of all "
+             "possible states and multipliers, which no error exceeds. Most bounds are vacuous; runs do far better "
+             "than can be proved beforehand.\n\n"
              "The error is the distance to the solution of the problem as it is regularised in round T. All of this is "
-             "about the published method, which bound takes where no method is named; --method tacit is refused: of "
-             "its "
-             "error nothing is proved beforehand.\n\n"
+             "about method published, which is the default here; --method tacit is refused, since nothing is proved "
+             "beforehand about its error.\n\n"
              "The exit code is 0 when every condition holds and the (tight) bound says something, and 1 when a "
              "condition fails, the theorem does not apply, or the bound is vacuous.",
          .options = options,

@@ -3,7 +3,7 @@
 enum { JSON, FULL };
 
 static const tc_option options[] = {
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [FULL] = {.name = "full",
               .type = TC_OPTION_FLAG,
               .text = "Report every agent by itself and points in full, however many agents there are."},

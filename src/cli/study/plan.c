@@ -1,14 +1,14 @@
 #include "cli/study/study.h"
 
 #include "plan/certificate.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 #include "report/file.h"
 
 enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS, CERTIFICATE };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [LEDGER] = {.name = "ledger",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
@@ -256,13 +256,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_budgets_add_file(&budgets, model);
     if (arguments->values[ROUNDS_PER_DAY].given)
         wishes.plan.rounds_per_day = (double)arguments->values[ROUNDS_PER_DAY].integer;
-    /* Nothing private may change a plan: only what the cloud can compute is used. */
-    tc_analysis_options public_facts = {.skip_private = true};
-    tc_progress(&cli->monitor, "differentiating", 0);
-    tc_derivatives *derivatives = tc_derive(cli->arena, model);
-    tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &public_facts, &cli->monitor);
-    if (analysis->interrupted)
-        return TC_INTERRUPTED;
+    tc_derivatives *derivatives;
+    const tc_analysis *analysis;
+    status = tc_analyse_public(cli, model, &derivatives, &analysis);
+    if (status != TC_OK)
+        return status;
     const tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes.plan, &cli->monitor);
     if (tc_interrupted(&cli->monitor))
         return TC_INTERRUPTED;

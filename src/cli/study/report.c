@@ -2,7 +2,6 @@
 #include "cli/study/study.h"
 
 #include "base/text.h"
-#include "report/report.h"
 
 #include <stdint.h>
 
@@ -18,7 +17,7 @@ static const tc_option options[] = {
                .type = TC_OPTION_STRING,
                .argument = "TEXT",
                .text = "The page's title, instead of the problem's name."},
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
 };
 
 static const tc_example examples[] = {
@@ -26,6 +25,13 @@ static const tc_example examples[] = {
     {"tacit report run.csv published.csv sweep.csv -o report.html",
      "A run with figures from a paper beside it, and a sweep."},
 };
+
+tc_status tc_trace_write_both(tc_cli *cli, const tc_trace *trace, const char *trace_path, const char *page_path) {
+    tc_status status = trace_path == NULL ? TC_OK : tc_trace_write(cli->arena, trace_path, trace, &cli->messages);
+    if (status != TC_OK || page_path == NULL)
+        return status;
+    return tc_report_write(cli->arena, page_path, NULL, &trace, 1, &cli->messages);
+}
 
 static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
     const tc_output_file page = {"--output", arguments->values[OUTPUT].text, TC_PAGE_FILE};

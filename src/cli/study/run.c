@@ -2,8 +2,6 @@
 
 #include "base/machine.h"
 
-#include "report/report.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +24,7 @@ enum { SHOWN_PER_DECADE = 3, TRACED_PER_DECADE = 60 };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [SEEDS] = {.name = "seeds",
                .type = TC_OPTION_INT,
                .argument = "N",
@@ -56,7 +54,7 @@ static const tc_option options[] = {
     [BUDGET] = TC_BUDGET_OPTION,
     [TOLERANCE] = TC_SETUP_TOLERANCE,
     [NO_REFERENCE] = TC_SETUP_NO_REFERENCE,
-    [CARD] = {.name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does."},
+    [CARD] = TC_CARD_OPTION,
     [FULL] = {.name = "full", .type = TC_OPTION_FLAG, .text = "Print every state and constraint, however many."},
 };
 
@@ -267,7 +265,6 @@ static tc_status run_rounds(tc_cli *cli, const run_wishes *w, tc_run_output *out
 /* ---- what remains ----------------------------------------------------------------------------------------------- */
 
 static tc_status write_files(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
-    tc_status status = TC_OK;
     if (output->records == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
         return TC_OK;
     if (output->record_count == 0) {
@@ -288,12 +285,7 @@ static tc_status write_files(tc_cli *cli, const run_wishes *w, const tc_run_outp
     if (margin != NULL)
         tc_trace_fact_add(cli->arena, trace, "margin", margin);
     tc_trace_fact_add(cli->arena, trace, "seconds", tc_arena_format(cli->arena, "%.3g", output->run_seconds));
-    if (w->values[TRACE].given)
-        status = tc_trace_write(cli->arena, w->values[TRACE].text, trace, &cli->messages);
-    if (status == TC_OK && w->values[REPORT].given)
-        status =
-            tc_report_write(cli->arena, w->values[REPORT].text, NULL, &(const tc_trace *){trace}, 1, &cli->messages);
-    return status;
+    return tc_trace_write_both(cli, trace, w->values[TRACE].text, w->values[REPORT].text);
 }
 
 static void print(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {

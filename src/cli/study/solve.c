@@ -48,7 +48,7 @@ tc_status tc_run_target_find(tc_cli *cli, tc_setup *setup, double tolerance, tc_
 enum { JSON, TOLERANCE, FULL };
 
 static const tc_option options[] = {
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [TOLERANCE] = {.name = "tolerance",
                    .type = TC_OPTION_REAL,
                    .argument = "T",

@@ -16,7 +16,7 @@ static const tc_option options[] = {
     [FORCE] = {.name = "force",
                .type = TC_OPTION_FLAG,
                .text = "Replace what an earlier split wrote into DIR; other files there stay."},
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
 };
 
 static const tc_example examples[] = {

@@ -6,6 +6,7 @@
 #include "lab/sweep.h"
 #include "promise/ledger.h"
 #include "reference/reference.h"
+#include "report/report.h"
 
 extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_run, tc_command_sweep,
     tc_command_bound, tc_command_audit, tc_command_split, tc_command_report;
@@ -15,6 +16,10 @@ extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_
     { .mark = "# tacit trace 1", .name = "a trace" }
 #define TC_PAGE_FILE                                                                                                   \
     { .mark = "<!doctype html", .name = "an HTML page", .is_html = true }
+
+/* Writes a trace, and a page about it; NULL for neither. */
+tc_status tc_trace_write_both(tc_cli *cli, const tc_trace *trace, const char *trace_path,
+                              const char *page_path) TC_MUST_USE;
 
 /* ---- what runs are measured against ---- */
 

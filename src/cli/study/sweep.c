@@ -2,8 +2,6 @@
 
 #include "base/machine.h"
 
-#include "report/report.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +26,7 @@ enum { MOST_POINTS = 1000, MOST_RUNS = 10000000 };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
-    [JSON] = {.name = "json", .type = TC_OPTION_FLAG, .text = "Print one JSON object on standard output."},
+    [JSON] = TC_JSON_OPTION,
     [EPSILONS] = {.name = "epsilons",
                   .type = TC_OPTION_STRING,
                   .argument = "A,B,..",
@@ -226,7 +224,6 @@ static tc_status make_plans(tc_cli *cli, const sweep_wishes *w, tc_setup *setup,
 }
 
 static tc_status write_files(tc_cli *cli, const sweep_wishes *w, const tc_sweep_output *output) {
-    tc_status status = TC_OK;
     if (output->sweep == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
         return TC_OK;
     tc_trace *trace = tc_trace_new(cli->arena, TC_TRACE_SWEEP, output->sweep->points[0].plan, true, cli->command);
@@ -237,12 +234,7 @@ static tc_status write_files(tc_cli *cli, const sweep_wishes *w, const tc_sweep_
         tc_buffer_puts(&cli->messages, "tacit sweep: no run was finished: no trace and no report is written\n");
         return TC_OK;
     }
-    if (w->values[TRACE].given)
-        status = tc_trace_write(cli->arena, w->values[TRACE].text, trace, &cli->messages);
-    if (status == TC_OK && w->values[REPORT].given)
-        status =
-            tc_report_write(cli->arena, w->values[REPORT].text, NULL, &(const tc_trace *){trace}, 1, &cli->messages);
-    return status;
+    return tc_trace_write_both(cli, trace, w->values[TRACE].text, w->values[REPORT].text);
 }
 
 /* NULL where all runs came to their end. */

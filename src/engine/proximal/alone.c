@@ -1,8 +1,8 @@
-/* Newton's method for one member: any smooth objective in a box with at most one smooth part.
+/* Newton's method for one member: any smooth objective in a box with at most one smooth part. Slower than newton.c, and
+ * for what that does not solve.
  *
- * For a multiplier of the part the function is minimised over the box: each step goes towards the
- * minimum of its quadratic model over the box, as far as the slope along it stays negative. Slower than
- * newton.c, for what that cannot do, and with more patience. */
+ * For a multiplier of the part the function is minimised over the box: each step goes towards the minimum of its
+ * quadratic model over the box, as far as the slope along it stays negative. */
 #include "engine/proximal/inside.h"
 
 #include <float.h>
@@ -157,8 +157,8 @@ static void box_find(box_problem *s) {
 
 /* ---- the part of a set, h <= 0 or h = 0 ------------------------------------------------------------------------- */
 
-/* The part of a set, and its multiplier: for a multiplier t the function f + p . x + ... + t h is minimised over the
- * box. h of that minimum never increases with t; the right t is its root, by Newton's method within a bracket. */
+/* For a multiplier t the function f + p . x + ... + t h is minimised over the box. h at that minimum never increases
+ * with t; the right t is its root, by Newton's method within a bracket. */
 
 typedef struct part_value {
     double h, size; /* size: of what cancels in h */
@@ -209,7 +209,7 @@ static void add_part_hessian(const tc_alone *s) {
         }
 }
 
-/* Away from a place where h does not depend on t. */
+/* A t far from the present one, where h does not depend on t. */
 static double leap(const tc_alone *s, double sign) {
     double most = 0, steepest = 0;
     for (size_t c = 0; c < s->dim; c++) {
@@ -239,8 +239,8 @@ static double next_multiplier(const tc_alone *s, part_value at, double change) {
     return s->t_low + (s->t_high - s->t_low) / 2;
 }
 
-/* The problem in the box is solved, and x its solution, by a last step whose factor is there: whether that is all, or
- * the next multiplier. */
+/* x solves the problem in the box; step is the last one, with its factor. Ends the search, or sets the next multiplier.
+ */
 static void judge_part(tc_alone *s, box_problem *step) {
     tc_proximal_work *work = s->work;
     part_value at = part_at(s, work->x, work->pull);
@@ -274,8 +274,7 @@ static void judge_part(tc_alone *s, box_problem *step) {
     }
 }
 
-/* ---- Newton's steps in the box
- * ---------------------------------------------------------------------------------------- */
+/* ---- Newton's steps in the box ---------------------------------------------------------------------------------- */
 
 /* The slopes at the trial point, and in noise how large the terms are that cancel in them. */
 static bool find_slopes(const tc_alone *s, double *noise) {
@@ -492,12 +491,12 @@ static bool load_member(tc_alone *s) {
     return parts == 0 || (parts == 1 && s->kind != TC_SET_BALL1);
 }
 
-/* Where Newton's method resisted: what it has stays where the other is no better. */
+/* Newton's method did not converge: the interior-point method's point where that one is certified, else Newton's. */
 static bool rescue(tc_alone *s) {
     double *kept = s->work->slope;
     for (size_t c = 0; c < s->dim; c++)
         kept[c] = s->work->x[c * TC_LANES];
-    if (!tc_alone_inside(s))
+    if (!tc_alone_interior(s))
         return false;
     for (size_t c = 0; c < s->dim && !s->is_accurate; c++)
         s->work->x[c * TC_LANES] = kept[c];
@@ -508,7 +507,7 @@ static bool rescue(tc_alone *s) {
 static bool solve(tc_alone *s) {
     bool goes_inside = !load_member(s);
     if (goes_inside)
-        return tc_alone_inside(s);
+        return tc_alone_interior(s);
     for (size_t c = 0; c < s->dim; c++)
         s->work->trial[c * TC_LANES] =
             tc_proximal_bounded(s->b.x[c][s->b.at], s->work->lower[c * TC_LANES], s->work->upper[c * TC_LANES]);
@@ -518,7 +517,7 @@ static bool solve(tc_alone *s) {
             return false;
     }
     s->is_accurate = s->is_accurate && s->is_done;
-    return s->is_accurate || s->b.family->insides == NULL || rescue(s);
+    return s->is_accurate || s->b.family->interiors == NULL || rescue(s);
 }
 
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane) {

@@ -1,4 +1,4 @@
-/* Proximal steps inside: made by proximal.c, led by proximal.c; one file for each way to take them. */
+/* Proximal steps inside; for the files of this folder, one for each way to take them. */
 #ifndef TC_ENGINE_PROXIMAL_INSIDE_H
 #define TC_ENGINE_PROXIMAL_INSIDE_H
 
@@ -22,27 +22,27 @@ typedef struct tc_fixed_curvature { /* of one component, where it does not depen
 
 typedef enum tc_newton_part { TC_NEWTON_BOX, TC_NEWTON_LINEAR, TC_NEWTON_PLANE, TC_NEWTON_BALL } tc_newton_part;
 
-typedef struct tc_proximal_inside { /* of one thread: what the interior-point method needs */
+typedef struct tc_proximal_interior { /* of one thread: what the interior-point method needs */
     tc_set *set;
     tc_interior *interior;
     tc_real *tape, **out_at, *reals; /* dim (dim + 6) */
     const tc_real **state_at;
     double *point; /* dim */
-} tc_proximal_inside;
+} tc_proximal_interior;
 
 typedef struct tc_proximal_family {
     const tc_agents_family *of;
     const tc_family_derivatives *derivatives;
     tc_proximal_way way;
-    bool is_diagonal;               /* no mixed second derivatives */
-    bool is_smooth;                 /* second derivatives do not jump */
-    bool is_quadratic;              /* they are constant */
-    bool has_even_bounds;           /* the same for all members */
-    tc_fixed_curvature *curvatures; /* by component: rows and weighted; lines use the rows */
-    tc_tape *seconds;               /* rows and weighted: what varies of the curvatures */
-    tc_tape *both;                  /* lines and Newton: first derivatives, then second */
-    size_t *second_at;              /* Newton: their places in the lower triangle, or on the diagonal */
-    tc_proximal_inside *insides;    /* by worker, where they may be needed; else NULL */
+    bool is_diagonal;                /* no mixed second derivatives */
+    bool is_smooth;                  /* second derivatives do not jump */
+    bool is_quadratic;               /* they are constant */
+    bool has_even_bounds;            /* the same for all members */
+    tc_fixed_curvature *curvatures;  /* by component: rows and weighted; lines use the rows */
+    tc_tape *seconds;                /* rows and weighted: what varies of the curvatures */
+    tc_tape *both;                   /* lines and Newton: first derivatives, then second */
+    size_t *second_at;               /* Newton: their places in the lower triangle, or on the diagonal */
+    tc_proximal_interior *interiors; /* by worker, where they may be needed; else NULL */
 } tc_proximal_family;
 
 enum { TC_PROXIMAL_PACK = 8 }; /* lanes are filled up to a multiple of this */
@@ -67,7 +67,7 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     size_t *free;
     int8_t *holds;
     uint64_t inaccurate;
-    char apart[64]; /* threads write side by side: not on one cache line */
+    char apart[64]; /* keeps threads off each other's cache lines */
 } tc_proximal_work;
 
 struct tc_proximal {
@@ -89,8 +89,8 @@ typedef struct tc_proximal_block { /* members first .. first + count - 1, at mos
     double step, regularization, weight; /* weight: regularization + 1 / step */
 } tc_proximal_block;
 
-/* What is little in a component: so much of the width of its bounds, or what the digits of its bounds allow. A step
- * that is little is the last one; so is a step after which the next would, as steps get shorter, be little. */
+/* What counts as little in a component: this part of the width of its bounds, or the rounding of the bounds. A little
+ * step is the last one; so is a step after which, at the rate at which steps get shorter, the next would be little. */
 #define TC_PROXIMAL_LITTLE 1e-12
 static inline double tc_proximal_little(double lower, double upper) {
     double width = TC_PROXIMAL_LITTLE * (upper - lower), digits = 0x1p-49 * (upper > -lower ? upper : -lower);
@@ -129,12 +129,12 @@ typedef struct tc_alone {
 
 /* By the interior-point method, into work->x (interior.c). is_accurate: certified. False where slopes are finite
  * nowhere. */
-bool tc_alone_inside(tc_alone *s);
+bool tc_alone_interior(tc_alone *s);
 
 /* ---- what the ways share (proximal.c) ---------------------------------------------------------------------------- */
 
-/* A block begins: every lane is where its member is. A member with a state or an answer that is not finite, or
- * TC_ALL_FINITE. */
+/* A block begins: lane k is member first + k. Returns TC_ALL_FINITE, or a member with a state or p that is not finite.
+ */
 size_t tc_proximal_begin(const tc_proximal_block *b);
 /* A family's numbers of the block's members. */
 void tc_proximal_load(tc_coef numbers, const tc_proximal_block *b, double *row);
@@ -155,7 +155,7 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
     return x > upper ? upper : x;
 }
 
-/* ---- packs of lanes (narrow.c, _wide.c, _widest.c) ---------------------------------------------- */
+/* ---- packs of lanes (narrow.c, wide.c, widest.c) ---------------------------------------------------------------- */
 
 typedef struct tc_line_rows { /* of one component */
     const double *f1, *f2;    /* derivatives */
@@ -191,13 +191,13 @@ typedef struct tc_newton_rows {
     double *scratch;
 } tc_newton_rows;
 
-/* scratch of tc_newton_advance: so many numbers. */
+/* How many numbers the scratch of tc_newton_advance has. */
 static inline size_t tc_newton_scratch(size_t dim, bool is_diagonal) {
     return ((is_diagonal ? 2 : 2 * dim) + 9) * dim * TC_PROXIMAL_PACK;
 }
 
-/* Every lane that is busy goes on, from its trial point, whose derivatives are there. most_along: how much of the slope
- * at the beginning of a line may be left, with the other sign, at its end. */
+/* One step of every busy lane, from the derivatives at its trial point. most_along: the slope at the end of a line may
+ * be this part of minus the slope at its beginning. */
 void tc_newton_advance(const tc_newton_rows *r, size_t count, double most_along);
 
 /* The versions that these two choose from. Wide ones are for AVX2; only where TC_IS_WIDE(). Widest ones are for

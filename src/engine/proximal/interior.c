@@ -2,7 +2,7 @@
  * method finds, as far as the slope along it stays negative. In long double.
  *
  * The last step is judged by what the model has missed. With z the model's minimum from x and d = z - x, the optimality
- * of z says that -(slope(x) + H d) is normal to the set at z. So z is the exact answer to slopes that are wrong by
+ * of z says that -(slope(x) + H d) is normal to the set at z. So z is the exact minimum for slopes that are wrong by
  *
  *     r = slope(z) - slope(x) - H(x) d,
  *
@@ -19,7 +19,7 @@ static const tc_real ACCURACY = 1e-10L; /* of the widest bounds */
 
 typedef struct inside {
     tc_alone *s;
-    const tc_proximal_inside *room;
+    const tc_proximal_interior *room;
     size_t n;
     tc_real inverse, weight; /* as the block's, in long double */
     tc_real width;           /* of the widest bounds */
@@ -31,7 +31,7 @@ typedef struct inside {
 static bool evaluate(const inside *in, const tc_real *at, tc_real *slope, tc_real *hessian) {
     const tc_proximal_block *b = &in->s->b;
     const tc_family_derivatives *d = b->family->derivatives;
-    const tc_proximal_inside *room = in->room;
+    const tc_proximal_interior *room = in->room;
     bool is_finite = true;
     for (size_t c = 0; c < in->n; c++)
         room->state_at[c] = &at[c];
@@ -142,9 +142,9 @@ static bool go_on(const inside *in) {
     return false;
 }
 
-bool tc_alone_inside(tc_alone *s) {
+bool tc_alone_interior(tc_alone *s) {
     const tc_proximal_block *b = &s->b;
-    const tc_proximal_inside *room = b->family->insides + b->worker;
+    const tc_proximal_interior *room = b->family->interiors + b->worker;
     size_t n = s->dim;
     tc_real *reals = room->reals;
     inside in = {.s = s,

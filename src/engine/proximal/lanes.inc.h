@@ -14,8 +14,7 @@ TC_SIMD_BEGIN
 
 /* ---- one equation for each component ---------------------------------------------------------------------------- */
 
-/* One step of Newton's method for one component of many lanes; false where a slope is no number. Included by
- * narrow.c, wide.c and widest.c. */
+/* One step of Newton's method for one component of many lanes; false where a slope is no number. */
 TC_INLINE bool advance_lines(const tc_line_rows *r, size_t count, const tc_line_numbers *n, bool is_late,
                              bool is_smooth) {
     const tc_pack zero = tc_pack_of(0), half = tc_pack_of(0.5), inverse = tc_pack_of(n->inverse);
@@ -63,7 +62,7 @@ TC_INLINE bool advance_lines(const tc_line_rows *r, size_t count, const tc_line_
     return tc_pack_bits(undefined) == 0;
 }
 
-/* Nearly all steps are early ones of smooth functions, and cost less where the compiler knows it. */
+/* Nearly all steps are early ones of smooth functions: the compiler makes a faster version for these. */
 bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n) {
     if (!n->is_late && n->is_smooth)
         return advance_lines(r, count, n, false, true);
@@ -72,10 +71,7 @@ bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n)
 
 /* ---- Newton's method -------------------------------------------------------------------------------------------- */
 
-/* One step of Newton's method (newton.c) for a pack of lanes; included by narrow.c,
- * wide.c and widest.c. */
-
-/* An error that is bounded may be so many times what is little. */
+/* A bounded error may be this many times what is little. */
 #define NEWTON_BOUNDED 10
 
 typedef struct judged {      /* at the trial point */
@@ -129,7 +125,7 @@ TC_INLINE void set_trial(const model *m, tc_pack_mask which, tc_pack length) {
     }
 }
 
-/* Whether the step is the last one, as in lanes.inc.h; *length: its size in units of what is little. */
+/* Whether the step is the last one, as in advance_lines; *length: its size in units of what is little. */
 TC_INLINE tc_pack_mask is_last_step(const model *m, const double *move, const double *terms, tc_pack last,
                                     tc_pack *length) {
     const tc_newton_rows *r = m->r;
@@ -153,8 +149,8 @@ TC_INLINE tc_pack_mask is_last_step(const model *m, const double *move, const do
                       tc_pack_at_most(most * most * most, last * last));
 }
 
-/* Where the function is its model: whether what the step has left of the slopes, and what is lost in them, is so little
- * that the minimum is near: |error| <= |slopes| / weight in the Euclidean norm. */
+/* For quadratic objectives, by the slopes that are left after the step and their rounding: |error| <= |slopes| / weight
+ * in the Euclidean norm. */
 TC_INLINE tc_pack_mask is_exact_step(const model *m, const double *move, const double *terms) {
     const tc_newton_rows *r = m->r;
     tc_pack rest = tc_pack_of(0), unit = tc_pack_of(0);
@@ -263,7 +259,7 @@ TC_INLINE void advance_all(const tc_newton_rows *r, size_t count, double most_al
     }
 }
 
-/* Two components are common, and cost half as much where the compiler knows that there are two. */
+/* Two components are common: versions made for exactly two take half the time. */
 #define IN_THE_PLANE(what, diagonal)                                                                                   \
     if (r->dim == 2 && r->is_diagonal == (diagonal) && r->part == (what)) {                                            \
         double scratch[((diagonal) ? 4 : 8) + 18][TC_SIMD_LANES];                                                      \

@@ -1,6 +1,6 @@
 /* The step of Newton's method for one pack of lanes: min slope . d + d' H d / 2 over the members' sets, which are boxes
  * with at most one half-space, plane or ball. Bounds are held and let go, and a ball's multiplier is improved, until
- * nothing changes; lanes for which that is the case keep their step. Included by lanes.inc.h. */
+ * nothing changes; lanes where nothing changes any more keep their step. Included by lanes.inc.h. */
 
 typedef struct model { /* arrays by component, TC_SIMD_LANES numbers each; hessian and factor by pairs of components */
     const tc_newton_rows *r;
@@ -255,9 +255,8 @@ TC_INLINE tc_pack_mask find_step(model *m, double *found, tc_pack_mask is_open) 
     return hard | is_open;
 }
 
-/* One step of Newton's method for a pack of lanes with two components in a box, where it is all but always plain: no
- * lane is on a bound, none crosses one and none has to go back. The same operations as in lanes.inc.h, with
- * nothing held, in registers: the bits are the same. Included by lanes.inc.h. */
+/* Two components in a box, in the usual case: no lane is on a bound, none crosses one and none has to go back. The same
+ * operations as in lanes.inc.h with nothing held, but in registers: the bits are the same. */
 
 typedef struct plane_side { /* of one component */
     tc_pack trial, slope, size, low, high;
@@ -300,7 +299,7 @@ TC_INLINE tc_pack_mask is_last_in_plane(const tc_newton_rows *r, plane_judged a,
                       tc_pack_at_most(most * most * most, last * last));
 }
 
-/* x only of lanes that go; what else lanes that have ended are given is not used. */
+/* x changes only in lanes that go; the other rows of lanes that have ended are not used. */
 TC_INLINE void move_side(const tc_newton_rows *r, size_t k, size_t c, const plane_side *side, tc_pack move,
                          tc_pack_mask goes, tc_pack_mask ends) {
     size_t at = c * TC_LANES + k;
@@ -311,13 +310,13 @@ TC_INLINE void move_side(const tc_newton_rows *r, size_t k, size_t c, const plan
     tc_pack_store(r->move + at, move);
 }
 
-/* Whether a lane is inside its bounds, and its step leaves it there; not where the step is no number. */
+/* Whether a lane is inside its bounds and its step leaves it there. False where the step is no number. */
 TC_INLINE tc_pack_mask stays_inside(const plane_side *s, tc_pack move) {
     const tc_pack zero = tc_pack_of(0);
     return tc_pack_less(s->low, tc_pack_smaller(zero, move)) & tc_pack_less(tc_pack_larger(zero, move), s->high);
 }
 
-/* Of the lanes that are on. False, and nothing has changed, where a lane needs more. */
+/* False, with nothing changed, where a lane that is on needs more than this. */
 TC_INLINE bool advance_plainly(const tc_newton_rows *r, size_t k, tc_pack_mask on, double most_along) {
     const tc_pack zero = tc_pack_of(0), one = tc_pack_of(1), little = tc_pack_of(0x1p-50),
                   weight = tc_pack_of(r->weight);

@@ -1,5 +1,5 @@
-/* Newton's method for many members side by side. A lane that has ended keeps its value, and lanes that have ended make
- * room. */
+/* Newton's method for many members side by side. A lane that has ended keeps its value; once a third have ended they
+ * are written down and the others move up. */
 #include "engine/proximal/inside.h"
 
 #include <math.h>
@@ -9,13 +9,12 @@ static const double ZEROS[TC_LANES];
 
 /* ---- one equation for each component ---------------------------------------------------------------------------- */
 
-/* Objectives whose derivatives speak of their own component alone, in boxes: for each component the root of the
+/* In boxes, where each derivative of f depends on its own component alone: for each component the root of the
  * increasing function
  *
  *     s(x) = f'(x) + p + regularization x + (x - old) / step
  *
- * by Newton's method, kept inside a bracket by halving. All components of all lanes go side by side; one that has
- * ended keeps its value, and lanes that have ended make room. */
+ * by Newton's method, kept inside a bracket by halving. */
 
 enum { MOST_LINE_STEPS = 300, PATIENCE = 16 };
 
@@ -58,14 +57,13 @@ static void start_lines(const tc_proximal_block *b) {
     }
 }
 
-/* A lane too many, so that there is always a whole pack, has ended before it begins. */
+/* Lanes that only fill up the last pack have ended before they begin. */
 static void pad_lines(const tc_proximal_block *b, size_t left) {
     for (size_t c = 0; c < b->family->of->family->dim; c++)
         for (size_t k = left; k % TC_PROXIMAL_PACK != 0; k++)
             line_rows(b, c).last[k] = 0;
 }
 
-/* Lanes that have ended are written down and left out, once they are a third of all. */
 static size_t leave_out_lines(const tc_proximal_block *b, size_t left) {
     tc_proximal_work *work = b->work;
     size_t places[TC_LANES], on = tc_proximal_busy(b, left, places);
@@ -118,10 +116,9 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
 
 /* ---- a box with at most one half-space, plane or ball ----------------------------------------------------------- */
 
-/* Newton's method for smooth objectives in boxes with at most one half-space, plane or ball, for many members side by
- * side: each step goes towards the minimum of the quadratic model over the set, as far as the slope along it says that
- * the function, which is convex, has fallen; its values are not needed, and rounding in them does no harm. A lane that
- * has ended keeps its value, and lanes that have ended make room. What does not go well here goes alone. */
+/* Each step goes towards the minimum of the quadratic model over the set, as far as the slope along it shows that the
+ * function, which is convex, has fallen. Its values are not needed, so rounding in them does no harm. Lanes that do not
+ * converge here go alone (alone.c). */
 
 enum { MOST_STEPS = 40, EASY_STEPS = 8 };
 
@@ -229,7 +226,7 @@ static void start_newton(const tc_proximal_block *b) {
     set_busy(work, b->count);
 }
 
-/* Lanes that have ended are written down and left out, once they are a third of all. hard and who stay by lane. */
+/* is_hard is by member, hard by lane. */
 static size_t leave_out_newton(const tc_proximal_block *b, size_t left, bool *is_hard) {
     tc_proximal_work *work = b->work;
     size_t places[TC_LANES], on = tc_proximal_busy(b, left, places);
@@ -257,7 +254,7 @@ static size_t leave_out_newton(const tc_proximal_block *b, size_t left, bool *is
     return on;
 }
 
-/* Digits of the set's own for those that went side by side, then those that did not go well, alone. */
+/* Lanes that converged get the digits of the set's own projection; the others go alone. */
 static size_t finish(const tc_proximal_block *b, const bool *is_hard) {
     tc_projector *projector = b->family->of->projector;
     size_t failed = TC_ALL_FINITE;

@@ -123,15 +123,15 @@ static void find_derivatives(tc_arena *arena, const tc_dag *dag, tc_proximal_fam
     }
 }
 
-static void new_inside(tc_arena *arena, const tc_proximal_family *family, tc_proximal_inside *made) {
+static void new_interior(tc_arena *arena, const tc_proximal_family *family, tc_proximal_interior *made) {
     size_t dim = family->of->family->dim, roots = tc_tape_root_count(family->both);
     tc_real *out = TC_NEW(arena, tc_real, roots);
-    *made = (tc_proximal_inside){.set = tc_set_new(arena, family->of->family),
-                                 .tape = TC_NEW(arena, tc_real, tc_tape_work(family->both)),
-                                 .out_at = TC_NEW(arena, tc_real *, roots),
-                                 .reals = TC_NEW(arena, tc_real, dim * (dim + 6)),
-                                 .state_at = TC_NEW(arena, const tc_real *, dim),
-                                 .point = TC_NEW(arena, double, dim)};
+    *made = (tc_proximal_interior){.set = tc_set_new(arena, family->of->family),
+                                   .tape = TC_NEW(arena, tc_real, tc_tape_work(family->both)),
+                                   .out_at = TC_NEW(arena, tc_real *, roots),
+                                   .reals = TC_NEW(arena, tc_real, dim * (dim + 6)),
+                                   .state_at = TC_NEW(arena, const tc_real *, dim),
+                                   .point = TC_NEW(arena, double, dim)};
     made->interior = tc_interior_quadratic(arena, made->set);
     for (size_t r = 0; r < roots; r++)
         made->out_at[r] = out + r;
@@ -167,9 +167,9 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     if (made->way == TC_PROXIMAL_LINES)
         return;
     /* For what resists Newton's method too, however many families there are: an agent alone on its device has it. */
-    made->insides = TC_NEW(arena, tc_proximal_inside, proximal->agents->workers);
+    made->interiors = TC_NEW(arena, tc_proximal_interior, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
-        new_inside(arena, made, &made->insides[w]);
+        new_interior(arena, made, &made->interiors[w]);
 }
 
 typedef struct work_sizes {

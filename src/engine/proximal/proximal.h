@@ -3,11 +3,11 @@
  *     x_i <- argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + |x - x_i|^2 / (2 step)
  *
  * A function of the agent's own data and of its answer (p_i, step, regularization) alone; the bits of a member do not
- * depend on who is computed with it. What is done is decided once for each family, by structure:
+ * depend on who is computed with it. The way is chosen once for each family, by structure:
  *
  *   - f has constant curvature without mixed terms: a formula, then bounds, a projection (curvature the same in all
  *     components) or a projection in scaled components (half-spaces and planes);
- *   - each derivative of f speaks of its own component alone, in a box: one-dimensional equations, side by side;
+ *   - each derivative of f depends on its own component alone, in a box: one-dimensional equations, side by side;
  *   - a box with at most one half-space, plane or ball: Newton's method over the set, side by side;
  *   - an ellipsoid within a box: Newton's method on the box, and a one-dimensional equation for the multiplier;
  *   - anything else: Newton's method over the set, each quadratic model minimised by the interior-point method.

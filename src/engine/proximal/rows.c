@@ -92,7 +92,7 @@ static bool move(const tc_proximal_block *b) {
     return is_finite;
 }
 
-/* Where bounds have clipped what is not finite, it is found by its answer, its state or its gradient. */
+/* Bounds may have clipped what was not finite, so it is computed again without them. */
 static size_t first_not_finite(const tc_proximal_block *b) {
     const tc_agents_family *of = b->family->of;
     for (size_t k = 0; k < b->count; k++)
@@ -165,8 +165,8 @@ static void project_scaled(const tc_proximal_block *b) {
     }
 }
 
-/* A point that is much farther away than the set is wide has too few digits to be projected from: Newton's way goes
- * by the slopes in the set instead. */
+/* A point much farther away than the set is wide has too few digits to be projected: Newton's method takes the slopes
+ * in the set instead. */
 static bool is_far(const tc_proximal_block *b, size_t lane) {
     const tc_family *family = b->family->of->family;
     double width = 0, way = 0;

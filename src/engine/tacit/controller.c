@@ -1,203 +1,93 @@
+/* One round of docs/method.md, in its order; tc_controller_step at the end puts the parts together. */
 #include "engine/tacit/controller.h"
 
-#include "engine/tacit/controller_inside.h"
 #include "engine/agent_half.h"
+#include "engine/tacit/controller_inside.h"
 #include "solver/project/project.h"
 
 #include <string.h>
 
-#define STEP_PART 0.9      /* of the largest steps that a linear loop is stable with */
-#define LEAST_COUPLING 0.1 /* N is not taken to be smaller */
-#define NOISE_PART 1.2     /* of X: what all noise since k0 may have moved the states by */
-#define WINDOW 3.0         /* the fast filter looks back this many steps' worth of rounds, */
-#define FIRST_WINDOW 2.0   /* and at first 2/(k+2), so that no early noise is kept for long */
-#define LEAD 2.0           /* of the lag that the filter makes */
-#define PULL_UNTIL 0.4     /* of all rounds: then the regularization is zero */
-#define PULL_DELAY 4.0     /* the regularization begins as 1/(k+4) */
-#define FIRST_WEIGHT 1e-3  /* omega begins so far below R'/X */
-#define SOME_WEIGHT 1e-3   /* omega where there is no R' */
-#define LEAST_WEIGHT 1e-12 /* omega where R' is 0 */
-#define LEAST_PART 1e-4    /* of the first omega: as low as it falls where no multipliers are needed */
 #define FIRST_EPOCH 8
-#define AVERAGED 1.8     /* the variance of an average over T rounds with weights k(k+1) is 1.8/T of one round's */
-#define MOST_STRIDE 25.0 /* rho_j, with margins that follow the answer (margin.h): rows must not be late */
+#define AVERAGED 1.8 /* an average over T rounds with weights k (k+1) has 1.8/T of the variance of one round */
 
-/* ---- making one ----------------------------------------------------------------------------------------------------
- */
+static bool is_without(const tc_controller *controller, tc_without part) { return (controller->without & part) != 0; }
 
-static void set_scales(tc_arena *arena, tc_controller *controller, size_t m) {
-    const tc_tacit_facts *facts = controller->facts;
-    bool unscaled = (controller->without & TC_WITHOUT_ROW_SCALES) != 0;
-    double slack = INFINITY, scaled = INFINITY;
-    controller->scale = TC_NEW(arena, double, m);
-    controller->inverse = TC_NEW(arena, double, m);
-    controller->weight = TC_NEW(arena, double, m);
-    for (size_t j = 0; j < m; j++) {
-        double room = isfinite(facts->slack[j]) ? facts->slack[j] : 1; /* without slacks R' is R max S_j */
-        controller->scale[j] = unscaled ? 1 : facts->row_scale[j];
-        controller->inverse[j] = 1 / controller->scale[j];
-        controller->weight[j] = unscaled ? 4 : facts->weight[j];
-        slack = fmin(slack, room);
-        scaled = fmin(scaled, room / facts->row_scale[j]);
-    }
-    controller->length = facts->box_length > 0 ? facts->box_length : 1;
-    controller->radius = unscaled && m > 0 ? facts->radius * scaled / slack : facts->radius;
-}
-
-static void start(tc_arena *arena, tc_controller *controller, const tc_model *model) {
-    size_t m = model->constraint_count;
-    double *numbers = TC_NEW(arena, double, 6 * m);
-    controller->kept = (tc_controller_kept){.mu = numbers,
-                                            .answer = numbers + m,
-                                            .epoch_mean = numbers + 2 * m,
-                                            .epoch_noise = numbers + 3 * m,
-                                            .epoch_measured = numbers + 4 * m,
-                                            .margin = numbers + 5 * m};
-    double weight = FIRST_WEIGHT * controller->radius / controller->length;
-    controller->state = (tc_controller_state){.length = FIRST_EPOCH,
-                                              .next = FIRST_EPOCH,
-                                              .fast = 1,
-                                              .omega = !isfinite(weight) ? SOME_WEIGHT
-                                                       : weight > 0      ? weight
-                                                                         : LEAST_WEIGHT};
-    controller->least_omega = LEAST_PART * controller->state.omega;
-    for (size_t j = 0; j < m; j++) {
-        controller->moved[j] = model->start_multipliers[j] * controller->scale[j];
-        controller->kept.margin[j] =
-            controller->facts->margin.kind == TC_MARGIN_GIVEN ? controller->facts->margin.amount : 0;
-    }
-    tc_project_multipliers(m, controller->radius, controller->moved, controller->kept.mu, controller->work);
-    for (size_t j = 0; j < m; j++)
-        controller->kept.answer[j] = controller->multipliers[j] = controller->kept.mu[j] * controller->inverse[j];
-}
-
-tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
-                                 const tc_model *model, const tc_derivatives *derivatives, tc_estimator *estimator,
-                                 unsigned without) {
-    size_t m = model->constraint_count;
-    tc_controller *made = TC_NEW(arena, tc_controller, 1);
-    *made = (tc_controller){.facts = facts,
-                            .estimator = estimator,
-                            .without = without,
-                            .moved = TC_NEW(arena, double, m),
-                            .work = TC_NEW(arena, double, m),
-                            .led = TC_NEW(arena, double, m),
-                            .multipliers = TC_NEW(arena, double, m)};
-    set_scales(arena, made, m);
-    tc_controller_rows_new(arena, &made->rows, plan, model, derivatives, made->inverse);
-    made->input_variance = TC_NEW(arena, double, made->rows.inputs);
-    for (size_t s = 0; s < made->rows.inputs; s++)
-        made->input_variance[s] = tc_estimator_input_variance(estimator, s);
-    made->margin = tc_margin_new(arena, facts, plan, model, derivatives);
-    start(arena, made, model);
-    return made;
-}
-
-/* ---- gains ---------------------------------------------------------------------------------------------------------
- */
+/* ---- filter --------------------------------------------------------------------------------------------------------
+ *
+ *     y += beta (o - y),    r += 3/(k+2) (o - r)          (the estimator does that)
+ *     vy = (1 - beta)^2 vy + beta^2 */
 
 tc_gains tc_controller_open(tc_controller *controller, uint64_t k) {
     tc_controller_state *state = &controller->state;
-    double fast = state->fast, rest = 1 - fast;
+    double beta = state->beta, rest = 1 - beta;
     state->round = k;
-    state->variance = rest * rest * state->variance + fast * fast;
-    return (tc_gains){.fast = fast, .slow = tc_result_weight(TC_METHOD_TACIT, k)};
+    state->vy = rest * rest * state->vy + beta * beta;
+    return (tc_gains){.beta = beta, .slow = tc_result_weight(TC_METHOD_TACIT, k)};
 }
 
-double tc_controller_average_gain(const tc_controller *controller) {
+/* g^ = g(r^) + g'(r^)(y - r^) + (y - r^)' g''(r^) (y - r^)/2 - (what the noise in y adds on the average) */
+static size_t measure(tc_controller *controller, const tc_measurement *measurement) {
+    double vy = is_without(controller, TC_WITHOUT_BIAS) ? 0 : controller->state.vy;
+    tc_controller_rows_evaluate(&controller->rows, measurement);
+    return tc_controller_rows_measure(&controller->rows, measurement, vy);
+}
+
+/* beta = d/3 in the next round; at least 2/(k+2), so that no early noise is kept for long. */
+static double next_beta(const tc_controller *controller) {
     double k = (double)controller->state.round;
-    if ((controller->without & TC_WITHOUT_LATE_WEIGHTS) != 0)
-        return 1 / k;
-    if ((controller->without & TC_WITHOUT_AVERAGE) != 0)
-        return 21 / (k + 20); /* weights about k^20 */
-    return tc_result_weight(TC_METHOD_TACIT, controller->state.round);
+    if (is_without(controller, TC_WITHOUT_FILTER))
+        return 1;
+    return fmin(1, fmax(controller->d / 3.0, 2.0 / (k + 2)));
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------
- */
+ *
+ *     primal = 0.9 d / (N omega + L),    dual = 0.9 d omega / N,    theta = 1 + 2 (1 - beta)/beta */
 
-typedef struct steps {
+#define STEP_PART 0.9  /* of the largest steps that the linearised loop is stable with */
+#define LEAST_N 0.1    /* N is not taken to be smaller */
+#define NOISE_PART 1.2 /* of X: so far noise may have moved the states before d falls */
+
+typedef struct loop_steps {
     double primal, dual;
-    double pull;  /* a: what is taken of regularization in one step */
+    double pull;  /* regularization times primal */
     double theta; /* lead */
-} steps;
+} loop_steps;
 
+/* The pull towards the least norm, of one step: (1 - k/(0.4 T))^2 / (k+4) until 0.4 T, then 0. */
 static double pull_at(const tc_controller *controller) {
     double k = (double)controller->state.round;
-    double taper = fmax(0, 1 - k / (PULL_UNTIL * controller->facts->rounds));
-    if ((controller->without & TC_WITHOUT_TAPER) != 0)
+    double taper = fmax(0, 1 - k / (0.4 * controller->facts->rounds));
+    if (is_without(controller, TC_WITHOUT_TAPER))
         taper = 1;
-    return taper * taper / (k + PULL_DELAY);
+    return taper * taper / (k + 4.0);
 }
 
-/* d: what is left of the steps once all noise since k0 has moved the states by a part of X. */
-static double decay_at(const tc_controller *controller, const steps *s, double price_noise) {
+/* d = min(1, 1.2 X / sqrt(variance that noise puts into the states in a round, times the rounds since k0)). */
+static double decay_at(const tc_controller *controller, const loop_steps *s, double price_noise) {
     const tc_controller_state *state = &controller->state;
     double dual = s->dual / state->omega;
     double noise = s->primal * s->primal * price_noise + dual * dual * controller->rows.total_noise;
-    if (!(noise > 0) || (controller->without & TC_WITHOUT_DECAY) != 0)
+    if (!(noise > 0) || is_without(controller, TC_WITHOUT_DECAY))
         return 1;
-    return fmin(1, NOISE_PART * controller->length / sqrt(noise * (double)(state->round - state->origin)));
+    return fmin(1, NOISE_PART * controller->X / sqrt(noise * (double)(state->round - state->origin)));
 }
 
-static steps choose_steps(tc_controller *controller, tc_columns columns, tc_controller_bends bends) {
+/* N^2 = max_c |J_.c|_1 max_j |J_j.|_1, which bounds |J|^2. */
+static loop_steps choose_steps(tc_controller *controller, tc_columns columns, tc_controller_bends bends) {
     tc_controller_state *state = &controller->state;
-    double coupling = fmax(LEAST_COUPLING, sqrt(columns.reach * controller->rows.most_reach));
-    steps s = {.primal = STEP_PART / (coupling * state->omega + (columns.curvature + bends.curvature)),
-               .dual = STEP_PART * state->omega / coupling,
-               .pull = pull_at(controller),
-               .theta = 1 + LEAD * (1 - state->fast) / state->fast};
-    if ((controller->without & TC_WITHOUT_LEAD) != 0)
+    double N = fmax(LEAST_N, sqrt(columns.reach * controller->rows.most_reach));
+    double L = columns.curvature + bends.curvature;
+    loop_steps s = {.primal = STEP_PART / (N * state->omega + L),
+                    .dual = STEP_PART * state->omega / N,
+                    .pull = pull_at(controller),
+                    .theta = 1 + 2.0 * (1 - state->beta) / state->beta};
+    if (is_without(controller, TC_WITHOUT_LEAD))
         s.theta = 1;
-    controller->decay = decay_at(controller, &s, columns.noise + bends.noise);
-    s.primal *= controller->decay;
-    s.dual *= controller->decay;
+    controller->d = decay_at(controller, &s, columns.noise + bends.noise);
+    s.primal *= controller->d;
+    s.dual *= controller->d;
     return s;
-}
-
-/* The fast filter's gain of the next round. */
-static double next_fast(const tc_controller *controller) {
-    if ((controller->without & TC_WITHOUT_FILTER) != 0)
-        return 1;
-    double k = (double)controller->state.round;
-    return fmin(1, fmax(controller->decay / WINDOW, FIRST_WINDOW / (k + 2)));
-}
-
-/* Of omega, where even the average of all rounds will be too noisy to tell states in the box apart: multipliers that
- * nothing can be known about are to do little. */
-static double known_part(const tc_controller *controller) {
-    double doubt = sqrt(AVERAGED * controller->rows.total_noise / controller->facts->rounds);
-    double part = doubt > 0 ? controller->length / doubt : 1;
-    return fmin(1, part * part);
-}
-
-/* In the first epoch r^ is not worth much, and slopes at it neither. Without --margin auto rho_j = 1. */
-static double most_stride(const tc_controller *controller) {
-    bool follows = controller->facts->margin.kind == TC_MARGIN_AUTO && controller->state.round >= FIRST_EPOCH;
-    return follows ? MOST_STRIDE : 1;
-}
-
-/* mn = Proj_M'[(mu + gd rho gh) / (1 + a sw rho)] and mb = mn + theta (mn - mu), which may be negative. */
-static void move_multipliers(tc_controller *controller, const steps *s) {
-    double *mu = controller->kept.mu, *moved = controller->moved, *led = controller->led;
-    size_t m = controller->rows.count;
-    for (size_t j = 0; j < m; j++) {
-        double measured = controller->rows.measured[j] + controller->kept.margin[j] * controller->inverse[j];
-        double stride = controller->rows.stride[j];
-        moved[j] = (mu[j] + s->dual * stride * measured) / (1 + s->pull * controller->weight[j] * stride);
-        led[j] = mu[j];
-    }
-    tc_project_multipliers(m, controller->radius, moved, mu, controller->work);
-    for (size_t j = 0; j < m; j++)
-        led[j] = mu[j] + s->theta * (mu[j] - led[j]);
-}
-
-static void average_multipliers(tc_controller *controller) {
-    double gain = tc_controller_average_gain(controller);
-    for (size_t j = 0; j < controller->rows.count; j++) {
-        controller->multipliers[j] = controller->kept.mu[j] * controller->inverse[j];
-        controller->kept.answer[j] += gain * (controller->multipliers[j] - controller->kept.answer[j]);
-    }
 }
 
 /* Which row to blame where a step is no number: the steepest. */
@@ -207,6 +97,177 @@ static size_t steepest_row(const tc_controller *controller) {
         worst = controller->rows.reach[j] > controller->rows.reach[worst] ? j : worst;
     return worst;
 }
+
+/* ---- multipliers ---------------------------------------------------------------------------------------------------
+ *
+ *     mu(k+1) = Proj_M'[ (mu(k) + dual rho (g^ + M)) / (1 + pull w rho) ]
+ *     mu_led = mu(k+1) + theta (mu(k+1) - mu(k))          (may be negative) */
+
+#define MOST_RHO 25.0 /* with --margin auto: rows whose multipliers are late cost margins */
+
+/* In the first epoch r^ is not worth much, and slopes at it neither. Without --margin auto rho_j = 1. */
+static double most_rho(const tc_controller *controller) {
+    bool follows = controller->facts->margin.kind == TC_MARGIN_AUTO && controller->state.round >= FIRST_EPOCH;
+    return follows ? MOST_RHO : 1;
+}
+
+/* g^_j + M_j, scaled. */
+static double g_with_margin(const tc_controller *controller, size_t j) {
+    return controller->rows.g_hat[j] + controller->kept.margin[j] * controller->inverse_S[j];
+}
+
+static void move_multipliers(tc_controller *controller, const loop_steps *s) {
+    double *mu = controller->kept.mu, *moved = controller->moved, *mu_led = controller->mu_led;
+    size_t m = controller->rows.count;
+    for (size_t j = 0; j < m; j++) {
+        double rho = controller->rows.rho[j];
+        moved[j] =
+            (mu[j] + s->dual * rho * g_with_margin(controller, j)) / (1 + s->pull * controller->pull_weight[j] * rho);
+        mu_led[j] = mu[j];
+    }
+    tc_project_multipliers(m, controller->R, moved, mu, controller->work);
+    for (size_t j = 0; j < m; j++)
+        mu_led[j] = mu[j] + s->theta * (mu[j] - mu_led[j]);
+}
+
+/* ---- balance: omega ------------------------------------------------------------------------------------------------
+ *
+ * omega follows the mean of mu over epochs of growing length. Noise alone must not let it grow, and what the noise
+ * hides must not let it fall. It begins where public gaps put it, which may be far too high: while every constraint is
+ * seen to hold, it falls fast. */
+
+#define OMEGA_UNTIL 0.75 /* of all rounds: later, omega stays */
+#define NOISE_GUARD 4.0  /* a mean counts where its square exceeds this many variances of its noise, */
+#define NOISE_ROOM 0.5   /* and may be larger by this many standard deviations */
+#define IDLE_GUARD 1.0   /* a constraint holds where it does so by this many standard deviations of its mean: */
+#define IDLE_FALL 16.0   /* then omega and multipliers are divided by this */
+#define RISE 2.0         /* |mean|^2 is more than this many times that of the epoch before: mu still rises, */
+#define RISE_AHEAD 3.0   /* and is taken to become this many times as large */
+#define TOO_SMALL 2.0    /* omega grows where it has been too small by more than this */
+
+typedef struct mu_sizes {
+    double all;     /* |mean|^2 */
+    double certain; /* the part of it that is not noise */
+    double up;      /* with what noise could have hidden */
+} mu_sizes;
+
+static mu_sizes size_up(const tc_controller *controller) {
+    const tc_controller_kept *kept = &controller->kept;
+    mu_sizes found = {0};
+    for (size_t j = 0; j < controller->rows.count; j++) {
+        double mean = kept->epoch_mu[j], noise = kept->epoch_noise[j];
+        double most = mean + NOISE_ROOM * sqrt(noise);
+        found.all += mean * mean;
+        found.certain += fmax(0, mean * mean - NOISE_GUARD * noise);
+        found.up += most * most;
+    }
+    return found;
+}
+
+/* Every constraint held over the epoch, more clearly than noise makes it seem: where the states are now no multiplier
+ * is needed, and what there is of them is noise. */
+static bool is_idle(const tc_controller *controller) {
+    for (size_t j = 0; j < controller->rows.count; j++) {
+        double deviation = sqrt(controller->rows.noise[j] / (double)controller->state.epoch_rounds);
+        if (controller->kept.epoch_g_hat[j] + IDLE_GUARD * deviation > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Multipliers fall with omega, so that their noise keeps its size against it. */
+static void fall(tc_controller *controller) {
+    if (controller->state.omega / IDLE_FALL < controller->least_omega)
+        return;
+    controller->state.omega /= IDLE_FALL;
+    for (size_t j = 0; j < controller->rows.count; j++)
+        controller->kept.mu[j] /= IDLE_FALL;
+}
+
+/* Returns whether omega grew: then noise from before counts as if it had been made with the new omega. */
+static bool move_omega(tc_controller *controller, const mu_sizes *found, bool rises) {
+    tc_controller_state *state = &controller->state;
+    double wanted = sqrt(found->certain) / controller->X * (rises ? RISE_AHEAD : 1);
+    if (wanted > TOO_SMALL * state->omega) {
+        double part = state->omega / wanted;
+        state->origin = state->round - (uint64_t)((double)(state->round - state->origin) * part * part);
+        state->omega = wanted;
+        return true;
+    }
+    if (found->certain > 0)
+        state->omega = fmax(state->omega / 2, wanted);
+    else if (is_idle(controller))
+        fall(controller);
+    else if (controller->d >= 1)
+        state->omega = fmin(state->omega, fmax(state->omega / 2, sqrt(found->up) / controller->X));
+    return false;
+}
+
+static void end_epoch(tc_controller *controller) {
+    tc_controller_state *state = &controller->state;
+    size_t m = controller->rows.count;
+    mu_sizes found = size_up(controller);
+    bool rises = found.all > RISE * state->last_size;
+    bool is_early = (double)state->round <= OMEGA_UNTIL * controller->facts->rounds;
+    bool moves = is_early && !is_without(controller, TC_WITHOUT_PRIMAL_WEIGHT);
+    bool grew = moves && move_omega(controller, &found, rises);
+    if (!grew && !(rises && is_early && found.all > 0))
+        state->epoch_length *= 2;
+    state->last_size = found.all;
+    state->epoch_end = state->round + state->epoch_length;
+    state->epoch_rounds = 0;
+    memset(controller->kept.epoch_mu, 0, m * sizeof(double));
+    memset(controller->kept.epoch_noise, 0, m * sizeof(double));
+    memset(controller->kept.epoch_g_hat, 0, m * sizeof(double));
+}
+
+/* Counts the round; at the end of an epoch, a new omega. */
+static void balance(tc_controller *controller, double dual) {
+    tc_controller_state *state = &controller->state;
+    tc_controller_kept *kept = &controller->kept;
+    state->epoch_rounds++;
+    for (size_t j = 0; j < controller->rows.count; j++) {
+        double rho = controller->rows.rho[j];
+        double g = g_with_margin(controller, j);
+        kept->epoch_g_hat[j] += (g - kept->epoch_g_hat[j]) / (double)state->epoch_rounds;
+        kept->epoch_noise[j] += dual * dual * rho * controller->rows.noise[j];
+        kept->epoch_mu[j] += (kept->mu[j] / sqrt(rho) - kept->epoch_mu[j]) / (double)state->epoch_rounds;
+    }
+    if (state->round >= state->epoch_end) /* beyond it where rounds are missing */
+        end_epoch(controller);
+}
+
+/* In round 1. Where even the average of all rounds will be too noisy to tell states in the box apart, multipliers are
+ * to do little, since nothing can be known about them: the part of omega that is left. */
+static double known_part(const tc_controller *controller) {
+    double doubt = sqrt(AVERAGED * controller->rows.total_noise / controller->facts->rounds);
+    double part = doubt > 0 ? controller->X / doubt : 1;
+    return fmin(1, part * part);
+}
+
+/* ---- average -------------------------------------------------------------------------------------------------------
+ *
+ *     average += 3/(k+2) (mu(k+1) - average): weights k (k+1) */
+
+double tc_controller_average_gain(const tc_controller *controller) {
+    double k = (double)controller->state.round;
+    if (is_without(controller, TC_WITHOUT_LATE_WEIGHTS))
+        return 1 / k;
+    if (is_without(controller, TC_WITHOUT_AVERAGE))
+        return 21 / (k + 20); /* weights about k^20 */
+    return tc_result_weight(TC_METHOD_TACIT, controller->state.round);
+}
+
+static void average_multipliers(tc_controller *controller) {
+    double gain = tc_controller_average_gain(controller);
+    for (size_t j = 0; j < controller->rows.count; j++) {
+        controller->multipliers[j] = controller->kept.mu[j] * controller->inverse_S[j];
+        controller->kept.mu_average[j] += gain * (controller->multipliers[j] - controller->kept.mu_average[j]);
+    }
+}
+
+/* ---- the round -----------------------------------------------------------------------------------------------------
+ */
 
 void tc_controller_first_tariff(tc_controller *controller, const tc_measurement *measurement) {
     const double *mu = controller->kept.mu;
@@ -220,28 +281,30 @@ size_t tc_controller_step(tc_controller *controller, const tc_measurement *measu
                           tc_answer_scalars *scalars) {
     tc_controller_rows *rows = &controller->rows;
     tc_controller_state *state = &controller->state;
+    double *mu = controller->kept.mu;
     if (rows->count == 0) {
         *scalars = (tc_answer_scalars){.step = 1, .regularization = pull_at(controller)};
         return TC_ALL_FINITE;
     }
-    tc_controller_rows_evaluate(rows, measurement);
-    size_t row = tc_controller_rows_measure(rows, measurement,
-                                            (controller->without & TC_WITHOUT_BIAS) != 0 ? 0 : state->variance);
+    /* g^ at the filtered state */
+    size_t row = measure(controller, measurement);
     if (row != TC_ALL_FINITE)
         return row;
-    tc_controller_rows_stride(rows, most_stride(controller));
+    tc_controller_rows_stride(rows, most_rho(controller));
     if (state->round == 1)
         state->omega *= known_part(controller);
-    steps s = choose_steps(controller, columns, tc_controller_rows_bend(rows, measurement, controller->kept.mu));
+    /* N, L, d, and steps from them */
+    loop_steps s = choose_steps(controller, columns, tc_controller_rows_bend(rows, measurement, mu));
     if (!(s.primal > 0 && isfinite(s.primal) && s.dual >= 0 && isfinite(s.dual)))
         return steepest_row(controller);
     tc_margin_set(controller->margin, rows, measurement, state->round, controller->kept.margin);
-    state->fast = next_fast(controller);
+    state->beta = next_beta(controller);
+    /* mu(k+1) and mu_led, and prices from them */
     move_multipliers(controller, &s);
-    (void)tc_controller_rows_bend(rows, measurement, controller->kept.mu);
-    tc_controller_rows_tariff(rows, measurement, controller->kept.mu, controller->led, controller->input_variance,
+    (void)tc_controller_rows_bend(rows, measurement, mu);
+    tc_controller_rows_tariff(rows, measurement, mu, controller->mu_led, controller->input_variance,
                               tc_estimator_tariff(controller->estimator));
-    tc_controller_epoch(controller, s.dual);
+    balance(controller, s.dual);
     average_multipliers(controller);
     controller->measurement = measurement;
     *scalars = (tc_answer_scalars){.step = s.primal, .regularization = s.pull / s.primal};
@@ -250,130 +313,29 @@ size_t tc_controller_step(tc_controller *controller, const tc_measurement *measu
 
 uint64_t tc_controller_round(const tc_controller *controller) { return controller->state.round; }
 const double *tc_controller_multipliers(const tc_controller *controller) { return controller->multipliers; }
-const double *tc_controller_result(const tc_controller *controller) { return controller->kept.answer; }
+const double *tc_controller_result(const tc_controller *controller) { return controller->kept.mu_average; }
 
 const tc_feasibility *tc_controller_feasibility(tc_controller *controller) {
-    unsigned weights = TC_WITHOUT_LATE_WEIGHTS | TC_WITHOUT_AVERAGE;
-    if (controller->measurement == NULL || (controller->without & weights) != 0)
+    bool has_other_weights =
+        is_without(controller, TC_WITHOUT_LATE_WEIGHTS) || is_without(controller, TC_WITHOUT_AVERAGE);
+    if (controller->measurement == NULL || has_other_weights)
         return NULL;
     return tc_margin_judge(controller->margin, &controller->rows, controller->measurement, controller->state.round);
-}
-
-/* ---- epochs --------------------------------------------------------------------------------------------------------
- */
-
-#define EARLY 0.75      /* of all rounds: later, omega stays */
-#define NOISE_GUARD 4.0 /* a mean counts where its square exceeds this many variances of its noise, */
-#define NOISE_ROOM 0.5  /* and may be as much larger as this many standard deviations */
-#define IDLE_GUARD 1.0  /* a constraint holds where it does so by as many standard deviations of its mean: */
-#define IDLE_FALL 16.0  /* then omega and multipliers become smaller by this */
-#define CLIMB 2.0       /* |mean|^2 is more than so many times the last epoch's: still on the way up, */
-#define BOOST 3.0       /* and will be larger than it is now */
-#define GROWS 2.0       /* omega has been too small by more than this */
-
-typedef struct sizes {
-    double all;     /* |mean|^2 */
-    double certain; /* the part of it that is not noise */
-    double up;      /* what noise could have hidden */
-} sizes;
-
-static sizes measure(const tc_controller *controller) {
-    const tc_controller_kept *kept = &controller->kept;
-    sizes found = {0};
-    for (size_t j = 0; j < controller->rows.count; j++) {
-        double mean = kept->epoch_mean[j], noise = kept->epoch_noise[j];
-        double most = mean + NOISE_ROOM * sqrt(noise);
-        found.all += mean * mean;
-        found.certain += fmax(0, mean * mean - NOISE_GUARD * noise);
-        found.up += most * most;
-    }
-    return found;
-}
-
-/* Whether every constraint held over the epoch, more clearly than noise makes it seem: where the states are now no
- * multiplier is needed, and what there is of them is noise. */
-static bool is_idle(const tc_controller *controller) {
-    for (size_t j = 0; j < controller->rows.count; j++) {
-        double deviation = sqrt(controller->rows.noise[j] / (double)controller->state.count);
-        if (controller->kept.epoch_measured[j] + IDLE_GUARD * deviation > 0)
-            return false;
-    }
-    return true;
-}
-
-/* Multipliers go along, so that their noise keeps its size against omega. */
-static void fall(tc_controller *controller) {
-    if (controller->state.omega / IDLE_FALL < controller->least_omega)
-        return;
-    controller->state.omega /= IDLE_FALL;
-    for (size_t j = 0; j < controller->rows.count; j++)
-        controller->kept.mu[j] /= IDLE_FALL;
-}
-
-/* Returns whether omega grew: then noise from before counts as if it had been made with the new omega. */
-static bool move_omega(tc_controller *controller, const sizes *found, bool climbs) {
-    tc_controller_state *state = &controller->state;
-    double wanted = sqrt(found->certain) / controller->length * (climbs ? BOOST : 1);
-    if (wanted > GROWS * state->omega) {
-        double part = state->omega / wanted;
-        state->origin = state->round - (uint64_t)((double)(state->round - state->origin) * part * part);
-        state->omega = wanted;
-        return true;
-    }
-    if (found->certain > 0)
-        state->omega = fmax(state->omega / 2, wanted);
-    else if (is_idle(controller))
-        fall(controller);
-    else if (controller->decay >= 1)
-        state->omega = fmin(state->omega, fmax(state->omega / 2, sqrt(found->up) / controller->length));
-    return false;
-}
-
-static void end_epoch(tc_controller *controller) {
-    tc_controller_state *state = &controller->state;
-    size_t m = controller->rows.count;
-    sizes found = measure(controller);
-    bool climbs = found.all > CLIMB * state->last_size;
-    bool early = (double)state->round <= EARLY * controller->facts->rounds;
-    bool moves = early && (controller->without & TC_WITHOUT_PRIMAL_WEIGHT) == 0;
-    bool grew = moves && move_omega(controller, &found, climbs);
-    if (!grew && !(climbs && early && found.all > 0))
-        state->length *= 2;
-    state->last_size = found.all;
-    state->next = state->round + state->length;
-    state->count = 0;
-    memset(controller->kept.epoch_mean, 0, m * sizeof(double));
-    memset(controller->kept.epoch_noise, 0, m * sizeof(double));
-    memset(controller->kept.epoch_measured, 0, m * sizeof(double));
-}
-
-void tc_controller_epoch(tc_controller *controller, double dual_step) {
-    tc_controller_state *state = &controller->state;
-    tc_controller_kept *kept = &controller->kept;
-    state->count++;
-    for (size_t j = 0; j < controller->rows.count; j++) {
-        double stride = controller->rows.stride[j];
-        double measured = controller->rows.measured[j] + kept->margin[j] * controller->inverse[j];
-        kept->epoch_measured[j] += (measured - kept->epoch_measured[j]) / (double)state->count;
-        kept->epoch_noise[j] += dual_step * dual_step * stride * controller->rows.noise[j];
-        kept->epoch_mean[j] += (kept->mu[j] / sqrt(stride) - kept->epoch_mean[j]) / (double)state->count;
-    }
-    if (state->round >= state->next) /* beyond it where rounds are missing */
-        end_epoch(controller);
 }
 
 /* ---- snapshots -----------------------------------------------------------------------------------------------------
  */
 
-void tc_controller_snapshot(tc_controller *controller, tc_snapshot *memory) {
+void tc_controller_snapshot(tc_controller *controller, tc_snapshot *snapshot) {
     tc_controller_state *state = &controller->state;
-    uint64_t *const counts[] = {&state->round, &state->origin, &state->length, &state->next, &state->count};
-    double *const numbers[] = {&state->omega, &state->fast, &state->variance, &state->last_size};
+    uint64_t *const counts[] = {&state->round, &state->origin, &state->epoch_length, &state->epoch_end,
+                                &state->epoch_rounds};
+    double *const numbers[] = {&state->omega, &state->beta, &state->vy, &state->last_size};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        tc_snapshot_count(memory, counts[i]);
+        tc_snapshot_count(snapshot, counts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        tc_snapshot_numbers(memory, numbers[i], 1);
-    tc_snapshot_numbers(memory, controller->kept.mu, 6 * controller->rows.count);
+        tc_snapshot_numbers(snapshot, numbers[i], 1);
+    tc_snapshot_numbers(snapshot, controller->kept.mu, 6 * controller->rows.count);
 }
 
 static bool is_sound(const tc_controller *controller) {
@@ -383,20 +345,94 @@ static bool is_sound(const tc_controller *controller) {
         finite = finite && isfinite(controller->kept.mu[i]);
     for (size_t j = 0; j < controller->rows.count; j++)
         finite = finite && controller->kept.mu[j] >= 0;
-    return finite && state->origin <= state->round && state->length > 0 && state->count < state->length &&
-           state->omega > 0 && isfinite(state->omega) && state->fast > 0 && state->fast <= 1 && state->variance >= 0 &&
-           isfinite(state->variance) && isfinite(state->last_size);
+    return finite && state->origin <= state->round && state->epoch_length > 0 &&
+           state->epoch_rounds < state->epoch_length && state->omega > 0 && isfinite(state->omega) && state->beta > 0 &&
+           state->beta <= 1 && state->vy >= 0 && isfinite(state->vy) && isfinite(state->last_size);
 }
 
 bool tc_controller_review(tc_controller *controller, const tc_measurement *measurement) {
     if (!is_sound(controller))
         return false;
     for (size_t j = 0; j < controller->rows.count; j++)
-        controller->multipliers[j] = controller->kept.mu[j] * controller->inverse[j];
+        controller->multipliers[j] = controller->kept.mu[j] * controller->inverse_S[j];
     if (controller->rows.count == 0 || controller->state.round == 0)
         return true;
-    double variance = (controller->without & TC_WITHOUT_BIAS) != 0 ? 0 : controller->state.variance;
-    tc_controller_rows_evaluate(&controller->rows, measurement);
     controller->measurement = measurement;
-    return tc_controller_rows_measure(&controller->rows, measurement, variance) == TC_ALL_FINITE;
+    return measure(controller, measurement) == TC_ALL_FINITE;
+}
+
+/* ---- making one ----------------------------------------------------------------------------------------------------
+ */
+
+#define FIRST_OMEGA 1e-3    /* omega begins at this part of R'/X, */
+#define SOME_OMEGA 1e-3     /* at this where there is no R', */
+#define TINY_OMEGA 1e-12    /* at this where R' is 0, */
+#define LEAST_OF_OMEGA 1e-4 /* and falls to no less than this part of it where no multipliers are needed */
+
+static void set_scales(tc_arena *arena, tc_controller *controller, size_t m) {
+    const tc_tacit_facts *facts = controller->facts;
+    bool unscaled = is_without(controller, TC_WITHOUT_ROW_SCALES);
+    double slack = INFINITY, scaled = INFINITY;
+    controller->S = TC_NEW(arena, double, m);
+    controller->inverse_S = TC_NEW(arena, double, m);
+    controller->pull_weight = TC_NEW(arena, double, m);
+    for (size_t j = 0; j < m; j++) {
+        double room = isfinite(facts->slack[j]) ? facts->slack[j] : 1; /* without slacks R' is R max S_j */
+        controller->S[j] = unscaled ? 1 : facts->row_scale[j];
+        controller->inverse_S[j] = 1 / controller->S[j];
+        controller->pull_weight[j] = unscaled ? 4 : facts->weight[j];
+        slack = fmin(slack, room);
+        scaled = fmin(scaled, room / facts->row_scale[j]);
+    }
+    controller->X = facts->box_length > 0 ? facts->box_length : 1;
+    controller->R = unscaled && m > 0 ? facts->radius * scaled / slack : facts->radius;
+}
+
+static void start(tc_arena *arena, tc_controller *controller, const tc_model *model) {
+    size_t m = model->constraint_count;
+    double *numbers = TC_NEW(arena, double, 6 * m);
+    controller->kept = (tc_controller_kept){.mu = numbers,
+                                            .mu_average = numbers + m,
+                                            .epoch_mu = numbers + 2 * m,
+                                            .epoch_noise = numbers + 3 * m,
+                                            .epoch_g_hat = numbers + 4 * m,
+                                            .margin = numbers + 5 * m};
+    double omega = FIRST_OMEGA * controller->R / controller->X;
+    controller->state = (tc_controller_state){.epoch_length = FIRST_EPOCH,
+                                              .epoch_end = FIRST_EPOCH,
+                                              .beta = 1,
+                                              .omega = !isfinite(omega) ? SOME_OMEGA
+                                                       : omega > 0      ? omega
+                                                                        : TINY_OMEGA};
+    controller->least_omega = LEAST_OF_OMEGA * controller->state.omega;
+    for (size_t j = 0; j < m; j++) {
+        controller->moved[j] = model->start_multipliers[j] * controller->S[j];
+        controller->kept.margin[j] =
+            controller->facts->margin.kind == TC_MARGIN_GIVEN ? controller->facts->margin.amount : 0;
+    }
+    tc_project_multipliers(m, controller->R, controller->moved, controller->kept.mu, controller->work);
+    for (size_t j = 0; j < m; j++)
+        controller->kept.mu_average[j] = controller->multipliers[j] = controller->kept.mu[j] * controller->inverse_S[j];
+}
+
+tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
+                                 const tc_model *model, const tc_derivatives *derivatives, tc_estimator *estimator,
+                                 unsigned without) {
+    size_t m = model->constraint_count;
+    tc_controller *made = TC_NEW(arena, tc_controller, 1);
+    *made = (tc_controller){.facts = facts,
+                            .estimator = estimator,
+                            .without = without,
+                            .moved = TC_NEW(arena, double, m),
+                            .work = TC_NEW(arena, double, m),
+                            .mu_led = TC_NEW(arena, double, m),
+                            .multipliers = TC_NEW(arena, double, m)};
+    set_scales(arena, made, m);
+    tc_controller_rows_new(arena, &made->rows, plan, model, derivatives, made->inverse_S);
+    made->input_variance = TC_NEW(arena, double, made->rows.inputs);
+    for (size_t s = 0; s < made->rows.inputs; s++)
+        made->input_variance[s] = tc_estimator_input_variance(estimator, s);
+    made->margin = tc_margin_new(arena, facts, plan, model, derivatives);
+    start(arena, made, model);
+    return made;
 }

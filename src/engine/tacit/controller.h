@@ -1,6 +1,8 @@
-/* The cloud's half of the method `tacit`: from what the estimator shows to multipliers, step, regularization and
- * prices. Only public numbers go in: facts from the cloud's file, and released data. Constraints are g_j / S_j here,
- * and multipliers mu_j S_j, but for what the two last functions give. */
+/* The controller of the method `tacit` (docs/method.md): from what the estimator measures to multipliers, steps,
+ * regularization and prices. Only public numbers go in: facts from the cloud's file, and released data.
+ *
+ * Rows are scaled: constraints are g_j / S_j and multipliers mu_j S_j here, but for tc_controller_multipliers and
+ * tc_controller_result. */
 #ifndef TC_ENGINE_TACIT_CONTROLLER_H
 #define TC_ENGINE_TACIT_CONTROLLER_H
 
@@ -10,47 +12,47 @@
 
 typedef struct tc_controller tc_controller;
 
-/* What can be left out, to see what it is worth: for measurements. */
+/* Parts of the method that measurements can leave out, to see what each is worth. */
 typedef enum tc_without {
-    TC_WITHOUT_FILTER = 1 << 0,        /* fast = 1 */
+    TC_WITHOUT_FILTER = 1 << 0,        /* beta = 1 */
     TC_WITHOUT_LEAD = 1 << 1,          /* theta = 1 */
-    TC_WITHOUT_BIAS = 1 << 2,          /* nothing subtracted for the noise */
+    TC_WITHOUT_BIAS = 1 << 2,          /* g^ without its last term */
     TC_WITHOUT_ROW_SCALES = 1 << 3,    /* S_j = 1 */
     TC_WITHOUT_PROXIMAL = 1 << 4,      /* gradient steps */
     TC_WITHOUT_LATE_WEIGHTS = 1 << 5,  /* uniform averages */
     TC_WITHOUT_AVERAGE = 1 << 6,       /* nearly the last iterate */
     TC_WITHOUT_DECAY = 1 << 7,         /* d = 1 */
     TC_WITHOUT_PRIMAL_WEIGHT = 1 << 8, /* omega fixed */
-    TC_WITHOUT_TAPER = 1 << 9,         /* regularization 1 / (k + 4) to the end */
+    TC_WITHOUT_TAPER = 1 << 9,         /* the pull is 1 / (k + 4) to the end */
 } tc_without;
 
 tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan,
                                  const tc_model *model, const tc_derivatives *derivatives, tc_estimator *estimator,
                                  unsigned without);
 
-/* Round k = 1, 2, ... begins. */
+/* Round k = 1, 2, ... begins: the gains of the filters. */
 tc_gains tc_controller_open(tc_controller *controller, uint64_t k);
 
-/* Between the passes: new multipliers, the tariff of the estimator, and what every agent is told besides its p.
+/* Between the estimator's passes: mu(k+1), the estimator's tariff, and the step and regularization of every agent.
  * columns: of the second pass of the round before; in round 1 of a second pass with p NULL, for which
  * tc_controller_first_tariff fills the tariff. Returns TC_ALL_FINITE, or a row whose measurement is not. */
 void tc_controller_first_tariff(tc_controller *controller, const tc_measurement *measurement);
 size_t tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
                           tc_answer_scalars *scalars);
 
-/* The weight of this round's state in the answer: average += weight (state - average). */
+/* The weight of this round's state in the result: average += weight (state - average). */
 double tc_controller_average_gain(const tc_controller *controller);
 
 const double *tc_controller_multipliers(const tc_controller *controller); /* mu(k+1), m, in the units of the file */
-const double *tc_controller_result(const tc_controller *controller);      /* their average: the answer */
+const double *tc_controller_result(const tc_controller *controller);      /* their average */
 
-/* What later rounds depend on. After a load, tc_controller_review takes what the estimator shows again, so that
- * tc_controller_feasibility speaks of the last round; false where the numbers are none that a controller can have. */
+/* What later rounds depend on. After a load, tc_controller_review takes the estimator's measurement again, so that
+ * tc_controller_feasibility speaks of the last round; false where no controller can have these numbers. */
 uint64_t tc_controller_round(const tc_controller *controller); /* the last one that was opened */
-void tc_controller_snapshot(tc_controller *controller, tc_snapshot *memory);
+void tc_controller_snapshot(tc_controller *controller, tc_snapshot *snapshot);
 bool tc_controller_review(tc_controller *controller, const tc_measurement *measurement) TC_MUST_USE;
 
-/* After a whole round. NULL where r and the answer are not averages of the same kind (tc_without). */
+/* After a whole round. NULL where r and the result are not averages of the same kind (tc_without). */
 const tc_feasibility *tc_controller_feasibility(tc_controller *controller);
 
 #endif

@@ -14,14 +14,14 @@ static void list_identity(tc_arena *arena, tc_controller_rows *rows) {
     rows->second_start = TC_NEW(arena, size_t, m + 1);
     rows->value = TC_NEW(arena, double, m);
     for (size_t j = 0; j < m; j++) {
-        rows->first[j] = rows->inverse[j];
+        rows->first[j] = rows->inverse_S[j];
         rows->first_input[j] = (uint32_t)j;
         rows->first_start[j + 1] = j + 1;
     }
 }
 
 static int compare_pairs(const void *x, const void *y) {
-    const struct tc_controller_pair *p = x, *q = y;
+    const struct tc_input_pair *p = x, *q = y;
     if (p->a != q->a)
         return p->a < q->a ? -1 : 1;
     return (p->b > q->b) - (p->b < q->b);
@@ -29,13 +29,13 @@ static int compare_pairs(const void *x, const void *y) {
 
 static void list_pairs(tc_arena *arena, tc_controller_rows *rows, const tc_derivatives *derivatives) {
     size_t count = derivatives->outer_second_count;
-    rows->pairs = TC_NEW(arena, struct tc_controller_pair, count);
+    rows->pairs = TC_NEW(arena, struct tc_input_pair, count);
     rows->second_pair = TC_NEW(arena, uint32_t, count);
     for (size_t e = 0; e < count; e++) {
         const tc_second *second = &derivatives->outer_second[e];
         bool within =
             derivatives->inputs[second->column].op == TC_COORD && derivatives->inputs[second->other].op == TC_COORD;
-        rows->pairs[e] = (struct tc_controller_pair){.a = second->column, .b = second->other, .within = within};
+        rows->pairs[e] = (struct tc_input_pair){.a = second->column, .b = second->other, .within = within};
     }
     if (count > 0)
         qsort(rows->pairs, count, sizeof *rows->pairs, compare_pairs);
@@ -44,8 +44,8 @@ static void list_pairs(tc_arena *arena, tc_controller_rows *rows, const tc_deriv
             rows->pairs[rows->pair_count++] = rows->pairs[e];
     for (size_t e = 0; e < count; e++) {
         const tc_second *second = &derivatives->outer_second[e];
-        const struct tc_controller_pair key = {.a = second->column, .b = second->other};
-        const struct tc_controller_pair *found =
+        const struct tc_input_pair key = {.a = second->column, .b = second->other};
+        const struct tc_input_pair *found =
             bsearch(&key, rows->pairs, rows->pair_count, sizeof *rows->pairs, compare_pairs);
         rows->second_pair[e] = (uint32_t)(found - rows->pairs);
     }
@@ -101,15 +101,15 @@ static void place_inputs(tc_arena *arena, tc_controller_rows *rows, const tc_mod
 }
 
 void tc_controller_rows_new(tc_arena *arena, tc_controller_rows *rows, const tc_plan *plan, const tc_model *model,
-                            const tc_derivatives *derivatives, const double *inverse) {
+                            const tc_derivatives *derivatives, const double *inverse_S) {
     size_t m = model->constraint_count;
     bool identity = plan->placement == TC_PLACEMENT_OUTPUTS;
     *rows = (tc_controller_rows){.count = m,
                                  .inputs = identity ? m : derivatives->input_count,
-                                 .inverse = inverse,
-                                 .measured = TC_NEW(arena, double, m),
+                                 .inverse_S = inverse_S,
+                                 .g_hat = TC_NEW(arena, double, m),
                                  .reach = TC_NEW(arena, double, m),
-                                 .stride = TC_NEW(arena, double, m),
+                                 .rho = TC_NEW(arena, double, m),
                                  .noise = TC_NEW(arena, double, m)};
     if (identity) {
         list_identity(arena, rows);
@@ -127,7 +127,7 @@ void tc_controller_rows_new(tc_arena *arena, tc_controller_rows *rows, const tc_
 void tc_controller_rows_evaluate(tc_controller_rows *rows, const tc_measurement *measurement) {
     if (rows->program == NULL) {
         for (size_t j = 0; j < rows->count; j++)
-            rows->value[j] = rows->inverse[j] * measurement->value[j];
+            rows->value[j] = rows->inverse_S[j] * measurement->value[j];
         return;
     }
     for (size_t s = 0; s < rows->sum_count; s++)
@@ -136,31 +136,35 @@ void tc_controller_rows_evaluate(tc_controller_rows *rows, const tc_measurement 
         rows->coords[rows->coord_inputs[c].index] = measurement->value[rows->sum_count + c];
     tc_program_eval(rows->program, rows->coords, rows->sums, rows->work, rows->out);
     for (size_t j = 0; j < rows->count; j++) {
-        rows->value[j] *= rows->inverse[j];
+        rows->value[j] *= rows->inverse_S[j];
         for (size_t e = rows->first_start[j]; e < rows->first_start[j + 1]; e++)
-            rows->first[e] *= rows->inverse[j];
+            rows->first[e] *= rows->inverse_S[j];
         for (size_t e = rows->second_start[j]; e < rows->second_start[j + 1]; e++)
-            rows->second[e] *= rows->inverse[j];
+            rows->second[e] *= rows->inverse_S[j];
     }
 }
 
-/* gh_j = Phi + Phi' (A + (C - vy tr)/2) + (A' Phi'' A - vy trace(Phi'' G))/2, G the noise of the inputs, as if they
- * had none in common. */
+/* g^ = g(r^) + g'(r^)(y - r^) + (y - r^)' g''(r^) (y - r^)/2 - (what the noise in y adds on the average), which for
+ * g_j = Phi_j(z) and A, C, tr, G2 of the inputs (estimator.h) is
+ *
+ *     g^_j = Phi_j + Phi_j' (A + (C - vy tr)/2) + (A' Phi_j'' A - vy sum_s Phi_j,ss G2_s)/2,
+ *
+ * as if inputs had no coordinates in common. */
 static void measure_row(tc_controller_rows *rows, const tc_measurement *measurement, double vy, size_t j) {
-    double measured = rows->value[j], reach = 0, noise = 0, curved = 0;
+    double g_hat = rows->value[j], reach = 0, noise = 0, curved = 0;
     for (size_t e = rows->first_start[j]; e < rows->first_start[j + 1]; e++) {
         uint32_t s = rows->first_input[e];
         double slope = rows->first[e];
-        measured += slope * (measurement->shift[s] + (measurement->curve[s] - vy * measurement->trace[s]) / 2);
+        g_hat += slope * (measurement->shift[s] + (measurement->curve[s] - vy * measurement->trace[s]) / 2);
         reach += fabs(slope) * measurement->norm1[s];
         noise += slope * slope * measurement->noise[s];
     }
     for (size_t e = rows->second_start[j]; e < rows->second_start[j + 1]; e++) {
-        const struct tc_controller_pair *pair = &rows->pairs[rows->second_pair[e]];
+        const struct tc_input_pair *pair = &rows->pairs[rows->second_pair[e]];
         double product = measurement->shift[pair->a] * measurement->shift[pair->b];
         curved += rows->second[e] * (pair->a == pair->b ? product - vy * measurement->noise[pair->a] : 2 * product);
     }
-    rows->measured[j] = measured + curved / 2;
+    rows->g_hat[j] = g_hat + curved / 2;
     rows->reach[j] = reach;
     rows->noise[j] = noise;
 }
@@ -169,7 +173,7 @@ size_t tc_controller_rows_measure(tc_controller_rows *rows, const tc_measurement
     rows->most_reach = 0;
     for (size_t j = 0; j < rows->count; j++) {
         measure_row(rows, measurement, vy, j);
-        if (!isfinite(rows->measured[j]) || !isfinite(rows->reach[j]) || !isfinite(rows->noise[j]))
+        if (!isfinite(rows->g_hat[j]) || !isfinite(rows->reach[j]) || !isfinite(rows->noise[j]))
             return j;
         rows->most_reach = fmax(rows->most_reach, rows->reach[j]);
     }
@@ -180,8 +184,8 @@ void tc_controller_rows_stride(tc_controller_rows *rows, double most) {
     rows->total_noise = 0;
     for (size_t j = 0; j < rows->count; j++) {
         bool is_flat = !(most * rows->reach[j] > rows->most_reach);
-        rows->stride[j] = is_flat ? most : rows->most_reach / rows->reach[j];
-        rows->total_noise += rows->stride[j] * rows->noise[j];
+        rows->rho[j] = is_flat ? most : rows->most_reach / rows->reach[j];
+        rows->total_noise += rows->rho[j] * rows->noise[j];
     }
 }
 
@@ -232,14 +236,14 @@ static void add_bends(const tc_controller_rows *rows, const tc_measurement *meas
 }
 
 void tc_controller_rows_tariff(const tc_controller_rows *rows, const tc_measurement *measurement, const double *mu,
-                               const double *led, const double *input_variance, tc_tariff *tariff) {
+                               const double *mu_led, const double *input_variance, tc_tariff *tariff) {
     double *const all[] = {tariff->price, tariff->curvature, tariff->reach, tariff->bend, tariff->bend_noise};
     for (size_t i = 0; rows->inputs > 0 && i < sizeof all / sizeof *all; i++)
         memset(all[i], 0, rows->inputs * sizeof *all[i]);
     for (size_t j = 0; j < rows->count; j++)
         for (size_t e = rows->first_start[j]; e < rows->first_start[j + 1]; e++) {
             uint32_t s = rows->first_input[e];
-            tariff->price[s] += led[j] * rows->first[e];
+            tariff->price[s] += mu_led[j] * rows->first[e];
             tariff->curvature[s] += mu[j] * rows->first[e];
             tariff->reach[s] += fabs(rows->first[e]);
         }

@@ -9,8 +9,11 @@ double tc_estimator_input_variance(const tc_estimator *estimator, size_t input) 
 
 void tc_estimator_open(tc_estimator *estimator, tc_gains gains) { estimator->gains = gains; }
 
-/* ---- one block -----------------------------------------------------------------------------------------------------
- */
+/* ---- first pass: one block -----------------------------------------------------------------------------------------
+ *
+ *     y += beta (o - y),    r += 3/(k+2) (o - r),    r^ = r moved into the box,    dy = y - r^
+ *
+ * then totals over members, at r^, of bodies, of their slopes times dy and r - r^, and of their curvatures. */
 
 static tc_estimator_bounds bounds_of(const tc_estimator_family *of, const tc_estimator_worker *worker, size_t component,
                                      size_t member, size_t count) {
@@ -32,14 +35,14 @@ static void place(const tc_estimator *estimator, const tc_estimator_family *of, 
     for (size_t c = 0; c < of->family->dim; c++) {
         size_t at = c * of->family->count + member;
         tc_estimator_bounds bounds = bounds_of(of, worker, c, member, count);
-        estimator->kernels->place(count, of->y + at, of->r + at, &bounds, worker->inside[c], worker->away[c]);
+        estimator->kernels->place(count, of->y + at, of->r + at, &bounds, worker->r_hat[c], worker->dy[c]);
     }
 }
 
 static void find_rows(const tc_estimator_family *of, tc_estimator_worker *worker, unsigned pass, size_t member,
                       size_t at, size_t lanes) {
     for (size_t c = 0; c < of->family->dim; c++)
-        worker->state[c] = worker->inside[c] + at;
+        worker->state[c] = worker->r_hat[c] + at;
     if (of->tape[pass] != NULL) {
         for (size_t d = 0; d < of->family->column_count; d++)
             worker->data[d] = of->family->columns[d].values + member + at;
@@ -64,20 +67,20 @@ static void add_slopes(const tc_estimator_kernels *kernels, const tc_estimator_f
     for (size_t i = 0; i < of->slopes.count; i++) {
         const tc_estimator_use *use = &of->slopes.uses[i];
         const tc_estimator_row *is = &of->rows[use->row];
-        const double *row = worker->rows[use->row], *away = worker->away[use->at] + at;
-        const double *beyond = worker->is_beyond[use->at] ? worker->beyond[use->at] + at : NULL;
+        const double *row = worker->rows[use->row], *dy = worker->dy[use->at] + at;
+        const double *dr = worker->has_dr[use->at] ? worker->dr[use->at] + at : NULL;
         double *shift = total_at(worker, of->shift_at + i), *rest = total_at(worker, of->rest_at + i);
         if (row == NULL)
-            kernels->total(lanes, away, shift);
+            kernels->total(lanes, dy, shift);
         else if (is->size_at == SIZE_MAX || is->size_by != i)
-            kernels->total_product(lanes, row, away, shift);
+            kernels->total_product(lanes, row, dy, shift);
         else
-            kernels->total_slope(lanes, row, away, shift, total_at(worker, is->size_at),
+            kernels->total_slope(lanes, row, dy, shift, total_at(worker, is->size_at),
                                  total_at(worker, is->size_at + 1));
-        if (beyond != NULL && row == NULL)
-            kernels->total(lanes, beyond, rest);
-        else if (beyond != NULL)
-            kernels->total_product(lanes, row, beyond, rest);
+        if (dr != NULL && row == NULL)
+            kernels->total(lanes, dr, rest);
+        else if (dr != NULL)
+            kernels->total_product(lanes, row, dr, rest);
     }
 }
 
@@ -96,24 +99,24 @@ static void add_bends(const tc_estimator_kernels *kernels, const tc_estimator_fa
         const tc_estimator_row *is = &of->rows[use->row];
         const double *row = worker->rows[use->row];
         uint32_t a = of->pairs[use->at].column, b = of->pairs[use->at].other;
-        add_bend(kernels, row, worker->away[a] + at, worker->away[b] + at, lanes, total_at(worker, of->curve_at + i));
-        if (worker->is_beyond[a] && worker->is_beyond[b])
-            add_bend(kernels, row, worker->beyond[a] + at, worker->beyond[b] + at, lanes,
+        add_bend(kernels, row, worker->dy[a] + at, worker->dy[b] + at, lanes, total_at(worker, of->curve_at + i));
+        if (worker->has_dr[a] && worker->has_dr[b])
+            add_bend(kernels, row, worker->dr[a] + at, worker->dr[b] + at, lanes,
                      total_at(worker, of->rest_curve_at + i));
         if (is->trace_at != SIZE_MAX && is->trace_by == i)
             kernels->total(lanes, row, total_at(worker, is->trace_at));
     }
 }
 
-/* At most TC_ESTIMATOR_BITE members; x_hat from the first of them on. */
+/* At most TC_ESTIMATOR_BITE members. */
 static void take_bite(const tc_estimator *estimator, const tc_estimator_family *of, tc_estimator_worker *worker,
                       size_t member, size_t count) {
     const tc_estimator_kernels *kernels = estimator->kernels;
     place(estimator, of, worker, member, count);
     for (size_t c = 0; c < of->family->dim; c++)
-        worker->is_beyond[c] =
-            kernels->rest(count, of->r + c * of->family->count + member, worker->inside[c], worker->beyond[c]);
-    size_t step = of->tape[0] != NULL ? TC_LANES : count; /* a tape takes so many at once */
+        worker->has_dr[c] =
+            kernels->rest(count, of->r + c * of->family->count + member, worker->r_hat[c], worker->dr[c]);
+    size_t step = of->tape[0] != NULL ? TC_LANES : count; /* what a tape takes at once */
     for (size_t at = 0; at < count; at += step) {
         size_t lanes = count - at < step ? count - at : step;
         find_rows(of, worker, 0, member, at, lanes);
@@ -124,7 +127,7 @@ static void take_bite(const tc_estimator *estimator, const tc_estimator_family *
     }
 }
 
-/* x_hat NULL: the filters stay as they are. */
+/* x_hat NULL: without the filters. */
 static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc_estimator_worker *worker, size_t block,
                       const double *const *x_hat) {
     size_t first = block * TC_RELEASE_BLOCK, left = of->family->count - first;
@@ -134,7 +137,7 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
         size_t bite = count - at < TC_ESTIMATOR_BITE ? count - at : TC_ESTIMATOR_BITE;
         for (size_t c = 0; x_hat != NULL && c < of->family->dim; c++) {
             size_t place = c * of->family->count + first + at;
-            estimator->kernels->filter(bite, estimator->gains.fast, estimator->gains.slow, x_hat[c] + at, of->y + place,
+            estimator->kernels->filter(bite, estimator->gains.beta, estimator->gains.slow, x_hat[c] + at, of->y + place,
                                        of->r + place);
         }
         take_bite(estimator, of, worker, first + at, bite);
@@ -146,20 +149,20 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
     }
 }
 
-/* ---- what is observed one by one -----------------------------------------------------------------------------------
+/* ---- first pass: what is observed one by one -----------------------------------------------------------------------
  */
 
 static inline void show(tc_estimator *estimator, size_t i, double y, double r) {
     double lower = estimator->lower[i], upper = estimator->upper[i];
-    double inside = r < lower ? lower : r > upper ? upper : r;
+    double r_hat = r < lower ? lower : r > upper ? upper : r;
     size_t input = estimator->first_observed + i;
-    estimator->measurement.value[input] = inside;
-    estimator->measurement.shift[input] = y - inside;
-    estimator->measurement.rest[input] = r - inside;
+    estimator->measurement.value[input] = r_hat;
+    estimator->measurement.shift[input] = y - r_hat;
+    estimator->measurement.rest[input] = r - r_hat;
 }
 
 static inline void observe(tc_estimator *estimator, size_t i, double observed) {
-    double y = estimator->y[i] + estimator->gains.fast * (observed - estimator->y[i]);
+    double y = estimator->y[i] + estimator->gains.beta * (observed - estimator->y[i]);
     double r = estimator->r[i] + estimator->gains.slow * (observed - estimator->r[i]);
     estimator->y[i] = y;
     estimator->r[i] = r;
@@ -196,7 +199,7 @@ void tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat) {
     }
 }
 
-/* ---- after every block ---------------------------------------------------------------------------------------------
+/* ---- after every block: the measurement ----------------------------------------------------------------------------
  */
 
 static void close_family(tc_estimator *estimator, tc_estimator_family *of) {
@@ -252,18 +255,18 @@ const tc_measurement *tc_estimator_close(tc_estimator *estimator) {
     return &estimator->measurement;
 }
 
-/* ---- between two runs ----------------------------------------------------------------------------------------------
+/* ---- snapshots -----------------------------------------------------------------------------------------------------
  */
 
-void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *memory) {
-    tc_snapshot_numbers(memory, estimator->y, estimator->observed_count);
-    tc_snapshot_numbers(memory, estimator->r, estimator->observed_count);
+void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *snapshot) {
+    tc_snapshot_numbers(snapshot, estimator->y, estimator->observed_count);
+    tc_snapshot_numbers(snapshot, estimator->r, estimator->observed_count);
     for (size_t f = 0; f < estimator->model->family_count; f++) {
         tc_estimator_family *of = &estimator->families[f];
         if (of->y == NULL)
             continue;
-        tc_snapshot_numbers(memory, of->y, of->family->dim * of->family->count);
-        tc_snapshot_numbers(memory, of->r, of->family->dim * of->family->count);
+        tc_snapshot_numbers(snapshot, of->y, of->family->dim * of->family->count);
+        tc_snapshot_numbers(snapshot, of->r, of->family->dim * of->family->count);
     }
 }
 
@@ -280,7 +283,7 @@ const tc_measurement *tc_estimator_review(tc_estimator *estimator) {
 
 tc_tariff *tc_estimator_tariff(tc_estimator *estimator) { return &estimator->tariff; }
 
-/* ---- the tariff is complete ----------------------------------------------------------------------------------------
+/* ---- second pass: the tariff is complete ---------------------------------------------------------------------------
  */
 
 static void weigh_slopes(const tc_tariff *tariff, tc_estimator_family *of) {
@@ -329,7 +332,7 @@ static void weigh_bends(const tc_tariff *tariff, tc_estimator_family *of) {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Families without rows: what there is to know of their coordinates is in the tariff. */
+/* Families without rows: the tariff has all there is to know of their coordinates. */
 static void look_at_lone(tc_estimator *estimator) {
     const tc_tariff *tariff = &estimator->tariff;
     double most_reach = 0, most_bend = 0, noise = 0;
@@ -363,8 +366,9 @@ void tc_estimator_price(tc_estimator *estimator) {
         }
 }
 
-/* ---- one bite ------------------------------------------------------------------------------------------------------
- */
+/* ---- second pass: prices -------------------------------------------------------------------------------------------
+ *
+ *     p_c = sum_s price_s b'_sc(r^) + (sum_s curvature_s b''_s(r^) dy)_c,    s over the inputs that depend on c */
 
 typedef struct bite {
     const tc_estimator *estimator;
@@ -374,10 +378,10 @@ typedef struct bite {
     const tc_estimator_single *singles, *singles_end; /* its own */
     bool reaches;                                     /* otherwise its reach is that of the pass before */
     double *const *p;
-    tc_estimator_facts facts;
+    tc_columns columns;
 } bite;
 
-/* Its singles: the first whose member is not below. */
+/* The first single of the block whose member is not below. */
 static const tc_estimator_single *single_from(const tc_estimator *estimator, size_t block, size_t member) {
     size_t low = estimator->block_singles[block], high = estimator->block_singles[block + 1];
     while (low < high) {
@@ -390,7 +394,7 @@ static const tc_estimator_single *single_from(const tc_estimator *estimator, siz
     return estimator->singles + low;
 }
 
-/* A component's numbers are one for all members where nothing tells them apart. */
+/* A component has one number for all members, instead of a row, where nothing tells them apart. */
 static void prepare_columns(const bite *b) {
     const tc_estimator_family *of = b->of;
     tc_estimator_worker *worker = b->worker;
@@ -445,26 +449,26 @@ static const double *hessian_row(const bite *b, size_t pair, size_t lanes) {
 static void answer_pair(bite *b, size_t number, size_t at, size_t lanes) {
     const tc_estimator_kernels *kernels = b->estimator->kernels;
     uint32_t a = b->of->pairs[number].column, other = b->of->pairs[number].other;
-    const double *away_a = b->worker->away[a] + at, *away_other = b->worker->away[other] + at;
+    const double *dy_a = b->worker->dy[a] + at, *dy_other = b->worker->dy[other] + at;
     if (!b->of->pair_is_row[number]) {
         double h = b->of->bends.base[number];
         if (h != 0 && b->p != NULL)
-            kernels->add(lanes, h, away_other, b->p[a] + at);
+            kernels->add(lanes, h, dy_other, b->p[a] + at);
         if (h != 0 && b->p != NULL && a != other)
-            kernels->add(lanes, h, away_a, b->p[other] + at);
+            kernels->add(lanes, h, dy_a, b->p[other] + at);
         return;
     }
     const double *h = hessian_row(b, number, lanes);
     double noise = b->of->variance * kernels->squares(lanes, h);
-    b->facts.noise += a == other ? noise : 2 * noise;
+    b->columns.noise += a == other ? noise : 2 * noise;
     if (b->p != NULL)
-        kernels->add_product(lanes, h, away_other, b->p[a] + at);
+        kernels->add_product(lanes, h, dy_other, b->p[a] + at);
     if (a == other) {
         kernels->add(lanes, 1, h, b->worker->bend[a] + at);
         return;
     }
     if (b->p != NULL)
-        kernels->add_product(lanes, h, away_a, b->p[other] + at);
+        kernels->add_product(lanes, h, dy_a, b->p[other] + at);
     kernels->add_size(lanes, 1, h, b->worker->bend[a] + at);
     kernels->add_size(lanes, 1, h, b->worker->bend[other] + at);
 }
@@ -474,7 +478,7 @@ static void answer_rows(bite *b) {
     bool bends = of->bends_now;
     bool points = of->slopes_vary || bends;
     if (of->row_count == 1 && !bends)
-        return; /* numbers alone */
+        return; /* all is in the numbers of prepare_columns */
     if (points)
         place(b->estimator, of, b->worker, b->member, b->count);
     size_t step = of->tape[1] != NULL ? TC_LANES : b->count;
@@ -506,20 +510,22 @@ static void look_at_columns(bite *b) {
     const tc_tariff *tariff = &b->estimator->tariff;
     for (size_t c = 0; c < of->family->dim; c++) {
         if (b->reaches)
-            b->facts.reach = b->worker->reach_is_row[c] ? kernels->most(b->count, b->worker->reach[c], b->facts.reach)
-                                                        : larger(of->reach_base[c], b->facts.reach);
-        b->facts.curvature = b->worker->bend_is_row[c] ? kernels->most(b->count, b->worker->bend[c], b->facts.curvature)
-                                                       : larger(of->bend_base[c], b->facts.curvature);
+            b->columns.reach = b->worker->reach_is_row[c]
+                                   ? kernels->most(b->count, b->worker->reach[c], b->columns.reach)
+                                   : larger(of->reach_base[c], b->columns.reach);
+        b->columns.curvature = b->worker->bend_is_row[c]
+                                   ? kernels->most(b->count, b->worker->bend[c], b->columns.curvature)
+                                   : larger(of->bend_base[c], b->columns.curvature);
     }
-    b->facts.noise += of->bend_noise * (double)b->count;
+    b->columns.noise += of->bend_noise * (double)b->count;
     for (const tc_estimator_single *s = b->singles; s < b->singles_end; s++)
-        b->facts.noise += s->bends ? tariff->bend_noise[s->input] : 0;
+        b->columns.noise += s->bends ? tariff->bend_noise[s->input] : 0;
 }
 
 static void answer_bite(tc_estimator *estimator, size_t worker, const tc_estimator_family *of, size_t member,
                         size_t count, double *const *p) {
     size_t block = of->first_block + member / TC_RELEASE_BLOCK;
-    tc_estimator_facts *facts = &estimator->facts[of->first_bite + member / TC_ESTIMATOR_BITE];
+    tc_columns *columns = &estimator->bite_columns[of->first_bite + member / TC_ESTIMATOR_BITE];
     bite b = {.estimator = estimator,
               .of = of,
               .worker = &estimator->workers[worker],
@@ -536,12 +542,12 @@ static void answer_bite(tc_estimator *estimator, size_t worker, const tc_estimat
         return;
     }
     if (!b.reaches)
-        b.facts.reach = facts->reach;
+        b.columns.reach = columns->reach;
     prepare_columns(&b);
     answer_rows(&b);
     answer_singles(&b);
     look_at_columns(&b);
-    *facts = b.facts;
+    *columns = b.columns;
 }
 
 void tc_estimator_answer(tc_estimator *estimator, size_t worker, size_t family, size_t block, size_t at, size_t count,
@@ -559,9 +565,9 @@ void tc_estimator_answer(tc_estimator *estimator, size_t worker, size_t family, 
 tc_columns tc_estimator_columns(tc_estimator *estimator) {
     tc_columns found = estimator->lone_columns;
     for (size_t i = 0; estimator->any_rows && i < estimator->bite_count; i++) {
-        found.reach = larger(estimator->facts[i].reach, found.reach);
-        found.curvature = larger(estimator->facts[i].curvature, found.curvature);
-        found.noise += estimator->facts[i].noise;
+        found.reach = larger(estimator->bite_columns[i].reach, found.reach);
+        found.curvature = larger(estimator->bite_columns[i].curvature, found.curvature);
+        found.noise += estimator->bite_columns[i].noise;
     }
     return found;
 }

@@ -1,14 +1,15 @@
-/* What the cloud knows of the states, for the method `tacit`: filters over what is released, and what g looks like
- * there. Post-processing of public numbers; the order of every sum is fixed, so no bit depends on the threads.
+/* The estimator of the method `tacit` (docs/method.md): filters over what is released, and what g looks like there.
+ * Post-processing of public numbers; the order of every sum is fixed, so no bit depends on the threads.
  *
  * Observed are the states, or linear forms of them (placement FORMS; OUTPUTS where g is affine: then the forms are the
  * constraints). o(k) is the observation of round k:
  *
- *     y += fast (o - y)          follows; never clipped, so that it stays unbiased
- *     r += slow (o - r)          settles;  r^ is r moved into the box (the form's range)
+ *     y += beta (o - y)             fast: follows x; never clipped, so that it stays unbiased
+ *     r += 3/(k+2) (o - r)          slow: settles where x settles; r^ is r moved into the box (the form's range)
  *
- * A constraint is Phi_j of *inputs*: sums over members and single coordinates (derivatives->inputs); for OUTPUTS the
- * inputs are the constraints themselves and Phi the identity. With dy = y - r^, every input is described at r^. */
+ * A constraint is g_j = Phi_j(z) of *inputs* z: sums over members and single coordinates (derivatives->inputs); for
+ * OUTPUTS the inputs are the constraints themselves and Phi the identity. Every input is described at r^, by its value,
+ * slopes and curvatures there. */
 #ifndef TC_ENGINE_TACIT_ESTIMATOR_H
 #define TC_ENGINE_TACIT_ESTIMATOR_H
 
@@ -18,11 +19,12 @@
 typedef struct tc_estimator tc_estimator;
 
 typedef struct tc_gains { /* of one round */
-    double fast, slow;
+    double beta;
+    double slow; /* 3/(k+2) */
 } tc_gains;
 
-typedef struct tc_measurement { /* by input; for a body b of one member, s2_c the variance of the noise of a coordinate
-                                 */
+/* By input; for a body b of one member, dy = y - r^, s2_c the variance of the noise of a coordinate. */
+typedef struct tc_measurement {
     size_t count;
     double *value;      /* z  = sum b(r^) */
     double *shift;      /* A  = sum b'(r^) . dy */
@@ -35,18 +37,20 @@ typedef struct tc_measurement { /* by input; for a body b of one member, s2_c th
     double *rest_curve; /* as curve, with r - r^ for dy */
 } tc_measurement;
 
-typedef struct tc_tariff { /* by input: what answers are made of. mu: new multipliers, Phi's derivatives at z */
-    double *price;         /* sum_j mb_j Phi_{j,s} + sum_t (sum_j mu_j Phi_{j,st}) A_t */
-    double *curvature;     /* sum_j mu_j Phi_{j,s} */
-    double *reach;         /* sum_j |Phi_{j,s}| */
-    double *bend;          /* of coordinates: row sum of sum_j mu_j Phi_j'' among coordinates, off-diagonals by size */
-    double *bend_noise;    /* of coordinates: sum over coordinates t of (sum_j mu_j Phi_{j,st})^2 s2_t */
+/* By input: what prices p_i are made of. mu = mu(k+1); Phi's derivatives at z. */
+typedef struct tc_tariff {
+    double *price;      /* sum_j mu_led_j Phi_j,s + sum_t (sum_j mu_j Phi_j,st) A_t */
+    double *curvature;  /* sum_j mu_j Phi_j,s */
+    double *reach;      /* sum_j |Phi_j,s| */
+    double *bend;       /* of coordinates: row sum of sum_j mu_j Phi_j'' among coordinates, off-diagonals by size */
+    double *bend_noise; /* of coordinates: sum over coordinates t of (sum_j mu_j Phi_j,st)^2 s2_t */
 } tc_tariff;
 
-typedef struct tc_columns { /* over all coordinates c; s over the inputs that depend on c */
-    double reach;           /* max_c sum_s reach_s |b'_sc| */
-    double curvature;       /* max_c of the row sum of sum_s curvature_s b_s'' (off-diagonals by size) + bend, or 0 */
-    double noise;           /* sum_cc' (sum_s curvature_s b_s,cc')^2 s2_c' + sum_c bend_noise */
+/* Over all coordinates c; s over the inputs that depend on c. */
+typedef struct tc_columns {
+    double reach;     /* for N: max_c sum_s reach_s |b'_sc|, the largest 1-norm of a column of the Jacobian */
+    double curvature; /* for L: max_c of the row sum of sum_s curvature_s b_s'' (off-diagonals by size) + bend, or 0 */
+    double noise;     /* sum_cc' (sum_s curvature_s b_s,cc')^2 s2_c' + sum_c bend_noise */
 } tc_columns;
 
 /* workers: how many threads may call at once, each with a number of its own. */
@@ -78,7 +82,7 @@ tc_columns tc_estimator_columns(tc_estimator *estimator);
 
 /* What later rounds depend on: the filters. After a load, tc_estimator_review shows what the last close showed; a
  * second pass needs a round of its own. */
-void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *memory);
+void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *snapshot);
 const tc_measurement *tc_estimator_review(tc_estimator *estimator);
 
 /* Small ensembles, one thread, x-hat and p by coordinate: the same bits. p may be NULL. */

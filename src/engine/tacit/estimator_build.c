@@ -44,11 +44,10 @@ typedef struct forms_builder {
     tc_estimator *estimator;
     const tc_released *constants;
     bool *is_coordinate; /* by form */
-    double *reach;       /* by form: half of what the box lets it move */
+    double *reach;       /* by form: half the width of its range over the box */
 } forms_builder;
 
-/* ---- forms: slopes
- * --------------------------------------------------------------------------------------------------------
+/* ---- forms: slopes -------------------------------------------------------------------------------------------------
  */
 
 static bool are_equal(const double *values, size_t count) {
@@ -99,8 +98,7 @@ static void build_family(const forms_builder *b, size_t f) {
     of->bends = tc_estimator_gather(b->arena, NULL, 0, 0);
 }
 
-/* ---- forms: single coordinates
- * --------------------------------------------------------------------------------------------
+/* ---- forms: single coordinates -------------------------------------------------------------------------------------
  */
 
 static double shared_slope(const forms_builder *b, size_t f, const tc_single_entry *single) {
@@ -142,8 +140,7 @@ static void list_singles(const forms_builder *b) {
     }
 }
 
-/* ---- forms: ranges
- * --------------------------------------------------------------------------------------------------------
+/* ---- forms: ranges -------------------------------------------------------------------------------------------------
  */
 
 static double middle(const tc_family *family, size_t component, size_t member) {
@@ -286,7 +283,7 @@ static void number_blocks(tc_arena *arena, tc_estimator *estimator) {
         estimator->block_count += of->block_count;
         estimator->bite_count += (of->family->count + TC_ESTIMATOR_BITE - 1) / TC_ESTIMATOR_BITE;
     }
-    estimator->facts = TC_NEW(arena, tc_estimator_facts, estimator->bite_count);
+    estimator->bite_columns = TC_NEW(arena, tc_columns, estimator->bite_count);
 }
 
 static tc_measurement new_measurement(tc_arena *arena, size_t count) {
@@ -354,10 +351,10 @@ static room room_for(const tc_estimator *estimator) {
 }
 
 static tc_estimator_worker new_worker(tc_arena *arena, const room *most, size_t dim) {
-    return (tc_estimator_worker){.inside = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
-                                 .away = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
-                                 .beyond = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
-                                 .is_beyond = TC_NEW(arena, bool, most->dim),
+    return (tc_estimator_worker){.r_hat = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
+                                 .dy = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
+                                 .dr = rows_of(arena, most->dim, TC_ESTIMATOR_BITE),
+                                 .has_dr = TC_NEW(arena, bool, most->dim),
                                  .lower = TC_NEW(arena, double, TC_ESTIMATOR_BITE),
                                  .upper = TC_NEW(arena, double, TC_ESTIMATOR_BITE),
                                  .work = TC_NEW(arena, double, most->work),

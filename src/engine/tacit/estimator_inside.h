@@ -1,6 +1,6 @@
-/* A estimator inside; for src/engine/estimator*.c.
+/* An estimator inside; for estimator*.c.
  *
- * Inputs are sums over members of bodies, or forms; either way what a member adds to one is made of *rows*: numbers,
+ * An input is a sum over members of bodies, or a form. Either way what a member adds to it is made of *rows*: numbers,
  * one for each member, that many inputs share up to factors. Totals over rows are taken once, then combined. */
 #ifndef TC_ENGINE_TACIT_ESTIMATOR_INSIDE_H
 #define TC_ENGINE_TACIT_ESTIMATOR_INSIDE_H
@@ -25,20 +25,19 @@ typedef struct tc_estimator_bounds {
 } tc_estimator_bounds;
 
 typedef struct tc_estimator_kernels {
-    /* y and r move towards what is observed: y += fast (observed - y). */
-    void (*filter)(size_t count, double fast, double slow, const double *observed, double *y, double *r);
-    /* r^ = r moved into the bounds and y - r^. */
-    void (*place)(size_t count, const double *y, const double *r, const tc_estimator_bounds *bounds, double *inside,
-                  double *away);
-    /* r - r^; whether some of it is not zero. */
-    bool (*rest)(size_t count, const double *r, const double *inside, double *beyond);
+    /* y += beta (o - y), r += slow (o - r). */
+    void (*filter)(size_t count, double beta, double slow, const double *o, double *y, double *r);
+    /* r^ = r moved into the bounds, dy = y - r^. */
+    void (*place)(size_t count, const double *y, const double *r, const tc_estimator_bounds *bounds, double *r_hat,
+                  double *dy);
+    /* dr = r - r^; whether some of it is not zero. */
+    bool (*rest)(size_t count, const double *r, const double *r_hat, double *dr);
     /* t: TC_TOTAL_LANES of each total */
     void (*total)(size_t count, const double *row, double *t);
     void (*total_product)(size_t count, const double *a, const double *b, double *t);
     void (*total_triple)(size_t count, const double *row, const double *a, const double *b, double *t);
     void (*total_sizes)(size_t count, const double *row, double *size, double *square);
-    void (*total_slope)(size_t count, const double *row, const double *away, double *shift, double *size,
-                        double *square);
+    void (*total_slope)(size_t count, const double *row, const double *dy, double *shift, double *size, double *square);
     void (*fill)(size_t count, double value, double *out);
     void (*add)(size_t count, double weight, const double *row, double *out);
     void (*add_size)(size_t count, double weight, const double *row, double *out); /* of |row| */
@@ -89,7 +88,7 @@ typedef struct tc_estimator_uses { /* those of ONE are numbers, the others rows 
 
 typedef struct tc_estimator_family {
     const tc_family *family;
-    bool has_rows;   /* otherwise nothing but single coordinates */
+    bool has_rows;   /* false: single coordinates alone */
     double variance; /* STATES: of a coordinate's noise */
     double *y, *r;   /* STATES: by component, then member */
     tc_estimator_row *rows;
@@ -107,7 +106,7 @@ typedef struct tc_estimator_family {
     double bend_noise;          /* of a member, from those */
     bool *reach_by_member, *bend_by_member; /* by component: some use is a row */
     bool slopes_vary;                       /* with states */
-    bool bends_now;                         /* some curvature weighs something in the open pass */
+    bool bends_now;                         /* some curvature has a weight in the open pass */
     tc_tape *tape[2];
     size_t first_block, block_count; /* among those of all families */
     size_t first_bite;
@@ -123,15 +122,11 @@ typedef struct tc_estimator_single { /* one coordinate in one input */
     double slope, reach; /* price by slope; reach: what it adds to the size of the slope */
 } tc_estimator_single;
 
-typedef struct tc_estimator_facts { /* of a bite */
-    double reach, curvature, noise;
-} tc_estimator_facts;
-
 typedef struct tc_estimator_worker {
-    double **inside, **away, **beyond; /* [component][k]: r^, y - r^, r - r^ */
-    bool *is_beyond;                   /* by component: some r - r^ is not zero */
-    double *lower, *upper;             /* rows for bounds that differ between members */
-    double *work, **output;            /* of tapes */
+    double **r_hat, **dy, **dr; /* [component][k]: r^, y - r^, r - r^ */
+    bool *has_dr;               /* by component: some r - r^ is not zero */
+    double *lower, *upper;      /* rows for bounds that differ between members */
+    double *work, **output;     /* of tapes */
     const double **state, **data, **rows;
     double *totals;                   /* [total][TC_TOTAL_LANES] */
     double **reach, **bend;           /* [component][k] */
@@ -155,7 +150,7 @@ struct tc_estimator {
     bool same_reach;
     tc_estimator_family *families;
     size_t block_count, bite_count;
-    tc_estimator_facts *facts; /* by bite */
+    tc_columns *bite_columns;
     /* observed one by one: single coordinates (inputs first_observed ..), or forms (all inputs) */
     size_t first_observed, observed_count;
     size_t *observed; /* coordinates; NULL: forms */
@@ -180,30 +175,5 @@ typedef struct tc_estimator_raw {
     double factor;
 } tc_estimator_raw;
 tc_estimator_uses tc_estimator_gather(tc_arena *arena, tc_estimator_raw *raw, size_t count, size_t places);
-
-/* ---- linear terms --------------------------------------------------------------------------------------------------
- */
-
-/* Expressions as linear combinations with constant coefficients of nodes that are none themselves ("atoms").
- *
- * Sums over members and weighted sums of slopes are linear, so they may be taken atom by atom: ten bodies that combine
- * two common nodes cost two sums over the members, not ten. */
-
-typedef struct tc_linear_term {
-    double factor;
-    tc_expr atom;
-} tc_linear_term;
-
-typedef struct tc_linear_terms {
-    double constant;
-    tc_linear_term *terms; /* by atom, increasing; factors are not zero */
-    size_t count;
-} tc_linear_terms;
-
-typedef struct tc_linear_scratch tc_linear_scratch; /* scratch for many roots of one DAG */
-
-tc_linear_scratch *tc_linear_scratch_new(tc_arena *arena, const tc_dag *dag);
-/* The result is in the combiner's arena. */
-tc_linear_terms tc_linear_terms_of(tc_linear_scratch *combiner, tc_expr root);
 
 #endif

@@ -2,46 +2,46 @@
 
 enum { PACKS = TC_TOTAL_LANES / TC_SIMD_LANES };
 
-static void filter(size_t count, double fast, double slow, const double *restrict observed, double *restrict y,
+static void filter(size_t count, double beta, double slow, const double *restrict o, double *restrict y,
                    double *restrict r) {
     for (size_t k = 0; k < count; k++) {
-        y[k] += fast * (observed[k] - y[k]);
-        r[k] += slow * (observed[k] - r[k]);
+        y[k] += beta * (o[k] - y[k]);
+        r[k] += slow * (o[k] - r[k]);
     }
 }
 
 static inline double clipped(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
 
 static void place(size_t count, const double *restrict y, const double *restrict r, const tc_estimator_bounds *bounds,
-                  double *restrict inside, double *restrict away) {
+                  double *restrict r_hat, double *restrict dy) {
     const double lower = bounds->lower, upper = bounds->upper;
     const double *restrict lowers = bounds->lowers, *restrict uppers = bounds->uppers;
     if (lowers == NULL || uppers == NULL)
         for (size_t k = 0; k < count; k++) {
             double x = clipped(r[k], lower, upper);
-            inside[k] = x;
-            away[k] = y[k] - x;
+            r_hat[k] = x;
+            dy[k] = y[k] - x;
         }
     else
         for (size_t k = 0; k < count; k++) {
             double x = clipped(r[k], lowers[k], uppers[k]);
-            inside[k] = x;
-            away[k] = y[k] - x;
+            r_hat[k] = x;
+            dy[k] = y[k] - x;
         }
 }
 
-static bool rest(size_t count, const double *r, const double *inside, double *beyond) {
+static bool rest(size_t count, const double *r, const double *r_hat, double *dr) {
     tc_pack_mask found = tc_pack_none();
     size_t k = 0;
     bool any = false;
     for (; k + TC_SIMD_LANES <= count; k += TC_SIMD_LANES) {
-        tc_pack v = tc_pack_load(r + k) - tc_pack_load(inside + k);
-        tc_pack_store(beyond + k, v);
+        tc_pack v = tc_pack_load(r + k) - tc_pack_load(r_hat + k);
+        tc_pack_store(dr + k, v);
         found |= ~tc_pack_equal(v, tc_pack_of(0));
     }
     for (; k < count; k++) {
-        beyond[k] = r[k] - inside[k];
-        any = any || beyond[k] != 0;
+        dr[k] = r[k] - r_hat[k];
+        any = any || dr[k] != 0;
     }
     return any || tc_pack_bits(found) != 0;
 }
@@ -112,7 +112,7 @@ static void total_sizes(size_t count, const double *row, double *size, double *s
     }
 }
 
-static void total_slope(size_t count, const double *row, const double *away, double *shift, double *size,
+static void total_slope(size_t count, const double *row, const double *dy, double *shift, double *size,
                         double *square) {
     size_t k = 0;
     tc_pack shifts[PACKS], sizes[PACKS], squared[PACKS];
@@ -122,7 +122,7 @@ static void total_slope(size_t count, const double *row, const double *away, dou
     for (; k + TC_TOTAL_LANES <= count; k += TC_TOTAL_LANES)
         for (size_t i = 0; i < PACKS; i++) {
             tc_pack v = tc_pack_load(row + k + i * TC_SIMD_LANES);
-            shifts[i] += v * tc_pack_load(away + k + i * TC_SIMD_LANES);
+            shifts[i] += v * tc_pack_load(dy + k + i * TC_SIMD_LANES);
             sizes[i] += tc_pack_abs(v);
             squared[i] += v * v;
         }
@@ -130,7 +130,7 @@ static void total_slope(size_t count, const double *row, const double *away, dou
     store_all(size, sizes);
     store_all(square, squared);
     for (size_t whole = k; k < count; k++) {
-        shift[k - whole] += row[k] * away[k];
+        shift[k - whole] += row[k] * dy[k];
         size[k - whole] += fabs(row[k]);
         square[k - whole] += row[k] * row[k];
     }

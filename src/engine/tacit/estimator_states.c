@@ -7,21 +7,37 @@
 /* ---- linear terms --------------------------------------------------------------------------------------------------
  */
 
-struct tc_linear_scratch {
+/* Expressions as linear combinations with constant coefficients of nodes that are none themselves ("atoms").
+ *
+ * Sums over members and weighted sums of slopes are linear, so they may be taken atom by atom: ten bodies that combine
+ * two common nodes cost two sums over the members, not ten. */
+
+typedef struct linear_term {
+    double factor;
+    tc_expr atom;
+} linear_term;
+
+typedef struct linear_terms {
+    double constant;
+    linear_term *terms; /* by atom, increasing; factors are not zero */
+    size_t count;
+} linear_terms;
+
+typedef struct linear_scratch { /* for many roots of one DAG */
     tc_arena *arena;
     const tc_dag *dag;
-    double *factors; /* by node; zero outside tc_linear_terms_of */
+    double *factors; /* by node; zero outside linear_terms_of */
     bool *listed;
     tc_expr *nodes; /* those under the open root */
     size_t count, capacity;
-};
+} linear_scratch;
 
-tc_linear_scratch *tc_linear_scratch_new(tc_arena *arena, const tc_dag *dag) {
-    tc_linear_scratch *made = TC_NEW(arena, tc_linear_scratch, 1);
-    *made = (tc_linear_scratch){.arena = arena,
-                                .dag = dag,
-                                .factors = TC_NEW(arena, double, dag->count),
-                                .listed = TC_NEW(arena, bool, dag->count)};
+static linear_scratch *new_linear_scratch(tc_arena *arena, const tc_dag *dag) {
+    linear_scratch *made = TC_NEW(arena, linear_scratch, 1);
+    *made = (linear_scratch){.arena = arena,
+                             .dag = dag,
+                             .factors = TC_NEW(arena, double, dag->count),
+                             .listed = TC_NEW(arena, bool, dag->count)};
     return made;
 }
 
@@ -52,17 +68,17 @@ static parts parts_of(const tc_dag *dag, const tc_node *node) {
 
 static bool is_linear(parts p) { return p.by_a != 0 || p.by_b != 0; }
 
-static void list(tc_linear_scratch *combiner, tc_expr node) {
-    if (combiner->listed[node])
+static void list(linear_scratch *scratch, tc_expr node) {
+    if (scratch->listed[node])
         return;
-    if (combiner->count == combiner->capacity) {
-        size_t capacity = 2 * combiner->capacity + 64;
-        combiner->nodes =
-            tc_arena_grow(combiner->arena, combiner->nodes, combiner->count, capacity, sizeof *combiner->nodes);
-        combiner->capacity = capacity;
+    if (scratch->count == scratch->capacity) {
+        size_t capacity = 2 * scratch->capacity + 64;
+        scratch->nodes =
+            tc_arena_grow(scratch->arena, scratch->nodes, scratch->count, capacity, sizeof *scratch->nodes);
+        scratch->capacity = capacity;
     }
-    combiner->listed[node] = true;
-    combiner->nodes[combiner->count++] = node;
+    scratch->listed[node] = true;
+    scratch->nodes[scratch->count++] = node;
 }
 
 static int decreasing(const void *x, const void *y) {
@@ -70,44 +86,44 @@ static int decreasing(const void *x, const void *y) {
     return (a < b) - (a > b);
 }
 
-static void list_all(tc_linear_scratch *combiner, tc_expr root) {
-    combiner->count = 0;
-    list(combiner, root);
-    for (size_t i = 0; i < combiner->count; i++) {
-        const tc_node *node = &combiner->dag->nodes[combiner->nodes[i]];
-        parts p = parts_of(combiner->dag, node);
+static void list_all(linear_scratch *scratch, tc_expr root) {
+    scratch->count = 0;
+    list(scratch, root);
+    for (size_t i = 0; i < scratch->count; i++) {
+        const tc_node *node = &scratch->dag->nodes[scratch->nodes[i]];
+        parts p = parts_of(scratch->dag, node);
         if (p.by_a != 0)
-            list(combiner, node->a);
+            list(scratch, node->a);
         if (p.by_b != 0)
-            list(combiner, node->b);
+            list(scratch, node->b);
     }
-    qsort(combiner->nodes, combiner->count, sizeof *combiner->nodes, decreasing);
+    qsort(scratch->nodes, scratch->count, sizeof *scratch->nodes, decreasing);
 }
 
 /* Children have smaller numbers than parents: a node's factor is complete when its turn comes. */
-tc_linear_terms tc_linear_terms_of(tc_linear_scratch *combiner, tc_expr root) {
-    tc_linear_terms made = {0};
-    list_all(combiner, root);
-    made.terms = TC_NEW(combiner->arena, tc_linear_term, combiner->count);
-    combiner->factors[root] = 1;
-    for (size_t i = 0; i < combiner->count; i++) {
-        tc_expr at = combiner->nodes[i];
-        const tc_node *node = &combiner->dag->nodes[at];
-        double factor = combiner->factors[at];
-        parts p = parts_of(combiner->dag, node);
-        combiner->factors[at] = 0;
-        combiner->listed[at] = false;
+static linear_terms linear_terms_of(linear_scratch *scratch, tc_expr root) {
+    linear_terms made = {0};
+    list_all(scratch, root);
+    made.terms = TC_NEW(scratch->arena, linear_term, scratch->count);
+    scratch->factors[root] = 1;
+    for (size_t i = 0; i < scratch->count; i++) {
+        tc_expr at = scratch->nodes[i];
+        const tc_node *node = &scratch->dag->nodes[at];
+        double factor = scratch->factors[at];
+        parts p = parts_of(scratch->dag, node);
+        scratch->factors[at] = 0;
+        scratch->listed[at] = false;
         if (p.by_a != 0)
-            combiner->factors[node->a] += factor * p.by_a;
+            scratch->factors[node->a] += factor * p.by_a;
         if (p.by_b != 0)
-            combiner->factors[node->b] += factor * p.by_b;
+            scratch->factors[node->b] += factor * p.by_b;
         if (node->op == TC_CONST)
             made.constant += factor * node->u.value;
         else if (!is_linear(p) && factor != 0)
-            made.terms[made.count++] = (tc_linear_term){factor, at};
+            made.terms[made.count++] = (linear_term){factor, at};
     }
     for (size_t i = 0; i < made.count / 2; i++) {
-        tc_linear_term kept = made.terms[i];
+        linear_term kept = made.terms[i];
         made.terms[i] = made.terms[made.count - 1 - i];
         made.terms[made.count - 1 - i] = kept;
     }
@@ -120,7 +136,7 @@ tc_linear_terms tc_linear_terms_of(tc_linear_scratch *combiner, tc_expr root) {
 typedef struct tc_estimator_builder {
     tc_arena *arena;
     tc_estimator *estimator;
-    tc_linear_scratch *combiner;
+    linear_scratch *scratch;
 } tc_estimator_builder;
 
 /* What the bodies of a family, their slopes and their curvatures are made of: row 0 is ONE, row i + 1 is nodes[i]. */
@@ -155,9 +171,9 @@ static tc_expr peel(const tc_dag *dag, tc_expr e, double *factor) {
     }
 }
 
-/* A derivative is not split into atoms, since the size of a sum is not the sum of sizes; only factors are taken off. */
+/* A derivative is not split into atoms, since |a + b| is not |a| + |b|; only constant factors are taken off. */
 static tc_estimator_raw derivative(const tc_estimator_builder *b, uint32_t at, uint32_t input, tc_expr value) {
-    tc_linear_terms is = tc_linear_terms_of(b->combiner, value);
+    linear_terms is = linear_terms_of(b->scratch, value);
     tc_estimator_raw made = {.at = at, .input = input, .factor = 1};
     if (is.count == 0) {
         made.row = NODE_ONE;
@@ -174,9 +190,9 @@ static tc_estimator_raw derivative(const tc_estimator_builder *b, uint32_t at, u
 static void collect_values(const tc_estimator_builder *b, const tc_family_derivatives *d, const tc_family *family,
                            tc_estimator_lists *lists) {
     size_t count = 0;
-    tc_linear_terms *bodies = TC_NEW(b->arena, tc_linear_terms, d->body_count);
+    linear_terms *bodies = TC_NEW(b->arena, linear_terms, d->body_count);
     for (size_t i = 0; i < d->body_count; i++) {
-        bodies[i] = tc_linear_terms_of(b->combiner, d->bodies[i]);
+        bodies[i] = linear_terms_of(b->scratch, d->bodies[i]);
         count += bodies[i].count;
     }
     lists->values = TC_NEW(b->arena, tc_estimator_raw, count);
@@ -349,7 +365,7 @@ static void make_values(const tc_estimator_builder *b, const tc_estimator_lists 
     }
 }
 
-/* at becomes the number of a pair. */
+/* Pairs get numbers; at becomes one. */
 static void make_pairs(const tc_estimator_builder *b, tc_estimator_lists *lists, tc_estimator_family *of) {
     uint32_t *pairs = TC_NEW(b->arena, uint32_t, lists->bend_count), dim = (uint32_t)of->family->dim;
     for (size_t i = 0; i < lists->bend_count; i++)
@@ -442,7 +458,7 @@ static void build_family(const tc_estimator_builder *b, size_t f) {
     const tc_family_derivatives *d = &estimator->derivatives->families[f];
     if (d->body_count == 0)
         return;
-    of->has_rows = d->body_first_count > 0; /* a sum of data alone is none of the round's business */
+    of->has_rows = d->body_first_count > 0; /* a sum of data alone never changes */
     if (of->family->dim >= UINT16_MAX)
         tc_raise(b->arena, TC_TOO_LARGE);
     tc_estimator_lists lists = list_expressions(b, d, of->family);
@@ -520,7 +536,7 @@ static double *read_variances(const tc_estimator_builder *b, const tc_plan *plan
 
 void tc_estimator_build_states(tc_arena *arena, tc_estimator *estimator, const tc_plan *plan) {
     tc_estimator_builder b = {
-        .arena = arena, .estimator = estimator, .combiner = tc_linear_scratch_new(arena, estimator->model->dag)};
+        .arena = arena, .estimator = estimator, .scratch = new_linear_scratch(arena, estimator->model->dag)};
     const double *variance = read_variances(&b, plan);
     for (size_t f = 0; f < estimator->model->family_count; f++)
         build_family(&b, f);

@@ -9,7 +9,7 @@
 /* ---- the public Slater point ---------------------------------------------------------------------------------------
  */
 
-/* What the file declares, and not what a search in private sets may have found: the cloud must come to the same. */
+/* What the file declares, and not what a search in private sets may find: the cloud must get the same point. */
 static bool load_declared(const tc_model *model, double *x) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
@@ -44,7 +44,7 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
 /* ---- scales and radius ---------------------------------------------------------------------------------------------
  */
 
-/* A plan without noise has none of its own. */
+/* A plan without noise has no scales of its own. */
 static const double *raw_scales(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                                 const tc_derivatives *derivatives) {
     return plan->row_scale != NULL ? plan->row_scale
@@ -65,7 +65,7 @@ static void find_scales(tc_arena *arena, const double *raw, size_t m, tc_tacit_f
     }
 }
 
-/* What a margin leaves of a slack. What `auto` steers the answer to is not known yet: half of it, as a rule. M_j itself
+/* What a margin leaves of a slack. Which margin `auto` will end with is not known yet: half the slack is assumed. M_j
  * may be larger for a while, to make up for earlier rounds (docs/proofs/method.md, section 3). */
 static double slack_left(const tc_tacit_facts *facts, size_t j) {
     switch (facts->margin.kind) {
@@ -160,7 +160,7 @@ static void take_column(void *context, const tc_column_view *column) {
     }
 }
 
-/* How many of the numbers that are released stay within noise of half their range after all rounds. */
+/* How many released numbers still have noise wider than half their range when averaged over all rounds. */
 typedef struct hidden_tally {
     double hidden, all;
 } hidden_tally;
@@ -227,7 +227,7 @@ static void warn_of_noise(warner *w) {
     }
     tc_arena_rewind(w->arena, mark);
     if (t.hidden > t.all / 2 || rows_drown(w))
-        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the answer says "
+        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the result says "
                 "nothing about the constraints' prices: it may ignore them or stay far inside; more rounds or a larger "
                 "epsilon help, and so does a unit of adjacency that asks for less noise");
 }
@@ -251,7 +251,7 @@ static void warn_of_widths(warner *w) {
     }
     if (most > UNLIKE_WIDTHS * least)
         warn(w, tc_arena_format(w->arena,
-                                "the widest public box is %.3g times the narrowest: the answer may be far off, "
+                                "the widest public box is %.3g times the narrowest: the result may be far off, "
                                 "even without noise; units in which the states have similar ranges help",
                                 most / least));
 }

@@ -13,14 +13,14 @@ typedef enum tc_margin_kind { TC_MARGIN_NONE, TC_MARGIN_GIVEN, TC_MARGIN_AUTO } 
 typedef struct tc_margin_wish { /* --margin */
     tc_margin_kind kind;
     double amount;      /* GIVEN: constraints become g_j + amount <= 0 */
-    double probability; /* AUTO: that the answer violates no constraint */
+    double probability; /* AUTO: that the result satisfies all constraints */
 } tc_margin_wish;
 
 typedef struct tc_tacit_facts {
     double rounds;     /* T */
     double box_length; /* X */
     double *row_scale; /* S_j; below and in controller.h constraints are g_j / S_j, multipliers mu_j S_j */
-    double *weight;    /* sw_j: keeps least norm what it is in the units of mu */
+    double *weight;    /* w_j: of the pull on mu_j S_j, so that the norm that is pulled down is that of mu */
     double radius;     /* R': M' = { mu >= 0, sum mu <= R' } */
     double *slack;     /* -g_j(xbar) at the public Slater point, in units of g_j; NAN where there is none */
     tc_margin_wish margin;
@@ -28,8 +28,8 @@ typedef struct tc_tacit_facts {
     size_t warning_count;
 } tc_tacit_facts;
 
-/* What is known of the answer's constraints: g_j(x-bar) <= bounds[j] for all j at once, with this probability over the
- * noise. From released data alone; margin.h says how. */
+/* Constraints at the result x-bar: g_j(x-bar) <= bounds[j] for all j at once, with this probability over the noise.
+ * From released data alone; margin.c says how. */
 typedef struct tc_feasibility {
     double probability;
     bool shown;           /* no bound is above 0 */

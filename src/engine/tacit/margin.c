@@ -1,6 +1,6 @@
-/* Feasibility of the answer of the method `tacit`, from released data alone (docs/proofs/method.md).
+/* Feasibility of the result of the method `tacit`, from released data alone (docs/proofs/method.md).
  *
- * The slow filter r and the answer x-bar are averages with the same weights, of what was released and of what was
+ * The slow filter r and the result x-bar are averages with the same weights, of what was released and of what was
  * observed. So r = x-bar + averaged noise, exactly, whatever the cloud did with the noise in between, and with v the
  * sum of the squared weights and s2_c the variance of a coordinate's (or form's) noise
  *
@@ -9,24 +9,24 @@
  * bounds g_j(x-bar), for all j at once with probability P where z = Q^-1((1 - P)/m) (larger for Laplace noise). For
  * rows that are affine by structure that is exact; for others it is of second order in r - x-bar.
  *
- * --margin auto: M_j is what the rounds that are left have to leave, so that u_j <= 0 after the last one. With W_k the
- * sum of all weights up to round k and q = W_k / W_T,
+ * --margin auto: M_j is the distance that the rounds that are left must keep, so that u_j <= 0 after the last one. With
+ * W_k the sum of all weights up to round k and q = W_k / W_T,
  *
  *     M_j = ((1 + EXTRA) (u_j - g_j(r)) + q g_j(r)) / (1 - q),     u_j - g_j(r) as it will be in round T. */
 #include "engine/tacit/controller_inside.h"
 
-#include "plan/account/normal.h"
+#include "plan/account/calibrate.h"
 
-#define EXTRA 0.3     /* aimed at more by this part than is needed, since r goes on moving */
+#define EXTRA 0.3     /* aims beyond what is needed by this part, since r goes on moving */
 #define UNTIL 0.98    /* of all rounds: then M_j stays as it is */
-#define MOST_SLACKS 5 /* M_j is at most so many times the slack of the declared Slater point */
+#define MOST_SLACKS 5 /* M_j is at most this many slacks of the declared Slater point */
 
 enum { PARTS = 8 }; /* of a tail that are tried */
 
-typedef struct normals { /* what quantiles of a tail have in common; dear, hence found once */
+typedef struct normals { /* what quantiles of a tail share; computed once, since it takes long */
     bool are_known;
     double whole;        /* Q^-1 of the tail */
-    double parts[PARTS]; /* of what is left of it without 4^-1, 4^-2, ... of it */
+    double parts[PARTS]; /* Q^-1 of (1 - 4^-1), (1 - 4^-2), ... of the tail */
 } normals;
 
 struct tc_margin {
@@ -37,7 +37,7 @@ struct tc_margin {
     normals normals;
     double last; /* z of round T, for --margin auto */
     double state_step;
-    double *input_step; /* by input: what its lattice adds to what the states' adds */
+    double *input_step; /* by input: of its own lattice, beyond the states' */
     bool *shares;       /* by row: some inputs have coordinates in common */
     bool *is_affine;    /* by row: u_j is exact */
     double *bounds;
@@ -218,7 +218,7 @@ static view look_at(const tc_margin *margin, const tc_controller_rows *rows, con
         seen.rounding += fabs(slope) * (margin->state_step * measurement->norm1[s] + margin->input_step[s]);
     }
     for (size_t e = rows->second_start[j]; e < rows->second_start[j + 1]; e++) {
-        const struct tc_controller_pair *pair = &rows->pairs[rows->second_pair[e]];
+        const struct tc_input_pair *pair = &rows->pairs[rows->second_pair[e]];
         double product = rows->second[e] * measurement->rest[pair->a] * measurement->rest[pair->b];
         double noise = sqrt(measurement->noise[pair->a] * measurement->noise[pair->b]);
         seen.level += pair->a == pair->b ? product / 2 : product;
@@ -247,7 +247,7 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
         view seen = look_at(margin, rows, measurement, j);
         double wanted = ((1 + EXTRA) * room(&seen, margin->last, last) + done * seen.level) / (1 - done);
         double most = MOST_SLACKS * margin->facts->slack[j];
-        wanted /= rows->inverse[j];
+        wanted /= rows->inverse_S[j];
         margins[j] = fmax(0, wanted > most ? most : wanted);
     }
 }
@@ -259,7 +259,7 @@ const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_row
     margin->found.shown = true;
     for (size_t j = 0; j < margin->count; j++) {
         view seen = look_at(margin, rows, measurement, j);
-        margin->bounds[j] = (seen.level + room(&seen, z, (double)k)) / rows->inverse[j];
+        margin->bounds[j] = (seen.level + room(&seen, z, (double)k)) / rows->inverse_S[j];
         margin->found.shown = margin->found.shown && margin->bounds[j] <= 0;
     }
     return &margin->found;

@@ -1,6 +1,10 @@
 #include "plan/account/price.h"
 
+#include "base/json.h"
 #include "plan/account/calibrate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 tc_run_price tc_price_of_run(const tc_plan *plan) {
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
@@ -36,7 +40,8 @@ bool tc_delta_is_large(const tc_plan *plan) {
     return plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->delta * (double)plan->model->agent_count >= 1;
 }
 
-double tc_judged_epsilon(const tc_plan *plan) {
+/* The largest epsilon that any observer pays; for Gaussian noise at TC_JUDGING_DELTA. */
+static double judged_epsilon(const tc_plan *plan) {
     tc_run_price price = tc_price_of_run(plan);
     if (plan->mechanism != TC_MECHANISM_GAUSSIAN || plan->delta == TC_JUDGING_DELTA)
         return price.epsilon;
@@ -46,7 +51,111 @@ double tc_judged_epsilon(const tc_plan *plan) {
 tc_word_for tc_judge_plan(const tc_plan *plan) {
     if (plan->problem != NULL || !plan->is_private || plan->mechanism == TC_MECHANISM_NONE)
         return TC_WORD_VOID;
-    bool weak = plan->adjacency == TC_ADJACENCY_AGENT ? !(tc_judged_epsilon(plan) <= TC_WEAK_EPSILON)
+    bool weak = plan->adjacency == TC_ADJACENCY_AGENT ? !(judged_epsilon(plan) <= TC_WEAK_EPSILON)
                                                       : !(tc_hidden_share(plan) >= TC_LEAST_SHARE);
     return weak || tc_delta_is_large(plan) || plan->delta >= TC_LARGE_DELTA ? TC_WORD_NAME_ONLY : TC_WORD_PRIVATE;
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+const char *tc_mechanism_name(tc_mechanism mechanism) {
+    static const char *const names[] = {"unset", "none", "laplace", "gaussian"};
+    return names[mechanism];
+}
+const char *tc_adjacency_name(tc_adjacency adjacency) {
+    static const char *const names[] = {"unset", "bare", "ensemble", "one", "agent"};
+    return names[adjacency];
+}
+const char *tc_placement_name(tc_placement placement) {
+    static const char *const names[] = {"auto", "outputs", "states", "forms"};
+    return names[placement];
+}
+const char *tc_calibration_name(tc_calibration calibration) {
+    return calibration == TC_PUBLISHED ? "published" : "tight";
+}
+
+const char *tc_method_name(tc_method method) {
+    static const char *const names[] = {"unset", "published", "tacit"};
+    return names[method];
+}
+
+const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound) {
+    static const char *const names[] = {"unset", "bare", "ensemble", "one", "agent"};
+    char number[32];
+    if (unit == TC_ADJACENCY_AGENT)
+        return "agent";
+    tc_shortest_number(number, bound);
+    return tc_arena_format(arena, "%s:%s", names[unit], number);
+}
+
+const char *tc_text_up(tc_arena *arena, double value) {
+    char text[32];
+    if (!isfinite(value))
+        return isnan(value) ? "unknown" : "infinite";
+    for (int digits = 4; digits <= 17; digits++) {
+        double unit = value == 0 ? 0 : pow(10, floor(log10(fabs(value))) + 1 - digits);
+        for (int up = 0; up <= 1; up++) {
+            (void)snprintf(text, sizeof text, "%.*g", digits, value + up * 0.75 * unit);
+            if (strtod(text, NULL) >= value)
+                return tc_arena_format(arena, "%s", text);
+        }
+    }
+    return tc_arena_format(arena, "%s", text);
+}
+
+const char *tc_price_up(tc_arena *arena, double epsilon, double delta) {
+    if (!isfinite(epsilon))
+        return "no guarantee";
+    const char *first = tc_text_up(arena, epsilon);
+    return delta > 0 ? tc_arena_format(arena, "epsilon %s, delta %s", first, tc_text_up(arena, delta))
+                     : tc_arena_format(arena, "epsilon %s", first);
+}
+
+const char *tc_epsilon_is_for(const tc_plan *plan) {
+    if (plan->mechanism == TC_MECHANISM_NONE)
+        return NULL;
+    return plan->calibration == TC_PUBLISHED ? "each system" : "everything";
+}
+
+const char *tc_word_text(tc_word_for word, tc_adjacency unit) {
+    bool entirely = unit == TC_ADJACENCY_AGENT;
+    switch (word) {
+    case TC_WORD_PRIVATE:
+        return entirely ? "private: one agent entirely" : "private: messages only";
+    case TC_WORD_NAME_ONLY:
+        return entirely ? "private in name only (one agent entirely)" : "private in name only (messages only)";
+    case TC_WORD_VOID:
+        break;
+    }
+    return "NOT PRIVATE";
+}
+
+const char *tc_name_only_reason(tc_arena *arena, const tc_plan *plan) {
+    if (tc_judge_plan(plan) != TC_WORD_NAME_ONLY)
+        return NULL;
+    if (tc_delta_is_large(plan))
+        return tc_arena_format(arena, "delta %s is no smaller than one over the number of agents, %zu",
+                               tc_text_up(arena, plan->delta), plan->model->agent_count);
+    if (plan->delta >= TC_LARGE_DELTA)
+        return tc_arena_format(arena, "delta %s is the chance that nothing holds, and %g or more is no promise",
+                               tc_text_up(arena, plan->delta), TC_LARGE_DELTA);
+    const char *at = plan->mechanism == TC_MECHANISM_GAUSSIAN ? " and delta 1e-6" : "";
+    if (plan->adjacency == TC_ADJACENCY_AGENT)
+        return tc_arena_format(arena, "epsilon %s%s is above %d, a factor of e^%d = 22,026 in odds",
+                               tc_text_up(arena, judged_epsilon(plan)), at, TC_WEAK_EPSILON, TC_WEAK_EPSILON);
+    return tc_arena_format(arena,
+                           "at epsilon 1%s the noise hides a change of one message by %.2g %% of a state's range; "
+                           "less than %g %% is next to nothing, however B and epsilon are chosen",
+                           at, 100 * tc_hidden_share(plan), 100 * TC_LEAST_SHARE);
+}
+
+const char *tc_promise_text(tc_arena *arena, const tc_plan *plan) {
+    const char *asked = tc_price_up(arena, plan->epsilon, plan->delta);
+    double everything = tc_price_of_run(plan).epsilon;
+    if (plan->calibration == TC_TIGHT)
+        return asked;
+    if (everything <= plan->epsilon) /* kappa's formula asks for more noise than is needed */
+        return tc_arena_format(arena, "%s for each system, and no more for whoever sees all", asked);
+    return tc_arena_format(arena, "%s for each system; %s for whoever sees all", asked,
+                           isfinite(everything) ? tc_text_up(arena, everything) : "no guarantee");
 }

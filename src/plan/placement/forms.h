@@ -5,8 +5,8 @@
  * its Jacobian follow from them. The *forms* of a model are a model whose constraints are the inputs, with the same
  * agents, states, sums and DAG. On it noise on forms is noise on outputs, so one piece of code prices, scales, releases
  * and audits both (docs/proofs/placement.md, section 6). */
-#ifndef TC_PRIVACY_FORMS_H
-#define TC_PRIVACY_FORMS_H
+#ifndef TC_PLAN_PLACEMENT_FORMS_H
+#define TC_PLAN_PLACEMENT_FORMS_H
 
 #include "calculus/derivatives.h"
 

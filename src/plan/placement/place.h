@@ -1,10 +1,10 @@
 /* Where the noise goes and how it is shared out: public facts about channels, the cheapest scales within one budget,
  * and the predicted variance of each placement (docs/proofs/placement.md). Nothing here carries a guarantee: whatever
  * scales it finds are priced afterwards and enlarged until they keep the promise. */
-#ifndef TC_PRIVACY_PLACE_H
-#define TC_PRIVACY_PLACE_H
+#ifndef TC_PLAN_PLACEMENT_PLACE_H
+#define TC_PLAN_PLACEMENT_PLACE_H
 
-#include "plan/account/account_price.h"
+#include "plan/account/view_price.h"
 
 typedef struct tc_channel_facts {
     double *constant;  /* by channel: K, in the norm of the mechanism, rounded up */

@@ -1,7 +1,6 @@
 #include "plan/placement/scales.h"
 
 #include "calculus/interval/interval.h"
-#include "plan/placement/scales_barrier.h"
 
 #include <stdlib.h>
 
@@ -85,14 +84,14 @@ static uint64_t hash_entry(uint64_t index, double value) {
     return mix(mix(index + UINT64_C(0x9e3779b97f4a7c15)) ^ bits);
 }
 
-typedef struct table { /* open addressing: hash -> number */
+typedef struct hash_table { /* open addressing: hash -> number */
     uint64_t *hashes;
     uint32_t *numbers;
     size_t size;
-} table;
+} hash_table;
 
-static table new_table(tc_arena *arena, size_t entries) {
-    table t = {.size = 16};
+static hash_table new_table(tc_arena *arena, size_t entries) {
+    hash_table t = {.size = 16};
     while (t.size < 2 * entries)
         t.size *= 2;
     t.hashes = TC_NEW(arena, uint64_t, t.size);
@@ -101,7 +100,7 @@ static table new_table(tc_arena *arena, size_t entries) {
 }
 
 /* The number stored with this hash; next, which is stored, where there was none. */
-static uint32_t find_or_add(table *t, uint64_t hash, uint32_t next) {
+static uint32_t find_or_add(hash_table *t, uint64_t hash, uint32_t next) {
     hash |= 1; /* 0 means empty */
     size_t at = (size_t)mix(hash) & (t->size - 1);
     while (t->hashes[at] != 0 && t->hashes[at] != hash)
@@ -144,7 +143,7 @@ static void merge_columns(tc_arena *arena, reduced *r) {
         }
     }
     double *costs = relative_costs(arena, r), total = 0;
-    table t = new_table(arena, b->groups);
+    hash_table t = new_table(arena, b->groups);
     for (size_t e = 0; e < b->groups; e++) {
         r->column[e] = NONE;
         if (!(costs[e] > 0))
@@ -171,7 +170,7 @@ static void merge_rows(tc_arena *arena, reduced *r) {
                        .column = TC_NEW(arena, uint32_t, entries),
                        .value = TC_NEW(arena, double, entries)};
     size_t *seen = TC_NEW(arena, size_t, r->problem.columns);
-    table t = new_table(arena, b->units);
+    hash_table t = new_table(arena, b->units);
     for (size_t u = 0; u < b->units; u++) {
         size_t at = r->all.start[r->all.count];
         uint64_t hash = 0;
@@ -303,7 +302,7 @@ static void solve(tc_arena *arena, reduced *r, tc_scales *scales) {
         bool broken = add_broken(r, within * (1 + 1e-9));
         if (best_cost <= at_best * (1 + ACCURACY) || (!broken && accuracy <= 0.4 * ACCURACY))
             break;
-        /* no more digits than the missing rows let stand */
+        /* accuracy beyond what the missing rows may change is wasted */
         accuracy = fmax(0.4 * ACCURACY, fmin(0.1 * accuracy, broken ? 0.1 * (most / within - 1) : 0));
         for (size_t e = 0; e < n; e++)
             r->problem.x[e] *= 0.95;

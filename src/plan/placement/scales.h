@@ -5,8 +5,8 @@
  * A group is a set of released entries that share a scale; a unit is what is to be hidden (a coordinate, an agent), and
  * S_ue what it can do to the group. Laplace: a = 1/b in units of the budget, q = 2, S the l1 sensitivities. Gaussian:
  * a = 1/sigma^2 likewise, q = 1, S the squares of the l2 sensitivities. */
-#ifndef TC_PRIVACY_SCALES_H
-#define TC_PRIVACY_SCALES_H
+#ifndef TC_PLAN_PLACEMENT_SCALES_H
+#define TC_PLAN_PLACEMENT_SCALES_H
 
 #include "base/arena.h"
 
@@ -39,5 +39,31 @@ void tc_scales_find(tc_arena *arena, const tc_scale_problem *budget, tc_scales *
 
 /* The largest sum over e of S_ue a_e, rounded up; infinite entries of a are passed over where S is 0. */
 double tc_scales_use(const tc_scale_problem *budget, const double *a);
+
+/* ---- for scales.c and barrier.c ---------------------------------------------------------------------------------- */
+
+/* The inside of scales.c: the same problem on normalised numbers, solved on a few rows at a time. */
+
+typedef struct tc_rows { /* sparse, row by row */
+    size_t count;
+    size_t *start;
+    uint32_t *column;
+    double *value;
+} tc_rows;
+
+typedef struct tc_allotment {
+    size_t columns;
+    int q;
+    const double *cost; /* > 0, sum 1 */
+    tc_rows rows;       /* entries in (0, 1], each column has one that is 1 */
+    double *x;          /* in: strictly within the rows; out: near the optimum for these rows */
+    double at_best;     /* out: no x within these rows costs less */
+    size_t steps;       /* grows */
+} tc_allotment;
+
+double tc_allotment_cost(const tc_allotment *problem, const double *x);
+
+/* Until cost / at_best <= 1 + accuracy, or no progress is made. */
+void tc_allotment_solve(tc_arena *arena, tc_allotment *problem, double accuracy);
 
 #endif

@@ -89,7 +89,7 @@ tc_even *tc_even_new(tc_arena *arena, const tc_model *model, const tc_derivative
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
 
-static void run(tc_even *e, const tc_tape *tape, size_t lanes, bool first, tc_sized *all) {
+static void measure_tape(tc_even *e, const tc_tape *tape, size_t lanes, bool first, tc_sized *all) {
     tc_sized_inputs inputs = {.state = e->state_at, .data = e->data_at};
     if (tape == NULL)
         return;
@@ -99,9 +99,9 @@ static void run(tc_even *e, const tc_tape *tape, size_t lanes, bool first, tc_si
             all[i] = first && lane == 0 ? e->out[i][0] : tc_sized_hull(all[i], e->out[i][lane]);
 }
 
-static void run_both(tc_even *e, size_t f, size_t lanes, bool first) {
-    run(e, e->tapes.bodies[f], lanes, first, e->families[f].terms);
-    run(e, e->tapes.slopes[f], lanes, first, e->families[f].slopes);
+static void measure_tapes(tc_even *e, size_t f, size_t lanes, bool first) {
+    measure_tape(e, e->tapes.bodies[f], lanes, first, e->families[f].terms);
+    measure_tape(e, e->tapes.slopes[f], lanes, first, e->families[f].slopes);
 }
 
 static bool is_any_tiny(const tc_sized *sizes, size_t count) {
@@ -123,7 +123,7 @@ static void measure_all_at_once(tc_even *e, size_t f, int exponent) {
     }
     for (size_t d = 0; d < family->column_count; d++)
         e->data[d * TC_LANES] = e->families[f].data[d];
-    run_both(e, f, 1, true);
+    measure_tapes(e, f, 1, true);
 }
 
 static void measure_each(tc_even *e, size_t f, int exponent) {
@@ -136,7 +136,7 @@ static void measure_each(tc_even *e, size_t f, int exponent) {
             for (size_t d = 0; d < family->column_count; d++)
                 e->data[d * TC_LANES + lane] = tc_sized_constant(family->columns[d].values[k + lane]);
         }
-        run_both(e, f, lanes, k == 0);
+        measure_tapes(e, f, lanes, k == 0);
     }
 }
 

@@ -1,12 +1,12 @@
 /* Even time: that no number which a release computes from private states can be subnormal. Processors take up to a
  * hundred times longer for such numbers, so the time of a release would depend on states. By sizes of all computed
  * numbers over the public box (calculus/tape/tiny.h); docs/proofs/time.md, "The release". */
-#ifndef TC_PRIVACY_EVEN_H
-#define TC_PRIVACY_EVEN_H
+#ifndef TC_PLAN_SENSITIVITY_EVEN_H
+#define TC_PLAN_SENSITIVITY_EVEN_H
 
 #include "analysis/region.h"
 #include "calculus/tape/tiny.h"
-#include "plan/sensitivity/release_entries.h"
+#include "plan/entries.h"
 
 typedef struct tc_even tc_even;
 

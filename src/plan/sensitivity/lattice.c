@@ -13,8 +13,7 @@ int tc_exponent_below(double x) {
     return exponent - 1;
 }
 
-/* ---- errors that do not depend on the choice -----------------------------------------------------------------------
- */
+/* ---- errors that do not depend on the choice --------------------------------------------------------------------- */
 
 /* One lane for all members: hulls of boxes and data, so the bounds hold for each. */
 static void family_errors(tc_lattices *t, size_t family) {
@@ -94,8 +93,7 @@ tc_lattices *tc_lattices_new(tc_arena *arena, tc_streams *streams, const tc_entr
     return t;
 }
 
-/* ---- outer functions -----------------------------------------------------------------------------------------------
- */
+/* ---- outer functions --------------------------------------------------------------------------------------------- */
 
 /* Their errors where sums come as integers times 2^exponent, turned into doubles. */
 static tc_rounded *outer_errors(tc_lattices *t, const tc_lattice_choice *choice) {
@@ -206,8 +204,7 @@ static void channel_error(const tc_lattices *t, const tc_channel *channel, const
     }
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------
- */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 /* For each sum the least of  |Phi_{j,r}| per unit of what row j can bear. */
 static void choose_sums(tc_lattices *t, const tc_lattice_wish *wish, const tc_channel_map *map, double unit,

@@ -1,10 +1,10 @@
 /* The lattices of states, sums and entries: how fine, what their rounding adds, and that nothing overflows.
  * docs/proofs/lattice.md derives every condition. */
-#ifndef TC_PRIVACY_LATTICE_H
-#define TC_PRIVACY_LATTICE_H
+#ifndef TC_PLAN_SENSITIVITY_LATTICE_H
+#define TC_PLAN_SENSITIVITY_LATTICE_H
 
 #include "plan/sensitivity/even.h"
-#include "plan/sensitivity/release_entries.h"
+#include "plan/entries.h"
 #include "plan/sensitivity/sensitivity.h"
 
 #define TC_MOST_LATTICE_SCALE 0x1p40 /* finer lattices than this are refused; the sampler would allow 2^47 */

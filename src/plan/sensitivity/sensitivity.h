@@ -7,8 +7,8 @@
  *
  * Where an outer function couples the members of a family, their Jacobian entries of one row and component come as one
  * entry, `together`, with the norm of all of them. Nothing is kept between blocks. */
-#ifndef TC_PRIVACY_SENSITIVITY_H
-#define TC_PRIVACY_SENSITIVITY_H
+#ifndef TC_PLAN_SENSITIVITY_SENSITIVITY_H
+#define TC_PLAN_SENSITIVITY_SENSITIVITY_H
 
 #include "analysis/lipschitz/variation.h"
 #include "plan/plan.h"
@@ -50,15 +50,15 @@ typedef struct tc_moved {
     tc_interval value;
 } tc_moved;
 
-typedef struct tc_block {
+typedef struct tc_sensitivity_block {
     const tc_family *family;
     size_t member;
     double weight; /* how many agents like it */
     size_t columns;
     const size_t *start; /* entries of column c: start[c] .. start[c + 1] - 1; sorted, each once */
     const tc_moved *moved;
-} tc_block;
-typedef void (*tc_block_sink)(void *context, const tc_block *block);
+} tc_sensitivity_block;
+typedef void (*tc_block_sink)(void *context, const tc_sensitivity_block *block);
 
 typedef struct tc_sensitivity {
     tc_arena *arena;
@@ -79,14 +79,20 @@ typedef struct tc_sensitivity {
 } tc_sensitivity;
 
 tc_sensitivity *tc_sensitivity_new(tc_arena *arena, tc_streams *streams);
-/* Whether every state that an expression reads has a derivative there: sensitivity_structure.c. */
+/* Whether every state that an expression reads has a derivative there. */
 bool tc_sensitivity_sees_all(tc_sensitivity *sensitivity);
 /* Call after any change of lattice: outer derivatives over the box that rounded sums can reach. */
 void tc_sensitivity_prepare(tc_sensitivity *sensitivity);
 
 tc_view *tc_view_new(tc_sensitivity *sensitivity, bool everything, const size_t *agents, size_t count, uint32_t any_of);
 
-/* All blocks outside the view; alike agents once. False when interrupted. */
+/* paper: sensitivity (Delta_p of g and of each g_{x_i}), entry by entry. All blocks outside the view; alike agents
+ * once. False when interrupted. */
 bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_block_sink sink, void *context);
+
+/* ---- for sensitivity.c and block.c ------------------------------------------------------------------------------- */
+
+/* The block of the member in a lane of its family's current batch, into s->start and s->moved. */
+void tc_make_block(tc_sensitivity *s, const tc_view *view, size_t family, size_t lane);
 
 #endif

@@ -1,7 +1,7 @@
 #include "report/trace/trace.h"
 
 #include "base/json.h"
-#include "plan/words.h"
+#include "plan/account/price.h"
 #include "promise/card.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* What the interior-point method is used for, and how a problem becomes groups of blocks, the coupling between them,
- * and components that nothing connects. */
+/* How a problem becomes groups of blocks, the coupling between them, and components that nothing connects; and the
+ * problems that are solved. */
 #include "solver/interior/layout.h"
 
 #include <math.h>
@@ -124,7 +124,7 @@ static void group_init_shift(tc_interior *solver, tc_group *group) {
 }
 
 void tc_group_load(const tc_group *group, size_t member) {
-    if (group->derivatives != NULL) /* else it is the caller's set, and loaded */
+    if (group->derivatives != NULL) /* else the set is the caller's, who has loaded it */
         tc_set_load(group->set, group->first_member + member);
 }
 
@@ -289,10 +289,7 @@ static void coupling_init(tc_interior *solver, const tc_model *model, const tc_d
         coupling->row_scale[j] = 1;
 }
 
-/* ---- components ---- */
-
-/* The connected components of a problem: agents joined by constraints, found by union-find over agents, sums and
- * constraints. */
+/* ---- components: agents joined by constraints, found by union-find over agents, sums and constraints ---- */
 
 typedef struct forest {
     uint32_t *parent;

@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-/* ---- the parts of a set as rows ---- */
+/* ---- the parts of a set as scaled rows ---- */
 
-/* The parts of a set as scaled rows: a half-space, hyperplane, ball or ellipsoid is one row; an l1 ball around c is
+/* A half-space, hyperplane, ball or ellipsoid is one row; an l1 ball around c is
  * |x_j - c_j| <= t_j (two rows each) and sum t <= radius, with t the block's lifting variables. */
 
 static size_t rows_of_part(const tc_set_part *part) { return part->kind == TC_SET_BALL1 ? 2 * part->count + 1 : 1; }
@@ -142,7 +142,7 @@ static void rows_hessian(const tc_group *group, size_t member, const tc_real *y,
 
 /* ---- the constraints ---- */
 
-/* A row that is far from active takes its true slack: what curvature leaves there is no reason for shorter steps. */
+/* A row that is far from active takes its true slack, so that what curvature leaves there does not shorten steps. */
 static void adopt_slack(tc_real *slack, tc_real value, tc_real unit) {
     if (*slack > 1e-8L * unit && -value > 0.5L * *slack && -value < 2 * *slack)
         *slack = -value;
@@ -406,7 +406,7 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
     }
 }
 
-/* The trial point has been accepted by now: it is where tc_evaluate left the inputs. */
+/* The trial point is the accepted one here: tc_evaluate left its inputs. */
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes) {
     if (group->tapes.seconds != NULL) {
         load_lanes(group, first, lanes);

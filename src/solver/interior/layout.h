@@ -1,4 +1,4 @@
-/* The inside of the interior-point method; see interior.h. */
+/* How the interior-point method is laid out in memory; see interior.h. */
 #ifndef TC_SOLVER_INTERIOR_LAYOUT_H
 #define TC_SOLVER_INTERIOR_LAYOUT_H
 
@@ -40,7 +40,7 @@ typedef struct tc_group {
     double *row_scale;      /* by row */
     tc_real *lower, *width; /* by variable */
     tc_real *weight,
-        *center;         /* by variable: of the regularisation; lifting variables are lent theirs, without centre */
+        *center;         /* by variable: of the regularisation; lifting variables have a small weight and no centre */
     tc_real *kept;       /* by variable: x of the solution that tc_interior_keep remembers */
     uint32_t *component; /* by member: which component of the problem it belongs to */
     tc_iterate at, trial, step;
@@ -103,7 +103,7 @@ struct tc_interior {
     size_t component_count;
     tc_real regularization;
     bool is_least_norm; /* the regularisation is centred at zero; else in the middle of the boxes */
-    tc_real shift_reach, shift_weight, shift_bound; /* of the variable t: its unit, curvature lent to it, its limit */
+    tc_real shift_reach, shift_weight, shift_bound; /* of the variable t: its unit, its added curvature, its limit */
     const double *target;                           /* TC_GOAL_NEAREST */
     const tc_quadratic *quadratic;                  /* TC_GOAL_QUADRATIC */
     tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
@@ -117,7 +117,7 @@ struct tc_interior {
     tc_real *couple, *couple_rows;     /* vectors that couple one block, by slot; the same seen by its rows */
     uint32_t *couple_name;             /* constraint or input, by slot */
     uint32_t *couple_slot;             /* and back; UINT32_MAX: none */
-    size_t *couple_first, *couple_end; /* where the entries of a vector are that are not zero, by slot */
+    size_t *couple_first, *couple_end; /* range of the non-zero entries of a vector, by slot */
     size_t couple_count;
 };
 

@@ -1,4 +1,5 @@
-/* Newton directions, with iterative refinement, and steps along them. */
+/* The predictor-corrector loop: Newton directions with iterative refinement, steps along them, and what callers solve.
+ */
 #include "solver/interior/layout.h"
 
 #include <float.h>
@@ -26,7 +27,7 @@ static void factor(tc_interior *solver) {
         tc_coupling_factor(solver->coupling);
 }
 
-/* What the products of complementarity miss; with the second-order term of the direction in `step` where wanted. */
+/* What the products of complementarity miss; CORRECT adds the second-order term of the direction in `step`. */
 static void set_misses(tc_interior *solver, direction_aim aim, tc_real target) {
     tc_real order = aim == CORRECT ? 1 : 0;
     for (size_t g = 0; g < solver->group_count; g++) {
@@ -255,7 +256,7 @@ static tc_real gap_after(const tc_interior *solver, tc_real length) {
     return solver->pairs > 0 ? sum / (tc_real)solver->pairs : 0;
 }
 
-/* x is told from the nearer bound, so that the distance to it keeps all its digits. */
+/* x is computed from the nearer bound, so that the distance to it keeps all its digits. */
 static void move_variable(tc_group *group, size_t v, tc_real length) {
     const tc_iterate *at = &group->at, *step = &group->step;
     tc_iterate *trial = &group->trial;
@@ -319,13 +320,11 @@ void tc_accept(tc_interior *solver) {
 
 /* ---- the loop ---- */
 
-/* The predictor-corrector loop, and the problems it is used for. */
-
 static tc_real capped(tc_real length) { return fminl(1, length); }
 
 /* A Newton direction from the accepted point: Mehrotra's predictor and corrector while complementarity must fall,
- * plain centering once it is there. The corrector can go round in circles; a plain step now and then, when nothing
- * improves, breaks them. */
+ * plain centering once it is there. The corrector can cycle; when nothing improves, a plain step now and then breaks
+ * the cycle. */
 static tc_real choose_direction(tc_interior *solver, tc_real goal, size_t stalled) {
     tc_real gap = solver->gap, residual = solver->residual;
     if (gap <= 2 * goal) {

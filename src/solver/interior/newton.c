@@ -1,5 +1,7 @@
-/* One block of the Newton system, [H E'; E -D]: H by Cholesky, the rows by the Schur complement E H^-1 E' + D with
- * D = slack / multiplier (0 for equalities). Rows stay apart from H because folding them in would drown H. */
+/* The linear algebra of a Newton step.
+ *
+ * One block of the system, [H E'; E -D]: H by Cholesky, the rows by the Schur complement E H^-1 E' + D with
+ * D = slack / multiplier (0 for equalities). Rows are not added to H: that would lose H's digits. */
 #include "solver/interior/layout.h"
 
 #include <math.h>
@@ -17,7 +19,7 @@ static void factor_hessian(size_t dim, tc_real *hessian, tc_real *diagonal) {
             for (size_t d = 0; d < c; d++)
                 hessian[c * dim + d] = hessian[d * dim + c];
         }
-        /* only a function that is not convex, or is so only together with others, needs the lift */
+        /* only a function that is not convex on its own needs the lift */
         if (tc_cholesky(dim, hessian) == 0 || !(next > 0) || !isfinite(next) || !(lift <= 1000 * largest))
             return;
     }
@@ -200,7 +202,7 @@ void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
 
 /* ---- the system that couples the blocks ---- */
 
-/* What couples the blocks: g = Phi(u), A = Phi', C = sum_j mu_j Phi_j'', and the dense system
+/* g = Phi(u), A = Phi', C = sum_j mu_j Phi_j'', and the dense system
  *
  *     w + S v = w0,   v = C w + A' dmu,   A w - D dmu = b        with S = U K^-1 U', D = price_weight + slack / mu.
  *

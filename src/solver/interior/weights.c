@@ -1,5 +1,6 @@
-/* Scales and the first point. The objective of each component is scaled so that no variable can change it by much more
- * than 1 across its box, each constraint likewise; then complementarity 1 is a natural place to start. */
+/* Scales, the first point and the regularisations. The objective of each component is scaled so that no variable can
+ * change it by much more than 1 across its box, each constraint likewise; then complementarity 1 is a natural place to
+ * start. */
 #include "solver/interior/layout.h"
 
 #include <math.h>
@@ -172,11 +173,9 @@ bool tc_start(tc_interior *solver) {
     return tc_evaluate(solver);
 }
 
-/* ---- regularisations ---- */
+/* ---- regularisations: quadratic terms added to the saddle point problem, and their centres ---- */
 
-/* The regularisations: which quadratic terms are added to the saddle point problem, and where their centres lie.
- *
- * What decides which solution is found among many (a centre at zero) must weigh all states alike, in their own units,
+/* What decides which solution is found among many (a centre at zero) must weigh all states alike, in their own units,
  * and all multipliers alike. What only keeps the system well-posed (a centre at a solution) displaces nothing, so it
  * may be as strong as suits each variable and row. */
 
@@ -195,7 +194,7 @@ static void weigh_states(const tc_interior *solver, tc_group *group, size_t v, t
     group->center[v] = center;
 }
 
-/* The same weight for all multipliers in the problem's units, told in those of the scaled rows. */
+/* The same weight for all multipliers in the problem's units, converted to those of the scaled rows. */
 static tc_real ratio_of(const tc_interior *solver, size_t j) {
     const tc_coupling *coupling = solver->coupling;
     return coupling->row_scale[j] / solver->components[coupling->component[j]].row_middle;

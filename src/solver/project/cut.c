@@ -163,13 +163,13 @@ static double safe_root(const cut_box *p, double target, double start, double si
     return at;
 }
 
-typedef struct search {
+typedef struct root_search {
     lanes target, at, low, high;
     lanes noise;                /* what is left of a value of zero by rounding */
     tc_pack_mask is_cut[PACKS]; /* where the start is not the point */
     tc_pack_mask goes_on[PACKS];
     tc_pack_mask is_hard[PACKS]; /* there is no bracket yet, and no slope that leads to one */
-} search;
+} root_search;
 
 TC_INLINE bool any_of(const tc_pack_mask *masks, size_t packs) {
     tc_pack_mask any = masks[0];
@@ -179,7 +179,7 @@ TC_INLINE bool any_of(const tc_pack_mask *masks, size_t packs) {
 }
 
 /* One step of Newton's method, which ends once it is on the right piece, kept inside the bracket by halving. */
-TC_INLINE void advance(search *s, size_t packs, const samples *here) {
+TC_INLINE void advance(root_search *s, size_t packs, const samples *here) {
     const tc_pack zero = tc_pack_of(0), tiny = tc_pack_of(4 * DBL_EPSILON);
     for (size_t k = 0; k < packs; k++) {
         tc_pack value = here->value.of[k], slope = here->slope.of[k], at = s->at.of[k];
@@ -220,7 +220,7 @@ TC_INLINE lanes noise_of(const cut_box *p, size_t packs, const lanes *target) {
 }
 
 /* Where the start, the multiplier 0, is not the point already. */
-TC_INLINE void begin(const cut_box *p, size_t packs, double start, search *s) {
+TC_INLINE void begin(const cut_box *p, size_t packs, double start, root_search *s) {
     const tc_pack zero = tc_pack_of(0), no_part = tc_pack_of(INFINITY);
     s->at = spread(start, packs);
     s->low = spread(-INFINITY, packs);
@@ -239,7 +239,7 @@ TC_INLINE void begin(const cut_box *p, size_t packs, double start, search *s) {
     advance(s, packs, &here);
 }
 
-TC_INLINE void find_hard_roots(const cut_box *p, size_t packs, double start, search *s) {
+TC_INLINE void find_hard_roots(const cut_box *p, size_t packs, double start, root_search *s) {
     for (size_t k = 0; k < packs; k++)
         for (size_t l = 0; l < 2; l++)
             if ((s->is_hard[k][l] | s->goes_on[k][l]) != 0) {
@@ -252,7 +252,7 @@ TC_INLINE void find_hard_roots(const cut_box *p, size_t packs, double start, sea
             }
 }
 
-TC_INLINE void find_roots(const cut_box *p, size_t packs, search *s) {
+TC_INLINE void find_roots(const cut_box *p, size_t packs, root_search *s) {
     double start = p->kind == TC_SET_BALL ? -1 : 0;
     begin(p, packs, start, s);
     for (int step = 0; any_of(s->goes_on, packs) && step < MOST_STEPS; step++) {
@@ -268,7 +268,7 @@ TC_INLINE tc_pack point(tc_set_kind kind, tc_pack v, tc_pack a, tc_pack at) {
 }
 
 /* The points; far[k] is set where one came from so far outside that it lost digits against the set. */
-TC_INLINE void place(const cut_box *p, size_t packs, const search *s, double *x, tc_pack_mask *far) {
+TC_INLINE void place(const cut_box *p, size_t packs, const root_search *s, double *x, tc_pack_mask *far) {
     lanes before = spread(0, packs), after = spread(0, packs), at = s->at;
     for (size_t k = 0; k < packs && p->kind == TC_SET_BALL; k++)
         at.of[k] = (tc_pack){sqrt(-at.of[k][0]), sqrt(-at.of[k][1])};
@@ -292,7 +292,7 @@ TC_INLINE void place(const cut_box *p, size_t packs, const search *s, double *x,
 
 TC_INLINE void project_packs(const cut_box *p, size_t packs, lanes target, double *x) {
     tc_pack_mask far[PACKS], unused[PACKS];
-    search s = {.target = target};
+    root_search s = {.target = target};
     find_roots(p, packs, &s);
     place(p, packs, &s, x, far);
     if (!any_of(far, packs))
@@ -302,7 +302,7 @@ TC_INLINE void project_packs(const cut_box *p, size_t packs, lanes target, doubl
             cut_box one = *p;
             one.member += l;
             one.v = x + l;
-            search again = {.target = spread(target.of[l / 2][l % 2], 1)};
+            root_search again = {.target = spread(target.of[l / 2][l % 2], 1)};
             find_roots(&one, 1, &again);
             place(&one, 1, &again, x + l, unused);
         }

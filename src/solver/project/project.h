@@ -31,7 +31,6 @@ void tc_project_ellipsoid(size_t count, const double *center, const double *matr
  * The nearest point is a function of one number, the part's multiplier, and that is the root of a decreasing piecewise
  * linear function. Newton's method finds it in a few steps, for several members side by side; every member goes
  * through the same operations, in the same order, as it would alone. */
-
 typedef struct tc_cut {
     tc_set_kind kind; /* half-space, hyperplane, ball or l1 ball */
     size_t count;
@@ -43,7 +42,6 @@ typedef struct tc_cut {
 void tc_project_cut(const tc_cut *cut, size_t first, size_t count, size_t stride, const double *v, double *x);
 
 /* Memory of the projections onto one set. */
-
 typedef struct tc_set_work {
     tc_real *reals;               /* largest ellipsoid count * (count + 3) */
     double *point;                /* dim */

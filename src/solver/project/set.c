@@ -160,7 +160,7 @@ static void check_bounds(tc_set *set) {
     }
 }
 
-/* A part that no point of the box meets: the conflict is with whoever gave the bounds. */
+/* A part that no point of the box meets is in conflict with the piece that gave the bounds. */
 static void declare_missed(tc_set *set, const tc_set_part *part) {
     size_t other = TC_NO_PIECE;
     for (size_t c = part->first; c < part->first + part->count; c++) {
@@ -293,9 +293,7 @@ void tc_set_load(tc_set *set, size_t member) {
     set->shape = shape_of(set);
 }
 
-/* ---- what can be said of a set ---- */
-
-/* What can be said of a set: its size, a box around it, how far a point is outside, whether it is empty. */
+/* ---- facts about a set: a box around it, its size, how far a point is outside, whether it is empty ---- */
 
 static double outward_down(double x) { return nextafter(x, -INFINITY); }
 static double outward_up(double x) { return nextafter(x, INFINITY); }
@@ -462,7 +460,7 @@ double tc_set_violation(const tc_set *set, const double *x, size_t *piece) {
     return worst;
 }
 
-/* The part that is violated most, and the next one: the conflict that is worth naming. */
+/* The part that is violated most, and the next one: the conflict to report. */
 static tc_set_conflict conflict_at(const tc_set *set, const double *x) {
     tc_set_conflict conflict = {.piece = TC_NO_PIECE, .other = TC_NO_PIECE, .component = SIZE_MAX};
     double worst = -1, second = -1;

@@ -22,7 +22,7 @@ typedef struct tc_set_part {
 
 typedef enum tc_set_shape {
     TC_SHAPE_BOX,       /* no parts */
-    TC_SHAPE_SEPARABLE, /* each part speaks of components of its own */
+    TC_SHAPE_SEPARABLE, /* parts have no component in common */
     TC_SHAPE_GENERAL,
 } tc_set_shape;
 
@@ -41,7 +41,7 @@ typedef struct tc_set {
     tc_set_conflict conflict;
     /* scratch and structure */
     const tc_family *family;
-    size_t *lower_piece, *upper_piece; /* who gave the bound */
+    size_t *lower_piece, *upper_piece; /* the piece that gave the bound */
     double **centers, **matrices;      /* storage by piece */
     struct tc_set_work *work;          /* of the projections */
 } tc_set;

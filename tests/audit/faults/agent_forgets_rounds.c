@@ -1,6 +1,6 @@
 /* The unit `agent` priced as if a run had one round. */
 #define tc_plan_resolve honest_plan_resolve
-#include "plan/plan_resolve.c"
+#include "plan/resolve.c"
 #undef tc_plan_resolve
 
 bool tc_plan_resolve(tc_planner *p) {

@@ -9,7 +9,7 @@ typedef struct low {
     void *context;
 } low;
 
-static void lower(void *context, const tc_block *block) {
+static void lower(void *context, const tc_sensitivity_block *block) {
     low *to = context;
     for (size_t i = 0; i < block->start[block->columns]; i++) {
         tc_moved *entry = &to->sensitivity->moved[i];

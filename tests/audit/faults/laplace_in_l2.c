@@ -1,6 +1,6 @@
 /* Laplace noise priced by the Euclidean norm of what moves. */
 #define tc_price_view honest_price_view
-#include "plan/account/account_price.c"
+#include "plan/account/view_price.c"
 #undef tc_price_view
 
 double tc_price_view(const tc_pricing *pricing, const tc_viewer *viewer) {

@@ -1,6 +1,6 @@
 /* What identifies a round's input is a plain hash: whoever guesses the states can check the guess. */
-#include "release/release_mac.h"
-#include "release/release_private.h"
+#include "release/release.h"
+#include "release/inside.h"
 
 #include <openssl/evp.h>
 

@@ -1,6 +1,6 @@
 /* Faults that look where nobody may: a number that depends on the states. */
 #include "engine/cloud_half_inside.h"
-#include "release/release_private.h"
+#include "release/inside.h"
 
 static inline int64_t private_word(const tc_cloud_half *half) {
     const tc_private_states *states = half->engine->states;

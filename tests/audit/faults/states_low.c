@@ -1,6 +1,6 @@
 /* The same for noise on states. */
 #define tc_scale_states honest_scale_states
-#include "plan/plan_scales.c"
+#include "plan/tight.c"
 #undef tc_scale_states
 
 void tc_scale_states(tc_planner *p, tc_layout *layout) {

@@ -1,4 +1,4 @@
-/* What each attempt has at hand: everything but src/release/release_private.h. */
+/* What each attempt has at hand: everything but src/release/inside.h. */
 #include "base/json.h"
 #include "release/release.h"
 

@@ -1,0 +1,349 @@
+/* What each observer pays over the whole run, jointly over all it sees; and what the plan charges for other distances.
+ */
+#include "plan/account/calibrate.h"
+#include "plan/planner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- observers --------------------------------------------------------------------------------------------------- */
+
+enum { FEW_AGENTS = 20 };
+
+/* What a viewer pays for one unit of distance (one round, for the unit agent): view_price.h, or for placement states
+ * the price of all that is released. */
+static double plan_price(tc_planner *p, const tc_viewer *viewer) {
+    const tc_plan *plan = p->plan;
+    if (!tc_noises_states(plan)) {
+        tc_pricing pricing = {.sensitivity = p->sensitivity,
+                              .mechanism = plan->mechanism,
+                              .unit = plan->adjacency,
+                              .channels = plan->channels,
+                              .channel_count = plan->channel_count};
+        return tc_price_view(&pricing, viewer);
+    }
+    double worst = 0; /* all that anyone sees is made from x-hat, so its price bounds every other */
+    for (size_t i = 0; i < plan->channel_count; i++)
+        worst = fmax(worst, tc_div_up(plan->channels[i].sensitivity, plan->channels[i].scale));
+    return worst;
+}
+
+static void price(const tc_planner *p, double amount, double *epsilon, double *delta, double *mu,
+                  double *delta_at_asked) {
+    const tc_plan *plan = p->plan;
+    *mu = *delta_at_asked = NAN;
+    if (plan->mechanism == TC_MECHANISM_NONE) {
+        *epsilon = amount;
+        *delta = 0;
+        return;
+    }
+    *epsilon = amount;
+    *delta = 0;
+    if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
+        *mu = amount;
+        *delta = plan->delta;
+        *epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, plan->delta);
+        *delta_at_asked = amount == 0 ? 0 : tc_gaussian_delta(plan->epsilon, amount).hi;
+    }
+}
+
+/* viewer NULL: nobody is outside, so nothing can be learned. */
+static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const char *about, const tc_viewer *viewer) {
+    tc_plan *plan = p->plan;
+    tc_observer *made = &plan->observers[plan->observer_count++];
+    const size_t *agents = viewer != NULL ? viewer->agents : NULL;
+    size_t agent_count = viewer != NULL ? viewer->agent_count : 0;
+    *made = (tc_observer){
+        .kind = kind, .who = who, .about = about, .agents = agents, .agent_count = agent_count, .each_of = UINT32_MAX};
+    double amount = viewer == NULL                         ? 0
+                    : plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY
+                                                           : tc_mul_up(p->multiplier, plan_price(p, viewer));
+    amount = amount == 0 ? 0 : amount;                      /* not -0 */
+    for (size_t i = 0; i + 1 < plan->observer_count; i++) { /* the same view, the same price */
+        if (plan->observers[i].mu == amount) {
+            *made = plan->observers[i];
+            made->kind = kind;
+            made->who = who;
+            made->about = about;
+            made->agents = agents;
+            made->agent_count = agent_count;
+            made->each_of = UINT32_MAX;
+            return;
+        }
+    }
+    price(p, amount, &made->epsilon, &made->delta, &made->mu, &made->delta_at_asked);
+}
+
+static const char *name_of(tc_planner *p, const tc_family *family, size_t member) {
+    tc_buffer name = tc_buffer_new(p->arena, 4096);
+    tc_agent_name(&name, family, member);
+    return tc_buffer_text(&name);
+}
+
+static void observe_family(tc_planner *p, uint32_t f, const char *about) {
+    const tc_family_stream *stream = &p->streams->families[f];
+    const tc_family *family = stream->family;
+    bool same = stream->alike && stream->singled_members == 0;
+    if (p->model->agent_count <= FEW_AGENTS && !(same && family->count > 1)) {
+        for (size_t k = 0; k < family->count; k++) {
+            size_t *agent = TC_NEW(p->arena, size_t, 1);
+            *agent = family->first_agent + k;
+            tc_viewer viewer = {.agents = agent, .agent_count = 1, .any_of = UINT32_MAX};
+            observe(p, TC_OBSERVER_AGENT, name_of(p, family, k), about, &viewer);
+        }
+        return;
+    }
+    const char *who = family->count == 1 ? name_of(p, family, 0)
+                                         : tc_arena_format(p->arena, "each of %s .. %s", name_of(p, family, 0),
+                                                           name_of(p, family, family->count - 1));
+    size_t *agent = TC_NEW(p->arena, size_t, 1);
+    *agent = family->first_agent;
+    bool exact = same || family->count == 1; /* one member stands for all; otherwise a bound that holds for each */
+    tc_viewer viewer = {.agents = exact ? agent : NULL, .agent_count = exact, .any_of = exact ? UINT32_MAX : f};
+    observe(p, TC_OBSERVER_AGENT, who, about, &viewer);
+    if (family->count > 1)
+        p->plan->observers[p->plan->observer_count - 1].each_of = f;
+}
+
+/* ---- coalitions -------------------------------------------------------------------------------------------------- */
+
+static bool find_member(const tc_family *family, const char *name, size_t *member) {
+    for (size_t k = 0; family->member_names != NULL && k < family->count; k++) {
+        if (strcmp(family->member_names[k], name) == 0) {
+            *member = k;
+            return true;
+        }
+    }
+    size_t length = strlen(family->name);
+    if (strncmp(family->name, name, length) != 0)
+        return false;
+    *member = 0;
+    if (!family->is_family)
+        return name[length] == '\0';
+    char *end;
+    unsigned long number = name[length] == '[' ? strtoul(name + length + 1, &end, 10) : 0;
+    if (number == 0 || number > family->count || strcmp(end, "]") != 0)
+        return false;
+    *member = (size_t)number - 1;
+    return true;
+}
+
+static bool find_agent(const tc_model *model, const char *name, size_t *agent) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        size_t member;
+        if (find_member(&model->families[f], name, &member)) {
+            *agent = model->families[f].first_agent + member;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_agents(const void *x, const void *y) {
+    size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static void observe_coalition(tc_planner *p, const char *text, const char *about) {
+    size_t most = 1, count = 0;
+    for (const char *c = text; *c != '\0'; c++)
+        most += *c == ',';
+    size_t *agents = TC_NEW(p->arena, size_t, most);
+    tc_buffer who = tc_buffer_new(p->arena, 1 << 16);
+    for (const char *at = text; at != NULL && *at != '\0';) {
+        const char *comma = strchr(at, ',');
+        size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
+        while (length > 0 && *at == ' ') {
+            at++;
+            length--;
+        }
+        while (length > 0 && at[length - 1] == ' ')
+            length--;
+        const char *name = tc_arena_copy(p->arena, at, length);
+        if (!find_agent(p->model, name, &agents[count])) {
+            tc_refuse(p, true, "no agent is called '%.200s' (coalition '%.200s')", name, text);
+            return;
+        }
+        bool again = false;
+        for (size_t i = 0; i < count; i++)
+            again = again || agents[i] == agents[count];
+        if (!again)
+            tc_buffer_printf(&who, "%s%s", count++ > 0 ? " + " : "", name);
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    qsort(agents, count, sizeof *agents, compare_agents);
+    tc_viewer viewer = {.agents = agents, .agent_count = count, .any_of = UINT32_MAX};
+    bool alone = count == p->model->agent_count;
+    observe(p, TC_OBSERVER_COALITION, tc_buffer_text(&who), alone ? "nobody is outside" : about,
+            alone ? NULL : &viewer);
+    tc_observer *made = &p->plan->observers[p->plan->observer_count - 1];
+    made->agents = agents;
+    made->agent_count = count;
+}
+
+void tc_account_observers(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    bool together = plan->adjacency == TC_ADJACENCY_ENSEMBLE;
+    const char *others = together ? "all other agents together" : "any other agent";
+    size_t most = p->model->agent_count <= FEW_AGENTS ? p->model->agent_count : p->model->family_count;
+    plan->observers = TC_NEW(p->arena, tc_observer, most + p->options->coalition_count + 2);
+    for (uint32_t f = 0; f < p->model->family_count; f++)
+        observe_family(p, f, others);
+    for (size_t i = 0; i < p->options->coalition_count && plan->problem == NULL; i++)
+        observe_coalition(p, p->options->coalitions[i], together ? "all outside together" : "any agent outside");
+    if (plan->problem != NULL)
+        return;
+    const char *anyone = together ? "all agents together" : "any agent";
+    tc_viewer all = tc_eavesdropper();
+    observe(p, TC_OBSERVER_EAVESDROPPER, "eavesdropper", anyone, &all);
+    tc_viewer constraints = {.any_of = UINT32_MAX}; /* mu is made from g-hat alone */
+    observe(p, TC_OBSERVER_STATUS, "status page", anyone, &constraints);
+}
+
+/* ---- the translation table --------------------------------------------------------------------------------------- */
+
+/* The translation table: what the same noise charges for hiding other things than the unit it was planned for. */
+
+static void add_price(tc_planner *p, const char *what, double distance, double amount) {
+    tc_plan *plan = p->plan;
+    tc_price *made = &plan->prices[plan->price_count++];
+    *made = (tc_price){.what = what, .distance = distance, .epsilon = amount, .delta = 0};
+    if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
+        made->delta = plan->delta;
+        made->epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, plan->delta);
+    }
+}
+
+/* Epsilon, or mu, of everything one agent can do in one round. */
+static double whole_agent(tc_planner *p) {
+    const tc_plan *plan = p->plan;
+    tc_viewer all = tc_eavesdropper();
+    if (!tc_noises_states(plan)) {
+        tc_pricing pricing = {.sensitivity = p->sensitivity,
+                              .mechanism = plan->mechanism,
+                              .unit = TC_ADJACENCY_AGENT,
+                              .channels = plan->channels,
+                              .channel_count = plan->channel_count};
+        return tc_price_view(&pricing, &all);
+    }
+    double worst = 0;
+    for (size_t i = 0; i < plan->channel_count; i++)
+        worst = fmax(worst, tc_div_up(tc_state_reach(p, &plan->channels[i]), plan->channels[i].scale));
+    return worst;
+}
+
+/* One coordinate in one round by d: two lattice states that differ there, by d, so rounding is paid once (step d). */
+static double one_state(tc_planner *p, double distance) {
+    const tc_plan *plan = p->plan;
+    tc_viewer all = tc_eavesdropper();
+    if (!tc_noises_states(plan)) {
+        const tc_lattice *kept = p->sensitivity->lattice;
+        tc_lattice coarse = kept != NULL ? *kept : (tc_lattice){0};
+        coarse.step = distance;
+        p->sensitivity->lattice = kept != NULL ? &coarse : NULL;
+        tc_pricing pricing = {.sensitivity = p->sensitivity,
+                              .mechanism = plan->mechanism,
+                              .unit = TC_ADJACENCY_ONE,
+                              .channels = plan->channels,
+                              .channel_count = plan->channel_count};
+        double amount = tc_mul_up(distance, tc_price_view(&pricing, &all));
+        p->sensitivity->lattice = kept;
+        return amount;
+    }
+    double worst = 0;
+    for (size_t i = 0; i < plan->channel_count; i++)
+        worst = fmax(worst, tc_div_up(distance, plan->channels[i].scale));
+    return worst;
+}
+
+/* One state by its whole range, and all of one agent's in one released number, to first order. */
+static double whole_ranges(tc_planner *p, double width) {
+    const tc_plan *plan = p->plan;
+    tc_viewer all = tc_eavesdropper();
+    if (tc_noises_states(plan)) /* each state is a number of its own */
+        return one_state(p, width);
+    tc_pricing pricing = {.sensitivity = p->sensitivity,
+                          .mechanism = plan->mechanism,
+                          .unit = TC_ADJACENCY_ONE,
+                          .channels = plan->channels,
+                          .channel_count = plan->channel_count};
+    return tc_price_range(&pricing, &all);
+}
+
+static double widest(const tc_model *model) {
+    double most = 0;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++) {
+            for (size_t k = 0; k < (tc_same_boxes(family) ? 1 : family->count); k++)
+                most = fmax(most, tc_add_up(tc_coef_at(family->upper[c], k), -tc_coef_at(family->lower[c], k)));
+        }
+    }
+    return most;
+}
+
+/* The largest distance one agent can make in one round, in the mechanism's norm. */
+static double furthest(tc_planner *p) {
+    double worst = 0;
+    for (uint32_t f = 0; f < p->model->family_count; f++) {
+        tc_channel whole = {.kind = TC_CHANNEL_STATES, .family = f, .member_count = p->model->families[f].count};
+        worst = fmax(worst, tc_state_reach(p, &whole));
+    }
+    return worst;
+}
+
+static const char *number(tc_planner *p, double value) { return tc_arena_format(p->arena, "%.10g", value); }
+
+static const char *rounds_text(tc_planner *p, double rounds) {
+    return rounds == 1 ? "one round" : tc_arena_format(p->arena, "%s rounds", number(p, rounds));
+}
+
+void tc_account_prices(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    plan->prices = TC_NEW(p->arena, tc_price, 8);
+    plan->range_price = plan->message_price = plan->agent_price =
+        plan->mechanism == TC_MECHANISM_NONE ? (double)INFINITY : 0;
+    if (plan->mechanism == TC_MECHANISM_NONE || plan->channel_count == 0)
+        return;
+    double hold = gaussian ? tc_hold_l2(plan->hold_cap) : tc_hold_l1(plan->hold_cap), width = widest(p->model);
+    double step = ldexp(1, plan->state_exponent), unit = fmin(1, width), agent = whole_agent(p);
+    plan->range_price = tc_mul_up(hold, whole_ranges(p, width));
+    plan->message_price = tc_mul_up(hold, agent);
+    plan->agent_price =
+        isnan(plan->rounds) ? (double)INFINITY : tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent);
+    if (unit >= step)
+        add_price(p, tc_arena_format(p->arena, "one state of one agent in one round, by %s", number(p, unit)), unit,
+                  tc_mul_up(hold, fmin(one_state(p, unit), agent)));
+    if (width > unit)
+        add_price(p,
+                  tc_arena_format(p->arena, "one state of one agent in one round, by all its box allows (%s)",
+                                  number(p, width)),
+                  width, tc_mul_up(hold, fmin(one_state(p, width), agent)));
+    if (plan->adjacency != TC_ADJACENCY_AGENT) {
+        tc_viewer all = tc_eavesdropper();
+        double amount = tc_mul_up(p->multiplier, plan_price(p, &all)), more = 10;
+        add_price(p,
+                  tc_arena_format(p->arena, "ten times the planned distance, %s in all",
+                                  number(p, more * plan->adjacency_bound)),
+                  tc_mul_up(more, plan->adjacency_bound), tc_mul_up(more, amount));
+    }
+    bool knows_days = p->options->rounds_per_day >= 1;
+    double reach = furthest(p), part = knows_days ? p->options->rounds_per_day : floor(plan->rounds / 10);
+    const char *part_text = knows_days ? ", a day" : ", a tenth of the run";
+    const double spans[] = {1, part, plan->rounds};
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        double rounds = spans[i];
+        if (!(rounds >= 1) || rounds > plan->rounds || (i > 0 && rounds == spans[i - 1]))
+            continue;
+        /* A held message is used in later rounds too, but a round uses one message of an agent. */
+        double uses = fmin(tc_mul_up(rounds, tc_hold_l1(plan->hold_cap)), plan->rounds);
+        const char *what = i == 2 ? tc_arena_format(p->arena, "everything one agent could do in the whole run (%s)",
+                                                    rounds_text(p, rounds))
+                                  : tc_arena_format(p->arena, "everything one agent could do in %s%s",
+                                                    rounds_text(p, rounds), i == 1 ? part_text : "");
+        add_price(p, what, tc_mul_up(gaussian ? tc_sqrt_up(rounds) : rounds, reach),
+                  tc_mul_up(gaussian ? tc_sqrt_up(uses) : uses, agent));
+    }
+}

@@ -1,0 +1,370 @@
+/* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
+#include "base/text.h"
+#include "plan/account/calibrate.h"
+#include "plan/planner.h"
+#include "plan/account/price.h"
+
+#include <openssl/evp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- JSON, and the hash ------------------------------------------------------------------------------------------ */
+
+static void write_strings(tc_json *json, const char *key, const char *const *list, size_t count) {
+    tc_json_open_array(json, key);
+    for (size_t i = 0; i < count; i++)
+        tc_json_string(json, NULL, list[i]);
+    tc_json_close_array(json);
+}
+
+static const char *kind_name(const tc_plan *plan, tc_channel_kind kind) {
+    static const char *const names[] = {"constraints", "jacobian", "states"};
+    return plan->placement == TC_PLACEMENT_FORMS ? "forms" : names[kind];
+}
+
+static const char *observer_name(tc_observer_kind kind) {
+    static const char *const names[] = {"agent", "coalition", "eavesdropper", "status"};
+    return names[kind];
+}
+
+static void write_system(const tc_plan *plan, tc_json *json, const tc_channel *channel) {
+    tc_json_open_object(json, NULL);
+    tc_json_string(json, "name", channel->name);
+    tc_json_string(json, "kind", kind_name(plan, channel->kind));
+    tc_json_number(json, "constant", channel->constant);
+    tc_json_number(json, "sensitivity", channel->sensitivity);
+    tc_json_number(json, "scale", channel->scale);
+    tc_json_number(json, "variance", channel->variance);
+    tc_json_count(json, "entries", channel->entries);
+    tc_json_count(json, "first_entry", channel->first_entry);
+    tc_json_count(json, "first_row", channel->first_row);
+    tc_json_count(json, "rows", channel->row_count);
+    if (channel->family != UINT32_MAX) {
+        tc_json_count(json, "family", channel->family);
+        tc_json_count(json, "first_member", channel->first_member);
+        tc_json_count(json, "members", channel->member_count);
+    }
+    tc_json_bool(json, "every_entry", channel->every_entry);
+    tc_json_number(json, "step_exponent", channel->step_exponent);
+    tc_json_number(json, "lattice_scale", channel->lattice_scale);
+    tc_json_close_object(json);
+}
+
+static void write_observers(const tc_plan *plan, tc_json *json) {
+    tc_json_open_array(json, "observers");
+    for (size_t i = 0; i < plan->observer_count; i++) {
+        const tc_observer *o = &plan->observers[i];
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "who", o->who);
+        tc_json_string(json, "kind", observer_name(o->kind));
+        tc_json_string(json, "about", o->about);
+        tc_json_number(json, "epsilon", o->epsilon);
+        tc_json_number(json, "delta", o->delta);
+        if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
+            tc_json_number(json, "mu", o->mu);
+            tc_json_number(json, "delta_at_asked_epsilon", o->delta_at_asked);
+        }
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
+static void write_prices(const tc_plan *plan, tc_json *json) {
+    tc_json_open_array(json, "prices");
+    for (size_t i = 0; i < plan->price_count; i++) {
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "what", plan->prices[i].what);
+        tc_json_number(json, "distance", plan->prices[i].distance);
+        tc_json_number(json, "epsilon", plan->prices[i].epsilon);
+        tc_json_number(json, "delta", plan->prices[i].delta);
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
+static void write_placements(const tc_plan *plan, tc_json *json) {
+    tc_json_open_array(json, "placements");
+    for (size_t i = 0; i < 3; i++) {
+        const tc_placement_facts *facts = &plan->facts[i];
+        if (facts->placement == TC_PLACEMENT_AUTO || (!facts->possible && plan->calibration == TC_PUBLISHED))
+            continue;
+        tc_json_open_object(json, NULL);
+        tc_json_string(json, "placement", tc_placement_name(facts->placement));
+        tc_json_bool(json, "possible", facts->possible);
+        if (plan->method == TC_METHOD_TACIT)
+            tc_json_bool(json, "usable", facts->usable);
+        if (facts->possible) {
+            tc_json_number(json, "predicted_variance", facts->total);
+            tc_json_numbers(json, "constraint_variance", facts->constraint_variance, plan->model->constraint_count);
+            tc_json_number(json, "price_variance", facts->price_variance);
+        }
+        tc_json_close_object(json);
+    }
+    tc_json_close_array(json);
+}
+
+static void write_lattice(const tc_plan *plan, tc_json *json) {
+    tc_json_open_object(json, "lattice");
+    tc_json_number(json, "state_exponent", plan->state_exponent);
+    tc_json_number(json, "state_step", ldexp(1, plan->state_exponent));
+    tc_json_open_array(json, "sum_exponents");
+    for (size_t r = 0; plan->sum_exponents != NULL && r < plan->model->sum_count; r++)
+        tc_json_number(json, NULL, plan->sum_exponents[r]);
+    tc_json_close_array(json);
+    tc_json_number(json, "overhead", plan->overhead);
+    tc_json_close_object(json);
+}
+
+/* As on the command line: "one:0.5", "agent". */
+static void write_unit(const tc_plan *plan, tc_json *json) {
+    char bound[32], unit[64];
+    if (plan->mechanism == TC_MECHANISM_NONE || plan->adjacency == TC_ADJACENCY_UNSET) {
+        tc_json_null(json, "unit");
+        return;
+    }
+    tc_shortest_number(bound, plan->adjacency_bound);
+    (void)snprintf(unit, sizeof unit, "%s%s%s", tc_adjacency_name(plan->adjacency),
+                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : ":",
+                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : bound);
+    tc_json_string(json, "unit", unit);
+}
+
+/* Left out where there is none: plans made before there were budgets keep their hash. */
+static void write_budget(const tc_plan *plan, tc_json *json) {
+    const tc_budget *budget = &plan->model->budget;
+    if (isnan(budget->epsilon))
+        return;
+    tc_json_open_object(json, "budget");
+    tc_json_number(json, "epsilon", budget->epsilon);
+    tc_json_number(json, "delta", budget->delta);
+    tc_json_close_object(json);
+}
+
+/* null: not decided */
+static void write_choices(const tc_plan *plan, tc_json *json) {
+    bool open = plan->mechanism == TC_MECHANISM_UNSET, anywhere = plan->placement == TC_PLACEMENT_AUTO;
+    tc_json_string(json, "mechanism", open ? NULL : tc_mechanism_name(plan->mechanism));
+    if (plan->method == TC_METHOD_TACIT)
+        tc_json_string(json, "method", tc_method_name(plan->method));
+    tc_json_string(json, "calibration", tc_calibration_name(plan->calibration));
+    tc_json_string(json, "constants", plan->constants == TC_DECLARED ? "declared" : "certified");
+    tc_json_string(json, "placement", anywhere ? NULL : tc_placement_name(plan->placement));
+    write_unit(plan, json);
+}
+
+/* is_private: plan->is_private in what is hashed, else whether the plan deserves the word. */
+static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
+    if (plan->problem != NULL) {
+        tc_json_string(json, "problem", plan->problem);
+        tc_json_bool(json, "private", false);
+        write_choices(plan, json);
+        return;
+    }
+    write_choices(plan, json);
+    tc_json_number(json, "adjacency", plan->adjacency_bound);
+    tc_json_number(json, "epsilon", plan->epsilon);
+    tc_json_number(json, "delta", plan->delta);
+    if (plan->calibration == TC_PUBLISHED && plan->mechanism == TC_MECHANISM_GAUSSIAN)
+        tc_json_number(json, "kappa", tc_kappa(plan->delta, plan->epsilon)); /* sigma = kappa K_2 B */
+    tc_json_string(json, "epsilon_is_for", tc_epsilon_is_for(plan));
+    tc_json_number(json, "rounds", plan->rounds);
+    tc_json_number(json, "hold_cap", plan->hold_cap);
+    tc_json_bool(json, "private", is_private);
+    write_strings(json, "void_reasons", plan->void_reasons, plan->void_reason_count);
+    tc_json_bool(json, "assumptions_hold", plan->doubt_count == 0);
+    write_strings(json, "assumptions_not_proved", plan->doubts, plan->doubt_count);
+    tc_json_open_array(json, "systems");
+    for (size_t i = 0; i < plan->channel_count; i++)
+        write_system(plan, json, &plan->channels[i]);
+    tc_json_close_array(json);
+    tc_json_count(json, "entries", plan->entry_count);
+    write_lattice(plan, json);
+    write_observers(plan, json);
+    write_prices(plan, json);
+    write_placements(plan, json);
+    if (plan->row_scale != NULL)
+        tc_json_numbers(json, "row_scales", plan->row_scale, plan->model->constraint_count);
+    write_budget(plan, json);
+    write_strings(json, "warnings", plan->warnings, plan->warning_count);
+}
+
+void tc_plan_json(const tc_plan *plan, tc_json *json) {
+    char hex[2 * sizeof plan->hash + 1];
+    /* Not hashed: a published plan keeps the hash it had before there were two methods. */
+    if (plan->method != TC_METHOD_TACIT)
+        tc_json_string(json, "method", tc_method_name(plan->method));
+    write_members(plan, json, tc_plan_deserves_private(plan));
+    tc_hexadecimal(hex, plan->hash, sizeof plan->hash);
+    tc_json_string(json, "hash", hex);
+}
+
+void tc_plan_canonical(const tc_plan *plan, tc_buffer *out) {
+    tc_json json = tc_json_new(out);
+    tc_json_open_object(&json, NULL);
+    write_members(plan, &json, plan->is_private);
+    tc_json_close_object(&json);
+}
+
+void tc_plan_hash(tc_arena *arena, tc_plan *plan) {
+    tc_buffer text = tc_buffer_new(arena, SIZE_MAX / 4);
+    tc_plan_canonical(plan, &text);
+    unsigned length = 0;
+    if (EVP_Digest(text.text, text.length, plan->hash, &length, EVP_sha256(), NULL) != 1 || length != sizeof plan->hash)
+        tc_raise(arena, TC_INTERNAL);
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+/* The plan for people. */
+
+enum { FEW_CHANNELS = 24, SHOWN = 8 };
+
+static void put_line(tc_buffer *out, const char *label, const char *format, ...) TC_PRINTF(3, 4);
+
+static void put_line(tc_buffer *out, const char *label, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tc_buffer_printf(out, "  %-12s %s\n", label, text);
+}
+
+static void put_wrapped(tc_buffer *out, const char *text, unsigned width, unsigned indent) {
+    tc_text_layout layout = {.out = out, .width = width};
+    tc_layout_paragraph(&layout, indent, text);
+}
+
+/* A name cut to fit, with dots. */
+static void put_name(tc_buffer *out, const char *name, size_t width) {
+    size_t length = strlen(name), wide = tc_text_width(name, length);
+    if (wide <= width) {
+        tc_buffer_printf(out, "%s%*s", name, (int)(width - wide), "");
+        return;
+    }
+    while (tc_text_width(name, length) > width - 2)
+        length--;
+    while (((unsigned char)name[length] & 0xc0) == 0x80) /* whole characters */
+        length++;
+    tc_buffer_add(out, name, length);
+    tc_buffer_puts(out, "..");
+}
+
+static void put_heading(const tc_plan *plan, tc_buffer *out) {
+    bool none = plan->mechanism == TC_MECHANISM_NONE;
+    put_line(out, "noise", "%s, %s calibration, on %s", tc_mechanism_name(plan->mechanism),
+             tc_calibration_name(plan->calibration), tc_placement_name(plan->placement));
+    put_line(out, "method", "%s", tc_method_name(plan->method));
+    if (none) {
+        put_line(out, "private", "NO");
+        return;
+    }
+    put_line(out, "promise", "%s%s", tc_promise_text(out->arena, plan),
+             plan->calibration == TC_PUBLISHED ? "" : " for all that leaves the cloud");
+    int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
+    if (plan->adjacency == TC_ADJACENCY_AGENT)
+        put_line(out, "hides", "everything one agent does in all %.0f rounds", plan->rounds);
+    else if (plan->adjacency == TC_ADJACENCY_ONE)
+        put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
+                 norm);
+    else
+        put_line(out, "hides", "changes of all agents' states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
+                 norm);
+    static const char *const words[] = {
+        [TC_WORD_VOID] = "NO", [TC_WORD_NAME_ONLY] = "in name only", [TC_WORD_PRIVATE] = "yes"};
+    put_line(out, "private", "%s", words[tc_judge_plan(plan)]);
+}
+
+static void put_channel(tc_buffer *out, const tc_channel *channel) {
+    tc_buffer_puts(out, "  ");
+    put_name(out, channel->name, 26);
+    tc_buffer_printf(out, " %10.5g %12.5g %12.5g %10llu\n", channel->sensitivity, channel->scale, channel->variance,
+                     (unsigned long long)channel->entries);
+}
+
+static void put_channels(const tc_plan *plan, tc_buffer *out) {
+    if (plan->channel_count == 0)
+        return;
+    tc_buffer_printf(out, "\n  %-26s %10s %12s %12s %10s\n", "system", "moves by", "scale", "variance", "entries");
+    size_t shown = plan->channel_count <= FEW_CHANNELS ? plan->channel_count : SHOWN;
+    for (size_t i = 0; i < shown; i++)
+        put_channel(out, &plan->channels[i]);
+    if (shown == plan->channel_count)
+        return;
+    double least = INFINITY, most = 0;
+    for (size_t i = shown; i < plan->channel_count; i++) {
+        least = fmin(least, plan->channels[i].scale);
+        most = fmax(most, plan->channels[i].scale);
+    }
+    tc_buffer_printf(out, "  ... and %zu more, scales from %.5g to %.5g\n", plan->channel_count - shown, least, most);
+}
+
+static void put_observers(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    tc_buffer_printf(out, "\n  %-30s %-25s %10s%s\n", "observer", "about", "epsilon", gaussian ? "     delta" : "");
+    for (size_t i = 0; i < plan->observer_count; i++) {
+        const tc_observer *o = &plan->observers[i];
+        tc_buffer_puts(out, "  ");
+        put_name(out, o->who, 30);
+        tc_buffer_puts(out, " ");
+        put_name(out, o->about, 25);
+        tc_buffer_printf(out, " %10s", tc_text_up(out->arena, o->epsilon));
+        if (gaussian)
+            tc_buffer_printf(out, " %9s", tc_text_up(out->arena, o->delta));
+        tc_buffer_puts(out, "\n");
+    }
+    put_wrapped(out, TC_UNPRICED, width, 2);
+}
+
+static void put_prices(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    if (plan->price_count == 0)
+        return;
+    tc_buffer_puts(out, "\n  what the same noise charges an eavesdropper for hiding\n");
+    for (size_t i = 0; i < plan->price_count; i++) {
+        const char *epsilon = tc_text_up(out->arena, plan->prices[i].epsilon);
+        put_wrapped(out, tc_arena_format(out->arena, "%s: epsilon %s", plan->prices[i].what, epsilon), width, 4);
+    }
+}
+
+static void put_placements(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    tc_buffer text = tc_buffer_new(out->arena, 1 << 12);
+    if (plan->mechanism == TC_MECHANISM_NONE || plan->calibration == TC_PUBLISHED)
+        return;
+    tc_buffer_puts(&text, "predicted variance, all rows scaled alike:");
+    for (size_t i = 0; i < 3 && plan->facts[i].placement != TC_PLACEMENT_AUTO; i++) {
+        const tc_placement_facts *facts = &plan->facts[i];
+        tc_buffer_printf(&text, "%s %s ", i > 0 ? "," : "", tc_placement_name(facts->placement));
+        if (facts->possible)
+            tc_buffer_printf(&text, "%.4g%s", facts->total, facts->usable ? "" : " (of no use here)");
+        else
+            tc_buffer_puts(&text, "not possible");
+    }
+    tc_buffer_puts(out, "\n");
+    put_wrapped(out, tc_buffer_text(&text), width, 2);
+}
+
+void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width) {
+    width = width == 0 ? 80 : width;
+    tc_buffer_puts(out, "Plan\n");
+    if (plan->problem != NULL) {
+        put_wrapped(out, plan->problem, width, 2);
+        return;
+    }
+    put_heading(plan, out);
+    for (size_t i = 0; i < plan->void_reason_count; i++)
+        put_wrapped(out, plan->void_reasons[i], width, 15);
+    for (size_t i = 0; i < plan->doubt_count; i++)
+        put_wrapped(out, plan->doubts[i], width, 2);
+    put_channels(plan, out);
+    if (plan->channel_count > 0)
+        tc_buffer_printf(out, "\n  lattice of states 2^%d; rounding adds at most %.2g of a sensitivity\n",
+                         plan->state_exponent, plan->overhead);
+    put_placements(plan, out, width);
+    put_observers(plan, out, width);
+    put_prices(plan, out, width);
+    for (size_t i = 0; i < plan->warning_count; i++) {
+        tc_buffer_puts(out, "\n");
+        put_wrapped(out, tc_arena_format(out->arena, "warning: %s", plan->warnings[i]), width, 2);
+    }
+}

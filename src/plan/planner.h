@@ -1,0 +1,83 @@
+/* A plan in the making; for the files of src/plan alone. */
+#ifndef TC_PLAN_PLANNER_H
+#define TC_PLAN_PLANNER_H
+
+#include "plan/placement/place.h"
+#include "plan/sensitivity/lattice.h"
+
+typedef struct tc_planner {
+    tc_arena *arena;
+    tc_model *model;
+    const tc_derivatives *derivatives;
+    const tc_analysis *analysis;
+    const tc_plan_options *options;
+    const tc_monitor *monitor;
+    tc_plan *plan;
+    tc_streams *streams;
+    tc_sensitivity *sensitivity;
+    double multiplier;       /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
+    double target;           /* epsilon, or the Gaussian mu: what multiplier * price must not exceed */
+    const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
+    double box_length;
+    bool names_forms; /* the constraints of model are forms, and named as such */
+} tc_planner;
+
+/* One way to place noise, with final scales; problem where it cannot be done. */
+typedef struct tc_layout {
+    tc_channel *channels;
+    size_t count;
+    uint64_t entries;
+    int state_exponent;
+    int *sum_exponents;
+    double overhead;
+    tc_lattice *lattice; /* NULL: placement states, or no noise */
+    tc_channel_map *map;
+    const char *problem;
+} tc_layout;
+
+/* ---- resolve.c ---- */
+
+/* Options and file into plan; false when plan->problem says why not. */
+bool tc_plan_resolve(tc_planner *planner);
+const char *tc_refuse(tc_planner *planner, bool is_usage, const char *format, ...) TC_PRINTF(3, 4);
+void tc_plan_warn(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
+void tc_plan_doubt(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
+void tc_plan_void(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
+
+/* ---- published.c, tacit.c: where each method puts its noise ---- */
+
+void tc_place_published(tc_planner *planner);
+void tc_place_tacit(tc_planner *planner);
+void tc_place_nothing_tacit(tc_planner *planner);
+
+/* ---- tight.c: channels, and scales so that everything together keeps the promise ---- */
+
+void tc_scale_outputs(tc_planner *planner, tc_layout *layout);
+void tc_scale_states(tc_planner *planner, tc_layout *layout);
+/* Of both calibrations: the name of a family in names of channels; addresses of all entries, channel by channel. */
+const char *tc_channel_family(tc_planner *planner, const tc_family *family);
+void tc_set_addresses(tc_layout *layout);
+void tc_finish_channel(const tc_planner *planner, tc_channel *channel, double scale);
+/* Why a channel cannot be released as it is, and what to do: NULL where all can. */
+const char *tc_no_bound(tc_arena *arena, const tc_channel *channel);
+const char *tc_check_scales(tc_arena *arena, const tc_layout *layout);
+int tc_first_state_exponent(const tc_planner *planner);
+enum { TC_LATTICE_TRIES = 16 }; /* to a 16th of B, or of the narrowest side of the box */
+/* What was chosen becomes the plan's. */
+void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout);
+/* What one agent of a STATES channel can do in one round, in the norm of the mechanism. */
+double tc_state_reach(const tc_planner *planner, const tc_channel *channel);
+
+/* ---- account/observers.c ---- */
+
+void tc_account_observers(tc_planner *planner);
+/* The table of prices for other distances. */
+void tc_account_prices(tc_planner *planner);
+
+/* ---- output.c ---- */
+
+/* The text that the hash is of, a JSON object and a newline. */
+void tc_plan_canonical(const tc_plan *plan, tc_buffer *out);
+void tc_plan_hash(tc_arena *arena, tc_plan *plan);
+
+#endif

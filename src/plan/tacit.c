@@ -1,0 +1,180 @@
+/* Where method tacit puts its noise: whichever of states, forms and (affine g) outputs disturbs the constraints least,
+ * for the unit that was asked for (docs/proofs/placement.md, section 6). Noise on a Jacobian is of no use to it: it
+ * needs measurements of states, or of linear forms of them. */
+#include "plan/placement/forms.h"
+#include "plan/planner.h"
+#include "plan/account/price.h"
+
+#define AS_GOOD 1.02   /* within this factor of the best, outputs are preferred, then states */
+#define FAR_BETTER 0.1 /* noise on outputs that is this much smaller is worth a warning, if it cannot be used */
+
+typedef struct candidates {
+    tc_planner *p, forms_planner;
+    bool is_affine;
+    tc_layout layouts[3]; /* as plan->facts: outputs, states, forms */
+} candidates;
+
+static const tc_placement placements[] = {TC_PLACEMENT_OUTPUTS, TC_PLACEMENT_STATES, TC_PLACEMENT_FORMS};
+
+/* From now on the planner looks at the forms: as constraints of a model of their own. */
+static void look_at_forms(tc_planner *p) {
+    const tc_forms *forms = tc_forms_new(p->arena, p->model, p->derivatives);
+    p->model = forms->model;
+    p->derivatives = forms->derivatives;
+    p->names_forms = true;
+    p->streams = tc_streams_new(p->arena, forms->model, forms->derivatives, p->monitor);
+    p->sensitivity = tc_sensitivity_new(p->arena, p->streams);
+}
+
+static void measure(tc_planner *p, const tc_planner *forms) {
+    *p = *forms;
+    p->plan->measured = p->model;
+    p->plan->measured_derivatives = p->derivatives;
+}
+
+/* A unit of the noise of form r counts as 1 / c_r, c_r = sum_j mean (dPhi_j/du_r)^2 / S_j^2; one that was found to
+ * have no effect anywhere as the one with the least. */
+static double *form_scales(tc_arena *arena, const tc_derivatives *d, const double *squares, const double *row_scale) {
+    double *scale = TC_NEW(arena, double, d->input_count + 1), least = INFINITY;
+    for (size_t o = 0; o < d->outer_first_count; o++) {
+        double of_row = row_scale[d->outer_first[o].row];
+        scale[d->outer_first[o].column] += squares[o] / (of_row * of_row);
+    }
+    for (size_t r = 0; r < d->input_count; r++)
+        least = scale[r] > 0 ? fmin(least, scale[r]) : least;
+    least = isfinite(least) ? least : 1;
+    for (size_t r = 0; r < d->input_count; r++)
+        scale[r] = 1 / sqrt(scale[r] > 0 && isfinite(scale[r]) ? scale[r] : least);
+    return scale;
+}
+
+static void try_forms(candidates *c) {
+    tc_planner *p = c->p, *forms = &c->forms_planner;
+    tc_layout *layout = &c->layouts[2];
+    *forms = *p;
+    layout->problem = tc_forms_problem(p->arena, p->model, p->derivatives);
+    if (layout->problem != NULL)
+        return;
+    double *squares = tc_outer_squares(p->arena, p->streams);
+    look_at_forms(forms);
+    forms->row_scale = form_scales(p->arena, p->derivatives, squares, p->plan->row_scale);
+    tc_scale_outputs(forms, layout);
+    if (layout->problem == NULL)
+        tc_predict_rows_of_forms(p->arena, p->streams, squares, layout->channels, layout->count, p->plan->row_scale,
+                                 &p->plan->facts[2]);
+}
+
+static void try_states(candidates *c) {
+    tc_planner *p = c->p;
+    tc_layout *layout = &c->layouts[1];
+    tc_scale_states(p, layout);
+    if (layout->problem != NULL)
+        return;
+    double *variance = TC_NEW(p->arena, double, p->model->family_count + 1);
+    for (size_t i = 0; i < layout->count; i++) {
+        const tc_channel *channel = &layout->channels[i];
+        variance[channel->family] = fmax(variance[channel->family], channel->variance);
+    }
+    tc_predict_rows_of_states(p->arena, p->streams, variance, p->plan->row_scale, &p->plan->facts[1]);
+}
+
+/* Also where g is curved, for comparison. */
+static void try_outputs(candidates *c) {
+    tc_planner *p = c->p;
+    tc_layout *layout = &c->layouts[0];
+    tc_scale_outputs(p, layout);
+    if (layout->problem == NULL)
+        tc_predict_outputs(p->arena, p->model, layout->channels, layout->count, p->plan->row_scale, p->box_length,
+                           &p->plan->facts[0]);
+}
+
+/* The number of the placement that is taken; 3 for none. */
+static size_t choose(const tc_plan *plan, tc_placement asked) {
+    double best = INFINITY;
+    for (size_t i = 0; i < 3; i++) {
+        if (placements[i] == asked)
+            return i;
+        if (plan->facts[i].possible && plan->facts[i].usable)
+            best = fmin(best, plan->facts[i].total);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (plan->facts[i].possible && plan->facts[i].usable && plan->facts[i].total <= AS_GOOD * best)
+            return i;
+    }
+    return 3;
+}
+
+static bool refuse_what_cannot_be(tc_planner *p, bool is_affine) {
+    tc_placement asked = p->options->placement;
+    const char *no_forms = asked == TC_PLACEMENT_FORMS ? tc_forms_problem(p->arena, p->model, p->derivatives) : NULL;
+    if (asked == TC_PLACEMENT_OUTPUTS && !is_affine)
+        tc_refuse(p, true,
+                  "--method tacit measures states or linear forms of them, and some constraint is not affine: leave "
+                  "--placement to it, choose states or forms, or take noise on outputs with --method published");
+    else if (no_forms != NULL)
+        tc_refuse(p, true, "placement forms: %s", no_forms);
+    return p->plan->problem != NULL;
+}
+
+static void warn_of_outputs(tc_planner *p, const tc_placement_facts *taken) {
+    const tc_placement_facts *outputs = &p->plan->facts[0];
+    if (outputs->possible && !outputs->usable && taken->possible && outputs->total < FAR_BETTER * taken->total)
+        tc_plan_warn(p,
+                     "noise on constraints and their Jacobian would disturb constraints %.2g times less (variance) "
+                     "than the noise on %s that --method tacit can use: compare with --method published",
+                     taken->total / outputs->total, tc_placement_name(taken->placement));
+}
+
+/* A placement with final scales is not taken either where what its noise does to constraints has no bound. */
+static const char *why_not(tc_arena *arena, const candidates *c, size_t i) {
+    return c->layouts[i].problem != NULL
+               ? c->layouts[i].problem
+               : tc_arena_format(arena,
+                                 "no bound is proved on what noise there does to constraints; --placement %s takes it "
+                                 "all the same",
+                                 tc_placement_name(placements[i]));
+}
+
+void tc_place_tacit(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    candidates c = {.p = p, .is_affine = tc_is_affine(p->model, p->derivatives)};
+    if (refuse_what_cannot_be(p, c.is_affine))
+        return;
+    p->row_scale = plan->row_scale = tc_row_scales(p->arena, p->streams);
+    p->box_length = tc_box_length(p->model);
+    for (size_t i = 0; i < 3; i++)
+        plan->facts[i] = (tc_placement_facts){.placement = placements[i], .usable = i > 0 || c.is_affine};
+    try_states(&c);
+    try_forms(&c);
+    try_outputs(&c); /* last: its lattice is the one that stays with the planner */
+    size_t taken = choose(plan, p->options->placement);
+    if (taken == 3) {
+        tc_refuse(p, false, "no placement can be had. States: %s. Forms: %s.%s%s", why_not(p->arena, &c, 1),
+                  why_not(p->arena, &c, 2), c.is_affine ? " Outputs: " : "",
+                  c.is_affine ? why_not(p->arena, &c, 0) : "");
+        return;
+    }
+    tc_take_layout(plan, placements[taken], &c.layouts[taken]);
+    if (c.layouts[taken].problem != NULL) {
+        tc_refuse(p, false, "placement %s: %s", tc_placement_name(plan->placement), c.layouts[taken].problem);
+        return;
+    }
+    warn_of_outputs(p, &plan->facts[taken]);
+    if (plan->placement == TC_PLACEMENT_FORMS)
+        measure(p, &c.forms_planner);
+}
+
+void tc_place_nothing_tacit(tc_planner *p) {
+    tc_plan *plan = p->plan;
+    tc_placement asked = p->options->placement;
+    bool is_affine = tc_is_affine(p->model, p->derivatives);
+    if (refuse_what_cannot_be(p, is_affine))
+        return;
+    plan->row_scale = tc_row_scales(p->arena, p->streams);
+    plan->placement = asked != TC_PLACEMENT_AUTO ? asked : is_affine ? TC_PLACEMENT_OUTPUTS : TC_PLACEMENT_STATES;
+    tc_planner forms = *p;
+    if (plan->placement == TC_PLACEMENT_FORMS) {
+        look_at_forms(&forms);
+        measure(p, &forms);
+    }
+}

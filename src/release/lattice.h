@@ -1,0 +1,66 @@
+/* Rounding to integers, and integers to doubles. */
+#ifndef TC_RELEASE_LATTICE_H
+#define TC_RELEASE_LATTICE_H
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The nearest whole number of units, ties to even, at most 2^62 in size; 0 for NaN. Where a plan is obeyed, neither
+ * limit is reached (check.c). */
+static inline int64_t tc_lattice_round(double value, double units_per_one) {
+    const double most = 0x1p62;
+    double units = rint(value * units_per_one);
+    if (!(units > -most))
+        return units <= -most ? -((int64_t)1 << 62) : 0;
+    return units < most ? (int64_t)units : (int64_t)1 << 62;
+}
+
+/* Up to this size the next function is exact. Whether that is enough follows from the plan, so no branch depends on
+ * data. */
+#define TC_SMALL_UNITS 0x1p50
+
+/* The same for what is known to be at most TC_SMALL_UNITS in size: 1.5 2^52 more, the last bit of a double is one. */
+static inline int64_t tc_lattice_round_small(double value, double units_per_one) {
+#if FLT_EVAL_METHOD == 0
+    const double shift = 0x1.8p52;
+    double moved = value * units_per_one + shift;
+    int64_t bits, base;
+    memcpy(&bits, &moved, sizeof bits);
+    memcpy(&base, &shift, sizeof base);
+    return (int64_t)((uint64_t)bits - (uint64_t)base);
+#else
+    return tc_lattice_round(value, units_per_one);
+#endif
+}
+
+static inline int64_t tc_lattice_units(bool is_small, double value, double units_per_one) {
+    return is_small ? tc_lattice_round_small(value, units_per_one) : tc_lattice_round(value, units_per_one);
+}
+
+/* (double)value, in steps that a compiler finds vectors for: the halves as doubles, exactly, and one rounded addition.
+ */
+static inline double tc_lattice_double(int64_t value) {
+#if FLT_EVAL_METHOD == 0
+    uint64_t low_bits = ((uint64_t)value & UINT32_MAX) | UINT64_C(0x4330000000000000); /* 2^52 + low */
+    uint64_t high_bits = ((uint64_t)value >> 32) ^ UINT64_C(0x4530000080000000);       /* 2^84 + 2^63 + 2^32 high */
+    double low, high;
+    memcpy(&low, &low_bits, sizeof low);
+    memcpy(&high, &high_bits, sizeof high);
+    return (high - (0x1p84 + 0x1p63 + 0x1p52)) + low;
+#else
+    return (double)value;
+#endif
+}
+
+/* Depends on value + noise alone, so saturation costs no privacy. */
+static inline int64_t tc_saturating_add(int64_t value, int64_t noise) {
+    int64_t sum;
+    if (__builtin_add_overflow(value, noise, &sum))
+        return noise < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* States as integers: docs/proofs/release.md, "The protected trajectory". */
+#include "noise/secret.h"
+#include "release/lattice.h"
+#include "release/inside.h"
+
+/* ---- all agents -------------------------------------------------------------------------------------------------- */
+
+/* The lattice points of one member's box. Scaling by a power of two is exact where the result is normal. */
+static bool bounds_of(const tc_family *family, size_t member, size_t component, int exponent, double *least,
+                      double *most) {
+    double lower = ldexp(tc_coef_at(family->lower[component], member), -exponent);
+    double upper = ldexp(tc_coef_at(family->upper[component], member), -exponent);
+    *least = ceil(lower);
+    *most = floor(upper);
+    return lower >= -(double)TC_MOST_EXACT && upper <= (double)TC_MOST_EXACT && *least <= *most;
+}
+
+static bool make_box(tc_arena *arena, const tc_family *family, size_t component, int exponent, tc_lattice_box *box) {
+    bool same = family->lower[component].column == NULL && family->upper[component].column == NULL;
+    double *leasts = same ? NULL : TC_NEW(arena, double, family->count);
+    double *mosts = same ? NULL : TC_NEW(arena, double, family->count);
+    *box = (tc_lattice_box){.leasts = leasts, .mosts = mosts, .is_small = true};
+    for (size_t k = 0; k < (same ? 1 : family->count); k++) {
+        if (!bounds_of(family, k, component, exponent, &box->least, &box->most))
+            return false;
+        if (leasts != NULL && mosts != NULL) {
+            leasts[k] = box->least;
+            mosts[k] = box->most;
+        }
+        box->is_small = box->is_small && box->least >= -TC_SMALL_UNITS && box->most <= TC_SMALL_UNITS;
+    }
+    return true;
+}
+
+tc_lattice_box **tc_lattice_boxes(tc_arena *arena, const tc_model *model, int exponent) {
+    tc_lattice_box **boxes = TC_NEW(arena, tc_lattice_box *, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        boxes[f] = TC_NEW(arena, tc_lattice_box, model->families[f].dim);
+        for (size_t c = 0; c < model->families[f].dim; c++)
+            if (!make_box(arena, &model->families[f], c, exponent, &boxes[f][c]))
+                return NULL;
+    }
+    return boxes;
+}
+
+static double least_of(const tc_lattice_box *box, size_t member) {
+    return box->leasts == NULL ? box->least : box->leasts[member];
+}
+
+static double most_of(const tc_lattice_box *box, size_t member) {
+    return box->mosts == NULL ? box->most : box->mosts[member];
+}
+
+/* x * 0 is a zero of some sign, or NaN where x is not finite: then bits besides the sign are set. */
+static inline uint64_t trouble(double x) {
+    double zero = x * 0.0;
+    uint64_t bits;
+    memcpy(&bits, &zero, sizeof bits);
+    return bits;
+}
+
+static inline bool is_finite(uint64_t gathered) { return gathered << 1 == 0; }
+
+static bool all_finite(const double *x, size_t count) {
+    uint64_t gathered = 0;
+    for (size_t k = 0; k < count; k++)
+        gathered |= trouble(x[k]);
+    return is_finite(gathered);
+}
+
+/* Bounds are whole numbers, so rounding and clamping may be done in either order. */
+static inline double clamped(double units, double least, double most) {
+    units = units < least ? least : units;
+    return units > most ? most : units;
+}
+
+static inline int64_t take_large(double units, double least, double most) {
+    units = clamped(rint(units), least, most);
+    return units >= least ? (int64_t)units : 0; /* no number is none of them */
+}
+
+/* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. False where a number is
+ * not finite; units is then worth nothing. */
+static bool take_points(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
+                        int64_t *restrict units) {
+    uint64_t gathered = 0;
+    if (!box->is_small)
+        for (size_t k = 0; k < count; k++) {
+            gathered |= trouble(x[k]);
+            units[k] = take_large(x[k] * per_unit, least_of(box, first + k), most_of(box, first + k));
+        }
+    else if (box->leasts == NULL)
+        for (size_t k = 0; k < count; k++) {
+            gathered |= trouble(x[k]);
+            units[k] = tc_lattice_round_small(clamped(x[k] * per_unit, box->least, box->most), 1);
+        }
+    else
+        for (size_t k = 0; k < count; k++) {
+            gathered |= trouble(x[k]);
+            units[k] =
+                tc_lattice_round_small(clamped(x[k] * per_unit, box->leasts[first + k], box->mosts[first + k]), 1);
+        }
+    return is_finite(gathered);
+}
+
+static void wipe_states(void *what) {
+    tc_private_states *states = what;
+    tc_secret_wipe(states->units, states->model->state_count * sizeof *states->units);
+}
+
+enum { MOST_FLAT = 1 << 14 }; /* coordinates */
+
+/* One box for all coordinates, so that ten families of one are as fast as one family of ten. */
+static void flatten(tc_arena *arena, tc_private_states *states) {
+    const tc_model *model = states->model;
+    if (model->state_count > MOST_FLAT)
+        return;
+    double *leasts = TC_NEW(arena, double, model->state_count), *mosts = TC_NEW(arena, double, model->state_count);
+    double *lower = TC_NEW(arena, double, model->state_count), *upper = TC_NEW(arena, double, model->state_count);
+    states->flat = TC_NEW(arena, tc_lattice_box, 1);
+    *states->flat = (tc_lattice_box){.leasts = leasts, .mosts = mosts, .is_small = true};
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++)
+            for (size_t k = 0; k < family->count; k++) {
+                size_t at = tc_coord_of(family, k, c);
+                leasts[at] = least_of(&states->boxes[f][c], k);
+                mosts[at] = most_of(&states->boxes[f][c], k);
+                lower[at] = tc_coef_at(family->lower[c], k);
+                upper[at] = tc_coef_at(family->upper[c], k);
+                states->flat->is_small = states->flat->is_small && states->boxes[f][c].is_small;
+            }
+    }
+    states->lower = lower;
+    states->upper = upper;
+}
+
+tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exponent) {
+    tc_lattice_box **boxes = tc_lattice_boxes(arena, model, exponent);
+    if (boxes == NULL)
+        return NULL;
+    tc_private_states *states = TC_NEW(arena, tc_private_states, 1);
+    *states = (tc_private_states){.model = model,
+                                  .exponent = exponent,
+                                  .step = ldexp(1, exponent),
+                                  .per_unit = ldexp(1, -exponent),
+                                  .boxes = boxes,
+                                  .units = TC_NEW(arena, int64_t, model->state_count)};
+    flatten(arena, states);
+    tc_arena_on_free(arena, wipe_states, states);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t c = 0; c < family->dim; c++)
+            for (size_t k = 0; k < family->count; k++)
+                states->units[tc_coord_of(family, k, c)] =
+                    (int64_t)clamped(0, least_of(&boxes[f][c], k), most_of(&boxes[f][c], k));
+    }
+    return states;
+}
+
+tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) {
+    const tc_family *of = &states->model->families[family];
+    tc_taken taken = TC_STATE_TAKEN;
+    if (!all_finite(x, of->dim))
+        return TC_STATE_REFUSED;
+    for (size_t c = 0; c < of->dim; c++) {
+        bool good = take_points(&states->boxes[family][c], states->per_unit, member, 1, &x[c],
+                                &states->units[tc_coord_of(of, member, c)]);
+        (void)good;
+        if (x[c] < tc_coef_at(of->lower[c], member) || x[c] > tc_coef_at(of->upper[c], member))
+            taken = TC_STATE_CLAMPED;
+    }
+    return taken;
+}
+
+static bool is_any_outside(const double *lower, const double *upper, size_t count, const double *x) {
+    uint64_t outside = 0; /* numbers instead of conditions: the compiler finds vectors for them */
+    for (size_t k = 0; k < count; k++) {
+        double below = x[k] < lower[k] ? 1 : 0, above = x[k] > upper[k] ? 1 : 0;
+        uint64_t below_bits, above_bits;
+        memcpy(&below_bits, &below, sizeof below);
+        memcpy(&above_bits, &above, sizeof above);
+        outside |= below_bits | above_bits;
+    }
+    return outside != 0;
+}
+
+/* One component of all members of a family. */
+static bool is_any_member_outside(tc_coef lower, tc_coef upper, size_t count, const double *x) {
+    bool outside = false;
+    for (size_t k = 0; k < count; k++)
+        outside = outside || x[k] < tc_coef_at(lower, k) || x[k] > tc_coef_at(upper, k);
+    return outside;
+}
+
+static bool take_families(tc_private_states *states, const double *x) {
+    bool outside = false;
+    for (size_t f = 0; f < states->model->family_count; f++) {
+        const tc_family *of = &states->model->families[f];
+        for (size_t c = 0; c < of->dim; c++) {
+            size_t at = tc_coord_of(of, 0, c);
+            bool good = take_points(&states->boxes[f][c], states->per_unit, 0, of->count, x + at, states->units + at);
+            (void)good;
+            outside |= is_any_member_outside(of->lower[c], of->upper[c], of->count, x + at);
+        }
+    }
+    return outside;
+}
+
+tc_taken tc_states_take(tc_private_states *states, const double *x) {
+    size_t count = states->model->state_count;
+    if (!all_finite(x, count))
+        return TC_STATE_REFUSED;
+    bool outside = false;
+    if (states->flat != NULL) {
+        bool good = take_points(states->flat, states->per_unit, 0, count, x, states->units);
+        (void)good;
+        outside = is_any_outside(states->lower, states->upper, count, x);
+    } else {
+        outside = take_families(states, x);
+    }
+    return outside ? TC_STATE_CLAMPED : TC_STATE_TAKEN;
+}
+
+tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_t member, const int64_t *units) {
+    const tc_family *of = &states->model->families[family];
+    tc_taken taken = TC_STATE_TAKEN;
+    for (size_t c = 0; c < of->dim; c++) {
+        const tc_lattice_box *box = &states->boxes[family][c];
+        int64_t least = (int64_t)least_of(box, member), most = (int64_t)most_of(box, member);
+        int64_t inside = units[c] < least ? least : units[c] > most ? most : units[c];
+        states->units[tc_coord_of(of, member, c)] = inside;
+        if (inside != units[c])
+            taken = TC_STATE_CLAMPED;
+    }
+    return taken;
+}
+
+/* ---- a block in the hands of a worker ---------------------------------------------------------------------------- */
+
+/* A worker takes the states of a block. Nobody else can read them there. */
+
+/* NULL where there is no such block, or nothing is open. */
+static tc_release_block *block_at(const tc_release *release, size_t family, size_t block) {
+    if (release->phase == TC_ROUND_CLOSED || family >= release->model->family_count ||
+        block >= (release->model->families[family].count + release->block - 1) / release->block)
+        return NULL;
+    return &release->blocks->blocks[release->blocks->families[family].first_block + block];
+}
+
+static bool keeps_integers(const tc_release *release) {
+    return tc_noises_states(release->plan) && tc_release_has_noise(release);
+}
+
+/* h times the integers: exact. */
+static void to_points(const tc_release *release, const int64_t *units, size_t count, double *restrict row) {
+    double step = release->state_step;
+    for (size_t k = 0; k < count; k++)
+        row[k] = tc_lattice_double(units[k]) * step;
+}
+
+tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t number, const double *const *x) {
+    tc_release *release = worker->release;
+    tc_release_block *block = block_at(release, family, number);
+    worker->holds = NULL;
+    if (block == NULL)
+        return TC_BAD_USAGE;
+    size_t dim = release->model->families[family].dim;
+    worker->has_taken = true;
+    for (size_t c = 0; c < dim; c++) {
+        bool integers = keeps_integers(release);
+        int64_t *units = worker->values->units + (integers ? c * block->count : 0);
+        if (!take_points(&release->boxes[family][c], release->states_per_unit, block->first, block->count, x[c], units))
+            return TC_BAD_USAGE;
+        if (!integers)
+            to_points(release, units, block->count, worker->rows[c]);
+    }
+    worker->holds = block;
+    return TC_OK;
+}
+
+tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_t number,
+                                 const tc_private_states *states) {
+    const tc_release *release = worker->release;
+    tc_release_block *block = block_at(release, family, number);
+    worker->holds = NULL;
+    if (block == NULL || !tc_release_knows(release, states) || states->exponent != release->plan->state_exponent)
+        return TC_BAD_USAGE;
+    const tc_family *of = &release->model->families[family];
+    worker->has_taken = true;
+    for (size_t c = 0; c < of->dim; c++) {
+        const int64_t *units = states->units + tc_coord_of(of, block->first, c);
+        if (keeps_integers(release))
+            memcpy(worker->values->units + c * block->count, units, block->count * sizeof *units);
+        else
+            to_points(release, units, block->count, worker->rows[c]);
+    }
+    worker->holds = block;
+    return TC_OK;
+}
