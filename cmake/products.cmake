@@ -81,4 +81,5 @@ install(DIRECTORY dist/prometheus dist/grafana DESTINATION ${CMAKE_INSTALL_DOCDI
 # Pages and what they speak of, as they lie here: links between them hold (tests/install/links.py).
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES tests/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__ EXCLUDE)

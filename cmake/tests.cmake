@@ -2,6 +2,7 @@
 
 set(tests ${PROJECT_SOURCE_DIR}/tests)
 tacit_script_test(layering/includes ${tests}/layering/check_includes.py)
+tacit_script_test(layering/paper ${tests}/layering/check_paper.py)
 tacit_script_test(script/bootstrap ${tests}/script/bootstrap.py)
 
 # Faults in the noise, planted by linking another object in its place: the audit must refute each, for the reason given.

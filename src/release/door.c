@@ -1,4 +1,4 @@
-/* The door: the only place where noise is added to private numbers. */
+/* The door: the only place where noise is added to private numbers. paper: the mechanism */
 #include "release/inside.h"
 
 /* Noise is at most 2^57 in size, so small units cannot overflow. If they did, the sum modulo 2^64 would still depend on

@@ -180,14 +180,14 @@ tc_status tc_server_trace_open(tc_server *s) {
     } else {
         write_head(s);
     }
-    if (last->round > written && s->hub != NULL)
+    if (last->round > written && s->half != NULL)
         tc_server_trace_row(s, last->round,
                             (tc_answer_scalars){.step = last->step, .regularization = last->regularization});
     return fflush(s->trace) == 0 ? TC_OK : cannot(s, path);
 }
 
 void tc_server_trace_row(tc_server *s, uint64_t round, tc_answer_scalars scalars) {
-    const double *mu = tc_cloud_half_multipliers(s->hub);
+    const double *mu = tc_cloud_half_multipliers(s->half);
     if (s->trace == NULL)
         return;
     (void)fprintf(s->trace, "%llu,%.17g,%.17g", (unsigned long long)round, scalars.step, scalars.regularization);

@@ -22,7 +22,7 @@ typedef struct tc_server {
     tc_epoch epoch;
     tc_team *team;
     tc_random *random;
-    tc_cloud_half *hub;
+    tc_cloud_half *half;
     tc_rounds *rounds;
     tc_links *links;
     tc_listener *listener;
@@ -68,7 +68,7 @@ tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
 bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) TC_MUST_USE;
 
 /* Makes the cloud half for this round, from the journal's snapshot. */
-tc_status tc_server_make_hub(tc_server *server, uint64_t first_round) TC_MUST_USE;
+tc_status tc_server_make_cloud_half(tc_server *server, uint64_t first_round) TC_MUST_USE;
 
 /* One line of released figures for each round. A resumed run continues its file. */
 tc_status tc_server_trace_open(tc_server *server) TC_MUST_USE;

@@ -217,7 +217,7 @@ tc_status tc_server_judge(tc_server *s, tc_status status, tc_server_result *resu
                                  .was_over = s->was_over,
                                  .was_told = s->was_told,
                                  .names = tc_arena_copy(s->arena, names, strlen(names)),
-                                 .reason = s->hub == NULL ? NULL : tc_cloud_half_reason(s->hub),
+                                 .reason = s->half == NULL ? NULL : tc_cloud_half_reason(s->half),
                                  .held = s->figures.held};
     tc_server_refresh(s);
     result->multipliers = s->figures.multipliers;
@@ -247,7 +247,7 @@ static tc_status survey(tc_server *s) {
     uint64_t first = tc_rounds_first(s->rounds);
     TC_LOG(s->settings->log, TC_EVENT_RESTORED, tc_log_round(first));
     if (first <= s->figures.rounds)
-        return tc_server_make_hub(s, first);
+        return tc_server_make_cloud_half(s, first);
     tc_buffer_printf(s->messages,
                      "rounds up to %llu may have been released, and the run has %llu: none is left, and the last "
                      "answers are lost; --new-run begins another. If you know that the agent that says so is wrong "
@@ -269,7 +269,7 @@ static void begin_over(tc_server *s, tc_end_reason reason) {
 static tc_status loop(tc_server *s) {
     unsigned finished = tc_journal_finished(s->journal);
     tc_status status = TC_OK;
-    if (finished == 0 && s->hub == NULL)
+    if (finished == 0 && s->half == NULL)
         status = survey(s);
     if (status != TC_OK || tc_rounds_end(s->rounds) != TC_RUN_GOES_ON)
         return status;
@@ -284,7 +284,7 @@ static tc_status loop(tc_server *s) {
         s->was_over = true;
         begin_over(s, finished == TC_END_DIVERGED ? TC_END_DIVERGED : TC_END_DONE);
     } else {
-        status = tc_rounds_begin(s->rounds, s->hub);
+        status = tc_rounds_begin(s->rounds, s->half);
     }
     while (status == TC_OK && tc_rounds_end(s->rounds) == TC_RUN_GOES_ON)
         status = event_base_dispatch(s->base) < 0 ? TC_INTERNAL : TC_OK;

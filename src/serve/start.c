@@ -1,7 +1,7 @@
 /* From settings to a listening server, the cloud half as the journal has it, and the figures. */
 #include "serve/process.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "net/files.h"
 #include "net/tls/tls.h"
 #include "plan/account/price.h"
@@ -26,7 +26,7 @@ static tc_status make_random(tc_server *s) {
     return tc_random_new_simulation(s->arena, &identity, *s->settings->seed, &s->random);
 }
 
-tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
+tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
     const tc_server_settings *of = s->settings;
     const tc_journal_round *last = tc_journal_last(s->journal);
     const char *why = NULL;
@@ -39,7 +39,8 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
                                        .draws_ahead = true};
     tc_status status = make_random(s);
     if (status == TC_OK)
-        status = tc_cloud_half_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->hub, &why);
+        status =
+            tc_cloud_half_new(s->arena, of->plan, of->model, of->derivatives, s->random, &settings, &s->half, &why);
     if (status != TC_OK) {
         if (why != NULL)
             tc_buffer_printf(s->messages, "%s\n", why);
@@ -52,7 +53,7 @@ tc_status tc_server_make_hub(tc_server *s, uint64_t first_round) {
                          of->state, (unsigned long long)(first_round - 1));
         return TC_CANNOT_READ;
     }
-    if (last->round == 0 || tc_cloud_half_load(s->hub, last->snapshot, last->snapshot_size))
+    if (last->round == 0 || tc_cloud_half_load(s->half, last->snapshot, last->snapshot_size))
         return TC_OK;
     tc_buffer_printf(s->messages,
                      "the journal in '%s' cannot be used: its snapshot of round %llu is not of this plan and program\n",
@@ -69,16 +70,16 @@ void tc_server_count_traffic(tc_server *s) { s->figures.links = tc_links_count(s
 void tc_server_refresh(void *context) {
     tc_server *s = context;
     tc_links_figures links = tc_links_count(s->links);
-    bool has_round = s->hub != NULL && tc_cloud_half_rounds(s->hub) > 0 &&
-                     tc_cloud_half_rounds(s->hub) == s->figures.round && tc_rounds_end(s->rounds) != TC_RUN_FAILED;
+    bool has_round = s->half != NULL && tc_cloud_half_rounds(s->half) > 0 &&
+                     tc_cloud_half_rounds(s->half) == s->figures.round && tc_rounds_end(s->rounds) != TC_RUN_FAILED;
     links.frames = s->figures.links.frames;
     links.bytes_in = s->figures.links.bytes_in;
     links.bytes_out = s->figures.links.bytes_out;
     s->figures.links = links;
     s->figures.log_lost = tc_log_lost(s->settings->log);
-    s->figures.multipliers = has_round ? tc_cloud_half_multipliers(s->hub) : NULL;
-    s->figures.answer_multipliers = has_round ? tc_cloud_half_result_multipliers(s->hub) : NULL;
-    s->figures.feasibility = has_round ? tc_cloud_half_feasibility(s->hub) : NULL;
+    s->figures.multipliers = has_round ? tc_cloud_half_multipliers(s->half) : NULL;
+    s->figures.answer_multipliers = has_round ? tc_cloud_half_result_multipliers(s->half) : NULL;
+    s->figures.feasibility = has_round ? tc_cloud_half_feasibility(s->half) : NULL;
 }
 
 void tc_server_check_expiry(tc_server *s) {
@@ -317,7 +318,7 @@ tc_status tc_server_start(tc_server *s) {
     if (status == TC_OK)
         status = make_rounds(s);
     if (status == TC_OK && !(s->settings->after_restore && tc_journal_finished(s->journal) == 0))
-        status = tc_server_make_hub(s, tc_rounds_first(s->rounds));
+        status = tc_server_make_cloud_half(s, tc_rounds_first(s->rounds));
     if (status == TC_OK)
         status = tc_server_trace_open(s);
     if (status == TC_OK)

@@ -4,44 +4,24 @@
 
 #include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/streams.h"
-#include "calculus/degree.h"
 #include "calculus/interval/interval.h"
 #include "solver/project/set.h"
 
 /* ---- second derivatives of the constraints over the public box ---- */
 
-/* The variance of x-hat's noise at a coordinate, rounding to the lattice included; 0 where there is none. */
-typedef double (*state_variance_at)(const void *context, const tc_family *family, size_t member);
-
-typedef struct constraint_hessian { /* of one g_j; upper bounds */
-    double norm;                    /* sup |H_j|_2 */
-    double spread;                  /* sum_{cd} H_cd^2 v_c: E|H_j w|^2 */
-    double spread_both;             /* sum_{cd} H_cd^2 v_c v_d */
-} constraint_hessian;
-
 /* With u the inputs of g_j = Phi_j(u) and A = du/dx,
  *     H_j = A' Phi_j'' A  +  (block of each member k)  sum_r Phi_{j,r} (Hessian of body r at x_k). */
-typedef struct gradient_size { /* of one input of the outer functions: |du_r/dx|, plain and weighted by variances */
-    double plain, weighted;
-} gradient_size;
-
 typedef struct hessian_work {
     tc_streams *streams;
     tc_arena *arena;
-    state_variance_at variance;
-    const void *context;
-    gradient_size *inputs;
-    constraint_hessian *rows;   /* of the outer part */
-    constraint_hessian *blocks; /* of the members' part */
-    tc_interval *block;         /* dim * dim */
-    uint32_t *body_of_sum;      /* the number of a sum among the bodies of its family */
-    uint32_t *number, *listed;  /* of the inputs of one row, and back */
+    double *inputs;            /* |du_r/dx| of the inputs of the outer functions */
+    double *rows;              /* |H_j|_2 of the outer part, at most */
+    double *blocks;            /* and of the members' part */
+    tc_interval *block;        /* dim * dim */
+    uint32_t *body_of_sum;     /* the number of a sum among the bodies of its family */
+    uint32_t *number, *listed; /* of the inputs of one row, and back */
     double *sums_of_family;
 } hessian_work;
-
-static double variance_of(const hessian_work *w, const tc_family *family, size_t member) {
-    return w->variance == NULL ? 0 : w->variance(w->context, family, member);
-}
 
 static void add_product(double *sum, double a, double b) { *sum = tc_add_up(*sum, tc_mul_up(a, b)); }
 
@@ -49,14 +29,9 @@ static void add_product(double *sum, double a, double b) { *sum = tc_add_up(*sum
 
 static void measure_coordinates(hessian_work *w) {
     const tc_derivatives *d = w->streams->derivatives;
-    const tc_model *model = w->streams->model;
-    for (size_t i = 0; i < d->input_count; i++) {
-        if (d->inputs[i].op != TC_COORD)
-            continue;
-        const tc_family *family = tc_family_of_coord(model, d->inputs[i].index);
-        size_t member = (d->inputs[i].index - family->first_coord) % family->count;
-        w->inputs[i] = (gradient_size){1, tc_sqrt_up(variance_of(w, family, member))};
-    }
+    for (size_t i = 0; i < d->input_count; i++)
+        if (d->inputs[i].op == TC_COORD)
+            w->inputs[i] = 1;
 }
 
 /* Squares are summed first; all sums come first among the inputs, in the model's order. */
@@ -67,19 +42,15 @@ static void measure_sums(hessian_work *w) {
         const tc_family_derivatives *d = stream->derivatives;
         size_t cursor = 0;
         while (d->body_first_count > 0 && tc_streams_next(s, f, &cursor, true, NULL, false))
-            for (size_t l = 0; l < stream->batch->lanes; l++) {
-                double variance = variance_of(w, stream->family, stream->batch->members[l]);
+            for (size_t l = 0; l < stream->batch->lanes; l++)
                 for (size_t i = 0; i < d->body_first_count; i++) {
                     double size = tc_magnitude(stream->first[i * TC_LANES + l]);
-                    double square = tc_mul_up(tc_mul_up(size, size), stream->batch->weight[l]);
-                    gradient_size *input = &w->inputs[d->sums[d->body_first[i].row]];
-                    input->plain = tc_add_up(input->plain, square);
-                    add_product(&input->weighted, square, variance);
+                    add_product(&w->inputs[d->sums[d->body_first[i].row]], tc_mul_up(size, size),
+                                stream->batch->weight[l]);
                 }
-            }
     }
     for (size_t r = 0; r < s->model->sum_count; r++)
-        w->inputs[r] = (gradient_size){tc_sqrt_up(w->inputs[r].plain), tc_sqrt_up(w->inputs[r].weighted)};
+        w->inputs[r] = tc_sqrt_up(w->inputs[r]);
 }
 
 /* ---- A' Phi'' A ---- */
@@ -141,7 +112,7 @@ static double scaled_norm(hessian_work *w, size_t first, size_t end, size_t n) {
     for (size_t k = first; k < end; k++) {
         uint32_t column = d->outer_second[k].column, other = d->outer_second[k].other;
         uint32_t a = w->number[column], b = w->number[other];
-        tc_interval size = tc_imul(tc_point(w->inputs[column].plain), tc_point(w->inputs[other].plain));
+        tc_interval size = tc_imul(tc_point(w->inputs[column]), tc_point(w->inputs[other]));
         tc_interval entry = tc_imul(w->streams->second[k], size);
         size_t at = start[a + 1]++;
         row[at] = b;
@@ -159,25 +130,9 @@ static double scaled_norm(hessian_work *w, size_t first, size_t end, size_t n) {
 }
 
 static void measure_outer(hessian_work *w, size_t first, size_t end) {
-    const tc_derivatives *d = w->streams->derivatives;
-    constraint_hessian *row = &w->rows[d->outer_second[first].row];
     size_t count = number_inputs(w, first, end);
-    double apart = overlap(w, count), squared = tc_mul_up(apart, apart);
-    row->norm = tc_mul_up(apart, scaled_norm(w, first, end, count));
-    for (size_t k = first; k < end; k++) {
-        uint32_t a = d->outer_second[k].column, b = d->outer_second[k].other;
-        const gradient_size *u = &w->inputs[a], *v = &w->inputs[b];
-        double size = tc_magnitude(w->streams->second[k]), square = tc_mul_up(size, size);
-        double one = tc_mul_up(u->plain, v->weighted), other = tc_mul_up(v->plain, u->weighted);
-        double both = tc_mul_up(u->weighted, v->weighted);
-        double times = a != b ? 2 : 1;
-        add_product(&row->spread, square, tc_mul_up(one, one));
-        if (a != b)
-            add_product(&row->spread, square, tc_mul_up(other, other));
-        add_product(&row->spread_both, square, tc_mul_up(times, tc_mul_up(both, both)));
-    }
-    row->spread = tc_mul_up(squared, row->spread);
-    row->spread_both = tc_mul_up(squared, row->spread_both);
+    double apart = overlap(w, count);
+    w->rows[w->streams->derivatives->outer_second[first].row] = tc_mul_up(apart, scaled_norm(w, first, end, count));
 }
 
 /* ---- the members' blocks ---- */
@@ -228,20 +183,6 @@ static bool build_block(hessian_work *w, const tc_family_stream *f, size_t famil
     return any;
 }
 
-static void measure_block(hessian_work *w, const tc_family_stream *f, size_t lane, constraint_hessian *row) {
-    size_t dim = f->family->dim;
-    double variance = variance_of(w, f->family, f->batch->members[lane]), weight = f->batch->weight[lane];
-    row->norm = fmax(row->norm, block_norm(w, dim, row->norm));
-    if (variance == 0)
-        return;
-    double squares = 0;
-    for (size_t i = 0; i < dim * dim; i++)
-        add_product(&squares, tc_magnitude(w->block[i]), tc_magnitude(w->block[i]));
-    double spread = tc_mul_up(weight, tc_mul_up(squares, variance));
-    row->spread = tc_add_up(row->spread, spread);
-    add_product(&row->spread_both, spread, variance);
-}
-
 static void measure_blocks(hessian_work *w, size_t family) {
     tc_streams *s = w->streams;
     const tc_derivatives *d = s->derivatives;
@@ -256,28 +197,20 @@ static void measure_blocks(hessian_work *w, size_t family) {
             for (end = first; end < d->outer_first_count && d->outer_first[end].row == row;)
                 end++;
             for (size_t l = 0; l < f->batch->lanes && build_block(w, f, family, l, first, end); l++)
-                measure_block(w, f, l, &w->blocks[row]);
+                w->blocks[row] = fmax(w->blocks[row], block_norm(w, f->family->dim, w->blocks[row]));
         }
 }
 
 /* ---- both parts of H_j together ---- */
 
-/* (sqrt a + sqrt b)^2: the triangle inequality of a Frobenius norm. */
-static double joined(double a, double b) {
-    if (a == 0 || b == 0)
-        return a == 0 ? b : a;
-    double root = tc_add_up(tc_sqrt_up(a), tc_sqrt_up(b));
-    return tc_mul_up(root, root);
-}
-
-/* For every constraint. streams must have its outer derivatives over the box. variance NULL: norms alone. */
-static constraint_hessian *measure_hessians(tc_streams *streams, state_variance_at variance, const void *context) {
+/* sup |H_j|_2 for every constraint. streams must have its outer derivatives over the box. */
+static double *measure_hessians(tc_streams *streams) {
     const tc_model *model = streams->model;
     const tc_derivatives *d = streams->derivatives;
-    hessian_work w = {.streams = streams, .arena = streams->arena, .variance = variance, .context = context};
-    w.inputs = TC_NEW(w.arena, gradient_size, d->input_count + 1);
-    w.rows = TC_NEW(w.arena, constraint_hessian, model->constraint_count + 1);
-    w.blocks = TC_NEW(w.arena, constraint_hessian, model->constraint_count + 1);
+    hessian_work w = {.streams = streams, .arena = streams->arena};
+    w.inputs = TC_NEW(w.arena, double, d->input_count + 1);
+    w.rows = TC_NEW(w.arena, double, model->constraint_count + 1);
+    w.blocks = TC_NEW(w.arena, double, model->constraint_count + 1);
     w.body_of_sum = TC_NEW(w.arena, uint32_t, model->sum_count + 1);
     w.number = TC_NEW(w.arena, uint32_t, d->input_count + 1);
     w.listed = TC_NEW(w.arena, uint32_t, d->input_count + 1);
@@ -294,12 +227,8 @@ static constraint_hessian *measure_hessians(tc_streams *streams, state_variance_
     }
     for (size_t f = 0; f < model->family_count; f++)
         measure_blocks(&w, f);
-    for (size_t j = 0; j < model->constraint_count; j++) {
-        const constraint_hessian *a = &w.rows[j], *b = &w.blocks[j];
-        w.rows[j] = (constraint_hessian){.norm = tc_add_up(a->norm, b->norm),
-                                         .spread = joined(a->spread, b->spread),
-                                         .spread_both = joined(a->spread_both, b->spread_both)};
-    }
+    for (size_t j = 0; j < model->constraint_count; j++)
+        w.rows[j] = tc_add_up(w.rows[j], w.blocks[j]);
     return w.rows;
 }
 
@@ -316,19 +245,6 @@ static double channel_variance(const tc_channel *channel) {
     double root = tc_add_up(sigma, ldexp(1, channel->step_exponent - 1));
     return tc_mul_up(root, root);
 }
-
-static double state_variance(const void *context, const tc_family *family, size_t member) {
-    const tc_plan *plan = context;
-    for (size_t i = 0; i < plan->channel_count; i++) {
-        const tc_channel *channel = &plan->channels[i];
-        if (channel->kind == TC_CHANNEL_STATES && &plan->model->families[channel->family] == family &&
-            member >= channel->first_member && member - channel->first_member < channel->member_count)
-            return channel_variance(channel);
-    }
-    return 0;
-}
-
-/* ---- noise on g and on the entries of its Jacobian ---- */
 
 /* paper: eq:trade2
  * E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. */
@@ -351,73 +267,12 @@ static void measure_outputs(tc_arena *arena, const tc_plan *plan, tc_bound_const
     c->constraint_noise = constraints;
 }
 
-/* ---- noise on the states ---- */
-
-typedef struct linear_part {
-    const tc_plan *plan;
-    double total; /* sum over rows and coordinates of (d g_j / d x_c)^2 v_c */
-} linear_part;
-
-static void take_column(void *context, const tc_column_view *column) {
-    linear_part *part = context;
-    double squares = 0;
-    if (column->count == 0)
-        return;
-    for (size_t i = 0; i < column->count; i++) {
-        double size = tc_magnitude(column->values[i]);
-        squares = tc_add_up(squares, tc_mul_up(size, size));
-    }
-    double variance = state_variance(part->plan, column->family, column->member);
-    part->total = tc_add_up(part->total, tc_mul_up(column->weight, tc_mul_up(squares, variance)));
-}
-
-/* E w^4 - (E w^2)^2 <= this times (variance with rounding)^2, and 2 for pairs: 5 for Laplace and 2 for Gaussian noise,
- * and a little for the lattice. */
-static double kurtosis(const tc_plan *plan) {
-    double fourth = plan->mechanism == TC_MECHANISM_LAPLACE ? 6 : 3, worst = 2;
-    for (size_t i = 0; i < plan->channel_count; i++) {
-        const tc_channel *channel = &plan->channels[i];
-        double sigma = tc_sqrt_down(tc_div_down(channel->variance, slack));
-        double half = ldexp(1, channel->step_exponent - 1);
-        double most = tc_sqrt_up(channel_variance(channel));
-        double least = fmax(0, tc_div_down(tc_add_down(sigma, -half), most));
-        double square = tc_mul_down(least, least);
-        worst = fmax(worst, tc_add_up(fourth, -tc_mul_down(square, square)));
-    }
-    return worst;
-}
-
-static void measure_states(const tc_plan *plan, tc_streams *streams, const constraint_hessian *hessians,
-                           tc_bound_constants *c) {
-    if (!tc_constraints_are_quadratic(streams->arena, plan->model, streams->derivatives)) {
-        c->price_noise = c->constraint_noise = HUGE_VAL;
-        c->problem = "the noise is on the states, and constraints that are neither affine nor quadratic make of it an "
-                     "error whose mean depends on the state: it is not the zero-mean noise that the theorem asks for. "
-                     "`--placement outputs` puts the noise where it has mean zero";
-        return;
-    }
-    linear_part linear = {.plan = plan};
-    if (!tc_streams_columns(streams, NULL, take_column, &linear))
-        linear.total = HUGE_VAL;
-    double prices = 0, squares = 0, factor = kurtosis(plan);
-    for (size_t j = 0; j < plan->model->constraint_count; j++) {
-        prices = fmax(prices, hessians[j].spread);
-        squares = tc_add_up(squares, hessians[j].spread_both);
-    }
-    c->price_noise = prices == 0 ? 0 : tc_mul_up(tc_mul_up(c->dual_radius, c->dual_radius), prices);
-    c->constraint_noise = tc_add_up(linear.total, tc_mul_up(0.25, tc_mul_up(factor, squares)));
-}
-
 /* paper: Theorem 3
- * E|w(k)|^2 <= K_w. Fills price_noise, constraint_noise and noise, or problem. */
-static void measure_noise(tc_arena *arena, const tc_plan *plan, tc_streams *streams, const constraint_hessian *hessians,
-                          tc_bound_constants *c) {
+ * E|w(k)|^2 <= K_w. The published method has noise on outputs alone. */
+static void measure_noise(tc_arena *arena, const tc_plan *plan, tc_bound_constants *c) {
     if (plan->mechanism == TC_MECHANISM_NONE)
         return;
-    if (plan->placement == TC_PLACEMENT_STATES)
-        measure_states(plan, streams, hessians, c);
-    else
-        measure_outputs(arena, plan, c);
+    measure_outputs(arena, plan, c);
     c->noise = tc_add_up(c->price_noise, c->constraint_noise);
 }
 
@@ -493,16 +348,14 @@ tc_bound_constants tc_bound_measure(tc_arena *arena, const tc_model *model, cons
         c.objective_curvature = fmax(c.objective_curvature, analysis->agents[i].objective.upper);
     tc_streams *streams = tc_streams_new(arena, model, derivatives, monitor);
     tc_streams_outer_box(streams);
-    bool states = plan->placement == TC_PLACEMENT_STATES && plan->mechanism != TC_MECHANISM_NONE;
-    const constraint_hessian *hessians =
-        measure_hessians(streams, states ? state_variance : (state_variance_at)NULL, plan);
+    const double *hessians = measure_hessians(streams);
     for (size_t j = 0; j < model->constraint_count; j++)
-        c.constraint_curvature = fmax(c.constraint_curvature, hessians[j].norm);
+        c.constraint_curvature = fmax(c.constraint_curvature, hessians[j]);
     double pulled = c.constraint_curvature == 0 ? 0 : tc_mul_up(c.dual_radius, c.constraint_curvature);
     c.curvature = tc_add_up(c.objective_curvature, pulled);
     c.lipschitz = joint_norm(c.curvature, c.slope);
     measure_sets(arena, model, &c);
-    measure_noise(arena, plan, streams, hessians, &c);
+    measure_noise(arena, plan, &c);
     const char *lacking = missing(analysis, &c);
     if (lacking != NULL)
         c.problem = lacking;

@@ -35,7 +35,7 @@ static double *copy(tc_arena *arena, const double *values, size_t count) {
     return made;
 }
 
-static tc_status go_round(tc_worlds *w, tc_cloud_half *hub, unsigned world, size_t other, uint64_t k, seen *s) {
+static tc_status go_round(tc_worlds *w, tc_cloud_half *half, unsigned world, size_t other, uint64_t k, seen *s) {
     const tc_model *model = w->setup.model;
     size_t most = 0, m = model->constraint_count;
     for (size_t f = 0; f < model->family_count; f++)
@@ -44,19 +44,19 @@ static tc_status go_round(tc_worlds *w, tc_cloud_half *hub, unsigned world, size
     for (size_t f = 0; f < model->family_count; f++)
         for (size_t i = 0; i < model->families[f].count; i++) {
             tc_worlds_state(model, w->plan->state_exponent, world, other, model->families[f].first_agent + i, k, units);
-            if (tc_cloud_half_take(hub, f, i, units) == TC_STATE_REFUSED)
+            if (tc_cloud_half_take(half, f, i, units) == TC_STATE_REFUSED)
                 return TC_INTERNAL;
         }
     s->p[k - 1] = TC_NEW(w->arena, double, model->state_count);
-    tc_status status = tc_cloud_half_round(hub, k, &s->scalars[k - 1], s->p[k - 1], s->input[k - 1], &s->outcome);
+    tc_status status = tc_cloud_half_round(half, k, &s->scalars[k - 1], s->p[k - 1], s->input[k - 1], &s->outcome);
     if (status != TC_OK)
         return status;
     s->done = k;
-    s->mu[k - 1] = copy(w->arena, tc_cloud_half_multipliers(hub), m);
-    s->answer_mu[k - 1] = copy(w->arena, tc_cloud_half_result_multipliers(hub), m);
-    s->memory_size = tc_cloud_half_snapshot_size(hub);
+    s->mu[k - 1] = copy(w->arena, tc_cloud_half_multipliers(half), m);
+    s->answer_mu[k - 1] = copy(w->arena, tc_cloud_half_result_multipliers(half), m);
+    s->memory_size = tc_cloud_half_snapshot_size(half);
     s->memory[k - 1] = TC_NEW(w->arena, unsigned char, s->memory_size);
-    tc_cloud_half_save(hub, s->memory[k - 1]);
+    tc_cloud_half_save(half, s->memory[k - 1]);
     return TC_OK;
 }
 
@@ -65,7 +65,7 @@ static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noi
     tc_cloud_half_settings settings = {.dual_radius = w->setup.dual_radius, .facts = w->method, .first_round = 1};
     tc_run_identity run = {.run_id = "end to end", .run_id_length = 10};
     tc_random *random = NULL;
-    tc_cloud_half *hub = NULL;
+    tc_cloud_half *half = NULL;
     const char *why = NULL;
     seen *s = *out = new_seen(w->arena, w->rounds);
     memcpy(run.plan_hash, w->plan->hash, sizeof run.plan_hash);
@@ -74,16 +74,16 @@ static tc_status live(tc_worlds *w, unsigned world, size_t other, tc_coupled_noi
     tc_status status = tc_random_new(w->arena, &run, &random);
     if (status == TC_OK)
         status =
-            tc_cloud_half_new(w->arena, w->plan, w->setup.model, w->setup.derivatives, random, &settings, &hub, &why);
+            tc_cloud_half_new(w->arena, w->plan, w->setup.model, w->setup.derivatives, random, &settings, &half, &why);
     if (why != NULL)
         w->untested = why;
     for (uint64_t k = 1; status == TC_OK && k <= w->rounds && s->outcome == TC_ENGINE_DONE; k++)
-        status = go_round(w, hub, world, other, k, s);
+        status = go_round(w, half, world, other, k, s);
     const char *trouble = tc_coupled_noise_end();
     if (status != TC_OK)
         return status;
-    s->reason = tc_cloud_half_reason(hub);
-    s->feasibility = s->outcome == TC_ENGINE_DONE ? tc_cloud_half_feasibility(hub) : NULL;
+    s->reason = tc_cloud_half_reason(half);
+    s->feasibility = s->outcome == TC_ENGINE_DONE ? tc_cloud_half_feasibility(half) : NULL;
     if (trouble != NULL)
         tc_worlds_differ(w, "the cloud's half: %s", trouble);
     return TC_OK;
@@ -126,7 +126,7 @@ static void compare_ends(tc_worlds *w, const char *who, const seen *a, const see
 }
 
 static tc_status compare_pair(tc_worlds *w, size_t other, const char *who) {
-    const char *tape = tc_arena_format(w->arena, "%s/hub.tape", w->folder);
+    const char *tape = tc_arena_format(w->arena, "%s/half.tape", w->folder);
     seen *first, *second;
     tc_status status = live(w, 0, other, TC_COUPLED_RECORD, tape, &first);
     if (status == TC_OK)

@@ -36,19 +36,19 @@ static planned open_situation(const situation *of) {
 
 /* One half by itself, then with teams; the engine goes through whole arrays, and has its p to compare with. */
 static void follow(const situation *of, const half_case *wished) {
-    enum { HUBS = 4 };
+    enum { HALVES = 4 };
     tc_arena *arena = tc_arena_new(0);
     size_t n = wished->p->model->state_count;
     tc_engine *engine = half_engine(arena, wished, 11, TC_DRIVER_SMALL);
     half_answer answer = half_answer_new(arena, wished);
-    tc_cloud_half *halves[HUBS];
-    for (size_t i = 0; i < HUBS; i++)
+    tc_cloud_half *halves[HALVES];
+    for (size_t i = 0; i < HALVES; i++)
         halves[i] = half_new(arena, wished, 11, i == 0 ? NULL : tc_team_new(arena, i), 1);
     for (uint64_t k = 1; k <= of->rounds; k++) {
-        for (size_t i = 0; i < HUBS; i++)
+        for (size_t i = 0; i < HALVES; i++)
             half_send_all(halves[i], wished, tc_engine_states(engine), i);
         run_to(engine, k);
-        for (size_t i = 0; i < HUBS; i++) {
+        for (size_t i = 0; i < HALVES; i++) {
             if ((k + i) % 2 == 0)
                 assert_int_equal(tc_cloud_half_prepare(halves[i], k), TC_OK);
             half_round(halves[i], k, &answer);

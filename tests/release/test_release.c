@@ -471,9 +471,42 @@ static void after_a_restart_rounds_go_on_with_other_noise_of_the_same_addresses(
     problem_free(&p);
 }
 
+/* Values of 2^59 units and terms of 2^51: too many for the quick way of rounding. Every number here is exact. */
+static void values_of_many_units_are_released_alike(void **state) {
+    (void)state;
+    problem p = problem_of("agents home[i in 1..100] { state p in [0, 8]; private minimize p }\n"
+                           "agent boss { state x in [-2, 2]; private minimize x^2 }\n"
+                           "constraint a: sum(home: p^2) <= 50\nconstraint b: 1024 * boss.x^2 <= 4\n");
+    hand by = USUAL;
+    by.step_exponent = -47;
+    by.sum_exponent = -45;
+    by.scale = 0x1.8p40;
+    tc_plan *plan = plan_by_hand(&p, &by);
+    gate g = gate_of(&p, plan, 7, NULL);
+    for (uint64_t round = 1; round <= 3; round++) {
+        AT_CASE(round);
+        point at = random_point(round, by.state_exponent);
+        long double squares = 0, x = at.x;
+        for (size_t k = 0; k < HOMES; k++) {
+            squares += (long double)at.p[0][k] * at.p[0][k];
+            assert_int_equal(tc_states_from_doubles(g.states, 0, k, &at.p[0][k]), TC_STATE_TAKEN);
+        }
+        assert_int_equal(tc_states_from_doubles(g.states, 1, 0, &at.x), TC_STATE_TAKEN);
+        assert_int_equal(tc_release_round(g.release, round, g.states, g.out), TC_OK);
+        assert_true(g.out->constraints[0] == noisy(squares - 50, noise_at(&p, plan, 7, round, 0), -47));
+        assert_true(g.out->constraints[1] == noisy(1024 * x * x - 4, noise_at(&p, plan, 7, round, 1), -47));
+        for (uint32_t k = 0; k < HOMES; k++)
+            assert_true(jacobian_at(g.out, 0, HOMES, 0, k, 0) ==
+                        noisy(2 * (long double)at.p[0][k], noise_at(&p, plan, 7, round, 2 + k), -47));
+        assert_true(jacobian_at(g.out, 1, 1, 1, 0, 0) == noisy(2048 * x, noise_at(&p, plan, 7, round, 2 + HOMES), -47));
+    }
+    problem_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_release_is_the_truth_on_the_lattice_plus_the_noise_at_its_addresses),
+        cmocka_unit_test(values_of_many_units_are_released_alike),
         cmocka_unit_test(released_states_are_lattice_states_plus_lattice_noise),
         cmocka_unit_test(what_is_made_of_released_states_is_g_and_its_slopes_there),
         cmocka_unit_test(the_bits_do_not_depend_on_how_the_work_is_cut),

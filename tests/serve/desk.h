@@ -1,5 +1,5 @@
-/* A cloud in the test's own thread, with a real hub and a real journal, and clients on socket pairs: whenever a client
- * would wait, the cloud's loop goes round. */
+/* A cloud in the test's own thread, with a real cloud half and a real journal, and clients on socket pairs: whenever a
+ * client would wait, the cloud's loop goes round. */
 #ifndef TC_TESTS_SERVE_DESK_H
 #define TC_TESTS_SERVE_DESK_H
 
@@ -31,7 +31,7 @@ typedef struct desk {
     struct event_base *base;
     tc_journal *journal;
     tc_epoch epoch;
-    tc_cloud_half *hub;
+    tc_cloud_half *half;
     tc_figures figures;
     tc_reporter reporter;
     tc_rounds *rounds;
@@ -76,7 +76,7 @@ static inline void desk_end(desk *d) {
     planned_end(&d->p);
 }
 
-/* Up to where agents may come; the hub is there unless they are asked first. */
+/* Up to where agents may come; the half is there unless they are asked first. */
 static inline void desk_open(desk *d, desk_wish wish) {
     d->arena = tc_arena_new(0);
     assert_non_null(d->arena);
@@ -112,20 +112,20 @@ static inline void desk_open(desk *d, desk_wish wish) {
     assert_non_null(d->links);
 }
 
-static inline void desk_make_hub(desk *d) {
+static inline void desk_make_half(desk *d) {
     uint64_t first = tc_rounds_first(d->rounds);
     const tc_journal_round *last = tc_journal_last(d->journal);
-    d->hub = half_new(d->arena, &d->of, 11, NULL, first);
+    d->half = half_new(d->arena, &d->of, 11, NULL, first);
     if (last->round > 0)
-        assert_true(tc_cloud_half_load(d->hub, last->snapshot, last->snapshot_size));
+        assert_true(tc_cloud_half_load(d->half, last->snapshot, last->snapshot_size));
 }
 
 static inline void desk_start(desk *d, desk_wish wish) {
     desk_open(d, wish);
     if (wish.after_restore)
         return;
-    desk_make_hub(d);
-    assert_int_equal(tc_rounds_begin(d->rounds, d->hub), TC_OK);
+    desk_make_half(d);
+    assert_int_equal(tc_rounds_begin(d->rounds, d->half), TC_OK);
 }
 
 /* As if it were killed: nothing is said. */

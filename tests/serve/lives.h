@@ -1,4 +1,4 @@
-/* Clouds that live and die in the test's own thread, with the real loop, hub and journal on a disk with faults
+/* Clouds that live and die in the test's own thread, with the real loop, cloud half and journal on a disk with faults
  * (fault_vfs.h), and agents on socket pairs that outlive them and remember the bytes of every answer. */
 #ifndef TC_TESTS_SERVE_LIVES_H
 #define TC_TESTS_SERVE_LIVES_H
@@ -269,9 +269,9 @@ static inline bool life_begin(life *l, uint64_t seed) {
     const tc_journal_round *last = tc_journal_last(l->journal);
     uint64_t first = tc_rounds_first(l->rounds);
     if (tc_journal_finished(l->journal) == 0 && first <= LIFE_ROUNDS) {
-        tc_cloud_half *hub = half_new(l->arena, &l->w->of, seed, NULL, first);
-        assert_true(last->round == 0 || tc_cloud_half_load(hub, last->snapshot, last->snapshot_size));
-        assert_int_equal(tc_rounds_begin(l->rounds, hub), TC_OK);
+        tc_cloud_half *half = half_new(l->arena, &l->w->of, seed, NULL, first);
+        assert_true(last->round == 0 || tc_cloud_half_load(half, last->snapshot, last->snapshot_size));
+        assert_int_equal(tc_rounds_begin(l->rounds, half), TC_OK);
         return true;
     }
     if (tc_journal_finished(l->journal) == 0 && tc_journal_finish(l->journal, TC_END_DONE) != TC_OK)

@@ -67,8 +67,8 @@ static void after_a_restore_an_overruled_claim_skips_no_round(void **state) {
         say_claim(&agents[i], i, seen[i], i == 1 ? (tc_epoch){.number = UINT64_MAX} : (tc_epoch){0});
     desk_run(&d, 0.02);
     assert_true(tc_rounds_is_surveyed(d.rounds));
-    desk_make_hub(&d);
-    assert_int_equal(tc_rounds_begin(d.rounds, d.hub), TC_OK);
+    desk_make_half(&d);
+    assert_int_equal(tc_rounds_begin(d.rounds, d.half), TC_OK);
     for (size_t i = 0; i < DESK_AGENTS; i++) {
         assert_int_equal(client_expect_enrolled(&d, &agents[i]).next, 6); /* 4 was seen, 5 may have been */
         client_expect_note(&d, &agents[i], 0, 5, TC_NOTE_LOST);

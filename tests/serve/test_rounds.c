@@ -1,4 +1,4 @@
-/* The cloud's loop, as agents and their faults see it: with a real hub and a real journal. */
+/* The cloud's loop, as agents and their faults see it: with a real cloud half and a real journal. */
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
 #include "serve/everybody.h"
@@ -55,7 +55,7 @@ static void a_run_over_messages_has_the_bits_of_a_run_in_one_process(void **stat
             for (size_t c = 0; c < family->dim; c++)
                 assert_true(numbers[2 + c] == engine->p[tc_coord_of(family, i - family->first_agent, c)]);
         }
-        assert_memory_equal(tc_cloud_half_multipliers(d.hub), tc_engine_multipliers(engine),
+        assert_memory_equal(tc_cloud_half_multipliers(d.half), tc_engine_multipliers(engine),
                             d.p.model->constraint_count * sizeof(double));
     }
     for (size_t i = 0; i < DESK_AGENTS; i++)
@@ -669,8 +669,8 @@ static void after_a_restore_the_run_goes_on_after_all_that_anybody_has_seen(void
         assert_int_equal(tc_rounds_is_surveyed(d.rounds), i + 1 == DESK_AGENTS);
     }
     client_expect_silence(&d, &agents[0]);
-    desk_make_hub(&d);
-    assert_int_equal(tc_rounds_begin(d.rounds, d.hub), TC_OK);
+    desk_make_half(&d);
+    assert_int_equal(tc_rounds_begin(d.rounds, d.half), TC_OK);
     for (size_t i = 0; i < DESK_AGENTS; i++) {
         /* 8 may have been released, and shown to others than agents */
         assert_int_equal(client_expect_enrolled(&d, &agents[i]).next, 9);

@@ -45,11 +45,11 @@ static void a_complete_round_shows_nowhere_before_its_tick(void **state) {
         assert_int_equal(d.rounds->missing, 0);
         expect_silence();
         assert_string_equal(pages(), before);
-        assert_int_equal(tc_cloud_half_rounds(d.hub), k - 1);
+        assert_int_equal(tc_cloud_half_rounds(d.half), k - 1);
         tick();
         hear_all(k);
         assert_int_equal(d.figures.round, k);
-        assert_int_equal(tc_cloud_half_rounds(d.hub), k);
+        assert_int_equal(tc_cloud_half_rounds(d.half), k);
     }
     leave_all();
 }
@@ -163,7 +163,7 @@ static void a_cloud_that_stops_answers_no_tick(void **state) {
     tick();
     for (size_t i = 0; i < DESK_AGENTS; i++)
         client_expect_end(&d, &agents[i], TC_END_STOPPED);
-    assert_int_equal(tc_cloud_half_rounds(d.hub), 0);
+    assert_int_equal(tc_cloud_half_rounds(d.half), 0);
     leave_all();
 }
 

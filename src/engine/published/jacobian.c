@@ -227,6 +227,8 @@ static void answer_component(const jacobian_family *of, size_t component, size_t
         fill(p, same, count);
 }
 
+/* paper: eq:fullupdate
+ * p_i = J^_i' mu: entries that members share, then single ones. */
 void tc_jacobian_answer(const tc_jacobian *jacobian, const tc_released *released, size_t family, size_t block,
                         const double *const *entries, const double *mu, double *const *p) {
     const jacobian_family *of = &jacobian->families[family];

@@ -268,7 +268,7 @@ static tc_serve_phase phase_of(tc_end_reason reason) { return reason == TC_END_D
 void tc_rounds_begin_over(tc_rounds *r, tc_end_reason reason) {
     r->is_over = true;
     r->reason = reason;
-    r->hub = NULL;
+    r->half = NULL;
     r->news_at = tc_serve_now();
     r->figures->phase = phase_of(reason);
     (void)event_del(&r->late);
@@ -290,7 +290,7 @@ void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
     if (status != TC_OK) {
         TC_LOG(r->settings.reporter->log, TC_EVENT_JOURNAL_FAILED, tc_log_round(r->last),
                tc_log_why(tc_journal_trouble(r->settings.journal)));
-        r->hub = NULL;
+        r->half = NULL;
         tc_rounds_break(r, TC_RUN_FAILED, status);
         return;
     }

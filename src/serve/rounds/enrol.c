@@ -110,19 +110,19 @@ uint64_t tc_rounds_first(const tc_rounds *r) {
     return r->is_surveying ? r->most_answered + unseen + 1 : r->open;
 }
 
-tc_status tc_rounds_begin(tc_rounds *r, tc_cloud_half *hub) {
+tc_status tc_rounds_begin(tc_rounds *r, tc_cloud_half *half) {
     r->open = tc_rounds_first(r);
     r->is_surveying = false;
     r->missing = r->enrolment->seat_count;
-    r->snapshot_size = tc_cloud_half_snapshot_size(hub);
+    r->snapshot_size = tc_cloud_half_snapshot_size(half);
     if (r->snapshot == NULL)
         r->snapshot = malloc(r->snapshot_size + 1);
     if (r->snapshot == NULL)
         return TC_NO_MEMORY;
-    tc_status status = tc_cloud_half_prepare(hub, r->open);
+    tc_status status = tc_cloud_half_prepare(half, r->open);
     if (status != TC_OK)
         return status;
-    r->hub = hub;
+    r->half = half;
     for (size_t i = 0; i < r->enrolment->seat_count; i++)
         if (r->enrolment->seats[i].party != NULL)
             tc_answers_enrolled(r, &r->enrolment->seats[i]);
@@ -259,7 +259,7 @@ void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     party->has_end = false; /* the end is told again after this agent's last answer */
     if (!tc_enrolment_seat(r->enrolment, party, seat, enrol.slot))
         return;
-    if (r->hub != NULL && came_at > r->opened_at) /* enrolling again does not extend the deadline */
+    if (r->half != NULL && came_at > r->opened_at) /* enrolling again does not extend the deadline */
         seat->enrolled_at = came_at;
     seat->answered = enrol.answered;
     r->most_answered = enrol.answered > r->most_answered ? enrol.answered : r->most_answered;

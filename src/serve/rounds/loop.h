@@ -11,7 +11,7 @@ enum { TC_MOST_NAMES = 512 };
 struct tc_rounds {
     tc_rounds_settings settings;
     tc_enrolment *enrolment;
-    tc_cloud_half *hub; /* the cloud half; NULL: no states are taken */
+    tc_cloud_half *half; /* the cloud half; NULL: no states are taken */
     tc_figures *figures;
     uint64_t last; /* the last answered round, whose answers are in `answers`; 0 for none */
     uint64_t open; /* the round whose states are wanted: last + 1, or later after a restore */

@@ -84,7 +84,7 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
     (void)what;
     tc_rounds *r = context;
     double now = tc_serve_now(), next = INFINITY;
-    if (r->is_over || r->hub == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
+    if (r->is_over || r->half == NULL || r->end != TC_RUN_GOES_ON || r->stop_at > 0)
         return;
     if (r->settings.late.holds) /* without any agent enrolled, nothing is held */
         next = r->enrolment->enrolled > 0 ? hold(r, now) : now + r->settings.late.deadline;
@@ -132,7 +132,7 @@ static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_S
                             .snapshot_size = r->snapshot_size};
     _Static_assert((int)TC_STATES_MAC == (int)TC_INPUT_MAC, "the journal keeps what identifies a round's input");
     memcpy(row.input, input, TC_INPUT_MAC);
-    tc_cloud_half_save(r->hub, r->snapshot);
+    tc_cloud_half_save(r->half, r->snapshot);
     double began = tc_serve_now();
     tc_status status = tc_journal_commit(r->settings.journal, &row);
     if (status == TC_OK)
@@ -162,7 +162,7 @@ static void go_on(tc_rounds *r, uint64_t k) {
         tc_rounds_over(r, TC_END_DONE);
         return;
     }
-    tc_status status = tc_cloud_half_prepare(r->hub, k + 1);
+    tc_status status = tc_cloud_half_prepare(r->half, k + 1);
     if (status != TC_OK)
         tc_rounds_break(r, TC_RUN_FAILED, status);
     else
@@ -178,9 +178,10 @@ static void release(tc_rounds *r) {
     if (!r->has_released && r->settings.before_first != NULL)
         status = r->settings.before_first(r->settings.context);
     if (status == TC_OK)
-        status = tc_cloud_half_round(r->hub, k, &scalars, r->next_answers, input, &outcome);
+        status = tc_cloud_half_round(r->half, k, &scalars, r->next_answers, input, &outcome);
     if (status == TC_OK && outcome != TC_ENGINE_DONE) {
-        TC_LOG(r->settings.reporter->log, TC_EVENT_DIVERGED, tc_log_round(k), tc_log_why(tc_cloud_half_reason(r->hub)));
+        TC_LOG(r->settings.reporter->log, TC_EVENT_DIVERGED, tc_log_round(k),
+               tc_log_why(tc_cloud_half_reason(r->half)));
         tc_rounds_over(r, TC_END_DIVERGED);
         return;
     }
@@ -191,7 +192,7 @@ static void release(tc_rounds *r) {
                    tc_log_why(tc_journal_trouble(r->settings.journal)));
     }
     if (status != TC_OK) {
-        r->hub = NULL; /* take and release nothing any more */
+        r->half = NULL; /* take and release nothing any more */
         tc_rounds_break(r, TC_RUN_FAILED, status);
         return;
     }
@@ -221,7 +222,7 @@ void tc_ticks_begin(tc_rounds *r) {
 }
 
 static bool is_released_from(const tc_rounds *r) {
-    return !r->is_over && r->hub != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
+    return !r->is_over && r->half != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
 }
 
 void tc_ticks_come(tc_rounds *r) {
@@ -269,7 +270,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
         }
         return;
     }
-    if (r->is_over || r->hub == NULL || frame->round != r->open) {
+    if (r->is_over || r->half == NULL || frame->round != r->open) {
         tc_party_refuse(e, party, frame->slot, frame->round, r->is_over ? TC_REFUSED_OVER : TC_REFUSED_ROUND, NULL);
         return;
     }
@@ -290,7 +291,7 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     party->strikes = 0;
     seat->taken = r->open;
     seat->holds = 0;
-    if (tc_cloud_half_take(r->hub, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
+    if (tc_cloud_half_take(r->half, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
         seat->clamped = r->open;
     tc_secret_wipe(r->units, seat->states * sizeof *r->units);
     if (seat->is_held) { /* its state came before the round was complete */

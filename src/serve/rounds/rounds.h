@@ -82,8 +82,8 @@ void tc_rounds_tick(tc_rounds *rounds);
 bool tc_rounds_is_surveyed(const tc_rounds *rounds);
 uint64_t tc_rounds_first(const tc_rounds *rounds);
 
-/* Takes states from now on. hub: the cloud half made for tc_rounds_first from the journal's snapshot. */
-tc_status tc_rounds_begin(tc_rounds *rounds, tc_cloud_half *hub) TC_MUST_USE;
+/* Takes states from now on. half: the cloud half made for tc_rounds_first from the journal's snapshot. */
+tc_status tc_rounds_begin(tc_rounds *rounds, tc_cloud_half *half) TC_MUST_USE;
 /* If the journal says that the run is over: sends the last answer to agents that lack it. */
 void tc_rounds_begin_over(tc_rounds *rounds, tc_end_reason reason);
 /* If the journal also says that every agent has it: ends at once. */
