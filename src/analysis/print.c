@@ -2,7 +2,7 @@
 #include "analysis/analysis.h"
 
 #include "analysis/steps.h"
-#include "analysis/page.h"
+#include "base/text.h"
 #include "analysis/region.h"
 
 #include <stdio.h>
@@ -235,12 +235,14 @@ void tc_analysis_json(const tc_analysis *a, tc_json *json) {
 enum { SHOWN_ROWS = 24, SHOWN_AGENTS = 10, SHOWN_STATES = 8, FINDING_INDENT = 6, DIGITS = 7 };
 
 typedef struct analysis_text {
-    tc_page page;
+    tc_text_layout layout;
     tc_buffer *out;
     const tc_analysis *analysis;
 } analysis_text;
 
-static void paragraph(analysis_text *p, size_t indent, const char *text) { tc_page_paragraph(&p->page, indent, text); }
+static void paragraph(analysis_text *p, size_t indent, const char *text) {
+    tc_layout_paragraph(&p->layout, indent, text);
+}
 
 /* JSON is not cut where there are few agents. */
 static const char *how_to_see_all(const analysis_text *p) {
@@ -262,13 +264,13 @@ static void text_assumption(analysis_text *p, int number, const char *name, cons
         [TC_HOLDS] = "yes", [TC_FAILS] = "NO", [TC_UNPROVED] = "NOT PROVED", [TC_ELSEWHERE] = "--"};
     tc_buffer_printf(p->out, "  %d  %-12s %-4s ", number, name, words[a->verdict]);
     size_t length = strlen(words[a->verdict]), indent = 5 + 13 + (length > 4 ? length : 4) + 1;
-    tc_page_wrap(&p->page, a->summary, indent, indent);
+    tc_layout_wrap(&p->layout, a->summary, indent, indent);
     for (size_t i = 0; i < a->finding_count; i++) {
         const tc_finding *f = &a->findings[i];
         if (f->place != NULL) {
             tc_buffer_printf(p->out, "%*s", FINDING_INDENT, "");
-            tc_page_wrap(&p->page, tc_arena_format(p->out->arena, "%s: %s", f->place, f->expression),
-                         FINDING_INDENT + 4, FINDING_INDENT);
+            tc_layout_wrap(&p->layout, tc_arena_format(p->out->arena, "%s: %s", f->place, f->expression),
+                           FINDING_INDENT + 4, FINDING_INDENT);
         }
         paragraph(p, f->place != NULL ? FINDING_INDENT + 2 : FINDING_INDENT, f->text);
     }
@@ -277,7 +279,36 @@ static void text_assumption(analysis_text *p, int number, const char *name, cons
 }
 
 static void table_line(analysis_text *p, const char *name, const char *one, const char *two, const char *three) {
-    tc_page_line(&p->page, name, (const char *const[]){one, two, three});
+    tc_layout_line(&p->layout, name, (const char *const[]){one, two, three});
+}
+
+/* [lower, upper], rounded outward, or the one number that it is, in as many digits as a cell has room for. */
+static void shown_bracket(char text[80], const tc_bracket *b) {
+    char lower[32], upper[32];
+    bool one = b->upper <= b->lower * (1 + 1e-9) || b->upper == b->lower;
+    for (int digits = DIGITS; digits > 0; digits--) {
+        if (one)
+            (void)snprintf(text, 80, "%s", tc_shown(upper, b->upper, 0, digits));
+        else
+            (void)snprintf(text, 80, "[%s, %s]", tc_shown(lower, b->lower, -1, digits),
+                           tc_shown(upper, b->upper, 1, digits));
+        if (strlen(text) <= TC_CELL_WIDTH)
+            break;
+    }
+}
+
+/* "2.5 ok", or what is wrong with a declared constant; "" where there is none. */
+static void shown_declared(char text[80], const tc_bracket *b) {
+    char number[32];
+    text[0] = '\0';
+    for (int digits = DIGITS; tc_declared(b) && digits > 2; digits--) {
+        (void)snprintf(text, 80, "%s %s", tc_shown(number, b->declared, 0, digits),
+                       tc_declared_too_small(b)     ? "TOO SMALL"
+                       : tc_declared_uncertified(b) ? "uncertified"
+                                                    : "ok");
+        if (strlen(text) <= TC_CELL_WIDTH)
+            break;
+    }
 }
 
 /* Brackets that are NULL take no column. */
@@ -289,8 +320,8 @@ static void table_row(analysis_text *p, const char *name, const tc_bracket *one,
     for (int i = 0, cell = 0; i < 3; i++) {
         if (brackets[i] == NULL)
             continue;
-        (void)tc_shown_bracket(text[cell], brackets[i]);
-        (void)tc_shown_declared(declared[cell], brackets[i]);
+        shown_bracket(text[cell], brackets[i]);
+        shown_declared(declared[cell], brackets[i]);
         any = any || declared[cell][0] != '\0';
         cell++;
     }
@@ -457,7 +488,7 @@ static void text_radius(analysis_text *p) {
 }
 
 void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
-    analysis_text p = {.page = {.out = out, .width = width != 0 ? width : 80}, .out = out, .analysis = a};
+    analysis_text p = {.layout = {.out = out, .width = width != 0 ? width : 80}, .out = out, .analysis = a};
     text_head(&p);
     tc_buffer_puts(out, "Assumptions\n");
     text_assumption(&p, 1, "objectives", &a->objectives);
@@ -471,7 +502,7 @@ void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
         tc_buffer_puts(out, "\nWarnings\n");
     for (size_t i = 0; i < a->warning_count; i++) {
         tc_buffer_puts(out, "  ! ");
-        tc_page_wrap(&p.page, a->warnings[i], 4, 4);
+        tc_layout_wrap(&p.layout, a->warnings[i], 4, 4);
     }
     tc_buffer_printf(out, "\n%s%s.\n", tc_analysis_holds(a) ? "All assumptions hold" : "Not all assumptions hold",
                      !tc_analysis_holds(a) || a->warning_count == 0 ? ""

@@ -1,7 +1,7 @@
 /* The public functions of an agent that is open, and what both ways to open one share. */
 #include "api/agent_open.h"
 #include "api/handle.h"
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "net/wire/message.h"
 
 #include <stddef.h>

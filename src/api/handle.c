@@ -1,7 +1,7 @@
 /* What every program needs: a device links this file, and not the whole library. */
 #include "api/handle.h"
 
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "base/status.h"
 
 #include <stdlib.h>

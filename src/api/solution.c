@@ -1,6 +1,6 @@
 #include "api/solution.h"
 
-#include "analysis/page.h"
+#include "base/text.h"
 #include "model/point.h"
 
 #include <math.h>
@@ -132,29 +132,31 @@ static double least_price(const tc_reference *reference) {
     return reference->outcome == TC_SOLVED ? fmax(dust, reference->residual) : dust;
 }
 
-static void text_findings(const tc_assumption *assumption, tc_page *page) {
+static void text_findings(const tc_assumption *assumption, const tc_text_layout *layout) {
     for (size_t i = 0; assumption->verdict != TC_HOLDS && i < assumption->finding_count; i++) {
         const tc_finding *finding = &assumption->findings[i];
         if (finding->place != NULL) {
-            tc_buffer_puts(page->out, "  ");
-            tc_page_wrap(page, tc_arena_format(page->out->arena, "%s: %s", finding->place, finding->expression), 6, 2);
+            tc_buffer_puts(layout->out, "  ");
+            tc_layout_wrap(layout, tc_arena_format(layout->out->arena, "%s: %s", finding->place, finding->expression),
+                           6, 2);
         }
-        tc_page_paragraph(page, finding->place == NULL ? 2 : 4, finding->text);
+        tc_layout_paragraph(layout, finding->place == NULL ? 2 : 4, finding->text);
     }
     if (assumption->verdict != TC_HOLDS && assumption->findings_left_out > 0)
-        tc_buffer_printf(page->out, "  ... and %zu more\n", assumption->findings_left_out);
+        tc_buffer_printf(layout->out, "  ... and %zu more\n", assumption->findings_left_out);
 }
 
-static void text_assumptions(const tc_solution *solution, tc_page *page) {
+static void text_assumptions(const tc_solution *solution, const tc_text_layout *layout) {
     const tc_analysis *a = solution->assumptions;
     if (a == NULL || tc_solution_is_convex(solution))
         return;
-    tc_page_paragraph(page, 0,
-                      "Warning: the problem is not proved convex and smooth. This point is only a stationary point; a "
-                      "better one may exist.");
-    text_findings(&a->objectives, page);
-    text_findings(&a->constraints, page);
-    tc_buffer_puts(page->out, "\n");
+    tc_layout_paragraph(
+        layout, 0,
+        "Warning: the problem is not proved convex and smooth. This point is only a stationary point; a "
+        "better one may exist.");
+    text_findings(&a->objectives, layout);
+    text_findings(&a->constraints, layout);
+    tc_buffer_puts(layout->out, "\n");
 }
 
 static const char *heading(const tc_solution *solution) {
@@ -207,13 +209,13 @@ static void text_facts(const tc_reference *reference, tc_buffer *out) {
 }
 
 void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out) {
-    tc_page page = {.out = out, .width = WIDTH};
+    tc_text_layout layout = {.out = out, .width = WIDTH};
     if (tc_solution_lacks_points(solution)) {
         tc_buffer_puts(out, "No solution: a private set is empty.\n\n");
-        text_findings(&solution->assumptions->sets, &page);
+        text_findings(&solution->assumptions->sets, &layout);
         return;
     }
-    text_assumptions(solution, &page);
+    text_assumptions(solution, &layout);
     tc_buffer_printf(out, "%s\n\n", heading(solution));
     text_facts(solution->reference, out);
     tc_buffer_puts(out, "\nstates\n");
@@ -224,10 +226,10 @@ void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out) {
         return;
     bool given = !isnan(solution->model->dual_radius);
     tc_buffer_puts(out, "\n");
-    tc_page_paragraph(&page, 0,
-                      tc_arena_format(out->arena,
-                                      "Warning: the multipliers sum to %.6g, more than the %s dual radius of %.6g%s. "
-                                      "A private run, which keeps them within it, cannot reach this solution.",
-                                      tc_solution_sum(solution), given ? "file's" : "public",
-                                      tc_solution_radius(solution), given ? "" : " (from gaps and Slater point)"));
+    tc_layout_paragraph(&layout, 0,
+                        tc_arena_format(out->arena,
+                                        "Warning: the multipliers sum to %.6g, more than the %s dual radius of %.6g%s. "
+                                        "A private run, which keeps them within it, cannot reach this solution.",
+                                        tc_solution_sum(solution), given ? "file's" : "public",
+                                        tc_solution_radius(solution), given ? "" : " (from gaps and Slater point)"));
 }

@@ -4,7 +4,7 @@
 #include "analysis/analysis.h"
 #include "api/handle.h"
 #include "api/solution.h"
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "base/status.h"
 #include "model/load.h"
 

@@ -1,4 +1,4 @@
-/* How long work talks to whoever started it: it reports progress, and asks whether to stop. */
+/* How long computations report progress and learn that they shall stop. */
 #ifndef TC_BASE_MONITOR_H
 #define TC_BASE_MONITOR_H
 

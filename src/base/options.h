@@ -79,16 +79,11 @@ tc_status tc_options_parse(tc_arena *arena, const tc_usage *usage, int argc, cha
 /* The --help text, 80 columns wide. */
 void tc_options_help(const tc_usage *usage, tc_buffer *out);
 
-/* The pieces that --help is made of, for a program that writes its own. */
+/* Text wrapped as in --help. */
 void tc_options_wrap(tc_buffer *out, const char *text, size_t indent);
-void tc_options_list(const tc_usage *usage, tc_buffer *out);
-void tc_options_examples(const tc_usage *usage, tc_buffer *out);
 
 /* The man page, in troff. extra: more sections, already in troff, or NULL. */
 void tc_options_man(const tc_usage *usage, const char *version, const char *extra, tc_buffer *out);
 void tc_troff_text(tc_buffer *out, const char *text);
-
-/* "from 1 to 10", "laplace, gaussian or none": what the option accepts, or nothing. */
-void tc_option_range(const tc_option *option, tc_buffer *out);
 
 #endif

@@ -2,7 +2,10 @@
 #ifndef TC_BASE_STATUS_H
 #define TC_BASE_STATUS_H
 
-#include "base/compiler.h"
+/* Attributes beyond C17. */
+#define TC_MUST_USE __attribute__((warn_unused_result))
+#define TC_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+#define TC_NORETURN __attribute__((noreturn))
 
 /* One list for code, message and the exit code of the command that meets it (2: the command or a file is wrong,
  * 3: the environment failed). */

@@ -1,10 +1,12 @@
-/* Nobody waits for a thread that has no part: a thread that wakes late finds nothing left and goes back to sleep, and a
- * round of work costs no more than the caller alone would need for it.
+/* The caller waits only for threads that took a part. A thread that wakes late finds no part left and sleeps again, so
+ * a piece of work never takes longer than the caller alone would need.
  *
- * One number, the ticket, holds which run this is (high bits) and how many parts nobody has yet (low bits). Taking a
- * part is one compare-and-swap on it, and none is left once the run is over: so whoever has taken a part may read the
- * run's description, which the caller changes only when all parts are finished. */
+ * One number, the ticket, holds the number of the job (high bits) and how many parts are not taken yet (low bits).
+ * Taking a part is one compare-and-swap on it. A thread that has taken a part may read the job's description, since the
+ * caller changes it only when all parts are finished. */
 #include "base/team.h"
+
+#include "base/machine.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +18,7 @@
 enum {
     PART_BITS = 24,
     MOST_PARTS = (1 << PART_BITS) - 1,
-    SPINS = 4000, /* some tens of microseconds: between two rounds, and no waste worth speaking of */
+    SPINS = 4000, /* some tens of microseconds: as long as between two rounds, and cheap */
     LINE = 64,    /* of the cache */
 };
 
@@ -31,7 +33,7 @@ struct tc_team {
     member *members;
     pid_t owner;
     unsigned spins;
-    /* the run's description */
+    /* the job's description */
     void (*part)(void *context, size_t worker, size_t i);
     void *context;
     size_t first, parts; /* of the caller's parts, those from first on */
@@ -52,12 +54,12 @@ static inline void pause_a_little(void) {
 #endif
 }
 
-static uint64_t run_of(uint64_t ticket) { return ticket >> PART_BITS; }
+static uint64_t job_of(uint64_t ticket) { return ticket >> PART_BITS; }
 static size_t left_of(uint64_t ticket) { return (size_t)(ticket & MOST_PARTS); }
 
-static bool take_part(tc_team *team, uint64_t run, size_t *part) {
+static bool take_part(tc_team *team, uint64_t job, size_t *part) {
     uint64_t ticket = atomic_load(&team->ticket);
-    while (run_of(ticket) == run && left_of(ticket) > 0)
+    while (job_of(ticket) == job && left_of(ticket) > 0)
         if (atomic_compare_exchange_weak(&team->ticket, &ticket, ticket - 1)) {
             *part = team->parts - left_of(ticket);
             return true;
@@ -65,9 +67,9 @@ static bool take_part(tc_team *team, uint64_t run, size_t *part) {
     return false;
 }
 
-static void work(tc_team *team, size_t worker, uint64_t run) {
+static void work(tc_team *team, size_t worker, uint64_t job) {
     size_t part = 0;
-    while (take_part(team, run, &part)) {
+    while (take_part(team, job, &part)) {
         size_t parts = team->parts;
         team->part(team->context, worker, team->first + part);
         if (atomic_fetch_add(&team->finished, 1) + 1 == parts && atomic_load(&team->caller_waits)) {
@@ -78,50 +80,50 @@ static void work(tc_team *team, size_t worker, uint64_t run) {
     }
 }
 
-/* Until there is another run than the last one. Sleepers count themselves before they look again, and the caller looks
- * at the count after it has changed the ticket: one of the two sees the other. */
-static uint64_t wait_for_run(tc_team *team, uint64_t last) {
+/* Waits until there is another job than the last one. Sleepers count themselves before they look again, and the caller
+ * looks at the count after it has changed the ticket: one of the two sees the other. */
+static uint64_t wait_for_job(tc_team *team, uint64_t last) {
     for (unsigned i = 0; i < team->spins; i++) {
-        uint64_t run = run_of(atomic_load_explicit(&team->ticket, memory_order_acquire));
-        if (run != last)
-            return run;
+        uint64_t job = job_of(atomic_load_explicit(&team->ticket, memory_order_acquire));
+        if (job != last)
+            return job;
         pause_a_little();
     }
     (void)pthread_mutex_lock(&team->mutex);
     (void)atomic_fetch_add(&team->asleep, 1);
-    uint64_t run = run_of(atomic_load(&team->ticket));
-    while (run == last) {
+    uint64_t job = job_of(atomic_load(&team->ticket));
+    while (job == last) {
         (void)pthread_cond_wait(&team->called, &team->mutex);
-        run = run_of(atomic_load(&team->ticket));
+        job = job_of(atomic_load(&team->ticket));
     }
     (void)atomic_fetch_sub(&team->asleep, 1);
     (void)pthread_mutex_unlock(&team->mutex);
-    return run;
+    return job;
 }
 
 static void *serve(void *what) {
     const member *self = what;
-    uint64_t run = 0;
+    uint64_t job = 0;
     for (;;) {
-        run = wait_for_run(self->team, run);
+        job = wait_for_job(self->team, job);
         if (atomic_load(&self->team->ending))
             return NULL;
-        work(self->team, self->worker, run);
+        work(self->team, self->worker, job);
     }
 }
 
-/* Opens a run of this many parts. */
+/* Opens a job of this many parts. */
 static uint64_t call_all(tc_team *team, size_t parts) {
-    uint64_t run = run_of(atomic_load_explicit(&team->ticket, memory_order_relaxed)) + 1;
+    uint64_t job = job_of(atomic_load_explicit(&team->ticket, memory_order_relaxed)) + 1;
     atomic_store_explicit(&team->finished, 0, memory_order_relaxed);
     team->parts = parts;
-    atomic_store(&team->ticket, run << PART_BITS | parts);
+    atomic_store(&team->ticket, job << PART_BITS | parts);
     if (atomic_load(&team->asleep) > 0) {
         (void)pthread_mutex_lock(&team->mutex);
         (void)pthread_cond_broadcast(&team->called);
         (void)pthread_mutex_unlock(&team->mutex);
     }
-    return run;
+    return job;
 }
 
 static void wait_until_finished(tc_team *team, size_t parts) {
@@ -154,7 +156,7 @@ void tc_team_run(tc_team *team, size_t parts, void (*part)(void *context, size_t
     }
 }
 
-/* A forked child has the memory of the threads, but not the threads. */
+/* A forked child has no threads to end. */
 static void end_team(void *what) {
     tc_team *team = what;
     if (getpid() != team->owner)
@@ -168,7 +170,7 @@ static void end_team(void *what) {
     (void)pthread_mutex_destroy(&team->mutex);
 }
 
-/* Signals are for the thread that knows what to do with them. */
+/* The new threads block all signals: the caller's thread handles them. */
 static void start_threads(tc_team *team, size_t wanted) {
     sigset_t all, before;
     (void)sigfillset(&all);

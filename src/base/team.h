@@ -19,7 +19,4 @@ size_t tc_team_size(const tc_team *team);
  * two calls have the same worker at the same time; the caller's thread is worker 0. With a team of one it is a loop. */
 void tc_team_run(tc_team *team, size_t parts, void (*part)(void *context, size_t worker, size_t i), void *context);
 
-/* Processors that this process may use. */
-size_t tc_processors(void);
-
 #endif

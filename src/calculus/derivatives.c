@@ -1,4 +1,6 @@
-#include "calculus/differentiate.h"
+#include "calculus/derivatives.h"
+
+#include "base/search.h"
 
 #include <stdlib.h>
 
@@ -20,15 +22,9 @@ static uint32_t column_of(const lists *l, const tc_partial *partial) {
     const tc_node *leaf = &l->dag->nodes[partial->leaf];
     if (leaf->op != TC_COORD)
         return (uint32_t)leaf->u.index;
-    size_t low = l->sum_count, high = l->outer->input_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (l->outer->inputs[middle].index <= leaf->u.index)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    size_t at;
+    TC_SEARCH(at, l->sum_count, l->outer->input_count, l->outer->inputs[at].index < leaf->u.index);
+    return (uint32_t)at;
 }
 
 static void add_first(lists *l, tc_first entry) {
@@ -161,4 +157,41 @@ tc_derivatives *tc_derive(tc_arena *arena, tc_model *model) {
     result->outer_second = l.second;
     result->outer_second_count = l.second_count;
     return result;
+}
+
+/* ---- degrees ----------------------------------------------------------------------------------------------------- */
+
+static bool varies(const tc_model *model, tc_expr e) { return model->dag->nodes[e].has_state; }
+
+/* Whether each input of Phi is affine in the states; false where one is not even quadratic. */
+static bool find_degrees(const tc_model *model, const tc_derivatives *d, bool *affine) {
+    for (size_t i = 0; i < d->input_count; i++)
+        affine[i] = true;
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family_derivatives *of = &d->families[f];
+        for (size_t i = 0; i < of->body_second_count; i++) {
+            if (varies(model, of->body_second[i].value))
+                return false;
+            affine[of->sums[of->body_second[i].row]] = false;
+        }
+        for (size_t i = 0; i < of->body_first_count; i++)
+            if (varies(model, of->body_first[i].value))
+                affine[of->sums[of->body_first[i].row]] = false;
+    }
+    return true;
+}
+
+/* g_j = Phi_j(u): d^2 g_j = sum_{r,s} Phi_{j,rs} du_r du_s + sum_r Phi_{j,r} d^2 u_r. */
+bool tc_constraints_are_quadratic(tc_arena *arena, const tc_model *model, const tc_derivatives *d) {
+    bool *affine = TC_NEW(arena, bool, d->input_count);
+    if (!find_degrees(model, d, affine))
+        return false;
+    for (size_t i = 0; i < d->outer_second_count; i++)
+        if (varies(model, d->outer_second[i].value) || !affine[d->outer_second[i].column] ||
+            !affine[d->outer_second[i].other])
+            return false;
+    for (size_t i = 0; i < d->outer_first_count; i++)
+        if (varies(model, d->outer_first[i].value) && !affine[d->outer_first[i].column])
+            return false;
+    return true;
 }

@@ -53,7 +53,26 @@ tc_derivatives *tc_derive(tc_arena *arena, tc_model *model);
 
 /* Reverse mode on one root: the non-zero partial derivatives with respect to its leaves of the kind op
  * (TC_STATE, or TC_COORD and TC_SUM together when op is TC_SUM). Returns how many; *leaves and *partials are in arena,
- * sorted by index, sums before coordinates. For many roots of one DAG use calculus/differentiate.h. */
+ * sorted by index, sums before coordinates. */
 size_t tc_gradient(tc_arena *arena, tc_dag *dag, tc_expr root, tc_op op, tc_expr **leaves, tc_expr **partials);
+
+/* The same with a reusable work area, for the many roots of one DAG. */
+typedef struct tc_differentiator tc_differentiator;
+
+typedef struct tc_partial {
+    uint64_t rank; /* of the leaf: its index; coordinates come after all sums */
+    tc_expr leaf;
+    tc_expr value;
+} tc_partial;
+
+tc_differentiator *tc_differentiator_new(tc_arena *arena, tc_dag *dag);
+
+/* The non-zero partial derivatives of root with respect to its leaves of the kind op (as in tc_gradient) whose rank is
+ * at most last_rank, by increasing rank. The array is valid until the next call. */
+const tc_partial *tc_differentiate(tc_differentiator *d, tc_expr root, tc_op op, uint64_t last_rank, size_t *count);
+
+/* Whether every constraint is affine or quadratic in the states: all second derivatives of g are constant by structure.
+ * Sufficient, not necessary: what cancels in numbers only is not seen. */
+bool tc_constraints_are_quadratic(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
 
 #endif

@@ -1,4 +1,4 @@
-#include "calculus/differentiate.h"
+#include "calculus/derivatives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +28,13 @@ tc_differentiator *tc_differentiator_new(tc_arena *arena, tc_dag *dag) {
     return d;
 }
 
-uint64_t tc_leaf_rank(const tc_node *leaf) {
+static uint64_t leaf_rank(const tc_node *leaf) {
     return leaf->op == TC_COORD ? leaf->u.index + (UINT64_C(1) << 63) : leaf->u.index;
 }
 
 static bool is_wanted(const tc_node *n, tc_op op, uint64_t last_rank) {
     bool of_kind = op == TC_STATE ? n->op == TC_STATE : n->op == TC_SUM || n->op == TC_COORD;
-    return of_kind && tc_leaf_rank(n) <= last_rank;
+    return of_kind && leaf_rank(n) <= last_rank;
 }
 
 static void make_room(tc_differentiator *d, size_t nodes) {
@@ -301,7 +301,7 @@ static void add_partial(tc_differentiator *d, tc_expr leaf) {
         d->partial_capacity = capacity;
     }
     d->partials[d->partial_count++] =
-        (tc_partial){.rank = tc_leaf_rank(&d->dag->nodes[leaf]), .leaf = leaf, .value = d->adjoints[leaf]};
+        (tc_partial){.rank = leaf_rank(&d->dag->nodes[leaf]), .leaf = leaf, .value = d->adjoints[leaf]};
 }
 
 static int by_rank(const void *x, const void *y) {

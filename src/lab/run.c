@@ -1,6 +1,7 @@
 /* Runs, one or many at a time. */
 #include "lab/lab.h"
 
+#include "base/machine.h"
 #include "lab/measure.h"
 #include "lab/runs.h"
 

@@ -1,6 +1,6 @@
 #include "model/csv.h"
 
-#include "model/syntax/number.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -148,8 +148,8 @@ void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *form
     size_t offset = (size_t)(from - csv->record);
     offset = offset < shown ? offset : shown;
     csv->failed = true;
-    tc_error_at(csv->diagnostics, (tc_place){csv->source->path, csv->line, csv->record, shown, offset, offset + length},
-                "%s", text);
+    tc_error_at(csv->diagnostics,
+                (tc_text_place){csv->source->path, csv->line, csv->record, shown, offset, offset + length}, "%s", text);
 }
 
 /* The length of the record at start, up to its newline; quotes hide newlines. SIZE_MAX when more bytes are needed. */
@@ -377,7 +377,7 @@ bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_so
     bool good = tc_csv_open(&csv);
     while (good && tc_csv_next(&csv)) {
         if (*rows == 0) {
-            /* Quotes would be taken away twice; numbers need none. */
+            /* Quotes must not be removed twice; numbers need none. */
             if (memchr(csv.record, '"', csv.length) == NULL)
                 *columns = count_fields(&csv);
             else

@@ -1,7 +1,5 @@
 #include "model/expr.h"
 
-#include "model/elaborate/squares.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -352,6 +350,100 @@ tc_expr tc_div(tc_dag *dag, tc_expr a, tc_expr b) {
     return binary(dag, TC_DIV, a, b);
 }
 
+/* ---- sums of squares --------------------------------------------------------------------------------------------- */
+
+enum { MOST_PENDING = 64 }; /* sums waiting while others are taken apart; chains need one place */
+
+typedef struct pending {
+    tc_expr node;
+    tc_expr factor; /* positive; TC_NO_EXPR for one */
+} pending;
+
+typedef struct square_walk {
+    tc_dag *dag;
+    pending stack[MOST_PENDING];
+    size_t depth;
+    tc_expr *arguments; /* NULL on the first walk, which only counts */
+    size_t count;
+} square_walk;
+
+static bool is_positive(const tc_dag *dag, tc_expr e) {
+    return dag->nodes[e].op == TC_CONST && dag->nodes[e].u.value > 0;
+}
+
+/* Both walks take the same steps; only the second makes nodes. */
+static tc_expr factor_of(const square_walk *w, pending item, tc_expr by, bool divide) {
+    if (w->arguments == NULL)
+        return TC_NO_EXPR;
+    tc_expr factor = item.factor == TC_NO_EXPR ? tc_const(w->dag, 1) : item.factor;
+    return divide ? tc_div(w->dag, factor, by) : tc_mul(w->dag, factor, by);
+}
+
+/* root(factor) * base is an argument. */
+static void add_argument(square_walk *w, tc_expr base, tc_expr factor) {
+    if (w->arguments != NULL)
+        w->arguments[w->count] = factor == TC_NO_EXPR ? base : tc_mul(w->dag, tc_sqrt(w->dag, factor), base);
+    w->count++;
+}
+
+/* An even power or a constant becomes an argument, a sum or a multiple waits. false: it is none of these. */
+static bool take(square_walk *w, pending item) {
+    const tc_node n = w->dag->nodes[item.node]; /* a copy: the pool may move */
+    bool build = w->arguments != NULL;
+    if (n.op == TC_POWI && n.u.exponent >= 2 && n.u.exponent % 2 == 0) {
+        add_argument(w, build ? tc_pow(w->dag, n.a, (double)n.u.exponent / 2) : item.node, item.factor);
+        return true;
+    }
+    if (is_positive(w->dag, item.node)) {
+        add_argument(w, build ? tc_sqrt(w->dag, item.node) : item.node, item.factor);
+        return true;
+    }
+    bool multiple = n.op == TC_MUL && is_positive(w->dag, n.a), part = n.op == TC_DIV && is_positive(w->dag, n.b);
+    if ((n.op != TC_ADD && !multiple && !part) || w->depth == MOST_PENDING)
+        return false;
+    w->stack[w->depth++] = item;
+    return true;
+}
+
+static bool collect(square_walk *w, tc_expr e) {
+    w->depth = w->count = 0;
+    bool fits = take(w, (pending){e, TC_NO_EXPR});
+    while (fits && w->depth > 0) {
+        pending item = w->stack[--w->depth];
+        const tc_node n = w->dag->nodes[item.node];
+        if (n.op == TC_ADD)
+            fits = take(w, (pending){n.a, item.factor}) && take(w, (pending){n.b, item.factor});
+        else if (n.op == TC_MUL)
+            fits = take(w, (pending){n.b, factor_of(w, item, n.a, false)});
+        else
+            fits = take(w, (pending){n.a, factor_of(w, item, n.b, true)});
+    }
+    return fits;
+}
+
+/* The node TC_NORM whose square is e, where e depends on states and is made, by addition, of even powers, constants
+ * >= 0 and positive multiples of such; else TC_NO_EXPR. Exactly the same function: sqrt(x^2 + c) is the norm of x and
+ * the root of c, which stays a node where it is not a double. */
+static tc_expr root_of_squares(tc_dag *dag, tc_expr e) {
+    square_walk w = {.dag = dag};
+    if (!dag->nodes[e].has_state || !collect(&w, e))
+        return TC_NO_EXPR;
+    w.arguments = TC_NEW(dag->arena, tc_expr, w.count);
+    (void)collect(&w, e);
+    return tc_norm(dag, w.arguments, w.count);
+}
+
+/* The sum of the squares of a TC_NORM's arguments. */
+static tc_expr squares_of(tc_dag *dag, tc_expr norm) {
+    size_t count = tc_operand_count(dag, norm);
+    tc_expr sum = tc_const(dag, 0);
+    for (size_t i = 0; i < count; i++)
+        sum = tc_add(dag, sum, tc_pow(dag, tc_operand(dag, norm, i), 2));
+    return sum;
+}
+
+/* ---- powers and functions ---------------------------------------------------------------------------------------- */
+
 tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
     if (exponent == 0) /* 1, where a is defined */
         return tc_add(dag, tc_const(dag, 1), tc_mul(dag, tc_const(dag, 0), a));
@@ -361,7 +453,7 @@ tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
     inherit(dag, &n, a);
     if (exponent != floor(exponent) || fabs(exponent) >= 0x1p31) {
         bool half = exponent + exponent == floor(exponent + exponent) && fabs(exponent) < 0x1p30;
-        tc_expr root = half ? tc_root_of_squares(dag, a) : TC_NO_EXPR;
+        tc_expr root = half ? root_of_squares(dag, a) : TC_NO_EXPR;
         if (root != TC_NO_EXPR)
             return tc_pow(dag, root, exponent + exponent);
         n.op = TC_POWR;
@@ -379,7 +471,7 @@ tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
     if (base->op == TC_SQRT && exponent == 2 && !base->is_partial)
         return base->a;
     if (base->op == TC_NORM && exponent > 0 && fmod(exponent, 2) == 0) /* smooth, where the norm is not */
-        return tc_pow(dag, tc_squares_of(dag, a), exponent / 2);
+        return tc_pow(dag, squares_of(dag, a), exponent / 2);
     n.op = TC_POWI;
     n.u.exponent = (int64_t)exponent;
     return intern(dag, n, NULL);
@@ -394,7 +486,7 @@ tc_expr tc_sqrt(tc_dag *dag, tc_expr a) {
         root = dag->nodes[a].op == TC_CONST && dag->nodes[a].u.value >= 0 ? sqrt(dag->nodes[a].u.value) : -1;
     if (root >= 0 && mul_is_exact(root, root, &product) && product == dag->nodes[a].u.value)
         return tc_const(dag, root);
-    tc_expr norm = tc_root_of_squares(dag, a);
+    tc_expr norm = root_of_squares(dag, a);
     return norm != TC_NO_EXPR ? norm : unary(dag, TC_SQRT, a);
 }
 

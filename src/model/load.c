@@ -1,7 +1,6 @@
 #include "model/load.h"
 
 #include "model/elaborate/elaborate.h"
-#include "model/load_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,27 +1,17 @@
 #include "model/model.h"
 
+#include "base/search.h"
+
 const tc_family *tc_family_of_agent(const tc_model *model, size_t agent) {
-    size_t low = 0, high = model->family_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (model->families[middle].first_agent <= agent)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &model->families[low];
+    size_t next;
+    TC_SEARCH(next, 1, model->family_count, model->families[next].first_agent <= agent);
+    return &model->families[next - 1];
 }
 
 const tc_family *tc_family_of_coord(const tc_model *model, size_t coord) {
-    size_t low = 0, high = model->family_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (model->families[middle].first_coord <= coord)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &model->families[low];
+    size_t next;
+    TC_SEARCH(next, 1, model->family_count, model->families[next].first_coord <= coord);
+    return &model->families[next - 1];
 }
 
 void tc_agent_name(tc_buffer *out, const tc_family *family, size_t member) {

@@ -3,7 +3,10 @@
  *
  * Every agent belongs to a *family*; an `agent` block is a family of one. Members of a family share their expressions
  * and differ in data. States are stored by component: coordinate (member k, component c) of a family is
- * first_coord + c * count + k, so that a component of all members is one contiguous array. */
+ * first_coord + c * count + k, so that a component of all members is one contiguous array.
+ *
+ * In symbols: agent i = 1..N chooses x_i in X_i; together they minimise sum_i f_i(x_i) subject to g_j(x) <= 0, j
+ * = 1..m. paper: Problem 0.1 */
 #ifndef TC_MODEL_MODEL_H
 #define TC_MODEL_MODEL_H
 

@@ -164,7 +164,7 @@ static bool names_differ(tc_csv *csv, const tc_table *table) {
         size_t other = add_to_set(&set, r);
         if (other == SIZE_MAX)
             continue;
-        tc_error_at(csv->diagnostics, (tc_place){.path = csv->source->path, .line = r + 2},
+        tc_error_at(csv->diagnostics, (tc_text_place){.path = csv->source->path, .line = r + 2},
                     "the name '%s' is given to two agents, in rows %zu and %zu", table->names[r], other + 1, r + 1);
         return false;
     }
@@ -210,14 +210,14 @@ static bool check_groups(tc_diagnostics *diagnostics, const tc_csv_source *sourc
         if (!groups[g].has_first)
             continue;
         if (groups[g].count != groups[g].largest) {
-            tc_error_at(diagnostics, (tc_place){.path = source->path, .line = 1},
+            tc_error_at(diagnostics, (tc_text_place){.path = source->path, .line = 1},
                         "columns %s_1 to %s_%zu form a vector, but only %zu of them are there", groups[g].stem,
                         groups[g].stem, groups[g].largest, groups[g].count);
             return false;
         }
         for (size_t c = 0; c < head->count; c++) {
             if (strcmp(head->names[c], groups[g].stem) == 0) {
-                tc_error_at(diagnostics, (tc_place){.path = source->path, .line = 1},
+                tc_error_at(diagnostics, (tc_text_place){.path = source->path, .line = 1},
                             "there is a column '%s' beside the vector %s_1 .. %s_%zu", groups[g].stem, groups[g].stem,
                             groups[g].stem, groups[g].largest);
                 return false;

@@ -7,7 +7,7 @@
 #define TC_NOISE_RANDOM_H
 
 #include "base/arena.h"
-#include "base/fetch.h"
+#include "base/machine.h"
 
 #include <stdbool.h>
 #include <stdint.h>

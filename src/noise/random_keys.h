@@ -2,7 +2,7 @@
 #ifndef TC_NOISE_RANDOM_KEYS_H
 #define TC_NOISE_RANDOM_KEYS_H
 
-#include "base/compiler.h"
+#include "base/status.h"
 
 #include <openssl/evp.h>
 #include <stdbool.h>

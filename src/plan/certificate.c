@@ -1,6 +1,6 @@
 #include "plan/certificate.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "base/json.h"
 #include "plan/planner.h"
 

@@ -1,6 +1,5 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
-#include "analysis/page.h"
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "plan/account/calibrate.h"
 #include "plan/planner.h"
 #include "plan/account/price.h"
@@ -233,8 +232,8 @@ static void put_line(tc_buffer *out, const char *label, const char *format, ...)
 }
 
 static void put_wrapped(tc_buffer *out, const char *text, unsigned width, unsigned indent) {
-    tc_page page = {.out = out, .width = width};
-    tc_page_paragraph(&page, indent, text);
+    tc_text_layout layout = {.out = out, .width = width};
+    tc_layout_paragraph(&layout, indent, text);
 }
 
 /* A name cut to fit, with dots. */

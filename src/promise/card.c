@@ -1,6 +1,6 @@
 #include "promise/card.h"
 
-#include "analysis/page.h"
+#include "base/text.h"
 #include "plan/account/price.h"
 
 #include <string.h>
@@ -290,8 +290,8 @@ enum { WIDTH = 80, TEXT_AT = 16 };
 #define HEADLINE "GUARANTEE: "
 
 static void wrap(tc_buffer *out, const char *text, size_t indent) {
-    tc_page page = {.out = out, .width = WIDTH};
-    tc_page_wrap(&page, text, indent, indent);
+    tc_text_layout layout = {.out = out, .width = WIDTH};
+    tc_layout_wrap(&layout, text, indent, indent);
 }
 
 static void rule(tc_buffer *out) {

@@ -1,8 +1,7 @@
 /* Reading, checking and appending. */
 #include "promise/ledger.h"
 
-#include "analysis/page.h"
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "plan/account/price.h"
 #include "promise/accountant.h"
 
@@ -324,8 +323,8 @@ static double delta_of(const tc_spent *spent) { return spent->is_priced ? spent-
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
 static void put_wrapped(tc_buffer *out, const char *text, unsigned indent) {
-    tc_page page = {.out = out, .width = 80};
-    tc_page_paragraph(&page, indent, text);
+    tc_text_layout layout = {.out = out, .width = 80};
+    tc_layout_paragraph(&layout, indent, text);
 }
 
 static void put_spent(tc_arena *arena, tc_buffer *out, const tc_spent *spent) {

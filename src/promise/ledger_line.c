@@ -1,6 +1,6 @@
 #include "promise/ledger.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 
 #include <openssl/evp.h>
 

@@ -1,6 +1,6 @@
 #include "release/release.h"
 
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "noise/secret.h"
 #include "release/inside.h"
 

@@ -32,7 +32,7 @@ typedef struct tc_release_settings {
 } tc_release_settings;
 
 /* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by, or the random source has served
- * another release: its rounds are opened here. TC_BAD_ARITHMETIC (base/arithmetic.h). settings may be NULL. Raises on
+ * another release: its rounds are opened here. TC_BAD_ARITHMETIC (base/machine.h). settings may be NULL. Raises on
  * its arena. */
 tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          tc_random *random, const tc_release_settings *settings, tc_release **release,
@@ -89,7 +89,7 @@ typedef struct tc_release_worker tc_release_worker;
 tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
 tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
 
-/* What to fetch while the worker draws noise: what its thread touches next (base/fetch.h); NULL for nothing. */
+/* What to fetch while the worker draws noise: what its thread touches next (base/machine.h); NULL for nothing. */
 void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch);
 
 /* TC_BAD_USAGE as tc_release_round. Noise that tc_release_prepare drew is used; otherwise every block draws its own. */

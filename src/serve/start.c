@@ -1,7 +1,7 @@
 /* From settings to a listening server, the cloud half as the journal has it, and the figures. */
 #include "serve/process.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "net/files.h"
 #include "net/tls/tls.h"
 #include "plan/account/price.h"

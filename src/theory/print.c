@@ -1,7 +1,7 @@
 /* The bound as JSON for programs and as text for people. */
 #include "theory/bound.h"
 
-#include "analysis/page.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -118,52 +118,53 @@ static const char *round_text(tc_arena *arena, double k) {
     return tc_arena_format(arena, "10^%.1f", ceil(10 * log10(k)) / 10);
 }
 
-static void text_verdict(const tc_bound *b, tc_page *page) {
-    tc_arena *arena = page->out->arena;
+static void text_verdict(const tc_bound *b, const tc_text_layout *layout) {
+    tc_arena *arena = layout->out->arena;
     const tc_bound_estimate *e = &b->tight;
     const char *rounds = round_text(arena, b->rounds);
     double trivial = b->constants.diameter * b->constants.diameter;
     if (e->vacuous) {
-        tc_page_paragraph(
-            page, 0,
+        tc_layout_paragraph(
+            layout, 0,
             tc_arena_format(arena, "vacuous: for %s rounds this bound says nothing. %c%s.", rounds,
                             e->because[0] >= 'a' && e->because[0] <= 'z' ? e->because[0] - 'a' + 'A' : e->because[0],
                             e->because + 1));
         return;
     }
-    tc_page_paragraph(page, 0,
-                      tc_arena_format(arena,
-                                      "After %s rounds the mean squared distance to xi_T, the solution of the problem "
-                                      "regularised with alpha_T, is at most %s, where %s is trivial.%s",
-                                      rounds, number(arena, e->error), number(arena, trivial),
-                                      b->conditions_hold ? "" : " But a condition for convergence FAILS."));
+    tc_layout_paragraph(
+        layout, 0,
+        tc_arena_format(arena,
+                        "After %s rounds the mean squared distance to xi_T, the solution of the problem "
+                        "regularised with alpha_T, is at most %s, where %s is trivial.%s",
+                        rounds, number(arena, e->error), number(arena, trivial),
+                        b->conditions_hold ? "" : " But a condition for convergence FAILS."));
 }
 
-static void text_conditions(const tc_bound *b, tc_page *page) {
+static void text_conditions(const tc_bound *b, const tc_text_layout *layout) {
     const tc_schedule *s = &b->schedule;
-    tc_buffer_printf(page->out, "\nConditions, for alpha_k = %.6g k^-%.6g and gamma_k = %.6g k^-%.6g\n",
+    tc_buffer_printf(layout->out, "\nConditions, for alpha_k = %.6g k^-%.6g and gamma_k = %.6g k^-%.6g\n",
                      s->regularization, s->regularization_decay, s->step, s->step_decay);
     for (size_t i = 0; i < TC_BOUND_CONDITIONS; i++)
-        tc_buffer_printf(page->out, "  %-5s %-50s %s\n", b->conditions[i].holds ? "holds" : "FAILS",
+        tc_buffer_printf(layout->out, "  %-5s %-50s %s\n", b->conditions[i].holds ? "holds" : "FAILS",
                          b->conditions[i].name, b->conditions[i].inequality);
-    tc_buffer_printf(page->out, "  %-5s %-50s %s\n", b->summable ? "holds" : "FAILS",
+    tc_buffer_printf(layout->out, "  %-5s %-50s %s\n", b->summable ? "holds" : "FAILS",
                      "sum of sigma_k < infinity (for all later rounds)", "c1 + c2 < 1, c2 > 1/2");
 }
 
-static void text_constants(const tc_bound *b, tc_page *page) {
+static void text_constants(const tc_bound *b, const tc_text_layout *layout) {
     char text[32];
-    tc_buffer_puts(page->out, "\nConstants, rounded up\n");
+    tc_buffer_puts(layout->out, "\nConstants, rounded up\n");
     for (size_t i = 0; i < CONSTANTS; i++) {
         if (constants[i].meaning == NULL)
             continue;
-        tc_buffer_printf(page->out, "  %-5s %11s  ", constants[i].symbol,
+        tc_buffer_printf(layout->out, "  %-5s %11s  ", constants[i].symbol,
                          tc_shown(text, constant_at(&b->constants, i), 1, DIGITS));
-        tc_page_wrap(page, constants[i].meaning, 21, 21);
+        tc_layout_wrap(layout, constants[i].meaning, 21, 21);
     }
 }
 
-static void text_row(tc_page *page, const char *what, const char *tight, const char *published) {
-    tc_buffer_printf(page->out, "  %-49s %13s %13s\n", what, tight, published);
+static void text_row(const tc_text_layout *layout, const char *what, const char *tight, const char *published) {
+    tc_buffer_printf(layout->out, "  %-49s %13s %13s\n", what, tight, published);
 }
 
 /* Four digits, rounded down. */
@@ -171,40 +172,40 @@ static const char *share(tc_arena *arena, double probability) {
     return tc_arena_format(arena, "%.4f", floor(probability * 1e4) / 1e4);
 }
 
-static void text_estimates(const tc_bound *b, tc_page *page) {
-    tc_arena *arena = page->out->arena;
+static void text_estimates(const tc_bound *b, const tc_text_layout *layout) {
+    tc_arena *arena = layout->out->arena;
     const tc_bound_estimate *t = &b->tight, *p = &b->published;
-    tc_buffer_printf(page->out, "\n  %-49s %13s %13s\n", "the bound", "tight", "as published");
-    text_row(page, "rounds contract from round", round_text(arena, t->valid_from), round_text(arena, p->valid_from));
-    text_row(page, "it says something after round", round_text(arena, t->informative_from),
+    tc_buffer_printf(layout->out, "\n  %-49s %13s %13s\n", "the bound", "tight", "as published");
+    text_row(layout, "rounds contract from round", round_text(arena, t->valid_from), round_text(arena, p->valid_from));
+    text_row(layout, "it says something after round", round_text(arena, t->informative_from),
              round_text(arena, p->informative_from));
-    text_row(page, "E|z(T+1) - xi_T|^2 is at most", number(arena, t->error), number(arena, p->error));
-    text_row(page, "with probability 0.95, |z(T+1) - xi_T| is at most", number(arena, t->radius),
+    text_row(layout, "E|z(T+1) - xi_T|^2 is at most", number(arena, t->error), number(arena, p->error));
+    text_row(layout, "with probability 0.95, |z(T+1) - xi_T| is at most", number(arena, t->radius),
              number(arena, p->radius));
-    text_row(page, "... and for all later rounds at once",
+    text_row(layout, "... and for all later rounds at once",
              isinf(t->radius_forever) ? "-" : number(arena, t->radius_forever),
              isinf(p->radius_forever) ? "-" : number(arena, p->radius_forever));
-    text_row(page, tc_arena_format(arena, "|z(T+1) - xi_T| <= %.4g with a probability of", t->within),
+    text_row(layout, tc_arena_format(arena, "|z(T+1) - xi_T| <= %.4g with a probability of", t->within),
              share(arena, t->probability), share(arena, p->probability));
-    text_row(page, "... and for all later rounds at once", share(arena, t->probability_forever),
+    text_row(layout, "... and for all later rounds at once", share(arena, t->probability_forever),
              share(arena, p->probability_forever));
 }
 
 /* Nothing is known about xi_T where an assumption fails. */
-static void text_distance(const tc_bound *b, tc_page *page) {
-    tc_arena *arena = page->out->arena;
+static void text_distance(const tc_bound *b, const tc_text_layout *layout) {
+    tc_arena *arena = layout->out->arena;
     if (b->constants.problem != NULL)
         return;
     if (b->outside_radius)
-        tc_page_paragraph(page, 0,
-                          tc_arena_format(arena,
-                                          "Warning: the solution's multipliers sum to more than R = %s. The distance "
-                                          "is to xi_T, and xi_T does not tend to the solution z_0, but to the best "
-                                          "point whose multipliers stay within R.",
-                                          number(arena, b->constants.dual_radius)));
+        tc_layout_paragraph(layout, 0,
+                            tc_arena_format(arena,
+                                            "Warning: the solution's multipliers sum to more than R = %s. The distance "
+                                            "is to xi_T, and xi_T does not tend to the solution z_0, but to the best "
+                                            "point whose multipliers stay within R.",
+                                            number(arena, b->constants.dual_radius)));
     else
-        tc_page_paragraph(
-            page, 0,
+        tc_layout_paragraph(
+            layout, 0,
             tc_arena_format(arena,
                             "The distance is to xi_T, not to the solution z_0: xi_T tends to z_0, at no known "
                             "rate. What is known is that xi_T is within %s of optimal (its saddle gap is at "
@@ -212,19 +213,19 @@ static void text_distance(const tc_bound *b, tc_page *page) {
                             number(arena, b->gap), number(arena, b->regularization)));
 }
 
-static void text_notes(const tc_bound *b, tc_page *page) {
-    tc_buffer_puts(page->out, "\n");
-    text_distance(b, page);
-    tc_page_paragraph(page, 0,
-                      "The bound speaks of the algorithm in real numbers: rounding messages to their lattice is "
-                      "left out.");
+static void text_notes(const tc_bound *b, const tc_text_layout *layout) {
+    tc_buffer_puts(layout->out, "\n");
+    text_distance(b, layout);
+    tc_layout_paragraph(layout, 0,
+                        "The bound speaks of the algorithm in real numbers: rounding messages to their lattice is "
+                        "left out.");
 }
 
 void tc_bound_text(const tc_bound *bound, tc_buffer *out, unsigned width) {
-    tc_page page = {.out = out, .width = width == 0 ? 80 : width};
-    text_verdict(bound, &page);
-    text_conditions(bound, &page);
-    text_constants(bound, &page);
-    text_estimates(bound, &page);
-    text_notes(bound, &page);
+    tc_text_layout layout = {.out = out, .width = width == 0 ? 80 : width};
+    text_verdict(bound, &layout);
+    text_conditions(bound, &layout);
+    text_constants(bound, &layout);
+    text_estimates(bound, &layout);
+    text_notes(bound, &layout);
 }

@@ -6,7 +6,7 @@
 #ifndef TC_WORLDS_COUPLED_NOISE_H
 #define TC_WORLDS_COUPLED_NOISE_H
 
-#include "base/compiler.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 

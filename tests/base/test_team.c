@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "base/team.h"
 #include "support/cmocka.h"
+#include "base/machine.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

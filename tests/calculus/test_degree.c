@@ -1,4 +1,4 @@
-#include "calculus/degree.h"
+#include "calculus/derivatives.h"
 #include "model/load.h"
 #include "support/cmocka.h"
 

@@ -33,7 +33,7 @@ static long double value_at(const target *t, const long double *a) {
 }
 
 static tc_interval enclosure_of(const target *t) {
-    tc_arguments arguments = {t->box, sizeof *t->box, NULL};
+    tc_interval_arguments arguments = {t->box, sizeof *t->box, NULL};
     if (t->what == NORM)
         return tc_inorm(arguments, t->count);
     return t->what == DIRECTION ? tc_idirection(arguments, t->count, t->i) : tc_ibend(arguments, t->count, t->i, t->k);
@@ -194,7 +194,7 @@ static void at_a_point_enclosures_are_a_few_units_wide(void **state) {
 static void kinks_and_infinite_ends_are_bounded_as_far_as_they_can(void **state) {
     (void)state;
     tc_interval both[2] = {{-1, 1}, {-2, 3}}, one[1] = {{-1, 1}}, tail[2] = {{1, HUGE_VAL}, {1, 2}};
-    tc_arguments v = {both, sizeof *both, NULL}, w = {one, sizeof *one, NULL}, u = {tail, sizeof *tail, NULL};
+    tc_interval_arguments v = {both, sizeof *both, NULL}, w = {one, sizeof *one, NULL}, u = {tail, sizeof *tail, NULL};
     assert_true(tc_inorm(v, 2).lo == 0 && tc_idirection(v, 2, 1).lo == -1 && tc_idirection(v, 2, 1).hi == 1);
     assert_true(tc_ibend(v, 2, 0, 0).lo == 0 && isinf(tc_ibend(v, 2, 0, 0).hi)); /* a kink inside shows */
     assert_true(isinf(tc_ibend(v, 2, 1, 0).lo) && isinf(tc_ibend(v, 2, 1, 0).hi));
@@ -295,7 +295,7 @@ static void powers_of_a_norm_are_differentiated_through_zero(void **state) {
 static void directions_of_huge_vectors_are_not_lost(void **state) {
     (void)state;
     tc_interval v[] = {{0x1p600, 0x1p700}, {0x1p400, 0x1p450}};
-    tc_arguments arguments = {.first = v, .stride = sizeof v[0]};
+    tc_interval_arguments arguments = {.first = v, .stride = sizeof v[0]};
     tc_interval u = tc_idirection(arguments, 2, 0);
     assert_true(u.lo > 1 - 1e-12 && u.lo <= 1 && u.hi == 1);
 }

@@ -1,4 +1,4 @@
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 #include "calculus/tape/tape_code.h"
 #include "random_expression.h"
 #include "support/cmocka.h"

@@ -295,8 +295,7 @@ static double one_run(const bounded *b, uint64_t seed, const double xi[2]) {
     return dx * dx + dm * dm;
 }
 
-/* The mean over seeds, and its standard error. Noise on states too is measured against the problem as it is written:
- * what it adds to the square on the average is subtracted. */
+/* The mean over seeds, and its standard error. */
 static void simulate(const bounded *b, bool square, double *mean, double *error) {
     enum { RUNS = 400 };
     double sum = 0, squares = 0, xi[2] = {0, 0};

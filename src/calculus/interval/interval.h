@@ -7,8 +7,8 @@
  * and differentiable, everywhere on the box follows only when the enclosures are finite: log(x^2) on [-1, 1] has the
  * second derivative [-infinity, -2], yet is not concave there. So reason from derivatives with finite bounds only.
  * (The first derivatives of a norm are bounded by 1 even across its kink; its second ones are not.) */
-#ifndef TC_CALCULUS_INTERVAL_H
-#define TC_CALCULUS_INTERVAL_H
+#ifndef TC_CALCULUS_INTERVAL_INTERVAL_H
+#define TC_CALCULUS_INTERVAL_INTERVAL_H
 
 #include <float.h>
 #include <math.h>
@@ -116,21 +116,21 @@ tc_interval tc_ihump(tc_interval a);                /* a (1 - a), 0 <= a <= 1 */
 tc_interval tc_ipair(tc_interval a, tc_interval b); /* a b, both >= 0 and together at most 1 */
 
 /* Arguments wherever they are: the i-th is number chosen[i], or i, of intervals that are stride bytes apart. */
-typedef struct tc_arguments {
+typedef struct tc_interval_arguments {
     const tc_interval *first;
     size_t stride;
     const uint32_t *chosen;
-} tc_arguments;
-static inline tc_interval tc_argument(tc_arguments v, size_t i) {
+} tc_interval_arguments;
+static inline tc_interval tc_argument(tc_interval_arguments v, size_t i) {
     tc_interval value;
     memcpy(&value, (const char *)v.first + v.stride * (v.chosen != NULL ? v.chosen[i] : i), sizeof value);
     return value;
 }
 
 /* TC_NORM and its derivatives: exact ranges, but for rounding, where the arguments are independent. */
-tc_interval tc_inorm(tc_arguments arguments, size_t count);
-tc_interval tc_idirection(tc_arguments arguments, size_t count, size_t index);
-tc_interval tc_ibend(tc_arguments arguments, size_t count, size_t i, size_t k);
+tc_interval tc_inorm(tc_interval_arguments arguments, size_t count);
+tc_interval tc_idirection(tc_interval_arguments arguments, size_t count, size_t index);
+tc_interval tc_ibend(tc_interval_arguments arguments, size_t count, size_t i, size_t k);
 
 /* Enclosures at a point, at most a few units in the last place wide. */
 tc_interval tc_exp_at(double x);

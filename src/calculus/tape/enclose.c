@@ -22,7 +22,7 @@
 #define INSIDE(x, y) tc_iinside((x), (y))
 #define HUMP(x) tc_ihump(x)
 #define PAIR(x, y) tc_ipair((x), (y))
-#define ARRAY(arguments) ((tc_arguments){(arguments), sizeof *(arguments), NULL})
+#define ARRAY(arguments) ((tc_interval_arguments){(arguments), sizeof *(arguments), NULL})
 #define LSE(arguments, count) tc_ilse((arguments), (count))
 #define SOFTMAX(arguments, count, index) tc_isoftmax((arguments), (count), (index))
 #define NORM(arguments, count) tc_inorm(ARRAY(arguments), (count))
@@ -45,7 +45,7 @@ static tc_interval enclose_leaf(const tc_node *n, const tc_interval_inputs *inpu
 
 static tc_interval enclose_nary(const tc_dag *dag, const tc_node *n, const tc_interval *enclosures) {
     const tc_expr *chosen = dag->arguments + n->a;
-    tc_arguments arguments = {enclosures, sizeof *enclosures, chosen};
+    tc_interval_arguments arguments = {enclosures, sizeof *enclosures, chosen};
     size_t count = n->b, index = (size_t)(n->u.index & UINT32_MAX);
     if (n->op == TC_LSE)
         return tc_ilse_among(enclosures, chosen, count);

@@ -6,15 +6,31 @@
  *   DIRECTION(arguments, count, index), BEND(arguments, count, i, k)
  *   DATA_ROWS_ARE_NUMBERS  where data need no conversion
  *   NORMS_BY_ROWS          where unit_of, bend_of_one and bend_of_two are there
- * The operation is chosen outside the loop over lanes, so that the compiler can vectorise the loop. */
+ * Without EVALUATE there is only apply_nary. The operation is chosen outside the loop over lanes, so that the compiler
+ * can vectorise the loop. */
 
+/* An n-ary operation by its tc_op; index as in tc_node. */
+static NUMBER apply_nary(unsigned op, const NUMBER *arguments, size_t count, uint64_t index) {
+    size_t low = (size_t)(index & UINT32_MAX);
+    if (op == TC_LSE)
+        return LSE(arguments, count);
+    if (op == TC_SOFTMAX)
+        return SOFTMAX(arguments, count, low);
+    if (op == TC_NORM)
+        return NORM(arguments, count);
+    if (op == TC_DIRECTION)
+        return DIRECTION(arguments, count, low);
+    return BEND(arguments, count, (size_t)(index >> 32), low);
+}
+
+#ifdef EVALUATE
 /* Kept out of the loop over instructions, so that the loops over lanes have all registers to themselves. */
 #define APART __attribute__((noinline)) static
 
 /* Coordinates, sums and constants: one number for all lanes. */
-static inline bool is_even(tc_place place) { return place.kind >= TC_IN_COORDS; }
+static inline bool is_even(tc_tape_place place) { return place.kind >= TC_IN_COORDS; }
 
-static inline NUMBER even_of(const tc_tape *tape, const INPUTS *inputs, tc_place place) {
+static inline NUMBER even_of(const tc_tape *tape, const INPUTS *inputs, tc_tape_place place) {
     return place.kind == TC_IN_CONSTANTS ? FROM_DOUBLE(tape->constants[place.index])
            : place.kind == TC_IN_SUMS    ? inputs->sums[place.index]
                                          : inputs->coords[place.index];
@@ -22,7 +38,7 @@ static inline NUMBER even_of(const tc_tape *tape, const INPUTS *inputs, tc_place
 
 /* The row of lanes of an operand: where it lives, or made in spare. */
 static inline const NUMBER *row_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, const NUMBER *work,
-                                   NUMBER *const *out, tc_place place, NUMBER spare[TC_LANES]) {
+                                   NUMBER *const *out, tc_tape_place place, NUMBER spare[TC_LANES]) {
     if (place.kind == TC_IN_SLOT)
         return work + (size_t)place.index * lanes;
     if (place.kind == TC_IN_STATE)
@@ -40,7 +56,7 @@ static inline const NUMBER *row_of(const tc_tape *tape, const INPUTS *inputs, si
 
 /* The entry of one lane of an operand. */
 static NUMBER entry_of(const tc_tape *tape, const INPUTS *inputs, size_t lanes, size_t lane, const NUMBER *work,
-                       NUMBER *const *out, tc_place place) {
+                       NUMBER *const *out, tc_tape_place place) {
     if (is_even(place))
         return even_of(tape, inputs, place);
     if (place.kind == TC_IN_DATA)
@@ -164,8 +180,6 @@ APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *r
     }
 }
 
-#include "calculus/tape/evaluate_nary.inc.h"
-
 #ifdef NORMS_BY_ROWS
 enum { FEW = 3 }; /* squares that are added in one go */
 
@@ -189,7 +203,7 @@ APART void square_few(const NUMBER *const *rows, size_t count, size_t lanes, NUM
 /* The squares of all arguments but one. */
 APART void sum_squares(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t without,
                        size_t lanes, const NUMBER *work, NUMBER *const *out, NUMBER *restrict sum) {
-    const tc_place *arguments = tape->arguments + instruction->a.index;
+    const tc_tape_place *arguments = tape->arguments + instruction->a.index;
     const NUMBER *rows[FEW] = {NULL};
     NUMBER spares[FEW][TC_LANES];
     size_t i = 0, count = 0;
@@ -224,7 +238,7 @@ APART void find_lengths(const tc_tape *tape, const INPUTS *inputs, const tc_inst
 /* Second derivatives; low and high are the arguments. */
 APART void run_bend(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
                     const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, norm_rows *rows) {
-    const tc_place *arguments = tape->arguments + instruction->a.index;
+    const tc_tape_place *arguments = tape->arguments + instruction->a.index;
     size_t low = (size_t)(instruction->u.index & UINT32_MAX), high = (size_t)(instruction->u.index >> 32);
     if (!rows->has_inverse)
         for (size_t lane = 0; lane < lanes; lane++)
@@ -258,7 +272,7 @@ APART void run_norm(const tc_tape *tape, const INPUTS *inputs, const tc_instruct
         return;
     }
     NUMBER spare[TC_LANES];
-    tc_place place = tape->arguments[instruction->a.index + (size_t)(instruction->u.index & UINT32_MAX)];
+    tc_tape_place place = tape->arguments[instruction->a.index + (size_t)(instruction->u.index & UINT32_MAX)];
     const NUMBER *a = row_of(tape, inputs, lanes, work, out, place, spare);
     for (size_t lane = 0; lane < lanes; lane++)
         r[lane] = unit_of(a[lane], rows->length[lane]);
@@ -267,7 +281,7 @@ APART void run_norm(const tc_tape *tape, const INPUTS *inputs, const tc_instruct
 
 APART void run_nary(const tc_tape *tape, const INPUTS *inputs, const tc_instruction *instruction, size_t lanes,
                     const NUMBER *work, NUMBER *const *out, NUMBER *restrict r, NUMBER *restrict gathered) {
-    const tc_place *arguments = tape->arguments + instruction->a.index;
+    const tc_tape_place *arguments = tape->arguments + instruction->a.index;
     size_t count = instruction->b.index;
     for (size_t lane = 0; lane < lanes; lane++) {
         for (size_t i = 0; i < count; i++)
@@ -290,7 +304,7 @@ void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *w
 #endif
     for (size_t at = 0; at < tape->code_count; at++) {
         const tc_instruction *instruction = &tape->code[at];
-        tc_place target = instruction->target, left = instruction->a, right = instruction->b;
+        tc_tape_place target = instruction->target, left = instruction->a, right = instruction->b;
         NUMBER *r = target.kind == TC_IN_SLOT ? work + (size_t)target.index * lanes : out[target.index];
 #ifdef NORMS_BY_ROWS
         if (instruction->op == TC_NORM || instruction->op == TC_DIRECTION || instruction->op == TC_BEND) {
@@ -325,3 +339,4 @@ void EVALUATE(const tc_tape *tape, const INPUTS *inputs, size_t lanes, NUMBER *w
 #undef EACH_LANE
 #undef EACH_POWER
 #undef APART
+#endif

@@ -1,11 +1,18 @@
-/* The operations of the evaluators in double (tapes and programs): the same bits everywhere. */
-#include "calculus/interval/proved.h"
+/* EVALUATE in double, compiled for the lanes that the includer chose (base/simd.h). The same operations with the same
+ * roundings; nothing is fused, so the bits are the same, which tests/calculus checks. */
+#include "calculus/tape/tape_code.h"
 
-#define NUMBER double
-#define MATH(function) function
-#define CHOOSE(condition, yes, no) tc_choose((condition), (yes), (no))
-#define EXP(x) tc_exp_proved(x)
-#define LOG(x) tc_log_proved(x)
-#define REAL_POWER(x, p) tc_pow_proved((x), (p))
+#include "calculus/interval/elementary.h"
 
+#if TC_SIMD_LANES == 2 || defined(TC_HAS_WIDE)
+
+TC_SIMD_BEGIN
+
+#define INPUTS tc_inputs
+#define DATA_ROWS_ARE_NUMBERS
 #include "calculus/tape/evaluate_float.inc.h"
+#include "calculus/tape/evaluate.inc.h"
+
+TC_SIMD_END
+
+#endif

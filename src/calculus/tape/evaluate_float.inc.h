@@ -1,7 +1,19 @@
 /* The operations of evaluate.inc.h for a binary floating-point type NUMBER, whose square root and absolute value are
  * MATH(sqrt) and MATH(fabs), whose other functions are EXP, LOG and REAL_POWER, and CHOOSE(condition, yes, no), in
- * double without a branch. rounding.c bounds the error of these very sequences of operations in double, and tiny.c
- * their sizes: change all. Outside a function's domain the result is what IEEE arithmetic gives: NaN or an infinity. */
+ * double without a branch; double unless NUMBER is defined, with the same bits everywhere. rounding.c bounds the error
+ * of these very sequences of operations in double, and tiny.c their sizes: change all. Outside a function's domain the
+ * result is what IEEE arithmetic gives: NaN or an infinity. */
+
+#ifndef NUMBER
+#include "calculus/interval/elementary.h"
+
+#define NUMBER double
+#define MATH(function) function
+#define CHOOSE(condition, yes, no) tc_choose((condition), (yes), (no))
+#define EXP(x) tc_exp_proved(x)
+#define LOG(x) tc_log_proved(x)
+#define REAL_POWER(x, p) tc_pow_proved((x), (p))
+#endif
 
 enum { LARGEST_CHAIN = 16 };
 

@@ -1,21 +1,4 @@
-/* evaluate_double.c once more, compiled for processors with AVX-512: eight lanes in one instruction instead of two. The
- * same operations with the same roundings; nothing is fused, so the bits are the same, which tests/calculus checks. */
-#include "calculus/tape/tape_code.h"
-
-#include "calculus/interval/proved.h"
-
-#ifdef TC_HAS_WIDE
-
-TC_WIDEST_BEGIN
-
-#include "calculus/tape/evaluate_double.inc.h"
-
-#define INPUTS tc_inputs
+/* For processors with AVX-512: eight lanes in one instruction instead of two. */
+#define TC_SIMD_LANES 8
 #define EVALUATE tc_tape_eval_widest
-#define DATA_ROWS_ARE_NUMBERS
-
-#include "calculus/tape/evaluate.inc.h"
-
-TC_WIDE_END
-
-#endif
+#include "calculus/tape/evaluate_double.inc.h"

@@ -1,6 +1,6 @@
 #include "calculus/tape/rounding.h"
 
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 #include "calculus/tape/tape_code.h"
 
 /* Each rule: error <= (what the operands' errors become) + (what the operation itself loses at the computed operands).
@@ -209,7 +209,7 @@ static tc_rounded clamp_of(tc_rounded a, tc_rounded threshold) {
     return settle(exact, tc_iclamp(a.computed, threshold.computed), fmax(a.error, threshold.error));
 }
 
-/* It jumps: where the edge may be met, the two may be on different sides of it. */
+/* It jumps: near the edge the computed and the exact value may be on different sides. */
 static tc_rounded inside_of(tc_rounded a, tc_rounded threshold) {
     tc_interval exact = tc_iinside(a.exact, threshold.exact);
     if (!is_known(a) || !is_known(threshold))
@@ -280,11 +280,11 @@ typedef struct lengths { /* of the vector of all arguments */
     double error; /* of the vector as a whole: the root of the sum of the arguments' squared errors */
 } lengths;
 
-static tc_arguments exact_ranges(const tc_rounded *arguments) {
-    return (tc_arguments){&arguments[0].exact, sizeof *arguments, NULL};
+static tc_interval_arguments exact_ranges(const tc_rounded *arguments) {
+    return (tc_interval_arguments){&arguments[0].exact, sizeof *arguments, NULL};
 }
-static tc_arguments computed_ranges(const tc_rounded *arguments) {
-    return (tc_arguments){&arguments[0].computed, sizeof *arguments, NULL};
+static tc_interval_arguments computed_ranges(const tc_rounded *arguments) {
+    return (tc_interval_arguments){&arguments[0].computed, sizeof *arguments, NULL};
 }
 
 static lengths lengths_of(const tc_rounded *arguments, size_t count) {

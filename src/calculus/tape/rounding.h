@@ -4,8 +4,8 @@
  * lie, and how far a computed one can be from the exact one at the same point. It follows the operations of
  * evaluate_float.inc.h one by one, underflow included; docs/proofs/rounding.md derives each rule. Where a computed
  * value might leave its domain or overflow, the error is infinite. */
-#ifndef TC_CALCULUS_ROUNDING_H
-#define TC_CALCULUS_ROUNDING_H
+#ifndef TC_CALCULUS_TAPE_ROUNDING_H
+#define TC_CALCULUS_TAPE_ROUNDING_H
 
 #include "calculus/tape/tape.h"
 
@@ -15,7 +15,7 @@ typedef struct tc_rounded {
     double error;         /* |computed - exact| at each point; infinite where nothing is known */
 } tc_rounded;
 
-/* A datum, or a state that is a double: what is computed is what is meant. */
+/* A datum, or a state that is a double: the computed value is the exact one. */
 static inline tc_rounded tc_rounded_exactly(tc_interval range) { return (tc_rounded){range, range, 0}; }
 /* An input that already errs, as a sum of terms rounded to a lattice does. */
 tc_rounded tc_rounded_within(tc_interval exact, double error);

@@ -1,33 +1,29 @@
 #include "calculus/tape/tape_code.h"
 
+#include "base/search.h"
+
 /* Compilation: nodes in increasing order, one instruction each; a linear scan gives slots and takes them back after
  * the last use. An instruction's target is chosen before its operands' slots are freed, so that the two never overlap
  * and evaluators may use restrict. */
 
 #define NOT_YET UINT32_MAX
 
-typedef struct compiler {
+typedef struct tape_compiler {
     const tc_dag *dag;
     tc_tape *tape;
     const tc_expr *order;
     size_t count;
-    tc_place *places;   /* by position in order */
-    uint32_t *last_use; /* by position: the position of the last instruction that reads it */
+    tc_tape_place *places; /* by position in order */
+    uint32_t *last_use;    /* by position: the position of the last instruction that reads it */
     uint32_t *free_slots;
     size_t free_count;
     tc_expr last_norm; /* the last norm or derivative of one; TC_NO_EXPR before the first */
-} compiler;
+} tape_compiler;
 
-static size_t position_of(const compiler *c, tc_expr e) {
-    size_t low = 0, high = c->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (c->order[middle] <= e)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+static size_t position_of(const tape_compiler *c, tc_expr e) {
+    size_t at;
+    TC_SEARCH(at, 0, c->count, c->order[at] < e);
+    return at;
 }
 
 static bool is_leaf(const tc_dag *dag, tc_expr e) {
@@ -37,11 +33,11 @@ static bool is_leaf(const tc_dag *dag, tc_expr e) {
 
 static bool is_nary(const tc_dag *dag, tc_expr e) { return tc_is_nary(dag->nodes[e].op); }
 
-static tc_place leaf_place(compiler *c, tc_arena *arena, tc_expr e) {
+static tc_tape_place leaf_place(tape_compiler *c, tc_arena *arena, tc_expr e) {
     const tc_node *n = &c->dag->nodes[e];
     if (n->op == TC_CONST) {
         c->tape->constants[c->tape->constant_count] = n->u.value;
-        return (tc_place){TC_IN_CONSTANTS, (uint32_t)c->tape->constant_count++};
+        return (tc_tape_place){TC_IN_CONSTANTS, (uint32_t)c->tape->constant_count++};
     }
     if (n->u.index > UINT32_MAX)
         tc_raise(arena, TC_TOO_LARGE);
@@ -49,10 +45,10 @@ static tc_place leaf_place(compiler *c, tc_arena *arena, tc_expr e) {
                     : n->op == TC_DATA ? TC_IN_DATA
                     : n->op == TC_SUM  ? TC_IN_SUMS
                                        : TC_IN_COORDS;
-    return (tc_place){kind, (uint32_t)n->u.index};
+    return (tc_tape_place){kind, (uint32_t)n->u.index};
 }
 
-static void find_last_uses(compiler *c) {
+static void find_last_uses(tape_compiler *c) {
     for (size_t at = 0; at < c->count; at++) {
         size_t operands = tc_operand_count(c->dag, c->order[at]);
         for (size_t i = 0; i < operands; i++)
@@ -60,12 +56,12 @@ static void find_last_uses(compiler *c) {
     }
 }
 
-static tc_place new_slot(compiler *c) {
+static tc_tape_place new_slot(tape_compiler *c) {
     uint32_t slot = c->free_count > 0 ? c->free_slots[--c->free_count] : (uint32_t)c->tape->slot_count++;
-    return (tc_place){TC_IN_SLOT, slot};
+    return (tc_tape_place){TC_IN_SLOT, slot};
 }
 
-static void release_slots(compiler *c, size_t at) {
+static void release_slots(tape_compiler *c, size_t at) {
     size_t operands = tc_operand_count(c->dag, c->order[at]);
     for (size_t i = 0; i < operands; i++) {
         size_t operand = position_of(c, tc_operand(c->dag, c->order[at], i));
@@ -77,7 +73,7 @@ static void release_slots(compiler *c, size_t at) {
 }
 
 /* Whether the node is a norm or a derivative of one, of the same vector as the last one: its root is known. */
-static bool shares_norm(compiler *c, tc_expr e) {
+static bool shares_norm(tape_compiler *c, tc_expr e) {
     unsigned op = c->dag->nodes[e].op;
     if (op != TC_NORM && op != TC_DIRECTION && op != TC_BEND)
         return false;
@@ -89,7 +85,7 @@ static bool shares_norm(compiler *c, tc_expr e) {
     return is_same;
 }
 
-static void emit(compiler *c, size_t at) {
+static void emit(tape_compiler *c, size_t at) {
     tc_expr e = c->order[at];
     const tc_node *n = &c->dag->nodes[e];
     tc_instruction *instruction = &c->tape->code[c->tape->code_count++];
@@ -111,9 +107,9 @@ static void emit(compiler *c, size_t at) {
 }
 
 /* A root that is a leaf, or equal to an earlier root, is copied. */
-static void emit_copies(compiler *c, const tc_expr *roots, size_t root_count) {
+static void emit_copies(tape_compiler *c, const tc_expr *roots, size_t root_count) {
     for (size_t i = 0; i < root_count; i++) {
-        tc_place from = c->places[position_of(c, roots[i])];
+        tc_tape_place from = c->places[position_of(c, roots[i])];
         if (from.kind == TC_IN_OUTPUT && from.index == i)
             continue;
         c->tape->code[c->tape->code_count++] =
@@ -135,8 +131,8 @@ static void measure(tc_tape *tape, const tc_dag *dag, const tc_expr *order, size
     }
 }
 
-static void compile(compiler *c, tc_arena *arena, const tc_expr *roots, size_t root_count) {
-    c->places = TC_NEW(arena, tc_place, c->count);
+static void compile(tape_compiler *c, tc_arena *arena, const tc_expr *roots, size_t root_count) {
+    c->places = TC_NEW(arena, tc_tape_place, c->count);
     c->last_use = TC_NEW(arena, uint32_t, c->count);
     c->free_slots = TC_NEW(arena, uint32_t, c->count);
     for (size_t at = 0; at < c->count; at++)
@@ -144,7 +140,7 @@ static void compile(compiler *c, tc_arena *arena, const tc_expr *roots, size_t r
     for (size_t i = root_count; i-- > 0;) {
         size_t at = position_of(c, roots[i]);
         if (!is_leaf(c->dag, roots[i]))
-            c->places[at] = (tc_place){TC_IN_OUTPUT, (uint32_t)i};
+            c->places[at] = (tc_tape_place){TC_IN_OUTPUT, (uint32_t)i};
     }
     find_last_uses(c);
     for (size_t at = 0; at < c->count; at++) {
@@ -163,12 +159,12 @@ tc_tape *tc_tape_new(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, s
         return tape;
     /* Once to learn the sizes, once to fill: the scratch memory between can then be given back. */
     tc_mark mark = tc_arena_mark(arena);
-    compiler c = {.dag = dag, .tape = tape, .last_norm = TC_NO_EXPR};
+    tape_compiler c = {.dag = dag, .tape = tape, .last_norm = TC_NO_EXPR};
     c.order = tc_reachable(arena, dag, roots, root_count, &c.count);
     measure(tape, dag, c.order, c.count);
     tc_arena_rewind(arena, mark);
     tape->code = TC_NEW(arena, tc_instruction, tape->code_count + root_count);
-    tape->arguments = TC_NEW(arena, tc_place, tape->argument_count);
+    tape->arguments = TC_NEW(arena, tc_tape_place, tape->argument_count);
     tape->constants = TC_NEW(arena, double, tape->constant_count);
     tape->code_count = tape->argument_count = tape->constant_count = 0;
     mark = tc_arena_mark(arena);

@@ -7,8 +7,8 @@
  * Unused inputs may be NULL. Three evaluators share the tape: double for speed, long double for the reference
  * solution, intervals for certificates. Outputs: out[root][lane]; the rows are written while the tape runs and must
  * not overlap each other, the inputs or the work area. */
-#ifndef TC_CALCULUS_TAPE_H
-#define TC_CALCULUS_TAPE_H
+#ifndef TC_CALCULUS_TAPE_TAPE_H
+#define TC_CALCULUS_TAPE_TAPE_H
 
 #include "calculus/interval/interval.h"
 #include "model/expr.h"

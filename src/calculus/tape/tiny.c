@@ -165,7 +165,7 @@ static tc_sized whole_power(tc_sized x, int64_t n) {
 
 /* ---- their kin (section 4) -------------------------------------------------------------------------------------- */
 
-/* Whichever side is taken, and the other one, which a compiler may compute as well. */
+/* Both sides: a compiler may compute the one that is not taken. */
 static tc_sized huber_of(tc_sized x, tc_sized threshold) {
     tc_sized half = tc_sized_constant(0.5), size = x;
     size.range = (tc_interval){tc_mignitude(x.range), tc_magnitude(x.range)};
@@ -227,7 +227,7 @@ static tc_sized norm_of(const tc_sized *arguments, size_t count) {
     return root(squares_without(arguments, count, SIZE_MAX));
 }
 
-/* The norm may be zero: the quotient is then no number, which is as fast as any, and is not taken. */
+/* The norm may be zero: the quotient is then NaN, which takes no extra time, and is not used. */
 static tc_sized direction_of(const tc_sized *arguments, size_t count, size_t index) {
     tc_sized ratio = quotient_in((tc_interval){-1, 1}, arguments[index], norm_of(arguments, count));
     ratio.least = smaller(ratio.least, 0); /* it is cut to 1 */

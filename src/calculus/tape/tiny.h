@@ -1,10 +1,10 @@
 /* Whether a tape can meet a subnormal number: where it cannot, arithmetic takes the same time whatever the numbers are.
  *
  * A tape run on tc_sized numbers keeps, for each instruction, where the computed doubles lie, how small one can be that
- * is not zero, and of which power of two all are multiples. It follows evaluate_float.inc.h, elementary.h and proved.c
- * one by one; docs/proofs/time.md derives each rule. */
-#ifndef TC_CALCULUS_TINY_H
-#define TC_CALCULUS_TINY_H
+ * is not zero, and of which power of two all are multiples. It follows evaluate_float.inc.h, elementary.h and
+ * elementary.c one by one; docs/proofs/time.md derives each rule. */
+#ifndef TC_CALCULUS_TAPE_TINY_H
+#define TC_CALCULUS_TAPE_TINY_H
 
 #include "calculus/tape/tape.h"
 

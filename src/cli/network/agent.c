@@ -1,6 +1,6 @@
 #include "cli/network/network.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "net/agent/steps.h"
 #include "net/wire/message.h"
 #include "serve/journal/journal.h"

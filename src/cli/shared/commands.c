@@ -1,8 +1,8 @@
 #include "cli/shared/cli.h"
 
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "base/json.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "model/load.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* tacit report TRACE... -o FILE.html */
 #include "cli/study/study.h"
 
-#include "analysis/page.h"
+#include "base/text.h"
 
 #include <stdint.h>
 

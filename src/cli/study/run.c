@@ -1,5 +1,7 @@
 #include "cli/study/study.h"
 
+#include "base/machine.h"
+
 #include <math.h>
 #include <string.h>
 

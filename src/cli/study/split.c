@@ -1,6 +1,6 @@
 #include "cli/study/study.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "model/split/split.h"
 #include "plan/certificate.h"
 

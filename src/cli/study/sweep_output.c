@@ -1,6 +1,6 @@
 #include "cli/study/study.h"
 
-#include "analysis/page.h"
+#include "base/text.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
  * Cloud and agents step at the same time: both use mu(k) and x(k). */
 #include "engine/published/published.h"
 
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 #include "engine/inside.h"
 #include "engine/published/jacobian.h"
 #include "solver/project/project.h"

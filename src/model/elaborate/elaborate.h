@@ -3,8 +3,8 @@
  * Definitions stand in any order: a name is elaborated when it is first needed, and once. A family is elaborated in
  * steps: its head (members and columns), its states, then all else, since constraints and parameters may need the
  * first two of any family. */
-#ifndef TC_MODEL_ELABORATE_H
-#define TC_MODEL_ELABORATE_H
+#ifndef TC_MODEL_ELABORATE_ELABORATE_H
+#define TC_MODEL_ELABORATE_ELABORATE_H
 
 #include "base/monitor.h"
 #include "model/csv.h"
@@ -21,7 +21,7 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
 
 /* ---- between the files of the elaborator ---- */
 
-typedef enum tc_phase { TC_UNSEEN, TC_BUSY, TC_DONE } tc_phase;
+typedef enum tc_elaboration_phase { TC_UNSEEN, TC_BUSY, TC_DONE } tc_elaboration_phase;
 typedef enum tc_definition_kind {
     TC_DEFINES_PARAM,
     TC_DEFINES_DATA,
@@ -33,12 +33,12 @@ typedef struct tc_definition {
     tc_definition_kind kind;
     tc_name *name;
     tc_statement *statement;
-    tc_phase progress;
-    tc_value value;      /* params */
-    tc_table *table;     /* data; NULL after an error */
-    tc_name **columns;   /* data: the names of the table's columns */
-    tc_secret **secrets; /* data: by column, NULL where public */
-    struct tc_block *block;
+    tc_elaboration_phase progress;
+    tc_value value;             /* params */
+    tc_table *table;            /* data; NULL after an error */
+    tc_name **columns;          /* data: the names of the table's columns */
+    tc_private_datum **secrets; /* data: by column, NULL where public */
+    struct tc_agents_block *block;
     size_t first, count; /* constraint: its place in the model */
     uint32_t mark;       /* used by tc_split, like the next two: */
     size_t users;        /* agents that use a parameter */
@@ -52,7 +52,7 @@ typedef enum tc_part { TC_PART_SHARED, TC_PART_BLOCK, TC_PART_PARAMS, TC_PARTS }
 typedef struct tc_local { /* a name defined in a block */
     tc_name *name;
     tc_statement *statement; /* param, state or column */
-    tc_phase progress[TC_PARTS];
+    tc_elaboration_phase progress[TC_PARTS];
     tc_value value[TC_PARTS]; /* for the member in general */
     tc_value column;          /* column: its numbers */
     size_t variable;          /* state: its number; column: the number of the first of the family's */
@@ -61,7 +61,7 @@ typedef struct tc_local { /* a name defined in a block */
     unsigned walks; /* used by tc_split: which of its walks have been here, and what they found */
 } tc_local;
 
-typedef struct tc_block {
+typedef struct tc_agents_block {
     tc_definition *definition;
     tc_statement *statement;
     uint32_t number;                   /* of the family in the model */
@@ -75,15 +75,15 @@ typedef struct tc_block {
     tc_local *locals;
     size_t local_count;
     bool states_known;
-    struct tc_gather *gathers; /* derived columns, so that equal ones are one */
+    struct tc_derived_column *gathers; /* derived columns, so that equal ones are one */
     size_t gather_count;
-} tc_block;
+} tc_agents_block;
 
 typedef struct tc_scope {
     const struct tc_scope *outer;
     tc_name *name; /* an index with a value; NULL: the block of a member */
     double value;
-    tc_block *block;
+    tc_agents_block *block;
     size_t member; /* SIZE_MAX: any member */
 } tc_scope;
 
@@ -97,7 +97,7 @@ typedef struct tc_elaborator {
     tc_values values;
     tc_syntax *syntax;
     tc_definition *definitions;
-    tc_block *blocks;                  /* as families in the model */
+    tc_agents_block *blocks;           /* as families in the model */
     bool in_block;                     /* an objective or set, not a constraint */
     bool in_private_param;             /* a parameter outside of blocks that some agents will be given */
     const char *no_states;             /* what is elaborated here is this, a constant; NULL: states may be used */
@@ -109,28 +109,26 @@ typedef struct tc_elaborator {
     uint32_t stamp;
     size_t expansions; /* iterations of sums and indices so far */
     unsigned depth;    /* of definitions that need each other */
-    bool dropped;      /* a line could not be elaborated: an error must have said so */
+    bool dropped;      /* a line could not be elaborated; an error must have been reported */
     tc_definition **busy;
     size_t busy_count;
 } tc_elaborator;
 
-/* definitions.c */
-void tc_collect_definitions(tc_elaborator *elaborator);
+/* elaborate.c: definitions */
 void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used);
 tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement);
 
 /* names.c */
-tc_part tc_part_of(const tc_elaborator *elaborator);
 tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);
 /* What a block keeps private is for its own lines: true (and an error) where value, reached from outside through
  * block, would carry it into a private parameter or another agent's lines. Public lines are checked by their label. */
-bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_block *block, const tc_value *value,
-                       tc_span span);
+bool tc_refuse_foreign(tc_elaborator *elaborator, const tc_scope *scope, const tc_agents_block *block,
+                       const tc_value *value, tc_span span);
 tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 tc_value tc_block_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span, bool *found);
-tc_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span);
+tc_agents_block *tc_block_named(tc_elaborator *elaborator, tc_name *name, tc_span span);
 
-/* elaborate_expression.c */
+/* expressions.c */
 tc_value tc_elaborate_tree(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 /* A public constant number; what: for messages, "the length of a state". NAN after an error. */
 double tc_elaborate_number(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, const char *what);
@@ -146,50 +144,34 @@ bool tc_must_be_public(tc_elaborator *elaborator, const tc_value *value, tc_span
 /* The block whose member the scope speaks of in general, or NULL. */
 const tc_scope *tc_general_scope(const tc_scope *scope);
 
-/* elaborate_index.c */
-tc_value tc_elaborate_index(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
-
 /* functions.c */
 tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
 tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const tc_value *b, tc_span span);
-tc_value tc_sum_of_squares(tc_elaborator *elaborator, const tc_value *value, tc_span span);
 
-/* elaborate_sum.c */
-tc_value tc_elaborate_sum(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree);
-
-/* columns.c */
+/* names.c: columns */
 /* An expression free of states, evaluated for every member (or once where it has no data). */
-tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_block *block, tc_expr expression);
-tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_block *block, const tc_value *value, size_t i);
+tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression);
+tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *value, size_t i);
 /* A new column of the family; its leaf. */
-tc_expr tc_new_column(tc_elaborator *elaborator, tc_block *block, const double *values, bool is_private);
+tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const double *values, bool is_private);
 /* Marks and collects the nodes under root, sorted. */
 tc_expr *tc_nodes_under(tc_elaborator *elaborator, tc_expr root, size_t *count);
 
-/* elaborate_agents.c */
-void tc_elaborate_head(tc_elaborator *elaborator, tc_block *block, tc_span used);
-void tc_elaborate_states(tc_elaborator *elaborator, tc_block *block);
-void tc_elaborate_block(tc_elaborator *elaborator, tc_block *block);
+/* agents.c */
+void tc_elaborate_head(tc_elaborator *elaborator, tc_agents_block *block, tc_span used);
+void tc_elaborate_states(tc_elaborator *elaborator, tc_agents_block *block);
+void tc_elaborate_block(tc_elaborator *elaborator, tc_agents_block *block);
 /* count coefs from a value: one for each, or a scalar for all. NULL after a reported error. */
-tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_block *block, const tc_value *value, size_t count,
+tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_value *value, size_t count,
                             tc_span span, const char *what);
-const char *tc_member_text(tc_elaborator *elaborator, const tc_block *block, size_t member);
-
-/* affine.c: coefficients of the member's components, and the constant, as expressions free of states.
- * false where the expression is not affine; *culprit is then the node that is not. */
-typedef struct tc_affine {
-    size_t *components; /* sorted */
-    tc_expr *factors;
-    size_t count;
-    tc_expr constant;
-} tc_affine;
-bool tc_affine_of(tc_elaborator *elaborator, tc_expr root, tc_affine *affine, tc_expr *culprit);
+const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *block, size_t member);
 
 /* sets.c */
-void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement, size_t *capacity);
+void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
+                      size_t *capacity);
 
-/* elaborate_constraints.c, elaborate_settings.c */
+/* statements.c */
 void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definition);
 void tc_elaborate_settings(tc_elaborator *elaborator);
 

@@ -4,9 +4,116 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- affine functions --------------------------------------------------------------------------------------------
+ *
+ * The coefficients of an affine function of a member's state, by one sweep from the root down: what multiplies a node
+ * is known before its children are met. */
+
+typedef struct affine_form {
+    size_t *components; /* sorted */
+    tc_expr *factors;
+    size_t count;
+    tc_expr constant;
+} affine_form;
+static void pass(tc_elaborator *elaborator, tc_expr *factors, tc_expr child, tc_expr factor) {
+    tc_expr *place = &factors[elaborator->places[child]];
+    *place = *place == TC_NO_EXPR ? factor : tc_add(elaborator->dag, *place, factor);
+}
+
+/* Hands the factor of a node that depends on states to its operands. false where the node is not affine. */
+static bool spread(tc_elaborator *elaborator, tc_expr *factors, tc_expr node, tc_expr factor) {
+    tc_dag *dag = elaborator->dag;
+    tc_node n = dag->nodes[node];
+    switch ((tc_op)n.op) {
+    case TC_ADD:
+    case TC_SUB:
+        pass(elaborator, factors, n.a, factor);
+        pass(elaborator, factors, n.b, n.op == TC_ADD ? factor : tc_neg(dag, factor));
+        return true;
+    case TC_NEG:
+        pass(elaborator, factors, n.a, tc_neg(dag, factor));
+        return true;
+    case TC_MUL:
+        if (dag->nodes[n.a].has_state && dag->nodes[n.b].has_state)
+            return false;
+        if (dag->nodes[n.a].has_state)
+            pass(elaborator, factors, n.a, tc_mul(dag, factor, n.b));
+        else
+            pass(elaborator, factors, n.b, tc_mul(dag, factor, n.a));
+        return true;
+    case TC_DIV:
+        if (dag->nodes[n.b].has_state)
+            return false;
+        pass(elaborator, factors, n.a, tc_div(dag, factor, n.b));
+        return true;
+    case TC_CONST:
+    case TC_DATA:
+    case TC_STATE:
+    case TC_COORD:
+    case TC_SUM:
+    case TC_POWI:
+    case TC_POWR:
+    case TC_EXP:
+    case TC_LOG:
+    case TC_SQRT:
+    case TC_HUBER:
+    case TC_CLAMP:
+    case TC_INSIDE:
+    case TC_LSE:
+    case TC_SOFTMAX:
+    case TC_HUMP:
+    case TC_PAIR:
+    case TC_NORM:
+    case TC_DIRECTION:
+    case TC_BEND:
+        break;
+    }
+    return false;
+}
+
+/* Coefficients of the member's components, and the constant, as expressions free of states.
+ * false where the expression is not affine; *culprit is then the node that is not. */
+static bool affine_of(tc_elaborator *elaborator, tc_expr root, affine_form *affine, tc_expr *culprit) {
+    tc_dag *dag = elaborator->dag;
+    size_t count;
+    tc_expr *nodes = tc_nodes_under(elaborator, root, &count);
+    tc_expr *factors = TC_NEW(elaborator->arena, tc_expr, count);
+    for (size_t i = 0; i < count; i++)
+        factors[i] = TC_NO_EXPR;
+    factors[count - 1] = tc_const(dag, 1);
+    *affine = (affine_form){.constant = tc_const(dag, 0)};
+    for (size_t i = count; i-- > 0;) {
+        if (factors[i] == TC_NO_EXPR)
+            continue;
+        if (!dag->nodes[nodes[i]].has_state) {
+            affine->constant = tc_add(dag, affine->constant, tc_mul(dag, factors[i], nodes[i]));
+        } else if (dag->nodes[nodes[i]].op == TC_STATE) {
+            size_t at = affine->count;
+            size_t component = (size_t)dag->nodes[nodes[i]].u.index;
+            size_t components = affine->count;
+            if (tc_is_const(dag, factors[i], 0))
+                continue;
+            TC_PUSH(elaborator->arena, affine->components, components, component);
+            TC_PUSH(elaborator->arena, affine->factors, affine->count, factors[i]);
+            for (; at > 0 && affine->components[at - 1] > component; at--) {
+                affine->components[at] = affine->components[at - 1];
+                affine->factors[at] = affine->factors[at - 1];
+            }
+            affine->components[at] = component;
+            affine->factors[at] = factors[i];
+        } else if (!spread(elaborator, factors, nodes[i], factors[i])) {
+            *culprit = nodes[i];
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- reading a set ----------------------------------------------------------------------------------------------- */
+
 typedef struct set_reader {
     tc_elaborator *elaborator;
-    tc_block *block;
+    tc_agents_block *block;
     const tc_family *family;
     const tc_statement *statement;
     size_t *capacity;
@@ -172,9 +279,9 @@ static bool shifted_range(const set_reader *reader, const tc_tree *tree, tc_set_
     piece->count = tc_value_count(&value);
     piece->center = TC_NEW(elaborator->arena, tc_coef, piece->count);
     for (size_t i = 0; i < piece->count; i++) {
-        tc_affine affine;
+        affine_form affine;
         tc_expr culprit;
-        bool good = tc_affine_of(elaborator, tc_value_node_at(&elaborator->values, &value, i), &affine, &culprit) &&
+        bool good = affine_of(elaborator, tc_value_node_at(&elaborator->values, &value, i), &affine, &culprit) &&
                     affine.count == 1;
         bool plus = good && tc_is_const(elaborator->dag, affine.factors[0], 1);
         bool minus = good && tc_is_const(elaborator->dag, affine.factors[0], -1);
@@ -305,7 +412,7 @@ static void read_curved(const set_reader *reader, const tc_tree *curved, const t
 }
 
 /* factors . x <= bound, or == */
-static bool read_halfspace(const set_reader *reader, const tc_affine *affine) {
+static bool read_halfspace(const set_reader *reader, const affine_form *affine) {
     tc_elaborator *elaborator = reader->elaborator;
     tc_relation relation = reader->statement->relation;
     bool flip = relation == TC_RELATION_GREATER;
@@ -337,7 +444,7 @@ static bool read_halfspace(const set_reader *reader, const tc_affine *affine) {
 }
 
 /* Relations between single neighbouring components and constants make one box, whose other side is the public one. */
-static bool read_bounds(const set_reader *reader, const tc_affine *rows, size_t count) {
+static bool read_bounds(const set_reader *reader, const affine_form *rows, size_t count) {
     tc_elaborator *elaborator = reader->elaborator;
     tc_set_piece piece = {.kind = TC_SET_BOX, .first = rows[0].components[0], .count = count};
     if (reader->statement->relation == TC_RELATION_EQUAL)
@@ -358,7 +465,7 @@ static bool read_bounds(const set_reader *reader, const tc_affine *rows, size_t 
         piece.center[i] = below ? reader->family->lower[piece.first + i] : coef;
         piece.upper[i] = below ? coef : reader->family->upper[piece.first + i];
     }
-    /* It may be empty, as any intersection may: that is for the analysis to say. */
+    /* It may be empty; the analysis finds empty intersections. */
     add_piece(reader, piece);
     return true;
 }
@@ -373,10 +480,10 @@ static void read_affine(const set_reader *reader) {
     if (difference.broken)
         return;
     size_t count = tc_value_count(&difference);
-    tc_affine *rows = TC_NEW(elaborator->arena, tc_affine, count);
+    affine_form *rows = TC_NEW(elaborator->arena, affine_form, count);
     for (size_t i = 0; i < count; i++) {
         tc_expr culprit = 0;
-        if (!tc_affine_of(elaborator, tc_value_node_at(&elaborator->values, &difference, i), &rows[i], &culprit)) {
+        if (!affine_of(elaborator, tc_value_node_at(&elaborator->values, &difference, i), &rows[i], &culprit)) {
             tc_span where = elaborator->dag->spans[culprit];
             not_recognised(reader, where.length > 0 ? where : span, "this part is not affine in the state");
             return;
@@ -392,7 +499,8 @@ static void read_affine(const set_reader *reader) {
         continue;
 }
 
-void tc_elaborate_set(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement, size_t *capacity) {
+void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
+                      size_t *capacity) {
     set_reader reader = {elaborator, block,    &elaborator->model->families[block->number],
                          statement,  capacity, {.block = block, .member = SIZE_MAX}};
     size_t before = reader.family->piece_count;

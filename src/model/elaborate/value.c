@@ -46,7 +46,7 @@ const char *tc_shape_text(tc_arena *arena, const tc_value *value) {
     return tc_arena_format(arena, "a %zu x %zu matrix", value->rows, value->columns);
 }
 
-static const tc_secret *either(const tc_value *a, const tc_value *b) {
+static const tc_private_datum *either(const tc_value *a, const tc_value *b) {
     return a->secret != NULL ? a->secret : b->secret;
 }
 

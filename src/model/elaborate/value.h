@@ -2,21 +2,21 @@
  * otherwise, with the label that says whether private data flowed into it.
  *
  * Arithmetic on numbers happens in double: that is the definition of a constant expression. */
-#ifndef TC_MODEL_VALUE_H
-#define TC_MODEL_VALUE_H
+#ifndef TC_MODEL_ELABORATE_VALUE_H
+#define TC_MODEL_ELABORATE_VALUE_H
 
 #include "model/syntax/diagnose.h"
 #include "model/expr.h"
 
 /* A private datum, for messages. */
-typedef struct tc_secret {
+typedef struct tc_private_datum {
     const char *name; /* "need", "w" */
     const char *data; /* the table, where it is a column; else NULL */
     tc_span span;     /* where it was declared private */
-} tc_secret;
+} tc_private_datum;
 
 typedef struct tc_value {
-    bool broken;    /* an error was reported already: say no more about it */
+    bool broken;    /* an error was reported already: report no more */
     bool is_number; /* number or numbers hold it; else node or nodes */
     unsigned char rank;
     size_t rows, columns; /* rank 1: rows elements, columns 1 */
@@ -24,7 +24,7 @@ typedef struct tc_value {
     tc_expr node;
     const double *numbers; /* rank 1 and 2, row by row */
     const tc_expr *nodes;
-    const tc_secret *secret; /* NULL: public */
+    const tc_private_datum *secret; /* NULL: public */
 } tc_value;
 
 typedef struct tc_values { /* what operations on values need */

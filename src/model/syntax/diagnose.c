@@ -1,6 +1,6 @@
 #include "model/syntax/diagnose.h"
 
-#include "base/suggest.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void show(tc_buffer *out, const char *text, size_t length, size_t first, 
     }
 }
 
-static void underline(tc_buffer *out, tc_place place) {
+static void underline(tc_buffer *out, tc_text_place place) {
     size_t width = width_of(place.text, place.length);
     size_t start = width_of(place.text, place.from);
     size_t end = width_of(place.text, place.to > place.length ? place.length : place.to);
@@ -74,7 +74,7 @@ static void underline(tc_buffer *out, tc_place place) {
     tc_buffer_puts(out, "\n");
 }
 
-static void render(tc_buffer *out, tc_place place, size_t column, const char *severity, const char *text) {
+static void render(tc_buffer *out, tc_text_place place, size_t column, const char *severity, const char *text) {
     tc_buffer_printf(out, "%s:", place.path);
     if (place.line > 0)
         tc_buffer_printf(out, "%zu:", place.line);
@@ -85,7 +85,8 @@ static void render(tc_buffer *out, tc_place place, size_t column, const char *se
         underline(out, place);
 }
 
-tc_place tc_place_of(const tc_source *source, tc_span span, size_t *column) {
+/* 1-based line and column (in characters), and the line's bytes. */
+static tc_text_place place_of(const tc_source *source, tc_span span, size_t *column) {
     size_t offset = span.offset < source->length ? span.offset : source->length;
     size_t start = offset, line = 1;
     while (start > 0 && source->text[start - 1] != '\n')
@@ -103,7 +104,7 @@ tc_place tc_place_of(const tc_source *source, tc_span span, size_t *column) {
         bool printable;
         i += character(text + i, length - i, &printable);
     }
-    return (tc_place){source->path, line, text, length, from, from + span.length};
+    return (tc_text_place){source->path, line, text, length, from, from + span.length};
 }
 
 static void count_error(tc_diagnostics *diagnostics) {
@@ -127,7 +128,7 @@ TC_PRINTF(2, 0) static char *formatted(tc_arena *arena, const char *format, va_l
 
 static void report(tc_diagnostics *diagnostics, tc_span span, const char *severity, const char *text) {
     size_t column;
-    tc_place place = tc_place_of(diagnostics->source, span, &column);
+    tc_text_place place = place_of(diagnostics->source, span, &column);
     render(diagnostics->messages, place, column, severity, text);
 }
 
@@ -148,7 +149,7 @@ void tc_note(tc_diagnostics *diagnostics, tc_span span, const char *format, ...)
     report(diagnostics, span, "note", text);
 }
 
-void tc_error_at(tc_diagnostics *diagnostics, tc_place place, const char *format, ...) {
+void tc_error_at(tc_diagnostics *diagnostics, tc_text_place place, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     char *text = formatted(diagnostics->arena, format, arguments);
@@ -163,11 +164,49 @@ void tc_error_file(tc_diagnostics *diagnostics, const char *path, const char *fo
     va_start(arguments, format);
     char *text = formatted(diagnostics->arena, format, arguments);
     va_end(arguments);
-    render(diagnostics->messages, (tc_place){.path = path}, 0, "error", text);
+    render(diagnostics->messages, (tc_text_place){.path = path}, 0, "error", text);
     count_error(diagnostics);
 }
 
 const char *tc_did_you_mean(tc_arena *arena, const char *wanted, const char *const *candidates, size_t count) {
     const char *near = tc_suggest(wanted, candidates, count);
     return near != NULL ? tc_arena_format(arena, "; did you mean '%s'?", near) : "";
+}
+
+/* ---- quotes of a source ------------------------------------------------------------------------------------------ */
+
+enum { LONGEST_QUOTE = 60 };
+
+void tc_span_text(tc_buffer *out, const tc_source *source, tc_span span) {
+    size_t end = (size_t)span.offset + span.length;
+    if (end > source->length)
+        end = source->length;
+    bool in_space = false, in_comment = false;
+    size_t written = 0;
+    for (size_t i = span.offset; i < end; i++) {
+        unsigned char byte = (unsigned char)source->text[i];
+        in_comment = byte == '#' || (in_comment && byte != '\n');
+        if (in_comment || byte <= ' ' || byte == 0x7f) {
+            in_space = true;
+            continue;
+        }
+        /* Cut before a character, not inside one. */
+        if (written >= LONGEST_QUOTE && (byte & 0xc0) != 0x80) {
+            tc_buffer_puts(out, "...");
+            return;
+        }
+        if (in_space && written > 0) {
+            tc_buffer_puts(out, " ");
+            written++;
+        }
+        in_space = false;
+        tc_buffer_add(out, source->text + i, 1);
+        written++;
+    }
+}
+
+void tc_span_place(tc_buffer *out, const tc_source *source, tc_span span) {
+    size_t column;
+    tc_text_place place = place_of(source, span, &column);
+    tc_buffer_printf(out, "%s:%zu:%zu", place.path, place.line, column);
 }

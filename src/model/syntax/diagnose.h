@@ -20,23 +20,20 @@ typedef struct tc_diagnostics {
 
 /* After TC_MOST_ERRORS errors TC_BAD_PROBLEM is raised. */
 void tc_error(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
-/* Says more about the error before it, with a place of its own. */
+/* Adds a note to the last error, with its own place. */
 void tc_note(tc_diagnostics *diagnostics, tc_span span, const char *format, ...) TC_PRINTF(3, 4);
 /* About a data file: line is 1-based, text one line of the file (or NULL), from..to the bytes to underline. */
-typedef struct tc_place {
+typedef struct tc_text_place {
     const char *path;
     size_t line;
     const char *text;
     size_t length, from, to;
-} tc_place;
-void tc_error_at(tc_diagnostics *diagnostics, tc_place place, const char *format, ...) TC_PRINTF(3, 4);
+} tc_text_place;
+void tc_error_at(tc_diagnostics *diagnostics, tc_text_place place, const char *format, ...) TC_PRINTF(3, 4);
 /* About a file as a whole. */
 void tc_error_file(tc_diagnostics *diagnostics, const char *path, const char *format, ...) TC_PRINTF(3, 4);
 
 /* "; did you mean 'x'?" for the nearest of the candidates, or "". */
 const char *tc_did_you_mean(tc_arena *arena, const char *wanted, const char *const *candidates, size_t count);
-
-/* The place of a byte of a source: 1-based line and column (in characters), and the line's bytes. */
-tc_place tc_place_of(const tc_source *source, tc_span span, size_t *column);
 
 #endif

@@ -1,8 +1,9 @@
 #include "model/syntax/lexer.h"
 
-#include "model/syntax/number.h"
+#include "base/text.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 /* What messages quote must stay short enough to be read. */

@@ -14,7 +14,7 @@
  *             |  'declare' 'lipschitz' 'objective' agents expression
  *             |  'privacy' '{' settings '}'  |  'budget' '{' settings '}'  |  'schedule' '{' settings '}'
  *             |  'start' 'multipliers' expression  |  'start' NAME ['[' expression ']'] '=' expression
- * Block statements are in parse_block.c, expressions in parse_expression.c. */
+ * Block statements are in parse_statements.c, expressions in parse_expression.c. */
 #include "model/syntax/parse.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ void tc_parser_next(tc_parser *parser) {
 
 tc_token tc_parser_peek(const tc_parser *parser) {
     tc_lexer lexer = parser->lexer;
-    /* A peek must not report: look only at what cannot be wrong. */
+    /* A peek must not report errors, so it looks only at tokens that cannot have one. */
     while (lexer.at < lexer.length && strchr(" \t\r\n", lexer.text[lexer.at]) != NULL && lexer.text[lexer.at] != '\0')
         lexer.at++;
     char c = lexer.at < lexer.length ? lexer.text[lexer.at] : '\0';
@@ -203,7 +203,7 @@ static void end_statement(tc_parser *parser) {
         recover(parser);
 }
 
-/* A statement that could not even begin must not be met again. */
+/* Skips a token where a statement consumed none, so that parsing ends. */
 static void make_progress(tc_parser *parser, tc_span start) {
     if (parser->token.span.offset == start.offset && parser->token.kind != TC_TOKEN_END)
         tc_parser_next(parser);

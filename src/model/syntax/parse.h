@@ -41,9 +41,8 @@ bool tc_parser_at_statement(const tc_parser *parser);
 /* NULL after an error. */
 tc_tree *tc_parse_expression(tc_parser *parser);
 bool tc_parse_binders(tc_parser *parser, tc_binder **binders, size_t *count);
-/* The statements of an agent's block, and those with a list of settings in braces; NULL or false after an error. */
+/* A statement of an agent's block, and one outside; NULL or false after an error. */
 tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statement, bool *known);
-bool tc_parse_settings(tc_parser *parser, tc_statement *statement, tc_span opened);
 bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement);
 
 /* Appends to a growing array in the arena. */

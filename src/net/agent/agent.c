@@ -1,6 +1,6 @@
 #include "net/agent/slot.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>

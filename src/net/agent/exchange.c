@@ -2,7 +2,7 @@
  * full, the cloud has broken the protocol. */
 #include "net/agent/slot.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "engine/agent_half.h"
 
 #include <errno.h>

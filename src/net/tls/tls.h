@@ -4,7 +4,7 @@
 #define TC_NET_TLS_TLS_H
 
 #include "base/buffer.h"
-#include "base/compiler.h"
+#include "base/status.h"
 #include "net/tls/certificate.h"
 
 #include <openssl/bio.h>

@@ -12,7 +12,7 @@
 #ifndef TC_NET_WIRE_FRAME_H
 #define TC_NET_WIRE_FRAME_H
 
-#include "base/compiler.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "report/trace/trace.h"
 
-#include "model/syntax/number.h"
+#include "base/text.h"
 #include "report/file.h"
 
 #include <math.h>

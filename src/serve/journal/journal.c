@@ -1,6 +1,6 @@
 #include "serve/journal/journal.h"
 
-#include "base/hexadecimal.h"
+#include "base/text.h"
 #include "net/files.h"
 
 #include <openssl/evp.h>

@@ -2,6 +2,7 @@
 #include "serve/link/links.h"
 
 #include "net/tls/tls.h"
+#include "base/machine.h"
 #include "noise/secret.h"
 
 #include <errno.h>

@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-static tc_family *family_of(tc_elaborator *elaborator, const tc_block *block) {
+static tc_family *family_of(tc_elaborator *elaborator, const tc_agents_block *block) {
     return &elaborator->model->families[block->number];
 }
 
-const char *tc_member_text(tc_elaborator *elaborator, const tc_block *block, size_t member) {
+const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *block, size_t member) {
     tc_buffer text = tc_buffer_new(elaborator->arena, 1 << 16);
     tc_agent_name(&text, family_of(elaborator, block), member);
     return tc_buffer_text(&text);
@@ -15,7 +15,7 @@ const char *tc_member_text(tc_elaborator *elaborator, const tc_block *block, siz
 
 /* ---- heads ------------------------------------------------------------------------------------------------------ */
 
-static void head_from_data(tc_elaborator *elaborator, tc_block *block) {
+static void head_from_data(tc_elaborator *elaborator, tc_agents_block *block) {
     const tc_statement *statement = block->statement;
     tc_family *family = family_of(elaborator, block);
     tc_definition *data = statement->over.name->global;
@@ -58,7 +58,7 @@ static void head_from_data(tc_elaborator *elaborator, tc_block *block) {
     }
 }
 
-static void head_from_range(tc_elaborator *elaborator, tc_block *block) {
+static void head_from_range(tc_elaborator *elaborator, tc_agents_block *block) {
     const tc_binder *binder = &block->statement->binders[0];
     double first, last;
     block->broken = true;
@@ -75,7 +75,7 @@ static void head_from_range(tc_elaborator *elaborator, tc_block *block) {
 }
 
 /* A member's row of its family's data, in a file of its own: columns of one number. */
-static void add_column(tc_elaborator *elaborator, tc_block *block, tc_local *local) {
+static void add_column(tc_elaborator *elaborator, tc_agents_block *block, tc_local *local) {
     const tc_statement *statement = local->statement;
     tc_family *family = family_of(elaborator, block);
     tc_value value = tc_elaborate_param(elaborator, NULL, statement);
@@ -103,7 +103,7 @@ static void add_column(tc_elaborator *elaborator, tc_block *block, tc_local *loc
     block->column_capacity = all;
 }
 
-void tc_elaborate_head(tc_elaborator *elaborator, tc_block *block, tc_span used) {
+void tc_elaborate_head(tc_elaborator *elaborator, tc_agents_block *block, tc_span used) {
     (void)used;
     const tc_statement *statement = block->statement;
     tc_family *family = family_of(elaborator, block);
@@ -127,7 +127,8 @@ void tc_elaborate_head(tc_elaborator *elaborator, tc_block *block, tc_span used)
 
 /* ---- coefficients ----------------------------------------------------------------------------------------------- */
 
-static bool all_finite(tc_elaborator *elaborator, const tc_block *block, tc_coef coef, tc_span span, const char *what) {
+static bool all_finite(tc_elaborator *elaborator, const tc_agents_block *block, tc_coef coef, tc_span span,
+                       const char *what) {
     size_t members = coef.column != NULL ? family_of(elaborator, block)->count : 1;
     for (size_t k = 0; k < members; k++) {
         if (isfinite(tc_coef_at(coef, k)))
@@ -142,7 +143,7 @@ static bool all_finite(tc_elaborator *elaborator, const tc_block *block, tc_coef
     return true;
 }
 
-tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_block *block, const tc_value *value, size_t count,
+tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_value *value, size_t count,
                             tc_span span, const char *what) {
     if (value->broken)
         return NULL;
@@ -164,7 +165,8 @@ tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_block *block, const tc
     return coefs;
 }
 
-static tc_value in_block(tc_elaborator *elaborator, tc_block *block, const tc_tree *tree, const char *no_states) {
+static tc_value in_block(tc_elaborator *elaborator, tc_agents_block *block, const tc_tree *tree,
+                         const char *no_states) {
     tc_scope scope = {.block = block, .member = SIZE_MAX};
     elaborator->no_states = no_states;
     tc_value value = tc_elaborate_tree(elaborator, &scope, tree);
@@ -172,7 +174,7 @@ static tc_value in_block(tc_elaborator *elaborator, tc_block *block, const tc_tr
     return value;
 }
 
-static tc_coef *public_coefs(tc_elaborator *elaborator, tc_block *block, const tc_tree *tree, size_t count,
+static tc_coef *public_coefs(tc_elaborator *elaborator, tc_agents_block *block, const tc_tree *tree, size_t count,
                              const char *what) {
     tc_value value = in_block(elaborator, block, tree, what);
     if (!tc_must_be_public(elaborator, &value, tree->span, what))
@@ -182,8 +184,8 @@ static tc_coef *public_coefs(tc_elaborator *elaborator, tc_block *block, const t
 
 /* ---- states ----------------------------------------------------------------------------------------------------- */
 
-static bool check_box(tc_elaborator *elaborator, const tc_block *block, const tc_statement *statement, tc_coef lower,
-                      tc_coef upper) {
+static bool check_box(tc_elaborator *elaborator, const tc_agents_block *block, const tc_statement *statement,
+                      tc_coef lower, tc_coef upper) {
     bool varies = lower.column != NULL || upper.column != NULL;
     size_t members = varies ? family_of(elaborator, block)->count : 1;
     for (size_t k = 0; k < members; k++) {
@@ -199,7 +201,7 @@ static bool check_box(tc_elaborator *elaborator, const tc_block *block, const tc
     return true;
 }
 
-static bool elaborate_state(tc_elaborator *elaborator, tc_block *block, tc_local *local) {
+static bool elaborate_state(tc_elaborator *elaborator, tc_agents_block *block, tc_local *local) {
     const tc_statement *statement = local->statement;
     tc_family *family = family_of(elaborator, block);
     double length = 1;
@@ -228,7 +230,7 @@ static bool elaborate_state(tc_elaborator *elaborator, tc_block *block, tc_local
     return true;
 }
 
-void tc_elaborate_states(tc_elaborator *elaborator, tc_block *block) {
+void tc_elaborate_states(tc_elaborator *elaborator, tc_agents_block *block) {
     if (block->broken)
         return;
     for (size_t i = 0; i < block->local_count; i++) {
@@ -246,7 +248,7 @@ void tc_elaborate_states(tc_elaborator *elaborator, tc_block *block) {
 
 /* ---- the other lines -------------------------------------------------------------------------------------------- */
 
-static void elaborate_objective(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement) {
+static void elaborate_objective(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement) {
     tc_family *family = family_of(elaborator, block);
     if (family->objective != TC_NO_EXPR) {
         tc_error(elaborator->diagnostics, statement->keyword, "'%s' has two objectives; add them up", family->name);
@@ -265,7 +267,7 @@ static void elaborate_objective(tc_elaborator *elaborator, tc_block *block, cons
     family->objective_span = statement->value->span;
 }
 
-static const tc_variable *variable_named(tc_elaborator *elaborator, const tc_block *block,
+static const tc_variable *variable_named(tc_elaborator *elaborator, const tc_agents_block *block,
                                          const tc_statement *statement) {
     const tc_family *family = family_of(elaborator, block);
     const char **names = TC_NEW(elaborator->arena, const char *, family->variable_count);
@@ -281,8 +283,8 @@ static const tc_variable *variable_named(tc_elaborator *elaborator, const tc_blo
     return NULL;
 }
 
-static bool check_inside(tc_elaborator *elaborator, const tc_block *block, const tc_statement *statement, tc_coef point,
-                         size_t component, const char *what) {
+static bool check_inside(tc_elaborator *elaborator, const tc_agents_block *block, const tc_statement *statement,
+                         tc_coef point, size_t component, const char *what) {
     const tc_family *family = family_of(elaborator, block);
     tc_coef lower = family->lower[component], upper = family->upper[component];
     bool varies = point.column != NULL || lower.column != NULL || upper.column != NULL;
@@ -300,8 +302,8 @@ static bool check_inside(tc_elaborator *elaborator, const tc_block *block, const
 }
 
 /* slater p = ...   start p = ...; given marks the components that have a value. */
-static void elaborate_point(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement, tc_coef *point,
-                            bool *given) {
+static void elaborate_point(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
+                            tc_coef *point, bool *given) {
     bool is_slater = statement->kind == TC_STATEMENT_SLATER;
     const char *what = is_slater ? "a Slater point" : "a start";
     const tc_variable *variable = variable_named(elaborator, block, statement);
@@ -335,7 +337,7 @@ static tc_coef clipped_zero(tc_elaborator *elaborator, const tc_family *family, 
     return (tc_coef){.column = column};
 }
 
-static void elaborate_points(tc_elaborator *elaborator, tc_block *block) {
+static void elaborate_points(tc_elaborator *elaborator, tc_agents_block *block) {
     tc_family *family = family_of(elaborator, block);
     bool *has_slater = TC_NEW(elaborator->arena, bool, family->dim);
     bool *has_start = TC_NEW(elaborator->arena, bool, family->dim);
@@ -364,7 +366,7 @@ static void elaborate_points(tc_elaborator *elaborator, tc_block *block) {
     }
 }
 
-static void elaborate_gap(tc_elaborator *elaborator, tc_block *block, const tc_statement *statement) {
+static void elaborate_gap(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement) {
     tc_family *family = family_of(elaborator, block);
     if (family->has_gap) {
         tc_error(elaborator->diagnostics, statement->keyword, "'%s' has two gaps", family->name);
@@ -386,7 +388,7 @@ static void elaborate_gap(tc_elaborator *elaborator, tc_block *block, const tc_s
     }
 }
 
-void tc_elaborate_block(tc_elaborator *elaborator, tc_block *block) {
+void tc_elaborate_block(tc_elaborator *elaborator, tc_agents_block *block) {
     size_t piece_capacity = 0;
     if (block->broken)
         return;

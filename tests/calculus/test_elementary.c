@@ -1,6 +1,6 @@
 /* exp, log and powers of the evaluator against multiple precision. */
 /* labels: long */
-#include "calculus/interval/proved.h"
+#include "calculus/interval/elementary.h"
 #include "calculus/nasty.h"
 #include "support/cmocka.h"
 

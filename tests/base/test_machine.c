@@ -1,5 +1,5 @@
 /* labels: threads */
-#include "base/arithmetic.h"
+#include "base/machine.h"
 #include "support/arithmetic.h"
 #include "support/cmocka.h"
 

@@ -1,5 +1,5 @@
 /* Decimal text to double, against strtod. */
-#include "model/syntax/number.h"
+#include "base/text.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -1,5 +1,78 @@
-/* Statements outside of blocks (the grammar is in parse.c). */
+/* Statements: outside of blocks (grammar in parse.c), inside an agent's block, and lists of settings. */
 #include "model/syntax/parse.h"
+
+#include <string.h>
+
+/* ---- lists of settings in braces ---------------------------------------------------------------------------------
+ *
+ *   settings := { NAME [NAME] [expression] ['k' '^' '-' expression] } separated by newlines or semicolons
+ *
+ * Which keys exist, and what their values mean, is the elaborator's business. */
+
+/* A word given as value: the mechanism's name, the kind of adjacency. Any other key has an expression. */
+static bool takes_word(const tc_word *key) {
+    return strcmp(key->name->text, "mechanism") == 0 || strcmp(key->name->text, "adjacency") == 0;
+}
+
+static bool parse_decay(tc_parser *parser, tc_setting *setting) {
+    tc_parser_next(parser);
+    if (!tc_parser_expect(parser, TC_TOKEN_CARET, "'^' and the power, as in k^-0.5") ||
+        !tc_parser_expect(parser, TC_TOKEN_MINUS, "'-': steps shrink, as in k^-0.5"))
+        return false;
+    setting->decay = tc_parse_expression(parser);
+    return setting->decay != NULL;
+}
+
+static bool parse_setting(tc_parser *parser, tc_setting *setting) {
+    if (!tc_parser_word(parser, &setting->key, "the name of a setting"))
+        return false;
+    setting->span = setting->key.span;
+    if (takes_word(&setting->key) && parser->token.kind == TC_TOKEN_NAME) {
+        if (!tc_parser_word(parser, &setting->word, "a word"))
+            return false;
+    }
+    bool ends = parser->token.kind == TC_TOKEN_NEWLINE || parser->token.kind == TC_TOKEN_CLOSE_BRACE;
+    if (!ends || setting->word.name == NULL) {
+        setting->value = tc_parse_expression(parser);
+        if (setting->value == NULL)
+            return false;
+    }
+    if (tc_parser_at_word(parser, "k") && !parse_decay(parser, setting))
+        return false;
+    setting->span = tc_span_join(setting->span, parser->last);
+    return true;
+}
+
+/* After an error: to the end of the braces, so that what is left of them is not taken for statements. */
+static bool skip_settings(tc_parser *parser) {
+    while (parser->token.kind != TC_TOKEN_END && parser->token.kind != TC_TOKEN_CLOSE_BRACE &&
+           !tc_parser_at_statement(parser)) {
+        parser->lexer.open = 0;
+        tc_parser_next(parser);
+    }
+    (void)tc_parser_accept(parser, TC_TOKEN_CLOSE_BRACE);
+    parser->failed = true;
+    return false;
+}
+
+static bool parse_settings(tc_parser *parser, tc_statement *statement, tc_span opened) {
+    for (;;) {
+        while (tc_parser_accept(parser, TC_TOKEN_NEWLINE))
+            continue;
+        if (parser->token.kind == TC_TOKEN_CLOSE_BRACE || parser->token.kind == TC_TOKEN_END)
+            return tc_parser_close(parser, TC_TOKEN_CLOSE_BRACE, opened);
+        tc_setting setting = {0};
+        if (!parse_setting(parser, &setting))
+            return skip_settings(parser);
+        TC_PUSH(parser->arena, statement->settings, statement->setting_count, setting);
+        if (parser->token.kind != TC_TOKEN_NEWLINE && parser->token.kind != TC_TOKEN_CLOSE_BRACE) {
+            tc_parser_expected(parser, "a semicolon or the end of the line");
+            return skip_settings(parser);
+        }
+    }
+}
+
+/* ---- statements outside of blocks -------------------------------------------------------------------------------- */
 
 static bool parse_csv(tc_parser *parser, tc_statement *statement) {
     tc_parser_next(parser);
@@ -179,13 +252,13 @@ static bool parse_declare(tc_parser *parser, tc_statement *statement) {
         return (statement->value = tc_parse_expression(parser)) != NULL;
     tc_span opened = parser->token.span;
     return tc_parser_expect(parser, TC_TOKEN_OPEN_BRACE, "'{' and the constants l1 and l2") &&
-           tc_parse_settings(parser, statement, opened);
+           parse_settings(parser, statement, opened);
 }
 
 static bool parse_block_of_settings(tc_parser *parser, tc_statement *statement, tc_statement_kind kind) {
     tc_span opened = parser->token.span;
     statement->kind = kind;
-    return tc_parser_expect(parser, TC_TOKEN_OPEN_BRACE, "'{'") && tc_parse_settings(parser, statement, opened);
+    return tc_parser_expect(parser, TC_TOKEN_OPEN_BRACE, "'{'") && parse_settings(parser, statement, opened);
 }
 
 static bool parse_named(tc_parser *parser, tc_statement *statement, const char *what) {
@@ -252,4 +325,161 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
                                                                    : TC_STATEMENT_SCHEDULE;
     tc_parser_next(parser);
     return parse_block_of_settings(parser, statement, kind);
+}
+
+/* ---- statements inside an agent's block --------------------------------------------------------------------------
+ *
+ *   block-statement := 'state' NAME ['[' expression ']'] 'in' '[' expression ',' expression ']'
+ *                   |  'private' 'minimize' expression
+ *                   |  'private' 'set' expression ('<=' | '>=' | '==') expression
+ *                   |  'private' 'set' expression 'in' ('[' expression ',' expression ']' | NAME '(' arguments ')')
+ *                   |  ['private'] ('param' | 'column') NAME '=' expression
+ *                   |  'gap' expression
+ *                   |  'slater' NAME '=' expression  |  ['private'] 'start' NAME '=' expression */
+
+static bool parse_box(tc_parser *parser, tc_statement *statement) {
+    tc_span opened = parser->token.span;
+    if (!tc_parser_expect(parser, TC_TOKEN_OPEN_BRACKET, "'[' and two bounds, as in [0, 1]"))
+        return false;
+    statement->lower = tc_parse_expression(parser);
+    if (statement->lower == NULL || !tc_parser_expect(parser, TC_TOKEN_COMMA, "',' and the upper bound"))
+        return false;
+    statement->upper = tc_parse_expression(parser);
+    return statement->upper != NULL && tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened);
+}
+
+static bool parse_state(tc_parser *parser, tc_statement *statement) {
+    tc_word word;
+    if (!tc_parser_word(parser, &word, "the name of the state"))
+        return false;
+    statement->name = word.name;
+    statement->name_span = word.span;
+    tc_span opened = parser->token.span;
+    if (tc_parser_accept(parser, TC_TOKEN_OPEN_BRACKET)) {
+        statement->length = tc_parse_expression(parser);
+        if (statement->length == NULL || !tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened))
+            return false;
+    }
+    if (!tc_parser_at_word(parser, "in")) {
+        tc_parser_expected(parser, "'in' and the public box of the state, as in 'in [0, 1]'");
+        return false;
+    }
+    tc_parser_next(parser);
+    return parse_box(parser, statement);
+}
+
+static bool parse_membership(tc_parser *parser, tc_statement *statement) {
+    statement->relation = TC_RELATION_IN;
+    if (parser->token.kind == TC_TOKEN_OPEN_BRACKET)
+        return parse_box(parser, statement);
+    if (!tc_parser_word(parser, &statement->shape,
+                        "a set: [lower, upper], simplex(s), ball(c, r), ball1(c, r) or "
+                        "ellipsoid(c, P)"))
+        return false;
+    tc_span opened = parser->token.span;
+    if (!tc_parser_expect(parser, TC_TOKEN_OPEN, "'('"))
+        return false;
+    do {
+        tc_tree *argument = tc_parse_expression(parser);
+        if (argument == NULL)
+            return false;
+        TC_PUSH(parser->arena, statement->arguments, statement->argument_count, argument);
+    } while (tc_parser_accept(parser, TC_TOKEN_COMMA));
+    return tc_parser_close(parser, TC_TOKEN_CLOSE, opened);
+}
+
+static bool parse_set(tc_parser *parser, tc_statement *statement) {
+    statement->value = tc_parse_expression(parser);
+    if (statement->value == NULL)
+        return false;
+    if (tc_parser_at_word(parser, "in")) {
+        tc_parser_next(parser);
+        return parse_membership(parser, statement);
+    }
+    tc_token_kind kind = parser->token.kind;
+    if (kind != TC_TOKEN_LESS && kind != TC_TOKEN_GREATER && kind != TC_TOKEN_EQUAL) {
+        tc_parser_expected(parser, "<=, >=, == or 'in'");
+        return false;
+    }
+    statement->relation = kind == TC_TOKEN_LESS      ? TC_RELATION_LESS
+                          : kind == TC_TOKEN_GREATER ? TC_RELATION_GREATER
+                                                     : TC_RELATION_EQUAL;
+    tc_parser_next(parser);
+    statement->other = tc_parse_expression(parser);
+    return statement->other != NULL;
+}
+
+static bool parse_assignment(tc_parser *parser, tc_statement *statement, const char *what) {
+    tc_word word;
+    if (!tc_parser_word(parser, &word, what))
+        return false;
+    statement->name = word.name;
+    statement->name_span = word.span;
+    if (!tc_parser_expect(parser, TC_TOKEN_ASSIGN, "'='"))
+        return false;
+    statement->value = tc_parse_expression(parser);
+    return statement->value != NULL;
+}
+
+static bool must_be_private(tc_parser *parser, tc_statement *statement, tc_span keyword, const char *what) {
+    if (statement->is_private)
+        return true;
+    tc_error(parser->diagnostics, keyword, "%s is private to its agent; write 'private %.*s'", what,
+             (int)keyword.length, parser->lexer.text + keyword.offset);
+    parser->failed = true;
+    return false;
+}
+
+static bool must_be_public(tc_parser *parser, tc_statement *statement, tc_span keyword, const char *what) {
+    if (!statement->is_private)
+        return true;
+    tc_error(parser->diagnostics, keyword, "%s is public: the cloud relies on it; leave 'private' out", what);
+    parser->failed = true;
+    return false;
+}
+
+tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statement, bool *known) {
+    tc_span keyword = parser->token.span;
+    bool done = false;
+    if (!*known)
+        return NULL;
+    if (tc_parser_at_word(parser, "state")) {
+        statement->kind = TC_STATEMENT_STATE;
+        tc_parser_next(parser);
+        done = must_be_public(parser, statement, keyword, "a state with its box") && parse_state(parser, statement);
+    } else if (tc_parser_at_word(parser, "minimize")) {
+        statement->kind = TC_STATEMENT_MINIMIZE;
+        tc_parser_next(parser);
+        done = must_be_private(parser, statement, keyword, "an objective") &&
+               (statement->value = tc_parse_expression(parser)) != NULL;
+    } else if (tc_parser_at_word(parser, "set")) {
+        statement->kind = TC_STATEMENT_SET;
+        tc_parser_next(parser);
+        done = must_be_private(parser, statement, keyword, "a set") && parse_set(parser, statement);
+    } else if (tc_parser_at_word(parser, "param")) {
+        statement->kind = TC_STATEMENT_PARAM;
+        tc_parser_next(parser);
+        done = parse_assignment(parser, statement, "the name of the parameter");
+    } else if (tc_parser_at_word(parser, "column")) {
+        statement->kind = TC_STATEMENT_COLUMN;
+        tc_parser_next(parser);
+        done = parse_assignment(parser, statement, "the name of the column");
+    } else if (tc_parser_at_word(parser, "gap")) {
+        statement->kind = TC_STATEMENT_GAP;
+        tc_parser_next(parser);
+        done = must_be_public(parser, statement, keyword, "a gap") &&
+               (statement->value = tc_parse_expression(parser)) != NULL;
+    } else if (tc_parser_at_word(parser, "slater")) {
+        statement->kind = TC_STATEMENT_SLATER;
+        tc_parser_next(parser);
+        done = must_be_public(parser, statement, keyword, "a Slater point") &&
+               parse_assignment(parser, statement, "the name of a state");
+    } else if (tc_parser_at_word(parser, "start")) {
+        statement->kind = TC_STATEMENT_START;
+        tc_parser_next(parser);
+        done = parse_assignment(parser, statement, "the name of a state");
+    } else {
+        *known = false;
+    }
+    return done ? statement : NULL;
 }

@@ -1,6 +1,9 @@
+/* Enclosures of functions of many arguments: Euclidean norms, log-sum-exp, and their derivatives. */
 #include "calculus/interval/interval.h"
 
-/* Euclidean norms and their first and second derivatives: at each argument, and in the sum of the squares of the
+/* ---- norms -------------------------------------------------------------------------------------------------------
+ *
+ * Euclidean norms and their first and second derivatives: at each argument, and in the sum of the squares of the
  * others, they are monotone, or rise to one peak and fall; so the ends are found, not estimated. The reasons are in
  * docs/proofs/intervals.md, section 8. */
 
@@ -8,7 +11,7 @@
 #define ONE_OVER_ROOT_27 0x1.8a2345cc04426p-3
 
 /* The sum of the squares of all arguments but two. */
-static tc_interval squares_without(tc_arguments v, size_t count, size_t i, size_t k) {
+static tc_interval squares_without(tc_interval_arguments v, size_t count, size_t i, size_t k) {
     tc_interval sum = tc_point(0);
     for (size_t j = 0; j < count; j++) {
         if (j != i && j != k)
@@ -17,7 +20,9 @@ static tc_interval squares_without(tc_arguments v, size_t count, size_t i, size_
     return sum;
 }
 
-tc_interval tc_inorm(tc_arguments v, size_t count) { return tc_isqrt(squares_without(v, count, SIZE_MAX, SIZE_MAX)); }
+tc_interval tc_inorm(tc_interval_arguments v, size_t count) {
+    return tc_isqrt(squares_without(v, count, SIZE_MAX, SIZE_MAX));
+}
 
 /* ---- a / sqrt(a^2 + q), q >= 0: rises with a, towards 0 with q ----------------------------------------------------
  */
@@ -37,7 +42,7 @@ static double unit_down(double a, double q) { /* a >= 0 */
     return fmin(1, fmax(0, tc_div_down(a, tc_sqrt_up(tc_add_up(tc_mul_up(a, a), q)))));
 }
 
-tc_interval tc_idirection(tc_arguments v, size_t count, size_t index) {
+tc_interval tc_idirection(tc_interval_arguments v, size_t count, size_t index) {
     tc_interval a = tc_argument(v, index), q = squares_without(v, count, index, index);
     return (tc_interval){a.lo >= 0 ? unit_down(a.lo, q.hi) : -unit_up(-a.lo, q.lo),
                          a.hi >= 0 ? unit_up(a.hi, q.lo) : -unit_down(-a.hi, q.hi)};
@@ -137,9 +142,104 @@ static double signed_product_up(tc_interval p, tc_interval q, tc_interval r) {
     return most;
 }
 
-tc_interval tc_ibend(tc_arguments v, size_t count, size_t i, size_t k) {
+tc_interval tc_ibend(tc_interval_arguments v, size_t count, size_t i, size_t k) {
     tc_interval p = tc_argument(v, i), q = tc_argument(v, k), r = squares_without(v, count, i, k);
     if (i == k)
         return diagonal(p, r);
     return (tc_interval){-signed_product_up(p, q, r), signed_product_up(tc_ineg(p), q, r)};
+}
+
+/* ---- log-sum-exp and its derivatives -----------------------------------------------------------------------------
+ *
+ * log-sum-exp rises with every argument, so its ends are its values at the lower and at the upper ends. It is
+ * m + log(sum of exp(u_j - m)) with m the largest argument: nothing overflows, and the term of m is 1 exactly. */
+
+static double lse_down(tc_interval_arguments v, size_t count) {
+    double largest = -HUGE_VAL, sum = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = fmax(largest, tc_argument(v, i).lo);
+    if (isinf(largest))
+        return largest;
+    for (size_t i = 0; i < count; i++)
+        sum = tc_add_down(sum, tc_exp_at(tc_add_down(tc_argument(v, i).lo, -largest)).lo);
+    return tc_add_down(largest, tc_log_at(sum).lo);
+}
+
+static double lse_up(tc_interval_arguments v, size_t count) {
+    double largest = -HUGE_VAL, sum = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = fmax(largest, tc_argument(v, i).hi);
+    if (isinf(largest))
+        return largest;
+    for (size_t i = 0; i < count; i++)
+        sum = tc_add_up(sum, tc_exp_at(tc_add_up(tc_argument(v, i).hi, -largest)).hi);
+    return tc_add_up(largest, tc_log_at(sum).hi);
+}
+
+static tc_interval lse(tc_interval_arguments v, size_t count) {
+    return (tc_interval){lse_down(v, count), lse_up(v, count)};
+}
+
+/* 1 / (1 + sum over j != i of exp(u_j - u_i)) rises with u_i and falls with every other argument. */
+static tc_interval softmax(tc_interval_arguments v, size_t count, size_t index) {
+    tc_interval own = tc_argument(v, index);
+    double most = 1, least = 1; /* of the sum */
+    for (size_t i = 0; i < count; i++) {
+        if (i == index)
+            continue;
+        tc_interval other = tc_argument(v, i);
+        most = tc_add_up(most, tc_exp_at(tc_add_up(other.hi, -own.lo)).hi);
+        least = tc_add_down(least, tc_exp_at(tc_add_down(other.lo, -own.hi)).lo);
+    }
+    return (tc_interval){fmax(0, tc_div_down(1, most)), fmin(1, tc_div_up(1, least))};
+}
+
+tc_interval tc_ilse(const tc_interval *arguments, size_t count) {
+    return lse((tc_interval_arguments){arguments, sizeof *arguments, NULL}, count);
+}
+
+tc_interval tc_isoftmax(const tc_interval *arguments, size_t count, size_t index) {
+    return softmax((tc_interval_arguments){arguments, sizeof *arguments, NULL}, count, index);
+}
+
+tc_interval tc_ilse_among(const tc_interval *values, const uint32_t *chosen, size_t count) {
+    return lse((tc_interval_arguments){values, sizeof *values, chosen}, count);
+}
+
+tc_interval tc_isoftmax_among(const tc_interval *values, const uint32_t *chosen, size_t count, size_t index) {
+    return softmax((tc_interval_arguments){values, sizeof *values, chosen}, count, index);
+}
+
+tc_interval tc_ilse_spaced(const tc_interval *first, size_t stride, size_t count) {
+    return lse((tc_interval_arguments){first, stride, NULL}, count);
+}
+
+tc_interval tc_isoftmax_spaced(const tc_interval *first, size_t stride, size_t count, size_t index) {
+    return softmax((tc_interval_arguments){first, stride, NULL}, count, index);
+}
+
+/* ---- products of shares ----------------------------------------------------------------------------------------- */
+
+static tc_interval share(tc_interval a) { return (tc_interval){fmax(0, a.lo), fmin(1, a.hi)}; }
+
+static double hump_down(double a) { return tc_mul_down(a, tc_add_down(1, -a)); }
+static double hump_up(double a) { return tc_mul_up(a, tc_add_up(1, -a)); }
+
+/* a (1 - a) rises up to 1/2 and falls beyond. */
+tc_interval tc_ihump(tc_interval a) {
+    a = share(a);
+    double most = a.hi < 0.5 ? hump_up(a.hi) : a.lo > 0.5 ? hump_up(a.lo) : 0.25;
+    return (tc_interval){fmin(hump_down(a.lo), hump_down(a.hi)), fmin(most, 0.25)};
+}
+
+/* Where both upper ends cannot be reached at once, a b is largest on a + b = 1. */
+tc_interval tc_ipair(tc_interval a, tc_interval b) {
+    a = share(a);
+    b = share(b);
+    tc_interval result = {tc_mul_down(a.lo, b.lo), tc_mul_up(a.hi, b.hi)};
+    if (tc_add_up(a.hi, b.hi) > 1) {
+        tc_interval edge = {fmax(a.lo, tc_add_down(1, -b.hi)), fmin(a.hi, tc_add_up(1, -b.lo))};
+        result.hi = fmin(result.hi, edge.lo <= edge.hi ? tc_ihump(edge).hi : 0.25);
+    }
+    return result;
 }
