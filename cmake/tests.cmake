@@ -2,6 +2,8 @@
 
 set(tests ${PROJECT_SOURCE_DIR}/tests)
 tacit_script_test(layering/includes ${tests}/layering/check_includes.py)
+tacit_script_test(layering/names ${tests}/layering/check_names.py)
+tacit_script_test(layering/sizes ${tests}/layering/check_sizes.py)
 tacit_script_test(layering/paper ${tests}/layering/check_paper.py)
 tacit_script_test(script/bootstrap ${tests}/script/bootstrap.py)
 

@@ -174,7 +174,8 @@ static void plain_epoch(plain *p, double k, double d, const double *row_noise) {
 /* g: as the estimator shows it, in the order of by_hand. */
 static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns columns) {
     phi rows[ROWS];
-    double measured[ROWS], noise[ROWS], mn[ROWS], reaches[ROWS], rho[ROWS], most = 0, total = 0, low = 0, low_noise = 0;
+    double measured[ROWS], noise[ROWS], mu_next[ROWS], reaches[ROWS], rho[ROWS], most = 0, total = 0, low = 0,
+                                                                                 low_noise = 0;
     by_hand(g->value, rows);
     p->vy = (1 - p->beta) * (1 - p->beta) * p->vy + p->beta * p->beta;
     for (size_t j = 0; j < ROWS; j++) {
@@ -206,31 +207,31 @@ static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns 
             low += s == t ? fmax(0, bent) * g->norm2[s] : fabs(bent) * sqrt(g->norm2[s] * g->norm2[t]);
             low_noise += bent * bent * g->norm2[s] * g->noise[t];
         }
-    double coupling = fmax(0.1, sqrt(columns.reach * most)), known = total * 1.8 / p->rounds;
+    double N = fmax(0.1, sqrt(columns.reach * most)), known = total * 1.8 / p->rounds;
     if (k == 1 && known > p->length * p->length)
         p->omega *= p->length * p->length / known;
-    double gp = 0.9 / (coupling * p->omega + columns.curvature + low), gd = 0.9 * p->omega / coupling;
-    double v = gp * gp * (columns.noise + low_noise) + gd * gd * total / (p->omega * p->omega);
+    double primal = 0.9 / (N * p->omega + columns.curvature + low), dual = 0.9 * p->omega / N;
+    double v = primal * primal * (columns.noise + low_noise) + dual * dual * total / (p->omega * p->omega);
     double d = v > 0 ? fmin(1, 1.2 * p->length / sqrt(v * (k - p->origin))) : 1;
-    gp *= d;
-    gd *= d;
+    primal *= d;
+    dual *= d;
     double a = pow(fmax(0, 1 - k / (0.4 * p->rounds)), 2) / (k + 4), theta = 1 + 2 * (1 - p->beta) / p->beta;
     p->beta = fmin(1, fmax(d / 3, 2 / (k + 2)));
     for (size_t j = 0; j < ROWS; j++)
-        mn[j] = (p->mu[j] + gd * rho[j] * measured[j]) / (1 + a * rho[j] * p->weight[j]);
-    project_plainly(mn, p->radius);
+        mu_next[j] = (p->mu[j] + dual * rho[j] * measured[j]) / (1 + a * rho[j] * p->weight[j]);
+    project_plainly(mu_next, p->radius);
     for (size_t s = 0; s < INPUTS; s++) {
         p->price[s] = p->curvature[s] = p->reach[s] = p->bend[s] = p->bend_noise[s] = 0;
         for (size_t j = 0; j < ROWS; j++) {
-            double lead = mn[j] + theta * (mn[j] - p->mu[j]);
+            double lead = mu_next[j] + theta * (mu_next[j] - p->mu[j]);
             p->price[s] += lead * rows[j].first[s] / p->scale[j];
-            p->curvature[s] += mn[j] * rows[j].first[s] / p->scale[j];
+            p->curvature[s] += mu_next[j] * rows[j].first[s] / p->scale[j];
             p->reach[s] += fabs(rows[j].first[s]) / p->scale[j];
         }
         for (size_t t = 0; t < INPUTS; t++) {
             double bent = 0;
             for (size_t j = 0; j < ROWS; j++)
-                bent += mn[j] * rows[j].second[s][t] / p->scale[j];
+                bent += mu_next[j] * rows[j].second[s][t] / p->scale[j];
             p->price[s] += bent * g->shift[t];
             if (is_sum(s) || is_sum(t))
                 continue;
@@ -240,17 +241,17 @@ static void plain_round(plain *p, double k, const tc_measurement *g, tc_columns 
     }
     p->count += 1;
     for (size_t j = 0; j < ROWS; j++) {
-        p->mu[j] = mn[j];
-        p->noise[j] += gd * gd * rho[j] * noise[j];
-        p->mean[j] += (mn[j] / sqrt(rho[j]) - p->mean[j]) / p->count;
+        p->mu[j] = mu_next[j];
+        p->noise[j] += dual * dual * rho[j] * noise[j];
+        p->mean[j] += (mu_next[j] / sqrt(rho[j]) - p->mean[j]) / p->count;
         p->held[j] += (measured[j] - p->held[j]) / p->count;
     }
     if (k == p->next)
         plain_epoch(p, k, d, noise);
     for (size_t j = 0; j < ROWS; j++)
         p->answer[j] += 3 / (k + 2) * (p->mu[j] / p->scale[j] - p->answer[j]);
-    p->step = gp;
-    p->regularization = a / gp;
+    p->step = primal;
+    p->regularization = a / primal;
 }
 
 /* ---- tests ---------------------------------------------------------------------------------------------------------

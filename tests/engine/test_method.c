@@ -1,5 +1,5 @@
 /* The method `tacit` as a whole: where it ends, what it starts from, and what it says when something ceases to be
- * finite. Rounds bit by bit are in test_method_threads.c; the pilot's formulas in test_pilot.c. */
+ * finite. Rounds bit by bit are in test_method_threads.c; the controller's formulas in test_controller.c. */
 #include "engine/method_runs.h"
 #include "engine/tacit/controller.h"
 
