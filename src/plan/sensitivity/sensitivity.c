@@ -62,7 +62,7 @@ uint32_t tc_channel_at(const tc_channel_map *map, uint32_t family, size_t member
         return UINT32_MAX;
     if (member != SIZE_MAX)
         return member - channel->first_member < channel->member_count ? found : UINT32_MAX;
-    for (size_t i = low; i < map->jacobian_count; i++) {
+    for (size_t i = after; i < map->jacobian_count; i++) {
         const tc_channel *other = &map->channels[map->jacobian[i]];
         if (other->family != family || other->first_row != channel->first_row)
             break;
