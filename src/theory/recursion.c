@@ -58,7 +58,7 @@ static double theta_rho(const tc_bound_constants *c, const tc_schedule *schedule
     return drift == 0 ? 0 : tc_mul_up(theta, tc_mul_up(tc_mul_up(drift, drift), share));
 }
 
-/* ---- how much a round contracts: theta_k of docs/proofs/bound.md, section 3, or 1 - theta_k ---- */
+/* ---- how much a round contracts: theta_k of docs/proofs/bound.md, section 3 ---- */
 
 /* The bracket b_k = 2 - gamma_k alpha_k - (gamma_k / alpha_k) L_G^2 - 2 gamma_k L_G in the paper's
  * theta_k = 1 - gamma_k alpha_k b_k. Callers build theta_k or 1 - theta_k from it: far out, 1 - theta_k must not be
@@ -159,11 +159,11 @@ static double tight_advance(const round_terms *t, double e, double count) {
 
 /* paper: eq:recur */
 static double single_round(const tc_bound_setting *setting, const round_terms *t, double v) {
-    double theta = fmax(0, tc_add_up(1, -t->loss));
+    double kept = fmax(0, tc_add_up(1, -t->loss)); /* 1 - tau_k; in the tight form theta_k */
     if (setting->form == TC_BOUND_PUBLISHED)
-        return tc_add_up(tc_mul_up(theta, v), t->added);
+        return tc_add_up(tc_mul_up(kept, v), t->added);
     double reached = tc_add_up(tc_sqrt_up(v), t->drift);
-    return tc_add_up(tc_mul_up(theta, tc_mul_up(reached, reached)), t->added);
+    return tc_add_up(tc_mul_up(kept, tc_mul_up(reached, reached)), t->added);
 }
 
 /* The squared error after `count` rounds with these terms. */
@@ -275,7 +275,7 @@ static double drift_slope(const tc_bound_setting *setting, double first) {
     return tc_mul_up(tc_mul_up(setting->constants.reach, c), tc_ipowr(kept, power).hi);
 }
 
-/* sigma_k of one round: tight chooses Young's parameter so that 1 - tau_k = 1. */
+/* sigma_k of one round. The tight form chooses Young's parameter so that tau_k = 0. */
 static double sigma_of(const tc_bound_setting *setting, double k) {
     round_terms t = terms_of(setting, k, k);
     if (setting->form == TC_BOUND_PUBLISHED || t.drift == 0)

@@ -2,7 +2,7 @@
 
 A tag is `paper: NAME` or `paper: NAME, NAME` in a comment, where NAME stands in the first column of a table of docs/paper.md.
 A row with code names its files, symbols and tests in the form `FILE`: `NAME`, `NAME`; `FILE`: `NAME`.
-- Each file exists, carries a tag of its row, and has the symbols or test functions named after it.
+- Each symbol of a row is a word of src/. Each file exists, carries a tag of its row, and has the symbols or test functions named after it.
 - Each tag of src/ has a row that names its file. Each name of such a row is a tag in one of its files.
 - Each numbered or labelled item of the paper has one row.
 """
@@ -36,16 +36,20 @@ def has_word(text, word):
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
-rows, without_code = [], []
+rows, without_code, symbols = [], [], []
 for line in (source / "docs/paper.md").read_text().splitlines():
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     if line.startswith("|") and quoted(cells[0]):
         if len(cells) == 5:
             rows.append((quoted(cells[0]), named(cells[3]), named(cells[4])))
+            symbols += [(cells[0], name) for name in quoted(cells[2]) if re.fullmatch(r"\w+", name)]
         elif len(cells) == 2:
             without_code += quoted(cells[0])
         else:
             wrong.append(f"docs/paper.md: a row of {len(cells)} cells: {line}")
+
+code = "\n".join(file.read_text() for file in sorted((source / "src").rglob("*.[ch]")))
+wrong += [f"{title}: nothing in src/ is called '{name}'" for title, name in symbols if not has_word(code, name)]
 
 # The names a tag may have, the longest first: "eq:sum1" is not "eq:sum".
 names = sorted({name for tags, _, _ in rows for name in tags}, key=len, reverse=True)

@@ -76,7 +76,7 @@ static void answer_whole(void *self, double *p) {
 }
 
 /* ---- x_i(k+1), the agents' half     paper: eq:per-agent-update ----
- * engine/agents.c evaluates the gradient, applies TC_STATE_UPDATE and projects onto X_i. */
+ * engine/agents.c evaluates the gradient and projects onto X_i; engine/agents_row.c applies TC_STATE_UPDATE. */
 
 static size_t step(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
                    tc_answer_scalars scalars, const double *const *x, double *const *next) {
