@@ -126,7 +126,8 @@ void tc_solution_json(const tc_solution *solution, tc_json *json) {
 enum { WIDTH = 80, SHOWN_CONSTRAINTS = 10 };
 static const double DUST = 1e-12; /* of a number's natural size: not worth printing */
 
-/* What is zero but for rounding has no price. Of a point that is no solution the residual says nothing. */
+/* A multiplier that is zero up to rounding has no price. The residual says nothing about a point that is no
+ * solution. */
 static double least_price(const tc_reference *reference) {
     double dust = DUST * reference->norm_mu;
     return reference->outcome == TC_SOLVED ? fmax(dust, reference->residual) : dust;
