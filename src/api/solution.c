@@ -101,7 +101,7 @@ static void json_values(const tc_solution *solution, tc_json *json) {
     tc_json_numbers(json, "mu", reference->mu, model->constraint_count);
 }
 
-/* Where no point exists, members that speak of one are null. */
+/* If no point exists, members about it are null. */
 static void json_no_values(tc_json *json) {
     static const char *const names[] = {"objective",        "residual", "max_violation",       "norm_x",     "norm_mu",
                                         "least_norm_error", "sum_mu",   "outside_dual_radius", "iterations", "x",
