@@ -1,5 +1,6 @@
 #include "lab/measure.h"
 
+#include "base/search.h"
 #include "calculus/tape/tape.h"
 #include "lab/lab.h"
 
@@ -224,15 +225,9 @@ tc_quantiles tc_quantiles_of(double *values, size_t count) {
 }
 
 const tc_row *tc_record_row(const tc_record *record, uint64_t k) {
-    size_t low = 0, high = record->row_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (record->rows[middle].k < k)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < record->row_count && record->rows[low].k == k ? &record->rows[low] : NULL;
+    size_t at;
+    TC_SEARCH(at, 0, record->row_count, record->rows[at].k < k);
+    return at < record->row_count && record->rows[at].k == k ? &record->rows[at] : NULL;
 }
 
 const tc_row *tc_record_last(const tc_record *record) {

@@ -1,5 +1,6 @@
 #include "plan/certificate.h"
 
+#include "base/search.h"
 #include "base/text.h"
 #include "base/json.h"
 #include "plan/planner.h"
@@ -51,19 +52,13 @@ static const char *op_name(tc_op op) {
 /* Inputs are sums in the model's order, then coordinates, increasing. */
 static size_t input_of(const node_table *t, const tc_node *leaf) {
     const tc_derivatives *d = t->derivatives;
-    size_t low = 0, high = d->input_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const tc_outer_input *at = &d->inputs[middle];
-        bool before = at->op != leaf->op ? at->op == TC_SUM : at->index < leaf->u.index;
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == d->input_count || d->inputs[low].op != leaf->op || d->inputs[low].index != leaf->u.index)
+    const tc_outer_input *inputs = d->inputs;
+    size_t at;
+    TC_SEARCH(at, 0, d->input_count,
+              inputs[at].op != leaf->op ? inputs[at].op == TC_SUM : inputs[at].index < leaf->u.index);
+    if (at == d->input_count || inputs[at].op != leaf->op || inputs[at].index != leaf->u.index)
         tc_raise(t->arena, TC_INTERNAL);
-    return low;
+    return at;
 }
 
 static uint32_t column_of(node_table *t, uint64_t column) {

@@ -78,7 +78,7 @@ class Recorder(threading.Thread):
 
     def connect(self):
         agent = self.agent
-        agent.open(self.port, context=self.context, timeout=5)
+        agent.open(self.port, context=self.context, timeout=60)
         self.epochs.append(agent.welcome.epoch)
         # An earlier start of the cloud, or another with the same number: it is told, and gets no state.
         (now, id_now), (seen, id_seen) = agent.welcome.epoch, agent.epoch

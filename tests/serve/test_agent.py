@@ -237,7 +237,7 @@ class Limits(unittest.TestCase):
             parties.start_cloud(seed=3)
             done = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", TACIT, "agent", parties.names["a"], "--cloud",
                                    f"127.0.0.1:{parties.port}", "--keys", parties.key_folders["a"], "--state",
-                                   parties.folder / "small"], capture_output=True, text=True, timeout=30)
+                                   parties.folder / "small"], capture_output=True, text=True, timeout=120)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn(f"cannot write '{parties.folder / 'small/a.state'}': File too large", done.stderr)
 
@@ -257,7 +257,7 @@ class Words(unittest.TestCase):
         self.place.cleanup()
 
     def run_tacit(self, *arguments):
-        return subprocess.run([TACIT, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=30)
+        return subprocess.run([TACIT, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120)
 
     def agent(self, *more, file="parts/agents/a.tacit", cloud="127.0.0.1:9", keys="keys/agents/a", state="state"):
         return self.run_tacit("agent", file, "--cloud", cloud, *(["--keys", keys] if keys else []), "--state", state,

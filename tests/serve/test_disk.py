@@ -147,12 +147,12 @@ class Disks(unittest.TestCase):
         room.fill()
         command = [COMMAND, "agent", self.parties.names["a1"], "--cloud", f"127.0.0.1:{self.port}", "--keys",
                    self.parties.key_folders["a1"], "--state", room.folder / "own", "--quiet"]
-        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=20)
+        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn(f"{room.folder}/own", done.stderr)
         self.assertIn("No space left on device", done.stderr)
         room.remove()
-        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=30)
+        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=120)
         self.assertEqual((done.returncode, cloud.wait(10)), (0, 0), done.stderr)
 
     # ---- read-only ----
@@ -239,7 +239,7 @@ class Damage(unittest.TestCase):
         answered, epoch = self.seen[name]
         agent = wire.RawAgent(name, town.STATES, book=self.book)
         try:
-            agent.open(self.port, keys, timeout=5)
+            agent.open(self.port, keys, timeout=60)
             agent.link.send(wire.enrol(0, name, town.STATES, answered=answered[name], epoch=epoch))
             message = agent.link.receive(5)
             agent.take(message) if message.type != wire.REFUSAL else None

@@ -21,7 +21,7 @@ TACIT = os.environ["TACIT"]
 
 
 def ip(*words, tool="ip", check=True):
-    return subprocess.run([tool, *map(str, words)], capture_output=True, text=True, timeout=20, check=check)
+    return subprocess.run([tool, *map(str, words)], capture_output=True, text=True, timeout=120, check=check)
 
 
 class Machines:

@@ -41,13 +41,13 @@ class ScriptedCloud:
         self.context.verify_mode = ssl.CERT_REQUIRED
         self.context.set_alpn_protocols(["tacit/1"])
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.settimeout(10)
+        self.listener.settimeout(60)
         self.port = self.listener.getsockname()[1]
 
     def meet(self, epoch=(1, bytes(16)), run=bytes(16)):
         """A connection up to its ENROL."""
         plain, _ = self.listener.accept()
-        plain.settimeout(10)
+        plain.settimeout(60)
         link = wire.Link(self.context.wrap_socket(plain, server_side=True))
         greeting = link.expect(wire.HELLO)
         assert (greeting.slot, greeting.round, greeting.lowest, greeting.highest) == (wire.NO_SLOT, 0, 1, 1)
@@ -66,7 +66,7 @@ class Rules(unittest.TestCase):
         cls.place = tempfile.TemporaryDirectory()
         cls.keys = pathlib.Path(cls.place.name, "keys")
         for command in (["init", cls.keys], ["issue", cls.keys, "py"]):
-            subprocess.run([os.environ["TACIT"], "keys", *map(str, command)], check=True, capture_output=True, timeout=30)
+            subprocess.run([os.environ["TACIT"], "keys", *map(str, command)], check=True, capture_output=True, timeout=120)
 
     @classmethod
     def tearDownClass(cls):
@@ -93,7 +93,7 @@ class Rules(unittest.TestCase):
         return link, enrol
 
     def expect_end(self, child, code, sentence):
-        out, err = child.communicate(timeout=10)
+        out, err = child.communicate(timeout=60)
         self.assertEqual(child.returncode, code, err)
         self.assertIn(sentence, err)
         return out
@@ -155,7 +155,7 @@ class Rules(unittest.TestCase):
         link.send(wire.answer(0, 1, 0.1, 0, [-4.0, 1 / 3]))
         second = link.expect(wire.STATE)
         child.kill()
-        child.wait(10)
+        child.wait(60)
         child = self.start()
         link, enrol = self.enrol(2)
         self.assertEqual((enrol.round, enrol.epoch), (1, (1, bytes(16))))
@@ -268,7 +268,7 @@ class Rules(unittest.TestCase):
         link.send(wire.answer(0, 1, 0.1, 0, [0.0, 0.0]))
         link.expect(wire.STATE)
         child.kill()
-        child.wait(10)
+        child.wait(60)
         for epoch in ((4, b"A" * 16), (5, b"B" * 16)):
             with self.subTest(epoch=epoch):
                 child = self.start()
@@ -320,13 +320,13 @@ class Rules(unittest.TestCase):
     def test_a_server_that_is_not_its_cloud_is_not_talked_to(self):
         other = pathlib.Path(self.place.name, "other")
         if not other.exists():
-            subprocess.run([os.environ["TACIT"], "keys", "init", str(other)], check=True, capture_output=True, timeout=30)
+            subprocess.run([os.environ["TACIT"], "keys", "init", str(other)], check=True, capture_output=True, timeout=120)
         self.cloud.close()
         self.cloud = ScriptedCloud(other)
         self.addCleanup(self.cloud.close)
         self.start()
         plain, _ = self.cloud.listener.accept()
-        plain.settimeout(10)
+        plain.settimeout(60)
         with self.assertRaises(ssl.SSLError):
             stream = self.cloud.context.wrap_socket(plain, server_side=True)
             stream.recv(1)

@@ -1,5 +1,7 @@
 #include "analysis/lipschitz/streams.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,16 +38,9 @@ bool tc_read_once(const tc_dag *dag, tc_expr e) {
 /* ---- links from first to second derivatives ---- */
 
 static size_t find_first(const tc_first *first, size_t count, uint32_t row, uint32_t column) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool before = first[middle].row < row || (first[middle].row == row && first[middle].column < column);
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && first[low].row == row && first[low].column == column ? low : SIZE_MAX;
+    size_t at;
+    TC_SEARCH(at, 0, count, first[at].row < row || (first[at].row == row && first[at].column < column));
+    return at < count && first[at].row == row && first[at].column == column ? at : SIZE_MAX;
 }
 
 static tc_partial_links link_partials(tc_arena *arena, const tc_first *first, size_t first_count,
@@ -287,14 +282,8 @@ static bool is_zero(tc_interval a) { return a.lo == 0 && a.hi == 0; }
 /* ---- batches of members ---- */
 
 const tc_singled *tc_singled_of(const tc_family_stream *f, size_t member, size_t *count) {
-    size_t low = 0, high = f->singled_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->singled[middle].member < member)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    TC_SEARCH(low, 0, f->singled_count, f->singled[low].member < member);
     size_t end = low;
     while (end < f->singled_count && f->singled[end].member == member)
         end++;

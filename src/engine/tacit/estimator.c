@@ -1,6 +1,8 @@
 /* The estimator's round: filters and totals at r^ in a first pass over the members, prices of states in a second. */
 #include "engine/tacit/estimator_inside.h"
 
+#include "base/search.h"
+
 #include <string.h>
 
 size_t tc_estimator_inputs(const tc_estimator *estimator) { return estimator->measurement.count; }
@@ -383,15 +385,10 @@ typedef struct bite {
 
 /* The first single of the block whose member is not below. */
 static const tc_estimator_single *single_from(const tc_estimator *estimator, size_t block, size_t member) {
-    size_t low = estimator->block_singles[block], high = estimator->block_singles[block + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (estimator->singles[middle].member < member)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return estimator->singles + low;
+    size_t at;
+    TC_SEARCH(at, estimator->block_singles[block], estimator->block_singles[block + 1],
+              estimator->singles[at].member < member);
+    return estimator->singles + at;
 }
 
 /* A component has one number for all members, instead of a row, where nothing tells them apart. */

@@ -1,5 +1,6 @@
 #include "net/tls/certificate.h"
 
+#include "base/search.h"
 #include "net/files.h"
 
 #include <errno.h>
@@ -309,20 +310,13 @@ void tc_identity_free(tc_identity *identity) { free(identity); }
 size_t tc_identity_count(const tc_identity *identity) { return identity->count; }
 const char *tc_identity_name(const tc_identity *identity, size_t i) { return identity->names[i]; }
 
+static int order_of(const char *name, size_t length, const char *there) {
+    int order = strncmp(name, there, length);
+    return order == 0 && there[length] != 0 ? -1 : order;
+}
+
 bool tc_identity_has(const tc_identity *identity, const char *name, size_t length) {
-    size_t low = 0, high = identity->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const char *there = identity->names[middle];
-        int order = strncmp(name, there, length);
-        if (order == 0 && there[length] != 0)
-            order = -1;
-        if (order == 0)
-            return memchr(name, 0, length) == NULL;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
+    size_t at;
+    TC_SEARCH(at, 0, identity->count, order_of(name, length, identity->names[at]) > 0);
+    return at < identity->count && order_of(name, length, identity->names[at]) == 0 && memchr(name, 0, length) == NULL;
 }

@@ -1,5 +1,6 @@
 #include "plan/sensitivity/lattice.h"
 
+#include "base/search.h"
 #include "calculus/tape/rounding.h"
 #include "noise/sampler.h"
 
@@ -145,28 +146,17 @@ static double rounding_of(double total, double terms) { /* gamma_(2 terms + 2) |
 
 /* The first single entry (they are sorted by row, then component) that is not before this one. */
 static size_t first_single(const tc_family_entries *of, uint32_t row, uint32_t component) {
-    size_t low = 0, high = of->single_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const tc_single_entry *at = &of->singles[middle];
-        if (at->row < row || (at->row == row && at->component < component))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const tc_single_entry *singles = of->singles;
+    size_t at;
+    TC_SEARCH(at, 0, of->single_count,
+              singles[at].row < row || (singles[at].row == row && singles[at].component < component));
+    return at;
 }
 
 static size_t first_shared(const tc_family_entries *of, uint32_t row) {
-    size_t low = 0, high = of->shared_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (of->shared[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    TC_SEARCH(at, 0, of->shared_count, of->shared[at].row < row);
+    return at;
 }
 
 /* The largest error and size of the entries of a Jacobian channel. */

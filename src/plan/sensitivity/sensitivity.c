@@ -1,5 +1,7 @@
 #include "plan/sensitivity/sensitivity.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,25 +51,18 @@ static bool begins_after(const tc_channel *channel, uint32_t family, uint32_t ro
 }
 
 uint32_t tc_channel_at(const tc_channel_map *map, uint32_t family, size_t member, uint32_t row) {
-    size_t low = 0, high = map->jacobian_count;
-    size_t wanted = member == SIZE_MAX ? 0 : member;
-    while (low < high) { /* the last channel that does not begin after the entry */
-        size_t middle = low + (high - low) / 2;
-        if (begins_after(&map->channels[map->jacobian[middle]], family, row, wanted))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low == 0)
+    size_t wanted = member == SIZE_MAX ? 0 : member, after;
+    TC_SEARCH(after, 0, map->jacobian_count, !begins_after(&map->channels[map->jacobian[after]], family, row, wanted));
+    if (after == 0)
         return UINT32_MAX;
-    uint32_t found = map->jacobian[low - 1];
+    uint32_t found = map->jacobian[after - 1]; /* the last channel that does not begin after the entry */
     const tc_channel *channel = &map->channels[found];
     bool fits = channel->family == family && row >= channel->first_row && row - channel->first_row < channel->row_count;
     if (!fits)
         return UINT32_MAX;
     if (member != SIZE_MAX)
         return member - channel->first_member < channel->member_count ? found : UINT32_MAX;
-    for (size_t i = low; i < map->jacobian_count; i++) {
+    for (size_t i = after; i < map->jacobian_count; i++) {
         const tc_channel *other = &map->channels[map->jacobian[i]];
         if (other->family != family || other->first_row != channel->first_row)
             break;
@@ -196,15 +191,9 @@ void tc_sensitivity_prepare(tc_sensitivity *s) {
 /* ---- all blocks -------------------------------------------------------------------------------------------------- */
 
 static bool is_among(const tc_view *view, size_t agent) {
-    size_t low = 0, high = view->agent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->agents[middle] < agent)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < view->agent_count && view->agents[low] == agent;
+    size_t at;
+    TC_SEARCH(at, 0, view->agent_count, view->agents[at] < agent);
+    return at < view->agent_count && view->agents[at] == agent;
 }
 
 /* How many of the agents that this lane stands for are outside the view. */
@@ -318,16 +307,10 @@ static bool has_derivative(const void *context, const tc_node *leaf, tc_expr num
 
 /* Entries of one row in a list sorted by row. */
 static void find_row(const tc_first *first, size_t count, uint32_t row, wanted *w) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (first[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    w->first = count > 0 ? first + low : NULL;
-    for (w->count = 0; low + w->count < count && first[low + w->count].row == row;)
+    size_t at;
+    TC_SEARCH(at, 0, count, first[at].row < row);
+    w->first = count > 0 ? first + at : NULL;
+    for (w->count = 0; at + w->count < count && first[at + w->count].row == row;)
         w->count++;
 }
 
