@@ -121,7 +121,7 @@ typedef struct tc_analysis {
     size_t warning_count;
     size_t gap_warnings;   /* the first so many: gaps that private data contradict */
     bool print_all_points; /* from the options */
-    bool interrupted;      /* stopped on request: what is missing is unproved */
+    bool interrupted;      /* stopped on request: missing facts are unproved */
 } tc_analysis;
 
 typedef struct tc_analysis_options {

@@ -199,7 +199,7 @@ static void search_point(duality *d) {
     tc_analysis *a = d->analysis;
     tc_progress(d->monitor, "Slater point", 0);
     const tc_slater *found = tc_slater_search(d->arena, d->model, d->derivatives, EXACT_STATES, d->monitor);
-    /* The search projects what is declared onto the sets: where that moves it, it is another point. */
+    /* The search projects the declared point onto the sets. If that moves it, it is another point. */
     if (found->point != NULL && found->is_declared && d->declared_sound)
         take_point(d, d->declared, TC_POINT_DECLARED);
     else if (found->point != NULL)

@@ -1,4 +1,4 @@
-/* What the two ways to open an agent share. */
+/* Code that both ways to open an agent share. */
 #ifndef TC_API_AGENT_OPEN_H
 #define TC_API_AGENT_OPEN_H
 

@@ -1,4 +1,4 @@
-/* What every program needs: a device links this file, and not the whole library. */
+/* The code that every program needs: a device links this file and not the whole library. */
 #include "api/handle.h"
 
 #include "base/machine.h"

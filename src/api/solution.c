@@ -101,7 +101,7 @@ static void json_values(const tc_solution *solution, tc_json *json) {
     tc_json_numbers(json, "mu", reference->mu, model->constraint_count);
 }
 
-/* Where no point exists, members that speak of one are null. */
+/* If no point exists, members about it are null. */
 static void json_no_values(tc_json *json) {
     static const char *const names[] = {"objective",        "residual", "max_violation",       "norm_x",     "norm_mu",
                                         "least_norm_error", "sum_mu",   "outside_dual_radius", "iterations", "x",
@@ -126,7 +126,8 @@ void tc_solution_json(const tc_solution *solution, tc_json *json) {
 enum { WIDTH = 80, SHOWN_CONSTRAINTS = 10 };
 static const double DUST = 1e-12; /* of a number's natural size: not worth printing */
 
-/* What is zero but for rounding has no price. Of a point that is no solution the residual says nothing. */
+/* A multiplier that is zero up to rounding has no price. The residual says nothing about a point that is no
+ * solution. */
 static double least_price(const tc_reference *reference) {
     double dust = DUST * reference->norm_mu;
     return reference->outcome == TC_SOLVED ? fmax(dust, reference->residual) : dust;

@@ -1,4 +1,4 @@
-/* The reference solution with what is proved of it, as JSON and as text. */
+/* The reference solution and the facts proved about it, as JSON and as text. */
 #ifndef TC_API_SOLUTION_H
 #define TC_API_SOLUTION_H
 

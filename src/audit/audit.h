@@ -29,7 +29,7 @@ typedef struct tc_audit_system {
     double expected;    /* the pair's own price if the noise is as the plan says: epsilon, or mu for Gaussian noise */
     double amount;      /* the same over the run: where the unit is an agent, the inputs may differ in every round */
     double price;       /* amount as an epsilon at the claimed delta */
-    bool priced_out;    /* price > claimed_epsilon: what is known exactly refutes, whatever was sampled */
+    bool priced_out;    /* price > claimed_epsilon: the exact price refutes, whatever the samples show */
     tc_audit_verdict verdict; /* of the samples alone */
     const char *pair;         /* the two inputs, in words */
     const char *event;        /* what told them apart best; NULL for nothing */

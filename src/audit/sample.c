@@ -124,7 +124,7 @@ static double ratio_of(const tc_sampler *s, const tc_worst_case *pair, const cha
     return ratio;
 }
 
-/* Room grows with what is there: time may end an audit long before its samples do. */
+/* Room grows with the samples: time may end an audit long before all are drawn. */
 static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world, double value) {
     size_t count = (size_t)counts->samples[world]++;
     if (count == 0)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the address sanitizer, memory that nobody was given is poisoned, and allocations keep a gap between them: a
+/* Under the address sanitizer, memory that is not allocated is poisoned, and allocations keep a gap between them: a
  * step over the end, or a use of scratch memory after the rewind, is caught as with malloc. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -11,7 +11,7 @@
 enum { FIRST_GUESS = 1024, MOST_PROCESSORS = 1 << 20 };
 
 /* By what the processor does, and not by what a register says: some machines have more than one. volatile keeps the
- * compiler from knowing the answers. */
+ * compiler from computing the results. */
 static bool rounds_to_nearest(void) {
     static volatile double one = 1, half = 0x1p-54, more = 0x1.8p-53;
     bool above = one + half == 1 && one + more == 1 + 0x1p-52;

@@ -1,4 +1,4 @@
-/* What the library asks of the machine below it: its arithmetic, its processors, its memory. */
+/* The machine below the library: its arithmetic, its processors, its memory. */
 #ifndef TC_BASE_MACHINE_H
 #define TC_BASE_MACHINE_H
 

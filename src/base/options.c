@@ -319,7 +319,7 @@ void tc_options_help(const tc_usage *usage, tc_buffer *out) {
     }
 }
 
-/* Text that troff shall print as it is: a dash that can be copied, no escapes, no requests at the start of a line. */
+/* Text that troff prints unchanged: a dash that can be copied, no escapes, no requests at the start of a line. */
 void tc_troff_text(tc_buffer *out, const char *text) {
     bool line_start = true;
     for (const char *c = text; *c != '\0'; c++) {

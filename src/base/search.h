@@ -1,4 +1,4 @@
-/* Binary search in what is sorted. */
+/* Binary search in sorted arrays. */
 #ifndef TC_BASE_SEARCH_H
 #define TC_BASE_SEARCH_H
 

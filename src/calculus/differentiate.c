@@ -227,7 +227,7 @@ static tc_expr slope(tc_dag *dag, tc_expr e, const tc_node *n) {
     case TC_DIV:
     case TC_POWI:
     case TC_POWR:
-    case TC_INSIDE: /* the third derivative of huber: zero but for the edges, and nobody takes it there */
+    case TC_INSIDE: /* the third derivative of huber: zero except at the edges, where it is not used */
     case TC_PAIR:
     case TC_LSE:
     case TC_SOFTMAX:

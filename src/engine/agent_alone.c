@@ -1,4 +1,5 @@
-/* What a device that computes its own steps needs of the engine. A file of its own, so that it links nothing else. */
+/* The part of the engine for a device that computes its own steps. A separate file, so that the device links nothing
+ * else. */
 #include "engine/agent_half.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ void tc_into_box(const double *lower, const double *upper, size_t count, int exp
     for (size_t i = 0; i < count; i++) {
         double first = ceil(ldexp(lower[i], -exponent)), last = floor(ldexp(upper[i], -exponent));
         if (!(first <= last && first >= -most && last <= most))
-            continue; /* no lattice point to move to: no cloud has such a box */
+            continue; /* no lattice point in the box; no cloud has such a box */
         if (units[i] < (int64_t)first)
             units[i] = (int64_t)first;
         else if (units[i] > (int64_t)last)

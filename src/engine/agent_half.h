@@ -27,8 +27,8 @@ void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper);
 /* x(1). */
 void tc_agent_half_start(tc_agent_half *half, double *x);
 
-/* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False where
- * something is not finite; next is then of no use. next may be x. */
+/* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False if something
+ * is not finite; next is then undefined. next may be x. */
 bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) TC_MUST_USE;
 
@@ -37,12 +37,12 @@ bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars
  * the result is the last x, and this is 1. */
 double tc_result_weight(tc_method method, uint64_t k);
 
-/* The nearest multiples of 2^exponent: what a message carries. Ties and all as the cloud's own rounding
+/* The nearest multiples of 2^exponent, for a message. Rounds exactly as the cloud does, also at ties
  * (tc_states_from_doubles). False where a number is not finite or beyond 2^62 steps. */
 bool tc_to_lattice(const double *x, size_t count, int exponent, int64_t *units) TC_MUST_USE;
 
-/* Moves units to the nearest lattice points of the box, which is what the cloud does with them: a bound that is no
- * lattice point may lie nearer to one outside. */
+/* Moves units to the nearest lattice points of the box, as the cloud does. A bound that is no lattice point may be
+ * nearest to one outside. */
 void tc_into_box(const double *lower, const double *upper, size_t count, int exponent, int64_t *units);
 
 #endif

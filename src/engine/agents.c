@@ -276,7 +276,7 @@ static size_t first_single_not_finite(const tc_agents *agents, const tc_agents_w
     return found;
 }
 
-/* What is zero by structure stays zero. */
+/* Entries that are zero by structure stay zero. */
 static void evaluate(const tc_agents_singles *s, const tc_agents_work *work, const double *x) {
     if (s->root_count == s->count) {
         tc_program_eval(s->gradient, x, NULL, work->program, work->slopes);

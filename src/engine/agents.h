@@ -3,8 +3,8 @@
  *     x_i <- Proj_{X_i}[ x_i - gamma (grad f_i(x_i) + p_i + alpha x_i) ]
  *
  * A function of the agent's own data and of its answer (p_i, step, regularization) alone. The bits of a member do not
- * depend on who is computed with it, so an agent alone on its device gets the same ones. In double, each operation
- * rounded to nearest, for component c:
+ * depend on which members are computed with it, so an agent alone on its device gets the same ones. In double, each
+ * operation rounded to nearest, for component c:
  *
  *     v_c = x_c - step * ((gradient_c + p_c) + regularization * x_c)
  *
@@ -37,18 +37,18 @@ size_t tc_agents_next(tc_agents *agents, size_t worker, size_t family, size_t fi
                       const double *const *p, tc_answer_scalars scalars, const double *const *x, double *const *next);
 
 /* All families of one member at once, x, p and next by coordinate: the same bits as one by one. Returns TC_ALL_FINITE
- * or the number of a family; next, which may be x, is then as it was. Families with more members are not touched. */
+ * or the number of a family; next, which may be x, is then unchanged. Families with more members are skipped. */
 size_t tc_agents_next_singles(tc_agents *agents, size_t worker, const double *p, tc_answer_scalars scalars,
                               const double *x, double *next);
 
-/* The same in place. Where something is not finite, the block's x is as it was; blocks of more than 64 members are
- * looked through beforehand for that, which takes time. */
+/* The same in place. If something is not finite, the block's x is unchanged. For that, blocks of more than 64 members
+ * are checked beforehand, which takes time. */
 size_t tc_agents_step(tc_agents *agents, size_t worker, size_t family, size_t first, size_t count,
                       const double *const *p, tc_answer_scalars scalars, double *const *x);
 size_t tc_agents_step_singles(tc_agents *agents, size_t worker, const double *p, tc_answer_scalars scalars, double *x);
 
-/* How many projections onto general intersections so far did not reach the accuracy of an exact one; each gave the
- * best point it found. Not while others step. */
+/* How many projections onto general intersections so far did not reach the accuracy of an exact one; each gave the best
+ * point it found. Do not call it while others step. */
 uint64_t tc_agents_inaccurate(const tc_agents *agents);
 
 #endif

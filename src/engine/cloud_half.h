@@ -2,8 +2,7 @@
  * messages, answers go out. With the same random source its bits are those of an engine (engine.h) that has all parties
  * together.
  *
- * Private states stay inside. A round puts out released numbers alone, and so does a snapshot. No clock, no files, no
- * sockets. */
+ * Private states stay inside. A round and a snapshot contain released numbers only. No clock, no files, no sockets. */
 #ifndef TC_ENGINE_CLOUD_HALF_H
 #define TC_ENGINE_CLOUD_HALF_H
 
@@ -29,16 +28,16 @@ tc_status tc_cloud_half_new(tc_arena *arena, const tc_plan *plan, const tc_model
                             const tc_derivatives *derivatives, tc_random *random,
                             const tc_cloud_half_settings *settings, tc_cloud_half **half, const char **why) TC_MUST_USE;
 
-/* An agent's state, as its message carries it. It holds until the agent's next one. CLAMPED is for the agent's own
- * eyes; REFUSED: there is no such agent. */
+/* An agent's state, as its message carries it. It is used until the agent's next one. Tell CLAMPED to that agent only;
+ * REFUSED: there is no such agent. */
 tc_taken tc_cloud_half_take(tc_cloud_half *half, size_t family, size_t member, const int64_t *units) TC_MUST_USE;
 
-/* Draws the noise of round k before its states arrive. Where a thread of its own draws, reports whether that failed. */
+/* Draws the noise of round k before its states arrive. If a thread of its own draws, reports whether that failed. */
 tc_status tc_cloud_half_prepare(tc_cloud_half *half, uint64_t k) TC_MUST_USE;
 
-/* Round k, the one after the last, with the states as they stand. Puts out the answers p by coordinate, the two scalars
- * that every agent is told, and the keyed MAC of the states. DIVERGED: nothing may be sent; tc_cloud_half_reason says
- * what ceased to be finite. After any status but TC_OK the cloud half is unusable. */
+/* Round k, the one after the last, with the states taken last. Gives the answers p by coordinate, the two scalars that
+ * every agent is told, and the keyed MAC of the states. DIVERGED: nothing may be sent; tc_cloud_half_reason says what
+ * ceased to be finite. After any status but TC_OK the cloud half is unusable. */
 tc_status tc_cloud_half_round(tc_cloud_half *half, uint64_t k, tc_answer_scalars *scalars, double *p,
                               unsigned char input[TC_STATES_MAC], tc_engine_outcome *outcome) TC_MUST_USE;
 const char *tc_cloud_half_reason(const tc_cloud_half *half);

@@ -1,6 +1,6 @@
-/* The driver for large ensembles: blocks of members are handed to a team, and everything of a block happens while it is
- * in the cache. No number depends on who does which block: sums of the release are sums of integers, sums over released
- * states are kept by block and added in the order of the blocks, and noise is drawn by address. */
+/* The driver for large ensembles: a team processes blocks of members, and all work on a block happens while it is in
+ * the cache. No number depends on which thread does which block: sums of the release are sums of integers, sums over
+ * released states are kept by block and added in the order of the blocks, and noise is drawn by address. */
 #include "engine/inside.h"
 
 #include <string.h>
@@ -235,7 +235,7 @@ static void go_through(tc_engine *engine, block_pass which) {
             do_part(engine, 0, i);
 }
 
-/* The first failure by block, whoever met it: an error of the release, or a state. */
+/* The failure of the first block that failed, on any thread: an error of the release, or a state. */
 static tc_status find_failure(const tc_engine *engine, tc_not_finite *failure) {
     const block_worker *first = &engine->large->workers[0];
     for (size_t w = 1; w < engine->workers; w++)

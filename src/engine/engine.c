@@ -31,7 +31,7 @@ static bool is_large(const tc_model *model) {
     return model->state_count > FEW_STATES && most > FEW_MEMBERS;
 }
 
-/* What plans refuse too; here it would be read beyond its end. */
+/* Plans refuse this too; here it would be read beyond its end. */
 static const char *check_method(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                                 const tc_engine_settings *settings) {
     if (plan->method != TC_METHOD_TACIT)
@@ -199,7 +199,7 @@ tc_status tc_engine_round(tc_engine *engine) {
     return engine->broken;
 }
 
-/* A question may cost more than a round: it is asked after so much work. */
+/* Asking the monitor may cost more than a round, so it is asked only after this much work. */
 static bool is_stopped(tc_engine *engine, const tc_monitor *monitor) {
     engine->unasked += engine->work;
     if (engine->unasked < ASK_AFTER)

@@ -1,8 +1,8 @@
 /* An engine inside; for src/engine alone.
  *
- * Two drivers do the same round with the same bits: small goes through whole arrays on the caller's thread, large
- * hands blocks of members to a team. Which one is chosen is a matter of speed and of public structure alone. Both call
- * the method through its table (method.h).
+ * Two drivers do the same round with the same bits: small goes through whole arrays on the caller's thread, large hands
+ * blocks of members to a team. Speed and public structure alone decide which one is used. Both call the method through
+ * its table (method.h).
  *
  * A cloud half (cloud_half.h) is an engine whose agents are elsewhere: agents is NULL, there are no x, the states are
  * those that the agents sent, and a round ends with p. */
@@ -61,7 +61,7 @@ tc_status tc_engine_new_of_kind(tc_arena *arena, const tc_plan *plan, const tc_m
                                 const tc_derivatives *derivatives, tc_random *random,
                                 const tc_engine_settings *settings, tc_engine_kind kind, tc_engine **engine,
                                 const char **why) TC_MUST_USE;
-/* One round more; what ceased to be finite is then in reason. */
+/* One more round; reason then says what ceased to be finite. */
 tc_status tc_engine_round(tc_engine *engine) TC_MUST_USE;
 
 /* x(k+1) and mu(k+1) into next_x and next_mu; x and mu stay as they are. */

@@ -1,5 +1,5 @@
-/* A method: what cloud and agents do with what is released. There are two, engine/published and engine/tacit. The
- * drivers call a method through this table and know nothing else of it.
+/* A method: how cloud and agents use the released numbers. There are two, engine/published and engine/tacit. The
+ * drivers call a method only through this table.
  *
  * One round k, in the order of the calls; the first and the third go through all blocks of members:
  *
@@ -56,7 +56,7 @@ typedef struct tc_method_table {
     void (*average)(void *self, const double *x, size_t first, size_t count); /* by coordinate */
     void (*settle)(void *self);
 
-    /* What the run is for. Without these: x and mu after the last round, and nothing is known of feasibility. */
+    /* The result of the run. Without these: x and mu after the last round, and no statement on feasibility. */
     const double *(*result_states)(void *self);
     const double *(*result_multipliers)(void *self);
     const tc_feasibility *(*feasibility)(void *self);

@@ -13,7 +13,7 @@ typedef struct bounds_seen { /* of one component, below or above */
     double *column; /* to be filled, where it varies and is not public */
 } bounds_seen;
 
-/* What is seen when all members' sets are resolved one after another. */
+/* Collected while all members' sets are resolved one after another. */
 typedef struct survey {
     size_t members;      /* how many were looked at: one where all are alike */
     bool is_general;     /* some set has parts that overlap, or an ellipsoid */

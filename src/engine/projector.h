@@ -1,9 +1,8 @@
 /* Projections onto the sets X_i of one family, many members at a time.
  *
- * Sets are resolved once. Where all members have boxes, there are bounds alone; where each has parts that speak of
- * components of their own, members are projected side by side (solver/project/project.h); else each goes alone
- * through tc_project. A member's point is the same in every way, bit for bit, and a function of what is projected
- * alone. */
+ * Sets are resolved once. If all members have boxes, there are only bounds. If the parts of each set share no
+ * component, members are projected side by side (solver/project/project.h). Otherwise tc_project handles each alone.
+ * All ways give the same point, bit for bit, and it depends on the projected point and the set alone. */
 #ifndef TC_ENGINE_PROJECTOR_H
 #define TC_ENGINE_PROJECTOR_H
 
@@ -45,8 +44,8 @@ typedef struct tc_projector {
     tc_projector_work *works;
 } tc_projector;
 
-/* workers: how many threads may project at once. *memory: bytes that resolved sets may take where the family has no
- * simpler form; what is taken is taken off. Sets that find no room are resolved again in every call. */
+/* workers: how many threads may project at once. *memory: bytes that resolved sets may take if the family has no
+ * simpler form; reduced by what this one takes. Sets without room are resolved again in every call. */
 tc_projector *tc_projector_new(tc_arena *arena, const tc_family *family, size_t workers, size_t *memory);
 
 /* The bounds, dim each, where every member's set is a box; else false. */

@@ -1,6 +1,6 @@
 /* Experiments: private runs, one or many, measured against the reference solution.
  *
- * Everything here looks at true states and true errors. None of it is released: it is for whoever holds the whole
+ * Everything here looks at true states and true errors. None of it is released: it is for a person who holds the whole
  * problem. */
 #ifndef TC_LAB_LAB_H
 #define TC_LAB_LAB_H

@@ -3,7 +3,7 @@
 
 enum {
     CHUNK = 512, /* words that stay in the nearest cache between the cipher and the sampler */
-    BITE = 64    /* draws between two requests for memory, where there is something to fetch */
+    BITE = 64    /* draws between two prefetches */
 };
 
 typedef struct entry {
@@ -16,7 +16,7 @@ static tc_status more_bits(void *context, unsigned attempt, uint64_t *word) {
     return tc_random_refine(of->worker, of->number, attempt, word);
 }
 
-/* The sampler needs no memory: what its thread needs next can come meanwhile. */
+/* The sampler needs no memory, so its thread can prefetch meanwhile what it needs next. */
 static size_t sample_and_fetch(tc_fetch *fetch, tc_noise_law law, const tc_noise_scale *scales, size_t stride,
                                uint16_t count, int64_t *noise, uint16_t *undecided) {
     size_t open = 0;
@@ -56,7 +56,7 @@ static tc_status fill(tc_random_worker *worker, tc_noise_law law, const tc_noise
         uint16_t step = count - done < CHUNK ? (uint16_t)(count - done) : CHUNK;
         status = fill_chunk(worker, law, &scales[done * stride], stride, first + done, step, noise + done);
     }
-    if (status != TC_OK) /* half a round of noise must not be taken for a whole one */
+    if (status != TC_OK) /* so that half a round of noise is not used as a whole one */
         tc_secret_wipe(noise, count * sizeof *noise);
     return status;
 }

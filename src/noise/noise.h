@@ -6,9 +6,9 @@
 #include "noise/sampler.h"
 
 /* Noise of the entries first .. first + count - 1 of the open round, in units of the lattice step; one scale for all.
- * Depends on no state, so it can be drawn before the states of its round arrive, and elsewhere: how long a draw takes
- * tells of the noise (tc_release_draw_ahead).
- * Threads with a worker each may fill parts of one round; the values do not depend on the cut. */
+ * Noise depends on no state, so another thread can draw it before the states of its round arrive. It should: the time
+ * of a draw tells about the noise (tc_release_draw_ahead). Threads with a worker each may fill parts of one round; the
+ * values do not depend on how the round is divided. */
 tc_status tc_noise_fill(tc_random_worker *worker, tc_noise_law law, const tc_noise_scale *scale, uint64_t first,
                         size_t count, int64_t *noise) TC_MUST_USE;
 

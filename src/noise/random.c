@@ -32,19 +32,19 @@ struct tc_random {
     tc_random_worker *workers; /* those with ciphers of their own */
 };
 
-/* Blocks are encrypted one by one: setting a counter costs as much as OpenSSL's setting of a key, some fifty draws. */
+/* Blocks are encrypted one by one: in OpenSSL setting a counter costs as much as setting a key, some fifty draws. */
 struct tc_random_worker {
     const tc_random *random;
     EVP_CIPHER_CTX *cipher;
     bool is_own;    /* not lent by the source */
     uint64_t round; /* whose key it holds, or NO_ROUND */
     tc_fetch *fetch;
-    tc_random_worker *next, **link; /* in the source's list; link: what points here, NULL outside of it */
+    tc_random_worker *next, **link; /* in the source's list; link: the pointer to this one, NULL outside of the list */
 };
 
 static const unsigned char NO_KEY[TC_KEY_BYTES];
 
-/* A child has the parent's noise ahead of it: if both went on, two releases would share it. */
+/* A forked child would draw the same noise as its parent, for other data. */
 bool tc_random_is_usable(const tc_random *random) {
     return random->secrets->alive == ALIVE && (random->is_wiped_in_child || getpid() == random->owner);
 }
@@ -52,7 +52,7 @@ bool tc_random_is_usable(const tc_random *random) {
 static void free_cipher(void *cipher) { EVP_CIPHER_CTX_free(cipher); }
 static void free_mac(void *mac) { EVP_MAC_CTX_free(mac); }
 
-/* Padding concerns the end of a message, and there is none: only whole blocks go in. */
+/* No padding: only whole blocks are encrypted. */
 static EVP_CIPHER_CTX *new_cipher(tc_arena *arena) {
     EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
     if (cipher == NULL)
@@ -61,7 +61,7 @@ static EVP_CIPHER_CTX *new_cipher(tc_arena *arena) {
     return EVP_EncryptInit_ex(cipher, EVP_aes_256_ecb(), NULL, NO_KEY, NULL) == 1 ? cipher : NULL;
 }
 
-/* Takes the key from every worker that holds one, whether or not it will draw again. */
+/* Takes the key from every worker that holds one, also from one that never draws again. */
 static bool forget_keys(tc_random *random) {
     bool good = true;
     for (tc_random_worker *w = random->workers; w != NULL; w = w->next) {
@@ -91,7 +91,7 @@ static void join(tc_random_worker *worker, tc_random *random) {
     random->workers = worker;
 }
 
-/* Workers may be of another arena, which lives on. */
+/* Workers may belong to another arena, which lives on. */
 static void dismiss(void *what) {
     tc_random *random = what;
     (void)forget_keys(random);
@@ -166,13 +166,13 @@ tc_status tc_random_open_round(tc_random *random, uint64_t round) {
     unsigned char *keys = (unsigned char *)random->secrets + offsetof(secrets, chain_key);
     if (!forget_keys(random)) {
         random->round = NO_ROUND;
-        random->secrets->alive = 0; /* a key of the past may be left: no round must follow it */
+        random->secrets->alive = 0; /* an old key may be left, so no round may follow */
         return TC_NO_RANDOM;
     }
     for (; random->next_round <= round; random->next_round++) {
         random->round = NO_ROUND;
         if (!tc_ratchet(random->cipher, keys)) {
-            random->secrets->alive = 0; /* the chain may be half moved: never again */
+            random->secrets->alive = 0; /* the chain may be half moved, so no round may follow */
             return TC_NO_RANDOM;
         }
     }
@@ -292,7 +292,7 @@ tc_status tc_random_bulk(tc_random_worker *worker, uint64_t first, size_t count,
         return TC_NO_RANDOM;
     if (draw_bulk(worker, first, count, words))
         return TC_OK;
-    tc_secret_wipe(words, count * sizeof *words); /* whatever is there must not be taken for noise */
+    tc_secret_wipe(words, count * sizeof *words); /* so that nobody uses these bytes as noise */
     return TC_NO_RANDOM;
 }
 

@@ -16,7 +16,7 @@ typedef struct tc_random tc_random;               /* the keys of one run */
 typedef struct tc_random_worker tc_random_worker; /* what one thread needs to draw from them */
 
 typedef struct tc_run_identity {
-    const void *run_id; /* at most 256 bytes, new for each run */
+    const void *run_id; /* at most 256 bytes; another one for each run */
     size_t run_id_length;
     unsigned char plan_hash[32];
 } tc_run_identity;
@@ -28,35 +28,36 @@ typedef struct tc_run_identity {
 /* A key from the system's random source. TC_NO_RANDOM when there is none. */
 tc_status tc_random_new(tc_arena *arena, const tc_run_identity *run, tc_random **random) TC_MUST_USE;
 
-/* For simulation only: whoever knows the seed knows the noise. tc_random_is_private is false for it, and everything
- * made with it has to say "not private". */
+/* For simulation only: the seed determines the noise. tc_random_is_private is false, and everything made with it must
+ * say "not private". */
 tc_status tc_random_new_simulation(tc_arena *arena, const tc_run_identity *run, uint64_t seed,
                                    tc_random **random) TC_MUST_USE;
 
 bool tc_random_is_private(const tc_random *random);
 bool tc_random_is_locked(const tc_random *random); /* keys at rest cannot reach the swap */
 
-/* False in a forked child, and where a key could not be destroyed. May be asked while another thread draws. */
+/* False in a forked child, and if a key could not be destroyed. May be called while another thread draws. */
 bool tc_random_is_usable(const tc_random *random);
 
 /* True the first time only: a source serves one release, since two would draw the same noise for different data. */
 bool tc_random_claim(tc_random *random) TC_MUST_USE;
 
-/* Draws are from this round from now on. Rounds go forward only: TC_NO_RANDOM for one that is past. No thread may be
- * drawing meanwhile, nor making or freeing a worker: every worker's key of an earlier round is overwritten, also of one
- * that never draws again. Skipping rounds takes the time of opening them. */
+/* Later draws are of this round. Rounds only go forward: TC_NO_RANDOM for an earlier one. No other thread may draw,
+ * make or free a worker meanwhile, since this overwrites the earlier key of every worker, also of one that never draws
+ * again. Skipping rounds takes the time of opening them. */
 tc_status tc_random_open_round(tc_random *random, uint64_t round) TC_MUST_USE;
 
-/* One for each thread, made by the thread that owns the arena; one at a time, since the source keeps a list of them. */
+/* One for each thread, made by the thread that owns the arena. Make one at a time, since the source keeps a list of
+ * them. */
 tc_status tc_random_worker_new(tc_arena *arena, tc_random *random, tc_random_worker **worker) TC_MUST_USE;
 
-/* What to fetch while this worker's thread draws noise; NULL for nothing. */
+/* Memory to prefetch while this worker's thread draws noise; NULL for none. */
 void tc_random_worker_fetches(tc_random_worker *worker, tc_fetch *fetch);
 tc_fetch *tc_random_worker_fetch(const tc_random_worker *worker);
 
-/* HMAC-SHA256 of the label, the number and the words (64 bits each, least significant byte first) under a key that
- * serves nothing else, goes with the source and comes from the same fresh randomness, or from the seed. Who does not
- * have the key learns nothing from it but whether two inputs were the same. */
+/* HMAC-SHA256 of the label, the number and the words (64 bits each, least significant byte first) under a key that has
+ * no other use, lives as long as the source, and comes from the same fresh randomness or seed. Without the key it only
+ * shows whether two inputs were the same. */
 enum { TC_MAC_BYTES = 32 };
 tc_status tc_random_mac(const tc_random *random, const char *label, uint64_t number, const int64_t *words, size_t count,
                         unsigned char mac[TC_MAC_BYTES]) TC_MUST_USE;

@@ -59,7 +59,7 @@ bool tc_ratchet(EVP_CIPHER_CTX *cipher, unsigned char chain_and_round_key[2 * TC
     bool good = EVP_EncryptInit_ex(cipher, NULL, NULL, chain_and_round_key, NULL) == 1 &&
                 EVP_EncryptUpdate(cipher, chain_and_round_key, &length, blocks, sizeof blocks) == 1 &&
                 length == (int)sizeof blocks;
-    /* Another key at once: the expanded chain key must not stay in OpenSSL's own memory, which is not locked. */
+    /* Sets another key at once: the expanded chain key must not stay in OpenSSL's own memory, which is not locked. */
     return EVP_EncryptInit_ex(cipher, NULL, NULL, chain_and_round_key + TC_KEY_BYTES, NULL) == 1 && good;
 }
 

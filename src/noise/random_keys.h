@@ -19,8 +19,8 @@ bool tc_run_key(const unsigned char master[TC_KEY_BYTES], const void *run_id, si
                 const unsigned char plan_hash[TC_PLAN_HASH_BYTES], const char *label,
                 unsigned char run_key[TC_KEY_BYTES]) TC_MUST_USE;
 
-/* A context of HMAC-SHA256, without a key; finding the algorithm costs more than a short MAC. NULL where memory is out,
- * or OpenSSL has no such thing. Free with EVP_MAC_CTX_free. */
+/* A context of HMAC-SHA256 without a key, made once: fetching the algorithm costs more than a short MAC. NULL if memory
+ * is out or OpenSSL lacks it. Free with EVP_MAC_CTX_free. */
 EVP_MAC_CTX *tc_mac_new(void) TC_MUST_USE;
 /* HMAC-SHA256 of label | number | words, numbers of 64 bits with the least significant byte first. The context keeps
  * nothing of the key. */

@@ -21,15 +21,15 @@ typedef struct tc_noise_scale {
 
 #define TC_LEAST_NOISE_SCALE 0x1p-6
 #define TC_MOST_NOISE_SCALE 0x1p47
-/* |W| is at most this, always. */
+/* The largest possible |W|. */
 #define TC_MOST_NOISE (INT64_C(1) << 57)
 
-/* False outside the limits above, which are allowed themselves. */
+/* False outside the limits above; the limits themselves are allowed. */
 bool tc_noise_scale_from(double s, tc_noise_scale *scale) TC_MUST_USE;
 
-/* In place: random words become noise. Entry i uses scales[i * stride], stride 0 or 1. The few that 64 bits do not
- * decide stay words, and their positions are written to undecided, which has room for count; returns how many. No
- * branch depends on a word. */
+/* In place: random words become noise. Entry i uses scales[i * stride], stride 0 or 1. The few entries that 64 bits do
+ * not decide stay words. Writes their positions to undecided, which has room for count, and returns how many. No branch
+ * depends on a word. */
 size_t tc_sample_fast(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values, uint16_t count,
                       uint16_t *undecided) TC_MUST_USE;
 
@@ -39,10 +39,11 @@ typedef struct tc_bit_source {
     void *context;
 } tc_bit_source;
 
-/* As many bits as it takes, to this limit; to reach it has a probability below 2^-1000. */
+/* The slow path draws bits until they decide, up to this limit; it reaches the limit with a probability below
+ * 2^-1000. */
 enum { TC_MOST_REFINEMENTS = 16 };
 
-/* The same function of the word and of what follows it, by comparison with the exact tail in big numbers. */
+/* The same function of the word and the bits after it, by comparison with the exact tail in big numbers. */
 tc_status tc_sample_slow(tc_noise_law law, const tc_noise_scale *scale, uint64_t word, tc_bit_source source,
                          int64_t *value) TC_MUST_USE;
 

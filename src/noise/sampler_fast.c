@@ -38,7 +38,7 @@ static inline size_t segment_of(uint64_t mantissa, unsigned bits, int64_t *posit
 
 static inline unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* The quantile at the middle of what 63 bits leave open, and how far the truth may be from it, in units. */
+/* The quantile at the middle of the V that 63 bits allow, and how far the true one may be from it, in units. */
 static inline uint64_t quantile(tc_noise_law law, uint64_t middle, unsigned octave, uint64_t *error) {
     int64_t position = 0, value = 0;
     uint64_t mantissa = middle << octave;

@@ -84,7 +84,7 @@ static tail_verdict exceeds(tail_search *s, uint64_t k) {
     }
 }
 
-/* About -ln V: only a hint, nothing depends on its quality but time. */
+/* About -ln V. Only a guess: its quality affects nothing but time. */
 static double rough_log(const tail_search *s, BIGNUM *scratch) {
     int surplus = BN_num_bits(s->uniform) - 53;
     if (surplus > 0 ? !BN_rshift(scratch, s->uniform, surplus) : !BN_lshift(scratch, s->uniform, -surplus))
@@ -118,7 +118,7 @@ static uint64_t guess(tail_search *s) {
     return value > 0 && value < (double)TC_MOST_NOISE ? (uint64_t)value : 0;
 }
 
-/* Bisection that starts beside the guess and strays from it by twice as much each time. */
+/* Bisection that begins at the guess; the allowed distance from it doubles in each step. */
 static bool find(tail_search *s, uint64_t *result) {
     uint64_t start = guess(s), low = 0, high = (uint64_t)TC_MOST_NOISE;
     for (uint64_t stray = 0; low < high; stray = stray == 0 ? 1 : stray < (uint64_t)TC_MOST_NOISE ? 2 * stray : stray) {
@@ -140,7 +140,7 @@ static bool find(tail_search *s, uint64_t *result) {
     return true;
 }
 
-/* V = 0 so far: more bits, until it has a first one. */
+/* V = 0 so far: draws more bits until one is set. */
 static bool leave_zero(tail_search *s) {
     while (BN_is_zero(s->uniform)) {
         if (s->refinements == TC_MOST_REFINEMENTS)

@@ -7,8 +7,8 @@
 
 #include <openssl/bn.h>
 
-/* 1 when tail(x) <= 2^-bits by a simple estimate; 0 when that does not tell, and x is then small enough for tc_tail;
- * -1 on failure. */
+/* 1 when tail(x) <= 2^-bits by a simple estimate; 0 when the estimate does not decide, and x is then small enough for
+ * tc_tail; -1 on failure. */
 int tc_tail_is_below(tc_noise_law law, const BIGNUM *numerator, const BIGNUM *denominator, unsigned bits,
                      BN_CTX *numbers);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* As fast as memset; the compiler must believe that somebody looks at the zeros. */
+/* As fast as memset; the barrier makes the compiler believe that the zeros are read. */
 void tc_secret_wipe(void *bytes, size_t size) {
     if (size > 0)
         memset(bytes, 0, size);

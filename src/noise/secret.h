@@ -1,5 +1,5 @@
-/* Memory for keys, and for noise that is drawn ahead: locked where the system allows it, left out of core dumps, all
- * zero in a forked child, and wiped before it is given back. */
+/* Memory for keys and for noise drawn ahead: locked if the system allows it, left out of core dumps, all zero in a
+ * forked child, and wiped before it is freed. */
 #ifndef TC_NOISE_SECRET_H
 #define TC_NOISE_SECRET_H
 
@@ -19,10 +19,10 @@ typedef struct tc_secret_memory {
 tc_secret_memory tc_secret_new(tc_arena *arena); /* TC_SECRET_BYTES */
 /* As many bytes as are needed. */
 tc_secret_memory tc_secret_sized(tc_arena *arena, size_t size);
-/* Whether so much could be locked now: limits are the system's. */
+/* Whether the system's limits allow so much to be locked now. */
 bool tc_secret_can_lock(size_t size);
 
-/* Zeroes, also where a compiler would find it useless. */
+/* Zeroes, also where a compiler would optimise it away. */
 void tc_secret_wipe(void *bytes, size_t size);
 
 #endif

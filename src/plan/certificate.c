@@ -11,7 +11,7 @@
 /* ---- the public model -------------------------------------------------------------------------------------------- */
 
 /* The public model of a certificate: expressions as numbered nodes, in an order that follows from the expressions
- * alone. Numbers of nodes in the DAG differ between the whole file and the cloud's; what is written does not. */
+ * alone. Numbers of nodes in the DAG differ between the whole file and the cloud's; the certificate does not. */
 
 #define UNSEEN UINT32_MAX
 
@@ -23,7 +23,7 @@ typedef struct node_table { /* of nodes that were written */
     uint32_t *number; /* by node of the DAG */
     uint32_t count;
     tc_expr *stack;
-    uint32_t *columns; /* data columns of the family, in the order in which they are met */
+    uint32_t *columns; /* data columns of the family, in order of first use */
     uint32_t column_count;
 } node_table;
 

@@ -1,9 +1,9 @@
-/* What a plan rests on, as a file that others can check without this program: docs/certificate.md defines its form, and
- * examples/verify/verify_plan.py checks it.
+/* The grounds of a plan, as a file that others can check without this program: docs/certificate.md defines its form,
+ * and examples/verify/verify_plan.py checks it.
  *
  * The file has the plan's canonical text, whose SHA-256 is the plan's hash; what every observer sees; and the public
- * model: boxes, terms of sums, constraints and, where slopes are released, the slopes as the cloud computes them. Made
- * from the whole problem and from the cloud's file it is the same, byte for byte. */
+ * model: boxes, terms of sums, constraints and, where slopes are released, the slopes as the cloud computes them. The
+ * whole problem and the cloud's file give the same bytes. */
 #ifndef TC_PLAN_CERTIFICATE_H
 #define TC_PLAN_CERTIFICATE_H
 

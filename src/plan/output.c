@@ -153,7 +153,7 @@ static void write_choices(const tc_plan *plan, tc_json *json) {
     write_unit(plan, json);
 }
 
-/* is_private: plan->is_private in what is hashed, else whether the plan deserves the word. */
+/* is_private: plan->is_private in the hashed text, else whether the plan may be called private. */
 static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
     if (plan->problem != NULL) {
         tc_json_string(json, "problem", plan->problem);

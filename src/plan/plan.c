@@ -58,7 +58,7 @@ static void warn(tc_planner *p) {
         tc_plan_warn(p, "rounding to the lattice costs %.2g %% of noise", 100 * plan->overhead);
 }
 
-/* An observer whose price has no bound voids the plan, whatever the reason. */
+/* An observer whose price has no bound voids the plan, for any reason. */
 static void void_without_bound(tc_planner *p) {
     const tc_plan *plan = p->plan;
     for (size_t i = 0; plan->problem == NULL && plan->is_private && i < plan->observer_count; i++) {
@@ -68,8 +68,8 @@ static void void_without_bound(tc_planner *p) {
     }
 }
 
-/* Everybody sees mu, which is projected onto M: a radius made of private data would tell of them. Added after the plan
- * is hashed; no cloud runs by such a plan. */
+/* Everybody sees mu, which is projected onto M, so a radius made of private data would reveal something about them.
+ * Added after the plan is hashed; no cloud runs with such a plan. */
 static void void_without_radius(tc_planner *p) {
     if (p->plan->problem == NULL && p->plan->mechanism != TC_MECHANISM_NONE && p->model->constraint_count > 0 &&
         !isfinite(tc_public_radius(p->model, p->analysis)))

@@ -1,10 +1,10 @@
 /* The plan: which numbers leave the cloud, with how much noise, and what that costs every observer.
  *
- * A plan is a function of the cloud's part of a problem and of options, never of private data: made from the whole file
- * and from the cloud's file it is the same, byte for byte.
+ * A plan is a function of the cloud's part of a problem and of options, never of private data: the whole file and the
+ * cloud's file give the same bytes.
  *
- * F is the vector of everything that is noised each round; its entries come in *channels*, each with one scale. All
- * else that anyone sees (mu, p_i, averages, the status page) is computed from F + W. */
+ * F is the vector of everything that is noised each round; its entries come in *channels*, each with one scale.
+ * Everything else that anyone sees (mu, p_i, averages, the status page) is computed from F + W. */
 #ifndef TC_PLAN_PLAN_H
 #define TC_PLAN_PLAN_H
 
@@ -16,10 +16,10 @@ typedef enum tc_placement {
     TC_PLACEMENT_AUTO,
     TC_PLACEMENT_OUTPUTS,
     TC_PLACEMENT_STATES,
-    TC_PLACEMENT_FORMS, /* linear forms of the states that g depends on through nothing else */
+    TC_PLACEMENT_FORMS, /* linear forms of the states; g depends on the states only through them */
 } tc_placement;
-/* What the cloud does with what is released: the paper's steps, or those of engine/tacit/controller.h. It costs nobody
- * anything (post-processing), but it decides which placement disturbs least. */
+/* How the cloud uses released numbers: the paper's steps, or those of engine/tacit/controller.h. The method has no
+ * price (post-processing), but it decides which placement disturbs least. */
 typedef enum tc_method { TC_METHOD_UNSET, TC_METHOD_PUBLISHED, TC_METHOD_TACIT } tc_method;
 
 /* What the file leaves open or the command line overrides; numbers are NAN where unset. */
@@ -33,7 +33,7 @@ typedef struct tc_plan_options {
     double adjacency_bound;
     double epsilon, delta;
     double rounds;
-    double rounds_per_day;         /* for the translation table; 0 where nobody said */
+    double rounds_per_day;         /* for the translation table; 0 if unset */
     double hold_cap;               /* H: a held-over message is used at most 1 + H times; 0 */
     bool seeded;                   /* noise from a seed: simulation, not private */
     const char *const *coalitions; /* "a1,a2": observers to price besides the usual ones */
@@ -96,7 +96,7 @@ typedef struct tc_price { /* a line of the translation table */
 typedef struct tc_placement_facts { /* predicted noise of each placement, for `auto` and for people */
     tc_placement placement;
     bool possible;
-    bool usable;  /* by the method: tacit makes nothing of noise on a Jacobian */
+    bool usable;  /* by the method: tacit cannot use noise on a Jacobian */
     double total; /* sum over rows of var(g_j)/row_scale_j^2: what auto compares. On outputs, and on states in method
                      published, with the share of the prices p_i */
     double *constraint_variance; /* m: variance of g-hat_j per round */
@@ -104,8 +104,8 @@ typedef struct tc_placement_facts { /* predicted noise of each placement, for `a
                             * method tacit, whose prices are made of filtered measurements */
 } tc_placement_facts;
 
-/* A row of g that depends on no state, and a Jacobian entry that is constant by structure, are in no channel (tight
- * calibration): they are public. */
+/* In the tight calibration a row of g that depends on no state, and a Jacobian entry that is constant by structure,
+ * have no channel: they are public. */
 typedef struct tc_plan {
     const tc_model *model;
     tc_mechanism mechanism;
@@ -113,8 +113,8 @@ typedef struct tc_plan {
     tc_constants constants;
     tc_method method;       /* PUBLISHED or TACIT */
     tc_placement placement; /* decided */
-    /* What the noise is put on, and what tc_release_new is to be given: the model itself, or for placement FORMS one
-     * whose constraints are the linear forms, with the same agents and states. */
+    /* The model whose numbers get noise; pass it to tc_release_new. It is the model itself, or for placement FORMS one
+     * with the same agents and states whose constraints are the linear forms. */
     const tc_model *measured;
     const tc_derivatives *measured_derivatives;
     /* paper: eq:adj. ENSEMBLE: two trajectories of all agents whose l_p distance over all rounds is at most B, p = 1
@@ -136,17 +136,17 @@ typedef struct tc_plan {
     size_t observer_count;
     tc_price *prices;
     size_t price_count;
-    /* Epsilon, or the Gaussian mu, of what the same noise hides of one agent, for whoever sees everything. INFINITY
-     * where it is not known. */
+    /* Epsilon, or the Gaussian mu, at which the same noise hides one agent from an observer of everything. INFINITY if
+     * unknown. */
     double range_price;   /* one state of a message by its whole range, or all in one released number: the larger */
     double message_price; /* anything in one message */
     double agent_price;   /* everything it does, in all rounds */
-    tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO where one was not looked at */
+    tc_placement_facts facts[3]; /* outputs, states, forms; placement AUTO for one that was not examined */
     double *row_scale;           /* m: root mean square of |grad g_j| over the public box, by fixed quadrature */
     bool is_private;
     const char **void_reasons; /* why not, where it is not */
     size_t void_reason_count;
-    const char **doubts; /* assumptions of the method that are not proved: the promise holds without them */
+    const char **doubts; /* unproved assumptions of the method; the promise does not need them */
     size_t doubt_count;
     const char **warnings;
     size_t warning_count;
@@ -172,7 +172,7 @@ double tc_public_radius(const tc_model *model, const tc_analysis *analysis);
 /* Whether R follows from the gaps and the Slater point: the file gives no R, and every agent has both. */
 bool tc_radius_is_promised(const tc_model *model);
 
-/* NULL, or a sentence: why no R follows from them. From the cloud's file alone. */
+/* NULL, or a sentence that says why no R follows from them. From the cloud's file alone. */
 const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *analysis);
 
 /* The members of one JSON object; the caller opens and closes it. */

@@ -16,10 +16,10 @@ typedef struct tc_planner {
     tc_streams *streams;
     tc_sensitivity *sensitivity;
     double multiplier;       /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
-    double target;           /* epsilon, or the Gaussian mu: what multiplier * price must not exceed */
+    double target;           /* epsilon, or the Gaussian mu: the limit of multiplier * price */
     const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
     double box_length;
-    bool names_forms; /* the constraints of model are forms, and named as such */
+    bool names_forms; /* the constraints of model are forms and have names of forms */
 } tc_planner;
 
 /* One way to place noise, with final scales; problem where it cannot be done. */
@@ -37,7 +37,7 @@ typedef struct tc_layout {
 
 /* ---- resolve.c ---- */
 
-/* Options and file into plan; false when plan->problem says why not. */
+/* Combines options and file into plan; on false plan->problem says why. */
 bool tc_plan_resolve(tc_planner *planner);
 const char *tc_refuse(tc_planner *planner, bool is_usage, const char *format, ...) TC_PRINTF(3, 4);
 void tc_plan_warn(tc_planner *planner, const char *format, ...) TC_PRINTF(2, 3);
@@ -58,12 +58,12 @@ void tc_scale_states(tc_planner *planner, tc_layout *layout);
 const char *tc_channel_family(tc_planner *planner, const tc_family *family);
 void tc_set_addresses(tc_layout *layout);
 void tc_finish_channel(const tc_planner *planner, tc_channel *channel, double scale);
-/* Why a channel cannot be released as it is, and what to do: NULL where all can. */
+/* Why a channel cannot be released, and what to do; NULL if all can. */
 const char *tc_no_bound(tc_arena *arena, const tc_channel *channel);
 const char *tc_check_scales(tc_arena *arena, const tc_layout *layout);
 int tc_first_state_exponent(const tc_planner *planner);
 enum { TC_LATTICE_TRIES = 16 }; /* to a 16th of B, or of the narrowest side of the box */
-/* What was chosen becomes the plan's. */
+/* Copies the chosen placement to the plan. */
 void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout);
 /* What one agent of a STATES channel can do in one round, in the norm of the mechanism. */
 double tc_state_reach(const tc_planner *planner, const tc_channel *channel);

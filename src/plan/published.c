@@ -59,7 +59,7 @@ static void check_constant(tc_planner *p, const char *name, const tc_bracket *br
     char declared[32], certified[32];
     if (!(bracket->declared < bracket->upper))
         return;
-    for (int digits = 6; digits <= 17; digits++) { /* as many as tell them apart */
+    for (int digits = 6; digits <= 17; digits++) { /* as many as distinguish them */
         (void)snprintf(declared, sizeof declared, "%.*g", digits, bracket->declared);
         (void)snprintf(certified, sizeof certified, "%.*g", digits, bracket->upper);
         if (strcmp(declared, certified) != 0)
@@ -192,8 +192,8 @@ static double added_to(const added *a, size_t channel, bool gaussian) {
     return gaussian ? tc_sqrt_up(tc_mul_up(column, row)) : column;
 }
 
-/* Agents that are alike were looked at once, through one of their channels: give all channels of a family what the
- * largest has (where_zero: only those that have nothing). */
+/* Equal agents were examined once, through one of their channels. Gives all channels of a family the largest value
+ * (where_zero: only those without one). */
 static void spread(tc_planner *p, const tc_layout *layout, double *values, bool where_zero) {
     double *most = TC_NEW(p->arena, double, p->model->family_count + 1);
     for (int pass = 0; pass < 2; pass++) {

@@ -1,4 +1,4 @@
-/* What is asked for: the file, overridden by options. Whatever makes no sense is refused here. */
+/* Combines the file's wishes with the options, which override them. Refuses contradictory or invalid ones. */
 #include "plan/account/calibrate.h"
 #include "plan/planner.h"
 #include "plan/account/price.h"

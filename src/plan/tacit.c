@@ -1,6 +1,6 @@
 /* Where method tacit puts its noise: whichever of states, forms and (affine g) outputs disturbs the constraints least,
- * for the unit that was asked for (docs/proofs/placement.md, section 6). Noise on a Jacobian is of no use to it: it
- * needs measurements of states, or of linear forms of them. */
+ * for the unit that was asked for (docs/proofs/placement.md, section 6). It cannot use noise on a Jacobian: it needs
+ * measurements of states or of linear forms of them. */
 #include "plan/placement/forms.h"
 #include "plan/planner.h"
 #include "plan/account/price.h"
@@ -16,7 +16,7 @@ typedef struct candidates {
 
 static const tc_placement placements[] = {TC_PLACEMENT_OUTPUTS, TC_PLACEMENT_STATES, TC_PLACEMENT_FORMS};
 
-/* From now on the planner looks at the forms: as constraints of a model of their own. */
+/* Makes the planner work on the forms, as constraints of a model of their own. */
 static void look_at_forms(tc_planner *p) {
     const tc_forms *forms = tc_forms_new(p->arena, p->model, p->derivatives);
     p->model = forms->model;
@@ -125,7 +125,7 @@ static void warn_of_outputs(tc_planner *p, const tc_placement_facts *taken) {
                      taken->total / outputs->total, tc_placement_name(taken->placement));
 }
 
-/* A placement with final scales is not taken either where what its noise does to constraints has no bound. */
+/* A placement with final scales is also refused if the effect of its noise on the constraints has no bound. */
 static const char *why_not(tc_arena *arena, const candidates *c, size_t i) {
     return c->layouts[i].problem != NULL
                ? c->layouts[i].problem

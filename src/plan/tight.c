@@ -1,6 +1,6 @@
-/* The tight calibration: epsilon is the price of everything together. Which channels there are; then their scales:
- * relative ones from place.h, enlarged by one factor until the eavesdropper's certified price is the promised one, on
- * the finest lattice that is possible. */
+/* The tight calibration: epsilon is the price of everything together. First lists the channels. Then finds their
+ * scales: relative ones from place.h, enlarged by one factor until the eavesdropper's certified price is the promised
+ * one, on the finest possible lattice. */
 #include "noise/sampler.h"
 #include "plan/account/calibrate.h"
 #include "plan/planner.h"
@@ -229,7 +229,7 @@ static const char *try_lattice(tc_planner *p, tc_layout *layout, tc_lattices *la
         return choice.problem;
     for (size_t i = 0; i < layout->count; i++)
         tc_finish_channel(p, &layout->channels[i], relative[i] * least_factor);
-    /* Rounding only adds to a price: a lattice that is too fine already need not be priced. */
+    /* Rounding only adds to a price, so a lattice that is too fine need not be priced. */
     problem = tc_check_scales(p->arena, layout);
     if (problem != NULL)
         return problem;

@@ -27,8 +27,8 @@ static double scaled_price(const tc_ledger_entry *entry, tc_unit unit) {
     return unit.kind == TC_ADJACENCY_ONE && knows_agent(entry) ? fmin(price, entry->agent) : price;
 }
 
-/* The price of one run in another unit: epsilon (Laplace), mu (Gaussian), infinite without a price. NAN where no
- * conversion is sound, and then *why is a sentence. */
+/* The price of one run in another unit: epsilon (Laplace), mu (Gaussian), infinite without a price. NAN, with a
+ * sentence in *why, if no conversion is sound. */
 static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit unit, const char **why) {
     const char *run = tc_arena_format(
         arena, "run '%.64s' was promised in the unit %s", entry->run,
@@ -40,7 +40,7 @@ static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit un
     if (entry->unit == TC_ADJACENCY_AGENT) {
         if (unit.kind != TC_ADJACENCY_ENSEMBLE || own_price(entry) == 0)
             return own_price(entry);
-        if (!isnan(agents)) /* one agent after the other */
+        if (!isnan(agents)) /* change one agent after the other */
             return tc_mul_up(own_price(entry), agents);
         *why = tc_arena_format(arena, "%s, and the ledger does not say how many agents there are", run);
         return NAN;
@@ -73,7 +73,8 @@ static double least_delta(const tc_ledger_entry *entries, size_t count) {
     return isfinite(least) ? least : 0;
 }
 
-/* Any release of this epsilon is made from one Gaussian of this mu: 2 Q^-1(1 / (1 + e^epsilon)), rounded up. */
+/* Any release of this epsilon is post-processing of one Gaussian of this mu: 2 Q^-1(1 / (1 + e^epsilon)), rounded
+ * up. */
 static double mu_of_epsilon(double epsilon) {
     tc_interval odds = tc_iadd(tc_point(1), tc_exp_at(epsilon));
     double probability = isfinite(odds.hi) ? tc_idiv(tc_point(1), odds).lo : 0;
@@ -83,7 +84,7 @@ static double mu_of_epsilon(double epsilon) {
 typedef struct sums {
     double laplace;           /* of epsilons */
     double gaussian_squares;  /* of mu */
-    double converted_squares; /* of the mu that Laplace runs are made from */
+    double converted_squares; /* of the mu that stand for Laplace runs */
 } sums;
 
 static void add_price(sums *s, const tc_ledger_entry *entry, double price) {
@@ -100,7 +101,7 @@ static double gaussian_epsilon(double squares, double delta) {
     return squares == 0 ? 0 : tc_gaussian_epsilon(tc_sqrt_up(squares), delta);
 }
 
-/* Laplace prices added to the Gaussian sum; or, where that is less and may be, everything as one Gaussian. */
+/* Adds Laplace prices to the Gaussian sum. With as_gaussian: or takes all runs as one Gaussian, if that is less. */
 static double epsilon_of(const sums *s, double delta, bool as_gaussian) {
     double gaussian = gaussian_epsilon(s->gaussian_squares, delta);
     double added = s->laplace == 0 ? gaussian : gaussian == 0 ? s->laplace : tc_add_up(s->laplace, gaussian);
@@ -121,7 +122,7 @@ static tc_spent spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t
         spent.own += is_own;
         if (isnan(price)) {
             if (spent.not_converted++ == 0)
-                spent.why_not = why; /* kept: the first sentence */
+                spent.why_not = why; /* keeps the first sentence */
             else
                 tc_arena_rewind(arena, mark);
             continue;
@@ -184,7 +185,7 @@ const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_l
                      epsilon, epsilon);
 }
 
-/* With the largest B of any. */
+/* With the largest B of all. */
 static tc_unit with_largest_bound(const tc_ledger *ledger, const tc_ledger_entry *next, tc_unit unit) {
     for (size_t i = 0; has_bound(unit.kind) && i < ledger->count; i++) {
         if (has_bound(ledger->entries[i].unit))
@@ -211,7 +212,7 @@ static const char *over_text(tc_arena *arena, const tc_budget *budget, const tc_
         allowed, before, before == 1 ? "" : "s", comes_to, unit);
 }
 
-/* The ledger's, and the one to come. */
+/* The ledger's runs and the next one. */
 static tc_ledger_entry *all_of(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next) {
     tc_ledger_entry *all = TC_NEW(arena, tc_ledger_entry, ledger->count + 1);
     for (size_t i = 0; i < ledger->count; i++)

@@ -18,29 +18,29 @@ typedef struct tc_spent {
     const char *why_not;  /* of the first of those: a sentence; NULL for none */
     double laplace;       /* the sum of the Laplace prices */
     double mu;            /* of the Gaussian ones together */
-    double epsilon;       /* of all that were converted; infinite where a run has no price */
-    bool is_priced;       /* no run is without a price */
+    double epsilon;       /* of own and converted runs; infinite if one has no price */
+    bool is_priced;       /* every run has a price */
 } tc_spent;
 
 tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta);
-/* The same without a budget: at the least delta of any Gaussian run, 0 for none. Laplace prices are added and do not
- * profit from that delta, so that one more run can only raise the sum. */
+/* The same without a budget: at the least delta of any Gaussian run, 0 for none. Laplace prices are added without using
+ * that delta, so that one more run can only raise the sum. */
 tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit);
 
 /* ---- budgets ---- */
 
-/* Gaussian runs are added up at a delta, which the budget must give. NULL, or a sentence: what to write. next may be
- * NULL. */
+/* A budget for Gaussian runs must give the delta at which they are added up. NULL, or a sentence that says what to
+ * write. next may be NULL. */
 const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                             const tc_budget *budget);
 
-/* Why the budgets do not allow this run beside the ledger's; NULL where all do. Judged in the unit of this run and in
- * that of its file, with the largest B that they or the ledger have: what the file promises is not undone by a run with
- * another unit, nor a promise for a larger B by a run with a smaller. */
+/* Why the budgets do not allow this run after the ledger's; NULL if all do. Judged in the unit of this run and in that
+ * of its file, with the largest B of these and of the ledger. So a run with another unit cannot evade the file's
+ * promise, nor a run with a smaller B a promise for a larger one. */
 const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
                            const tc_budget *budgets, size_t count);
 
-/* What all runs would come to with this one, in that of the two units in which it is more. */
+/* The price of all runs together with this one, in the unit (of those two) in which it is larger. */
 tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget);
 
 /* "epsilon 4", "epsilon 4, delta 1e-06" */

@@ -27,7 +27,7 @@ static void say(tc_arena *arena, tc_card *card, const char *key, const char *tit
 
 /* ---- observers -------------------------------------------------------------------------------------------------- */
 
-/* Of many agents the one that pays most stands for all. */
+/* The agent that pays most stands for all. */
 static void choose_observers(tc_arena *arena, tc_card *card) {
     const tc_plan *plan = card->plan;
     size_t dearest[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};

@@ -1,5 +1,5 @@
-/* The guarantee card: what a plan promises, to whom, and what it does not, in words that an operator can answer for.
- * Printed by `tacit plan`, and carried by everything that is made with a plan. */
+/* The guarantee card: what a plan promises, to whom, and what it does not promise. `tacit plan` prints it; everything
+ * made with a plan includes it. */
 #ifndef TC_PROMISE_CARD_H
 #define TC_PROMISE_CARD_H
 
@@ -17,12 +17,12 @@ enum { TC_CARD_ITEMS = 24 };
 
 typedef struct tc_card {
     const tc_plan *plan;
-    tc_word_for word; /* of the plan; VOID where its noise is drawn from a seed */
+    tc_word_for word; /* of the plan; VOID if its noise comes from a seed */
     bool is_private;  /* the word is private */
     bool seeded;
     const char *unit;              /* "one:0.5", "agent"; NULL without noise */
     char claim;                    /* 'A': messages within a distance; 'B': an agent entirely; 0: nothing */
-    const tc_observer **observers; /* the one that pays most of each kind, and every coalition */
+    const tc_observer **observers; /* of each kind the one that pays most, and every coalition */
     size_t observer_count;
     tc_card_item items[TC_CARD_ITEMS];
     size_t item_count;
@@ -31,12 +31,12 @@ typedef struct tc_card {
 /* The plan must have been made (problem is NULL). seeded: its noise is drawn from a seed. */
 tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded);
 
-/* 80 columns each: the whole card; one that fits a screen of 24 lines, and says where the whole one is; its headline
+/* 80 columns each: the whole card; a short card of at most 24 lines that says where the whole one is; the headline
  * alone, without an end of line. */
 void tc_card_text(const tc_card *card, tc_buffer *out);
 void tc_card_short(const tc_card *card, const char *where, tc_buffer *out);
 const char *tc_card_line(tc_arena *arena, const tc_card *card);
-/* "guarantee": word and price in short, and what they are about. card may be NULL: nothing is run, and nothing
+/* "guarantee": the word, the price, and what they are about, in short. card may be NULL: nothing is run and nothing
  * promised. */
 void tc_guarantee_json(const tc_card *card, const char *about, tc_json *json);
 /* As an object under key. */
@@ -46,7 +46,7 @@ void tc_card_json(const tc_card *card, const char *key, tc_json *json);
 
 /* The sentences of the card that depend on the unit of adjacency. */
 
-/* What is hidden, in plain words and then exactly; each a list of texts. */
+/* The hidden things, in plain words and then exactly; each a list of texts. */
 size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts);

@@ -26,7 +26,7 @@ static double widest(const tc_family *family, const tc_variable *variable) {
     return width;
 }
 
-/* How far one agent that may do anything can move its messages in one round, in the mechanism's norm. */
+/* How far one agent can move its messages in one round, in the mechanism's norm. */
 static double whole_agent(const tc_plan *plan) {
     double most = 0;
     for (size_t f = 0; f < plan->model->family_count; f++) {
@@ -61,13 +61,13 @@ static const char *who_changes(tc_adjacency unit) {
     return unit == TC_ADJACENCY_ONE ? "the messages of one agent" : "the messages of any agents, all of them together,";
 }
 
-/* What the laws P and P' of the exact statement are laws of. */
+/* The random thing whose laws are P and P' in the exact statement. */
 static const char *what_is_seen(const tc_plan *plan) {
     return plan->calibration == TC_PUBLISHED ? "any ONE released system (g, or one agent's part of the Jacobian)"
                                              : "what is seen";
 }
 
-/* Whoever sees more than one system pays more. */
+/* An observer of several systems pays more. */
 static const char *everything(tc_arena *arena, const tc_plan *plan) {
     double epsilon = tc_price_of_run(plan).epsilon;
     if (plan->calibration != TC_PUBLISHED)
@@ -78,7 +78,7 @@ static const char *everything(tc_arena *arena, const tc_plan *plan) {
                            tc_text_up(arena, epsilon));
 }
 
-/* The same in plain words: what an answer can do to a guess. */
+/* The same in plain words: how far the odds of a guess can change. */
 static const char *odds(tc_arena *arena, const tc_plan *plan) {
     double all = tc_price_of_run(plan).epsilon;
     const char *factor = tc_text_up(arena, tc_exp_at(plan->epsilon).hi);
@@ -140,7 +140,7 @@ static void add_name(tc_arena *arena, same_range *group, const char *name) {
     group->count++;
 }
 
-/* The last group takes what does not fit: its range is then the widest of them. */
+/* The last group takes the variables that do not fit; its range is then the widest of theirs. */
 static size_t group_ranges(tc_arena *arena, const tc_model *model, same_range groups[SHOWN_RANGES]) {
     size_t count = 0;
     for (size_t f = 0; f < model->family_count; f++) {
@@ -176,7 +176,7 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
                                   names, change, range > 0 ? 100 * change / range : 100, range);
     }
     if (!agent && !isnan(plan->rounds)) {
-        /* what counts is the difference of messages, which are whole numbers of steps */
+        /* messages are whole numbers of steps, and so is their difference */
         double step = ldexp(1, plan->state_exponent);
         double each = plan->adjacency_bound / (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
         double sent = step * floor(each / step);

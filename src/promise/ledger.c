@@ -133,7 +133,7 @@ static tc_status lock_and_read(ledger_job *j, int file, int kind) {
 
 static tc_status read_work(ledger_job *j, int file) { return lock_and_read(j, file, LOCK_SH); }
 
-/* Closes the file in every case; what work raises becomes the result. */
+/* Closes the file in every case. If work raises, its status is the result. */
 static tc_status with_file(ledger_job *j, int file, tc_status (*work)(ledger_job *, int)) {
     tc_escape escape;
     tc_status status = TC_TRY(j->arena, &escape);
@@ -158,7 +158,7 @@ static const char *folder_of(tc_arena *arena, const char *path) {
     return slash == NULL ? "." : slash == path ? "/" : tc_arena_copy(arena, path, (size_t)(slash - path));
 }
 
-/* A path that cannot be a file must not be taken for an empty ledger. */
+/* A path that cannot be a file is not an empty ledger. */
 static tc_status could_be_new(ledger_job *j) {
     const char *path = j->ledger->path, *folder = folder_of(j->arena, path);
     struct stat facts;
@@ -286,10 +286,10 @@ tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_le
 
 /* ---- for people and programs ------------------------------------------------------------------------------------- */
 
-/* What a ledger's runs come to, for people and programs. */
+/* The price of a ledger's runs together, for people and programs. */
 
 typedef struct account {
-    tc_ledger_entry *entries; /* the ledger's, and the one to come last */
+    tc_ledger_entry *entries; /* the ledger's runs, then the next one */
     size_t count;
     tc_spent *spent; /* one for each unit, in the order in which they appear */
     size_t unit_count;

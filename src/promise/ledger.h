@@ -1,10 +1,10 @@
 /* A ledger: what the same agents' data have cost over several runs.
  *
- * A file of lines, one for each run, that is only ever appended to. Each line is a JSON object with a check over itself
- * and all lines before, so that a line that is lost, cut or changed by accident is found. (Not a signature: whoever may
- * write the file can write a new one.) What is entered is the price of the observer who pays most (price.h); what runs
- * come to together is the accountant's business (accountant.h). Lines of the first form, which have no price of one
- * agent entirely, stay as they are; new ones are appended in the second. */
+ * A file with one line for each run; lines are only appended. Each line is a JSON object with a check over itself and
+ * all lines before, which detects a line that is lost, cut or changed by accident. (It is not a signature: a person who
+ * may write the file can write a new one.) An entry has the price of the observer who pays most (price.h). The
+ * accountant adds up runs (accountant.h). Old lines of the first form, without the price of one agent entirely, stay
+ * unchanged; new lines have the second form. */
 #ifndef TC_PROMISE_LEDGER_H
 #define TC_PROMISE_LEDGER_H
 
@@ -25,11 +25,11 @@ typedef struct tc_ledger_entry {
     tc_mechanism mechanism;
     double epsilon, delta; /* infinite where the run has no price */
     double mu;             /* Gaussian; NAN otherwise */
-    double agent;          /* epsilon or mu of all that one agent could do in the whole run; infinite where not known */
+    double agent;          /* epsilon or mu of everything one agent can do in the whole run; infinite if unknown */
     double rounds;
     double agents;     /* that take part; NAN where not known */
     bool is_priced;    /* false: no noise, noise from a seed, or a promise that does not hold */
-    tc_unit file_unit; /* of a run to come: what its file promises; UNSET for nothing. Not written */
+    tc_unit file_unit; /* of the next run: the unit of its file's promise; UNSET for none. Not written */
 } tc_ledger_entry;
 
 typedef struct tc_ledger {
@@ -42,24 +42,23 @@ typedef struct tc_ledger {
 /* The entry of a run by this plan. */
 tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const char *run);
 
-/* A file that does not exist, in a folder that does, is an empty ledger (is_new). TC_BAD_USAGE for a name that is no
- * plain file's; TC_CANNOT_READ; TC_BAD_PROBLEM, with the line's number, for one that is damaged. A message each. */
+/* A missing file in an existing folder is an empty ledger (is_new). With a message: TC_BAD_USAGE if the path is not a
+ * plain file; TC_CANNOT_READ; TC_BAD_PROBLEM, with the line's number, if the ledger is damaged. */
 tc_status tc_ledger_read(tc_arena *arena, const char *path, tc_buffer *messages, tc_ledger **ledger) TC_MUST_USE;
 
-/* Appends the entry and waits until it is on the disk: to be called before the first answer of a run leaves. Several
- * processes may do so at once. A run that is there already, with the same plan, is not entered twice (*was_there, which
- * may be NULL); with another plan it is refused (TC_BAD_USAGE). Nothing is appended to a damaged ledger. */
+/* Appends the entry and waits until it is on the disk. Call it before the first answer of a run leaves. Several
+ * processes may do so at once. A run that has an entry with the same plan already gets no second one (*was_there, which
+ * may be NULL); with another plan it is refused (TC_BAD_USAGE). Appends nothing to a damaged ledger. */
 tc_status tc_ledger_record(tc_arena *arena, const char *path, const tc_ledger_entry *entry, tc_buffer *messages,
                            bool *was_there) TC_MUST_USE;
 
-/* As tc_ledger_record, but nothing is appended, and *over says why, where one of the budgets does not allow it. Decided
- * while the file is locked, so that of two runs at once at most as many are entered as the budgets allow. */
+/* As tc_ledger_record, but if a budget does not allow the run, appends nothing and *over says why. Decides while the
+ * file is locked, so that two runs at once cannot exceed a budget together. */
 tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_ledger_entry *entry,
                                   const tc_budget *budgets, size_t budget_count, tc_buffer *messages,
                                   const char **over) TC_MUST_USE;
 
-/* What was spent, in every unit that a run was promised in, and where next is not NULL what it comes to with that run.
- */
+/* The price so far, in every unit that a run was promised in, and with the next run unless next is NULL. */
 void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, tc_buffer *out);
 /* As an object under key. */
 void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const char *key,

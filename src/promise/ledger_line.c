@@ -10,8 +10,8 @@
 
 static const char *const unit_names[] = {"unset", "bare", "ensemble", "one", "agent"};
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
-/* Of the first form are lines without a price of one agent entirely and without the number of agents, and with
- * "private" for "priced". */
+/* Lines of the first form lack the price of one agent entirely and the number of agents, and say "private" for
+ * "priced". */
 enum { OLDEST = 1, NEWEST = 2 };
 static const char *const openings[] = {"", "{\"tacit_ledger\":1,\"run\":", "{\"tacit_ledger\":2,\"run\":"};
 #define closing ",\"check\":\"%s\"}"
@@ -82,7 +82,7 @@ void tc_ledger_line_write(tc_buffer *out, const tc_ledger_entry *entry, char che
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* What stands between the quotes of "key":"..."; from moves behind it. NULL where it is something else. */
+/* The text between the quotes of "key":"..."; moves `from` behind it. NULL if something else is there. */
 static const char *read_string(tc_arena *arena, const char **from, const char *key) {
     const char *start = tc_arena_format(arena, "%s\"", key);
     size_t length = 0;
@@ -139,7 +139,7 @@ static size_t index_of(const char *name, const char *const *names, size_t first,
     return SIZE_MAX;
 }
 
-/* Where the entry ends and its check begins; NULL where it is not one. */
+/* Where the entry ends and its check begins; NULL if there is no check. */
 static const char *read_entry(tc_arena *arena, const char *from, int form, tc_ledger_entry *entry) {
     entry->run = read_string(arena, &from, openings[form]);
     entry->time = entry->run == NULL ? NULL : read_string(arena, &from, ",\"time\":");

@@ -1,7 +1,7 @@
-/* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (a/2)|mu|^2 tends to the least-norm one. It is
- * computed for a small a by the interior-point method; what the regularisation displaces is then taken back by
- * proximal steps, whose centre is the solution before. Those stay near (they never move away from any solution), and
- * along directions in which solutions are many they do not move at all. Which a is small is found by comparing.
+/* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (a/2)|mu|^2 tends to the least-norm one. The
+ * interior-point method computes it for a small a. Proximal steps, centred at the solution before, then undo the
+ * displacement by the regularisation. They never move away from any solution, and do not move at all along directions
+ * in which there are many solutions. Comparing weights shows which a is small.
  * paper: Problem 0.1, eq:saddle */
 #include "reference/certificate.h"
 #include "reference/reference.h"
@@ -13,14 +13,14 @@
 
 /* ---- the saddle point of least norm among all of them ---- */
 
-/* A pull towards zero of weight a displaces the solution in proportion to a, or, where everything is polyhedral, not
- * at all once a is small. Where a is too small the pull drowns in rounding. Both show when two weights are compared:
- * the weight where they differ least is the one to trust, and the difference estimates the error. Components of the
+/* A pull towards zero of weight a displaces the solution in proportion to a, or, where everything is polyhedral, not at
+ * all once a is small. If a is too small, the pull is lost in rounding. Comparing two weights shows both: the weight at
+ * which the solutions differ least is the one to trust, and their difference estimates the error. Components of the
  * problem are judged one by one.
  *
- * States and multipliers are pulled together first, which is enough for most problems. Where scales differ widely it
- * is not: what is weak for one is strong for another. But optimal states and optimal multipliers form a product set,
- * so each side may be searched while the other one is held. */
+ * States and multipliers are pulled together first, which is enough for most problems. It is not enough if scales
+ * differ widely: a pull that is weak for one component is strong for another. But optimal states and optimal
+ * multipliers form a product set, so each side may be searched while the other one is held. */
 
 /* One side of z = (x, mu) and how far it is from the least-norm solution, by estimate and in the 2-norm. */
 typedef struct solution_side {
@@ -141,7 +141,7 @@ static void approach(least_norm *search) {
     }
 }
 
-/* Where the values of a component changed least, they are taken. True once all have settled. */
+/* Takes the values of a component where they changed least. True once all have settled. */
 static bool take_steadier(solution_side *side, size_t components) {
     compare(side, components);
     for (size_t i = 0; i < side->count; i++)
@@ -256,10 +256,10 @@ static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_deriv
 
 enum { MOST_ITERATIONS = 250, MOST_PROXIMAL_STEPS = 8 };
 
-/* Takes back what the regularisation displaces. False when interrupted. */
+/* Undoes the displacement by the regularisation. False when interrupted. */
 static bool polish(solution_attempt *a) {
     double residual = judge_iterate(a);
-    /* one step more than the tolerance asks for: it costs little and takes back most of the displacement */
+    /* one step more than the tolerance needs: it costs little and undoes most of the displacement */
     for (int step = 0; step < MOST_PROXIMAL_STEPS; step++) {
         bool enough = residual <= 1e-3 * a->tolerance;
         tc_interior_result result = tc_interior_proximal(a->solver, &a->options, step < 2 ? 0.1L : 1);
@@ -293,8 +293,8 @@ static bool combine(solution_attempt *a, const least_norm *search) {
     return !result.interrupted && polish(a);
 }
 
-/* Each side that has not settled in a problem of its own. That needs a solution to start from: where scales have kept
- * the first one from being accurate, the states are searched first. False when interrupted. */
+/* Searches each side that has not settled in a problem of its own. That needs a solution to start from: if scales made
+ * the first one inaccurate, it searches the states first. False when interrupted. */
 static bool search_sides(solution_attempt *a, least_norm *search) {
     size_t before = search->iterations;
     keep(search);
@@ -365,7 +365,7 @@ static tc_reference_outcome judge_outcome(tc_reference *best, const tc_model *mo
     best->is_solution = best->residual <= tolerance;
     if (!best->is_solution)
         return TC_INACCURATE;
-    /* a few digits are asked for: the estimate is an upper one */
+    /* a few digits are enough: the estimate is an upper one */
     bool least = best->error_x <= tolerance + 1e-3 * norm(best->x, model->state_count) &&
                  best->error_mu <= tolerance + 1e-3 * norm(best->mu, model->constraint_count);
     return least ? TC_SOLVED : TC_INACCURATE;
@@ -392,7 +392,7 @@ static void solve(tc_arena *arena, solution_attempt *a, const tc_derivatives *de
     a->best->outcome = completed ? judge_outcome(a->best, a->model, a->tolerance) : TC_SOLVE_INTERRUPTED;
 }
 
-/* A point to show where the sets themselves cannot be met: the start, in the box. */
+/* The point to show if the sets themselves are empty: the start, in the box. */
 static void give_start(tc_reference *best, const tc_model *model) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];

@@ -73,7 +73,7 @@ static void add_pieces(block_builder *b, const tc_segment *segment, size_t famil
     }
 }
 
-/* Cut at what a worker draws at once: the published calibration has a single channel for all of g. */
+/* Cuts at TC_NOISE_ROOM: the published calibration has a single channel for all of g. */
 static void add_outer(block_builder *b, const tc_segment *segment, size_t source, bool is_constraint) {
     tc_block_plan *made = b->made;
     for (size_t done = 0; done < segment->count;) {
@@ -145,7 +145,7 @@ static void add_folds(block_builder *b, size_t family) {
     }
 }
 
-/* What no segment covers; seen: by position. */
+/* Lists the entries that no segment covers; seen: by position. */
 static void add_left_out(block_builder *b, size_t family, const bool *seen) {
     const tc_family_entries *entries = &b->entries->families[family];
     size_t members = b->model->families[family].count;

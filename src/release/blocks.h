@@ -1,5 +1,5 @@
-/* Which part of F a block of members holds, and where its noise is. Public, and made once: a round only walks through
- * these lists. */
+/* Which part of F a block of members holds, and where its noise is. These lists are public and made once; a round only
+ * reads them. */
 #ifndef TC_RELEASE_BLOCKS_H
 #define TC_RELEASE_BLOCKS_H
 
@@ -14,7 +14,7 @@ typedef struct tc_release_channel {
     const tc_channel *about;
     tc_noise_scale scale;
     double step, per_unit; /* zeta and 1 / zeta */
-    bool is_small;         /* what is rounded is at most TC_SMALL_UNITS in size */
+    bool is_small;         /* rounded values are at most TC_SMALL_UNITS in size */
 } tc_release_channel;
 
 typedef struct tc_sum_lattice {
@@ -30,15 +30,14 @@ typedef struct tc_lattice_box {
     bool is_small;
 } tc_lattice_box;
 
-typedef struct tc_piece { /* entries address .. address + count - 1 of one channel, never more than a worker draws at
-                             once */
+typedef struct tc_piece { /* entries address .. address + count - 1 of one channel; at most TC_NOISE_ROOM */
     uint64_t address;
     uint32_t channel;
     uint32_t row;         /* of the block's numbers: a component, or one of the family's noised entries */
     size_t offset, count; /* members of the block */
 } tc_piece;
 
-typedef struct tc_named { /* a coordinate that constraints name */
+typedef struct tc_named { /* a coordinate that a constraint names */
     size_t coord;
     uint32_t component, offset;
 } tc_named;
@@ -47,7 +46,7 @@ typedef struct tc_fold { /* a single part of a shared entry that gets noise */
     uint32_t row, offset, outer;
 } tc_fold;
 
-typedef struct tc_left_out { /* an entry without noise among those that have it: constant by structure */
+typedef struct tc_left_out { /* an entry constant by structure, without noise among entries that have noise */
     uint32_t row, offset;
     double value;
 } tc_left_out;
@@ -64,8 +63,8 @@ typedef struct tc_release_block {
     tc_left_out *left_out;
     size_t left_out_count;
     size_t plain;                      /* where its sums begin among tc_release's plain_sums */
-    _Atomic uint64_t summed, released; /* the last round of each: never twice in one */
-    uint64_t mark;                     /* of the states that were summed: the same must be released */
+    _Atomic uint64_t summed, released; /* the last round in which the block was summed, released; once a round */
+    uint64_t mark;                     /* of the summed states; the released states must have the same */
 } tc_release_block;
 
 typedef struct tc_block_family {
@@ -74,7 +73,7 @@ typedef struct tc_block_family {
     uint32_t noised_count;
 } tc_block_family;
 
-typedef struct tc_outer_entry { /* a number that is known once all sums are: of g, or a single entry of the Jacobian */
+typedef struct tc_outer_entry { /* a number made from complete sums: of g, or a single entry of the Jacobian */
     size_t source;              /* in outer_values of the evaluator */
     size_t position;            /* in what is released */
     bool is_constraint;
@@ -86,7 +85,7 @@ typedef struct tc_block_plan {
     size_t block_count;
     tc_outer_entry *outer; /* by address */
     size_t outer_count;
-    tc_piece *outer_pieces; /* row 0; offset and count speak of outer[]; none longer than TC_NOISE_ROOM */
+    tc_piece *outer_pieces; /* row 0; offset and count refer to outer[] */
     size_t outer_piece_count;
     size_t most_rows;   /* numbers of one member at once */
     size_t plain_count; /* sums of all blocks */

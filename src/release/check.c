@@ -1,4 +1,4 @@
-/* Whether a plan can be released by. A plan of tc_plan_make passes, but the release does not rely on that. */
+/* Whether the release can obey a plan. Plans of tc_plan_make pass, but the release does not rely on that. */
 #include "analysis/region.h"
 #include "plan/sensitivity/even.h"
 #include "release/inside.h"
@@ -123,7 +123,7 @@ static const char *check_outputs(tc_arena *arena, const tc_release *release, con
     return NULL;
 }
 
-/* States that constraints look at must all be there to evaluate g at x-hat. */
+/* g at x-hat needs every state that a constraint depends on. */
 static const char *check_states(tc_arena *arena, const tc_release *release, const cover *marks) {
     const tc_model *model = release->model;
     const tc_derivatives *d = release->derivatives;
@@ -153,7 +153,7 @@ const char *tc_release_check_cover(tc_arena *arena, const tc_release *release) {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* No integer of a release can overflow: by enclosures over the public box. docs/proofs/release.md, "Sizes". */
+/* Proves by enclosures over the public box that no integer of a release overflows. docs/proofs/release.md, "Sizes". */
 
 #define MOST_UNITS 0x1p62 /* tc_lattice_round's limit, and half of what 64 bits hold */
 
@@ -237,7 +237,7 @@ static double single_size(const range_sizes *s, const tc_family_entries *entries
     return largest;
 }
 
-/* The largest magnitude of what a segment holds. */
+/* The largest magnitude of a number in the segment. */
 static double segment_size(const range_sizes *s, const tc_segment *segment) {
     const tc_release *release = s->release;
     double largest = 0;
@@ -260,7 +260,7 @@ static double segment_size(const range_sizes *s, const tc_segment *segment) {
     return tc_add_up(largest, single_size(s, entries, shared));
 }
 
-/* A term is rounded to the nearest unit, and computed with an error that the plan has bounded by one. */
+/* Rounding a term adds at most half a unit; the plan has bounded its evaluation error by one unit. */
 static bool measure_sums(const range_sizes *s, tc_release *release) {
     const tc_model *model = release->model;
     for (size_t r = 0; r < model->sum_count; r++) {
@@ -287,7 +287,7 @@ static const char *measure_segments(tc_arena *arena, const range_sizes *s, tc_re
     return NULL;
 }
 
-/* tc_plan_make has checked this; a plan made by hand has not. */
+/* tc_plan_make checks this, but a plan may be made by hand. */
 static const char *find_uneven(tc_arena *arena, const range_sizes *s, const tc_release *release) {
     const tc_model *model = release->model;
     const tc_plan *plan = release->plan;

@@ -1,8 +1,8 @@
 /* The door: the only place where noise is added to private numbers. paper: the mechanism */
 #include "release/inside.h"
 
-/* Noise is at most 2^57 in size, so small units cannot overflow. If they did, the sum modulo 2^64 would still depend on
- * the sum alone. */
+/* Noise is at most 2^57 in size, so small units cannot overflow. An overflow would cost no privacy: the sum modulo 2^64
+ * depends on the sum alone. */
 static void publish_small(double step, const int64_t *units, const int64_t *noise, size_t count, double *restrict out) {
     for (size_t k = 0; k < count; k++)
         out[k] = step * tc_lattice_double((int64_t)((uint64_t)units[k] + (uint64_t)noise[k]));

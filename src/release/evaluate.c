@@ -151,7 +151,7 @@ void tc_evaluate_shared_at(const tc_evaluator *evaluator, const double *outer, s
 
 /* ---- at points that anybody may know ----------------------------------------------------------------------------- */
 
-/* g and its Jacobian at points that anybody may know: constants by structure, and released states. */
+/* g and its Jacobian at public points: constants by structure, and released states. */
 
 /* The single parts of a family's entries: all of them, or those that are constant by structure. */
 static void write_singles(const tc_release *release, size_t f, bool varying, double *jacobian) {
@@ -191,8 +191,8 @@ static void write_jacobian(tc_release *release, const double *x, bool varying, d
 }
 
 void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian) {
-    /* A constant by structure does not look at x. Where such an entry gets noise (published calibration), each round
-     * overwrites it; where the plan leaves an agent whose whole block is constant without a channel, it stays. */
+    /* A constant by structure does not depend on x. In the published calibration each round overwrites it with its
+     * noisy value, unless the agent has no channel because its whole block is constant. */
     double *anywhere = TC_NEW(arena, double, release->model->state_count);
     memset(release->sum_values, 0, release->model->sum_count * sizeof *release->sum_values);
     tc_evaluate_outer(release->evaluator, release->sum_values, anywhere);

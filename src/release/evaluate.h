@@ -1,12 +1,12 @@
-/* g and its Jacobian at a point, in double: sums over members first, then what is made of them.
+/* g and its Jacobian at a point, in double: sums over members first, then the outer functions of them.
  *
  * plan.c bounds the error of exactly these operations (docs/proofs/release.md, "What is computed"):
  *   term     t_rk = fl(body_r(x_k)) by tc_tape_eval, then rounded to the sum's lattice, ties to even
  *   sum      s_r = 2^exponent * fl(sum of integers): exact below 2^53 units
  *   outer    fl(Phi_j(s, x)) and fl(Phi_{j,.}(s, x)) by tc_program_eval, which has the tape's bits
  *   entry    ((0 + fl(Phi_{j,r} d body_r)) + ...) in the order of tc_shared_entry, then + Phi_{j,coordinate}
- * Nothing here is private or released by itself: the release gives it private numbers and keeps the results private,
- * tc_released_evaluate gives it released ones. */
+ * This code serves both sides: the release evaluates private numbers and keeps the results private;
+ * tc_released_evaluate evaluates released ones. */
 #ifndef TC_RELEASE_EVALUATE_H
 #define TC_RELEASE_EVALUATE_H
 
@@ -28,9 +28,9 @@ typedef struct tc_evaluator { /* for one thread */
     tc_tape *outer; /* one lane: Phi_j, then the partial derivatives in the order of outer_first */
     tc_program *outer_program;
     double *work, *outer_work, *outer_values;
-    double *terms, *slopes; /* what the families' rows are parts of */
+    double *terms, *slopes; /* the families' rows are parts of these */
     size_t work_count, term_count, slope_count;
-    bool has_members, has_outer; /* what has been evaluated since it was last wiped */
+    bool has_members, has_outer; /* evaluated since the last wipe */
 } tc_evaluator;
 
 tc_evaluator *tc_evaluator_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
@@ -49,9 +49,9 @@ static inline const double *tc_outer_slopes(const tc_evaluator *evaluator) {
     return evaluator->outer_values + evaluator->model->constraint_count;
 }
 
-/* Wipes what evaluations have left. */
+/* Wipes the results and scratch of evaluations. */
 void tc_evaluator_wipe(tc_evaluator *evaluator);
-/* Wipes the scratch of a program, but for its constants. */
+/* Wipes the scratch of a program except its constants. */
 void tc_program_wipe(const tc_program *program, double *work);
 
 /* A shared entry of the members last evaluated by tc_evaluate_slopes, without folded single parts. outer: the outer

@@ -1,5 +1,5 @@
-/* What the private types and a release are made of. For src/release alone: tests/release/test_private_types.py checks
- * that no file of another folder includes this one. */
+/* The structs of the private types and of a release. For src/release alone: tests/release/test_private_types.py checks
+ * that no other folder includes this file. */
 #ifndef TC_RELEASE_INSIDE_H
 #define TC_RELEASE_INSIDE_H
 
@@ -52,7 +52,7 @@ struct tc_release_worker {
     tc_random_worker *random;
     size_t members;            /* of the largest block: the length of rows */
     tc_evaluator *evaluator;   /* scratch of its own */
-    tc_release_block *holds;   /* the block whose states it has; NULL for none */
+    tc_release_block *holds;   /* the block whose states it holds; NULL for none */
     double **rows;             /* OUTPUTS: [component][k], h times the integers */
     tc_private_values *values; /* [row][k], rows of the block's length: states (STATES), entries of F (OUTPUTS) */
     double **entries;          /* OUTPUTS: [row][k], before rounding */
@@ -60,7 +60,7 @@ struct tc_release_worker {
     int64_t *noise;
     tc_noise_scale *scales;
     double **out;   /* [row]: where the entries of a block go */
-    size_t drawn;   /* entries of noise that are there: in this round, at most */
+    size_t drawn;   /* most entries of noise drawn at once in this round */
     bool has_taken; /* in this round */
     bool has_sums;  /* in this round */
 };
@@ -83,7 +83,7 @@ struct tc_release {
     double state_step, states_per_unit; /* h and 1 / h */
     size_t block;
     tc_random *random;
-    tc_evaluator *evaluator; /* for points that anybody may know: never shares its numbers with a worker's */
+    tc_evaluator *evaluator; /* for public points; shares no numbers with a worker's */
     tc_release_worker *workers;
     size_t worker_count;
     tc_noise_draw *draws; /* none without a mechanism */
@@ -91,9 +91,9 @@ struct tc_release {
     uint64_t next_round;
     uint64_t round; /* the open one, unless the phase is CLOSED */
     tc_release_phase phase;
-    uint64_t prepared; /* the round whose noise is there; 0 for none */
+    uint64_t prepared; /* the round whose noise has been drawn; 0 for none */
     int64_t *noise;    /* by address; wiped when used */
-    tc_ahead *ahead;   /* the thread that draws, and has the random source to itself; NULL: the caller draws */
+    tc_ahead *ahead;   /* the drawing thread, the only user of the random source; NULL: the caller draws */
     double *coords;    /* scratch: the coordinates that constraints name, or all of them (mechanism none) */
     double *sum_values, *block_sums;
     bool has_sums;                  /* in this round: sum_values are those of private numbers */
@@ -114,11 +114,11 @@ static inline bool tc_release_knows(const tc_release *release, const tc_private_
     return states->model->families == release->model->families;
 }
 
-/* A plan that this release can obey: NULL, or what is wrong with it. */
+/* NULL if the release can obey the plan, else what is wrong with it. */
 const char *tc_release_check_plan(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                                   const tc_derivatives *derivatives);
 const char *tc_release_check_cover(tc_arena *arena, const tc_release *release);
-/* No integer sum and no entry can leave 64 bits, by enclosures over the public box. Notes which are at most
+/* Proves by enclosures over the public box that integer sums and entries fit 64 bits. Notes which are at most
  * TC_SMALL_UNITS. */
 const char *tc_release_check_range(tc_arena *arena, tc_release *release);
 
@@ -155,13 +155,13 @@ void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian
 
 /* ---- a small round at once --------------------------------------------------------------------------------------- */
 
-/* A round at once, where all of it is small: flat lists instead of blocks for agents that are alone in their family,
- * and for what is known once all sums are. Families of more members go through their blocks. */
+/* A small round in one pass: flat lists instead of blocks for families of one member and for numbers made from complete
+ * sums. Larger families go through their blocks. */
 
-/* NULL where the round is not small: by public structure alone. */
+/* NULL if the round is not small, which depends on public structure alone. */
 tc_whole *tc_whole_new(tc_arena *arena, tc_release *release);
 
-/* With the noise of the open round drawn. */
+/* The noise of the open round must have been drawn. */
 tc_status tc_whole_release(tc_release *release, const tc_private_states *states, tc_released *released) TC_MUST_USE;
 
 /* Wipes the private numbers of the round. */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The nearest whole number of units, ties to even, at most 2^62 in size; 0 for NaN. Where a plan is obeyed, neither
- * limit is reached (check.c). */
+/* The nearest whole number of units, ties to even, at most 2^62 in size; 0 for NaN. A release that obeys its plan
+ * reaches neither limit (check.c). */
 static inline int64_t tc_lattice_round(double value, double units_per_one) {
     const double most = 0x1p62;
     double units = rint(value * units_per_one);
@@ -18,11 +18,11 @@ static inline int64_t tc_lattice_round(double value, double units_per_one) {
     return units < most ? (int64_t)units : (int64_t)1 << 62;
 }
 
-/* Up to this size the next function is exact. Whether that is enough follows from the plan, so no branch depends on
- * data. */
+/* The next function is exact up to this size. The plan decides whether that is enough, so no branch depends on data. */
 #define TC_SMALL_UNITS 0x1p50
 
-/* The same for what is known to be at most TC_SMALL_UNITS in size: 1.5 2^52 more, the last bit of a double is one. */
+/* The same for values of at most TC_SMALL_UNITS in size: after adding 1.5 2^52, the last bit of a double is worth
+ * one. */
 static inline int64_t tc_lattice_round_small(double value, double units_per_one) {
 #if FLT_EVAL_METHOD == 0
     const double shift = 0x1.8p52;
@@ -40,8 +40,7 @@ static inline int64_t tc_lattice_units(bool is_small, double value, double units
     return is_small ? tc_lattice_round_small(value, units_per_one) : tc_lattice_round(value, units_per_one);
 }
 
-/* (double)value, in steps that a compiler finds vectors for: the halves as doubles, exactly, and one rounded addition.
- */
+/* (double)value, in steps that compilers vectorise: both halves become doubles exactly, then one rounded addition. */
 static inline double tc_lattice_double(int64_t value) {
 #if FLT_EVAL_METHOD == 0
     uint64_t low_bits = ((uint64_t)value & UINT32_MAX) | UINT64_C(0x4330000000000000); /* 2^52 + low */

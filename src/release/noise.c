@@ -1,5 +1,5 @@
 /* The noise of a round, channel by channel. Small channels are drawn together, since each call of the cipher and of the
- * sampler has a fixed cost. Values depend on addresses alone, so this changes none. */
+ * sampler has a fixed cost. Values depend on addresses alone, so they stay the same. */
 #include "noise/secret.h"
 #include "release/inside.h"
 
@@ -11,7 +11,7 @@
 
 enum { SMALL = 256 }; /* entries of a channel that is drawn with its neighbours */
 
-/* Channels from i on that are small and follow each other without a gap: the first beyond them. */
+/* The end of the channels from i on that one call draws: small ones that follow each other without a gap. */
 static size_t end_of_draw(const tc_plan *plan, size_t i) {
     size_t end = i + 1;
     while (end < plan->channel_count && plan->channels[end - 1].entries <= SMALL &&
@@ -71,8 +71,8 @@ tc_status tc_release_draw(const tc_release *release, int64_t *noise) {
     return status;
 }
 
-/* Pieces from the first on that are drawn together: the first beyond them, and how many entries they have. No more than
- * the worker has room for: a single piece fits (blocks.h), and others join while they do. */
+/* The end of the pieces from i on that are drawn together, and how many entries they have. A single piece always fits
+ * (blocks.h); others join while there is room. */
 static size_t end_of_group(const tc_piece *pieces, size_t i, size_t count, size_t *entries) {
     size_t end = i + 1;
     *entries = pieces[i].count;
@@ -126,23 +126,23 @@ tc_status tc_release_pieces(tc_release_worker *worker, const tc_piece *pieces, s
 
 /* Noise drawn ahead, on a thread of its own.
  *
- * A ring of places in secret memory, one for a round. The thread fills them in the order of rounds, with the random
- * source to itself: opening a round's key destroys the one before, so what is left of a round that was drawn is its
- * noise alone. The release takes places in the same order, and gives each back wiped. The thread begins to fill when
- * half of the places are free, so that when it works has little to do with any one round, and waking it costs the
- * release next to nothing. docs/proofs/time.md, "Draws". */
+ * A ring of places in secret memory, one for a round. The thread fills them in the order of rounds; nobody else uses
+ * the random source. Opening a round's key destroys the one before, so only the noise of a drawn round remains. The
+ * release takes places in the same order and gives each back wiped. The thread begins to fill when half of the places
+ * are free: then its working times tell little about any one round, and waking it costs the release next to nothing.
+ * docs/proofs/time.md, "Draws". */
 
 struct tc_ahead {
     tc_release *release;
     int64_t *noise; /* [place * entries]; round k is in place k mod places */
-    int64_t *own;   /* the release's own, which is not used meanwhile */
+    int64_t *own;   /* the release's own array, unused meanwhile */
     size_t places, entries;
     uint64_t last; /* round */
     pid_t owner;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t drawn, freed;
-    uint64_t drawn_to, taken_to; /* rounds before these are drawn; are used up and wiped */
+    uint64_t drawn_to, taken_to; /* earlier rounds are drawn; are used and wiped */
     tc_status status;            /* of the first round that could not be drawn */
     bool is_ending, is_awaited;
 };
@@ -166,7 +166,7 @@ static tc_status draw(const tc_ahead *a, uint64_t round) {
     return status;
 }
 
-/* With the mutex held, but for the drawing itself. */
+/* Call with the mutex held; releases it while drawing. */
 static void fill(tc_ahead *a) {
     while (has_room(a) && !a->is_ending && a->status == TC_OK) {
         uint64_t round = a->drawn_to;
@@ -194,7 +194,7 @@ static void *keep_ahead(void *what) {
     return NULL;
 }
 
-/* Signals are for the others. */
+/* The thread blocks all signals, so other threads handle them. */
 static bool start(tc_ahead *a) {
     sigset_t all, before;
     (void)sigfillset(&all);
@@ -205,7 +205,7 @@ static bool start(tc_ahead *a) {
     return started;
 }
 
-/* A forked child has no such thread. */
+/* A forked child has no such thread to stop. */
 static void stop(void *what) {
     tc_ahead *a = what;
     a->release->noise = a->own;
@@ -224,7 +224,7 @@ static void stop(void *what) {
 
 /* ---- making one ---- */
 
-/* Takes fewer rounds than asked for where no more can be locked in memory, as long as a few can. */
+/* Halves the rounds until they can be locked in memory; keeps all of them if not even a few can. */
 static size_t choose_places(size_t entries, size_t most_bytes, double rounds) {
     enum { A_FEW = 8 };
     size_t bytes = entries * sizeof(int64_t), places = most_bytes / bytes;
@@ -253,7 +253,7 @@ tc_status tc_release_draw_ahead(tc_arena *arena, tc_release *release, size_t mos
                     .owner = getpid(),
                     .drawn_to = release->next_round,
                     .taken_to = release->next_round};
-    tc_random_worker_fetches(release->workers[0].random, NULL); /* that is of the thread that releases */
+    tc_random_worker_fetches(release->workers[0].random, NULL); /* its list belongs to the releasing thread */
     tc_secret_memory memory = tc_secret_sized(arena, a->places * entries * sizeof *a->noise);
     a->noise = (int64_t *)(void *)memory.bytes;
     if (pthread_mutex_init(&a->mutex, NULL) != 0 || pthread_cond_init(&a->drawn, NULL) != 0 ||

@@ -1,10 +1,10 @@
-/* What must not leave the cloud has types of its own.
+/* Types for the numbers that must not leave the cloud.
  *
- * Both types below are incomplete outside src/release: nobody else can read a member, copy one by value,
- * take its size, or hand it to a function that wants numbers. No printer, encoder, log or JSON function takes them; the
- * only way to turn them into numbers is a release (release.h), which adds the noise of a plan. (A MAC of the states,
- * under a key that never leaves the process, is in release.h.)
- * tests/release/private_types has files that try, and must not compile. */
+ * Both types below are incomplete outside src/release: no other code can read a member, copy one by value, take its
+ * size, or pass it to a function that wants numbers. No printer, encoder, log or JSON function takes them; the only way
+ * to turn them into numbers is a release (release.h), which adds the noise of a plan. (A MAC of the states, under a key
+ * that never leaves the process, is in release.h.) The files in tests/release/private_types try all this and must not
+ * compile. */
 #ifndef TC_RELEASE_PRIVATE_H
 #define TC_RELEASE_PRIVATE_H
 
@@ -16,8 +16,8 @@ typedef struct tc_private_values tc_private_values; /* entries of F(x) before no
 /* Told to that agent alone. Nothing else may depend on it: prices do not cover it. */
 typedef enum tc_taken {
     TC_STATE_TAKEN,
-    TC_STATE_CLAMPED, /* it lay outside the public box, and the nearest lattice point in the box was taken */
-    TC_STATE_REFUSED, /* not finite: a fault of the sender; what was there before stays */
+    TC_STATE_CLAMPED, /* lay outside the public box; the nearest lattice point in the box was taken */
+    TC_STATE_REFUSED, /* not finite: the sender's fault; the state before is kept */
 } tc_taken;
 
 /* One state for each agent of the model on the lattice of step 2^exponent: at first the lattice points of the box that

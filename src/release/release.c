@@ -68,7 +68,7 @@ static void wipe_worker(tc_release_worker *worker) {
     worker->has_taken = worker->has_sums = false;
 }
 
-/* What blocks have left outside of workers: the coordinates that constraints name, and a mark of their states. */
+/* Wipes what blocks keep outside of workers: the coordinates that constraints name, and a mark of their states. */
 static void wipe_blocks(tc_release *release) {
     for (size_t i = 0; i < release->blocks->block_count; i++) {
         tc_release_block *block = &release->blocks->blocks[i];
@@ -135,7 +135,7 @@ void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch) {
 
 /* ---- made once, and round by round ------------------------------------------------------------------------------- */
 
-/* Whose Jacobian gets noise on every entry; channels of one family must agree. */
+/* Finds the families whose Jacobian gets noise on every entry. Channels of one family must agree. */
 static const char *list_every_entry(tc_arena *arena, const tc_plan *plan, bool *every) {
     bool *seen = TC_NEW(arena, bool, plan->model->family_count);
     for (size_t i = 0; i < plan->channel_count; i++) {
@@ -183,7 +183,7 @@ static void list_channels(tc_arena *arena, tc_release *release) {
             (tc_sum_lattice){.step = ldexp(1, plan->sum_exponents[r]), .per_unit = ldexp(1, -plan->sum_exponents[r])};
 }
 
-/* Placement STATES; for OUTPUTS, tc_release_check_range knows. */
+/* For placement STATES; tc_release_check_range does it for OUTPUTS. */
 static void note_small_states(tc_release *release) {
     const tc_plan *plan = release->plan;
     for (size_t i = 0; tc_noises_states(plan) && i < plan->channel_count; i++) {
@@ -318,7 +318,7 @@ tc_released *tc_released_new(tc_arena *arena, tc_release *release) {
     return made;
 }
 
-/* Always asks the random source, even where noise has been drawn: it refuses a forked child. */
+/* Always asks the random source, also for noise drawn before: it refuses a forked child. */
 static tc_status open_keys(tc_release *release, uint64_t round) {
     if (release->phase != TC_ROUND_CLOSED || round != release->next_round || (double)round > release->plan->rounds)
         return TC_BAD_USAGE;

@@ -1,9 +1,8 @@
 /* The one door: private states go in, released numbers come out, once for each round.
  *
- * A release needs a plan and obeys it to the letter: it refuses one that leaves an entry that varies without noise. It
- * goes through the rounds 1, 2, ..., T in order, and never twice through one. What comes out are integers on public
- * lattices, F(x) rounded plus exact integer noise, as doubles. docs/proofs/release.md says why that has exactly the
- * price that the plan states. */
+ * A release obeys a plan to the letter. It refuses a plan that leaves a varying entry without noise. It releases the
+ * rounds 1, 2, ..., T in order, each once. The released numbers are points of public lattices, as doubles: F(x) rounded
+ * plus exact integer noise. docs/proofs/release.md says why that has exactly the price that the plan states. */
 #ifndef TC_RELEASE_RELEASE_H
 #define TC_RELEASE_RELEASE_H
 
@@ -26,19 +25,19 @@ typedef struct tc_released {
 } tc_released;
 
 typedef struct tc_release_settings {
-    uint64_t first_round; /* 0: 1. After a restart: the round after the last one that anybody can have seen */
-    size_t block;         /* members of a block, 0 for TC_RELEASE_BLOCK; for tests: no result depends on it but sums
-                           * in floating point, which belong to mechanism none and tc_released_evaluate */
+    uint64_t first_round; /* 0: 1. After a restart: the round after the last one that anybody may have seen */
+    size_t block; /* members of a block, 0 for TC_RELEASE_BLOCK; for tests: affects only sums in floating point, which
+                     belong to mechanism none and tc_released_evaluate */
 } tc_release_settings;
 
-/* TC_BAD_USAGE, and a sentence in *why, where the plan is not one to release by, or the random source has served
- * another release: its rounds are opened here. TC_BAD_ARITHMETIC (base/machine.h). settings may be NULL. Raises on
- * its arena. */
+/* TC_BAD_USAGE, with a sentence in *why, if the release cannot obey the plan or the random source has served another
+ * release. The release opens the rounds of the random source. TC_BAD_ARITHMETIC (base/machine.h). settings may be NULL.
+ * Raises on its arena. */
 tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          tc_random *random, const tc_release_settings *settings, tc_release **release,
                          const char **why) TC_MUST_USE;
 
-/* Room for what a round releases, with the constants in place. */
+/* Room for the numbers of a round, with the constants in place. */
 tc_released *tc_released_new(tc_arena *arena, tc_release *release);
 
 bool tc_release_is_private(const tc_release *release);
@@ -47,31 +46,30 @@ uint64_t tc_release_next_round(const tc_release *release);
 /* Draws the noise of the next round, before its states arrive. TC_BAD_USAGE for any other round. */
 tc_status tc_release_prepare(tc_release *release, uint64_t round) TC_MUST_USE;
 
-/* From now on noise is drawn on a thread of its own, rounds ahead, and the caller's thread draws none: some draws take
- * a hundred times longer than others, those of large noise among them, and whoever could time a draw would learn of the
- * noise. tc_release_prepare does nothing then, and tc_release_open waits where the noise of its round is not there yet.
- * As many rounds as fit most_bytes, TC_AHEAD_BYTES for 0; never less than two, never more than TC_MOST_AHEAD. What lies
- * ahead is secret (secret.h), and wiped when its round is closed or the arena freed; the thread ends with the arena.
- * Between rounds, after the last tc_release_hire; the random source must live in the same arena, or longer.
- * TC_NO_MEMORY where the system gives no thread. Without a mechanism, nothing is done. */
+/* From now on a thread of its own draws noise, rounds ahead, and the caller's thread draws none. Some draws, such as
+ * those of large noise, take a hundred times longer than others, so their time would tell about the noise.
+ * tc_release_prepare then does nothing, and tc_release_open waits until the noise of its round is drawn. Draws as many
+ * rounds ahead as fit most_bytes (0: TC_AHEAD_BYTES), at least two, at most TC_MOST_AHEAD. Noise drawn ahead is secret
+ * (secret.h) and wiped when its round is closed or the arena freed; the thread ends with the arena. Call it between
+ * rounds, after the last tc_release_hire. The random source must live at least as long as the arena. TC_NO_MEMORY if
+ * the system gives no thread. Does nothing without a mechanism. */
 #define TC_AHEAD_BYTES ((size_t)32 << 20)
 enum { TC_MOST_AHEAD = 64 };
 tc_status tc_release_draw_ahead(tc_arena *arena, tc_release *release, size_t most_bytes) TC_MUST_USE;
 size_t tc_release_rounds_ahead(const tc_release *release); /* at most; 0: this thread draws */
 
-/* Releases the next round. TC_BAD_USAGE for a round that is past, too far ahead or beyond the plan's horizon; nothing
- * is written then. For placement STATES only x-hat is written: see tc_released_evaluate. */
+/* Releases the next round. TC_BAD_USAGE, with nothing written, for another round or beyond the plan's horizon. For
+ * placement STATES only x-hat is written: see tc_released_evaluate. */
 tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private_states *states,
                            tc_released *released) TC_MUST_USE;
 
 /* ---- A round in parts ----
  *
- * For ensembles too large for one thread or for the cache. tc_release_round is made of these, so its bits are theirs,
- * whoever does which part. A worker serves one thread at a time. Block b of a family is its members from
- * b TC_RELEASE_BLOCK on, TC_RELEASE_BLOCK of them or what is left. Private numbers stay inside the worker: what a block
- * leaves behind is released, and only once: summing or releasing a block a second time in a round is TC_BAD_USAGE,
- * since other data under the same noise would unmask both. What fails half-way is not done again: the block is spent,
- * and so is the round.
+ * For ensembles too large for one thread or for the cache. tc_release_round is made of these parts, so its bits are the
+ * same, however workers share the parts. A worker serves one thread at a time. Block b of a family is its members from
+ * b TC_RELEASE_BLOCK on, TC_RELEASE_BLOCK of them or what is left. Private numbers stay inside the worker; only
+ * released numbers leave it. Summing or releasing a block a second time in a round is TC_BAD_USAGE, since other data
+ * under the same noise would unmask both. A block that fails half-way is spent, and so is its round.
  *
  *   open                                        the round's key; never twice
  *   OUTPUTS: for every block: take, sum         terms on their lattices into the worker's own integer sums
@@ -89,14 +87,14 @@ typedef struct tc_release_worker tc_release_worker;
 tc_status tc_release_hire(tc_arena *arena, tc_release *release, size_t workers) TC_MUST_USE;
 tc_release_worker *tc_release_worker_at(tc_release *release, size_t worker);
 
-/* What to fetch while the worker draws noise: what its thread touches next (base/machine.h); NULL for nothing. */
+/* Memory to prefetch while the worker draws noise, because its thread needs it next (base/machine.h); NULL for none. */
 void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch);
 
 /* TC_BAD_USAGE as tc_release_round. Noise that tc_release_prepare drew is used; otherwise every block draws its own. */
 tc_status tc_release_open(tc_release *release, uint64_t round) TC_MUST_USE;
 
-/* The block's states: the agents' own numbers x[component][k] (the nearest lattice points, clamped to the public box; a
- * number that is not finite is TC_BAD_USAGE, and nothing is taken), or those of a cloud that keeps all states. */
+/* Takes the block's states: the agents' own numbers x[component][k], moved to the nearest lattice points of the public
+ * box, or those of a cloud that keeps all states. A number that is not finite is TC_BAD_USAGE, and nothing is taken. */
 tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t block, const double *const *x) TC_MUST_USE;
 tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_t block,
                                  const tc_private_states *states) TC_MUST_USE;
@@ -115,16 +113,16 @@ tc_status tc_release_states(tc_release_worker *worker, double *const *states) TC
 
 void tc_release_close(tc_release *release);
 
-/* g and its Jacobian at a point x (n numbers) that anybody may know, into released. For placement STATES, x is made
- * from x-hat: post-processing, at no price. Whether that is x-hat itself or x-hat moved into the box is the caller's
- * choice; outside the box functions may be undefined. For placement OUTPUTS, what a release would be but for the last
- * rounding and the noise: for an auditor, who knows x because it is the auditor's own. */
+/* Writes g and its Jacobian at a public point x (n numbers) to released. For placement STATES, x is made from x-hat,
+ * which is post-processing and free. The caller chooses whether to move x-hat into the box; outside it functions may be
+ * undefined. For placement OUTPUTS the result is a release without noise and without the last rounding, for an auditor
+ * at a point of the auditor's own. */
 void tc_released_evaluate(tc_release *release, const double *x, tc_released *released);
 
 /* ---- what identifies the states of a round ----------------------------------------------------------------------- */
 
-/* What identifies the states of a round, for a journal: it tells whether two inputs were the same to whoever has the
- * key of the random source, which never leaves the process, and nothing to anybody else. */
+/* Identifies the states of a round, for a journal. It shows whether two inputs were the same, but only with the key of
+ * the random source, which never leaves the process. */
 
 /* HMAC-SHA256 over ("tacit states 1", round, all states on the lattice in the order of the model), numbers of 64 bits
  * with the least significant byte first. TC_NO_RANDOM in a forked child; the MAC is then zeros. */

@@ -76,11 +76,11 @@ static inline double clamped(double units, double least, double most) {
 
 static inline int64_t take_large(double units, double least, double most) {
     units = clamped(rint(units), least, most);
-    return units >= least ? (int64_t)units : 0; /* no number is none of them */
+    return units >= least ? (int64_t)units : 0; /* NaN gives 0 */
 }
 
-/* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. False where a number is
- * not finite; units is then worth nothing. */
+/* The nearest lattice points of the box to x[0 .. count - 1], members first .. of a component. False if a number is not
+ * finite; units is then undefined. */
 static bool take_points(const tc_lattice_box *box, double per_unit, size_t first, size_t count, const double *x,
                         int64_t *restrict units) {
     uint64_t gathered = 0;
@@ -110,7 +110,7 @@ static void wipe_states(void *what) {
 
 enum { MOST_FLAT = 1 << 14 }; /* coordinates */
 
-/* One box for all coordinates, so that ten families of one are as fast as one family of ten. */
+/* One box for all coordinates makes ten families of one as fast as one family of ten. */
 static void flatten(tc_arena *arena, tc_private_states *states) {
     const tc_model *model = states->model;
     if (model->state_count > MOST_FLAT)
@@ -174,7 +174,7 @@ tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t
 }
 
 static bool is_any_outside(const double *lower, const double *upper, size_t count, const double *x) {
-    uint64_t outside = 0; /* numbers instead of conditions: the compiler finds vectors for them */
+    uint64_t outside = 0; /* numbers instead of conditions, so that the compiler vectorises */
     for (size_t k = 0; k < count; k++) {
         double below = x[k] < lower[k] ? 1 : 0, above = x[k] > upper[k] ? 1 : 0;
         uint64_t below_bits, above_bits;
@@ -238,7 +238,7 @@ tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_
 
 /* ---- a block in the hands of a worker ---------------------------------------------------------------------------- */
 
-/* A worker takes the states of a block. Nobody else can read them there. */
+/* A worker takes the states of a block. No other code can read them there. */
 
 /* NULL where there is no such block, or nothing is open. */
 static tc_release_block *block_at(const tc_release *release, size_t family, size_t block) {

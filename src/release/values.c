@@ -1,9 +1,9 @@
-/* Sums over members, and what is known once all of them are: g, and entries of single coordinates. */
+/* Sums over members, and the numbers made from complete sums: g, and entries of single coordinates. */
 #include "release/inside.h"
 
 /* ---- sums, and what is known once all of them are ---------------------------------------------------------------- */
 
-/* A mark of the states of a block, which any change of one number changes. */
+/* A mark of the states of a block. A change of any one number changes the mark. */
 static uint64_t mark_of(const tc_release_worker *worker) {
     const tc_release_block *block = worker->holds;
     uint64_t mark = 0, weight = 1;
@@ -68,7 +68,7 @@ tc_status tc_release_sum(tc_release_worker *worker) {
     return TC_OK;
 }
 
-/* All workers' sums, in integers: no order matters. Without noise: block by block. */
+/* Adds all workers' sums as integers, in any order. Without noise: block by block. */
 static void add_up(tc_release *release) {
     const tc_model *model = release->model;
     if (release->plain_sums != NULL) {
@@ -103,7 +103,7 @@ static void scatter(const tc_release *release, const double *values, tc_released
     }
 }
 
-/* Mechanism none: everything, whether a channel covers it or not. */
+/* Mechanism none releases everything, also entries without a channel. */
 static void publish_plainly(const tc_release *release, tc_released *released) {
     const tc_evaluator *evaluator = release->workers[0].evaluator;
     memcpy(released->constraints, evaluator->outer_values,

@@ -100,7 +100,7 @@ static void add_copied(whole_builder *b, uint64_t address, size_t source, size_t
     b->made->all_small = b->made->all_small && about->is_small;
 }
 
-/* The one member's entry: zero, a number of the outer function's, or more. */
+/* Adds the one member's entry: nothing if zero, a number of outer_values, or a sum of terms. */
 static void add_entry(whole_builder *b, const tc_release_block *block, const tc_piece *piece) {
     const tc_release *release = b->release;
     const tc_family_entries *entries = &release->entries->families[block->family];
@@ -145,7 +145,7 @@ static void list_entries(whole_builder *b) {
             add_entry(b, &plan->blocks[i], &plan->blocks[i].pieces[k]);
 }
 
-/* Segments that follow each other both in addresses and in what is released become one. */
+/* Joins segments that follow each other both in addresses and in released positions. */
 static void list_pieces(whole_builder *b) {
     const tc_release *release = b->release;
     tc_whole *made = b->made;

@@ -1,4 +1,4 @@
-/* What the convergence theorem says about a run: its conditions, and the estimate after T rounds and for ever. */
+/* The convergence theorem for a run: its conditions, and the estimate after T rounds and for all later rounds. */
 #include "theory/bound.h"
 
 #include "calculus/interval/interval.h"
@@ -69,7 +69,7 @@ static tc_bound_estimate estimate_at(tc_arena *arena, const tc_bound_setting *se
         e.error = tc_bound_error(setting, rounds, tc_bound_full_effort);
         e.informative_from = tc_bound_informative_from(setting, TC_BOUND_WORTH, tc_bound_full_effort);
         e.tail = tc_bound_tail(setting, rounds + 1);
-        /* noise for one whole agent grows with the horizon: nothing is known about longer runs */
+        /* noise that hides one whole agent grows with the horizon, so this says nothing about longer runs */
         if (plan->adjacency == TC_ADJACENCY_AGENT && plan->mechanism != TC_MECHANISM_NONE &&
             e.informative_from > rounds)
             e.informative_from = NAN;

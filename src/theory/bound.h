@@ -1,4 +1,4 @@
-/* Theorem 3: what is proved, before any run, about the error of the private algorithm.
+/* Theorem 3: a proved bound, before any run, on the error of the private algorithm.
  *
  * xi_k is the one solution of the problem regularised with alpha_k. For v_k = |z(k) - xi_{k-1}|^2 the theorem gives
  *     E[v_{k+1} | rounds before k] <= (1 - tau_k) v_k + sigma_k,
@@ -6,7 +6,7 @@
  * Two forms of the recursion: *published* is the paper's to the letter with M_xi^2 restored, *tight* is ours, never
  * worse. Every bound is rounded so that it stays one. Derivations: docs/proofs/bound.md.
  *
- * It speaks of the algorithm in real numbers: the rounding of messages to their lattice is left out. */
+ * It is about the algorithm in real numbers and leaves out the rounding of messages to their lattice. */
 #ifndef TC_THEORY_BOUND_H
 #define TC_THEORY_BOUND_H
 
@@ -61,7 +61,7 @@ typedef struct tc_bound_setting {
     tc_bound_form form;
 } tc_bound_setting;
 
-/* The first round from which 1 - tau_k lies in [0, 1] for good; INFINITY for never. Beyond 2^53 it is rounded up. */
+/* The first round from which 1 - tau_k stays in [0, 1]; INFINITY for none. Beyond 2^53 it is rounded up. */
 double tc_bound_valid_from(const tc_bound_setting *setting);
 
 /* How much work: rounds are taken one by one up to `direct` rounds, then in blocks that end at `ratio` times where they
@@ -78,7 +78,8 @@ double tc_bound_error(const tc_bound_setting *setting, double rounds, tc_bound_e
 /* The first round after which the bound is at most this part of D_z^2; INFINITY for none. Beyond `direct`, a round
  * where it certainly is. */
 double tc_bound_informative_from(const tc_bound_setting *setting, double part, tc_bound_effort effort);
-/* Upper bound of the sum of sigma_k over k >= first; INFINITY where it is not summable or first is not yet valid. */
+/* Upper bound of the sum of sigma_k over k >= first; INFINITY if it is not summable or first is too early to be
+ * valid. */
 double tc_bound_tail(const tc_bound_setting *setting, double first);
 
 /* ---- the result ---- */
@@ -111,7 +112,7 @@ typedef struct tc_bound {
     double regularization; /* alpha_T, rounded up */
     double gap;          /* xi_T is within this of optimal: its saddle gap is at most alpha_T M_xi^2 / 4; NAN where the
                             theorem does not apply, or M leaves the solution out */
-    bool outside_radius; /* the solution's multipliers are outside M: xi_T does not tend to it */
+    bool outside_radius; /* the solution's multipliers are outside M, so xi_T does not tend to it */
 } tc_bound;
 
 typedef struct tc_bound_wishes {

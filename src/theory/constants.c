@@ -234,7 +234,7 @@ static double *measure_hessians(tc_streams *streams) {
 
 /* ---- K_w: the noise in one round's direction, in mean square ---- */
 
-/* What plan and sampler may round when they turn a scale into a variance, or into units of the lattice. */
+/* Allows for rounding in plan and sampler when they turn a scale into a variance or into units of the lattice. */
 static const double slack = 1 + 0x1p-30;
 
 /* The noise is real noise of this variance rounded to the lattice: at most half a step more in the mean square norm. */

@@ -1,7 +1,7 @@
-/* Section IV of the paper: how the error v_k = |z(k) - xi_{k-1}|^2 moves from one round to the next, and what that
- * makes of it after T rounds and for ever. Everything is computed in intervals over a block of rounds first .. last,
- * and rounded so that it stays a bound. Names: step is gamma_k, product is gamma_k alpha_k, ratio is gamma_k / alpha_k.
- */
+/* Section IV of the paper: how the error v_k = |z(k) - xi_{k-1}|^2 changes in one round, and the bounds that follow
+ * after T rounds and for all later rounds. Everything is computed in intervals over a block of rounds first .. last,
+ * and rounded so that it stays a bound. Names: step is gamma_k, product is gamma_k alpha_k, ratio is gamma_k /
+ * alpha_k. */
 #include "theory/bound.h"
 
 #include "calculus/interval/interval.h"
@@ -90,7 +90,7 @@ static double split_loss(const tc_bound_constants *c, const round_steps *s) {
 
 /* ---- one round: E[v_{k+1} | past] <= (1 - tau_k) v_k + sigma_k ---- */
 
-/* What rounds first .. last can do to the error at most, whichever of them is meant. */
+/* The largest effect that any of the rounds first .. last can have on the error. */
 typedef struct round_terms {
     double loss;  /* tight: 1 - theta_k; published: tau_k. At least this, and it may be negative */
     double drift; /* tight: |xi_k - xi_{k-1}|, at most */

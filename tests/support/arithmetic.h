@@ -1,4 +1,4 @@
-/* Other arithmetic than the proofs': what a process may have been given by what was loaded with it. */
+/* Arithmetic other than the proofs assume, as a library that was loaded into the process may set it. */
 #ifndef TC_TESTS_ARITHMETIC_H
 #define TC_TESTS_ARITHMETIC_H
 
@@ -10,7 +10,7 @@
 #endif
 
 typedef struct tweak {
-    const char *name, *says; /* a part of the sentence about it */
+    const char *name, *says; /* part of the sentence that reports it */
     int rounding;
     unsigned flush; /* bits of MXCSR */
 } tweak;

@@ -433,7 +433,7 @@ static tc_flaw check_node(const tc_prover *p, const tc_cone *cone, tc_expr e) {
     return (tc_flaw){.node = TC_NO_EXPR};
 }
 
-/* The ends are exact but for rounding: an end that is almost but not quite zero decides nothing. */
+/* The ends are exact up to rounding, so an end that is almost zero decides nothing. */
 static bool is_certain(const tc_prover *p, tc_expr argument) {
     tc_interval range = p->enclosures[argument];
     double tiny = 1e-12 * tc_magnitude(range);

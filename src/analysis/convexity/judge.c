@@ -88,13 +88,13 @@ typedef struct member_judge {
     double *lower, *upper;
     const tc_monitor *monitor;
     tc_interval *hull; /* of all members: states, then data; NULL until it is needed */
-    bool strict;       /* only the wanted curvature will do; else either, as long as it is the same for all */
+    bool strict;       /* only the wanted curvature counts; else either, if it is the same for all */
 } member_judge;
 
 typedef struct member_verdict {
     bool convex, concave; /* for all members */
     bool interrupted;
-    bool whole;    /* what failed was judged for the hull of all members (they are alike, or there is one) */
+    bool whole;    /* the failure is about the hull of all members (they are alike, or there is one) */
     size_t member; /* else: the first where neither holds, or where the wanted curvature fails */
     tc_flaw flaw;
     tc_curvature found; /* at that member */

@@ -325,7 +325,7 @@ static bool choose_members(tc_family_stream *f, size_t *cursor, bool grouped) {
         batch->weight[batch->lanes++] = 1;
     }
     if (*cursor == 0)
-        *cursor = 1; /* the representative is done even where nobody is named */
+        *cursor = 1; /* the representative is done even if no member is named */
     return batch->lanes > 0;
 }
 

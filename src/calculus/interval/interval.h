@@ -127,7 +127,7 @@ static inline tc_interval tc_argument(tc_interval_arguments v, size_t i) {
     return value;
 }
 
-/* TC_NORM and its derivatives: exact ranges, but for rounding, where the arguments are independent. */
+/* TC_NORM and its derivatives: exact ranges, up to rounding, if the arguments are independent. */
 tc_interval tc_inorm(tc_interval_arguments arguments, size_t count);
 tc_interval tc_idirection(tc_interval_arguments arguments, size_t count, size_t index);
 tc_interval tc_ibend(tc_interval_arguments arguments, size_t count, size_t i, size_t k);

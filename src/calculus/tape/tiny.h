@@ -26,7 +26,7 @@ tc_sized tc_sized_multiple(tc_interval range, int grain);
 /* Both: one number that stands for either. */
 tc_sized tc_sized_hull(tc_sized a, tc_sized b);
 
-/* What is done with entries of the Jacobian outside of tapes. */
+/* Operations on entries of the Jacobian outside of tapes. */
 tc_sized tc_sized_add(tc_sized a, tc_sized b);
 tc_sized tc_sized_multiply(tc_sized a, tc_sized b);
 

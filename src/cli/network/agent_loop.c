@@ -49,7 +49,7 @@ void tc_agent_signals_stay(void) {
     }
 }
 
-/* Says once what is new about the connection. */
+/* Reports each change of the connection once. */
 static void tell(tc_cli *cli, const tc_agent *agent, char *last, size_t size) {
     tc_agent_condition how = tc_agent_how(agent);
     const char *text = tc_agent_message(agent);
@@ -98,7 +98,7 @@ static void tell_losses(tc_cli *cli, const tc_agent *agent, losses *l) {
     tc_cli_flush(cli);
 }
 
-/* What an owner should know before the end; each is told once. */
+/* Facts that an owner should know before the end; each is reported once. */
 typedef struct oddities {
     struct told {
         bool beginning, box;

@@ -29,7 +29,7 @@ static void text_of_rounds(const tc_agent_view *view, tc_buffer *out) {
         tc_buffer_puts(out, ", all before this start");
 }
 
-/* Where the cloud's figures are not about this result. */
+/* Warns if the cloud's figures are not about this result. */
 static void text_of_oddities(const tc_agent_view *view, tc_buffer *out) {
     if (view->first_round > 1)
         tc_options_wrap(

@@ -105,7 +105,7 @@ typedef struct tc_agent_tracer {
 /* Opens the file, or goes on in it. Refuses a file that is not such a trace. path NULL: no trace. */
 tc_status tc_agent_trace_begin(tc_cli *cli, const char *path, tc_agent_tracer *tracer) TC_MUST_USE;
 
-/* For tc_agent_settings.moved. Flushes each line, so that whatever was sent is in the trace after a crash. */
+/* For tc_agent_settings.moved. Flushes each line, so that every sent state is in the trace after a crash. */
 void tc_agent_trace_row(void *tracer, size_t agent, uint64_t round, const double *x);
 
 #endif

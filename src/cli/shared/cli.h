@@ -51,7 +51,7 @@ int tc_cli_run(tc_command_table table, int argc, char *const *argv);
 /* The version that CMakeLists.txt states. */
 extern const char tc_cli_version[];
 
-/* Prints messages and output so far, for output that grows. What is printed stays, whatever fails later. */
+/* Prints messages and output so far, for output that grows. Printed text stays, even if something fails later. */
 void tc_cli_flush(tc_cli *cli);
 
 /* Prints the messages so far and no output: for what has to be known before long work. */
@@ -107,8 +107,8 @@ typedef struct tc_input_file {
 } tc_input_file;
 
 /* Whether each file can be written without harm. TC_BAD_USAGE, with a message, for a file that is also an input or
- * another output, by whatever name; that is not a plain file; or that has contents of another kind. TC_CANNOT_WRITE for
- * a folder or file that this user may not write. */
+ * another output, under any name; that is not a plain file; or that has contents of another kind. TC_CANNOT_WRITE for a
+ * folder or file that this user may not write. */
 tc_status tc_outputs_check(tc_cli *cli, const tc_output_file *outputs, size_t output_count, const tc_input_file *inputs,
                            size_t input_count) TC_MUST_USE;
 

@@ -32,7 +32,7 @@ static bool is_same_inode(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* One existing file by whatever names, or one place where a file would be. */
+/* Whether both names lead to one existing file, or to one place where a file would be. */
 static bool is_same_file(tc_cli *cli, const char *one, const char *other) {
     struct stat a, b;
     bool one_there = stat(one, &a) == 0, other_there = stat(other, &b) == 0;

@@ -1,4 +1,4 @@
-/* What run, sweep, bound and serve begin with: the problem, public facts about it, the dual radius, the plan. */
+/* The common start of run, sweep, bound and serve: the problem, public facts about it, the dual radius, the plan. */
 #ifndef TC_CLI_SHARED_SETUP_H
 #define TC_CLI_SHARED_SETUP_H
 
@@ -45,7 +45,7 @@ tc_status tc_analyse_public(tc_cli *cli, tc_model *model, tc_derivatives **deriv
                             const tc_analysis **analysis) TC_MUST_USE;
 
 /* Loads the whole problem, with the schedule of the command line, and analyses it. Refuses a party's part and an
- * incomplete schedule, with a message. Warns of what is not proved. */
+ * incomplete schedule, with a message. Warns of unproved assumptions. */
 tc_status tc_setup_whole(tc_cli *cli, const char *command, const char *path, const tc_privacy_wishes *wishes,
                          tc_setup *setup) TC_MUST_USE;
 

@@ -12,7 +12,7 @@
 enum { JSON = TC_PRIVACY_OPTION_COUNT, SAMPLES, SECONDS, CONFIDENCE, END_TO_END };
 
 static const tc_option options[] = {
-    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* what is sampled is all that leaves the cloud */
+    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* the samples are all that leaves the cloud */
     [JSON] = TC_JSON_OPTION,
     [SAMPLES] = {.name = "samples",
                  .type = TC_OPTION_INT,

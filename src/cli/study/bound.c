@@ -60,7 +60,7 @@ static tc_status compare_with_solution(tc_cli *cli, const tc_setup *setup, tc_bo
     return TC_OK;
 }
 
-/* Theorem 3 is about the paper's steps, whatever the default method of runs. */
+/* Theorem 3 is about the paper's steps, even if runs use another method by default. */
 static tc_status take_published(tc_cli *cli, tc_privacy_wishes *wishes) {
     if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE) {
         tc_buffer_puts(&cli->messages,

@@ -1,5 +1,5 @@
-/* Newton's method for one member: any smooth objective in a box with at most one smooth part. Slower than newton.c, and
- * for what that does not solve.
+/* Newton's method for one member: any smooth objective in a box with at most one smooth part. Slower than newton.c, for
+ * members that newton.c does not solve.
  *
  * For a multiplier of the part the function is minimised over the box: each step goes towards the minimum of its
  * quadratic model over the box, as far as the slope along it stays negative. */

@@ -1,8 +1,9 @@
 /* Any set, one member: each step goes towards the minimum of the quadratic model over the set, which the interior-point
  * method finds, as far as the slope along it stays negative. In long double.
  *
- * The last step is judged by what the model has missed. With z the model's minimum from x and d = z - x, the optimality
- * of z says that -(slope(x) + H d) is normal to the set at z. So z is the exact minimum for slopes that are wrong by
+ * The error of the quadratic model decides whether a step is the last one. With z the model's minimum from x and d = z
+ * - x the optimality of z says that -(slope(x) + H d) is normal to the set at z. So z is the exact minimum for slopes
+ * that are wrong by
  *
  *     r = slope(z) - slope(x) - H(x) d,
  *

@@ -166,7 +166,8 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     find_derivatives(arena, model->dag, made);
     if (made->way == TC_PROXIMAL_LINES)
         return;
-    /* For what resists Newton's method too, however many families there are: an agent alone on its device has it. */
+    /* For members on which Newton's method fails, for any number of families: an agent alone on its device has it
+     * too. */
     made->interiors = TC_NEW(arena, tc_proximal_interior, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
         new_interior(arena, made, &made->interiors[w]);

@@ -3,7 +3,7 @@
  *     x_i <- argmin over x in X_i of  f_i(x) + p_i . x + (regularization/2) |x|^2 + |x - x_i|^2 / (2 step)
  *
  * A function of the agent's own data and of its answer (p_i, step, regularization) alone; the bits of a member do not
- * depend on who is computed with it. The way is chosen once for each family, by structure:
+ * depend on which members are computed with it. The way is chosen once for each family, by structure:
  *
  *   - f has constant curvature without mixed terms: a formula, then bounds, a projection (curvature the same in all
  *     components) or a projection in scaled components (half-spaces and planes);
@@ -28,7 +28,7 @@ typedef struct tc_proximal tc_proximal;
 tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_derivatives *derivatives);
 
 /* As tc_agents_next. step > 0 and regularization >= 0. Returns TC_ALL_FINITE, or a member for which something is not
- * finite; next is then of no use. next may be x. */
+ * finite; next is then undefined. next may be x. */
 size_t tc_proximal_next(tc_proximal *proximal, size_t worker, size_t family, size_t first, size_t count,
                         const double *const *p, tc_answer_scalars scalars, const double *const *x, double *const *next);
 

@@ -49,7 +49,7 @@ static tc_status measure(void *self, const tc_block_work *work) {
 
 /* ---- p_i = J^_i' mu(k)     paper: eq:fullupdate ---- */
 
-/* Constants of the Jacobian are known: with them alone p_i depends on mu(k) and on nothing that this round releases. */
+/* A constant Jacobian is known, so p_i then depends on mu(k) and on nothing that this round releases. */
 static bool answers_early(void *self, size_t family) {
     return !tc_jacobian_has_noise(((published *)self)->jacobian, family);
 }

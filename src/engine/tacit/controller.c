@@ -90,7 +90,7 @@ static loop_steps choose_steps(tc_controller *controller, tc_columns columns, tc
     return s;
 }
 
-/* Which row to blame where a step is no number: the steepest. */
+/* The row to report if a step is not a number: the steepest. */
 static size_t steepest_row(const tc_controller *controller) {
     size_t worst = 0;
     for (size_t j = 1; j < controller->rows.count; j++)
@@ -105,7 +105,7 @@ static size_t steepest_row(const tc_controller *controller) {
 
 #define MOST_RHO 25.0 /* with --margin auto: rows whose multipliers are late cost margins */
 
-/* In the first epoch r^ is not worth much, and slopes at it neither. Without --margin auto rho_j = 1. */
+/* In the first epoch r^ and the slopes there are not reliable. Without --margin auto rho_j = 1. */
 static double most_rho(const tc_controller *controller) {
     bool follows = controller->facts->margin.kind == TC_MARGIN_AUTO && controller->state.round >= FIRST_EPOCH;
     return follows ? MOST_RHO : 1;
@@ -132,8 +132,8 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
 
 /* ---- balance: omega ------------------------------------------------------------------------------------------------
  *
- * omega follows the mean of mu over epochs of growing length. Noise alone must not let it grow, and what the noise
- * hides must not let it fall. It begins where public gaps put it, which may be far too high: while every constraint is
+ * omega follows the mean of mu over epochs of growing length. Noise alone must not make it grow, and a mean hidden by
+ * noise must not make it fall. It begins where public gaps put it, which may be far too high: while every constraint is
  * seen to hold, it falls fast. */
 
 #define OMEGA_UNTIL 0.75 /* of all rounds: later, omega stays */
@@ -164,8 +164,8 @@ static mu_sizes size_up(const tc_controller *controller) {
     return found;
 }
 
-/* Every constraint held over the epoch, more clearly than noise makes it seem: where the states are now no multiplier
- * is needed, and what there is of them is noise. */
+/* Every constraint held over the epoch, more clearly than noise makes it seem: at the present states no multiplier is
+ * needed, and the present ones are noise. */
 static bool is_idle(const tc_controller *controller) {
     for (size_t j = 0; j < controller->rows.count; j++) {
         double deviation = sqrt(controller->rows.noise[j] / (double)controller->state.epoch_rounds);
@@ -237,8 +237,8 @@ static void balance(tc_controller *controller, double dual) {
         end_epoch(controller);
 }
 
-/* In round 1. Where even the average of all rounds will be too noisy to tell states in the box apart, multipliers are
- * to do little, since nothing can be known about them: the part of omega that is left. */
+/* In round 1. The part of omega to keep. If even the average of all rounds will be too noisy to tell states in the box
+ * apart, nothing can be known about multipliers, so they should do little. */
 static double known_part(const tc_controller *controller) {
     double doubt = sqrt(AVERAGED * controller->rows.total_noise / controller->facts->rounds);
     double part = doubt > 0 ? controller->X / doubt : 1;

@@ -54,7 +54,7 @@ typedef struct tc_controller_rows {
     double *g_hat;     /* g^_j, m */
     double *reach;     /* |J_j|_1 = sum_s |Phi_js| n1_s */
     double *noise;     /* sum_s Phi_js^2 G2_s: variance of g_j at the noise of one round */
-    double *rho;       /* the dual step of row j over that of the row with the largest reach; 1 but for --margin auto */
+    double *rho;       /* the dual step of row j over that of the row with the largest reach; 1 without --margin auto */
     double most_reach; /* max_j |J_j|_1 */
     double total_noise; /* sum_j rho_j noise_j */
 } tc_controller_rows;
@@ -120,7 +120,7 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
 const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_rows *rows,
                                       const tc_measurement *measurement, uint64_t k);
 
-/* An upper bound of the z with P(noise > z sd) = tail, for the average of k rounds' noise of whatever coordinates. */
+/* An upper bound of the z with P(noise > z sd) = tail, for the average of k rounds' noise of any coordinates. */
 double tc_margin_quantile(tc_mechanism mechanism, double tail, double k);
 
 #endif

@@ -1,7 +1,7 @@
-/* The estimator of the method `tacit` (docs/method.md): filters over what is released, and what g looks like there.
- * Post-processing of public numbers; the order of every sum is fixed, so no bit depends on the threads.
+/* The estimator of the method `tacit` (docs/method.md): filters over released numbers, and g with its derivatives
+ * there. Post-processing of public numbers; the order of every sum is fixed, so no bit depends on the threads.
  *
- * Observed are the states, or linear forms of them (placement FORMS; OUTPUTS where g is affine: then the forms are the
+ * It observes the states, or linear forms of them (placement FORMS; OUTPUTS if g is affine: then the forms are the
  * constraints). o(k) is the observation of round k:
  *
  *     y += beta (o - y)             fast: follows x; never clipped, so that it stays unbiased

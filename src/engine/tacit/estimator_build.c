@@ -299,7 +299,7 @@ static tc_measurement new_measurement(tc_arena *arena, size_t count) {
                             .rest_curve = TC_NEW(arena, double, count)};
 }
 
-/* Arrays that every estimator has, whatever it observes. */
+/* Arrays of every estimator, for any observation. */
 static void make_arrays(tc_arena *arena, tc_estimator *estimator, size_t inputs, size_t observed) {
     estimator->measurement = new_measurement(arena, inputs);
     estimator->fixed = new_measurement(arena, inputs);

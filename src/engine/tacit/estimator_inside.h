@@ -136,7 +136,7 @@ typedef struct tc_estimator_worker {
 } tc_estimator_worker;
 
 struct tc_estimator {
-    const tc_model *model; /* what is measured: its rows are the forms, where forms are */
+    const tc_model *model; /* the measured model: its rows are the forms, if there are forms */
     const tc_derivatives *derivatives;
     const tc_estimator_kernels *kernels;
     bool takes_forms;

@@ -7,7 +7,7 @@
 /* ---- linear terms --------------------------------------------------------------------------------------------------
  */
 
-/* Expressions as linear combinations with constant coefficients of nodes that are none themselves ("atoms").
+/* Expressions as linear terms: constants times nodes that are not linear in others ("atoms").
  *
  * Sums over members and weighted sums of slopes are linear, so they may be taken atom by atom: ten bodies that combine
  * two common nodes cost two sums over the members, not ten. */

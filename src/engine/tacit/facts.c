@@ -9,7 +9,7 @@
 /* ---- the public Slater point ---------------------------------------------------------------------------------------
  */
 
-/* What the file declares, and not what a search in private sets may find: the cloud must get the same point. */
+/* The declared point, and not one found by a search in private sets: the cloud must get the same point. */
 static bool load_declared(const tc_model *model, double *x) {
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
@@ -198,7 +198,7 @@ static double *find_widths(warner *w) {
     return found.of_row;
 }
 
-/* What averaged noise moves the scaled constraints by, against the length of the box. */
+/* How far averaged noise moves the scaled constraints, relative to the length of the box. */
 static bool rows_drown(const warner *w) {
     double total = 0;
     for (size_t i = 0; i < sizeof w->plan->facts / sizeof *w->plan->facts; i++) {

@@ -1,8 +1,8 @@
 /* Feasibility of the result of the method `tacit`, from released data alone (docs/proofs/method.md).
  *
- * The slow filter r and the result x-bar are averages with the same weights, of what was released and of what was
- * observed. So r = x-bar + averaged noise, exactly, whatever the cloud did with the noise in between, and with v the
- * sum of the squared weights and s2_c the variance of a coordinate's (or form's) noise
+ * The slow filter r and the result x-bar are averages with the same weights, of the released and of the true states (or
+ * forms). So r = x-bar + averaged noise, exactly, however the cloud used the noise in between, and with v the sum of
+ * the squared weights and s2_c the variance of a coordinate's (or form's) noise
  *
  *     u_j = g_j(r) + z sqrt(v sum_c s2_c (dg_j/dx_c)^2) + v/2 z^2 sum_c s2_c d2g_j/dx_c^2
  *
@@ -17,7 +17,7 @@
 
 #include "plan/account/calibrate.h"
 
-#define EXTRA 0.3     /* aims beyond what is needed by this part, since r goes on moving */
+#define EXTRA 0.3     /* aims this part further than needed, since r goes on moving */
 #define UNTIL 0.98    /* of all rounds: then M_j stays as it is */
 #define MOST_SLACKS 5 /* M_j is at most this many slacks of the declared Slater point */
 

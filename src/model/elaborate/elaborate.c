@@ -222,7 +222,7 @@ static void elaborate_role(tc_elaborator *elaborator) {
     }
 }
 
-/* What a cloud's file and an agent's file may not hold. */
+/* Refuses statements that a cloud's file or an agent's file must not contain. */
 static void check_role(tc_elaborator *elaborator) {
     tc_model *model = elaborator->model;
     for (const tc_statement *s = elaborator->syntax->first; s != NULL; s = s->next) {

@@ -198,7 +198,7 @@ tc_status tc_split_cloud(tc_split_job *job) {
 /* Numbers copied into all files together. */
 #define MOST_COPIES 50000000.0
 
-/* A member's row, as columns again: what is made of them is then computed as in the family, to the last bit. */
+/* A member's row, as columns again: expressions of them are then computed as in the family, bit for bit. */
 static void write_columns(tc_buffer *out, const tc_uses *uses, size_t member) {
     const tc_agents_block *block = uses->family->block;
     if (uses->index)

@@ -164,7 +164,7 @@ static tc_status make_parents(const tc_split_job *job, char *path) {
     return TC_OK;
 }
 
-/* The folder is there: it must be one, and empty unless forced. */
+/* An existing path must be a folder, and empty unless forced. */
 static tc_status check_present(const tc_split_job *job) {
     DIR *folder = open_folder(AT_FDCWD, job->target);
     if (folder == NULL && errno == ENOTDIR)

@@ -4,7 +4,7 @@
 
 #include "model/elaborate/elaborate.h"
 
-/* What a part of the file mentions. */
+/* The names that a part of the file mentions. */
 typedef struct tc_uses {
     tc_arena *arena;
     const tc_definition *family; /* whose block is looked at; NULL outside */

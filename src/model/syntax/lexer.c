@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What messages quote must stay short enough to be read. */
+/* Quotes in messages must stay short enough to be read. */
 enum { LONGEST_NAME = 200, LONGEST_STRING = 4000 };
 
 tc_lexer tc_lexer_new(tc_diagnostics *diagnostics) {

@@ -43,7 +43,7 @@ static bool parse_setting(tc_parser *parser, tc_setting *setting) {
     return true;
 }
 
-/* After an error: to the end of the braces, so that what is left of them is not taken for statements. */
+/* After an error: skips to the end of the braces, so that the rest of them is not parsed as statements. */
 static bool skip_settings(tc_parser *parser) {
     while (parser->token.kind != TC_TOKEN_END && parser->token.kind != TC_TOKEN_CLOSE_BRACE &&
            !tc_parser_at_statement(parser)) {

@@ -46,7 +46,7 @@ typedef struct tc_tree {
     size_t count;
     tc_binder *binders;
     size_t binder_count;
-    struct tc_tree **spine; /* of a chain a + b - c * ...: its operators, innermost first; may be very long, so nobody
+    struct tc_tree **spine; /* of a chain a + b - c * ...: its operators, innermost first; may be very long, so no code
                                recurses along it */
     size_t spine_count;
 } tc_tree;

@@ -1,5 +1,5 @@
-/* What each observer pays over the whole run, jointly over all it sees; and what the plan charges for other distances.
- */
+/* The price of each observer over the whole run, jointly over all it sees, and the plan's prices for other
+ * distances. */
 #include "plan/account/calibrate.h"
 #include "plan/planner.h"
 
@@ -48,7 +48,7 @@ static void price(const tc_planner *p, double amount, double *epsilon, double *d
     }
 }
 
-/* viewer NULL: nobody is outside, so nothing can be learned. */
+/* viewer NULL: no agent is outside, so there is nothing to learn. */
 static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const char *about, const tc_viewer *viewer) {
     tc_plan *plan = p->plan;
     tc_observer *made = &plan->observers[plan->observer_count++];
@@ -203,7 +203,7 @@ void tc_account_observers(tc_planner *p) {
 
 /* ---- the translation table --------------------------------------------------------------------------------------- */
 
-/* The translation table: what the same noise charges for hiding other things than the unit it was planned for. */
+/* The translation table: the prices at which the same noise hides other things than its planned unit. */
 
 static void add_price(tc_planner *p, const char *what, double distance, double amount) {
     tc_plan *plan = p->plan;

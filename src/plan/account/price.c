@@ -14,7 +14,7 @@ tc_run_price tc_price_of_run(const tc_plan *plan) {
     price = (tc_run_price){.mu = gaussian ? 0 : NAN, .payer = plan->observers};
     for (size_t i = 0; i < plan->observer_count; i++) {
         const tc_observer *observer = &plan->observers[i];
-        /* Among those who pay the same, whoever sees everything stands for all. */
+        /* Among observers who pay the same, the one who sees everything stands for all. */
         bool more = observer->epsilon > price.epsilon;
         bool same = observer->epsilon == price.epsilon && observer->kind == TC_OBSERVER_EAVESDROPPER;
         if (more || same)

@@ -1,5 +1,5 @@
-/* What a run by a plan costs, and whether it may be called private. Pages, ledgers, cards, traces and JSON all take
- * both from here. */
+/* What a run by a plan costs, and whether it may be called private. Pages, ledgers, cards, traces and JSON take both
+ * from here. */
 #ifndef TC_PLAN_ACCOUNT_PRICE_H
 #define TC_PLAN_ACCOUNT_PRICE_H
 
@@ -9,7 +9,7 @@
 typedef struct tc_run_price {
     double epsilon, delta;
     double mu;                /* Gaussian; NAN otherwise */
-    const tc_observer *payer; /* NULL where nobody is priced */
+    const tc_observer *payer; /* NULL if no observer is priced */
 } tc_run_price;
 
 tc_run_price tc_price_of_run(const tc_plan *plan);
@@ -22,8 +22,8 @@ tc_run_price tc_price_of_run(const tc_plan *plan);
  *                   Either: delta is at least one over the number of agents, or at least TC_LARGE_DELTA
  *   private         everything else
  *
- * The noise is judged, not how it is announced: claim A not by its epsilon, since a small B makes that small, and
- * Gaussian noise always at TC_JUDGING_DELTA. */
+ * This judges the noise and not its description: claim A not by its epsilon, which a small B makes small, and Gaussian
+ * noise always at TC_JUDGING_DELTA. */
 typedef enum tc_word_for { TC_WORD_VOID, TC_WORD_NAME_ONLY, TC_WORD_PRIVATE } tc_word_for;
 
 #define TC_LEAST_SHARE 0.01

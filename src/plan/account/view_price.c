@@ -9,7 +9,7 @@ typedef struct scaled {
     const tc_pricing *pricing;
     tc_arena *arena;
     double worst;
-    bool lost; /* some entry has no channel: it would be released without noise */
+    bool lost; /* some entry has no channel and would be released without noise */
     /* the whole matrix, or one block of it */
     size_t columns, entries, column_capacity, capacity;
     size_t *start;
@@ -94,7 +94,7 @@ static int compare_numbered(const void *x, const void *y) {
     return a->member < b->member ? -1 : a->member > b->member;
 }
 
-/* The norm of what is stored: released entries are its rows. */
+/* The norm of the stored matrix, whose rows are released entries. */
 static double stored_norm(scaled *p) {
     tc_mark mark = tc_arena_mark(p->arena);
     numbered *order = TC_NEW(p->arena, numbered, p->entries + 1);

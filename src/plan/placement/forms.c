@@ -90,7 +90,7 @@ static tc_constraint *list_forms(tc_arena *arena, tc_model *model, const tc_deri
         if (d->inputs[r].op == TC_COORD)
             forms[r].name = coord_name(arena, model, d->inputs[r].index);
         else if (forms[r].name == NULL)
-            forms[r].name = tc_arena_format(arena, "s[, %zu]", r + 1); /* of no effect: nobody sees it */
+            forms[r].name = tc_arena_format(arena, "s[, %zu]", r + 1); /* without effect on any constraint */
     }
     return forms;
 }

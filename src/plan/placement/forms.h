@@ -1,10 +1,10 @@
-/* Placement FORMS: noise on what constraints are made of, where that is linear in the states.
+/* Placement FORMS: noise on the inputs of the constraints, where these are linear in the states.
  *
  * g = Phi(u), u = (inner sums, single coordinates): the outer inputs. Where every body is affine by structure, u is an
- * affine function of the states, with public coefficients. Its noisy values are all that has to leave the cloud: g and
- * its Jacobian follow from them. The *forms* of a model are a model whose constraints are the inputs, with the same
- * agents, states, sums and DAG. On it noise on forms is noise on outputs, so one piece of code prices, scales, releases
- * and audits both (docs/proofs/placement.md, section 6). */
+ * affine function of the states, with public coefficients. Only its noisy values have to leave the cloud: g and its
+ * Jacobian follow from them. The *forms* of a model are a model whose constraints are the inputs, with the same agents,
+ * states, sums and DAG. On it noise on forms is noise on outputs, so one piece of code prices, scales, releases and
+ * audits both (docs/proofs/placement.md, section 6). */
 #ifndef TC_PLAN_PLACEMENT_FORMS_H
 #define TC_PLAN_PLACEMENT_FORMS_H
 

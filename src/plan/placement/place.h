@@ -1,6 +1,6 @@
 /* Where the noise goes and how it is shared out: public facts about channels, the cheapest scales within one budget,
- * and the predicted variance of each placement (docs/proofs/placement.md). Nothing here carries a guarantee: whatever
- * scales it finds are priced afterwards and enlarged until they keep the promise. */
+ * and the predicted variance of each placement (docs/proofs/placement.md). Nothing here carries a guarantee: the scales
+ * found are priced afterwards and enlarged until they keep the promise. */
 #ifndef TC_PLAN_PLACEMENT_PLACE_H
 #define TC_PLAN_PLACEMENT_PLACE_H
 
@@ -31,8 +31,8 @@ void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel
 void tc_predict_states(tc_sensitivity *sensitivity, double variance, const double *row_scale, double box_length,
                        tc_placement_facts *facts);
 
-/* For method tacit: what noise does to constraints alone, rows scaled alike. Noise on states, its variance by family;
- * on forms, the channels of the model whose constraints they are (forms.h). */
+/* For method tacit: the effect of noise on constraints alone, rows scaled alike. Noise on states, its variance by
+ * family; on forms, the channels of the model whose constraints they are (forms.h). */
 void tc_predict_rows_of_states(tc_arena *arena, tc_streams *streams, const double *family_variance,
                                const double *row_scale, tc_placement_facts *facts);
 void tc_predict_rows_of_forms(tc_arena *arena, const tc_streams *streams, const double *outer_squares,

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 /* Reductions first (docs/proofs/scales.md, section 2): columns are normalised to maximum 1 and equal ones merged, equal
- * rows kept once. Then rounds: solve for a few rows, add those that the solution breaks. Whatever goes wrong on the way
- * (equal hashes of different rows, a solver that stops early) costs optimality, never the budget: the last step divides
- * by the largest use of the original rows, rounded up. */
+ * rows kept once. Then rounds: solve for a few rows, add those that the solution breaks. Equal hashes of different
+ * rows, or a solver that stops early, cost optimality, never the budget: the last step divides by the largest use of
+ * the original rows, rounded up. */
 
 #define ACCURACY 5e-7
 #define RESERVE 0x1p-22  /* of the budget, for groups of cost 0 */
-#define LEAST_COST 1e-40 /* relative to the largest: below it, a share no one can notice is given anyway */
+#define LEAST_COST 1e-40 /* relative to the largest: below it, a negligible share is given anyway */
 
 #define LARGEST 0x1p1000 /* of any a: smaller is always within the budget */
 

@@ -2,9 +2,9 @@
  *
  *     minimise   sum over groups e of  cost_e a_e^-q      subject to   sum over e of  S_ue a_e <= 1   for every unit u
  *
- * A group is a set of released entries that share a scale; a unit is what is to be hidden (a coordinate, an agent), and
- * S_ue what it can do to the group. Laplace: a = 1/b in units of the budget, q = 2, S the l1 sensitivities. Gaussian:
- * a = 1/sigma^2 likewise, q = 1, S the squares of the l2 sensitivities. */
+ * A group is a set of released entries that share a scale; a unit is the thing to hide (a coordinate, an agent), and
+ * S_ue is its effect on the group. Laplace: a = 1/b in units of the budget, q = 2, S the l1 sensitivities. Gaussian: a
+ * = 1/sigma^2 likewise, q = 1, S the squares of the l2 sensitivities. */
 #ifndef TC_PLAN_PLACEMENT_SCALES_H
 #define TC_PLAN_PLACEMENT_SCALES_H
 
@@ -25,16 +25,16 @@ typedef struct tc_scale_problem {
 } tc_scale_problem;
 
 typedef struct tc_scales {
-    double *a;      /* per group; infinite where no unit can do anything to it: no noise is needed */
-    double cost;    /* what these cost, groups of cost 0 left out */
-    double at_best; /* nothing that keeps the budget costs less than this, up to rounding */
-    size_t rows;    /* units that took part in the end, of all that differ */
+    double *a;      /* per group; infinite if no unit affects it: no noise is needed */
+    double cost;    /* the cost of these, groups of cost 0 left out */
+    double at_best; /* lower bound of the cost of any a within the budget, up to rounding */
+    size_t rows;    /* units in the final working set, of all distinct ones */
     size_t steps;
 } tc_scales;
 
-/* The result keeps the budget by proof, whatever its distance from the optimum; cost / at_best - 1 tells that distance,
- * in practice below 1e-6. Groups of cost 0 share what the others leave, at least 2e-7 of it all. An input that is
- * negative or not finite gives a = 0, infinite noise, everywhere. */
+/* The result provably keeps the budget. cost / at_best - 1 bounds its distance from the optimum, in practice below
+ * 1e-6. Groups of cost 0 share what the others leave, at least 2e-7 of it all. An input that is negative or not finite
+ * gives a = 0, infinite noise, everywhere. */
 void tc_scales_find(tc_arena *arena, const tc_scale_problem *budget, tc_scales *scales);
 
 /* The largest sum over e of S_ue a_e, rounded up; infinite entries of a are passed over where S is 0. */

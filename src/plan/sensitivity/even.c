@@ -1,7 +1,7 @@
 #include "plan/sensitivity/even.h"
 
 typedef struct family_facts {
-    tc_sized *data;   /* by column: what stands for all members */
+    tc_sized *data;   /* by column: a value that encloses all members' */
     tc_sized *terms;  /* by body */
     tc_sized *slopes; /* by body_first */
 } family_facts;
@@ -181,7 +181,7 @@ static size_t row_of_sum(const tc_even *e, size_t sum) {
     return 0;
 }
 
-/* What is left of a number when it is counted in steps of 2^exponent. */
+/* Whether the number over 2^exponent can be subnormal: NULL if not, else which number can. */
 static const char *find_tiny(tc_sized size, int exponent, const char *what) {
     if (size.tiny != NULL)
         return size.tiny;

@@ -1,6 +1,6 @@
-/* Even time: that no number which a release computes from private states can be subnormal. Processors take up to a
- * hundred times longer for such numbers, so the time of a release would depend on states. By sizes of all computed
- * numbers over the public box (calculus/tape/tiny.h); docs/proofs/time.md, "The release". */
+/* Even time: proves that a release computes no subnormal number from private states. Processors take up to a hundred
+ * times longer for such numbers, so the time of a release would depend on states. The proof bounds the sizes of all
+ * computed numbers over the public box (calculus/tape/tiny.h); docs/proofs/time.md, "The release". */
 #ifndef TC_PLAN_SENSITIVITY_EVEN_H
 #define TC_PLAN_SENSITIVITY_EVEN_H
 
@@ -10,7 +10,7 @@
 
 typedef struct tc_even tc_even;
 
-/* What is evaluated: for each family the tapes of its bodies and of their first derivatives, as derivatives.h orders
+/* The evaluated tapes: for each family those of its bodies and of their first derivatives, as derivatives.h orders
  * them, NULL where there are none; outer: Phi_j, then outer_first. */
 typedef struct tc_even_tapes {
     const tc_tape *const *bodies, *const *slopes; /* by family */
@@ -24,7 +24,7 @@ typedef struct tc_even_lattices {
     int state_exponent;
     const int *sum_exponents;
     int most_step_exponent;  /* the coarsest channel's */
-    const tc_interval *sums; /* what the computed sums lie in */
+    const tc_interval *sums; /* ranges of the computed sums */
 } tc_even_lattices;
 
 /* NULL, or which constraint could meet a subnormal number, and what to do. */

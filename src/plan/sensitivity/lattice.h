@@ -21,10 +21,10 @@ typedef struct tc_lattice_wish {
 typedef struct tc_lattice_choice {
     tc_lattice lattice;
     int *sum_exponents;
-    const char *problem; /* NULL, or why this lattice will not do */
+    const char *problem; /* NULL, or why this lattice is unsuitable */
 } tc_lattice_choice;
 
-typedef struct tc_lattices { /* what does not depend on the choice */
+typedef struct tc_lattices { /* independent of the choice */
     tc_arena *arena;
     tc_streams *streams;
     const tc_entries *entries;

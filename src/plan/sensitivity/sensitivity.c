@@ -216,7 +216,7 @@ bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink
     for (size_t k = 0; k < streams->model->family_count; k++) {
         tc_family_stream *f = &streams->families[k];
         size_t cursor = 0;
-        bool only_one = view->any_of == k && f->family->count == 1; /* whoever looks is the family */
+        bool only_one = view->any_of == k && f->family->count == 1; /* the observer is the family */
         if ((f->term_count == 0 && f->singled_count == 0) || only_one)
             continue;
         while (tc_streams_next(streams, k, &cursor, true, NULL, true)) {
@@ -245,7 +245,7 @@ bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink
 /* ---- states that cancel ------------------------------------------------------------------------------------------ */
 
 /* States that cancel. (x + 1) - x has derivative zero by structure, yet its floating-point value wobbles with x. Bounds
- * from derivatives would let that wobble out without noise, so such expressions are refused (docs/proofs/lattice.md,
+ * from derivatives would release that wobble without noise, so such expressions are refused (docs/proofs/lattice.md,
  * section 2): every state that is read must have a derivative. */
 
 typedef struct reading {

@@ -5,8 +5,8 @@
  * rounding can add, so that for any two states on the lattice F as it is computed moves by M (x - x'), M within the
  * intervals (docs/proofs/lattice.md). For the unit `agent` a block has one column: how far each entry can move at all.
  *
- * Where an outer function couples the members of a family, their Jacobian entries of one row and component come as one
- * entry, `together`, with the norm of all of them. Nothing is kept between blocks. */
+ * If an outer function couples the members of a family, their Jacobian entries of one row and component become one
+ * entry, `together`, with the norm of all of them. Keeps nothing between blocks. */
 #ifndef TC_PLAN_SENSITIVITY_SENSITIVITY_H
 #define TC_PLAN_SENSITIVITY_SENSITIVITY_H
 
@@ -33,7 +33,7 @@ tc_channel_map *tc_channel_map_new(tc_arena *arena, const tc_model *model, const
 /* UINT32_MAX: none. Of several members together: the one with the least scale. */
 uint32_t tc_channel_at(const tc_channel_map *map, uint32_t family, size_t member, uint32_t row);
 
-/* Who looks: what it sees, and whose states are its own. */
+/* An observer: what it sees, and which states are its own. */
 typedef struct tc_view {
     bool everything;      /* all entries; otherwise g and the Jacobian blocks of `agents` */
     const size_t *agents; /* sorted numbers of agents, whose states are theirs */

@@ -45,7 +45,7 @@ typedef struct tc_group {
     uint32_t *component; /* by member: which component of the problem it belongs to */
     tc_iterate at, trial, step;
     tc_real *dual_residual, *row_residual;
-    tc_real *miss_below, *miss_above, *miss_row; /* what complementarity misses, to be corrected by the step */
+    tc_real *miss_below, *miss_above, *miss_row; /* the error of complementarity, which the step corrects */
     tc_real *right_x, *right_y;                  /* right-hand sides of the Newton system */
     tc_real *gradients;                          /* of the bodies: body_first_count by member */
     tc_real *hessian;          /* dim * dim by member: Cholesky factor below, the matrix itself above ... */

@@ -27,7 +27,7 @@ static void factor(tc_interior *solver) {
         tc_coupling_factor(solver->coupling);
 }
 
-/* What the products of complementarity miss; CORRECT adds the second-order term of the direction in `step`. */
+/* The error of the products of complementarity; CORRECT adds the second-order term of the direction in `step`. */
 static void set_misses(tc_interior *solver, direction_aim aim, tc_real target) {
     tc_real order = aim == CORRECT ? 1 : 0;
     for (size_t g = 0; g < solver->group_count; g++) {

@@ -175,9 +175,9 @@ bool tc_start(tc_interior *solver) {
 
 /* ---- regularisations: quadratic terms added to the saddle point problem, and their centres ---- */
 
-/* What decides which solution is found among many (a centre at zero) must weigh all states alike, in their own units,
- * and all multipliers alike. What only keeps the system well-posed (a centre at a solution) displaces nothing, so it
- * may be as strong as suits each variable and row. */
+/* A centre at zero decides which of many solutions is found, so it must weigh all states alike, in their own units, and
+ * all multipliers alike. A centre at a solution only keeps the system well-posed and displaces nothing, so its strength
+ * may suit each variable and row. */
 
 /* Lifting variables have no curvature of their own. */
 static tc_real lift_weight(const tc_interior *solver, const tc_component *component) {
