@@ -112,7 +112,7 @@ class Moments(unittest.TestCase):
                 time.sleep(0.002)
             p.tacit("keys", "renew", p.keys, "--all")
             p.cloud.signal(signal.SIGHUP)
-            town.await_event(p.cloud, "reloaded", 10)
+            town.await_event(p.cloud, "reloaded")
             renewed = subprocess.run(["openssl", "x509", "-in", p.keys / "cloud/identity.pem", "-noout", "-serial"],
                                      capture_output=True, text=True, check=True, timeout=30).stdout.strip().split("=")[1]
 
@@ -150,19 +150,19 @@ class Reasons(unittest.TestCase):
             link = greeted()
             link.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             link.close()
-            town.await_event(p.cloud, "connection-failed", 10, why="Connection reset by peer", certificate="a1")
+            town.await_event(p.cloud, "connection-failed", why="Connection reset by peer", certificate="a1")
             with socket.create_connection(("127.0.0.1", p.port)) as stream:
                 stream.sendall(b"\x16\x03\x01\x02\x00\x01")
                 time.sleep(0.2)
                 stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            town.await_event(p.cloud, "connection-failed", 10, why="Connection reset by peer", certificate=None)
+            town.await_event(p.cloud, "connection-failed", why="Connection reset by peer", certificate=None)
             # It says no more, and nothing that could be a handshake.
             with socket.create_connection(("127.0.0.1", p.port)):
                 pass
-            town.await_event(p.cloud, "connection-ended", 10, end="left", why="it said nothing")
+            town.await_event(p.cloud, "connection-ended", end="left", why="it said nothing")
             # It leaves when it has heard which run this is.
             greeted().close()
-            town.await_event(p.cloud, "turned-away", 10, certificate="a1")
+            town.await_event(p.cloud, "turned-away", certificate="a1")
 
 
 if __name__ == "__main__":
