@@ -123,7 +123,7 @@ class Disks(unittest.TestCase):
         guest.open(self.port, self.parties.key_folders["a1"])  # stays while the cloud takes its leave
         self.addCleanup(guest.close)
         self.start_agents()
-        Parties.wait_for(lambda: "journal-failed" in cloud.err, 20, "a full disk")
+        Parties.wait_for(lambda: "journal-failed" in cloud.err, 60, "a full disk")
         status = json.loads(town.page(self.parties.http_port, "status"))
         self.assertEqual(status["phase"], "failed")
         written = [line for line in self.trace.read_text().splitlines() if line[0].isdigit()][-1].split(",")

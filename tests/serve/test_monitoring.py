@@ -81,7 +81,7 @@ class Metrics(unittest.TestCase):
             url = f"http://127.0.0.1:{place.http_port}/metrics"
 
             def page():
-                with urllib.request.urlopen(url, timeout=10) as answer:
+                with urllib.request.urlopen(url, timeout=60) as answer:
                     text = answer.read().decode()
                 return text if "\ntacit_last_round_time_seconds" in text else None
             cls.page = place.wait_for(page, 30, "a page with a round")

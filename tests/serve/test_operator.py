@@ -25,7 +25,7 @@ F_SETPIPE_SZ = 1031  # of Linux
 
 
 def get(port, path, host="localhost", address="127.0.0.1"):
-    connection = http.client.HTTPConnection(address, port, timeout=10)
+    connection = http.client.HTTPConnection(address, port, timeout=60)
     try:
         connection.putrequest("GET", path, skip_host=True)
         connection.putheader("Host", host)
@@ -143,7 +143,7 @@ class Answers(Place):
         place.start_cloud()
         agents = [place.start_agent(name, more=["--answer", path if name == "a1" else place.folder / "b"], trace=False)
                   for name in place.names]
-        place.wait_for(lambda: town.round_of(place) > 3, 20, "some rounds")
+        place.wait_for(lambda: town.round_of(place) > 3, 60, "some rounds")
         self.assertEqual([agent.stop(20) for agent in agents], [0, 0])
         self.assertEqual(json.loads(path.read_text())["x"], {})
         self.assertFalse((place.folder / "b").exists())
@@ -168,7 +168,7 @@ class Answers(Place):
         folder = place.folder / "answers"
         folder.mkdir()
         agents = [place.start_agent(name, more=["--answer", folder / name], trace=False) for name in place.names]
-        place.wait_for(lambda: town.round_of(place) > 0, 20, "a round")
+        place.wait_for(lambda: town.round_of(place) > 0, 60, "a round")
         folder.rename(place.folder / "moved")
         self.assertEqual([agent.wait(30) for agent in agents], [3, 3])
         self.assertEqual(list((place.folder / "moved").iterdir()), [])
@@ -254,7 +254,7 @@ class Logs(Place):
         place = self.place()
         cloud, reader = self.stuck_cloud(place, "json")
         for _ in range(700):  # each leaves a line: more than the pipe and what is kept
-            with socket.create_connection(("127.0.0.1", place.port), timeout=10) as knock:
+            with socket.create_connection(("127.0.0.1", place.port), timeout=60) as knock:
                 knock.sendall(b"no TLS\r\n")
         place.wait_for(lambda: metric(place.http_port, "tacit_log_lines_lost_total") > 0, 30, "lost lines")
         agents = place.start_agents()
@@ -265,7 +265,7 @@ class Logs(Place):
         place = self.place()
         cloud, reader = self.stuck_cloud(place, "json")
         for _ in range(700):
-            with socket.create_connection(("127.0.0.1", place.port), timeout=10) as knock:
+            with socket.create_connection(("127.0.0.1", place.port), timeout=60) as knock:
                 knock.sendall(b"no TLS\r\n")
         lost = place.wait_for(lambda: metric(place.http_port, "tacit_log_lines_lost_total"), 30, "lost lines")
         heard = bytearray()
@@ -365,7 +365,7 @@ class Notices(Place):
         with Environment(NOTIFY_SOCKET=manager.name, WATCHDOG_USEC="600000"):
             agent = place.start_agent("a1", trace=False)
         manager.expect(READY="^1$")
-        Parties.wait_for(lambda: sum("WATCHDOG" in said for said in manager.listen()) >= 3, 20, "three signs of life")
+        Parties.wait_for(lambda: sum("WATCHDOG" in said for said in manager.listen()) >= 3, 60, "three signs of life")
         self.assertEqual(agent.stop(20), 0)
         manager.expect(STOPPING="^1$")
 
@@ -381,9 +381,9 @@ class Notices(Place):
         cloud = place.start_cloud("--linger", "600")
         agents = place.start_agents(trace=False)
         self.assertEqual([agent.wait(40) for agent in agents], [0, 0])
-        place.wait_for(lambda: json.loads(get(place.http_port, "/status")[1])["phase"] == "done", 20, "the end")
+        place.wait_for(lambda: json.loads(get(place.http_port, "/status")[1])["phase"] == "done", 60, "the end")
         self.assertIn('tacit_phase{phase="done"} 1', get(place.http_port, "/metrics")[1])
-        place.wait_for(lambda: "info done:" in cloud.err, 20, "the end in the log")
+        place.wait_for(lambda: "info done:" in cloud.err, 60, "the end in the log")
         self.assertTrue(cloud.is_running())
         self.assertEqual(cloud.stop(10), 0)
         self.assertEqual(cloud.json()["outcome"], "done")
@@ -578,7 +578,7 @@ class Doors(Place):
         self.assertEqual(get(place.http_port, "/healthz", "127.0.0.1")[0], 200)
         agents = [place.start_agent("a1", trace=False),
                   place.start_agent("a2", more=["--cloud", f"[::1]:{place.port}"], trace=False)]
-        with socket.create_connection(("127.0.0.1", place.port), timeout=10) as knock:
+        with socket.create_connection(("127.0.0.1", place.port), timeout=60) as knock:
             knock.sendall(b"no TLS\r\n")
         self.assertEqual([agent.wait(40) for agent in agents], [0, 0])
         self.assertEqual(cloud.wait(20), 0)

@@ -356,7 +356,7 @@ class AmongOthers(unittest.TestCase):
                 if name != "py":
                     place.start_agent(name, trace=False)
             disturb(place)
-            summary = place.finish(20)
+            summary = place.finish(60)
             self.assertEqual(summary["rounds"], rounds)
             self.assertNotIn("untold", place.cloud.err)
             expected = place.in_process(seed=11)["x"]

@@ -146,7 +146,7 @@ class Rivals(unittest.TestCase):
             self.assertGreater(sum(rival.said for rival in rivals), 100)
             self.assertEqual({line["agent"] for line in town.events(p.cloud, "left")} - set(CORNER), set())
             answers = owner.finish(60)
-            town.same_bits(self, p, p.finish(20), answers)
+            town.same_bits(self, p, p.finish(60), answers)
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ def client_context(keys):
     return context
 
 
-def connect(port, keys=None, host="127.0.0.1", timeout=10, context=None):
+def connect(port, keys=None, host="127.0.0.1", timeout=60, context=None):
     """A socket to the cloud: TLS with the keys, plain without any."""
     plain = socket.create_connection((host, port), timeout=timeout)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -252,7 +252,7 @@ class Link:
         except (BrokenPipeError, ConnectionError, ssl.SSLError) as error:
             raise Closed(str(error)) from None
 
-    def receive(self, timeout=10):
+    def receive(self, timeout=60):
         """The next message."""
         end = time.monotonic() + timeout
         while True:
@@ -278,7 +278,7 @@ class Link:
                 raise Closed("the other side has closed")
             self.pending += data
 
-    def expect(self, kind, timeout=10):
+    def expect(self, kind, timeout=60):
         """The next message, which must be of this kind; notes before it are passed over."""
         while True:
             message = self.receive(timeout)
@@ -287,7 +287,7 @@ class Link:
             if message.type != NOTE:
                 raise AssertionError(f"expected {NAMES[kind]}, got {message!r}")
 
-    def is_closed(self, timeout=5):
+    def is_closed(self, timeout=60):
         """Whether the other side closes within the time; what comes before is kept in the log."""
         try:
             while True:
@@ -382,7 +382,7 @@ class RawAgent:
             raise AssertionError(f"refused: {message!r}")
         return message
 
-    def run(self, rounds=None, timeout=10):
+    def run(self, rounds=None, timeout=60):
         """States and answers until a round, or the end."""
         while self.ended is None:
             for slot, name in enumerate(self.names):
