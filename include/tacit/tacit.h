@@ -8,19 +8,30 @@
  *         tacit_text_free(message);
  *         return 1;
  *     }
- *     tacit_solution *solution;
- *     if (tacit_solve(problem, NULL, &solution) == TACIT_OK)
- *         printf("objective %g\n", tacit_solution_objective(solution));
- *     tacit_solution_free(solution);
+ *     tacit_result *plan;
+ *     if (tacit_plan(problem, NULL, NULL, &plan, &message) == TACIT_OK)
+ *         puts(tacit_result_text(plan));
+ *     tacit_result_free(plan);
  *     tacit_problem_free(problem);
  *
- * Handles are opaque. A function that makes one says who frees it; freeing NULL is allowed. A problem and what was made
- * from it are for one thread at a time; different problems are independent. Nothing is printed, no signal is touched,
- * and no function ends the process. */
+ * There is one function for each command that is not a server: check, solve, plan, run, sweep, bound, audit, split,
+ * report. It returns a status, which says whether it could be done, and makes a result, which says what came out.
+ * docs/c-api.md has whole programs.
+ *
+ * Handles are opaque. Freeing NULL is allowed. A problem and the results made from it are for one thread at a time, and
+ * results are freed before their problem; different problems are independent. While one function works on a problem,
+ * another one that wants it (from another thread, or from a callback) gets TACIT_BUSY. Nothing is printed, no signal is
+ * touched, and no function ends the process. A handle that was freed must not be used. After fork the child may go on
+ * with the handles it has, if no function was at work in the parent.
+ *
+ * Structs begin with their size. Options are filled by their function tacit_..._default, then changed. Facts have their
+ * size set (and are otherwise written over): a program that was built with an older header works with a newer library. Texts and arrays that are given are copied or used
+ * during the call only. Texts and arrays that a result gives belong to it. */
 #ifndef TACIT_TACIT_H
 #define TACIT_TACIT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,15 +43,17 @@ extern "C" {
 typedef enum tacit_status {
     TACIT_OK,
     TACIT_NO_MEMORY,
-    TACIT_TOO_LARGE,      /* beyond this library's limits */
-    TACIT_BAD_PROBLEM,    /* the problem file has errors, or is not of the kind asked for */
-    TACIT_BAD_USAGE,      /* an argument is wrong, or names no file */
-    TACIT_CANNOT_READ,    /* a file */
-    TACIT_CANNOT_WRITE,   /* a file */
-    TACIT_INTERRUPTED,    /* while loading */
-    TACIT_INTERNAL,       /* a defect of this library: please report it */
-    TACIT_NO_RANDOM,      /* the random source failed, or refused a use that would not be safe */
-    TACIT_BAD_ARITHMETIC, /* the calling thread does not round to nearest, or takes the smallest numbers for zero */
+    TACIT_TOO_LARGE,       /* beyond this library's limits */
+    TACIT_BAD_PROBLEM,     /* the problem file has errors, or is not of the kind asked for */
+    TACIT_BAD_USAGE,       /* an argument is wrong, or names no file */
+    TACIT_CANNOT_READ,     /* a file */
+    TACIT_CANNOT_WRITE,    /* a file */
+    TACIT_INTERRUPTED,     /* before there was anything to show */
+    TACIT_INTERNAL,        /* a defect of this library: please report it */
+    TACIT_NO_RANDOM,       /* the random source failed, or refused a use that would not be safe */
+    TACIT_BAD_ARITHMETIC,  /* the calling thread does not round to nearest, or takes the smallest numbers for zero */
+    TACIT_BUSY,            /* the problem is in use: by another thread, or by the function that called this callback */
+    TACIT_CALLBACK_FAILED, /* a callback of the program returned a failure; none was called after that */
 } tacit_status;
 
 /* One line in English. Static. */
@@ -49,87 +62,410 @@ TACIT_API const char *tacit_status_text(tacit_status status);
 /* "0.1.0". Static. */
 TACIT_API const char *tacit_version(void);
 
+/* Frees a message. */
+TACIT_API void tacit_text_free(char *text);
+
 /* ---- Problems ---- */
 
 typedef struct tacit_problem tacit_problem;
 
 /* Reads a problem file and the data files it names. On success *problem is the caller's, to free with
  * tacit_problem_free. On failure *problem is NULL and *message a text with all errors and their places, which is the
- * caller's, to free with tacit_text_free (NULL on success, or where memory is out). message may be NULL. */
+ * caller's, to free with tacit_text_free (NULL on success, or where memory is out). message may be NULL, here and
+ * everywhere. */
 TACIT_API tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message);
 
-/* The same from a text in memory, which is copied; path is used in messages and to find data files. */
-TACIT_API tacit_status tacit_problem_parse(const char *path, const char *text, size_t length, tacit_problem **problem,
-                                           char **message);
+/* A column of a table: a number for each member, or `components` of them. values[row * row_stride + component *
+ * component_stride]; strides of 0 mean row_stride = components and component_stride = 1. */
+typedef struct tacit_column {
+    const char *name;
+    const double *values;
+    size_t components; /* 1: a plain column; more: a vector */
+    size_t row_stride, component_stride;
+} tacit_column;
+
+/* In the place of `data NAME = csv "..."` or `data NAME = given`. */
+typedef struct tacit_table {
+    const char *name;
+    size_t rows;
+    const tacit_column *columns;
+    size_t column_count;
+    const char *const *members; /* names of the members, `rows` of them; NULL: family[1], family[2], ... */
+} tacit_table;
+
+/* In the place of `param NAME = csv "..."` or `param NAME = given`. values[row * row_stride + column * column_stride];
+ * strides of 0 mean row_stride = columns and column_stride = 1. */
+typedef struct tacit_matrix {
+    const char *name;
+    const double *values;
+    size_t rows, columns;
+    size_t row_stride, column_stride;
+} tacit_matrix;
+
+/* A problem from memory. Numbers are copied once. */
+typedef struct tacit_source {
+    size_t size;      /* sizeof(tacit_source) */
+    const char *path; /* for messages, and data files are looked up beside it; NULL: "problem" in the working folder */
+    const char *text; /* NULL: read the file at path */
+    size_t length;    /* of text */
+    const tacit_table *tables;
+    size_t table_count;
+    const tacit_matrix *matrices;
+    size_t matrix_count;
+    int (*interrupted)(void *context); /* as in tacit_options; NULL: never */
+    void *context;
+} tacit_source;
+
+TACIT_API tacit_status tacit_problem_make(const tacit_source *source, tacit_problem **problem, char **message);
 
 TACIT_API void tacit_problem_free(tacit_problem *problem);
-TACIT_API void tacit_text_free(char *text);
 
 TACIT_API size_t tacit_problem_agents(const tacit_problem *problem);      /* N */
 TACIT_API size_t tacit_problem_states(const tacit_problem *problem);      /* n, of all agents together */
 TACIT_API size_t tacit_problem_constraints(const tacit_problem *problem); /* m */
+TACIT_API size_t tacit_problem_families(const tacit_problem *problem);    /* an `agent` block is a family of one */
 
-/* How many states agent number `agent` (from 0) has; 0 where there is no such agent. */
-TACIT_API size_t tacit_problem_agent_states(const tacit_problem *problem, size_t agent);
+/* "feeder[3]"; NULL where there is no such constraint (from 0). */
+TACIT_API const char *tacit_problem_constraint_name(const tacit_problem *problem, size_t constraint);
 
-/* Writes the agent's name, cut to size - 1 characters, into the caller's text. */
+typedef struct tacit_family {
+    size_t size;
+    const char *name;
+    size_t members;     /* agents in it */
+    size_t first_agent; /* its first member among all agents */
+    size_t states;      /* of one member */
+    size_t variables;   /* `state` lines */
+    int is_family;      /* declared by `agents`, not by `agent` */
+} tacit_family;
+TACIT_API tacit_status tacit_problem_family(const tacit_problem *problem, size_t family, tacit_family *facts);
+
+/* One `state` line of a family: components first .. first + length - 1 of a member's state. */
+typedef struct tacit_variable {
+    size_t size;
+    const char *name;
+    size_t first, length;
+    int is_scalar; /* x, not x[1] */
+} tacit_variable;
+TACIT_API tacit_status tacit_problem_variable(const tacit_problem *problem, size_t family, size_t variable,
+                                              tacit_variable *facts);
+
+/* Writes the agent's name ("home[17]"), cut to size - 1 characters, into the caller's text. Agents count from 0. */
 TACIT_API tacit_status tacit_problem_agent_name(const tacit_problem *problem, size_t agent, char *text, size_t size);
 
 /* ---- Options of long work ---- */
 
+/* Callbacks are called one at a time, at times from threads of the library. Those that return int return 0 to go on. They
+ * may use other problems. They must return: an interrupt waits for them. */
 typedef struct tacit_options {
-    double tolerance; /* of the residual; 0 means 1e-8 */
-    /* Asked now and then: non-zero stops the work. NULL: never. */
+    size_t size;
+    void *context; /* of the callbacks */
+    /* Asked now and then: non-zero stops the work, and there is a result of what was done if that says anything. */
     int (*interrupted)(void *context);
-    /* Told now and then: what is done, and how much of it, 0 to 1. NULL: nobody. */
-    void (*progress)(void *context, const char *what, double fraction);
-    void *context;
+    /* Told now and then: what is done, and how much of it, 0 to 1. Non-zero: TACIT_CALLBACK_FAILED. */
+    int (*progress)(void *context, const char *what, double fraction);
+    /* Told each warning when it is known: a line without its end. Non-zero: TACIT_CALLBACK_FAILED. */
+    int (*warning)(void *context, const char *line);
+    size_t threads;   /* 0: all processors. No result depends on it */
+    double tolerance; /* of the reference solution; 0: 1e-8 */
+    int full;         /* texts name every agent, state and constraint, however many */
 } tacit_options;
+TACIT_API void tacit_options_default(tacit_options *options, size_t size);
+
+/* What to promise: what plan, run, sweep, bound and audit share. Texts are words as on the command line, numbers are
+ * NAN, where the file or the default decides. */
+typedef struct tacit_promise {
+    size_t size;
+    const char *mechanism;   /* "laplace", "gaussian", "none" */
+    const char *adjacency;   /* what is hidden: "one:0.5", "ensemble:2", "agent" */
+    double epsilon, delta;   /* its price */
+    double rounds;           /* T */
+    const char *method;      /* "tacit", "published" */
+    const char *placement;   /* of the noise: "auto", "outputs", "states", "forms" */
+    const char *calibration; /* "tight", "published" */
+    const char *constants;   /* "certified", "declared" */
+    const char *margin;      /* "0.1", "auto", "auto:0.99" */
+    double alpha_bar, gamma_bar, c1, c2;
+    const char *const *coalitions; /* "home[1],home[2]": more observers */
+    size_t coalition_count;
+    unsigned most_holds; /* how often a late agent's state may be used again; 0: the cloud waits */
+    double rounds_per_day;
+    /* Noise from a seed, which can be repeated: for simulation only. NOT PRIVATE. Otherwise noise is fresh. */
+    int simulate;
+    uint64_t seed; /* of several runs the first */
+    const char *ledger; /* a file: plan shows what all runs cost with this one, run enters it. NULL: none */
+    double budget_epsilon, budget_delta; /* refuse what would cost more in all; NAN: no budget but the file's */
+} tacit_promise;
+TACIT_API void tacit_promise_default(tacit_promise *promise, size_t size);
+
+/* ---- Results ---- */
+
+typedef struct tacit_result tacit_result;
+
+TACIT_API void tacit_result_free(tacit_result *result);
+
+/* 1 where the command would exit with 0: the assumptions hold, the plan is private, the run came to its end, ... */
+TACIT_API int tacit_result_holds(const tacit_result *result);
+
+/* 1 where an interrupt ended the work: the result has what was done. */
+TACIT_API int tacit_result_interrupted(const tacit_result *result);
+
+/* What the command prints with --json and without it. Made when first asked for; NULL where memory is out. */
+TACIT_API const char *tacit_result_json(tacit_result *result);
+TACIT_API const char *tacit_result_text(tacit_result *result);
+
+/* The warnings, as complete lines; "" for none. */
+TACIT_API const char *tacit_result_warnings(const tacit_result *result);
+
+/* The functions below say TACIT_BAD_USAGE for a result of another kind, and for a number that is too large. */
 
 /* ---- Checking: certified facts ---- */
 
-typedef struct tacit_report tacit_report;
-
-/* Verifies the assumptions and brackets the Lipschitz constants. options may be NULL. On success *report is the
- * caller's, to free with tacit_report_free before the problem; on failure it is NULL. */
-TACIT_API tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_report **report);
-TACIT_API void tacit_report_free(tacit_report *report);
-
-/* 1 where every assumption that the file can be judged by is proved, else 0. */
-TACIT_API int tacit_report_holds(const tacit_report *report);
-
-/* Everything that was found, as a JSON object, and as text for people. Both belong to the report. */
-TACIT_API const char *tacit_report_json(const tacit_report *report);
-TACIT_API const char *tacit_report_text(const tacit_report *report);
+/* Verifies the assumptions and brackets the Lipschitz constants. options may be NULL, here and everywhere. On success
+ * *result is the caller's, to free with tacit_result_free; on failure it is NULL, here and everywhere. */
+TACIT_API tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_result **result,
+                                   char **message);
 
 /* ---- Solving: the least-norm saddle point, without privacy ---- */
 
-typedef struct tacit_solution tacit_solution;
+TACIT_API tacit_status tacit_solve(tacit_problem *problem, const tacit_options *options, tacit_result **result,
+                                   char **message);
 
-typedef enum tacit_outcome {
-    TACIT_SOLVED,
-    TACIT_INACCURATE,          /* stopped before the tolerance was reached */
-    TACIT_INFEASIBLE,          /* suspected: no point seems to satisfy all constraints */
-    TACIT_OUTCOME_INTERRUPTED, /* the best so far */
-} tacit_outcome;
+typedef struct tacit_solution {
+    size_t size;
+    const char *outcome; /* "solved", "inaccurate", "infeasible_suspected", "interrupted" */
+    double objective;
+    double residual; /* of the saddle point conditions */
+    double max_violation;
+    double norm_x, norm_mu;
+    const double *mu; /* the multipliers, m of them */
+    size_t constraints;
+    int is_convex; /* proved: otherwise the point is only stationary */
+} tacit_solution;
+TACIT_API tacit_status tacit_result_solution(const tacit_result *solve, tacit_solution *facts);
 
-/* Solves a whole problem (not a file made for the cloud or for an agent: TACIT_BAD_PROBLEM). options may be NULL. On
- * success *solution is the caller's, to free with tacit_solution_free before the problem; on failure it is NULL. */
-TACIT_API tacit_status tacit_solve(tacit_problem *problem, const tacit_options *options, tacit_solution **solution);
-TACIT_API void tacit_solution_free(tacit_solution *solution);
+/* The states of a family's members: writes members x states numbers, row by row, into the caller's x. Of solve, and of
+ * run number `run` (from 0; 0 for solve) of run and sweep where its states were kept. */
+TACIT_API tacit_status tacit_result_x(const tacit_result *result, size_t run, size_t family, double *x);
 
-TACIT_API tacit_outcome tacit_solution_outcome(const tacit_solution *solution);
-TACIT_API double tacit_solution_objective(const tacit_solution *solution);
-TACIT_API double tacit_solution_residual(const tacit_solution *solution); /* of the saddle point conditions */
+/* ---- Planning: how much noise, and what every observer learns ---- */
 
-/* Writes the agent's states, tacit_problem_agent_states of them, into the caller's x. */
-TACIT_API tacit_status tacit_solution_x(const tacit_solution *solution, size_t agent, double *x);
+/* promise may be NULL: as the file says. Also for the cloud's part of a problem. */
+TACIT_API tacit_status tacit_plan(tacit_problem *problem, const tacit_promise *promise, const tacit_options *options,
+                                  tacit_result **result, char **message);
 
-/* The multipliers, one per constraint. They belong to the solution. */
-TACIT_API const double *tacit_solution_mu(const tacit_solution *solution);
+typedef struct tacit_plan_facts {
+    size_t size;
+    const char *problem; /* NULL, or why no plan can be made: then only the words below are set */
+    int is_private;      /* the promise holds, and hides more than nothing */
+    const char *headline; /* of the guarantee card, one line; NULL where there is no plan */
+    const char *mechanism, *method, *placement, *calibration, *adjacency;
+    double epsilon, delta, rounds;
+    size_t observers, channels;
+    uint64_t entries; /* noisy numbers in a round */
+    const char *hash; /* 64 hexadecimal digits */
+    const char *over_budget; /* why the budget does not allow a run; NULL where it does */
+} tacit_plan_facts;
+/* Of plan, run, bound and audit. */
+TACIT_API tacit_status tacit_result_plan(const tacit_result *result, tacit_plan_facts *facts);
 
-/* All of it as a JSON object. It belongs to the solution. */
-TACIT_API const char *tacit_solution_json(const tacit_solution *solution);
+typedef struct tacit_observer {
+    size_t size;
+    const char *who, *about;
+    double epsilon, delta; /* what it learns at most, over the whole run */
+} tacit_observer;
+TACIT_API tacit_status tacit_result_observer(const tacit_result *result, size_t observer, tacit_observer *facts);
+
+typedef struct tacit_channel { /* numbers with one scale of noise */
+    size_t size;
+    const char *name;
+    uint64_t entries;
+    double constant, sensitivity;
+    double scale; /* b of Laplace, sigma of Gaussian noise */
+    double variance;
+} tacit_channel;
+TACIT_API tacit_status tacit_result_channel(const tacit_result *result, size_t channel, tacit_channel *facts);
+
+/* What the plan rests on, for others to check (docs/certificate.md): JSON, made when first asked for. NULL, and why,
+ * where there is none. */
+TACIT_API const char *tacit_plan_certificate(tacit_result *plan, char **message);
+
+/* ---- Running ---- */
+
+/* What is true after k rounds. Never released. */
+typedef struct tacit_row {
+    size_t size;
+    uint64_t k;
+    double x_error, mu_error; /* distances to the reference solution; NAN without one */
+    double objective;
+    double max_violation;
+    const double *g, *mu; /* m each */
+    size_t constraints;
+} tacit_row;
+
+typedef struct tacit_run_options {
+    size_t size;
+    size_t seeds; /* simulate so many runs, from the promise's seed on, and summarise them; 0: one run */
+    int no_reference;
+    /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round; 0: 3. */
+    int rows_per_decade;
+    int keep_states; /* of every seed; a single run always keeps its own */
+    /* A single run: told each kept round as it goes. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
+     * tacit_options. */
+    int (*row)(void *context, const tacit_row *row);
+    const char *ledger_run; /* the run's id in the ledger; NULL: a new one */
+} tacit_run_options;
+TACIT_API void tacit_run_options_default(tacit_run_options *options, size_t size);
+
+/* Any option may be NULL. An interrupted run has a result. */
+TACIT_API tacit_status tacit_run(tacit_problem *problem, const tacit_promise *promise, const tacit_run_options *run,
+                                 const tacit_options *options, tacit_result **result, char **message);
+
+TACIT_API size_t tacit_result_runs(const tacit_result *result); /* of run and sweep: those that were begun */
+
+typedef struct tacit_run_facts {
+    size_t size;
+    int is_seeded;
+    uint64_t seed;
+    double epsilon;      /* of sweep: which */
+    const char *outcome; /* "done", "diverged", "interrupted" */
+    const char *reason;  /* NULL where it is done */
+    uint64_t rounds;
+    double seconds;
+    size_t rows;
+    const double *mu; /* m */
+    size_t constraints;
+    int has_states; /* tacit_result_x gives them */
+    /* What released data show of the constraints; probability 0: nothing */
+    double feasible_probability;
+    int feasible_shown;
+    const double *feasible_bounds; /* m */
+} tacit_run_facts;
+TACIT_API tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_facts *facts);
+TACIT_API tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row, tacit_row *facts);
+
+/* Writes the rows as a trace (docs/trace.md), and a page about them. command: how to repeat it, for readers; NULL. Of
+ * run and sweep. An existing trace or page is replaced, never another file. */
+TACIT_API tacit_status tacit_result_write_trace(tacit_result *result, const char *path, const char *command,
+                                                char **message);
+TACIT_API tacit_status tacit_result_write_report(tacit_result *result, const char *path, const char *command,
+                                                 char **message);
+
+/* ---- Sweeping: what privacy costs ---- */
+
+typedef struct tacit_sweep_options {
+    size_t size;
+    const double *epsilons; /* NULL: a grid with equal ratios */
+    size_t epsilon_count;
+    double from, to; /* of the grid; NAN: an eighth of the promise's epsilon, and eight times it */
+    size_t points;   /* of the grid; 0: 7 */
+    size_t seeds; /* for each epsilon, from the promise's seed on or from 1; 0: 20 */
+    int no_reference;
+} tacit_sweep_options;
+TACIT_API void tacit_sweep_options_default(tacit_sweep_options *options, size_t size);
+
+TACIT_API tacit_status tacit_sweep(tacit_problem *problem, const tacit_promise *promise,
+                                   const tacit_sweep_options *sweep, const tacit_options *options,
+                                   tacit_result **result, char **message);
+
+typedef struct tacit_sweep_point {
+    size_t size;
+    double epsilon;
+    size_t runs, diverged;
+    double penalty, penalty_error; /* mean over seeds of |z - z_free|^2, and its standard error */
+    double bias, spread;           /* its two parts */
+    double x_error, mu_error, objective, max_violation; /* medians */
+} tacit_sweep_point;
+TACIT_API size_t tacit_result_points(const tacit_result *sweep);
+TACIT_API tacit_status tacit_result_point(const tacit_result *sweep, size_t point, tacit_sweep_point *facts);
+
+/* The slope of log penalty against log epsilon, and its 95 % interval; NAN where there is none. */
+TACIT_API tacit_status tacit_result_slope(const tacit_result *sweep, double *slope, double *low, double *high);
+
+/* ---- Bounding: what is proved before a run ---- */
+
+/* within: a distance (NAN: a tenth of the diameter) to be kept with which probability. */
+TACIT_API tacit_status tacit_bound(tacit_problem *problem, const tacit_promise *promise, double within,
+                                   const tacit_options *options, tacit_result **result, char **message);
+
+typedef struct tacit_bound_facts {
+    size_t size;
+    int says_something;
+    double error, published_error; /* bounds of E|z(T+1) - xi_T|^2 */
+    double radius;                 /* |z(T+1) - xi_T| is at most this with probability 0.95 */
+    double within, probability;
+    double diameter;
+} tacit_bound_facts;
+TACIT_API tacit_status tacit_result_bound(const tacit_result *bound, tacit_bound_facts *facts);
+
+/* ---- Auditing: trying to refute a plan ---- */
+
+typedef struct tacit_audit_options {
+    size_t size;
+    uint64_t samples;  /* 0: 20,000 */
+    double seconds;    /* 0: no limit */
+    double confidence; /* 0: 0.999999 */
+} tacit_audit_options;
+TACIT_API void tacit_audit_options_default(tacit_audit_options *options, size_t size);
+
+TACIT_API tacit_status tacit_audit(tacit_problem *problem, const tacit_promise *promise,
+                                   const tacit_audit_options *audit, const tacit_options *options,
+                                   tacit_result **result, char **message);
+
+typedef struct tacit_audit_facts {
+    size_t size;
+    const char *verdict; /* "not refuted", "refuted", "inconclusive" */
+    const char *because; /* of one that is inconclusive */
+    size_t systems;
+} tacit_audit_facts;
+TACIT_API tacit_status tacit_result_audit(const tacit_result *audit, tacit_audit_facts *facts);
+
+typedef struct tacit_audit_system {
+    size_t size;
+    const char *name;
+    double claimed_epsilon, claimed_delta;
+    double lower_bound; /* on epsilon, from samples */
+    double price;       /* of the two inputs, by the plan's own scales */
+    int refuted;
+} tacit_audit_system;
+TACIT_API tacit_status tacit_result_audit_system(const tacit_result *audit, size_t system, tacit_audit_system *facts);
+
+/* ---- Ledgers: what the same agents' data have cost over several runs ---- */
+
+/* A missing file is an empty ledger. The result has JSON and text. */
+TACIT_API tacit_status tacit_ledger(const char *path, tacit_result **result, char **message);
+
+typedef struct tacit_ledger_entry {
+    size_t size;
+    const char *run, *time, *problem, *plan, *mechanism;
+    const char *adjacency; /* NULL without noise */
+    double epsilon, delta;
+    double rounds;
+    int is_priced;
+} tacit_ledger_entry;
+TACIT_API size_t tacit_result_entries(const tacit_result *ledger);
+TACIT_API tacit_status tacit_result_entry(const tacit_result *ledger, size_t entry, tacit_ledger_entry *facts);
+
+/* ---- Splitting: the cloud's file and one for each agent ---- */
+
+/* directory: where `tacit split` would write; NULL: into memory, for tacit_result_part. replace: what an earlier split
+ * wrote there. */
+TACIT_API tacit_status tacit_split(tacit_problem *problem, const char *directory, int replace,
+                                   const tacit_options *options, tacit_result **result, char **message);
+
+typedef struct tacit_part {
+    size_t size;
+    const char *name; /* "cloud.tacit", "agents/home.17.tacit", "plan.hash" */
+    const char *text;
+    size_t length;
+} tacit_part;
+TACIT_API size_t tacit_result_parts(const tacit_result *split);
+TACIT_API tacit_status tacit_result_part(const tacit_result *split, size_t part, tacit_part *facts);
+
+/* ---- Reports ---- */
+
+/* Writes one HTML page about trace files. title: NULL for the problem's name. */
+TACIT_API tacit_status tacit_report(const char *const *traces, size_t count, const char *path, const char *title,
+                                    const tacit_options *options, tacit_result **result, char **message);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* The public functions of an agent that is open, and what both ways to open one share. */
 #include "api/agent_open.h"
 #include "api/handle.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "net/wire/message.h"
 
@@ -23,20 +24,6 @@ struct tacit_agent {
 };
 
 /* ---- Opening ---- */
-
-bool tc_copy_sized(void *to, size_t room, size_t least, const void *from) {
-    size_t size;
-    memcpy(&size, from, sizeof size);
-    if (size < least || size > 1 << 16)
-        return false;
-    const unsigned char *bytes = from;
-    for (size_t i = room; i < size; i++)
-        if (bytes[i] != 0)
-            return false;
-    memset(to, 0, room);
-    memcpy(to, from, size < room ? size : room);
-    return true;
-}
 
 static const char *copy(tc_arena *arena, const char *text) {
     return text == NULL ? NULL : tc_arena_copy(arena, text, strlen(text));

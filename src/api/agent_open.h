@@ -16,8 +16,4 @@ typedef struct tc_agent_source {
 tacit_status tc_agent_open(const tacit_agent_options *options, const tc_agent_source *source, tacit_agent **agent,
                            char **message);
 
-/* Copies a struct whose first member is its size, from a program that may be older or newer than the library. False if
- * it sets members that this version does not know, or is no such struct. */
-bool tc_copy_sized(void *to, size_t room, size_t least, const void *from);
-
 #endif

@@ -20,7 +20,9 @@
     X(TC_INTERRUPTED, 3, "interrupted")                                                                                \
     X(TC_INTERNAL, 3, "internal error: please report it")                                                              \
     X(TC_NO_RANDOM, 3, "the random source failed, or refused a use that would not be safe")                            \
-    X(TC_BAD_ARITHMETIC, 3, "arithmetic does not round to nearest, or takes the smallest numbers for zero")
+    X(TC_BAD_ARITHMETIC, 3, "arithmetic does not round to nearest, or takes the smallest numbers for zero")    \
+    X(TC_BUSY, 3, "the problem is in use, by another thread or by the function that made this call")                   \
+    X(TC_CALLBACK_FAILED, 3, "a callback of the program failed")
 
 typedef enum tc_status {
 #define X(code, exit_code, text) code,

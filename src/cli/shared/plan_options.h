@@ -6,19 +6,15 @@
  *         [JSON] = ...
  *     };
  *     ...
- *     tc_privacy_wishes wishes;
- *     tc_status status = tc_privacy_options_read(cli, "plan", arguments, &wishes);      before the file is loaded
- *     tc_privacy_override(model, &wishes);                                              after
- *     tc_plan_make(..., &wishes.plan, ...)
+ *     tacit_promise promise;
+ *     tc_status status = tc_promise_options(cli, "plan", arguments, &promise);
  *
  * A command without coalitions has TC_PRIVACY_OPTIONS_WITHOUT_COALITION, which leaves a gap in its table. */
 #ifndef TC_CLI_SHARED_PLAN_OPTIONS_H
 #define TC_CLI_SHARED_PLAN_OPTIONS_H
 
 #include "cli/shared/cli.h"
-#include "engine/tacit/facts.h"
-#include "plan/plan.h"
-#include "promise/accountant.h"
+#include "setup/wishes.h"
 
 enum {
     TC_PRIVACY_MECHANISM,
@@ -39,10 +35,6 @@ enum {
     TC_PRIVACY_SEED,
     TC_PRIVACY_OPTION_COUNT,
 };
-
-extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *const tc_placement_choices[],
-                                                                                 *const tc_calibration_choices[],
-                                                                                     *const tc_constants_choices[];
 
 #define TC_PRIVACY_OPTIONS_WITHOUT_COALITION                                                                           \
     [TC_PRIVACY_MECHANISM] = {.name = "mechanism",                                                                     \
@@ -148,6 +140,26 @@ extern const char *const tc_method_choices[], *const tc_mechanism_choices[], *co
                                               .argument = "A,B,..",                                                    \
                                               .text = "Also say what these agents learn together about the others."}
 
+/* Options of several commands. */
+#define TC_SETUP_THREADS                                                                                               \
+    {                                                                                                                  \
+        .name = "threads", .type = TC_OPTION_INT, .argument = "N", .least = 1, .most = 1024,                           \
+        .text = "How many threads may work; all processors unless given. No result depends on it."                     \
+    }
+#define TC_SETUP_TOLERANCE                                                                                             \
+    {                                                                                                                  \
+        .name = "tolerance", .type = TC_OPTION_REAL, .argument = "T", .least = 1e-14, .most = 1, .standard = "1e-8",   \
+        .text = "How exact the reference solution is, from which errors are measured."                                 \
+    }
+#define TC_SETUP_NO_REFERENCE                                                                                          \
+    {                                                                                                                  \
+        .name = "no-reference", .type = TC_OPTION_FLAG,                                                                \
+        .text = "Find no reference solution, where that takes too long. Then no errors are shown."                     \
+    }
+
+#define TC_CARD_OPTION                                                                                                 \
+    { .name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does." }
+
 /* What serve and plan do about late agents: part of the plan, since it has a price. */
 extern const char *const tc_late_choices[];
 #define TC_LATE_ON_LATE                                                                                                \
@@ -163,27 +175,19 @@ extern const char *const tc_late_choices[];
         .text = "With --on-late hold: how often one state may be used again before the round waits. The plan counts "  \
                 "a message 1 + H times."                                                                               \
     }
-/* Sets the plan's cap. TC_BAD_USAGE, with a message, for --most-holds without --on-late hold. */
-tc_status tc_late_options_read(tc_cli *cli, const char *command, const tc_option_value *on_late,
-                               const tc_option_value *most_holds, double *hold_cap) TC_MUST_USE;
+/* Sets most_holds. TC_BAD_USAGE, with a message, for --most-holds without --on-late hold. */
+tc_status tc_late_options(tc_cli *cli, const char *command, const tc_option_value *on_late,
+                          const tc_option_value *most_holds, tacit_promise *promise) TC_MUST_USE;
 
-typedef struct tc_privacy_wishes {
-    tc_plan_options plan;
-    tc_margin_wish margin;
-    tc_schedule schedule; /* numbers are NAN where not given */
-    bool seeded;
-    uint64_t seed;
-} tc_privacy_wishes;
-
-/* TC_BAD_USAGE, with a message, for a value that is wrong by itself. command: for messages. */
-tc_status tc_privacy_options_read(tc_cli *cli, const char *command, const tc_arguments *arguments,
-                                  tc_privacy_wishes *wishes) TC_MUST_USE;
+/* TC_BAD_USAGE, with a message, for a value that is no number. The texts stay the arguments'. */
+tc_status tc_promise_options(tc_cli *cli, const char *command, const tc_arguments *arguments,
+                             tacit_promise *promise) TC_MUST_USE;
 
 /* Reads a positive number, or ln(X) with X above 1. */
-bool tc_privacy_read_price(tc_arena *arena, const char *text, double *value);
+bool tc_read_price(tc_arena *arena, const char *text, double *value);
 
-/* Replaces what the file says of the schedule by what was given. */
-void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
+/* What a command that is no client of the library gives to its work. */
+tc_work tc_cli_work(tc_cli *cli, const char *command);
 
 /* ---- the budgets that a run must keep: that of --budget, and the file's ---- */
 
@@ -195,19 +199,8 @@ void tc_privacy_override(tc_model *model, const tc_privacy_wishes *wishes);
                 "ln(X). D is needed if any of them has Gaussian noise. A budget in the file must be kept too."         \
     }
 
-typedef struct tc_budgets {
-    tc_budget list[2];
-    size_t count;
-} tc_budgets;
-
 /* value: of --budget, given or not. TC_BAD_USAGE, with a message, where it is no budget. */
-tc_status tc_budgets_read(tc_cli *cli, const char *command, const tc_option_value *value,
-                          tc_budgets *budgets) TC_MUST_USE;
-/* Adds the file's. */
-void tc_budgets_add_file(tc_budgets *budgets, const tc_model *model);
-
-/* TC_BAD_USAGE, with a message, where a budget lacks the delta that a run of the ledger or the next one needs. */
-tc_status tc_budgets_check(tc_cli *cli, const char *command, const tc_budgets *budgets, const tc_ledger *ledger,
-                           const tc_ledger_entry *next) TC_MUST_USE;
+tc_status tc_budget_option(tc_cli *cli, const char *command, const tc_option_value *value,
+                           tacit_promise *promise) TC_MUST_USE;
 
 #endif

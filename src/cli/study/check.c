@@ -15,25 +15,15 @@ static const tc_example examples[] = {
 };
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    tc_model *model = NULL;
-    tc_status status = tc_cli_load(cli, arguments->operands[0], &model);
+    tc_study study;
+    tacit_result *result = NULL;
+    tc_study_begin(&study, cli, "check");
+    study.options.full = arguments->values[FULL].flag;
+    tc_status status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
-    bool full = arguments->values[FULL].flag;
-    tc_analysis_options wishes = {.rows_limit = full ? SIZE_MAX : 0, .print_all_points = full};
-    tc_progress(&cli->monitor, "differentiating", 0);
-    tc_derivatives *derivatives = tc_derive(cli->arena, model);
-    tc_analysis *analysis = tc_analysis_run(cli->arena, model, derivatives, &wishes, &cli->monitor);
-    if (arguments->values[JSON].flag) {
-        tc_json json = tc_json_new(&cli->output);
-        tc_json_open_object(&json, NULL);
-        tc_analysis_json(analysis, &json);
-        tc_json_close_object(&json);
-    } else {
-        tc_analysis_text(analysis, &cli->output, 80);
-    }
-    *yes = tc_analysis_holds(analysis);
-    return analysis->interrupted ? TC_INTERRUPTED : TC_OK;
+    tacit_status made = tacit_check(study.problem, &study.options, &result, NULL);
+    return tc_study_end(&study, made, result, arguments->values[JSON].flag, yes);
 }
 
 const tc_command tc_command_check = {

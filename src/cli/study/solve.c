@@ -1,50 +1,5 @@
 #include "cli/study/study.h"
 
-#include "api/solution.h"
-
-/* ---- what runs are measured against ---- */
-
-static void judge(tc_cli *cli, tc_setup *setup, tc_run_target *target) {
-    const tc_reference *reference = target->reference;
-    double sum = 0;
-    if (reference->outcome == TC_INFEASIBLE_SUSPECTED) {
-        tc_buffer_printf(&cli->messages,
-                         "tacit %s: no point seems to satisfy all constraints: there is no solution to compare with\n",
-                         setup->command);
-        target->reference = NULL;
-        setup->sound = false;
-        return;
-    }
-    if (reference->outcome == TC_INACCURATE)
-        tc_buffer_printf(&cli->messages,
-                         reference->is_solution
-                             ? "tacit %s: errors are distances to a solution that may not be the one of least norm\n"
-                             : "tacit %s: errors are distances to a point that solves the problem only roughly "
-                               "(tacit solve says how)\n",
-                         setup->command);
-    for (size_t j = 0; j < setup->model->constraint_count; j++)
-        sum += reference->mu[j];
-    if (!(sum > setup->dual_radius + reference->residual))
-        return;
-    target->warning = tc_arena_format(cli->arena,
-                                      "the solution's multipliers sum to %.6g, more than the dual radius of %.6g: the "
-                                      "run cannot reach it",
-                                      sum, setup->dual_radius);
-    tc_buffer_printf(&cli->messages, "tacit %s: %s\n", setup->command, target->warning);
-}
-
-tc_status tc_run_target_find(tc_cli *cli, tc_setup *setup, double tolerance, tc_run_target *target) {
-    double began = tc_cli_seconds();
-    target->reference = tc_reference_solve(cli->arena, setup->model, setup->derivatives, tolerance, &cli->monitor);
-    target->seconds = tc_cli_seconds() - began;
-    if (target->reference->outcome == TC_SOLVE_INTERRUPTED)
-        return TC_INTERRUPTED;
-    judge(cli, setup, target);
-    return TC_OK;
-}
-
-/* ---- the command ---- */
-
 enum { JSON, TOLERANCE, FULL };
 
 static const tc_option options[] = {
@@ -65,27 +20,16 @@ static const tc_example examples[] = {
 };
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    tc_model *model = NULL;
-    tc_status status = tc_cli_load(cli, arguments->operands[0], &model);
+    tc_study study;
+    tacit_result *result = NULL;
+    tc_study_begin(&study, cli, "solve");
+    study.options.full = arguments->values[FULL].flag;
+    study.options.tolerance = arguments->values[TOLERANCE].real;
+    tc_status status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
-    if (model->role != TC_ROLE_WHOLE) {
-        tc_buffer_printf(&cli->messages, "%s: this file holds one party's part; solve wants the whole problem\n",
-                         arguments->operands[0]);
-        return TC_BAD_PROBLEM;
-    }
-    tc_progress(&cli->monitor, "differentiating", 0);
-    tc_derivatives *derivatives = tc_derive(cli->arena, model);
-    tc_solution solution =
-        tc_solution_find(cli->arena, model, derivatives, arguments->values[TOLERANCE].real, &cli->monitor);
-    if (arguments->values[JSON].flag) {
-        tc_json json = tc_json_new(&cli->output);
-        tc_solution_json(&solution, &json);
-    } else {
-        tc_solution_text(&solution, arguments->values[FULL].flag, &cli->output);
-    }
-    *yes = tc_solution_holds(&solution);
-    return solution.reference->outcome == TC_SOLVE_INTERRUPTED ? TC_INTERRUPTED : TC_OK;
+    tacit_status made = tacit_solve(study.problem, &study.options, &result, NULL);
+    return tc_study_end(&study, made, result, arguments->values[JSON].flag, yes);
 }
 
 const tc_command tc_command_solve = {

@@ -1,0 +1,81 @@
+/* tacit_check and tacit_solve. */
+#include "api/result.h"
+#include "api/solution.h"
+#include "base/sized.h"
+
+/* ---- check ---- */
+
+static void check_json(const tacit_result *result, tc_json *json) {
+    tc_json_open_object(json, NULL);
+    tc_analysis_json(result->of.check, json);
+    tc_json_close_object(json);
+}
+
+static void check_text(const tacit_result *result, tc_buffer *out) { tc_analysis_text(result->of.check, out, 80); }
+
+static tc_status check(tc_call *call) {
+    tacit_result *result = call->result;
+    const tc_loaded *loaded = &call->problem->loaded;
+    tc_analysis_options wishes = {.rows_limit = result->full ? SIZE_MAX : 0, .print_all_points = result->full};
+    const tc_analysis *analysis =
+        tc_analysis_run(call->work.arena, loaded->model, loaded->derivatives, &wishes, call->work.monitor);
+    result->model = loaded->model;
+    result->of.check = analysis;
+    result->holds = tc_analysis_holds(analysis);
+    result->is_interrupted = analysis->interrupted;
+    result->write_json = check_json;
+    result->write_text = check_text;
+    return TC_OK;
+}
+
+tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_result **result, char **message) {
+    tc_call call = {.command = "check", .needs_problem = true, .problem = problem};
+    return tc_call_make(&call, options, check, result, message);
+}
+
+/* ---- solve ---- */
+
+static void solve_json(const tacit_result *result, tc_json *json) { tc_solution_json(result->of.solve, json); }
+
+static void solve_text(const tacit_result *result, tc_buffer *out) {
+    tc_solution_text(result->of.solve, result->full, out);
+}
+
+static tc_status solve(tc_call *call) {
+    tacit_result *result = call->result;
+    const tc_loaded *loaded = &call->problem->loaded;
+    tc_status status = tc_want_whole(&call->work, loaded->model);
+    if (status != TC_OK)
+        return status;
+    tc_solution *solution = TC_NEW(call->work.arena, tc_solution, 1);
+    *solution = tc_solution_find(call->work.arena, loaded->model, loaded->derivatives, call->options.tolerance,
+                                 call->work.monitor);
+    result->model = loaded->model;
+    result->of.solve = solution;
+    result->holds = tc_solution_holds(solution);
+    result->is_interrupted = solution->reference->outcome == TC_SOLVE_INTERRUPTED;
+    result->write_json = solve_json;
+    result->write_text = solve_text;
+    return TC_OK;
+}
+
+tacit_status tacit_solve(tacit_problem *problem, const tacit_options *options, tacit_result **result, char **message) {
+    tc_call call = {.command = "solve", .needs_problem = true, .problem = problem};
+    return tc_call_make(&call, options, solve, result, message);
+}
+
+tacit_status tacit_result_solution(const tacit_result *result, tacit_solution *facts) {
+    if (result == NULL || facts == NULL || result->of.solve == NULL)
+        return TACIT_BAD_USAGE;
+    const tc_reference *reference = result->of.solve->reference;
+    const tacit_solution all = {.outcome = tc_outcome_name(reference->outcome),
+                                .objective = reference->objective,
+                                .residual = reference->residual,
+                                .max_violation = reference->max_violation,
+                                .norm_x = reference->norm_x,
+                                .norm_mu = reference->norm_mu,
+                                .mu = reference->mu,
+                                .constraints = result->model->constraint_count,
+                                .is_convex = tc_solution_is_convex(result->of.solve)};
+    return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
+}

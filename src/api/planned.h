@@ -1,0 +1,22 @@
+/* A plan with what belongs to it: the card, the ledger, the budgets. Of plan, run, bound and audit. */
+#ifndef TC_API_PLANNED_H
+#define TC_API_PLANNED_H
+
+#include "api/result.h"
+
+typedef struct tc_planned {
+    const tc_plan *plan;
+    const tc_derivatives *derivatives;
+    const tc_tacit_facts *method; /* NULL: method published, or no plan */
+    const tc_card *card;          /* NULL: no plan */
+    const tc_ledger *ledger;      /* NULL for none */
+    tc_ledger_entry next;         /* what the plan would add to it */
+    const tc_budgets *budgets;
+    const char *over; /* why the budgets would not allow a run; NULL where they would */
+    const char *hash, *headline, *adjacency; /* for tacit_plan_facts */
+} tc_planned;
+
+/* Fills what tacit_plan_facts needs beyond the plan and the card. */
+void tc_planned_finish(tc_arena *arena, tc_planned *planned);
+
+#endif

@@ -1,0 +1,82 @@
+/* Inside the library: problems and results as handles, and how a public function works.
+ *
+ *     static tc_status make_plan(tc_call *call) { ... call->result->plan = ...; return TC_OK; }
+ *
+ *     tacit_status tacit_plan(...) {
+ *         tc_call call = {.problem = problem, .command = "plan", ...};
+ *         return tc_call_make(&call, options, make_plan, result, message);
+ *     }
+ */
+#ifndef TC_API_RESULT_H
+#define TC_API_RESULT_H
+
+#include "base/json.h"
+#include "setup/setup.h"
+
+#include <stdatomic.h>
+
+struct tacit_problem {
+    tc_arena *arena;
+    tc_loaded loaded;  /* derivatives are made when first needed */
+    atomic_bool is_busy;
+};
+
+/* What came out of each command; one of them is not NULL. Defined where it is made. */
+typedef struct tc_contents {
+    const struct tc_analysis *check;
+    const struct tc_solution *solve;
+    const struct tc_planned *plan; /* of plan; also of run, bound and audit */
+    const struct tc_run_output *run;
+    const struct tc_sweep_output *sweep;
+    const struct tc_bound *bound;
+    const struct tc_audit *audit;
+    const struct tc_ledger *ledger;
+    const struct tc_split_output *split;
+    const struct tc_page_output *page;
+} tc_contents;
+
+struct tacit_result {
+    tc_arena *arena;
+    const tc_model *model; /* with the schedule of the promise; NULL for ledger and report */
+    tc_contents of;
+    bool holds, is_interrupted;
+    bool full; /* texts name everything */
+    tc_buffer messages;
+    void (*write_json)(const tacit_result *result, tc_json *json);
+    void (*write_text)(const tacit_result *result, tc_buffer *out);
+    const char *json, *text, *certificate;
+};
+
+/* A public function at work. */
+typedef struct tc_call {
+    const char *command;
+    bool needs_problem;
+    bool has_promise; /* read it */
+    tacit_problem *problem;
+    const tacit_promise *promise;
+    const void *own;       /* the function's own options, checked by itself */
+    const void *hooks;     /* of the command line alone; NULL */
+    /* filled by tc_call_make: */
+    tacit_options options; /* all of this version */
+    tc_work work;
+    tacit_result *result;
+    tc_privacy_wishes wishes; /* where it has a promise */
+} tc_call;
+
+/* Makes a result: checks arguments, takes the problem, sets escapes, calls make. On failure *result is NULL and *message
+ * says why. TC_INTERRUPTED from make means that there is nothing to show; a result of what was done sets is_interrupted.
+ */
+tacit_status tc_call_make(tc_call *call, const tacit_options *options, tc_status (*make)(tc_call *),
+                          tacit_result **result, char **message);
+
+/* Calls a callback for rows, unless one has failed. False: the work shall stop. */
+bool tc_call_row(tc_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts);
+
+/* TC_BAD_USAGE: "the run options have another size than ..." */
+tc_status tc_wrong_size(tc_call *call, const char *type) TC_MUST_USE;
+
+/* Work on a result that is there, with its escape set; what it writes into messages becomes *message. */
+tacit_status tc_result_work(tacit_result *result, tc_status (*work)(tacit_result *result, void *context, tc_buffer *messages),
+                            void *context, char **message);
+
+#endif

@@ -1,0 +1,174 @@
+#include "setup/setup.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Method tacit sets its steps itself. */
+static tc_status check_schedule(tc_work *work, tc_setup *setup, tc_method method) {
+    const tc_schedule *schedule = &setup->model->schedule;
+    const struct {
+        double value;
+        const char *name, *file, *option;
+    } needed[] = {{schedule->step, "step", "gamma", "gamma-bar"},
+                  {schedule->step_decay, "decay of the step", "gamma", "c2"},
+                  {schedule->regularization, "regularization", "alpha", "alpha-bar"},
+                  {schedule->regularization_decay, "decay of the regularization", "alpha", "c1"},
+                  {schedule->rounds, "number of rounds", "rounds", "rounds"}};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        bool is_step = method == TC_METHOD_TACIT && i + 1 < sizeof needed / sizeof needed[0];
+        if (!is_step && isnan(needed[i].value))
+            return tc_work_refuse(work,
+                          tc_arena_format(work->arena,
+                                          "the %s is not known: add '%s' to the schedule in the file, or --%s%s",
+                                          needed[i].name, needed[i].file, needed[i].option,
+                                          i < 4 && strcmp(work->command, "bound") == 0
+                                              ? "; the theorem is about the published method, which takes its steps "
+                                                "from there"
+                                              : ""));
+    }
+    setup->rounds = (uint64_t)schedule->rounds;
+    return TC_OK;
+}
+
+/* Why no radius follows from the gaps and the Slater points of all agents; NULL where one does, or none is promised. */
+static const char *find_fault(const tc_setup *setup) {
+    const tc_assumption *slater = &setup->analysis->slater;
+    const char *fault = tc_public_radius_fault(setup->model, setup->analysis);
+    if (fault != NULL || !tc_radius_is_promised(setup->model) || !isnan(setup->analysis->dual_radius.public_value))
+        return fault;
+    for (size_t i = 0; i < slater->finding_count && fault == NULL; i++)
+        fault = slater->findings[i].verdict == TC_FAILS ? slater->findings[i].text : NULL;
+    return fault;
+}
+
+/* The public radius. Where there is none, that of private data: a run in one process is a simulation, and may look at
+ * them. A bad Slater point must be corrected first, since no run on a network works with it either. */
+static tc_status find_radius(tc_work *work, tc_setup *setup) {
+    const tc_dual_radius *radius = &setup->analysis->dual_radius;
+    setup->dual_radius = INFINITY;
+    setup->radius_origin = TC_RADIUS_GIVEN;
+    if (setup->model->constraint_count == 0)
+        return TC_OK;
+    const char *fault = find_fault(setup);
+    if (fault != NULL) {
+        setup->problem = tc_arena_format(
+            work->arena, "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
+            fault);
+        return TC_OK;
+    }
+    if (isnan(radius->value) && setup->model->role == TC_ROLE_WHOLE) {
+        tc_progress(work->monitor, "looking for a dual radius", 0);
+        const tc_analysis *all = tc_analysis_run(work->arena, setup->model, setup->derivatives, NULL, work->monitor);
+        if (all->interrupted)
+            return TC_INTERRUPTED;
+        radius = &all->dual_radius;
+    }
+    if (!isfinite(radius->value))
+        return tc_work_refuse(work,
+                      "there is no dual radius, which keeps the multipliers bounded, and none could be computed: add "
+                      "'dual radius R' to the file, or 'gap' and 'slater' to every agent; tacit check says more");
+    setup->dual_radius = radius->value;
+    setup->radius_origin = radius->origin;
+    if (radius->origin == TC_RADIUS_PRIVATE)
+        tc_work_say(work, "the dual radius %.6g was computed from private data, which no cloud could do: add "
+                         "'dual radius R' to the file, or 'gap' and 'slater' to every agent",
+                radius->value);
+    return TC_OK;
+}
+
+static void judge(tc_work *work, tc_setup *setup) {
+    const tc_assumption *sets = &setup->analysis->sets;
+    bool objectives = setup->model->role == TC_ROLE_CLOUD || setup->analysis->objectives.verdict == TC_HOLDS;
+    if (sets->verdict == TC_FAILS)
+        setup->problem = sets->finding_count > 0 ? sets->findings[0].text : "some agent's set is empty";
+    setup->sound = objectives && setup->analysis->constraints.verdict == TC_HOLDS;
+    if (!setup->sound)
+        tc_work_say(work, "the %s are not proved to be convex and smooth: `tacit check %s` says where",
+                         objectives ? "constraints" : "objectives", setup->model->source.path);
+}
+
+static tc_status check_role(tc_work *work, tc_role wanted, const tc_model *model) {
+    const char *path = model->source.path;
+    if (model->role == wanted)
+        return TC_OK;
+    if (wanted == TC_ROLE_WHOLE)
+        tc_buffer_printf(work->messages, "%s: this file holds one party's part; %s wants the whole problem\n", path,
+                         work->command);
+    else if (model->role == TC_ROLE_WHOLE)
+        tc_buffer_printf(work->messages,
+                         "%s: this file holds the whole problem, private parts included, which no cloud may have: "
+                         "`tacit split %s -o DIR` makes the cloud's file and one for each agent\n",
+                         path, path);
+    else
+        tc_buffer_printf(work->messages, "%s: this is an agent's file; %s wants the cloud's, which tacit split made\n",
+                         path, work->command);
+    return TC_BAD_PROBLEM;
+}
+
+tc_status tc_want_whole(tc_work *work, const tc_model *model) { return check_role(work, TC_ROLE_WHOLE, model); }
+
+static void judge_steps(tc_work *work, const tc_privacy_wishes *wishes) {
+    const tc_schedule *given = &wishes->schedule;
+    bool any = !isnan(given->step) || !isnan(given->step_decay) || !isnan(given->regularization) ||
+               !isnan(given->regularization_decay);
+    if (any && tc_resolve_method(&wishes->plan) == TC_METHOD_TACIT)
+        tc_work_say(work, "gamma-bar, alpha-bar, c1 and c2 belong to method published: they change nothing in method "
+                          "tacit");
+}
+
+tc_status tc_analyse_public(tc_work *work, tc_model *model, const tc_derivatives *derivatives,
+                            const tc_analysis **analysis) {
+    tc_analysis_options public_facts = {.skip_private = true};
+    *analysis = tc_analysis_run(work->arena, model, derivatives, &public_facts, work->monitor);
+    return (*analysis)->interrupted ? TC_INTERRUPTED : TC_OK;
+}
+
+static tc_status begin(tc_work *work, const tc_loaded *loaded, tc_role role, const tc_privacy_wishes *wishes,
+                       tc_setup *setup) {
+    double began = tc_work_seconds();
+    *setup = (tc_setup){.derivatives = loaded->derivatives, .load_seconds = loaded->seconds};
+    tc_status status = check_role(work, role, loaded->model);
+    if (status != TC_OK)
+        return status;
+    setup->model = tc_wishes_apply(work->arena, loaded->model, wishes);
+    status = check_schedule(work, setup, tc_resolve_method(&wishes->plan));
+    if (status != TC_OK)
+        return status;
+    status = tc_analyse_public(work, setup->model, setup->derivatives, &setup->analysis);
+    if (status != TC_OK)
+        return status;
+    judge(work, setup);
+    judge_steps(work, wishes);
+    if (setup->problem == NULL)
+        status = find_radius(work, setup);
+    setup->analyse_seconds = tc_work_seconds() - began;
+    return status;
+}
+
+tc_status tc_setup_whole(tc_work *work, const tc_loaded *loaded, const tc_privacy_wishes *wishes, tc_setup *setup) {
+    return begin(work, loaded, TC_ROLE_WHOLE, wishes, setup);
+}
+
+tc_status tc_setup_cloud(tc_work *work, const tc_loaded *loaded, const tc_privacy_wishes *wishes, tc_setup *setup) {
+    return begin(work, loaded, TC_ROLE_CLOUD, wishes, setup);
+}
+
+tc_status tc_setup_plan(tc_work *work, tc_setup *setup, const tc_plan_options *options, const tc_plan **plan) {
+    double began = tc_work_seconds();
+    *plan = tc_plan_make(work->arena, setup->model, setup->derivatives, setup->analysis, options, work->monitor);
+    setup->analyse_seconds += tc_work_seconds() - began;
+    if (tc_interrupted(work->monitor))
+        return TC_INTERRUPTED;
+    return (*plan)->problem != NULL && (*plan)->refusal_is_usage ? tc_work_refuse(work, (*plan)->problem) : TC_OK;
+}
+
+tc_status tc_setup_method(tc_work *work, const tc_setup *setup, const tc_plan *plan, tc_margin_wish margin,
+                          const tc_tacit_facts **method) {
+    const char *why = NULL;
+    *method = NULL;
+    if (plan->method != TC_METHOD_TACIT)
+        return TC_OK;
+    *method =
+        tc_tacit_facts_make(work->arena, plan, setup->model, setup->derivatives, setup->dual_radius, margin, &why);
+    return *method != NULL ? TC_OK : tc_work_refuse(work, why);
+}
