@@ -199,6 +199,7 @@ static void nothing_in_the_place_of_something_is_bad_usage(void **state) {
     tacit_text_free(message);
     assert_int_equal(tacit_check(problem, NULL, NULL, NULL), TACIT_BAD_USAGE);
     assert_int_equal(tacit_plan(NULL, NULL, NULL, &result, NULL), TACIT_BAD_USAGE);
+    tacit_problem_free(problem);
     assert_int_equal(tacit_problem_make(NULL, &problem, NULL), TACIT_BAD_USAGE);
     assert_null(problem);
     assert_int_equal(tacit_problem_load(NULL, &problem, NULL), TACIT_BAD_USAGE);
