@@ -53,7 +53,7 @@ int main(void) {
     need(tacit_problem_make(&source, &problem, &message), message);
 
     need(tacit_solve(problem, NULL, &solved, &message), message);
-    tacit_solution solution = {sizeof solution};
+    tacit_solution solution = {.size = sizeof solution};
     need(tacit_result_solution(solved, &solution), NULL);
     need(tacit_result_x(solved, 0, 0, &x[0][0]), NULL); /* family 0: home */
     printf("%s: objective %.6g; home[1] takes %.4g %.4g %.4g %.4g\n", solution.outcome, solution.objective, x[0][0],
@@ -65,11 +65,11 @@ int main(void) {
     tacit_promise_default(&promise, sizeof promise);
     promise.epsilon = 2; /* instead of the file's */
     need(tacit_plan(problem, &promise, NULL, &planned, &message), message);
-    tacit_plan_facts plan = {sizeof plan};
+    tacit_plan_facts plan = {.size = sizeof plan};
     need(tacit_result_plan(planned, &plan), NULL);
     printf("%s\n", plan.headline);
     for (size_t i = 0; i < plan.observers; i++) {
-        tacit_observer observer = {sizeof observer};
+        tacit_observer observer = {.size = sizeof observer};
         need(tacit_result_observer(planned, i, &observer), NULL);
         printf("  %s: epsilon %.4g\n", observer.who, observer.epsilon);
     }

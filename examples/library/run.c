@@ -62,9 +62,9 @@ int main(int argc, char **argv) {
         tacit_problem_free(problem);
         return 2;
     }
-    tacit_plan_facts plan = {sizeof plan};
-    tacit_run_facts run = {sizeof run};
-    tacit_row last = {sizeof last};
+    tacit_plan_facts plan = {.size = sizeof plan};
+    tacit_run_facts run = {.size = sizeof run};
+    tacit_row last = {.size = sizeof last};
     int code = 1;
     if (tacit_result_plan(result, &plan) == TACIT_OK && plan.headline != NULL)
         printf("%s\n", plan.headline);
