@@ -1,6 +1,5 @@
 #include "worlds/worlds.h"
 
-#include "release/blocks.h"
 #include "release/lattice.h"
 
 #include <stdio.h>
