@@ -14,8 +14,7 @@ const char *tc_engine_outcome_name(tc_engine_outcome outcome) {
     return names[outcome];
 }
 
-/* ---- making one ----------------------------------------------------------------------------------------------------
- */
+/* ---- making one -------------------------------------------------------------------------------------------------- */
 
 enum {
     FEW_STATES = 8192,  /* they, and what is computed about them, stay in the nearest caches */
@@ -144,8 +143,7 @@ tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *mo
     return tc_engine_new_driven(arena, plan, model, derivatives, random, settings, TC_DRIVER_AUTO, engine, why);
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------------------------
- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 static const char *describe(tc_engine *engine, const tc_not_finite *failure, uint64_t k) {
     const tc_model *model = engine->model;

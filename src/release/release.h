@@ -6,6 +6,7 @@
 #ifndef TC_RELEASE_RELEASE_H
 #define TC_RELEASE_RELEASE_H
 
+#include "model/model.h"
 #include "noise/noise.h"
 #include "noise/random.h"
 #include "plan/plan.h"

@@ -3,7 +3,9 @@
 #ifndef TC_WORLDS_WORLDS_H
 #define TC_WORLDS_WORLDS_H
 
+#include "base/buffer.h"
 #include "cli/shared/setup.h"
+#include "model/model.h"
 #include "net/wire/message.h"
 
 enum {

@@ -11,7 +11,7 @@
 
 enum { MOST_STEPS = 100, MOST_EVALUATIONS = 300, EASY_STEPS = 8, MOST_MULTIPLIERS = 60 };
 
-/* ---- the step in a box ------------------------------------------------------------------------------------------ */
+/* ---- the step in a box ------------------------------------------------------------------------------------------- */
 
 /* min slope . d + d' hessian d / 2 over bounds, for one member. */
 
@@ -155,7 +155,7 @@ static void box_find(box_problem *s) {
     descend(s);
 }
 
-/* ---- the part of a set, h <= 0 or h = 0 ------------------------------------------------------------------------- */
+/* ---- the part of a set, h <= 0 or h = 0 -------------------------------------------------------------------------- */
 
 /* For a multiplier t the function f + p . x + ... + t h is minimised over the box. h at that minimum never increases
  * with t; the right t is its root, by Newton's method within a bracket. */
@@ -274,7 +274,7 @@ static void judge_part(tc_alone *s, box_problem *step) {
     }
 }
 
-/* ---- Newton's steps in the box ---------------------------------------------------------------------------------- */
+/* ---- Newton's steps in the box ----------------------------------------------------------------------------------- */
 
 /* The slopes at the trial point, and in noise how large the terms are that cancel in them. */
 static bool find_slopes(const tc_alone *s, double *noise) {

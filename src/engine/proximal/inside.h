@@ -104,7 +104,7 @@ size_t tc_proximal_newton(const tc_proximal_block *b);
 /* For one lane; of the other rows only those that are the way's own stay. */
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane);
 
-/* ---- one member whose step is not found side by side with others ------------------------------------------------ */
+/* ---- one member whose step is not found side by side with others ------------------------------------------------- */
 
 typedef struct tc_alone {
     tc_proximal_block b; /* of one; its numbers are the first ones of rows */
@@ -155,7 +155,7 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
     return x > upper ? upper : x;
 }
 
-/* ---- packs of lanes (narrow.c, wide.c, widest.c) ---------------------------------------------------------------- */
+/* ---- packs of lanes (narrow.c, wide.c, widest.c) ----------------------------------------------------------------- */
 
 typedef struct tc_line_rows { /* of one component */
     const double *f1, *f2;    /* derivatives */

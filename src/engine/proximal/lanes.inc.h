@@ -12,7 +12,7 @@ TC_SIMD_BEGIN
 
 #include "engine/proximal/lanes_model.inc.h"
 
-/* ---- one equation for each component ---------------------------------------------------------------------------- */
+/* ---- one equation for each component ----------------------------------------------------------------------------- */
 
 /* One step of Newton's method for one component of many lanes; false where a slope is no number. */
 TC_INLINE bool advance_lines(const tc_line_rows *r, size_t count, const tc_line_numbers *n, bool is_late,
@@ -69,7 +69,7 @@ bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n)
     return advance_lines(r, count, n, n->is_late, n->is_smooth);
 }
 
-/* ---- Newton's method -------------------------------------------------------------------------------------------- */
+/* ---- Newton's method --------------------------------------------------------------------------------------------- */
 
 /* A bounded error may be this many times what is little. */
 #define NEWTON_BOUNDED 10

@@ -7,7 +7,7 @@
 
 static const double ZEROS[TC_LANES];
 
-/* ---- one equation for each component ---------------------------------------------------------------------------- */
+/* ---- one equation for each component ----------------------------------------------------------------------------- */
 
 /* In boxes, where each derivative of f depends on its own component alone: for each component the root of the
  * increasing function
@@ -114,7 +114,7 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
     return TC_ALL_FINITE;
 }
 
-/* ---- a box with at most one half-space, plane or ball ----------------------------------------------------------- */
+/* ---- a box with at most one half-space, plane or ball ------------------------------------------------------------ */
 
 /* Each step goes towards the minimum of the quadratic model over the set, as far as the slope along it shows that the
  * function, which is convex, has fallen. Its values are not needed, so rounding in them does no harm. Lanes that do not

@@ -1,4 +1,4 @@
-/* One round of docs/method.md, in its order; tc_controller_step at the end puts the parts together. */
+/* One round of docs/method.md, in its order; tc_controller_decide at the end puts the parts together. */
 #include "engine/tacit/controller.h"
 
 #include "engine/agent_half.h"
@@ -266,8 +266,7 @@ static void average_multipliers(tc_controller *controller) {
     }
 }
 
-/* ---- the round -----------------------------------------------------------------------------------------------------
- */
+/* ---- the round --------------------------------------------------------------------------------------------------- */
 
 void tc_controller_first_tariff(tc_controller *controller, const tc_measurement *measurement) {
     const double *mu = controller->kept.mu;
@@ -277,8 +276,8 @@ void tc_controller_first_tariff(tc_controller *controller, const tc_measurement 
                               tc_estimator_tariff(controller->estimator));
 }
 
-size_t tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
-                          tc_answer_scalars *scalars) {
+size_t tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                            tc_answer_scalars *scalars) {
     tc_controller_rows *rows = &controller->rows;
     tc_controller_state *state = &controller->state;
     double *mu = controller->kept.mu;
@@ -323,8 +322,7 @@ const tc_feasibility *tc_controller_feasibility(tc_controller *controller) {
     return tc_margin_judge(controller->margin, &controller->rows, controller->measurement, controller->state.round);
 }
 
-/* ---- snapshots -----------------------------------------------------------------------------------------------------
- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 void tc_controller_snapshot(tc_controller *controller, tc_snapshot *snapshot) {
     tc_controller_state *state = &controller->state;
@@ -361,8 +359,7 @@ bool tc_controller_review(tc_controller *controller, const tc_measurement *measu
     return measure(controller, measurement) == TC_ALL_FINITE;
 }
 
-/* ---- making one ----------------------------------------------------------------------------------------------------
- */
+/* ---- making one -------------------------------------------------------------------------------------------------- */
 
 #define FIRST_OMEGA 1e-3    /* omega begins at this part of R'/X, */
 #define SOME_OMEGA 1e-3     /* at this where there is no R', */

@@ -151,8 +151,7 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
     }
 }
 
-/* ---- first pass: what is observed one by one -----------------------------------------------------------------------
- */
+/* ---- first pass: what is observed one by one --------------------------------------------------------------------- */
 
 static inline void show(tc_estimator *estimator, size_t i, double y, double r) {
     double lower = estimator->lower[i], upper = estimator->upper[i];
@@ -201,8 +200,7 @@ void tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat) {
     }
 }
 
-/* ---- after every block: the measurement ----------------------------------------------------------------------------
- */
+/* ---- after every block: the measurement -------------------------------------------------------------------------- */
 
 static void close_family(tc_estimator *estimator, tc_estimator_family *of) {
     tc_measurement *g = &estimator->measurement;
@@ -257,8 +255,7 @@ const tc_measurement *tc_estimator_close(tc_estimator *estimator) {
     return &estimator->measurement;
 }
 
-/* ---- snapshots -----------------------------------------------------------------------------------------------------
- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *snapshot) {
     tc_snapshot_numbers(snapshot, estimator->y, estimator->observed_count);
@@ -285,8 +282,7 @@ const tc_measurement *tc_estimator_review(tc_estimator *estimator) {
 
 tc_tariff *tc_estimator_tariff(tc_estimator *estimator) { return &estimator->tariff; }
 
-/* ---- second pass: the tariff is complete ---------------------------------------------------------------------------
- */
+/* ---- second pass: the tariff is complete ------------------------------------------------------------------------- */
 
 static void weigh_slopes(const tc_tariff *tariff, tc_estimator_family *of) {
     const tc_estimator_uses *slopes = &of->slopes;

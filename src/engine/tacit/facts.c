@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* ---- the public Slater point ---------------------------------------------------------------------------------------
- */
+/* ---- the public Slater point ------------------------------------------------------------------------------------- */
 
 /* The declared point, and not one found by a search in private sets: the cloud must get the same point. */
 static bool load_declared(const tc_model *model, double *x) {
@@ -41,8 +40,7 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
     tc_arena_rewind(arena, mark);
 }
 
-/* ---- scales and radius ---------------------------------------------------------------------------------------------
- */
+/* ---- scales and radius ------------------------------------------------------------------------------------------- */
 
 /* A plan without noise has no scales of its own. */
 static const double *raw_scales(tc_arena *arena, const tc_plan *plan, const tc_model *model,
@@ -125,8 +123,7 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
     return NULL;
 }
 
-/* ---- where the method is not expected to do well -------------------------------------------------------------------
- */
+/* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
 enum { MOST_WARNINGS = 8, FEW_ROUNDS = 200 };
 #define UNLIKE_WIDTHS 30.0 /* boxes differ in width: one length for all steps */
@@ -143,8 +140,7 @@ typedef struct warner {
 
 static void warn(warner *w, const char *text) { w->facts->warnings[w->facts->warning_count++] = text; }
 
-/* ---- noise and the box ---------------------------------------------------------------------------------------------
- */
+/* ---- noise and the box ------------------------------------------------------------------------------------------- */
 
 typedef struct widths { /* of the linear forms over the box */
     double *of_row;
@@ -232,8 +228,7 @@ static void warn_of_noise(warner *w) {
                 "epsilon help, and so does a unit of adjacency that asks for less noise");
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------------------------
- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static void warn_of_widths(warner *w) {
     double least = INFINITY, most = 0;
@@ -324,8 +319,7 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
         warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
 }
 
-/* ---- the facts -----------------------------------------------------------------------------------------------------
- */
+/* ---- the facts --------------------------------------------------------------------------------------------------- */
 
 tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
                                     const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,

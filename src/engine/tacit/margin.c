@@ -56,8 +56,7 @@ static double variance_factor(double k) {
     return square_sum(k) / (sum * sum);
 }
 
-/* ---- quantiles -----------------------------------------------------------------------------------------------------
- */
+/* ---- quantiles --------------------------------------------------------------------------------------------------- */
 
 /* Laplace noise is Gaussian noise with a variance that is itself random: exponential. The averaged noise is a normal
  * variable times the root of a weighted sum of exponential ones, whose tail is that of a gamma law at most. part: of
@@ -103,8 +102,7 @@ double tc_margin_quantile(tc_mechanism mechanism, double tail, double k) {
     return quantile(mechanism, tail, k, &found);
 }
 
-/* ---- structure -----------------------------------------------------------------------------------------------------
- */
+/* ---- structure --------------------------------------------------------------------------------------------------- */
 
 static bool *curved_sums(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
     bool *curved = TC_NEW(arena, bool, model->sum_count);
@@ -180,8 +178,7 @@ tc_margin *tc_margin_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_
     return made;
 }
 
-/* ---- a row ---------------------------------------------------------------------------------------------------------
- */
+/* ---- a row ------------------------------------------------------------------------------------------------------- */
 
 typedef struct view { /* of g_j / S_j */
     double level;     /* g_j(r), from r^ along r - r^ */
