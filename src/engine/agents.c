@@ -8,7 +8,7 @@
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/* Of resolved sets, in all families together. */
+/* Bytes of resolved sets, in all families together. */
 #define MOST_KEPT ((size_t)1 << 27)
 
 static void new_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t f,
@@ -150,8 +150,8 @@ static const tc_pack_mask ALL = {-1, -1};
 
 TC_INLINE bool all_of(tc_pack_mask mask) { return (mask[0] & mask[1]) == -1; }
 
-/* The same four at a time: the first of them, as many as come in fours. Zero times v is a zero of some sign, unless v
- * is infinite or no number. */
+/* The same four at a time, as long as four are left; returns how many are done. Zero times v is a zero of some sign,
+ * unless v is infinite or no number. */
 #ifdef TC_HAS_WIDE
 TC_WIDE static size_t wide_row(size_t count, const double *g, const double *p, tc_answer_scalars answer,
                                const double *x, double lower, double upper, double *out, bool *finite) {

@@ -43,7 +43,7 @@ static size_t step_crowd(tc_engine *engine, size_t f) {
                                        small->x_rows, small->next_rows);
 }
 
-/* The first failure, in the order of the families, is the one that is reported. */
+/* Reports the first failure in the order of the families. */
 static void step_agents(tc_engine *engine, tc_not_finite *failure) {
     const tc_small *small = engine->small;
     size_t alone = TC_ALL_FINITE, member = TC_ALL_FINITE;
@@ -127,9 +127,9 @@ struct tc_large {
 };
 
 enum {
-    PART_STATES = 2048, /* smaller blocks are handed out together, */
-    MOST_BLOCKS = 8,    /* and where there are many of them, so that a thread knows which one is next; */
-    MANY_PARTS = 64     /* there stay enough for any number of threads to end at about the same time */
+    PART_STATES = 2048, /* a part that is handed out has at least so many states; */
+    MOST_BLOCKS = 8,    /* among many blocks it has several, so that a thread can prefetch the next one, */
+    MANY_PARTS = 64     /* as long as so many parts remain that all threads end at about the same time */
 };
 
 static void list_blocks(tc_engine *engine, tc_large *large) {
@@ -285,7 +285,7 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
         fail(&work, number, status, TC_ALL_FINITE);
 }
 
-/* The rows of the next block, which are asked for while noise is drawn for this one. At 64 draws a time. */
+/* Prefetches the rows of the next block while noise is drawn for this one: a few cache lines for every 64 draws. */
 static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) {
     const member_block *b = &engine->large->blocks[number];
     const tc_family *family = &engine->model->families[b->family];

@@ -254,7 +254,7 @@ static size_t leave_out_newton(const tc_proximal_block *b, size_t left, bool *is
     return on;
 }
 
-/* Lanes that converged get the digits of the set's own projection; the others go alone. */
+/* Lanes that converged are projected once more, for the bits of the set's own projection; the others go alone. */
 static size_t finish(const tc_proximal_block *b, const bool *is_hard) {
     tc_projector *projector = b->family->of->projector;
     size_t failed = TC_ALL_FINITE;

@@ -46,7 +46,7 @@ static double next_beta(const tc_controller *controller) {
 
 #define STEP_PART 0.9  /* of the largest steps that the linearised loop is stable with */
 #define LEAST_N 0.1    /* N is not taken to be smaller */
-#define NOISE_PART 1.2 /* of X: so far noise may have moved the states before d falls */
+#define NOISE_PART 1.2 /* allowed drift of the states from noise since k0, as a fraction of X */
 
 typedef struct loop_steps {
     double primal, dual;
@@ -361,7 +361,7 @@ bool tc_controller_review(tc_controller *controller, const tc_measurement *measu
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
-#define FIRST_OMEGA 1e-3    /* omega begins at this part of R'/X, */
+#define FIRST_OMEGA 1e-3    /* omega begins at this fraction of R'/X, */
 #define SOME_OMEGA 1e-3     /* at this where there is no R', */
 #define TINY_OMEGA 1e-12    /* at this where R' is 0, */
 #define LEAST_OF_OMEGA 1e-4 /* and falls to no less than this part of it where no multipliers are needed */

@@ -118,9 +118,9 @@ static void take_bite(const tc_estimator *estimator, const tc_estimator_family *
     for (size_t c = 0; c < of->family->dim; c++)
         worker->has_dr[c] =
             kernels->rest(count, of->r + c * of->family->count + member, worker->r_hat[c], worker->dr[c]);
-    size_t step = of->tape[0] != NULL ? TC_LANES : count; /* what a tape takes at once */
-    for (size_t at = 0; at < count; at += step) {
-        size_t lanes = count - at < step ? count - at : step;
+    size_t most = of->tape[0] != NULL ? TC_LANES : count; /* what a tape takes at once */
+    for (size_t at = 0; at < count; at += most) {
+        size_t lanes = count - at < most ? count - at : most;
         find_rows(of, worker, 0, member, at, lanes);
         for (size_t i = 0; i < of->summed_count; i++)
             kernels->total(lanes, worker->rows[of->summed[i]], total_at(worker, i));
@@ -330,7 +330,7 @@ static void weigh_bends(const tc_tariff *tariff, tc_estimator_family *of) {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Families without rows: the tariff has all there is to know of their coordinates. */
+/* Families without rows: their coordinates depend on the tariff alone. */
 static void look_at_lone(tc_estimator *estimator) {
     const tc_tariff *tariff = &estimator->tariff;
     double most_reach = 0, most_bend = 0, noise = 0;
@@ -565,7 +565,7 @@ tc_columns tc_estimator_columns(tc_estimator *estimator) {
     return found;
 }
 
-/* Families without rows have nothing but their single coordinates, so they are not gone through. */
+/* Skips families without rows: they have single coordinates alone. */
 void tc_estimator_answer_whole(tc_estimator *estimator, double *p) {
     const double *price = estimator->tariff.price;
     if (p != NULL)

@@ -191,8 +191,8 @@ static double *evaluate_middle(const forms_builder *b) {
     return values;
 }
 
-/* A form is affine: its range over the box lies evenly about the middle. Rounding must not lead out of it, where outer
- * functions may be undefined. */
+/* A form is affine, so its range over the box is symmetric about the middle. Rounding must not widen it: beyond it,
+ * outer functions may be undefined. */
 static void find_ranges(const forms_builder *b) {
     tc_estimator *estimator = b->estimator;
     const double *values = evaluate_middle(b);
@@ -294,7 +294,6 @@ static tc_measurement new_measurement(tc_arena *arena, size_t count) {
                             .rest_curve = TC_NEW(arena, double, count)};
 }
 
-/* Arrays of every estimator, for any observation. */
 static void make_arrays(tc_arena *arena, tc_estimator *estimator, size_t inputs, size_t observed) {
     estimator->measurement = new_measurement(arena, inputs);
     estimator->fixed = new_measurement(arena, inputs);

@@ -85,7 +85,7 @@ static bool have_gaps(const tc_model *model) {
 }
 
 /* With slack: sum F_i / min_j (slack_j / S_j), and R is sum F_i / min_j slack_j. R of another origin bounds sum mu_j,
- * hence sum mu_j S_j by R max S_j; a margin lets multipliers grow as it does slacks shrink. */
+ * hence sum mu_j S_j by R max S_j; a margin lets multipliers grow as much as it makes slacks shrink. */
 static double find_radius(const tc_model *model, const tc_tacit_facts *facts, double dual_radius) {
     size_t m = model->constraint_count;
     double least = INFINITY, least_scaled = INFINITY, largest = 0, growth = 1;
@@ -126,7 +126,7 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
 /* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
 enum { MOST_WARNINGS = 8, FEW_ROUNDS = 200 };
-#define UNLIKE_WIDTHS 30.0 /* boxes differ in width: one length for all steps */
+#define UNLIKE_WIDTHS 30.0 /* boxes may differ in width by this factor: one length serves all steps */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
 
@@ -223,7 +223,7 @@ static void warn_of_noise(warner *w) {
     }
     tc_arena_rewind(w->arena, mark);
     if (t.hidden > t.all / 2 || rows_drown(w))
-        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the result says "
+        warn(w, "even averaged over all rounds the noise is wider than the public boxes, so the result says "
                 "nothing about the constraints' prices: it may ignore them or stay far inside; more rounds or a larger "
                 "epsilon help, and so does a unit of adjacency that asks for less noise");
 }

@@ -187,7 +187,7 @@ typedef struct view { /* of g_j / S_j */
     double rounding;  /* by lattices */
 } view;
 
-/* Deviations of inputs that share coordinates can be as large as all of them together. */
+/* Where inputs share coordinates, at worst their deviations add up. */
 static double row_variance(const tc_margin *margin, const tc_controller_rows *rows, const tc_measurement *measurement,
                            size_t j) {
     double sums = 0, coordinates = 0;
@@ -227,8 +227,8 @@ static view look_at(const tc_margin *margin, const tc_controller_rows *rows, con
     return seen;
 }
 
-/* u_j - g_j(r) after round k. A quadratic form of noise is at most z^2 times its mean where slopes are at most z
- * standard deviations off: that of one square, and more than what many squares come to. */
+/* u_j - g_j(r) after round k. Where slopes are at most z standard deviations off, a quadratic form of noise is at most
+ * z^2 times its mean: exactly that for one square, less for many. */
 static double room(const view *seen, double z, double k) {
     double v = variance_factor(k);
     return z * sqrt(v * seen->variance) + v / 2 * fmax(1, z * z) * fmax(0, seen->bend) + seen->rounding;

@@ -24,7 +24,7 @@ typedef struct tacit {
     bool takes_states;     /* placement STATES; otherwise forms */
     double ***x_hat;       /* STATES, by worker: [component][k] of the block, noisy */
     uint64_t k;
-    const tc_measurement *measured; /* what measured in this round */
+    const tc_measurement *measured; /* in this round */
     tc_columns columns;             /* of the last pass of `answer` */
     double gain;                    /* of this round's states in the averages */
     double *average, *next_average; /* of the states, by coordinate; not of agents elsewhere */
