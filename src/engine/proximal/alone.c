@@ -307,8 +307,8 @@ static void find_hessian(const tc_alone *s) {
             hessian[second->column * n + second->other] += value;
             if (second->other != second->column)
                 hessian[second->other * n + second->column] += value;
-        } else if (second->other ==
-                   second->column) { /* at an edge of the domain: limits the step to 1/1000 of the box */
+        } else if (second->other == second->column) {
+            /* At an edge of the domain: limits the step to 1/1000 of the box. */
             size_t at = second->column * TC_LANES;
             hessian[second->column * n + second->column] +=
                 1e3 * fabs(s->work->slope[second->column]) / (s->work->upper[at] - s->work->lower[at]);
