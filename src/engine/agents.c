@@ -333,10 +333,9 @@ static size_t first_single_not_finite(const tc_agents *agents, const tc_agents_w
         const tc_family *family = &agents->model->families[s->families[i]];
         for (size_t c = 0; c < family->dim; c++) {
             size_t at = family->first_coord + c;
-            double v;
-            bool is_finite =
-                tc_agents_row(1, work->slopes + s->begins[i] + c, p + at, scalars, x + at, -INFINITY, INFINITY, &v);
-            if (!is_finite && s->families[i] < found)
+            double v =
+                TC_STATE_UPDATE(x[at], work->slopes[s->begins[i] + c], p[at], scalars.step, scalars.regularization);
+            if (!isfinite(v) && s->families[i] < found)
                 found = s->families[i];
         }
     }

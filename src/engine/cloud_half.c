@@ -83,50 +83,7 @@ const tc_feasibility *tc_cloud_half_feasibility(const tc_cloud_half *half) {
     return half->has_gap || !half->has_snapshot ? NULL : tc_engine_feasibility(half->engine);
 }
 
-/* ---- snapshots: counted, written and read by the same functions -------------------------------------------------- */
-
-void tc_snapshot_bytes(tc_snapshot *snapshot, unsigned char *bytes, size_t count) {
-    if (snapshot->what == TC_SNAPSHOT_SAVE)
-        memcpy(snapshot->to + snapshot->at, bytes, count);
-    else if (snapshot->what == TC_SNAPSHOT_LOAD)
-        memcpy(bytes, snapshot->from + snapshot->at, count);
-    snapshot->at += count;
-}
-
-static void save_number(unsigned char *to, uint64_t number) {
-    for (unsigned i = 0; i < 8; i++)
-        to[i] = (unsigned char)(number >> (8 * i));
-}
-
-static uint64_t load_number(const unsigned char *from) {
-    uint64_t number = 0;
-    for (unsigned i = 0; i < 8; i++)
-        number |= (uint64_t)from[i] << (8 * i);
-    return number;
-}
-
-void tc_snapshot_count(tc_snapshot *snapshot, uint64_t *number) {
-    if (snapshot->what == TC_SNAPSHOT_SAVE)
-        save_number(snapshot->to + snapshot->at, *number);
-    else if (snapshot->what == TC_SNAPSHOT_LOAD)
-        *number = load_number(snapshot->from + snapshot->at);
-    snapshot->at += 8;
-}
-
-void tc_snapshot_numbers(tc_snapshot *snapshot, double *numbers, size_t count) {
-    uint64_t bits;
-    for (size_t i = 0; snapshot->what == TC_SNAPSHOT_SAVE && i < count; i++) {
-        memcpy(&bits, &numbers[i], sizeof bits);
-        save_number(snapshot->to + snapshot->at + 8 * i, bits);
-    }
-    for (size_t i = 0; snapshot->what == TC_SNAPSHOT_LOAD && i < count; i++) {
-        bits = load_number(snapshot->from + snapshot->at + 8 * i);
-        memcpy(&numbers[i], &bits, sizeof bits);
-    }
-    snapshot->at += 8 * count;
-}
-
-/* ---- a cloud half's snapshot ------------------------------------------------------------------------------------- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 /* In this order: a mark, the plan's hash, the round, whether rounds are missing, mu; then what the method adds. */
 static const char MARK[8] = {'t', 'a', 'c', 'i', 't', 'h', 1, 0}; /* the last two: a version */

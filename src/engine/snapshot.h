@@ -1,6 +1,6 @@
-/* A snapshot: the bytes that must survive between two rounds (cloud_half.c). Each part describes its contents in one
- * function, which counts, writes or reads them, so that the three cannot disagree. Numbers have 64 bits, the least
- * significant byte first; doubles are stored as their bits. */
+/* A snapshot: the bytes that must survive between two rounds. Each part describes its contents in one function, which
+ * counts, writes or reads them, so that the three cannot disagree. Numbers have 64 bits, the least significant byte
+ * first; doubles are stored as their bits. */
 #ifndef TC_ENGINE_SNAPSHOT_H
 #define TC_ENGINE_SNAPSHOT_H
 
