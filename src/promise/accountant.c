@@ -1,4 +1,4 @@
-#include "promise/accountant.h"
+#include "promise/ledger.h"
 
 #include "base/json.h"
 #include "plan/account/calibrate.h"

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "plan/account/price.h"
-#include "promise/accountant.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The terms of a run besides its plan, and the server's files besides the journal. The plan's hash covers noise and
  * prices. Steps, margin and radius decide where a run goes, so a run must not change them half-way. */
-#include "serve/process.h"
+#include "serve/server.h"
 
 #include <errno.h>
 #include <fcntl.h>

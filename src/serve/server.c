@@ -1,9 +1,7 @@
 /* The server's life: its loop, signals, every second, the end. What the service manager is told is words only: every
  * user of the machine can read it. */
-#include "serve/notify.h"
 
-#include "net/tls/tls.h"
-#include "serve/process.h"
+#include "serve/server.h"
 
 #include <math.h>
 #include <signal.h>

@@ -1,9 +1,8 @@
 /* From settings to a listening server, the cloud half as the journal has it, and the figures. */
-#include "serve/process.h"
+#include "serve/server.h"
 
 #include "base/text.h"
 #include "net/files.h"
-#include "net/tls/tls.h"
 #include "plan/account/price.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "net/agent/steps.h"
+#include "net/agent/agent.h"
 
 #include <float.h>
 #include <math.h>

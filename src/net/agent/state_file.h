@@ -21,7 +21,7 @@
 #define TC_NET_AGENT_STATE_FILE_H
 
 #include "base/buffer.h"
-#include "net/agent/steps.h"
+#include "net/message.h"
 
 enum { TC_AGENT_DIGEST = 32 };
 

@@ -1,7 +1,5 @@
 #include "net/tls/tls.h"
 
-#include "net/tls/certificate.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>

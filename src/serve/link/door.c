@@ -1,9 +1,6 @@
 /* Newcomers: who they are, which certificate they show, and how much of the loop's time they get. */
 #include "serve/rounds/enrolment.h"
 
-#include "serve/clock.h"
-#include "serve/link/links.h"
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/rand.h>

@@ -1,7 +1,6 @@
 /* The life of a connection, from its first byte to its end. */
 #include "serve/link/links.h"
 
-#include "net/tls/tls.h"
 #include "base/machine.h"
 #include "noise/secret.h"
 

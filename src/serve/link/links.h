@@ -1,4 +1,4 @@
-/* The structs of the connections, shared by link.c, door.c, traffic.c and their owners. */
+/* The structs of the connections, shared by link.c, door.c, traffic.c and their owners. The pages do not see them. */
 #ifndef TC_SERVE_LINK_LINKS_H
 #define TC_SERVE_LINK_LINKS_H
 

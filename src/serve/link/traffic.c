@@ -2,8 +2,6 @@
  */
 #include "serve/link/links.h"
 
-#include "net/tls/tls.h"
-#include "net/wire/message.h"
 #include "noise/secret.h"
 
 #include <errno.h>

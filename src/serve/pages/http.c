@@ -3,10 +3,7 @@
  * Not libevent's evhttp: version 2.1 can limit neither the number of connections nor the time of a request, so that a
  * client could use up descriptors and memory. Here everything is limited: the connections (the oldest is closed), the
  * seconds of a connection, the bytes of a request, and the share of the loop's time for pages. */
-#include "serve/pages/http.h"
-
-#include "serve/clock.h"
-#include "serve/link/listener.h"
+#include "serve/pages/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

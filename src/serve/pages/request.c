@@ -4,10 +4,9 @@
  * name could then read these pages in a visitor's browser. But the page cannot choose the Host that the browser sends.
  * So only names are accepted that nobody else can own: the address that the connection came to, localhost, the
  * machine's own name, the name in --http, and those of --http-host. A client without the header is no browser. */
-#include "serve/pages/http.h"
+#include "serve/pages/pages.h"
 
 #include "net/address.h"
-#include "serve/clock.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* What agents are told: the answers of a round, all of a connection in one piece, and the end of the run. */
-#include "serve/rounds/loop.h"
+#include "serve/rounds/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Making the loop, and enrolling agents: compares what they have seen with the journal. */
-#include "serve/rounds/loop.h"
+#include "serve/rounds/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>

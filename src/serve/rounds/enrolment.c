@@ -1,8 +1,5 @@
 #include "serve/rounds/enrolment.h"
 
-#include "net/wire/message.h"
-#include "serve/clock.h"
-
 #include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>

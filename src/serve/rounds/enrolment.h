@@ -3,10 +3,9 @@
 #define TC_SERVE_ROUNDS_ENROLMENT_H
 
 #include "model/model.h"
-#include "serve/clock.h"
-#include "serve/link/links.h"
 #include "serve/log.h"
-#include "serve/pages/figures.h"
+#include "serve/link/links.h"
+#include "serve/pages/pages.h"
 
 /* Counts what happens to agents, and logs it: at most a few lines a second, however often clients make it happen. */
 typedef struct tc_reporter {

@@ -1,5 +1,5 @@
 /* Frames and rounds. A round with late agents waits and logs their names, or uses their last state again (holds). */
-#include "serve/rounds/loop.h"
+#include "serve/rounds/rounds.h"
 
 #include "noise/secret.h"
 

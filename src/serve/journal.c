@@ -1,4 +1,4 @@
-#include "serve/journal/journal.h"
+#include "serve/journal.h"
 
 #include "base/text.h"
 #include "net/files.h"
