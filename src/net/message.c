@@ -57,11 +57,11 @@ void tc_get_doubles(const unsigned char *bytes, double *values, size_t count) {
     copy_words((unsigned char *)values, bytes, count);
 }
 
-void tc_put_integers(unsigned char *bytes, const int64_t *values, size_t count) {
+static void put_integers(unsigned char *bytes, const int64_t *values, size_t count) {
     copy_words(bytes, (const unsigned char *)values, count);
 }
 
-void tc_get_integers(const unsigned char *bytes, int64_t *values, size_t count) {
+static void get_integers(const unsigned char *bytes, int64_t *values, size_t count) {
     copy_words((unsigned char *)values, bytes, count);
 }
 
@@ -247,7 +247,7 @@ tc_refusal_code tc_enrol_decode(const tc_frame *frame, tc_enrol *enrol) {
 size_t tc_state_size(uint32_t states) { return TC_FRAME_HEADER + 8 * (size_t)states; }
 
 void tc_state_encode(uint32_t slot, uint64_t round, const int64_t *units, uint32_t states, unsigned char *bytes) {
-    tc_put_integers(tc_frame_begin(bytes, TC_MESSAGE_STATE, slot, round, tc_state_size(states)), units, states);
+    put_integers(tc_frame_begin(bytes, TC_MESSAGE_STATE, slot, round, tc_state_size(states)), units, states);
 }
 
 tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t *units) {
@@ -257,7 +257,7 @@ tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t 
         return TC_REFUSED_ROUND;
     if (frame->length != 8 * (size_t)states)
         return TC_REFUSED_STATES;
-    tc_get_integers(frame->body, units, states);
+    get_integers(frame->body, units, states);
     return TC_NOT_REFUSED;
 }
 

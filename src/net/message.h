@@ -76,8 +76,6 @@ uint64_t tc_get_u64(const unsigned char *bytes);
 /* Arrays: a plain copy on most machines. */
 void tc_put_doubles(unsigned char *bytes, const double *values, size_t count);
 void tc_get_doubles(const unsigned char *bytes, double *values, size_t count);
-void tc_put_integers(unsigned char *bytes, const int64_t *values, size_t count);
-void tc_get_integers(const unsigned char *bytes, int64_t *values, size_t count);
 
 /* ---- Messages ---- */
 
@@ -243,7 +241,7 @@ size_t tc_answer_size(uint32_t states);
 void tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes);
 tc_refusal_code tc_answer_decode(const tc_frame *frame, uint32_t states, tc_answer *answer, double *p) TC_MUST_USE;
 
-#define TC_NOTES(X) X(TC_NOTE_LOST, 1, "no answer comes for rounds up to this one: the next state is what is wanted")
+#define TC_NOTES(X) X(TC_NOTE_LOST, 1, "no answer comes for rounds up to this one; the next state is wanted")
 typedef enum tc_note_code {
 #define X(code, number, text) code = number,
     TC_NOTES(X)

@@ -59,35 +59,11 @@ enum { TC_MOST_STATES = TC_FRAME_MOST_BODY / 8 - 2 }; /* that fit into an answer
 tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
                            tc_agent_steps *steps) TC_MUST_USE;
 
-/* The agent's step of the method `tacit` for a device that has only a gradient and a projection:
- *
- *     argmin over x in X of  f(x) + p . x + (regularization/2) |x|^2 + |x - from|^2 / (2 step)
- *
- * Accelerated projected gradients. For any convex f the problem is strongly convex with modulus m = regularization +
- * 1/step. It needs neither values nor constants of f: a step size s is accepted if the gradients at both ends differ by
- * at most their distance over s, and shortened otherwise. With s <= 1/L a projected gradient step contracts the
- * distance to the solution by 1 - s m. So after a step of length r the distance is at most r (1 - s m) / (s m); the
- * method stops when that is below the tolerance. It drops its momentum when that points against the last step. */
-
 typedef struct tc_agent_functions { /* each returns false on failure */
     void *context;
     bool (*gradient)(void *context, const double *x, double *gradient);
     bool (*project)(void *context, double *v);
 } tc_agent_functions;
-
-typedef struct tc_agent_proximal {
-    size_t states;
-    double tolerance;              /* of the distance from the solution */
-    double *work;                  /* TC_AGENT_PROXIMAL_WORK * states numbers */
-    double step_size;              /* of the last call, the first try of the next; 0 at first */
-    unsigned long long inaccurate; /* calls that missed the tolerance and gave the best point found */
-} tc_agent_proximal;
-
-enum { TC_AGENT_PROXIMAL_WORK = 5 };
-
-/* False: a function failed or gave numbers that are not finite. next must not be from. */
-bool tc_agent_proximal_step(tc_agent_proximal *solver, const tc_agent_functions *functions, const double *p,
-                            double step, double regularization, const double *from, double *next);
 
 /* An agent made of a few functions. */
 typedef struct tc_agent_callbacks { /* texts and arrays stay the caller's and must outlive the agent */
@@ -97,7 +73,7 @@ typedef struct tc_agent_callbacks { /* texts and arrays stay the caller's and mu
     const double *start;         /* is projected to get x(1); NULL: the point of the box nearest to 0 */
     tc_slater_answer slater;
     tc_agent_functions functions;
-    /* Optional: the device's own minimiser, instead of tc_agent_proximal_step. */
+    /* Optional: the device's own minimiser, instead of the one in callbacks.c. */
     bool (*proximal)(void *context, const double *p, double step, double regularization, const double *from,
                      double *next);
 } tc_agent_callbacks;

@@ -55,8 +55,6 @@ bool tc_certificate_span(const X509 *certificate, time_t *from, time_t *until) T
 
 enum { TC_MOST_CERTIFICATE_NAMES = 1000 }; /* keeps a chain well below OpenSSL's limit of 100 KiB */
 
-void tc_identity_uri(tc_buffer *out, const char *name);
-
 typedef struct tc_identity tc_identity;
 
 /* The agents that a certificate names: none if it is not an agent's or a URI is malformed. NULL: out of memory. Free
