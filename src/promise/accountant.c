@@ -19,8 +19,7 @@ static double own_price(const tc_ledger_entry *entry) {
 
 static bool knows_agent(const tc_ledger_entry *entry) { return entry->agent > 0 && isfinite(entry->agent); }
 
-/* Prices grow in proportion to the distance. In the unit `one` no change costs more than to hide the agent entirely.
- */
+/* Prices grow in proportion to the distance. In the unit `one` no change costs more than to hide the agent entirely. */
 static double scaled_price(const tc_ledger_entry *entry, tc_unit unit) {
     double price = own_price(entry);
     if (price > 0 && unit.bound != entry->bound)

@@ -110,8 +110,7 @@ tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger
 /* "epsilon 4", "epsilon 4, delta 1e-06" */
 const char *tc_budget_text(tc_arena *arena, const tc_budget *budget);
 
-/* ---- ledger_line.c: a line has its keys in a fixed order, then the check of this line and all before it -----------
- */
+/* ---- ledger_line.c: a line has its keys in a fixed order, then the check of this line and all before ---- */
 
 enum { TC_LEDGER_CHECK = 16, TC_LEDGER_LINE = 4096 }; /* hexadecimal digits; the longest line */
 

@@ -18,9 +18,9 @@ static bool add_bytes(EVP_MD_CTX *digest, const void *bytes, size_t size) {
 
 static bool add_text(EVP_MD_CTX *digest, const char *text) { return add_bytes(digest, text, strlen(text)); }
 
+/* In the machine's byte order: a journal stays on one kind of machine. */
 static bool add_numbers(EVP_MD_CTX *digest, const double *numbers, size_t count) {
-    return add_bytes(digest, numbers,
-                     count * sizeof *numbers); /* in the machine's byte order: a journal stays on one kind of machine */
+    return add_bytes(digest, numbers, count * sizeof *numbers);
 }
 
 /* The text of the file and the numbers of its data files. */

@@ -78,8 +78,7 @@ tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) 
 
 /* The run is over: reason is a tc_end_reason. */
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) TC_MUST_USE;
-/* Every agent has the last answer of a run that is over. If this cannot be written, the next start only waits in vain.
- */
+/* The run is over and every agent has the last answer. If this cannot be written, the next start waits in vain. */
 void tc_journal_set_told(tc_journal *journal);
 bool tc_journal_is_told(const tc_journal *journal);
 

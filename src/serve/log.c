@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- The sink: a file, pipe, terminal or socket, whose reader may be slow, stuck or gone. It never waits for it. ----
- */
+/* ---- The sink: a file, pipe, terminal or socket. Its reader may be slow, stuck or gone; nothing waits for it. ---- */
 
 enum {
     KEPT = 64 * 1024, /* bytes buffered for a slow reader */
@@ -198,7 +197,7 @@ struct tc_logbook {
     bool as_json, is_journal;
     tc_log_level least;
     uint64_t told;  /* lost lines that were reported */
-    uint64_t heard; /* those of them in lines that the reader has for sure */
+    uint64_t heard; /* those in reports that have surely reached the reader */
     uint64_t breaks;
     char line[LINE];
     size_t length;
@@ -393,7 +392,7 @@ bool tc_log_takes(const tc_logbook *log, tc_log_event event) {
     return log != NULL && events[event].level >= log->least;
 }
 
-/* Lost lines that were not reported yet. If the reporting lines were lost too, counts from the last sure one. */
+/* Lost lines that were not reported yet. If reports were lost too, counts from the last one that arrived. */
 static uint64_t find_lost(tc_logbook *log) {
     if (log->breaks != log->sink->breaks) {
         log->breaks = log->sink->breaks;

@@ -112,23 +112,16 @@ tc_status tc_server_start(tc_server *server) TC_MUST_USE;
  * another run. */
 void tc_server_give_up(tc_server *server, tc_status status, tc_server_result *result);
 
-/* For the service manager (log.h). why: NULL if the certificates were read. */
+/* For the service manager (log.h). */
 void tc_server_notify_ready(tc_server *server);
 void tc_server_notify_tick(tc_server *server);
-void tc_server_notify_reloaded(tc_server *server, const char *why);
-
-void tc_server_catch_signals(void);
 tc_status tc_server_set_events(tc_server *server) TC_MUST_USE;
-
-/* Fills in the result and logs it. */
-tc_status tc_server_judge(tc_server *server, tc_status status, tc_server_result *result) TC_MUST_USE;
 
 bool tc_server_has_journal(tc_server *server); /* of any run */
 /* Renames the journal of another run. Refused while a process has it open. */
 tc_status tc_server_move_aside(tc_server *server) TC_MUST_USE;
 
-/* SHA-256 of the problem file, its data, and the options that affect rounds but not noise. False: OpenSSL failed.
- */
+/* SHA-256 of the problem file, its data, and the options that affect rounds but not noise. False: OpenSSL failed. */
 bool tc_server_terms(const tc_server_settings *settings, unsigned char terms[TC_HASH]) TC_MUST_USE;
 
 /* Makes the cloud half for this round, from the journal's snapshot. */
@@ -144,8 +137,7 @@ tc_status tc_server_write_ports(tc_server *server) TC_MUST_USE;
 
 /* Updates the figures. */
 void tc_server_refresh(void *server);
-void tc_server_count_traffic(tc_server *server); /* a round has been answered */
-void tc_server_tick(tc_server *server);
-void tc_server_check_expiry(tc_server *server);
+void tc_server_tick(tc_server *server);         /* once a second */
+void tc_server_check_expiry(tc_server *server); /* warns once a day if the certificate expires soon */
 
 #endif

@@ -122,8 +122,7 @@ static const char *check_agents(tc_arena *arena, const tc_agent_settings *settin
     return NULL;
 }
 
-/* The sizes of the buffers. Output that may wait at once: a hello, and of each agent an enrolment, a state and a leave.
- */
+/* Sizes of the buffers. Output that may wait at once: a hello, and each agent's enrolment, state and leave. */
 static void measure(const tc_agent_settings *settings, tc_agent_link_settings *link, size_t *largest) {
     size_t all_answers = 0;
     link->most_out = TC_FRAME_HEADER + TC_MOST_CONTROL + TC_LEAVE_SIZE;
@@ -286,8 +285,7 @@ static bool is_running(const tc_agent *agent) {
 
 static bool is_open(const tc_agent *agent) { return tc_agent_link_is(agent->link) == TC_AGENT_LINK_OPEN; }
 
-/* Does not read until nothing is left: that last read would be one system call in five, and poll shows when more comes.
- */
+/* Does not read until nothing is left: that last read would be one system call in five, and poll shows what comes. */
 static void hear_all(tc_agent *agent) {
     tc_frame frame;
     for (unsigned turn = 0; turn < TURN; turn++) {

@@ -47,8 +47,7 @@ typedef struct tc_agent_steps {
     /* x(1). False: there is none. */
     bool (*start)(void *context, double *x);
     tc_slater_answer (*check_slater)(void *context);
-    /* x(k+1) from x(k), into next, which is not x. next is valid after TC_STEPPED only. Neither allocates nor raises.
-     */
+    /* x(k+1) from x(k), into next, which is not x. next is valid after TC_STEPPED only. Must not allocate or raise. */
     tc_agent_stepped (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
 } tc_agent_steps;
 

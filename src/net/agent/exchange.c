@@ -272,8 +272,7 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
 /* average += weight (x - average), with the x that the cloud used in that round, so that the cloud's slow filter is
  * this average plus noise. In a held round the cloud used an earlier state than the one sent for it. If several rounds
  * passed without this agent, x counts for all of them: nobody says which of them were held. After a lost state file the
- * weights are those of a run that began then.
- */
+ * weights are those of a run that began then. */
 static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, bool was_held) {
     const tc_agent_record *record = &slot->record;
     size_t states = slot->steps.states;

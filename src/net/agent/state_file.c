@@ -144,8 +144,7 @@ static tc_status complain(const tc_state_file *state, tc_buffer *messages, tc_st
     return status;
 }
 
-/* "home.17.state" for home[17]. Long names are cut. If two agents then share a file, opening it finds the other's name.
- */
+/* "home.17.state" for home[17]. Long names are cut: if two agents then share a file, opening it finds that. */
 static const char *path_of(tc_arena *arena, const tc_state_file_settings *settings) {
     tc_buffer label = tc_buffer_new(arena, 4 * TC_MOST_NAME);
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */

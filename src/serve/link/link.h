@@ -82,8 +82,7 @@ const tc_identity *tc_link_identity(const tc_link *link);
 /* Open connections with the same certificate, this one included; 0 in plain text. */
 size_t tc_link_alike(const tc_link *link);
 bool tc_link_is_alike(const tc_link *one, const tc_link *other);
-/* For the log: "192.0.2.7:41234" or "[2001:db8::1]:41234", and the certificate's "a1, a2 and 12 more". NULL: not known.
- */
+/* For the log: "192.0.2.7:41234" or "[2001:db8::1]:41234"; the certificate's "a1, a2 and 12 more". NULL: unknown. */
 enum { TC_PEER_TEXT = 64, TC_PEER_NAMES = 512 };
 const char *tc_link_peer(const tc_link *link, char text[TC_PEER_TEXT]);
 const char *tc_link_names(const tc_link *link, char text[TC_PEER_NAMES]);
@@ -98,8 +97,7 @@ void tc_link_send(tc_link *link, const unsigned char *bytes, size_t size);
 bool tc_link_is_drained(const tc_link *link);
 
 /* Sends a refusal of the connection, and closes when it was sent or after two seconds. reason: NULL for the code's
- * text.
- */
+ * text. */
 void tc_link_refuse(tc_link *link, tc_refusal_code code, const char *reason);
 /* Sends buffered bytes first, for two seconds at most. */
 void tc_link_close(tc_link *link);

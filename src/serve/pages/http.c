@@ -39,10 +39,12 @@ static void close_client(tc_http_client *client) {
     client->arena = NULL;
 }
 
+static void on_ready(evutil_socket_t descriptor, short what, void *context);
+
 static void wait_for(tc_http_client *client, short what) {
     (void)event_del(&client->ready);
-    if (event_assign(&client->ready, client->http->base, client->descriptor, what | EV_PERSIST, tc_http_ready,
-                     client) != 0 ||
+    if (event_assign(&client->ready, client->http->base, client->descriptor, what | EV_PERSIST, on_ready, client) !=
+            0 ||
         event_add(&client->ready, NULL) != 0)
         close_client(client);
 }
@@ -109,7 +111,7 @@ static void throw_away(tc_http_client *client) {
         close_client(client);
 }
 
-void tc_http_ready(evutil_socket_t descriptor, short what, void *context) {
+static void on_ready(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
     tc_http_client *client = context;
@@ -203,7 +205,7 @@ static bool set_up(tc_http *http) {
         http->clients[i].http = http;
         http->clients[i].descriptor = -1;
         made = made && evtimer_assign(&http->clients[i].deadline, http->base, expire, &http->clients[i]) == 0 &&
-               evtimer_assign(&http->clients[i].ready, http->base, tc_http_ready, &http->clients[i]) == 0;
+               evtimer_assign(&http->clients[i].ready, http->base, on_ready, &http->clients[i]) == 0;
     }
     return made && event_add(&http->arriving, NULL) == 0;
 }

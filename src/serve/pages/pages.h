@@ -123,13 +123,9 @@ struct tc_http {
     tc_http_client clients[TC_HTTP_CLIENTS];
 };
 
-void tc_http_ready(evutil_socket_t descriptor, short what, void *context);
-
 /* Whether the request is complete, or can be refused already. */
 bool tc_http_is_whole(const tc_http_client *client);
-/* 200; 400 if two hosts are named, 421 for a host that is not this one. */
-unsigned tc_http_judge_host(const tc_http_client *client);
-bool tc_http_is_meant(const tc_http_client *client, const char *host, size_t length); /* "HOST" or "HOST:PORT" */
+/* Finds the host names that are always accepted. */
 void tc_http_know_names(tc_http *http, const char *address);
 /* Makes the response. */
 void tc_http_respond(tc_http_client *client);

@@ -111,8 +111,7 @@ typedef struct tc_enrolment_settings {
     unsigned idle_seconds; /* 0: 10 */
 } tc_enrolment_settings;
 
-/* TC_NO_RANDOM. Raises on its arena. What grows with agents is in the arena, what grows with connections is malloc's.
- */
+/* TC_NO_RANDOM. Raises on its arena, which has what grows with agents. What grows with connections is malloc's. */
 tc_status tc_enrolment_new(tc_arena *arena, const tc_enrolment_settings *settings,
                            tc_enrolment **enrolment) TC_MUST_USE;
 

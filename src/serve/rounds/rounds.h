@@ -129,8 +129,8 @@ struct tc_rounds {
     tc_run_end end;
     tc_status status;
     tc_rollback rollback;
-    size_t refused; /* agents that said no to the Slater point */
-    uint64_t most_answered;
+    size_t refused;         /* agents that said no to the Slater point */
+    uint64_t most_answered; /* by what agents said, or the journal's last round */
     tc_answer_scalars scalars;
     double *answers, *next_answers; /* by coordinate */
     unsigned char *snapshot;        /* of the cloud half */
@@ -139,7 +139,7 @@ struct tc_rounds {
     int64_t *units;       /* scratch: a received state */
     unsigned char *batch; /* scratch: a connection's encoded answers */
     size_t batch_room;
-    double opened_at, warn_at, warn_after;
+    double opened_at, warn_at, warn_after; /* the open round; warn_after doubles with each warning */
     double stop_at, news_at; /* stop_at: 0 unless asked to stop; news_at: when an agent last came after the end */
     bool is_ending;          /* a loop over parties is running: do not start another */
     struct event late, ending, tick;
@@ -149,13 +149,10 @@ struct tc_rounds {
 
 static inline bool tc_rounds_has_answer(const tc_rounds *r) { return r->last > 0 && r->last + 1 == r->open; }
 
-/* Breaks the event loop. The first reason counts. */
+/* Ends the loop. The first reason counts. */
 void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status);
 
 void tc_rounds_enrol(tc_rounds *r, tc_party *party, const tc_frame *frame);
-
-/* All states have come: releases, commits and answers, now or at the next tick. */
-void tc_rounds_complete(tc_rounds *r);
 
 /* ---- ticks ---- */
 /* The first multiple of the tick after now. */
