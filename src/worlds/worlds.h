@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "cli/shared/setup.h"
 #include "model/model.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 
 enum {
     TC_WORLDS_ROUNDS = 10, /* of a run, at most */
