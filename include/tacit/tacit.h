@@ -209,7 +209,8 @@ TACIT_API int tacit_result_holds(const tacit_result *result);
 /* 1 where an interrupt ended the work: the result has what was done. */
 TACIT_API int tacit_result_interrupted(const tacit_result *result);
 
-/* What the command prints with --json and without it. Made when first asked for; NULL where memory is out. */
+/* What the command prints with --json and without it. Made when first asked for; NULL where memory is out, and in a
+ * thread to which functions say TACIT_BAD_ARITHMETIC. */
 TACIT_API const char *tacit_result_json(tacit_result *result);
 TACIT_API const char *tacit_result_text(tacit_result *result);
 

@@ -203,6 +203,8 @@ tacit_status tc_result_work(tacit_result *result,
     tc_escape escape;
     if (message != NULL)
         *message = NULL;
+    if (tc_arithmetic_fault() != NULL)
+        return fail(TC_BAD_ARITHMETIC, tc_arithmetic_fault(), message);
     tc_buffer messages = tc_buffer_new(result->arena, MESSAGE_LIMIT);
     tc_status status = TC_TRY(result->arena, &escape);
     if (status == TC_OK) {

@@ -10,10 +10,16 @@ static const char text[] = "agent a {\n  state x in [0, 4]\n  private minimize (
 
 int main(void) {
     tacit_problem *problem = NULL;
-    tacit_report *report = NULL;
-    tacit_solution *solution = NULL;
+    tacit_result *check = NULL, *solve = NULL;
+    tacit_solution solution = {0};
     char *message = NULL;
-    if (tacit_problem_parse("small.tacit", text, sizeof text - 1, &problem, &message) != TACIT_OK) {
+    tacit_source source = {0};
+    source.size = sizeof source;
+    source.path = "small.tacit";
+    source.text = text;
+    source.length = sizeof text - 1;
+    solution.size = sizeof solution;
+    if (tacit_problem_make(&source, &problem, &message) != TACIT_OK) {
         fprintf(stderr, "%s\n", message == NULL ? "?" : message);
         tacit_text_free(message);
         return 1;
@@ -22,15 +28,15 @@ int main(void) {
     double x = 0;
     int right = tacit_problem_agents(problem) == 2 && tacit_problem_constraints(problem) == 1 &&
                 tacit_problem_agent_name(problem, 1, name, sizeof name) == TACIT_OK && strcmp(name, "b") == 0 &&
-                tacit_check(problem, NULL, &report) == TACIT_OK && tacit_report_holds(report) &&
-                strstr(tacit_report_json(report), "\"assumptions\"") != NULL &&
-                tacit_solve(problem, NULL, &solution) == TACIT_OK && tacit_solution_outcome(solution) == TACIT_SOLVED &&
-                tacit_solution_residual(solution) <= 1e-8 && tacit_solution_x(solution, 1, &x) == TACIT_OK &&
-                x > 1.9999999 && x < 2.0000001 && tacit_solution_mu(solution)[0] > 1.9999999 &&
-                tacit_solution_mu(solution)[0] < 2.0000001;
+                tacit_check(problem, NULL, &check, NULL) == TACIT_OK && tacit_result_holds(check) &&
+                strstr(tacit_result_json(check), "\"assumptions\"") != NULL &&
+                tacit_solve(problem, NULL, &solve, NULL) == TACIT_OK &&
+                tacit_result_solution(solve, &solution) == TACIT_OK && strcmp(solution.outcome, "solved") == 0 &&
+                solution.residual <= 1e-8 && tacit_result_x(solve, 0, 1, &x) == TACIT_OK && x > 1.9999999 &&
+                x < 2.0000001 && solution.mu[0] > 1.9999999 && solution.mu[0] < 2.0000001;
     printf("tacit %s: x = %.9g, %s\n", tacit_version(), x, right ? "right" : "wrong");
-    tacit_report_free(report);
-    tacit_solution_free(solution);
+    tacit_result_free(check);
+    tacit_result_free(solve);
     tacit_problem_free(problem);
 
     problem = NULL;
