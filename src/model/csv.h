@@ -38,6 +38,32 @@ tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_cs
 bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, double **numbers,
                    size_t *rows, size_t *columns);
 
+/* ---- tables of any origin (table.c) ---- */
+
+enum { TC_MOST_COLUMNS = 100000 };
+
+typedef struct tc_table_header { /* physical columns */
+    const char **names;
+    size_t count;
+    size_t text_column; /* the column `name`, or SIZE_MAX */
+} tc_table_header;
+
+typedef struct tc_text_pool {
+    char *text;
+    size_t left;
+} tc_text_pool;
+
+bool tc_is_column_name(const char *text, size_t length);
+/* Why this cannot be a member's name; NULL where it can. */
+const char *tc_member_name_problem(const char *text, size_t length);
+/* Whether two texts are equal, and which. */
+bool tc_table_twice(tc_arena *arena, const char *const *texts, size_t count, size_t *first, size_t *second);
+/* A copy in a pool: many short texts. */
+const char *tc_text_keep(tc_arena *arena, tc_text_pool *pool, const char *text, size_t length);
+/* Sorts physical columns into named ones: table->values is reordered so that a vector's components are neighbours.
+ * Why that cannot be; NULL where it can. */
+const char *tc_table_name_columns(tc_arena *arena, const tc_table_header *head, tc_table *table);
+
 /* ---- between csv.c and table.c ---- */
 
 typedef struct tc_csv {
