@@ -4,6 +4,7 @@
 #define TC_MODEL_CSV_H
 
 #include "base/monitor.h"
+#include "model/given.h"
 #include "model/syntax/diagnose.h"
 
 typedef struct tc_csv_source {
@@ -63,6 +64,22 @@ const char *tc_text_keep(tc_arena *arena, tc_text_pool *pool, const char *text, 
 /* Sorts physical columns into named ones: table->values is reordered so that a vector's components are neighbours.
  * Why that cannot be; NULL where it can. */
 const char *tc_table_name_columns(tc_arena *arena, const tc_table_header *head, tc_table *table);
+
+/* ---- the same from arrays (given.c) ---- */
+
+typedef struct tc_given_place { /* the declaration, for messages */
+    tc_arena *arena;
+    tc_diagnostics *diagnostics;
+    const tc_monitor *monitor;
+    tc_span span;
+} tc_given_place;
+
+/* NULL after reported errors. */
+tc_table *tc_given_read_table(const tc_given_place *place, const tc_given_table *given);
+/* Row by row. false after reported errors. */
+bool tc_given_read_matrix(const tc_given_place *place, const tc_given_matrix *given, double **numbers);
+/* A name as messages show it, whatever bytes it has. */
+const char *tc_given_shown(tc_arena *arena, const char *name);
 
 /* ---- between csv.c and table.c ---- */
 
