@@ -111,19 +111,19 @@ static const char *not_finite(double value) { return isnan(value) ? "NaN" : valu
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-typedef struct reading {
+typedef struct table_reading {
     const tc_given_place *place;
     const tc_given_table *given;
     size_t errors; /* before */
     size_t lanes;  /* physical columns with numbers */
     tc_table_header head;
-} reading;
+} table_reading;
 
 #define WRONG(reading, ...) complain((reading)->place, "table", (reading)->given->name, __VA_ARGS__)
 
-static bool is_good(const reading *r) { return r->place->diagnostics->errors == r->errors; }
+static bool is_good(const table_reading *r) { return r->place->diagnostics->errors == r->errors; }
 
-static void check_column(reading *r, size_t number) {
+static void check_column(table_reading *r, size_t number) {
     const tc_given_column *column = &r->given->columns[number];
     size_t length = column->name != NULL ? strlen(column->name) : 0;
     if (length == 0) {
@@ -154,7 +154,7 @@ static void check_column(reading *r, size_t number) {
 }
 
 /* Where the table's form makes sense, its numbers can be read. */
-static bool check_form(reading *r) {
+static bool check_form(table_reading *r) {
     const tc_given_table *given = r->given;
     if (given->rows == 0)
         WRONG(r, "it has no rows");
@@ -171,7 +171,7 @@ static bool check_form(reading *r) {
 }
 
 /* The columns that a CSV file would have: a vector as its components. */
-static void expand_header(reading *r) {
+static void expand_header(table_reading *r) {
     tc_arena *arena = r->place->arena;
     bool has_text = r->given->members != NULL;
     r->head = (tc_table_header){.names = TC_NEW(arena, const char *, r->lanes + has_text),
@@ -188,7 +188,7 @@ static void expand_header(reading *r) {
         r->head.names[r->head.count++] = "name";
 }
 
-static void check_header(reading *r, tc_table *table) {
+static void check_header(table_reading *r, tc_table *table) {
     size_t first, second;
     if (tc_table_twice(r->place->arena, r->head.names, r->head.count, &first, &second)) {
         WRONG(r, "two columns are called '%s'", tc_given_shown(r->place->arena, r->head.names[second]));
@@ -199,7 +199,7 @@ static void check_header(reading *r, tc_table *table) {
         WRONG(r, "%s", problem);
 }
 
-static void read_numbers(reading *r, tc_table *table) {
+static void read_numbers(table_reading *r, tc_table *table) {
     tc_arena *arena = r->place->arena;
     lane *lanes = TC_NEW(arena, lane, r->lanes);
     size_t l = 0;
@@ -223,7 +223,7 @@ static void read_numbers(reading *r, tc_table *table) {
     }
 }
 
-static void read_members(reading *r, tc_table *table) {
+static void read_members(table_reading *r, tc_table *table) {
     tc_arena *arena = r->place->arena;
     tc_text_pool pool = {0};
     table->names = TC_NEW(arena, const char *, table->rows);
@@ -243,7 +243,7 @@ static void read_members(reading *r, tc_table *table) {
 }
 
 tc_table *tc_given_read_table(const tc_given_place *place, const tc_given_table *given) {
-    reading r = {.place = place, .given = given, .errors = place->diagnostics->errors};
+    table_reading r = {.place = place, .given = given, .errors = place->diagnostics->errors};
     if (!check_form(&r))
         return NULL;
     tc_table *table = TC_NEW(place->arena, tc_table, 1);

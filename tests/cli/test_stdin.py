@@ -86,7 +86,7 @@ class StandardInput(Folder):
                       'for the tacit command, write csv "FILE" here', done.stderr)
 
     def test_traces_reports_and_ledgers_say_so(self):
-        self.tacit("run", "-", "--seed", "3", "--trace", "t.csv", "--report", "r.html", text=PROBLEM, code=1)
+        self.tacit("run", "-", "--seed", "3", "--trace", "t.csv", "--report", "r.html", text=PROBLEM)
         trace = (self.folder / "t.csv").read_text()
         self.assertIn("# problem: <stdin>\n", trace)
         self.assertIn("tacit run - --seed 3", trace)
@@ -107,7 +107,7 @@ class StandardInput(Folder):
     def test_a_file_of_that_name(self):
         (self.folder / "-").write_text(PROBLEM)
         self.assertIn("./-", self.tacit("check", "./-", text="nonsense").stdout)
-        self.tacit("run", "-", "--seed", "1", "--trace", "./t", text=PROBLEM, code=1)
+        self.tacit("run", "-", "--seed", "1", "--trace", "./t", text=PROBLEM)
 
     def test_an_input_that_is_closed_or_a_folder_is_told(self):
         done = subprocess.run(["sh", "-c", '"$0" check - <&-', TACIT], capture_output=True, text=True)

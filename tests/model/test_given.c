@@ -449,8 +449,8 @@ static void what_nobody_gives_is_missed(void **state) {
     expect_messages("data homes = 3\n" HOMES,
                     "p.tacit:1:14: error: expected csv and a file's name, as in csv \"homes.csv\", or given, found "
                     "'3'\n    data homes = 3\n                 ^\n");
-    expect_error("data homes = given \"x.csv\"\n" HOMES, "p.tacit:1:20: error: expected an operator or the end of the "
-                                                         "statement, found a text in quotes");
+    expect_error("data homes = given \"x.csv\"\n" HOMES,
+                 "p.tacit:1:20: error: expected an operator or the end of the statement, found '\"x.csv\"'");
 }
 
 /* ---- mistakes ---------------------------------------------------------------------------------------------------- */
