@@ -53,8 +53,7 @@ typedef struct tc_door { /* the newcomers' budget and queues: door.c */
 struct tc_link {
     tc_ring ring;    /* in the list of its state; must be first */
     tc_ring waiting; /* in links->kept while output is buffered */
-    tc_ring
-        more; /* open: in links->more while buffered bytes wait, which cause no event; before: in the door's queue */
+    tc_ring more;    /* open: in links->more while buffered bytes wait, without an event; before: in the door's queue */
     tc_links *links;
     SSL *ssl; /* NULL before the first byte, and in plain text */
     tc_socket socket;
