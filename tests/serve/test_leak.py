@@ -52,7 +52,7 @@ class Talker:
 
     def hear(self, k):
         while self.agent.answered[self.name] < k:
-            message = self.agent.link.receive(10)
+            message = self.agent.link.receive()
             if message.type != wire.REFUSAL:
                 self.agent.take(message)
 
@@ -144,6 +144,7 @@ class Leak(unittest.TestCase):
                 said.update(units)
                 talker.agent.send_state(0, 20, units)
                 talker.agent.take(talker.agent.link.expect(wire.ANSWER))
+            town.page(parties.http_port, "status")  # answered after all that the loop was doing
             pages = list(memory_of(parties.cloud.pid))
             limits = pathlib.Path(f"/proc/{parties.cloud.pid}/limits").read_text()
             for talker in talkers:
@@ -179,7 +180,7 @@ class Leak(unittest.TestCase):
                 talker.agent.link.expect(wire.END)
                 talker.agent.link.send(wire.leave())
                 talker.agent.link.close()
-            self.assertEqual(parties.cloud.wait(10), 0, parties.cloud.err)
+            self.assertEqual(parties.cloud.wait(), 0, parties.cloud.err)
             files += [path.read_bytes() for path in (parties.folder / "journal").iterdir()]
             shown += [parties.cloud.err, parties.cloud.out, (parties.folder / "cloud.csv").read_text()]
             self.search(talkers, files, shown)

@@ -64,7 +64,7 @@ def record(problem):
             link.send(wire.leave())
         helper.join(10)
         other.close()
-        place.cloud.wait(20)
+        place.cloud.wait()
     return frames
 
 
