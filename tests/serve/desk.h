@@ -64,7 +64,7 @@ static inline void desk_run(desk *d, double seconds) {
 
 /* Until a condition holds, which nothing but the loop brings about. */
 #define DESK_UNTIL(d, condition)                                                                                       \
-    for (double end_ = desk_now() + 300; !(condition);) {                                                               \
+    for (double end_ = desk_now() + 300; !(condition);) {                                                              \
         assert_true(desk_now() < end_);                                                                                \
         desk_turn(d);                                                                                                  \
     }

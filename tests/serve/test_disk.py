@@ -2,10 +2,14 @@
 no answer leaves that is not written down, and what is lost is found out before anything is released."""
 # labels: not-clang
 
+import contextlib
+import hashlib
 import json
 import os
 import random
 import shutil
+import sqlite3
+import struct
 import subprocess
 import unittest
 
@@ -280,6 +284,44 @@ class Damage(unittest.TestCase):
             byte = file.read(1)[0]
             file.seek(offset)
             file.write(bytes([byte ^ 1 << bit]))
+
+    def digest(self, row):
+        """As the cloud computes it: of the round, then of that and of what the run is."""
+        def number(value):
+            return struct.pack("<Q", value)
+        content = hashlib.sha256(number(row["round"]) + row["input"] + struct.pack("<2d", row["step"], row["regularization"]) +
+                                 number(len(row["answers"]) // 8) + row["answers"] + number(len(row["memory"])) + row["memory"])
+        return hashlib.sha256(row["run_id"] + row["plan_hash"] + row["terms"] + number(row["epoch"]) + row["epoch_id"] +
+                              number(row["finished"]) + content.digest()).digest()
+
+    def change_snapshot(self, change):
+        """Another snapshot, in a journal whose digests are right."""
+        with contextlib.closing(sqlite3.connect(self.state / "journal.db")) as journal:
+            journal.row_factory = sqlite3.Row
+            row = dict(journal.execute("SELECT * FROM journal").fetchone())
+            self.assertEqual(self.digest(row), row["digest"])
+            row["memory"] = change(row["memory"])
+            journal.execute("UPDATE journal SET memory = ?, digest = ?", (row["memory"], self.digest(row)))
+            journal.commit()
+        return row["round"]
+
+    def test_a_snapshot_that_this_cloud_cannot_go_on_from_is_refused(self):
+        """A mark and a version, the plan's hash, the round, whether rounds are missing, mu, what the method adds."""
+        self.assertEqual(self.harm("the same snapshot", lambda: self.change_snapshot(lambda memory: memory)), "whole")
+        nan, far = struct.pack("<d", float("nan")), struct.pack("<Q", 1 << 40)
+        for what, change in (("cut short", lambda memory: memory[:-1]), ("none", lambda memory: b""),
+                             ("another version", lambda memory: memory[:6] + b"\xff" + memory[7:]),
+                             ("another plan", lambda memory: memory[:8] + bytes(32) + memory[40:]),
+                             ("a later round", lambda memory: memory[:40] + far + memory[48:]),
+                             ("a multiplier that is no number", lambda memory: memory[:56] + nan + memory[64:])):
+            with self.subTest(what):
+                shutil.rmtree(self.state)
+                shutil.copytree(self.good, self.state)
+                round_ = self.change_snapshot(change)
+                cloud = self.start(ready=None)
+                self.assertEqual(cloud.wait(), 3, cloud.err)
+                self.assertIn(f"the journal in '{self.state}' cannot be used: its snapshot of round {round_} is not of this plan "
+                              "and program", cloud.err)
 
     def test_nothing_harmed(self):
         self.assertEqual(self.harm("nothing", lambda: None), "whole")

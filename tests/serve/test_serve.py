@@ -199,6 +199,28 @@ class Runs(unittest.TestCase):
         for key, body in crowd.book.answers.items():
             self.assertEqual(quiet.book.answers[key], body)
 
+    def test_a_trace_goes_on_with_its_own_run_alone(self):
+        """Also where its last line was cut short."""
+        place = self.open(20)
+        for name in ("first", "second"):
+            place.start_cloud("--trace", place.folder / f"{name}.csv", state=place.folder / name, trace=False)
+            crowd = Agents(place)
+            crowd.go(5)
+            crowd.wait()
+            self.assertEqual(crowd.stop_cloud(), 0)
+        trace = place.folder / "first.csv"
+        before = trace.read_text()
+        place.start_cloud("--trace", trace, state=place.folder / "second", trace=False, ready=False)
+        self.assertEqual(place.cloud.wait(), 2, place.cloud.err)
+        self.assertIn(f"the trace '{trace}' is of another run: choose another name", place.cloud.err)
+        self.assertEqual(trace.read_text(), before)
+        for cut in (1, 9):
+            (place.folder / "second.csv").write_text((place.folder / "second.csv").read_text()[:-cut])
+            place.start_cloud("--trace", place.folder / "second.csv", state=place.folder / "second", trace=False)
+            self.assertEqual(place.cloud.stop(), 0)
+            rows = [line.split(",") for line in (place.folder / "second.csv").read_text().splitlines()[3:]]
+            self.assertEqual([(row[0], len(row)) for row in rows], [(str(k), 4) for k in range(1, 6)])
+
     def test_a_restored_journal_is_refused_until_told_so(self):
         place = self.open(30)
         crowd = Agents(place)
