@@ -28,8 +28,8 @@ def elsewhere(script):
     """The same with a cloud that listens where nobody else does, and with an end for those who wait for each other."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    script = script.replace("7575", port).replace("tacit agent ", "timeout 120 tacit agent ")
-    return script.replace("tacit serve ", f"timeout 120 tacit serve --listen 127.0.0.1:{port} --http off ")
+    script = script.replace("7575", port).replace("tacit agent ", "timeout 600 tacit agent ")
+    return script.replace("tacit serve ", f"timeout 600 tacit serve --listen 127.0.0.1:{port} --http off ")
 
 
 def pattern_of(line):

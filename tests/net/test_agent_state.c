@@ -72,7 +72,7 @@ static size_t read_file(const char *path, unsigned char *bytes, size_t room) {
     return got;
 }
 
-/* In place: file systems hurry to the disk with what replaces a file that was there. */
+/* In place: file systems write a replaced file to the disk at once, which is slow. */
 static void write_file(const char *path, const unsigned char *bytes, size_t size) {
     int file = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(file >= 0);

@@ -108,7 +108,7 @@ class Recorder(threading.Thread):
                     break
             except (wire.Closed, OSError):
                 pass
-            except Exception as error:  # a thread has nobody else to tell
+            except Exception as error:  # the main thread looks at it
                 self.failure = error
                 break
             if self.refused:

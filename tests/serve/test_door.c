@@ -319,7 +319,7 @@ static void never(evutil_socket_t descriptor, short what, void *context) {
     (void)context;
 }
 
-/* There is no descriptor for an arrival, and no memory for the timer that would look again: it listens all the same. */
+/* No descriptor for an arrival, and no memory for the timer that would try again: it still listens. */
 static void a_listener_is_never_deaf_for_good(void **state) {
     (void)state;
     enum { TIMERS = 1024 };

@@ -142,7 +142,7 @@ static void one_turn_reads_a_bounded_number_of_bytes(void **state) {
     client_close(client);
 }
 
-/* Who has been told that it is over, and goes on all the same, is heard for a megabyte and no more. */
+/* A client that was told it is over and still goes on is read for one more megabyte. */
 static void what_comes_after_the_end_is_thrown_away_for_a_while(void **state) {
     (void)state;
     static unsigned char junk[65536];

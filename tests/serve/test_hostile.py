@@ -288,7 +288,7 @@ class Hostile(unittest.TestCase):
                 self.assertEqual((found.type, found.code, found.reason), (
                     wire.REFUSAL, wire.CROWD, "another connection took over this agent a moment ago"))
                 self.logged("refused", agent="a5", reason="too many agents or connections")
-            old.send(wire.state(0, self.resident.answered + 1, [1, 1]))  # who was replaced has no say
+            old.send(wire.state(0, self.resident.answered + 1, [1, 1]))  # one that was replaced is not heard
             self.refused(old, wire.SLOT, slot=0, round_=self.resident.answered + 1)
             old.close()
         time.sleep(1)  # for the tests that enrol it again

@@ -39,7 +39,7 @@ class Talker:
         self.agent.send_state(0, round_, units)
 
     def say_much(self, k):
-        """The state of round k, and by the way what the cloud refuses: another round, another length, another state."""
+        """The state of round k, and some that the cloud refuses: of another round, of another length, or a second one."""
         agent, wrong = self.agent, [17_000_000_011 + 1013 * k, -23_000_000_017 - 1019 * k]
         self.states.update(agent.x[self.name])
         if k % 5 == 1:
@@ -110,7 +110,7 @@ def memory_of(pid):
         for line in maps:
             place, rights, *_ = line.split()
             first, last = (int(end, 16) for end in place.split("-"))
-            if rights.startswith("rw") and last - first < 1 << 28:  # not what a sanitizer has set aside
+            if rights.startswith("rw") and last - first < 1 << 28:  # not what a sanitizer has reserved
                 memory.seek(first)
                 try:
                     yield memory.read(last - first)
@@ -139,7 +139,7 @@ class Leak(unittest.TestCase):
                         talker.agent.send_state(0, k, units)
                 for talker in talkers:
                     talker.hear(k)
-            for i, talker in enumerate(talkers):  # of an answered round: the cloud has no use for it
+            for i, talker in enumerate(talkers):  # of an answered round: the cloud needs it no more
                 units = [23_000_017 + i, 23_000_117 + i]
                 said.update(units)
                 talker.agent.send_state(0, 20, units)

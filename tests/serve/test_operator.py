@@ -137,7 +137,7 @@ class Answers(Place):
         self.assertEqual(agent.stop(), 0)
         self.assertFalse(path.exists())
         self.assertIsNone(agent.json()["answer_file"])
-        # Stopped on its way: what it has is no answer, and none of an earlier run is replaced by it.
+        # Stopped before the end: it has no answer, and must not replace one of an earlier run.
         path.write_text('{\n  "tacit_answer": 1,\n  "x": {}\n}\n')
         place = self.place(rounds=100000)
         place.start_cloud()
@@ -300,7 +300,7 @@ class Logs(Place):
         agent = subprocess.Popen(list(map(str, arguments)), stdout=subprocess.PIPE, stderr=writer)
         self.addCleanup(agent.kill)
         os.close(writer)
-        said, _ = agent.communicate(timeout=PATIENCE)  # that the run ended before is said to nobody
+        said, _ = agent.communicate(timeout=PATIENCE)  # its message that the run ended before is lost
         self.assertEqual(agent.returncode, 0)
         self.assertIn(b"answer", said)
 
@@ -451,7 +451,7 @@ class Claims(Place):
                     site.take(site.link.receive())
                 self.assertEqual({said.round for said in site.enrolled.values()}, {12})  # 11 may have been shown
                 site.run()
-                site.close()  # it takes leave
+                site.close()  # it sends LEAVE
             self.assertEqual(cloud.wait(), code, cloud.err[-2000:])
             self.assertEqual("none is left" in cloud.err + cloud.out, code == 3)
             site.close()

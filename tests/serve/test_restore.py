@@ -138,7 +138,7 @@ class Restore(unittest.TestCase):
     # ---- noise ----
 
     def test_a_back_up_of_everything_agents_included_uses_no_noise_again(self):
-        """Nobody can know that rounds were released before: the noise must be new all the same."""
+        """Nobody can know that rounds were released before. Still the noise must be new."""
         self.parties.options += ["--method", "published", "--gamma-bar", "0.01", "--alpha-bar", "0.1", "--c1", "0.3", "--c2",
                                  "0.52"]  # steps are known: prices alone can differ
         cloud = self.start("state")

@@ -499,7 +499,7 @@ static void who_comes_while_the_cloud_stops_is_sent_away_at_once(void **state) {
     leave_all();
 }
 
-/* A round that is answered is answered again to whoever asks for it, and not for ever. */
+/* The answer of the last round is sent again to an agent that asks, but not without end. */
 static void who_asks_again_and_again_is_ended(void **state) {
     (void)state;
     desk_start(&d, (desk_wish){0});

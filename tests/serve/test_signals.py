@@ -36,7 +36,7 @@ class Moments(unittest.TestCase):
                     town.await_event(cloud, "started")
                 if i % 3 == 2:  # an agent too
                     time.sleep(rng.uniform(0, 0.1))
-                    agent = p.start_agent(rng.choice(list(p.names)), trace=False)  # the one of before has the file: refused
+                    agent = p.start_agent(rng.choice(list(p.names)), trace=False)  # the first one has the state file: this one is refused
                     agent.signal(signal.SIGTERM)
                     self.assertIn(agent.wait(), (0, 3, -signal.SIGTERM), agent.err)
                 time.sleep(rng.choice([rng.uniform(0, 0.05), rng.uniform(0, 0.3), rng.uniform(0, 1)]))
@@ -53,7 +53,7 @@ class Moments(unittest.TestCase):
                 if ends[-1] == "done":
                     break
             self.assertTrue({"stopped", "done"} & set(ends), ends)
-            for name in p.names:  # those whose file was taken by another
+            for name in p.names:  # those that ended because another had their file
                 if not p.agents[name].is_running():
                     p.start_agent(name, trace=False)
             p.start_cloud("--log", "json", "--listen", f"127.0.0.1:{port}", seed=town.SEED, trace=False, ready=None)

@@ -177,7 +177,7 @@ class Resident(threading.Thread):
                     self.round()
                 left = None if self.rounds is None else self.rounds - self.answered
                 time.sleep(self.pace if self.pace == 0 or left is None or left > 50 else 20 * self.pace)
-        except Exception as error:  # a thread has nobody else to tell
+        except Exception as error:  # the main thread looks at it
             self.error = error
 
     def await_rounds(self, count=3):
