@@ -41,7 +41,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
 
 def is_about(shown, printed):
-    """The same words, and numbers within a factor of 1.5 of those shown: whoever moves them further shows them anew."""
+    """The same words, and numbers within a factor of 1.5 of those shown; a change that moves them further must change the page."""
     if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
         return False
     pairs = zip(map(float, NUMBER.findall(shown)), map(float, NUMBER.findall(printed)))

@@ -79,7 +79,7 @@ static inline void desk_age(desk *d, double seconds) {
     tc_late_on_time(-1, EV_TIMEOUT, d->rounds);
 }
 
-/* The run is over, and nobody's time to hear of it ends until it is made to. */
+/* The run is over; the time that agents have to hear of it ends only when the test says so. */
 static inline void desk_wait_for_agents(desk *d) { d->rounds->news_at = desk_now() + 1e6; }
 static inline void desk_wait_no_longer(desk *d) { d->rounds->news_at = desk_now() - 1e6; }
 

@@ -647,7 +647,7 @@ static void a_later_epoch_or_another_of_the_same_number_stops_it_too(void **stat
     }
 }
 
-/* Once rounds were released here, everybody's are known: who says more speaks for itself. */
+/* Once this start has released rounds, its journal is complete: an agent that claims more is refused alone. */
 static void a_liar_in_a_run_that_goes_is_refused_alone(void **state) {
     (void)state;
     desk_start(&d, (desk_wish){0});

@@ -343,7 +343,7 @@ static void requests_are_understood_or_refused_by_their_code(void **state) {
     }
 }
 
-/* A web page can turn a name of its own to this machine, and cannot choose the Host that a browser sends. */
+/* A web page can point a name of its own at this machine, but cannot choose the Host that a browser sends. */
 static void only_names_that_nobody_else_can_own_are_answered(void **state) {
     (void)state;
     static const char *const more[] = {"status.example.net", "192.0.2.1"};
@@ -386,7 +386,7 @@ static void only_names_that_nobody_else_can_own_are_answered(void **state) {
         assert_int_equal(s.refreshed - before, code == 200);
         assert_true((strstr(answer, "multiplier") != NULL) == (code == 200));
     }
-    /* A proxy's target counts as well, two hosts are none, and what follows the headers is no header. */
+    /* A proxy's target counts too; two hosts count as none; what follows the headers is not a header. */
     assert_int_equal(ask("GET http://evil.example/status HTTP/1.1\r\nHost: localhost\r\n\r\n"), 421);
     assert_int_equal(ask("GET http://localhost/status HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);
     assert_int_equal(ask("GET /status HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"), 400);
