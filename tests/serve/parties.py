@@ -4,7 +4,7 @@
     with Parties(PROBLEM, options=["--epsilon", "2"]) as parties:
         parties.start_cloud(seed=7)
         parties.start_agents()
-        summary = parties.finish(20)
+        summary = parties.finish()
 """
 
 import json

@@ -73,7 +73,7 @@ class Price(unittest.TestCase):
                  for page in ("status", "metrics")]
         status = json.loads(texts[0])
         metrics = [float(re.search(rf"^tacit_{name} (\S+)$", texts[1], re.M)[1]) for name in ("epsilon", "delta")]
-        self.assertEqual(cloud.stop(30), 0, cloud.err)
+        self.assertEqual(cloud.stop(), 0, cloud.err)
         self.assertEqual(status["private"], cloud.json()["private"])
         return (status["epsilon"], status["delta"]), tuple(metrics), cloud.json()
 
