@@ -1,5 +1,3 @@
-#include "plan/certificate.h"
-
 #include "base/search.h"
 #include "base/text.h"
 #include "base/json.h"
@@ -10,7 +8,7 @@
 
 /* ---- the public model -------------------------------------------------------------------------------------------- */
 
-/* The public model of a certificate: expressions as numbered nodes, in an order that follows from the expressions
+/* Expressions as numbered nodes, in an order that follows from the expressions
  * alone. Numbers of nodes in the DAG differ between the whole file and the cloud's; the certificate does not. */
 
 #define UNSEEN UINT32_MAX

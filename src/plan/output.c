@@ -1,8 +1,6 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
 #include "base/text.h"
-#include "plan/account/calibrate.h"
 #include "plan/planner.h"
-#include "plan/account/price.h"
 
 #include <openssl/evp.h>
 #include <stdarg.h>
@@ -62,7 +60,7 @@ static void write_observers(const tc_plan *plan, tc_json *json) {
         tc_json_number(json, "epsilon", o->epsilon);
         tc_json_number(json, "delta", o->delta);
         if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
-            tc_json_number(json, "mu", o->mu);
+            tc_json_number(json, "mu", o->gdp);
             tc_json_number(json, "delta_at_asked_epsilon", o->delta_at_asked);
         }
         tc_json_close_object(json);
@@ -214,9 +212,7 @@ void tc_plan_hash(tc_arena *arena, tc_plan *plan) {
         tc_raise(arena, TC_INTERNAL);
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------- */
-
-/* The plan for people. */
+/* ---- the plan for people ----------------------------------------------------------------------------------------- */
 
 enum { FEW_CHANNELS = 24, SHOWN = 8 };
 

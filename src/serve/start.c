@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "net/files.h"
 #include "net/tls/tls.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <math.h>
 #include <string.h>

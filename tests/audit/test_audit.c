@@ -1,9 +1,7 @@
 /* Honest plans pass; constants that are too small do not. Seeds are fixed: with others, an honest plan would be refuted
  * with a probability below 1e-6 (the audit's confidence) each. */
 #include "audit/audited.h"
-#include "audit/binomial.h"
-#include "audit/law.h"
-#include "audit/judge.h"
+#include "audit/inside.h"
 #include "support/cmocka.h"
 
 /* In the place of src/audit/clock.c: what time does must not depend on the machine. It stands still unless a test says
