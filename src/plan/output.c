@@ -114,18 +114,9 @@ static void write_lattice(const tc_plan *plan, tc_json *json) {
     tc_json_close_object(json);
 }
 
-/* As on the command line: "one:0.5", "agent". */
 static void write_unit(const tc_plan *plan, tc_json *json) {
-    char bound[32], unit[64];
-    if (plan->mechanism == TC_MECHANISM_NONE || plan->adjacency == TC_ADJACENCY_UNSET) {
-        tc_json_null(json, "unit");
-        return;
-    }
-    tc_shortest_number(bound, plan->adjacency_bound);
-    (void)snprintf(unit, sizeof unit, "%s%s%s", tc_adjacency_name(plan->adjacency),
-                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : ":",
-                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : bound);
-    tc_json_string(json, "unit", unit);
+    bool none = plan->mechanism == TC_MECHANISM_NONE || plan->adjacency == TC_ADJACENCY_UNSET;
+    tc_json_string(json, "unit", none ? NULL : tc_unit_text(json->out->arena, plan->adjacency, plan->adjacency_bound));
 }
 
 /* Left out where there is none: plans made before there were budgets keep their hash. */
