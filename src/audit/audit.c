@@ -1,5 +1,3 @@
-#include "audit/audit.h"
-
 #include "audit/inside.h"
 
 enum { MOST_SYSTEMS = 12, MOST_NOTES = 40 };

@@ -173,10 +173,10 @@ void tc_law_take(tc_law *law, const double *values, const double *truth, double 
     law->rounds++;
 }
 
-/* ---- judging ---- */
+/* ---- which counts contradict the stated law ---- */
 
-/* Which counts contradict the stated law. A bound on each probability follows from the law and from how far
- * the auditor's F may be off; counts that put the probability beyond it have a chance of at most the test's level. */
+/* A bound on each probability follows from the law and from how far the auditor's F may be off. Counts that put the
+ * probability beyond it have a chance of at most the test's level. */
 
 enum { KINDS_OF_TESTS = 5 };
 

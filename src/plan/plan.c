@@ -1,5 +1,3 @@
-#include "plan/plan.h"
-
 #include "plan/planner.h"
 
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
