@@ -2,7 +2,7 @@
 #ifndef TC_WORLDS_SOCKETS_H
 #define TC_WORLDS_SOCKETS_H
 
-#include "net/wire/message.h"
+#include "net/message.h"
 #include "worlds/coupled_noise.h"
 #include "worlds/worlds.h"
 
