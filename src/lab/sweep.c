@@ -255,8 +255,7 @@ static void say_all(tc_arena *arena, tc_sweep *sweep) {
     about_losses(arena, sweep);
 }
 
-/* From the records, which are in place: penalties, slopes and the verdict. */
-static void judge(tc_arena *arena, tc_sweep *sweep) {
+void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     size_t count = sweep->point_count, pairs = count > 0 ? count - 1 : 0;
     double room = box_diameter_squared(sweep->model);
     tc_sample *samples = TC_NEW(arena, tc_sample, count + 1);
@@ -332,6 +331,6 @@ tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan
     if (status != TC_OK)
         return status;
     sweep->interrupted = tc_interrupted(monitor);
-    judge(arena, sweep);
+    tc_sweep_judge(arena, sweep);
     return TC_OK;
 }

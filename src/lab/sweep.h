@@ -120,4 +120,7 @@ tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan
                        size_t epsilon_count, uint64_t first_seed, size_t seeds, const tc_monitor *monitor,
                        tc_sweep **sweep, const char **why) TC_MUST_USE;
 
+/* From the records, which are in place: penalties, slopes and the verdict. */
+void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep);
+
 #endif
