@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_LIMIT = 1 << 20 };
+enum { NAME_LIMIT = 1 << 20, MOST_LISTED = 1 << 20 };
 
 _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO_MEMORY &&
                    (int)TACIT_TOO_LARGE == (int)TC_TOO_LARGE && (int)TACIT_BAD_PROBLEM == (int)TC_BAD_PROBLEM &&
@@ -29,6 +29,8 @@ static bool is_interrupted(void *context) {
     return source->interrupted(source->context) != 0;
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
 static tc_given given_of(tc_arena *arena, const tacit_source *source) {
     size_t tables = source->tables == NULL ? 0 : source->table_count;
     size_t matrices = source->matrices == NULL ? 0 : source->matrix_count;
@@ -36,7 +38,7 @@ static tc_given given_of(tc_arena *arena, const tacit_source *source) {
     tc_given_matrix *numbers = TC_NEW(arena, tc_given_matrix, matrices + 1);
     for (size_t t = 0; t < tables; t++) {
         const tacit_table *from = &source->tables[t];
-        size_t count = from->columns == NULL ? 0 : from->column_count;
+        size_t count = from->columns == NULL ? 0 : least(from->column_count, MOST_LISTED); /* the model complains */
         tc_given_column *columns = TC_NEW(arena, tc_given_column, count + 1);
         for (size_t c = 0; c < count; c++)
             columns[c] = (tc_given_column){.name = from->columns[c].name,
@@ -66,6 +68,10 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     double began = tc_work_seconds();
     l->made = TC_NEW(arena, tacit_problem, 1);
     tc_monitor monitor = {.interrupted = source->interrupted == NULL ? NULL : is_interrupted, .context = &l->source};
+    if (source->table_count > MOST_LISTED || source->matrix_count > MOST_LISTED) {
+        tc_buffer_puts(messages, "there are more tables or matrices than any problem can name\n");
+        return TC_TOO_LARGE;
+    }
     if (source->path == NULL && source->text == NULL) {
         tc_buffer_puts(messages, "there is neither a path nor a text\n");
         return TC_BAD_USAGE;
