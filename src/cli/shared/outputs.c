@@ -77,7 +77,8 @@ static tc_status check_one(tc_cli *cli, const tc_output_file *output) {
         return TC_BAD_USAGE;
     }
     if (strcmp(path, "-") == 0)
-        return refuse(cli, output, "writes a file, not to standard output: give it a name (./- for a file called so)");
+        return refuse(cli, output,
+                      "writes a file, not to standard output: give it a name (./- for a file of that name)");
     if (access(folder_of(cli, path), W_OK | X_OK) != 0)
         return cannot(cli, path);
     if (lstat(path, &facts) != 0)
@@ -107,7 +108,8 @@ tc_status tc_outputs_check(tc_cli *cli, const tc_output_file *outputs, size_t ou
         if (output->path == NULL)
             continue;
         for (size_t i = 0; i < input_count; i++) {
-            if (inputs[i].path != NULL && is_same_file(cli, output->path, inputs[i].path))
+            const char *input = inputs[i].path;
+            if (input != NULL && is_same_file(cli, output->path, tc_is_standard_input(input) ? "/dev/stdin" : input))
                 return refuse(cli, output,
                               tc_arena_format(cli->arena, "would write over %s: choose another name", inputs[i].what));
         }
