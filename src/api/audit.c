@@ -97,8 +97,8 @@ static void add_end_to_end(tc_call *call, tc_audit *audit) {
 
 static const tc_audit *no_audit(tc_arena *arena, const tc_plan *plan) {
     tc_audit *audit = TC_NEW(arena, tc_audit, 1);
-    *audit = (tc_audit){
-        .arena = arena, .plan = plan, .verdict = TC_INCONCLUSIVE, .inconclusive_because = plan->problem};
+    *audit =
+        (tc_audit){.arena = arena, .plan = plan, .verdict = TC_INCONCLUSIVE, .inconclusive_because = plan->problem};
     return audit;
 }
 
