@@ -22,7 +22,12 @@
 #ifndef TC_REPORT_TRACE_TRACE_H
 #define TC_REPORT_TRACE_TRACE_H
 
+#include "base/outputs.h"
 #include "lab/sweep.h"
+
+/* For tc_outputs_check. */
+#define TC_TRACE_FILE                                                                                                  \
+    { .mark = "# tacit trace 1", .name = "a trace" }
 
 #define TC_TRACE_KINDS(X)                                                                                              \
     X(TC_TRACE_RUN, "run")                                                                                             \
