@@ -3,7 +3,7 @@
 #include "api/handle.h"
 #include "base/sized.h"
 #include "base/text.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include <stddef.h>
 #include <string.h>

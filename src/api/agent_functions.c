@@ -1,7 +1,7 @@
 /* Agents that are functions: apart from those that are files, so that a device links no language. */
 #include "api/agent_open.h"
 #include "base/sized.h"
-#include "net/agent/steps.h"
+#include "net/agent/agent.h"
 
 #include <string.h>
 

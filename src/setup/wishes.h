@@ -4,7 +4,7 @@
 
 #include "engine/tacit/facts.h"
 #include "plan/plan.h"
-#include "promise/accountant.h"
+#include "promise/ledger.h"
 #include "setup/work.h"
 
 #include <tacit/tacit.h>

@@ -6,7 +6,7 @@
 
 #include "net/agent/agent.h"
 #include "net/agent/link.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -216,7 +216,7 @@ static void a_port_without_tls_is_told_from_a_cloud(void **state) {
     FAKE_UNTIL(&f, (f.connection = accept(f.listener, NULL, NULL)) >= 0)
     fake_send(&f, page, sizeof page - 1);
     FAKE_UNTIL(&f, tc_agent_how(f.agent) == TC_AGENT_PAUSING)
-    assert_non_null(strstr(tc_agent_message(f.agent), "no TLS is spoken there (the port of the status page?)"));
+    assert_non_null(strstr(tc_agent_message(f.agent), "it does not speak TLS (is it the port of the status page?)"));
     fake_end(&f);
 }
 

@@ -4,8 +4,8 @@
 
 #include "net/keys.h"
 
-#include "serve/link/listener.h"
-#include "net/wire/message.h"
+#include "serve/link/link.h"
+#include "net/message.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "engine/cloud_halves.h"
 #include "net/keys.h"
 
-#include "serve/rounds/loop.h"
+#include "serve/rounds/rounds.h"
 
 #include <errno.h>
 #include <fcntl.h>

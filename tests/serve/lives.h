@@ -6,7 +6,7 @@
 #include "engine/cloud_halves.h"
 #include "serve/fault_vfs.h"
 
-#include "serve/rounds/loop.h"
+#include "serve/rounds/rounds.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* The pages over real connections, in one thread: whenever a client would wait, the cloud's loop goes round. */
-#include "serve/pages/http.h"
+#include "serve/pages/pages.h"
 #include "serve/prometheus.h"
 
 #include "support/cmocka.h"

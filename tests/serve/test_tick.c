@@ -3,7 +3,7 @@
 #define _XOPEN_SOURCE 700
 #include "serve/everybody.h"
 
-#include "serve/pages/http.h"
+#include "serve/pages/pages.h"
 
 static const double DAY = 86400;
 
