@@ -176,7 +176,7 @@ static void report_cycle(tc_elaborator *elaborator, const tc_definition *definit
 void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used) {
     if (definition->progress == TC_DONE)
         return;
-    if (definition->progress == TC_BUSY) {
+    if (definition->progress == TC_UNDERWAY) {
         report_cycle(elaborator, definition, used);
         definition->progress = TC_DONE;
         definition->value = tc_value_broken();
@@ -189,11 +189,11 @@ void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc
                  DEEPEST_CHAIN);
         tc_raise(elaborator->arena, TC_BAD_PROBLEM);
     }
-    definition->progress = TC_BUSY;
+    definition->progress = TC_UNDERWAY;
     TC_PUSH(elaborator->arena, elaborator->busy, elaborator->busy_count, definition);
     if (definition->kind == TC_DEFINES_PARAM) {
         tc_value value = tc_elaborate_param(elaborator, NULL, definition->statement);
-        if (definition->progress == TC_BUSY)
+        if (definition->progress == TC_UNDERWAY)
             definition->value = value;
     } else if (definition->kind == TC_DEFINES_DATA) {
         load_data(elaborator, definition);

@@ -21,7 +21,7 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
 
 /* ---- between the files of the elaborator ---- */
 
-typedef enum tc_elaboration_phase { TC_UNSEEN, TC_BUSY, TC_DONE } tc_elaboration_phase;
+typedef enum tc_elaboration_phase { TC_UNSEEN, TC_UNDERWAY, TC_DONE } tc_elaboration_phase;
 typedef enum tc_definition_kind {
     TC_DEFINES_PARAM,
     TC_DEFINES_DATA,

@@ -25,7 +25,7 @@ static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc
     tc_elaboration_phase *progress = &local->progress[part];
     if (scope->member != SIZE_MAX)
         return tc_elaborate_param(elaborator, scope, local->statement);
-    if (*progress == TC_BUSY) {
+    if (*progress == TC_UNDERWAY) {
         tc_error(elaborator->diagnostics, span, "'%s' is defined by itself", local->name->text);
         local->value[part] = tc_value_broken();
         *progress = TC_DONE;
@@ -33,10 +33,10 @@ static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc
     if (*progress == TC_UNSEEN && is_known_broken(local))
         return tc_value_broken();
     if (*progress == TC_UNSEEN) {
-        *progress = TC_BUSY;
+        *progress = TC_UNDERWAY;
         tc_scope own = {.block = scope->block, .member = SIZE_MAX};
         tc_value value = tc_elaborate_param(elaborator, &own, local->statement);
-        if (*progress == TC_BUSY)
+        if (*progress == TC_UNDERWAY)
             local->value[part] = value;
         *progress = TC_DONE;
     }
