@@ -391,11 +391,14 @@ TACIT_API tacit_status tacit_bound(tacit_problem *problem, const tacit_promise *
 typedef struct tacit_bound_facts {
     size_t size;
     int says_something;
+    const char *because;           /* why it says nothing, where it is vacuous; NULL otherwise */
     double error, published_error; /* bounds of E|z(T+1) - xi_T|^2 */
     double radius;                 /* |z(T+1) - xi_T| is at most this with probability 0.95 */
     double within, probability;
-    double diameter;
+    double diameter;   /* of all possible z: no error is larger */
+    double valid_from; /* the round; INFINITY for none */
 } tacit_bound_facts;
+/* TACIT_BAD_USAGE where no plan can be made: tacit_result_plan says why. */
 TACIT_API tacit_status tacit_result_bound(const tacit_result *bound, tacit_bound_facts *facts);
 
 /* ---- Auditing: trying to refute a plan ---- */
@@ -414,32 +417,49 @@ TACIT_API tacit_status tacit_audit(tacit_problem *problem, const tacit_promise *
 
 typedef struct tacit_audit_facts {
     size_t size;
-    const char *verdict; /* "not refuted", "refuted", "inconclusive" */
-    const char *because; /* of one that is inconclusive */
-    size_t systems;
+    const char *verdict; /* "not_refuted", "refuted", "inconclusive" */
+    const char *because; /* of one that is inconclusive, also since no plan can be made; NULL otherwise */
+    double confidence;
+    double seconds; /* that it took */
+    size_t systems, points, faults;
 } tacit_audit_facts;
 TACIT_API tacit_status tacit_result_audit(const tacit_result *audit, tacit_audit_facts *facts);
 
-typedef struct tacit_audit_system {
+typedef struct tacit_audit_system { /* what is claimed for some of the numbers, or for all, and what was seen */
     size_t size;
     const char *name;
     double claimed_epsilon, claimed_delta;
     double lower_bound; /* on epsilon, from samples */
     double price;       /* of the two inputs, by the plan's own scales */
+    uint64_t samples;   /* of each input */
     int refuted;
+    const char *verdict; /* of the samples alone */
 } tacit_audit_system;
 TACIT_API tacit_status tacit_result_audit_system(const tacit_result *audit, size_t system, tacit_audit_system *facts);
 
+typedef struct tacit_audit_point { /* what was tested */
+    size_t size;
+    const char *name, *verdict;
+    const char *why; /* of one that is inconclusive; NULL otherwise */
+} tacit_audit_point;
+TACIT_API tacit_status tacit_result_audit_point(const tacit_result *audit, size_t point, tacit_audit_point *facts);
+
+typedef struct tacit_audit_fault { /* a contradiction that is not a bound on epsilon */
+    size_t size;
+    const char *kind, *text;
+} tacit_audit_fault;
+TACIT_API tacit_status tacit_result_audit_fault(const tacit_result *audit, size_t fault, tacit_audit_fault *facts);
+
 /* ---- Ledgers: what the same agents' data have cost over several runs ---- */
 
-/* A missing file is an empty ledger. The result has JSON and text. */
+/* A missing file is an empty ledger. JSON and text add the entries up, in every unit that a run was promised in. */
 TACIT_API tacit_status tacit_ledger(const char *path, tacit_result **result, char **message);
 
 typedef struct tacit_ledger_entry {
     size_t size;
     const char *run, *time, *problem, *plan, *mechanism;
     const char *adjacency; /* NULL without noise */
-    double epsilon, delta;
+    double epsilon, delta; /* INFINITY where the run has no price */
     double rounds;
     int is_priced;
 } tacit_ledger_entry;
@@ -449,17 +469,19 @@ TACIT_API tacit_status tacit_result_entry(const tacit_result *ledger, size_t ent
 /* ---- Splitting: the cloud's file and one for each agent ---- */
 
 /* directory: where `tacit split` would write; NULL: into memory, for tacit_result_part. replace: what an earlier split
- * wrote there. */
+ * wrote there. Where the public lines give no dual radius there is a result without parts that does not hold, and
+ * warnings say why. */
 TACIT_API tacit_status tacit_split(tacit_problem *problem, const char *directory, int replace,
                                    const tacit_options *options, tacit_result **result, char **message);
 
+/* A file that would be written, byte for byte. An agent's is for this agent alone. */
 typedef struct tacit_part {
     size_t size;
     const char *name; /* "cloud.tacit", "agents/home.17.tacit", "plan.hash" */
-    const char *text;
+    const char *text; /* with a zero behind it */
     size_t length;
 } tacit_part;
-TACIT_API size_t tacit_result_parts(const tacit_result *split);
+TACIT_API size_t tacit_result_parts(const tacit_result *split); /* 0 where they were written into a directory */
 TACIT_API tacit_status tacit_result_part(const tacit_result *split, size_t part, tacit_part *facts);
 
 /* ---- Reports ---- */

@@ -143,6 +143,14 @@ void tc_planned_finish(tc_arena *arena, tc_planned *planned) {
                              : tc_unit_text(arena, plan->adjacency, plan->adjacency_bound);
 }
 
+tc_status tc_planned_refuse_costs(tc_call *call) {
+    if (call->wishes.ledger == NULL && call->wishes.budgets.count == 0)
+        return TC_OK;
+    return tc_work_refuse(&call->work, tc_arena_format(call->work.arena,
+                                                       "%s spends nothing: a ledger and a budget go with plan and run",
+                                                       call->command));
+}
+
 /* Checks a run by this plan against the ledger and the budgets. */
 static tc_status look_up_cost(tc_call *call, tc_planned *p) {
     const tc_ledger *ledger = ledger_of(p); /* without one: this run alone */

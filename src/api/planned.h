@@ -19,4 +19,7 @@ typedef struct tc_planned {
 /* Fills what tacit_plan_facts needs beyond the plan and the card. */
 void tc_planned_finish(tc_arena *arena, tc_planned *planned);
 
+/* TC_BAD_USAGE, with a message, for a ledger or a budget in the promise of a function that spends nothing. */
+tc_status tc_planned_refuse_costs(tc_call *call) TC_MUST_USE;
+
 #endif

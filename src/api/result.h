@@ -30,7 +30,7 @@ typedef struct tc_contents {
     const struct tc_sweep_output *sweep;
     const struct tc_bound *bound;
     const struct tc_audit *audit;
-    const struct tc_ledger *ledger;
+    const struct tc_ledger_output *ledger;
     const struct tc_split_output *split;
     const struct tc_page_output *page;
 } tc_contents;

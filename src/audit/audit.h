@@ -20,6 +20,7 @@ typedef enum tc_audit_verdict {
     TC_REFUTED,
     TC_INCONCLUSIVE, /* too few samples to notice even half the noise, or none */
 } tc_audit_verdict;
+extern const char *const tc_audit_verdict_names[]; /* "not_refuted", ... */
 
 typedef struct tc_audit_system {
     const char *name; /* a channel's, or "everything" */

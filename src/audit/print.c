@@ -16,7 +16,7 @@ static const char *why_not_private(const tc_audit *audit) {
                          : "the plan guarantees nothing; tacit plan says why";
 }
 
-static const char *const verdicts[] = {
+const char *const tc_audit_verdict_names[] = {
     [TC_NOT_REFUTED] = "not_refuted", [TC_REFUTED] = "refuted", [TC_INCONCLUSIVE] = "inconclusive"};
 
 static const char *headline(const tc_audit *audit) {
@@ -54,7 +54,7 @@ static void end_to_end_json(const tc_end_to_end *found, tc_json *json) {
 }
 
 void tc_audit_json(const tc_audit *audit, tc_json *json) {
-    tc_json_string(json, "verdict", verdicts[audit->verdict]);
+    tc_json_string(json, "verdict", tc_audit_verdict_names[audit->verdict]);
     tc_json_bool(json, "refuted", audit->refuted);
     tc_json_string(json, "inconclusive_because", audit->inconclusive_because);
     tc_json_bool(json, "interrupted", audit->interrupted);
@@ -73,7 +73,7 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
         tc_json_number(json, audit->plan->mechanism == TC_MECHANISM_LAPLACE ? "expected_epsilon" : "expected_mu",
                        s->expected);
         tc_json_number(json, "exact_epsilon", s->price);
-        tc_json_string(json, "verdict", verdicts[s->verdict]);
+        tc_json_string(json, "verdict", tc_audit_verdict_names[s->verdict]);
         tc_json_string(json, "inputs", s->pair);
         tc_json_string(json, "event", s->event);
         tc_json_count(json, "samples", tc_audit_samples(s));
@@ -84,7 +84,7 @@ void tc_audit_json(const tc_audit *audit, tc_json *json) {
     for (size_t i = 0; i < audit->point_count; i++) {
         tc_json_open_object(json, NULL);
         tc_json_string(json, "name", audit->points[i].name);
-        tc_json_string(json, "verdict", verdicts[audit->points[i].verdict]);
+        tc_json_string(json, "verdict", tc_audit_verdict_names[audit->points[i].verdict]);
         tc_json_string(json, "why", audit->points[i].why);
         tc_json_close_object(json);
     }

@@ -96,35 +96,39 @@ static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
 }
 
 /* The run is short, and the plan is made for its few rounds. */
-static tc_status prepare(tc_worlds *w, const char *path, tc_privacy_wishes *wishes) {
-    tc_model *model = NULL;
-    tc_status status = tc_cli_load(w->cli, path, &model);
+static tc_status prepare(tc_worlds *w, const char *path, tc_work *work, tc_privacy_wishes *wishes) {
+    tc_loaded loaded = {0};
+    tc_status status = tc_cli_load(w->cli, path, &loaded.model);
     if (status != TC_OK)
         return status;
-    bool is_whole = model->role == TC_ROLE_WHOLE;
-    double asked = isnan(wishes->schedule.rounds) ? model->schedule.rounds : wishes->schedule.rounds;
+    loaded.derivatives = tc_derive(w->arena, loaded.model);
+    double asked = isnan(wishes->schedule.rounds) ? loaded.model->schedule.rounds : wishes->schedule.rounds;
     w->rounds = asked < TC_WORLDS_ROUNDS ? (uint64_t)asked : TC_WORLDS_ROUNDS;
     wishes->schedule.rounds = wishes->plan.rounds = (double)w->rounds;
-    status = is_whole ? tc_setup_whole(w->cli, "audit", path, wishes, &w->setup)
-                      : tc_setup_cloud(w->cli, "audit", path, wishes, &w->setup);
+    status = loaded.model->role == TC_ROLE_WHOLE ? tc_setup_whole(work, &loaded, wishes, &w->setup)
+                                                 : tc_setup_cloud(work, &loaded, wishes, &w->setup);
     if (status == TC_OK)
-        status = tc_setup_plan(w->cli, &w->setup, &wishes->plan, &w->plan);
+        status = tc_setup_plan(work, &w->setup, &wishes->plan, &w->plan);
     if (status != TC_OK)
         return status;
     w->untested = w->setup.problem != NULL ? w->setup.problem : w->plan->problem;
     if (w->untested == NULL && w->plan->mechanism == TC_MECHANISM_NONE)
         w->untested = "the plan adds no noise: nothing is promised";
-    return w->untested == NULL ? tc_setup_method(w->cli, &w->setup, w->plan, wishes->margin, &w->method) : TC_OK;
+    return w->untested == NULL ? tc_setup_method(work, &w->setup, w->plan, wishes->margin, &w->method) : TC_OK;
 }
 
 static tc_status compare(tc_worlds *w, int argc, char *const *argv) {
     tc_arguments arguments;
+    tacit_promise promise;
     tc_privacy_wishes wishes;
+    tc_work work = tc_cli_work(w->cli, "audit");
     tc_status status = tc_options_parse(w->arena, &tc_command_audit.usage, argc, argv, &w->cli->messages, &arguments);
     if (status == TC_OK)
-        status = tc_privacy_options_read(w->cli, "audit", &arguments, &wishes);
+        status = tc_promise_options(w->cli, "audit", &arguments, &promise);
     if (status == TC_OK)
-        status = prepare(w, arguments.operands[0], &wishes);
+        status = tc_wishes_read(&work, &promise, &wishes);
+    if (status == TC_OK)
+        status = prepare(w, arguments.operands[0], &work, &wishes);
     if (status == TC_OK && w->untested == NULL)
         status = tc_worlds_cloud_halves(w);
     if (status == TC_OK && w->untested == NULL)

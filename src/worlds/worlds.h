@@ -4,9 +4,10 @@
 #define TC_WORLDS_WORLDS_H
 
 #include "base/buffer.h"
-#include "cli/shared/setup.h"
+#include "cli/shared/plan_options.h"
 #include "model/model.h"
 #include "net/message.h"
+#include "setup/setup.h"
 
 enum {
     TC_WORLDS_ROUNDS = 10, /* of a run, at most */

@@ -2,10 +2,11 @@
 #ifndef TC_CLI_NETWORK_NETWORK_H
 #define TC_CLI_NETWORK_NETWORK_H
 
-#include "cli/shared/setup.h"
+#include "cli/shared/plan_options.h"
 #include "net/agent/agent.h"
 #include "promise/ledger.h"
 #include "serve/server.h"
+#include "setup/setup.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -184,7 +184,6 @@ static const tc_example examples[] = {
 typedef struct serve_wishes {
     tc_privacy_wishes privacy;
     const tc_option_value *values;
-    tc_budgets budgets;
 } serve_wishes;
 
 static const char *find_wrong(const serve_wishes *w) {
@@ -204,12 +203,16 @@ static const char *find_wrong(const serve_wishes *w) {
 
 static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_wishes *w) {
     const tc_option_value *values = arguments->values;
+    tc_work work = tc_cli_work(cli, "serve");
+    tacit_promise promise;
     *w = (serve_wishes){.values = values};
-    tc_status status = tc_privacy_options_read(cli, "serve", arguments, &w->privacy);
+    tc_status status = tc_promise_options(cli, "serve", arguments, &promise);
     if (status == TC_OK)
-        status = tc_late_options_read(cli, "serve", &values[ON_LATE], &values[MOST_HOLDS], &w->privacy.plan.hold_cap);
+        status = tc_late_options(cli, "serve", &values[ON_LATE], &values[MOST_HOLDS], &promise);
     if (status == TC_OK)
-        status = tc_budgets_read(cli, "serve", &values[BUDGET], &w->budgets);
+        status = tc_budget_option(cli, "serve", &values[BUDGET], &promise);
+    if (status == TC_OK)
+        status = tc_wishes_read(&work, &promise, &w->privacy);
     if (status != TC_OK)
         return status;
     const char *wrong = find_wrong(w);
@@ -328,7 +331,7 @@ static tc_status serve(tc_cli *cli, const serve_wishes *w, tc_serve_output *outp
                                          ? w->values[LEDGER].text
                                          : tc_arena_format(cli->arena, "%s/ledger", w->values[STATE].text),
                              .is_own = !w->values[LEDGER].given,
-                             .budgets = &w->budgets};
+                             .budgets = &w->privacy.budgets};
     tc_ledger *ledger = NULL;
     tc_server_settings settings = settings_of(w, output, &costs);
     costs.log = settings.log;
@@ -373,8 +376,21 @@ static void say_of_journal(tc_cli *cli, const serve_wishes *w) {
                          state);
 }
 
+static tc_status set_up(tc_cli *cli, tc_work *work, const char *path, const serve_wishes *w, tc_setup *setup) {
+    tc_loaded loaded = {0};
+    double began = tc_cli_seconds();
+    tc_status status = tc_cli_load(cli, path, &loaded.model);
+    if (status != TC_OK)
+        return status;
+    tc_progress(&cli->monitor, "differentiating", 0);
+    loaded.derivatives = tc_derive(cli->arena, loaded.model);
+    loaded.seconds = tc_cli_seconds() - began;
+    return tc_setup_cloud(work, &loaded, &w->privacy, setup);
+}
+
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     serve_wishes w;
+    tc_work work = tc_cli_work(cli, "serve");
     tc_setup setup;
     tc_server_result result;
     tc_serve_output output = {.setup = &setup, .outcome = "refused", .whole_card = arguments->values[CARD].flag};
@@ -383,9 +399,9 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
                           (tc_log_level)arguments->values[LOG_LEVEL].choice);
     tc_status status = read_wishes(cli, arguments, &w);
     if (status == TC_OK)
-        status = tc_setup_cloud(cli, "serve", arguments->operands[0], &w.privacy, &setup);
+        status = set_up(cli, &work, arguments->operands[0], &w, &setup);
     if (status == TC_OK)
-        status = tc_setup_plan(cli, &setup, &w.privacy.plan, &output.plan);
+        status = tc_setup_plan(&work, &setup, &w.privacy.plan, &output.plan);
     if (status != TC_OK) {
         if (status == TC_BAD_USAGE && output.plan != NULL)
             say_of_journal(cli, &w);
@@ -397,10 +413,10 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     }
     output.reason = find_refusal(cli, &w, &setup, output.plan);
     if (output.reason == NULL) {
-        status = tc_setup_method(cli, &setup, output.plan, w.privacy.margin, &output.method);
+        status = tc_setup_method(&work, &setup, output.plan, w.privacy.margin, &output.method);
         if (status != TC_OK)
             return status;
-        tc_budgets_add_file(&w.budgets, setup.model);
+        tc_budgets_add_file(&w.privacy.budgets, setup.model);
         list_insecure(cli, &w, output.plan, &output);
         output.card = tc_card_make(cli->arena, output.plan, w.privacy.seeded);
         status = serve(cli, &w, &output, &result);

@@ -1,6 +1,6 @@
 #include "cli/study/study.h"
 
-#include "audit/audit.h"
+#include "api/audit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,102 +156,56 @@ static const char *first_line(tc_arena *arena, const char *text) {
 /* Starts the program that compares two worlds, with the words of this command, and reads its findings. It is another
  * program since noise can be coupled there, and must not be here. Where it cannot be started or does not finish, the
  * result says that nothing was tested, and why. */
-static tc_end_to_end *run_end_to_end(tc_cli *cli) {
-    tc_end_to_end *found = TC_NEW(cli->arena, tc_end_to_end, 1);
-    const char *program = find_program(cli->arena);
+static const tc_end_to_end *run_end_to_end(void *context, tc_work *work) {
+    const tc_cli *cli = context;
+    tc_end_to_end *found = TC_NEW(work->arena, tc_end_to_end, 1);
+    const char *program = find_program(work->arena);
     child made;
     int status = 0;
-    found->differs_in = TC_NEW(cli->arena, const char *, MOST_TEXTS);
-    found->exceptions = TC_NEW(cli->arena, const char *, MOST_TEXTS);
+    found->differs_in = TC_NEW(work->arena, const char *, MOST_TEXTS);
+    found->exceptions = TC_NEW(work->arena, const char *, MOST_TEXTS);
     if (program == NULL) {
         found->untested =
             "the program tacit-end-to-end is neither beside tacit nor in libexec/tacit of its installation: "
             "script/build release builds it";
         return found;
     }
-    tc_progress(&cli->monitor, "comparing two worlds", 0);
+    tc_progress(work->monitor, "comparing two worlds", 0);
     if (!start(program, cli->words, &made)) {
-        found->untested = tc_arena_format(cli->arena, "%s cannot be started: %s", program, strerror(errno));
+        found->untested = tc_arena_format(work->arena, "%s cannot be started: %s", program, strerror(errno));
         return found;
     }
-    const char *said = read_all(cli->arena, made.out), *complaint = read_all(cli->arena, made.err);
+    const char *said = read_all(work->arena, made.out), *complaint = read_all(work->arena, made.err);
     while (waitpid(made.process, &status, 0) < 0 && errno == EINTR)
         continue;
-    if (!take_lines(cli->arena, said, found) || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    if (!take_lines(work->arena, said, found) || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
         found->untested =
-            tc_arena_format(cli->arena, "tacit-end-to-end did not finish: %s", first_line(cli->arena, complaint));
+            tc_arena_format(work->arena, "tacit-end-to-end did not finish: %s", first_line(work->arena, complaint));
     found->equal = found->untested == NULL && found->differ_count == 0;
     return found;
 }
 
 /* ---- the command ---- */
 
-static void print_problem(tc_cli *cli, const char *problem) {
-    tc_json json = tc_json_new(&cli->output);
-    tc_json_open_object(&json, NULL);
-    tc_json_string(&json, "verdict", "inconclusive");
-    tc_json_bool(&json, "refuted", false);
-    tc_json_bool(&json, "private", false);
-    tc_json_string(&json, "problem", problem);
-    tc_json_close_object(&json);
-}
-
-static tc_status run_audit(tc_cli *cli, const tc_arguments *arguments, const tc_privacy_wishes *wishes, tc_model *model,
-                           bool *yes) {
-    tc_derivatives *derivatives;
-    const tc_analysis *analysis;
-    tc_status status = tc_analyse_public(cli, model, &derivatives, &analysis);
-    if (status != TC_OK)
-        return status;
-    tc_plan *plan = tc_plan_make(cli->arena, model, derivatives, analysis, &wishes->plan, &cli->monitor);
-    if (tc_interrupted(&cli->monitor))
-        return TC_INTERRUPTED;
-    if (plan->problem != NULL) {
-        tc_buffer_printf(&cli->messages, "tacit audit: %s\n", plan->problem);
-        if (!plan->refusal_is_usage && arguments->values[JSON].flag)
-            print_problem(cli, plan->problem);
-        *yes = false;
-        return plan->refusal_is_usage ? TC_BAD_USAGE : TC_OK;
-    }
-    tc_audit_options how = {.samples = (uint64_t)arguments->values[SAMPLES].integer,
-                            .seconds = arguments->values[SECONDS].given ? arguments->values[SECONDS].real : 0,
-                            .confidence = arguments->values[CONFIDENCE].real,
-                            .seeded = wishes->seeded,
-                            .seed = wishes->seed};
-    tc_audit *audit = NULL;
-    status = tc_audit_run(cli->arena, plan, analysis, &how, &cli->monitor, &audit);
-    if (status != TC_OK)
-        return status;
-    if (arguments->values[END_TO_END].flag && !audit->interrupted) {
-        static const tc_end_to_end nothing = {.untested = "the plan was judged before anything was released"};
-        tc_audit_take_end_to_end(audit, audit->point_count > 0 ? run_end_to_end(cli) : &nothing);
-        audit->interrupted = tc_interrupted(&cli->monitor);
-    }
-    if (arguments->values[JSON].flag) {
-        tc_json json = tc_json_new(&cli->output);
-        tc_json_open_object(&json, NULL);
-        tc_audit_json(audit, &json);
-        tc_json_close_object(&json);
-    } else {
-        tc_audit_text(audit, &cli->output);
-    }
-    if (audit->verdict == TC_INCONCLUSIVE)
-        tc_buffer_printf(&cli->messages, "tacit audit: inconclusive: %s\n", audit->inconclusive_because);
-    *yes = audit->verdict == TC_NOT_REFUTED && (plan->is_private || wishes->seeded);
-    return audit->interrupted ? TC_INTERRUPTED : TC_OK;
-}
-
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    tc_privacy_wishes wishes;
-    tc_status status = tc_privacy_options_read(cli, "audit", arguments, &wishes);
+    const tc_option_value *values = arguments->values;
+    const tc_audit_hooks hooks = {run_end_to_end, cli};
+    const tacit_audit_options how = {.size = sizeof how,
+                                     .samples = (uint64_t)values[SAMPLES].integer,
+                                     .seconds = values[SECONDS].given ? values[SECONDS].real : 0,
+                                     .confidence = values[CONFIDENCE].real};
+    tc_study study;
+    tacit_promise promise;
+    tacit_result *result = NULL;
+    tc_study_begin(&study, cli, "audit");
+    tc_status status = tc_promise_options(cli, "audit", arguments, &promise);
+    if (status == TC_OK)
+        status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
-    tc_model *model = NULL;
-    status = tc_cli_load(cli, arguments->operands[0], &model);
-    if (status != TC_OK)
-        return status;
-    tc_privacy_override(model, &wishes);
-    return run_audit(cli, arguments, &wishes, model, yes);
+    tacit_status made = tc_audit_with(study.problem, &promise, &how, values[END_TO_END].flag ? &hooks : NULL,
+                                      &study.options, &result, NULL);
+    return tc_study_end(&study, made, result, values[JSON].flag, yes);
 }
 
 const tc_command tc_command_audit = {

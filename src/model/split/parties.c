@@ -27,8 +27,8 @@ static size_t count_public(const tc_definition *data) {
     return count;
 }
 
-static const char *data_path(tc_split_job *job, const char *name) {
-    return tc_arena_format(job->arena, "%s/cloud.%s.csv", job->directory, name);
+static const char *data_name(tc_split_job *job, const char *name) {
+    return tc_arena_format(job->arena, "cloud.%s.csv", name);
 }
 
 static void write_header(tc_buffer *out, const tc_definition *data) {
@@ -62,7 +62,7 @@ static tc_status write_table(tc_split_job *job, const tc_definition *data) {
         }
         tc_buffer_puts(&out, "\n");
     }
-    return tc_write_file(job, data_path(job, data->name->text), &out);
+    return tc_write_file(job, data_name(job, data->name->text), &out);
 }
 
 static tc_status write_data(tc_split_job *job, tc_buffer *out, const tc_statement *statement) {
@@ -95,7 +95,7 @@ static tc_status write_param(tc_split_job *job, tc_buffer *out, const tc_definit
         tc_write_number(&rows, value->numbers[i]);
         tc_buffer_puts(&rows, (i + 1) % value->columns == 0 ? "\n" : ",");
     }
-    return tc_write_file(job, data_path(job, param->name->text), &rows);
+    return tc_write_file(job, data_name(job, param->name->text), &rows);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -190,7 +190,7 @@ tc_status tc_split_cloud(tc_split_job *job) {
     }
     if (status != TC_OK)
         return status;
-    return tc_write_file(job, tc_arena_format(job->arena, "%s/cloud.tacit", job->directory), &out);
+    return tc_write_file(job, "cloud.tacit", &out);
 }
 
 /* ---- One file per agent: its own lines and numbers, and nobody else's -------------------------------------------- */
@@ -222,10 +222,10 @@ static void write_columns(tc_buffer *out, const tc_uses *uses, size_t member) {
 /* A file's name for an agent: family.17, or the agent's own name with unusual bytes as %XX. */
 static const char *file_name(tc_split_job *job, const tc_family *family, size_t member) {
     if (family->is_family && family->member_names == NULL)
-        return tc_arena_format(job->arena, "%s/agents/%s.%zu.tacit", job->directory, family->name, member + 1);
+        return tc_arena_format(job->arena, "agents/%s.%zu.tacit", family->name, member + 1);
     const char *name = family->member_names != NULL ? family->member_names[member] : family->name;
     tc_buffer path = tc_buffer_new(job->arena, 1 << 16);
-    tc_buffer_printf(&path, "%s/agents/", job->directory);
+    tc_buffer_puts(&path, "agents/");
     for (const char *c = name; *c != '\0'; c++) {
         bool plain =
             (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';

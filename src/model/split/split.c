@@ -346,7 +346,40 @@ static bool write_all(int descriptor, const char *text, size_t length) {
     return true;
 }
 
-tc_status tc_write_file(tc_split_job *job, const char *path, const tc_buffer *text) {
+static void add_part(tc_split_parts *parts, const char *name, const tc_buffer *text) {
+    if (parts->count == parts->room) {
+        parts->room = parts->room == 0 ? 16 : 2 * parts->room;
+        parts->list = tc_arena_grow(parts->arena, parts->list, parts->count, parts->room, sizeof *parts->list);
+    }
+    parts->list[parts->count] = (tc_split_part){.name = tc_arena_copy(parts->arena, name, strlen(name)),
+                                                .text = tc_arena_copy(parts->arena, text->text, text->length),
+                                                .length = text->length};
+    parts->count++;
+}
+
+static tc_status keep_part(tc_split_job *job, const char *name, const tc_buffer *text) {
+    tc_split_parts *parts = job->parts;
+    if (text->length > parts->most - parts->bytes) {
+        tc_buffer_printf(job->messages,
+                         "%s: error: all parts together have more than %zu bytes, too many for memory: split into a "
+                         "folder\n",
+                         job->model->source.path, parts->most);
+        return TC_TOO_LARGE;
+    }
+    parts->bytes += text->length;
+    tc_escape escape;
+    tc_status status = TC_TRY(parts->arena, &escape);
+    if (status == TC_OK)
+        add_part(parts, name, text);
+    tc_escape_end(parts->arena, &escape);
+    job->files += status == TC_OK;
+    return status;
+}
+
+tc_status tc_write_file(tc_split_job *job, const char *name, const tc_buffer *text) {
+    if (job->parts != NULL)
+        return keep_part(job, name, text);
+    const char *path = tc_arena_format(job->arena, "%s/%s", job->directory, name);
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_EXCL;
     int descriptor = open(path, flags, S_IRUSR | S_IWUSR);
     if (descriptor < 0)
@@ -399,7 +432,7 @@ static tc_status write_plan(tc_split_job *job) {
     if (job->plan == NULL)
         return TC_OK;
     tc_buffer_printf(&out, "%s\n", job->plan);
-    return tc_write_file(job, tc_arena_format(job->arena, "%s/plan.hash", job->directory), &out);
+    return tc_write_file(job, "plan.hash", &out);
 }
 
 static tc_status split(tc_split_job *job, const char *directory) {
@@ -415,7 +448,7 @@ static tc_status split(tc_split_job *job, const char *directory) {
         status = tc_split_check_cloud(job);
     if (status == TC_OK)
         status = tc_split_check_agents(job);
-    if (status == TC_OK)
+    if (status == TC_OK && job->parts == NULL)
         status = open_target(job, directory);
     if (status == TC_OK)
         status = write_plan(job);
@@ -423,7 +456,7 @@ static tc_status split(tc_split_job *job, const char *directory) {
         status = tc_split_cloud(job);
     if (status == TC_OK)
         status = tc_split_agents(job);
-    if (status == TC_OK)
+    if (status == TC_OK && job->parts == NULL)
         status = commit(job);
     return status;
 }
@@ -452,15 +485,21 @@ static tc_status tell(tc_buffer *messages, const tc_split_job *job, tc_status ou
 
 tc_status tc_split(tc_arena *arena, const tc_model *model, const char *directory, bool force, const tc_monitor *monitor,
                    tc_buffer *messages, size_t *files) {
-    return tc_split_planned(arena, model, directory, force, NULL, monitor, messages, files);
+    const tc_split_wishes wishes = {.directory = directory, .force = force};
+    return tc_split_with(arena, model, &wishes, monitor, messages, files);
 }
 
-tc_status tc_split_planned(tc_arena *arena, const tc_model *model, const char *directory, bool force, const char *plan,
-                           const tc_monitor *monitor, tc_buffer *messages, size_t *files) {
+tc_status tc_split_with(tc_arena *arena, const tc_model *model, const tc_split_wishes *wishes,
+                        const tc_monitor *monitor, tc_buffer *messages, size_t *files) {
     tc_buffer own = tc_buffer_new(arena, 1 << 22);
-    tc_split_job job = {
-        .arena = arena, .model = model, .monitor = monitor, .messages = &own, .force = force, .plan = plan};
-    tc_status status = split_safely(&job, directory);
+    tc_split_job job = {.arena = arena,
+                        .model = model,
+                        .monitor = monitor,
+                        .messages = &own,
+                        .parts = wishes->directory == NULL ? wishes->parts : NULL,
+                        .force = wishes->force,
+                        .plan = wishes->plan};
+    tc_status status = split_safely(&job, wishes->directory);
     if (status != TC_OK)
         abandon(&job);
     tc_status told = tell(messages, &job, status);

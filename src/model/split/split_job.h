@@ -3,6 +3,7 @@
 #define TC_MODEL_SPLIT_SPLIT_JOB_H
 
 #include "model/elaborate/elaborate.h"
+#include "model/split/split.h"
 
 /* The names that a part of the file mentions. */
 typedef struct tc_uses {
@@ -36,6 +37,7 @@ typedef struct tc_split_job {
     const tc_model *model;
     const tc_monitor *monitor;
     tc_buffer *messages;
+    tc_split_parts *parts; /* NULL: into files */
     const char *target;    /* where the files belong */
     const char *directory; /* where they are written; NULL: nowhere yet, or done */
     bool force;
@@ -45,8 +47,8 @@ typedef struct tc_split_job {
     uint32_t mark;
 } tc_split_job;
 
-/* TC_OK, or a status after a message. */
-tc_status tc_write_file(tc_split_job *job, const char *path, const tc_buffer *text);
+/* name: in the directory. TC_OK, or a status after a message. */
+tc_status tc_write_file(tc_split_job *job, const char *name, const tc_buffer *text);
 /* Whether the agents' files can be written without showing one agent's data to another, and the cloud's without
  * anything private. */
 tc_status tc_split_check_agents(tc_split_job *job);
