@@ -16,11 +16,12 @@ static int show_progress(void *context, const char *what, double fraction) {
     return 0;
 }
 
-/* A line that begins with the problem's path is about the file, as a compiler's. */
+/* A line about a file is as a compiler's: it begins with the path. */
 static int show_warning(void *context, const char *line) {
     const tc_study *study = context;
     size_t length = study->path == NULL ? 0 : strlen(study->path);
-    bool is_of_file = length > 0 && strncmp(line, study->path, length) == 0 && line[length] == ':';
+    bool is_of_file = (length > 0 && strncmp(line, study->path, length) == 0 && line[length] == ':') ||
+                      strstr(line, ": error: ") != NULL;
     if (is_of_file)
         tc_buffer_printf(&study->cli->messages, "%s\n", line);
     else
