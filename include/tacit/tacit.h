@@ -40,7 +40,7 @@ typedef enum tacit_status {
     TACIT_INTERRUPTED,    /* while loading */
     TACIT_INTERNAL,       /* a defect of this library: please report it */
     TACIT_NO_RANDOM,      /* the random source failed, or refused a use that would not be safe */
-    TACIT_BAD_ARITHMETIC, /* the calling thread does not round to nearest, or takes the smallest numbers for zero */
+    TACIT_BAD_ARITHMETIC, /* the calling thread does not round to nearest, or treats the smallest numbers as zero */
 } tacit_status;
 
 /* One line in English. Static. */
