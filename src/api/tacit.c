@@ -6,7 +6,7 @@
 #include "api/solution.h"
 #include "base/machine.h"
 #include "base/status.h"
-#include "model/load.h"
+#include "model/model.h"
 
 #include <string.h>
 

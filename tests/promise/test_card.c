@@ -1,5 +1,5 @@
 /* The card says what holds and, above all, what does not. */
-#include "model/load.h"
+#include "model/model.h"
 #include "plan/account/calibrate.h"
 #include "promise/card.h"
 #include "plan/account/price.h"

@@ -1,7 +1,7 @@
 #include "cli/study/study.h"
 
 #include "base/text.h"
-#include "model/point.h"
+#include "model/model.h"
 #include "api/solution.h"
 
 #include <math.h>

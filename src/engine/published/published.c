@@ -11,7 +11,7 @@
 #include "calculus/interval/elementary.h"
 #include "engine/inside.h"
 #include "engine/published/jacobian.h"
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include <math.h>
 

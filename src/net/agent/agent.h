@@ -12,7 +12,7 @@
 #ifndef TC_NET_AGENT_AGENT_H
 #define TC_NET_AGENT_AGENT_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "net/agent/steps.h"
 
 typedef struct tc_agent tc_agent;

@@ -4,8 +4,8 @@
 #ifndef TC_NET_AGENT_STEPS_H
 #define TC_NET_AGENT_STEPS_H
 
-#include "base/buffer.h"
-#include "base/monitor.h"
+#include "base/arena.h"
+#include "base/status.h"
 #include "net/wire/message.h"
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #ifndef TC_NET_TLS_AUTHORITY_H
 #define TC_NET_TLS_AUTHORITY_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #ifndef TC_NET_TLS_TLS_H
 #define TC_NET_TLS_TLS_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "base/status.h"
 #include "net/tls/certificate.h"
 

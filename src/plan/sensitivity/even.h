@@ -5,7 +5,7 @@
 #define TC_PLAN_SENSITIVITY_EVEN_H
 
 #include "analysis/region.h"
-#include "calculus/tape/tiny.h"
+#include "calculus/tape/tape.h"
 #include "plan/entries.h"
 
 typedef struct tc_even tc_even;

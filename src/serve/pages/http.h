@@ -3,7 +3,7 @@
 #ifndef TC_SERVE_PAGES_HTTP_H
 #define TC_SERVE_PAGES_HTTP_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "serve/log.h"
 #include "serve/pages/figures.h"
 
