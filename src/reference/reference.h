@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "calculus/derivatives.h"
+#include "model/model.h"
 #include "solver/ensemble.h"
 #include "solver/project/set.h"
 
