@@ -1,5 +1,6 @@
 /* The cloud's file: everything public, and nothing else. */
 #include "model/split/split.h"
+#include "model/split/split_job.h"
 
 #include <math.h>
 #include <string.h>

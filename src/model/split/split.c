@@ -1,6 +1,7 @@
 #include "model/split/split.h"
 
 #include "base/json.h"
+#include "model/split/split_job.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Which names a part of a problem file depends on. */
-#include "model/split/split.h"
+#include "model/split/split_job.h"
 
 #include <string.h>
 
