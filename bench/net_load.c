@@ -9,9 +9,9 @@
  *
  * When all are connected and enrolled it prints "ready". For each line with a number on standard input it makes so many
  * requests on every connection, and prints exchanges, seconds, and its own seconds of processor time. */
-#include "serve/link/listener.h"
+#include "serve/link/link.h"
 #include "net/tls/certificate.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 #include "net/tls/tls.h"
 
 #include <arpa/inet.h>

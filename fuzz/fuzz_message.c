@@ -1,6 +1,6 @@
 /* Any bytes as a stream of frames: what a decoder accepts is encoded again to the same bytes, and what it gives lies
  * within its limits. */
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "api/agent_open.h"
 #include "api/handle.h"
 #include "base/text.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include <stddef.h>
 #include <string.h>

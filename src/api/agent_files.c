@@ -1,6 +1,6 @@
 /* Agents that are files. */
 #include "api/agent_open.h"
-#include "net/agent/steps.h"
+#include "net/agent/agent.h"
 
 typedef struct agent_paths {
     const char *const *paths;

@@ -1,6 +1,6 @@
 /* Agents that are functions: apart from those that are files, so that a device links no language. */
 #include "api/agent_open.h"
-#include "net/agent/steps.h"
+#include "net/agent/agent.h"
 
 #include <string.h>
 

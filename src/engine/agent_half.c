@@ -3,7 +3,7 @@
 #include "engine/proximal/proximal.h"
 #include "solver/project/set.h"
 
-/* Of the size of the set's numbers: how far outside counts as inside. As for the analysis of a whole problem. */
+/* How far outside counts as inside, relative to the set's numbers; as in the analysis of a whole problem. */
 #define MEMBERSHIP 1e-9
 
 struct tc_agent_half {

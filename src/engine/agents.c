@@ -1,12 +1,14 @@
 #include "engine/agents.h"
 
+#include "base/simd.h"
 #include "engine/agents_inside.h"
+#include "engine/published/published.h"
 
 #include <string.h>
 
-/* ---- making ----------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/* Of resolved sets, in all families together. */
+/* Bytes of resolved sets, in all families together. */
 #define MOST_KEPT ((size_t)1 << 27)
 
 static void new_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t f,
@@ -130,7 +132,88 @@ tc_agents *tc_agents_new(tc_arena *arena, const tc_model *model, const tc_deriva
     return agents;
 }
 
-/* ---- families of many: gradients by tape, TC_LANES members at a time -------------------------------------------- */
+/* ---- the update itself, for one component of many members -------------------------------------------------------- */
+
+typedef struct row_scalars {
+    tc_pack step, regularization;
+} row_scalars;
+
+static row_scalars spread(tc_answer_scalars s) {
+    return (row_scalars){tc_pack_of(s.step), tc_pack_of(s.regularization)};
+}
+
+TC_INLINE tc_pack moved(tc_pack x, tc_pack g, tc_pack p, row_scalars s) {
+    return TC_STATE_UPDATE(x, g, p, s.step, s.regularization);
+}
+
+static const tc_pack_mask ALL = {-1, -1};
+
+TC_INLINE bool all_of(tc_pack_mask mask) { return (mask[0] & mask[1]) == -1; }
+
+/* The same four at a time, as long as four are left; returns how many are done. Zero times v is a zero of some sign,
+ * unless v is infinite or no number. */
+#ifdef TC_HAS_WIDE
+TC_WIDE static size_t wide_row(size_t count, const double *g, const double *p, tc_answer_scalars answer,
+                               const double *x, double lower, double upper, double *out, bool *finite) {
+    const __m256d step = _mm256_set1_pd(answer.step), regularization = _mm256_set1_pd(answer.regularization);
+    const __m256d low = _mm256_set1_pd(lower), high = _mm256_set1_pd(upper);
+    __m256d gathered = _mm256_setzero_pd();
+    size_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+        __m256d own = _mm256_loadu_pd(x + k);
+        __m256d v = TC_STATE_UPDATE(own, _mm256_loadu_pd(g + k), _mm256_loadu_pd(p + k), step, regularization);
+        gathered = _mm256_or_pd(gathered, v * _mm256_setzero_pd());
+        _mm256_storeu_pd(out + k, _mm256_min_pd(high, _mm256_max_pd(low, v)));
+    }
+    *finite = _mm256_movemask_pd(_mm256_cmp_pd(gathered, gathered, _CMP_UNORD_Q)) == 0;
+    return k;
+}
+#endif
+
+bool tc_agents_row(size_t count, const double *g, const double *p, tc_answer_scalars answer, const double *x,
+                   double lower, double upper, double *out) {
+    const row_scalars s = spread(answer);
+    const tc_pack low = tc_pack_of(lower), high = tc_pack_of(upper);
+    tc_pack_mask finite = ALL;
+    bool is_first_finite = true;
+    size_t k = 0;
+#ifdef TC_HAS_WIDE
+    if (TC_IS_WIDE())
+        k = wide_row(count, g, p, answer, x, lower, upper, out, &is_first_finite);
+#endif
+    for (; k + 2 <= count; k += 2) {
+        tc_pack v = moved(tc_pack_load(x + k), tc_pack_load(g + k), tc_pack_load(p + k), s);
+        finite &= tc_pack_is_finite(v);
+        tc_pack_store(out + k, tc_pack_clip(v, low, high));
+    }
+    if (k < count) {
+        tc_pack v = moved(tc_pack_of(x[k]), tc_pack_of(g[k]), tc_pack_of(p[k]), s);
+        finite &= tc_pack_is_finite(v);
+        out[k] = tc_pack_clip(v, low, high)[0];
+    }
+    return is_first_finite && all_of(finite);
+}
+
+/* The same with bounds for each, which may be infinite. */
+static bool clipped_row(size_t count, const double *g, const double *p, tc_answer_scalars answer, const double *x,
+                        const double *lower, const double *upper, double *out) {
+    const row_scalars s = spread(answer);
+    tc_pack_mask finite = ALL;
+    size_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+        tc_pack v = moved(tc_pack_load(x + k), tc_pack_load(g + k), tc_pack_load(p + k), s);
+        finite &= tc_pack_is_finite(v);
+        tc_pack_store(out + k, tc_pack_clip(v, tc_pack_load(lower + k), tc_pack_load(upper + k)));
+    }
+    if (k < count) {
+        tc_pack v = moved(tc_pack_of(x[k]), tc_pack_of(g[k]), tc_pack_of(p[k]), s);
+        finite &= tc_pack_is_finite(v);
+        out[k] = tc_pack_clip(v, tc_pack_of(lower[k]), tc_pack_of(upper[k]))[0];
+    }
+    return all_of(finite);
+}
+
+/* ---- families of many: gradients by tape, TC_LANES members at a time --------------------------------------------- */
 
 static const double ZEROS[TC_LANES];
 
@@ -182,8 +265,8 @@ static bool step_boxes(const agents_block *b, double *const *next) {
         if (low.column == NULL && high.column == NULL)
             is_finite &= tc_agents_row(b->count, g, p, b->scalars, x, low.value, high.value, out);
         else
-            is_finite &= tc_agents_clipped_row(b->count, g, p, b->scalars, x, bounds_row(low, b, lower),
-                                               bounds_row(high, b, upper), out);
+            is_finite &=
+                clipped_row(b->count, g, p, b->scalars, x, bounds_row(low, b, lower), bounds_row(high, b, upper), out);
     }
     if (in_place && is_finite)
         store(b, next);
@@ -240,23 +323,7 @@ size_t tc_agents_next(tc_agents *agents, size_t worker, size_t family, size_t fi
     return TC_ALL_FINITE;
 }
 
-size_t tc_agents_step(tc_agents *agents, size_t worker, size_t family, size_t first, size_t count,
-                      const double *const *p, tc_answer_scalars scalars, double *const *x) {
-    const double *const *from = (const double *const *)x;
-    agents_block b = {
-        .of = &agents->families[family], .work = &agents->works[worker], .p = p, .x = from, .scalars = scalars};
-    for (size_t at = 0; at < count && count > TC_LANES; at += TC_LANES) {
-        b.at = at;
-        b.first = first + at;
-        b.count = count - at < TC_LANES ? count - at : TC_LANES;
-        gradient(&b);
-        if (!move(&b))
-            return first_not_finite(&b);
-    }
-    return tc_agents_next(agents, worker, family, first, count, p, scalars, from, x);
-}
-
-/* ---- families of one, all together: one program for their gradients, one pass over their coordinates ------------ */
+/* ---- families of one, all together: one program for their gradients, one pass over their coordinates ------------- */
 
 static size_t first_single_not_finite(const tc_agents *agents, const tc_agents_work *work, const double *p,
                                       tc_answer_scalars scalars, const double *x) {
@@ -266,10 +333,9 @@ static size_t first_single_not_finite(const tc_agents *agents, const tc_agents_w
         const tc_family *family = &agents->model->families[s->families[i]];
         for (size_t c = 0; c < family->dim; c++) {
             size_t at = family->first_coord + c;
-            double v;
-            bool is_finite =
-                tc_agents_row(1, work->slopes + s->begins[i] + c, p + at, scalars, x + at, -INFINITY, INFINITY, &v);
-            if (!is_finite && s->families[i] < found)
+            double v =
+                TC_STATE_UPDATE(x[at], work->slopes[s->begins[i] + c], p[at], scalars.step, scalars.regularization);
+            if (!isfinite(v) && s->families[i] < found)
                 found = s->families[i];
         }
     }
@@ -297,9 +363,8 @@ size_t tc_agents_next_singles(tc_agents *agents, size_t worker, const double *p,
     bool is_finite = true;
     for (size_t r = 0; r < s->range_count; r++) {
         tc_coord_range range = s->ranges[r];
-        is_finite &=
-            tc_agents_clipped_row(range.count, work->slopes + range.place, p + range.coord, scalars, x + range.coord,
-                                  s->lower + range.place, s->upper + range.place, work->points + range.place);
+        is_finite &= clipped_row(range.count, work->slopes + range.place, p + range.coord, scalars, x + range.coord,
+                                 s->lower + range.place, s->upper + range.place, work->points + range.place);
     }
     if (!is_finite)
         return first_single_not_finite(agents, work, p, scalars, x);
@@ -311,11 +376,7 @@ size_t tc_agents_next_singles(tc_agents *agents, size_t worker, const double *p,
     return TC_ALL_FINITE;
 }
 
-size_t tc_agents_step_singles(tc_agents *agents, size_t worker, const double *p, tc_answer_scalars scalars, double *x) {
-    return tc_agents_next_singles(agents, worker, p, scalars, x, x);
-}
-
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 void tc_agents_start(tc_agents *agents, double *x) {
     for (size_t f = 0; f < agents->model->family_count; f++) {

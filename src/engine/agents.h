@@ -41,12 +41,6 @@ size_t tc_agents_next(tc_agents *agents, size_t worker, size_t family, size_t fi
 size_t tc_agents_next_singles(tc_agents *agents, size_t worker, const double *p, tc_answer_scalars scalars,
                               const double *x, double *next);
 
-/* The same in place. If something is not finite, the block's x is unchanged. For that, blocks of more than 64 members
- * are checked beforehand, which takes time. */
-size_t tc_agents_step(tc_agents *agents, size_t worker, size_t family, size_t first, size_t count,
-                      const double *const *p, tc_answer_scalars scalars, double *const *x);
-size_t tc_agents_step_singles(tc_agents *agents, size_t worker, const double *p, tc_answer_scalars scalars, double *x);
-
 /* How many projections onto general intersections so far did not reach the accuracy of an exact one; each gave the best
  * point it found. Do not call it while others step. */
 uint64_t tc_agents_inaccurate(const tc_agents *agents);

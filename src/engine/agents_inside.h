@@ -1,5 +1,5 @@
-/* The agents inside; for agents.c and agents_row.c. Proximal steps (proximal/inside.h) share the families, the rows and
- * the projectors. */
+/* The agents inside; for agents.c. Proximal steps (proximal/inside.h) share the families, the rows and the
+ * projectors. */
 #ifndef TC_ENGINE_AGENTS_INSIDE_H
 #define TC_ENGINE_AGENTS_INSIDE_H
 
@@ -55,11 +55,8 @@ struct tc_agents {
     size_t workers;
 };
 
-/* v = x - step ((g + p) + regularization x), clipped to the bounds, which may be infinite. False where a v was not
- * finite. */
-bool tc_agents_clipped_row(size_t count, const double *g, const double *p, tc_answer_scalars scalars, const double *x,
-                           const double *lower, const double *upper, double *out);
-/* The same with one pair of bounds for all. */
+/* v = x - step ((g + p) + regularization x), clipped to one pair of bounds, which may be infinite. False where a v was
+ * not finite. */
 bool tc_agents_row(size_t count, const double *g, const double *p, tc_answer_scalars scalars, const double *x,
                    double lower, double upper, double *out);
 

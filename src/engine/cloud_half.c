@@ -1,9 +1,16 @@
 #include "engine/cloud_half.h"
 
-#include "engine/cloud_half_inside.h"
-#include "release/release.h"
+#include "engine/inside.h"
 
 #include <string.h>
+
+struct tc_cloud_half {
+    tc_engine *engine; /* its agents are elsewhere */
+    const tc_random *random;
+    uint64_t first_round;
+    bool has_snapshot; /* begins with round 1, or was loaded */
+    bool has_gap;      /* rounds are missing in what was loaded */
+};
 
 tc_status tc_cloud_half_new(tc_arena *arena, const tc_plan *plan, const tc_model *model,
                             const tc_derivatives *derivatives, tc_random *random,
@@ -76,9 +83,9 @@ const tc_feasibility *tc_cloud_half_feasibility(const tc_cloud_half *half) {
     return half->has_gap || !half->has_snapshot ? NULL : tc_engine_feasibility(half->engine);
 }
 
-/* ---- snapshots -----------------------------------------------------------------------------------------------------
- * In this order: a mark, the plan's hash, the round, whether rounds are missing, mu; then what the method adds. */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
+/* In this order: a mark, the plan's hash, the round, whether rounds are missing, mu; then what the method adds. */
 static const char MARK[8] = {'t', 'a', 'c', 'i', 't', 'h', 1, 0}; /* the last two: a version */
 
 enum { ROUND_AT = sizeof MARK + 32 };

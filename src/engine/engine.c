@@ -14,8 +14,7 @@ const char *tc_engine_outcome_name(tc_engine_outcome outcome) {
     return names[outcome];
 }
 
-/* ---- making one ----------------------------------------------------------------------------------------------------
- */
+/* ---- making one -------------------------------------------------------------------------------------------------- */
 
 enum {
     FEW_STATES = 8192,  /* they, and what is computed about them, stay in the nearest caches */
@@ -23,7 +22,7 @@ enum {
     ASK_AFTER = 1 << 20 /* numbers released or stepped between two questions to the monitor: some milliseconds */
 };
 
-/* Public: by the number of agents and of their states alone. */
+/* Depends on the numbers of agents and states alone, which are public. */
 static bool is_large(const tc_model *model) {
     size_t most = 0;
     for (size_t f = 0; f < model->family_count; f++)
@@ -31,7 +30,7 @@ static bool is_large(const tc_model *model) {
     return model->state_count > FEW_STATES && most > FEW_MEMBERS;
 }
 
-/* Plans refuse this too; here it would be read beyond its end. */
+/* Plans refuse this too. Here it would mean reading beyond the end of an array. */
 static const char *check_method(const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                                 const tc_engine_settings *settings) {
     if (plan->method != TC_METHOD_TACIT)
@@ -144,8 +143,7 @@ tc_status tc_engine_new(tc_arena *arena, const tc_plan *plan, const tc_model *mo
     return tc_engine_new_driven(arena, plan, model, derivatives, random, settings, TC_DRIVER_AUTO, engine, why);
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------------------------
- */
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
 static const char *describe(tc_engine *engine, const tc_not_finite *failure, uint64_t k) {
     const tc_model *model = engine->model;
@@ -165,10 +163,10 @@ static void swap(double **a, double **b) {
     *b = kept;
 }
 
-/* What agents elsewhere would fail with. */
+/* Agents elsewhere must not be sent an answer that is not finite. */
 static void check_answers(const tc_engine *engine, tc_not_finite *failure) {
     const tc_model *model = engine->model;
-    double zero = 0; /* or no number */
+    double zero = 0; /* NaN as soon as one is not finite */
     for (size_t i = 0; i < model->state_count; i++)
         zero += engine->p[i] * 0;
     for (size_t i = 0; zero != 0 && i < model->state_count; i++)

@@ -61,7 +61,7 @@ tc_status tc_engine_new_of_kind(tc_arena *arena, const tc_plan *plan, const tc_m
                                 const tc_derivatives *derivatives, tc_random *random,
                                 const tc_engine_settings *settings, tc_engine_kind kind, tc_engine **engine,
                                 const char **why) TC_MUST_USE;
-/* One more round; reason then says what ceased to be finite. */
+/* One more round. If something ceases to be finite, reason says what. */
 tc_status tc_engine_round(tc_engine *engine) TC_MUST_USE;
 
 /* x(k+1) and mu(k+1) into next_x and next_mu; x and mu stay as they are. */

@@ -1,14 +1,14 @@
 /* A method: how cloud and agents use the released numbers. There are two, engine/published and engine/tacit. The
  * drivers call a method only through this table.
  *
- * One round k, in the order of the calls; the first and the third go through all blocks of members:
+ * One round k, in the order of the calls:
  *
  *     open           the round's number is known
  *     measure        every block: its states go into the release
- *     gather         all blocks are measured and released. True: the method asks for a pass of `answer` without p first
+ *     gather         every block is measured. True: the method needs a survey, a pass of `answer` without p, to decide
  *     decide         the multipliers mu(k+1), and the step and regularization that every agent is told
  *     answer         every block: p_i for its members. In a family whose answers are early, right after measure
- *     step           every block: x_i(k+1), where the agents are in this process
+ *     next_states    every block: x_i(k+1), where the agents are in this process
  *     settle         the round is whole: what it changed is kept
  *
  * A function that is NULL has nothing to do. Functions that take a worker's number may be called by several threads at
@@ -34,7 +34,7 @@ tc_status tc_block_take(const tc_block_work *work) TC_MUST_USE;
 
 typedef struct tc_method_table {
     void *(*make)(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings);
-    size_t bite; /* `answer` and `step` get at most so many members at a time */
+    size_t bite; /* `answer` and `next_states` get at most so many members at a time */
     void (*start)(void *self, const double *x, double *mu); /* mu(1). x(1) is NULL where the agents are elsewhere */
 
     void (*open)(void *self, uint64_t k, tc_answer_scalars *scalars);
@@ -45,14 +45,14 @@ typedef struct tc_method_table {
     size_t (*decide)(void *self, const double *mu, double *next_mu, tc_answer_scalars *scalars);
 
     bool (*answers_early)(void *self, size_t family); /* p depends on nothing that this round releases */
-    /* Members at .. at + count - 1 of the block; p[component][0] is that of member at. NULL: see gather. */
+    /* Members at .. at + count - 1 of the block; p[component][0] is that of member at; p NULL: a survey. */
     tc_status (*answer)(void *self, const tc_block_work *work, size_t at, size_t count, double *const *p);
     void (*answer_whole)(void *self, double *p); /* small driver: by coordinate */
 
     /* x_i(k+1) into next, as tc_agents_next and tc_agents_next_singles. */
-    size_t (*step)(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
-                   tc_answer_scalars scalars, const double *const *x, double *const *next);
-    size_t (*step_singles)(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next);
+    size_t (*next_states)(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
+                          tc_answer_scalars scalars, const double *const *x, double *const *next);
+    size_t (*next_singles)(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next);
     void (*average)(void *self, const double *x, size_t first, size_t count); /* by coordinate */
     void (*settle)(void *self);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- which form the sets of a family have, and their numbers ---------------------------------------------------- */
+/* ---- which form the sets of a family have, and their numbers ----------------------------------------------------- */
 
 typedef struct bounds_seen { /* of one component, below or above */
     double first;            /* of member 0 */
@@ -172,7 +172,7 @@ static void fill_columns(tc_arena *arena, const tc_family *family, const survey 
     tc_arena_rewind(arena, mark);
 }
 
-/* ---- sets kept one by one --------------------------------------------------------------------------------------- */
+/* ---- sets kept one by one ---------------------------------------------------------------------------------------- */
 
 static size_t bytes_of_one(const tc_family *family) {
     size_t bytes = sizeof(tc_kept_set) + 2 * family->dim * sizeof(double) + 64;
@@ -242,7 +242,7 @@ tc_projector *tc_projector_new(tc_arena *arena, const tc_family *family, size_t 
     return projector;
 }
 
-/* ---- projections ------------------------------------------------------------------------------------------------ */
+/* ---- projections ------------------------------------------------------------------------------------------------- */
 
 bool tc_projector_box(const tc_projector *projector, const tc_coef **lower, const tc_coef **upper) {
     *lower = projector->lower;

@@ -123,7 +123,7 @@ static const char *find_fault(path_walk *w, const struct stat *link) {
     if (!is_ours(link->st_uid))
         return "belongs to another user";
     if (stat(name, &folder) != 0)
-        return tc_arena_format(w->arena, "lies in '%s', which cannot be looked at", name);
+        return tc_arena_format(w->arena, "lies in '%s', which cannot be read", name);
     if (!is_ours(folder.st_uid))
         return tc_arena_format(w->arena, "lies in '%s', which belongs to another user", name);
     if ((folder.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (folder.st_mode & S_ISVTX) == 0)

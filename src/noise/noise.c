@@ -53,8 +53,8 @@ static tc_status fill(tc_random_worker *worker, tc_noise_law law, const tc_noise
                       uint64_t first, size_t count, int64_t *noise) {
     tc_status status = TC_OK;
     for (size_t done = 0; done < count && status == TC_OK; done += CHUNK) {
-        uint16_t step = count - done < CHUNK ? (uint16_t)(count - done) : CHUNK;
-        status = fill_chunk(worker, law, &scales[done * stride], stride, first + done, step, noise + done);
+        uint16_t part = count - done < CHUNK ? (uint16_t)(count - done) : CHUNK;
+        status = fill_chunk(worker, law, &scales[done * stride], stride, first + done, part, noise + done);
     }
     if (status != TC_OK) /* so that half a round of noise is not used as a whole one */
         tc_secret_wipe(noise, count * sizeof *noise);

@@ -217,14 +217,14 @@ static bool has_key(tc_random_worker *worker) {
 
 /* The words of these addresses, encrypted in place. */
 static bool encrypt(tc_random_worker *worker, uint64_t *words, size_t count) {
-    enum { STEP = 1 << 20 }; /* lengths are int in OpenSSL */
+    enum { MOST = 1 << 20 }; /* lengths are int in OpenSSL */
     unsigned char *bytes = (unsigned char *)words;
     for (size_t size = count * sizeof *words; size > 0;) {
-        int step = size < STEP ? (int)size : STEP, length = 0;
-        if (EVP_EncryptUpdate(worker->cipher, bytes, &length, bytes, step) != 1 || length != step)
+        int part = size < MOST ? (int)size : MOST, length = 0;
+        if (EVP_EncryptUpdate(worker->cipher, bytes, &length, bytes, part) != 1 || length != part)
             return false;
-        bytes += step;
-        size -= (size_t)step;
+        bytes += part;
+        size -= (size_t)part;
     }
     return true;
 }

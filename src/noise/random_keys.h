@@ -1,4 +1,4 @@
-/* How keys come from keys; docs/proofs/random.md says why this is safe. For random.c and its tests. */
+/* How keys are derived; docs/proofs/random.md says why this is safe. For random.c and its tests. */
 #ifndef TC_NOISE_RANDOM_KEYS_H
 #define TC_NOISE_RANDOM_KEYS_H
 

@@ -1,4 +1,4 @@
-#include "promise/accountant.h"
+#include "promise/ledger.h"
 
 #include "base/json.h"
 #include "plan/account/calibrate.h"
@@ -19,7 +19,7 @@ static double own_price(const tc_ledger_entry *entry) {
 
 static bool knows_agent(const tc_ledger_entry *entry) { return entry->agent > 0 && isfinite(entry->agent); }
 
-/* Prices grow in proportion to the distance. Every change within a distance is one that an agent could make. */
+/* Prices grow in proportion to the distance. In the unit `one` no change costs more than to hide the agent entirely. */
 static double scaled_price(const tc_ledger_entry *entry, tc_unit unit) {
     double price = own_price(entry);
     if (price > 0 && unit.bound != entry->bound)
@@ -50,7 +50,7 @@ static double price_in(tc_arena *arena, const tc_ledger_entry *entry, tc_unit un
                       entry->mechanism == TC_MECHANISM_LAPLACE;
         if (covers || own_price(entry) == 0)
             return scaled_price(entry, unit);
-        if (!isnan(agents)) /* distances of n agents add up to at most sqrt(n) times the one of all */
+        if (!isnan(agents)) /* the distances of n agents add up to at most sqrt(n) times their joint distance */
             return tc_mul_up(scaled_price(entry, unit), tc_sqrt_up(agents));
         *why = tc_arena_format(arena, "%s with Gaussian noise, and the ledger does not say how many agents there are",
                                run);
@@ -101,7 +101,8 @@ static double gaussian_epsilon(double squares, double delta) {
     return squares == 0 ? 0 : tc_gaussian_epsilon(tc_sqrt_up(squares), delta);
 }
 
-/* Adds Laplace prices to the Gaussian sum. With as_gaussian: or takes all runs as one Gaussian, if that is less. */
+/* The Laplace prices plus that of the Gaussian runs. With as_gaussian, the price of all runs as one Gaussian if that is
+ * less. */
 static double epsilon_of(const sums *s, double delta, bool as_gaussian) {
     double gaussian = gaussian_epsilon(s->gaussian_squares, delta);
     double added = s->laplace == 0 ? gaussian : gaussian == 0 ? s->laplace : tc_add_up(s->laplace, gaussian);
@@ -175,12 +176,12 @@ const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_l
     return budget->span.length > 0
                ? tc_arena_format(
                      arena,
-                     "the file's budget of epsilon %s has no delta, and runs of Gaussian noise are added up "
-                     "at one: write 'budget { epsilon %s; delta 1e-6 }' in the file",
+                     "the file's budget of epsilon %s has no delta, and Gaussian runs are added up at a given "
+                     "delta: write 'budget { epsilon %s; delta 1e-6 }' in the file",
                      epsilon, epsilon)
                : tc_arena_format(
                      arena,
-                     "the budget of epsilon %s has no delta, and runs of Gaussian noise are added up at one: "
+                     "the budget of epsilon %s has no delta, and Gaussian runs are added up at a given delta: "
                      "write --budget %s:1e-6",
                      epsilon, epsilon);
 }
@@ -203,7 +204,7 @@ static const char *over_text(tc_arena *arena, const tc_budget *budget, const tc_
     if (before == 0)
         return tc_arena_format(arena,
                                "the budget of %s is too small: this run alone costs %s in the unit %s, and the ledger "
-                               "has none before it",
+                               "has no run yet",
                                allowed, comes_to, unit);
     return tc_arena_format(
         arena,

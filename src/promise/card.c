@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-/* ---- the card ---------------------------------------------------------------------------------------------------- */
-
 static const char *const mechanism_names[] = {"unset", "none", "laplace", "gaussian"};
 static const char *const placement_names[] = {"auto", "outputs", "states", "forms"};
 static const char *const calibration_names[] = {"tight", "published"};
@@ -27,7 +25,7 @@ static void say(tc_arena *arena, tc_card *card, const char *key, const char *tit
 
 /* ---- observers -------------------------------------------------------------------------------------------------- */
 
-/* The agent that pays most stands for all. */
+/* The agent that pays most stands for all agents. */
 static void choose_observers(tc_arena *arena, tc_card *card) {
     const tc_plan *plan = card->plan;
     size_t dearest[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
@@ -79,14 +77,14 @@ static void say_mechanism(tc_arena *arena, tc_card *card) {
             plan->mechanism == TC_MECHANISM_GAUSSIAN ? "Gaussian" : "Laplace",
             plan->calibration == TC_PUBLISHED
                 ? "published calibration: epsilon is the price of each released system (g, and each agent's "
-                  "part of the Jacobian) by itself, and who sees several pays for each"
+                  "part of the Jacobian) by itself, and whoever sees several pays for each"
                 : "tight calibration: epsilon is the price of all that anyone can see together"));
     say(arena, card, "placement_text", "Placement",
         plan->placement == TC_PLACEMENT_FORMS
-            ? "forms: noise is added to the sums and single states that constraints are made of, and all else is "
+            ? "forms: noise is added to the sums and single states that constraints are made of; all else is "
               "computed from the noisy ones"
         : tc_noises_states(plan)
-            ? "states: noise is added to the agents' states, and all else is computed from the noisy states"
+            ? "states: noise is added to the agents' states; all else is computed from the noisy states"
             : "outputs: noise is added to the constraints' values and to those entries of their Jacobian that need it");
 }
 
@@ -146,7 +144,7 @@ static void say_assumptions(tc_arena *arena, tc_card *card) {
         "other uses of the same data: each run costs again (--ledger adds them up)",
         "a running machine that is copied with its memory and resumed twice: both copies draw the same noise",
         "whoever shares the cloud's processor and watches its caches",
-        "that a run breaks off, where an agent's own step leaves the finite numbers and everybody stops with it",
+        "that a run ends early: if one agent's own step is no longer finite, every agent sees the run stop",
     };
     const char *texts[8];
     for (size_t i = 0; i < 3; i++)
@@ -284,8 +282,6 @@ void tc_card_json(const tc_card *card, const char *key, tc_json *json) {
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 
-/* The card for people. */
-
 enum { WIDTH = 80, TEXT_AT = 16 };
 #define HEADLINE "GUARANTEE: "
 
@@ -371,8 +367,8 @@ void tc_card_short(const tc_card *card, const char *where, tc_buffer *out) {
         put_first(card, "hides", card->word == TC_WORD_VOID ? "Would hide" : "Hides", out);
         put_short(out, "Does not hide",
                   card->claim == 'A'
-                      ? "an agent's data (its objective, its limits, a need): a change of those goes on in every later "
-                        "message, and its distance grows beyond B. --adjacency agent is for that."
+                      ? "an agent's data (its objective, its limits, a need): such a change moves every later "
+                        "message, so the distance grows beyond B. --adjacency agent is for that."
                       : "what several agents do together, and that an agent takes part");
         put_short(out, "Who pays most", payer_text(out->arena, card));
     }

@@ -36,20 +36,18 @@ tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded);
 void tc_card_text(const tc_card *card, tc_buffer *out);
 void tc_card_short(const tc_card *card, const char *where, tc_buffer *out);
 const char *tc_card_line(tc_arena *arena, const tc_card *card);
-/* "guarantee": the word, the price, and what they are about, in short. card may be NULL: nothing is run and nothing
- * promised. */
+/* "guarantee": the word, the price, and what they are about, in short. card is NULL if nothing is run or promised. */
 void tc_guarantee_json(const tc_card *card, const char *about, tc_json *json);
 /* As an object under key. */
 void tc_card_json(const tc_card *card, const char *key, tc_json *json);
 
-/* ---- for card*.c ------------------------------------------------------------------------------------------------- */
+/* ---- card_words.c: the sentences that depend on the unit of adjacency -------------------------------------------- */
 
-/* The sentences of the card that depend on the unit of adjacency. */
-
-/* The hidden things, in plain words and then exactly; each a list of texts. */
+/* Each fills texts, at most TC_WORDS_MOST, and returns how many: the promise in plain words and then exactly; what is
+ * hidden, in the problem's own units; what is not hidden. */
+enum { TC_WORDS_MOST = 12 };
 size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts);
 size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **texts);
-enum { TC_WORDS_MOST = 12 };
 
 #endif

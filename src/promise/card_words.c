@@ -61,7 +61,7 @@ static const char *who_changes(tc_adjacency unit) {
     return unit == TC_ADJACENCY_ONE ? "the messages of one agent" : "the messages of any agents, all of them together,";
 }
 
-/* The random thing whose laws are P and P' in the exact statement. */
+/* P and P' are the laws of this in the exact statement. */
 static const char *what_is_seen(const tc_plan *plan) {
     return plan->calibration == TC_PUBLISHED ? "any ONE released system (g, or one agent's part of the Jacobian)"
                                              : "what is seen";
@@ -82,7 +82,7 @@ static const char *everything(tc_arena *arena, const tc_plan *plan) {
 static const char *odds(tc_arena *arena, const tc_plan *plan) {
     double all = tc_price_of_run(plan).epsilon;
     const char *factor = tc_text_up(arena, tc_exp_at(plan->epsilon).hi);
-    const char *rare = is_gaussian(plan) ? ", but for rare answers (delta)" : "";
+    const char *rare = is_gaussian(plan) ? ", except for rare answers (delta)" : "";
     if (plan->calibration == TC_PUBLISHED)
         return tc_arena_format(arena,
                                "Any ONE released system changes the odds between the two by a factor of at most "
@@ -176,14 +176,14 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
                                   names, change, range > 0 ? 100 * change / range : 100, range);
     }
     if (!agent && !isnan(plan->rounds)) {
-        /* messages are whole numbers of steps, and so is their difference */
+        /* messages are multiples of the step, and so is their difference */
         double step = ldexp(1, plan->state_exponent);
         double each = plan->adjacency_bound / (is_gaussian(plan) ? sqrt(plan->rounds) : plan->rounds);
         double sent = step * floor(each / step);
         if (sent > 0)
             texts[count++] = tc_arena_format(arena,
                                              "or messages of one state that differ by %.3g in every one of %.0f rounds "
-                                             "(messages are rounded to multiples of %.3g, and it is they that count)",
+                                             "(after rounding to multiples of %.3g)",
                                              sent, plan->rounds, step);
     }
     return count;

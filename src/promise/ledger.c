@@ -1,9 +1,8 @@
-/* Reading, checking and appending. */
+/* The file: entries are read, checked and appended; then the output for people and programs. */
 #include "promise/ledger.h"
 
 #include "base/text.h"
 #include "plan/account/price.h"
-#include "promise/accountant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
-
 enum { MOST_BYTES = 1 << 28, PART = 1 << 16, LONGEST_NAME = 256 };
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
 }
+
+/* ---- the entry of a plan ----------------------------------------------------------------------------------------- */
 
 static tc_unit file_unit(const tc_plan *plan) {
     const tc_privacy *file = &plan->model->privacy;
@@ -72,7 +71,7 @@ static tc_status cannot(ledger_job *j, const char *what, tc_status status) {
 
 static tc_status is_damaged(ledger_job *j, size_t line, const char *how) {
     tc_buffer_printf(j->messages,
-                     "%s:%zu: the ledger is damaged: %s. What was spent is not known, and nothing was added; restore "
+                     "%s:%zu: the ledger is damaged: %s. What was spent is not known, so nothing was added. Restore "
                      "the file from a copy.\n",
                      j->ledger->path, line, how);
     return TC_BAD_PROBLEM;
@@ -83,7 +82,7 @@ static tc_status read_all(ledger_job *j, int file) {
     if (fstat(file, &facts) != 0)
         return cannot(j, "read", TC_CANNOT_READ);
     if (!S_ISREG(facts.st_mode)) {
-        tc_buffer_printf(j->messages, "%s: a ledger is a plain file, and this is none\n", j->ledger->path);
+        tc_buffer_printf(j->messages, "%s: not a plain file, so it is not a ledger\n", j->ledger->path);
         return TC_BAD_USAGE;
     }
     char *part = TC_NEW(j->arena, char, PART);
@@ -163,7 +162,7 @@ static tc_status could_be_new(ledger_job *j) {
     const char *path = j->ledger->path, *folder = folder_of(j->arena, path);
     struct stat facts;
     if (base_name(path)[0] == '\0') {
-        tc_buffer_printf(j->messages, "a ledger is a file, and '%s' names none\n", path);
+        tc_buffer_printf(j->messages, "'%s' names no file for a ledger\n", path);
         return TC_BAD_USAGE;
     }
     if (stat(folder, &facts) != 0 || !S_ISDIR(facts.st_mode)) {
@@ -218,7 +217,7 @@ static tc_status append(ledger_job *j, int file, const tc_buffer *line) {
         return TC_OK;
     tc_status status = cannot(j, "written", TC_CANNOT_WRITE);
     if (ftruncate(file, (off_t)j->text.length) != 0)
-        tc_buffer_printf(j->messages, "%s: half a line may be left in it\n", j->ledger->path);
+        tc_buffer_printf(j->messages, "%s: part of a line may be left in it\n", j->ledger->path);
     return status;
 }
 
@@ -286,8 +285,6 @@ tc_status tc_ledger_record_within(tc_arena *arena, const char *path, const tc_le
 
 /* ---- for people and programs ------------------------------------------------------------------------------------- */
 
-/* The price of a ledger's runs together, for people and programs. */
-
 typedef struct account {
     tc_ledger_entry *entries; /* the ledger's runs, then the next one */
     size_t count;
@@ -352,7 +349,7 @@ static bool is_mixed(const account *a) {
 void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, tc_buffer *out) {
     account a = account_of(arena, ledger, NULL);
     if (ledger->is_new)
-        tc_buffer_printf(out, "Ledger: there is no such file yet: a first run would start it\n  %s\n", ledger->path);
+        tc_buffer_printf(out, "Ledger: there is no such file yet; the first run makes it\n  %s\n", ledger->path);
     else
         tc_buffer_printf(out, "Ledger: %zu run%s so far, for the observer who pays most\n", ledger->count,
                          ledger->count == 1 ? "" : "s");

@@ -3,7 +3,7 @@
  * A file with one line for each run; lines are only appended. Each line is a JSON object with a check over itself and
  * all lines before, which detects a line that is lost, cut or changed by accident. (It is not a signature: a person who
  * may write the file can write a new one.) An entry has the price of the observer who pays most (price.h). The
- * accountant adds up runs (accountant.h). Old lines of the first form, without the price of one agent entirely, stay
+ * accountant adds up runs. Old lines of the first form, without the price of one agent entirely, stay
  * unchanged; new lines have the second form. */
 #ifndef TC_PROMISE_LEDGER_H
 #define TC_PROMISE_LEDGER_H
@@ -64,9 +64,53 @@ void tc_ledger_text(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_en
 void tc_ledger_json(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const char *key,
                     tc_json *json);
 
-/* ---- for ledger*.c ----------------------------------------------------------------------------------------------- */
+/* ---- The accountant: accountant.c ----
+ *
+ * What several runs on the same agents' data have cost together, in one unit and at one delta, and whether a budget
+ * allows one more. Sums are never below the truth (docs/proofs/composition.md, section 6). */
 
-/* A line of a ledger file: keys in a fixed order, then the check of all bytes up to it and of all lines before. */
+static inline tc_unit tc_unit_of(const tc_ledger_entry *entry) { return (tc_unit){entry->unit, entry->bound}; }
+bool tc_same_unit(tc_unit a, tc_unit b);
+
+/* All runs of a ledger together, in one unit. */
+typedef struct tc_spent {
+    tc_unit unit;
+    double delta;         /* that epsilon is taken at; 0: of Laplace runs alone */
+    size_t own;           /* runs that were promised in this unit */
+    size_t converted;     /* runs of other units, converted into it */
+    size_t not_converted; /* runs for which no conversion is sound: they are in no sum */
+    const char *why_not;  /* of the first of those: a sentence; NULL for none */
+    double laplace;       /* the sum of the Laplace prices */
+    double mu;            /* of the Gaussian ones together */
+    double epsilon;       /* of own and converted runs; infinite if one has no price */
+    bool is_priced;       /* every run has a price */
+} tc_spent;
+
+tc_spent tc_spent_in(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit, double delta);
+/* The same without a budget: at the least delta of any Gaussian run, 0 for none. Laplace prices are added without using
+ * that delta, so that one more run can only raise the sum. */
+tc_spent tc_spent_so_far(tc_arena *arena, const tc_ledger_entry *entries, size_t count, tc_unit unit);
+
+/* ---- budgets ---- */
+
+/* A budget for Gaussian runs must give the delta at which they are added up. NULL, or a sentence that says what to
+ * write. next may be NULL. */
+const char *tc_budget_fault(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
+                            const tc_budget *budget);
+
+/* Why the budgets do not allow this run after the ledger's; NULL if all do. Judged in the unit of this run and in that
+ * of its file, with the largest B of these and of the ledger. So a run with another unit cannot evade the file's
+ * promise, nor a run with a smaller B a promise for a larger one. */
+const char *tc_over_budget(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next,
+                           const tc_budget *budgets, size_t count);
+
+/* The price of all runs together with this one, in the unit (of those two) in which it is larger. */
+tc_spent tc_spent_with(tc_arena *arena, const tc_ledger *ledger, const tc_ledger_entry *next, const tc_budget *budget);
+
+/* "epsilon 4", "epsilon 4, delta 1e-06" */
+const char *tc_budget_text(tc_arena *arena, const tc_budget *budget);
+
+/* ---- ledger_line.c: a line has its keys in a fixed order, then the check of this line and all before ---- */
 
 enum { TC_LEDGER_CHECK = 16, TC_LEDGER_LINE = 4096 }; /* hexadecimal digits; the longest line */
 

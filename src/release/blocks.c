@@ -1,4 +1,4 @@
-#include "release/blocks.h"
+#include "release/inside.h"
 
 typedef struct block_builder {
     tc_arena *arena;

@@ -3,7 +3,7 @@
 
 /* Noise is at most 2^57 in size, so small units cannot overflow. An overflow would cost no privacy: the sum modulo 2^64
  * depends on the sum alone. */
-static void publish_small(double step, const int64_t *units, const int64_t *noise, size_t count, double *restrict out) {
+static void add_small(double step, const int64_t *units, const int64_t *noise, size_t count, double *restrict out) {
     for (size_t k = 0; k < count; k++)
         out[k] = step * tc_lattice_double((int64_t)((uint64_t)units[k] + (uint64_t)noise[k]));
 }
@@ -11,7 +11,7 @@ static void publish_small(double step, const int64_t *units, const int64_t *nois
 void tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
                           double *out) {
     if (channel->is_small)
-        publish_small(channel->step, units, noise, count, out);
+        add_small(channel->step, units, noise, count, out);
     else
         for (size_t k = 0; k < count; k++)
             out[k] = channel->step * (double)tc_saturating_add(units[k], noise[k]);

@@ -149,9 +149,7 @@ void tc_evaluate_shared_at(const tc_evaluator *evaluator, const double *outer, s
     }
 }
 
-/* ---- at points that anybody may know ----------------------------------------------------------------------------- */
-
-/* g and its Jacobian at public points: constants by structure, and released states. */
+/* ---- g and its Jacobian at public points: constants by structure, and released states ---------------------------- */
 
 /* The single parts of a family's entries: all of them, or those that are constant by structure. */
 static void write_singles(const tc_release *release, size_t f, bool varying, double *jacobian) {

@@ -3,11 +3,11 @@
 #ifndef TC_RELEASE_INSIDE_H
 #define TC_RELEASE_INSIDE_H
 
-#include "release/private.h"
-#include "release/release.h"
-#include "release/blocks.h"
 #include "release/evaluate.h"
 #include "release/lattice.h"
+#include "release/release.h"
+
+#include <stdatomic.h>
 
 /* ---- private types ----------------------------------------------------------------------------------------------- */
 
@@ -31,6 +31,79 @@ struct tc_private_values {
 
 /* NULL where the box of some agent holds no lattice point, or one beyond 2^53 steps. */
 tc_lattice_box **tc_lattice_boxes(tc_arena *arena, const tc_model *model, int exponent);
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Which part of F a block of members holds, and where its noise is. These lists are public and made once; a round only
+ * reads them. */
+
+enum { TC_NOISE_ROOM = 4096 }; /* entries that a worker draws at once; never less than a block */
+
+typedef struct tc_piece { /* entries address .. address + count - 1 of one channel; at most TC_NOISE_ROOM */
+    uint64_t address;
+    uint32_t channel;
+    uint32_t row;         /* of the block's numbers: a component, or one of the family's noised entries */
+    size_t offset, count; /* members of the block */
+} tc_piece;
+
+typedef struct tc_named { /* a coordinate that a constraint names */
+    size_t coord;
+    uint32_t component, offset;
+} tc_named;
+
+typedef struct tc_fold { /* a single part of a shared entry that gets noise */
+    uint32_t row, offset, outer;
+} tc_fold;
+
+typedef struct tc_left_out { /* an entry constant by structure, without noise among entries that have noise */
+    uint32_t row, offset;
+    double value;
+} tc_left_out;
+
+typedef struct tc_release_block {
+    uint32_t family;
+    size_t first, count; /* members */
+    tc_piece *pieces;    /* by address */
+    size_t piece_count;
+    tc_named *named;
+    size_t named_count;
+    tc_fold *folds;
+    size_t fold_count;
+    tc_left_out *left_out;
+    size_t left_out_count;
+    size_t plain;                      /* where its sums begin among tc_release's plain_sums */
+    _Atomic uint64_t summed, released; /* the last round in which the block was summed, released; once a round */
+    uint64_t mark;                     /* of the summed states; the released states must have the same */
+} tc_release_block;
+
+typedef struct tc_block_family {
+    size_t first_block;
+    uint32_t *noised; /* rows: the shared entries that get noise, increasing */
+    uint32_t noised_count;
+} tc_block_family;
+
+typedef struct tc_outer_entry { /* a number made from complete sums: of g, or a single entry of the Jacobian */
+    size_t source;              /* in outer_values of the evaluator */
+    size_t position;            /* in what is released */
+    bool is_constraint;
+} tc_outer_entry;
+
+typedef struct tc_block_plan {
+    tc_block_family *families;
+    tc_release_block *blocks;
+    size_t block_count;
+    tc_outer_entry *outer; /* by address */
+    size_t outer_count;
+    tc_piece *outer_pieces; /* row 0; offset and count refer to outer[] */
+    size_t outer_piece_count;
+    size_t most_rows;   /* numbers of one member at once */
+    size_t plain_count; /* sums of all blocks */
+} tc_block_plan;
+
+/* constants: the Jacobian with its constants in place, for entries that a channel leaves out. */
+tc_block_plan *tc_block_plan_new(tc_arena *arena, const tc_plan *plan, const tc_derivatives *derivatives,
+                                 const tc_entries *entries, const tc_segment *segments, size_t segment_count,
+                                 size_t block, const double *constants);
 
 /* ---- a release --------------------------------------------------------------------------------------------------- */
 
@@ -155,10 +228,10 @@ void tc_release_constants(tc_arena *arena, tc_release *release, double *jacobian
 
 /* ---- a small round at once --------------------------------------------------------------------------------------- */
 
-/* A small round in one pass: flat lists instead of blocks for families of one member and for numbers made from complete
- * sums. Larger families go through their blocks. */
-
-/* NULL if the round is not small, which depends on public structure alone. */
+/* In one pass: flat lists instead of blocks for families of one member and for numbers made from complete sums. Larger
+ * families go through their blocks.
+ *
+ * NULL if the round is not small, which depends on public structure alone. */
 tc_whole *tc_whole_new(tc_arena *arena, tc_release *release);
 
 /* The noise of the open round must have been drawn. */

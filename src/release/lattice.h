@@ -1,12 +1,35 @@
-/* Rounding to integers, and integers to doubles. */
+/* The lattices of a release, rounding to integers, and integers to doubles. */
 #ifndef TC_RELEASE_LATTICE_H
 #define TC_RELEASE_LATTICE_H
+
+#include "noise/sampler.h"
+#include "plan/entries.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+typedef struct tc_release_channel {
+    const tc_channel *about;
+    tc_noise_scale scale;
+    double step, per_unit; /* zeta and 1 / zeta */
+    bool is_small;         /* rounded values are at most TC_SMALL_UNITS in size */
+} tc_release_channel;
+
+typedef struct tc_sum_lattice {
+    double step, per_unit;
+    bool is_small;
+} tc_sum_lattice;
+
+/* The lattice points of the public box of one component, in steps: for all members, or for each. Whole numbers of at
+ * most 2^53. */
+typedef struct tc_lattice_box {
+    double least, most;
+    const double *leasts, *mosts;
+    bool is_small;
+} tc_lattice_box;
 
 /* The nearest whole number of units, ties to even, at most 2^62 in size; 0 for NaN. A release that obeys its plan
  * reaches neither limit (check.c). */

@@ -72,7 +72,7 @@ tc_status tc_release_draw(const tc_release *release, int64_t *noise) {
 }
 
 /* The end of the pieces from i on that are drawn together, and how many entries they have. A single piece always fits
- * (blocks.h); others join while there is room. */
+ * (TC_NOISE_ROOM); others join while there is room. */
 static size_t end_of_group(const tc_piece *pieces, size_t i, size_t count, size_t *entries) {
     size_t end = i + 1;
     *entries = pieces[i].count;

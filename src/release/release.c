@@ -4,9 +4,7 @@
 #include "noise/secret.h"
 #include "release/inside.h"
 
-/* ---- workers ----------------------------------------------------------------------------------------------------- */
-
-/* Workers: what one thread needs for its blocks. */
+/* ---- workers: what one thread needs for its blocks --------------------------------------------------------------- */
 
 static double **rows_of(tc_arena *arena, size_t rows, size_t length) {
     double **made = TC_NEW(arena, double *, rows);
@@ -374,7 +372,7 @@ void tc_release_close(tc_release *release) {
 }
 
 /* Mechanism none: a simulation, marked as not private. */
-static void publish_plainly(tc_release *release, const tc_private_states *states, tc_released *released) {
+static void release_plainly(tc_release *release, const tc_private_states *states, tc_released *released) {
     for (size_t i = 0; i < release->model->state_count; i++)
         release->coords[i] = (double)states->units[i] * states->step;
     tc_released_evaluate(release, release->coords, released);
@@ -437,7 +435,7 @@ tc_status tc_release_round(tc_release *release, uint64_t round, const tc_private
     else if (tc_release_has_noise(release))
         status = release_blocks(release, states, released);
     else
-        publish_plainly(release, states, released);
+        release_plainly(release, states, released);
     tc_release_close(release);
     released->round = round;
     return status;

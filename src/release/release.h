@@ -6,11 +6,43 @@
 #ifndef TC_RELEASE_RELEASE_H
 #define TC_RELEASE_RELEASE_H
 
+#include "model/model.h"
 #include "noise/noise.h"
 #include "noise/random.h"
 #include "plan/plan.h"
 #include "plan/entries.h"
-#include "release/private.h"
+
+/* ---- private states ---------------------------------------------------------------------------------------------- */
+
+/* Numbers that must not leave the cloud. Both types are incomplete outside src/release: no other code can read a
+ * member, copy one by value, take its size, or pass it to a function that wants numbers. No printer, encoder, log or
+ * JSON function takes them. They become numbers only through a release, which adds the noise of a plan.
+ * (tc_states_mac gives a MAC of the states, under a key that never leaves the process.) The files in
+ * tests/release/private_types try all this and must not compile. */
+
+typedef struct tc_private_states tc_private_states; /* the states of all agents, integers times h */
+typedef struct tc_private_values tc_private_values; /* entries of F(x) before noise, integers times zeta */
+
+/* Told to that agent alone. Nothing else may depend on it: prices do not cover it. */
+typedef enum tc_taken {
+    TC_STATE_TAKEN,
+    TC_STATE_CLAMPED, /* lay outside the public box; the nearest lattice point in the box was taken */
+    TC_STATE_REFUSED, /* not finite: the sender's fault; the state before is kept */
+} tc_taken;
+
+/* One state for each agent of the model on the lattice of step 2^exponent: at first the lattice points of the box that
+ * are nearest to zero. NULL where the box of some agent holds no lattice point, or one beyond 2^53 steps. */
+tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exponent) TC_MUST_USE;
+
+/* Takes an agent's state x (family->dim numbers): the nearest lattice point, clamped to the public box. */
+tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) TC_MUST_USE;
+/* All agents at once, x by coordinate. REFUSED: nothing is taken. */
+tc_taken tc_states_take(tc_private_states *states, const double *x) TC_MUST_USE;
+/* The same from a message, which carries multiples of h; never refused. */
+tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_t member,
+                                 const int64_t *units) TC_MUST_USE;
+
+/* ---- a release --------------------------------------------------------------------------------------------------- */
 
 typedef struct tc_release tc_release;
 
@@ -25,14 +57,14 @@ typedef struct tc_released {
 } tc_released;
 
 typedef struct tc_release_settings {
-    uint64_t first_round; /* 0: 1. After a restart: the round after the last one that anybody may have seen */
+    uint64_t first_round; /* 0 means 1. After a restart: the round after the last one that anybody may have seen */
     size_t block; /* members of a block, 0 for TC_RELEASE_BLOCK; for tests: affects only sums in floating point, which
                      belong to mechanism none and tc_released_evaluate */
 } tc_release_settings;
 
 /* TC_BAD_USAGE, with a sentence in *why, if the release cannot obey the plan or the random source has served another
- * release. The release opens the rounds of the random source. TC_BAD_ARITHMETIC (base/machine.h). settings may be NULL.
- * Raises on its arena. */
+ * release. TC_BAD_ARITHMETIC: see base/machine.h. The release opens the rounds of the random source. settings may be
+ * NULL. Raises on its arena. */
 tc_status tc_release_new(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                          tc_random *random, const tc_release_settings *settings, tc_release **release,
                          const char **why) TC_MUST_USE;
@@ -121,11 +153,9 @@ void tc_released_evaluate(tc_release *release, const double *x, tc_released *rel
 
 /* ---- what identifies the states of a round ----------------------------------------------------------------------- */
 
-/* Identifies the states of a round, for a journal. It shows whether two inputs were the same, but only with the key of
- * the random source, which never leaves the process. */
-
-/* HMAC-SHA256 over ("tacit states 1", round, all states on the lattice in the order of the model), numbers of 64 bits
- * with the least significant byte first. TC_NO_RANDOM in a forked child; the MAC is then zeros. */
+/* For a journal: shows whether two inputs were the same, but only with the key of the random source, which never leaves
+ * the process. HMAC-SHA256 over ("tacit states 1", round, all states on the lattice in the order of the model), numbers
+ * of 64 bits with the least significant byte first. TC_NO_RANDOM in a forked child; the MAC is then zeros. */
 tc_status tc_states_mac(const tc_private_states *states, const tc_random *random, uint64_t round,
                         unsigned char mac[TC_MAC_BYTES]) TC_MUST_USE;
 

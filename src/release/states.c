@@ -236,9 +236,7 @@ tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_
     return taken;
 }
 
-/* ---- a block in the hands of a worker ---------------------------------------------------------------------------- */
-
-/* A worker takes the states of a block. No other code can read them there. */
+/* ---- a worker takes the states of a block: no other code can read them there ------------------------------------- */
 
 /* NULL where there is no such block, or nothing is open. */
 static tc_release_block *block_at(const tc_release *release, size_t family, size_t block) {

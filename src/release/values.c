@@ -104,7 +104,7 @@ static void scatter(const tc_release *release, const double *values, tc_released
 }
 
 /* Mechanism none releases everything, also entries without a channel. */
-static void publish_plainly(const tc_release *release, tc_released *released) {
+static void release_plainly(const tc_release *release, tc_released *released) {
     const tc_evaluator *evaluator = release->workers[0].evaluator;
     memcpy(released->constraints, evaluator->outer_values,
            release->model->constraint_count * sizeof *released->constraints);
@@ -116,7 +116,7 @@ static void publish_plainly(const tc_release *release, tc_released *released) {
     }
 }
 
-static tc_status publish_outer(tc_release *release, tc_released *released) {
+static tc_status release_outer(tc_release *release, tc_released *released) {
     const tc_block_plan *plan = release->blocks;
     const double *values = release->workers[0].evaluator->outer_values;
     int64_t *units = release->outer_units->units;
@@ -141,14 +141,12 @@ tc_status tc_release_close_sums(tc_release *release, tc_released *released) {
     tc_release_evaluate_outer(release);
     released->round = release->round;
     if (tc_release_has_noise(release))
-        return publish_outer(release, released);
-    publish_plainly(release, released);
+        return release_outer(release, released);
+    release_plainly(release, released);
     return TC_OK;
 }
 
-/* ---- rows of a block --------------------------------------------------------------------------------------------- */
-
-/* What a block releases: the entries of its members, or their states. */
+/* ---- what a block releases: the entries of its members, or their states ------------------------------------------ */
 
 static const double *outer_slopes(const tc_release *release) {
     return tc_outer_slopes(release->workers[0].evaluator); /* where tc_release_close_sums left them */

@@ -14,7 +14,7 @@ typedef struct mixed { /* entry = sum of terms, then a single part */
     uint32_t fold; /* in outer_first; UINT32_MAX for none */
 } mixed;
 
-typedef struct target_piece { /* published together */
+typedef struct target_piece { /* released together */
     tc_target target;
     uint32_t channel;
     size_t address, position, count;
@@ -240,7 +240,7 @@ static void round_mixed(const tc_release *release, const double *slopes_of_outer
     }
 }
 
-static void publish(const tc_release *release, const tc_private_states *states, const tc_released *released) {
+static void release_pieces(const tc_release *release, const tc_private_states *states, const tc_released *released) {
     const tc_whole *whole = release->whole;
     for (size_t i = 0; i < whole->piece_count; i++) {
         const target_piece *piece = &whole->pieces[i];
@@ -259,7 +259,7 @@ tc_status tc_whole_release(tc_release *release, const tc_private_states *states,
     const tc_whole *whole = release->whole;
     tc_status status = TC_OK;
     if (tc_noises_states(release->plan)) {
-        publish(release, states, released);
+        release_pieces(release, states, released);
         return TC_OK;
     }
     release->whole->is_used = true;
@@ -274,7 +274,7 @@ tc_status tc_whole_release(tc_release *release, const tc_private_states *states,
     const double *outer = release->workers[0].evaluator->outer_values;
     round_copied(whole, outer);
     round_mixed(release, outer + release->model->constraint_count);
-    publish(release, states, released);
+    release_pieces(release, states, released);
     for (size_t i = 0; status == TC_OK && i < whole->crowd_count; i++)
         status = tc_release_block_rows(release, &release->blocks->blocks[whole->crowds[i]], states, released);
     return status;

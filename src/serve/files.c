@@ -1,6 +1,6 @@
 /* The terms of a run besides its plan, and the server's files besides the journal. The plan's hash covers noise and
  * prices. Steps, margin and radius decide where a run goes, so a run must not change them half-way. */
-#include "serve/process.h"
+#include "serve/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@ static bool add_bytes(EVP_MD_CTX *digest, const void *bytes, size_t size) {
 
 static bool add_text(EVP_MD_CTX *digest, const char *text) { return add_bytes(digest, text, strlen(text)); }
 
+/* In the machine's byte order: a journal stays on one kind of machine. */
 static bool add_numbers(EVP_MD_CTX *digest, const double *numbers, size_t count) {
-    return add_bytes(digest, numbers,
-                     count * sizeof *numbers); /* in the machine's byte order: a journal stays on one kind of machine */
+    return add_bytes(digest, numbers, count * sizeof *numbers);
 }
 
 /* The text of the file and the numbers of its data files. */

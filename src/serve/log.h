@@ -7,11 +7,12 @@
 #define TC_SERVE_LOG_H
 
 #include "base/arena.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #define TC_LOG_LEVELS(X)                                                                                               \
     X(TC_LOG_DEBUG, "debug")                                                                                           \
@@ -125,5 +126,36 @@ void tc_log_flush(tc_logbook *log, double seconds);
 
 /* Whether systemd's journal reads it ($JOURNAL_STREAM): it takes "<4>" at the beginning of a line as its priority. */
 bool tc_stream_is_journal(FILE *stream);
+
+/* ---- The service manager ----
+ *
+ * sd_notify(3) without its library: one datagram to $NOTIFY_SOCKET for each call. Does nothing without that variable,
+ * and never waits or fails. Every user of the machine can read the text, so it has no figures. */
+
+/* The process is ready. status: a few words, or NULL to keep the last ones. */
+void tc_notify_ready(const char *status);
+void tc_notify_status(const char *status);
+/* Certificates are being read again; tc_notify_ready ends this. */
+void tc_notify_reloading(void);
+void tc_notify_stopping(void);
+
+/* A sign of life, for the watchdog: call it from the loop at least every tc_notify_watchdog_seconds; 0: no watchdog. */
+double tc_notify_watchdog_seconds(void);
+void tc_notify_alive(void);
+
+/* ---- Clocks ---- */
+
+static inline double tc_seconds_of(clockid_t clock) {
+    struct timespec now = {0};
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Seconds of a clock that is never set back. */
+static inline double tc_serve_now(void) { return tc_seconds_of(CLOCK_MONOTONIC); }
+/* Seconds of processor time that this thread has used. */
+static inline double tc_serve_worked(void) { return tc_seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+/* Seconds since 1970. */
+static inline double tc_serve_date(void) { return tc_seconds_of(CLOCK_REALTIME); }
 
 #endif

@@ -1,9 +1,6 @@
-/* The server's life: its loop, signals, every second, the end. What the service manager is told is words only: every
- * user of the machine can read it. */
-#include "serve/notify.h"
-
-#include "net/tls/tls.h"
-#include "serve/process.h"
+/* The server's life: its loop, signals, every second, the end. The service manager gets words without figures: every
+ * user of the machine can read them. */
+#include "serve/server.h"
 
 #include <math.h>
 #include <signal.h>
@@ -34,7 +31,8 @@ void tc_server_notify_tick(tc_server *s) {
     tc_notify_status(words_of(s->notified));
 }
 
-void tc_server_notify_reloaded(tc_server *s, const char *why) {
+/* why: NULL if the certificates were read. */
+static void notify_reloaded(tc_server *s, const char *why) {
     char text[640];
     s->figures.has_reload_failed = why != NULL;
     if (why != NULL)
@@ -45,7 +43,8 @@ void tc_server_notify_reloaded(tc_server *s, const char *why) {
 
 /* ---- signals and the tick ---- */
 
-static const double STOP_SECONDS = 10, RELOAD_SECONDS = 1; /* at least, between two readings of the keys */
+static const double STOP_SECONDS = 10;  /* for telling the agents */
+static const double RELOAD_SECONDS = 1; /* at least, between two readings of the keys */
 
 static const int SIGNALS[TC_SERVER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 static volatile sig_atomic_t heard[TC_SERVER_SIGNALS]; /* global, since a signal handler has no context */
@@ -58,7 +57,7 @@ static void hear(int number) {
 
 /* These handlers are active before and after libevent's own. So a signal during the start is remembered, and one while
  * the summary is written does not interrupt it; a second one ends the process. */
-void tc_server_catch_signals(void) {
+static void catch_signals(void) {
     struct sigaction action = {.sa_handler = hear};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < TC_SERVER_SIGNALS; i++) {
@@ -117,7 +116,7 @@ static void on_reload(evutil_socket_t number, short what, void *context) {
     s->reloaded_at = tc_serve_now();
     if (read_keys(s->settings->keys, &fresh, why, sizeof why) != TC_OK) {
         TC_LOG(s->settings->log, TC_EVENT_NOT_RELOADED, tc_log_why(why));
-        tc_server_notify_reloaded(s, why);
+        notify_reloaded(s, why);
         return;
     }
     SSL_CTX_free(s->tls);
@@ -125,7 +124,7 @@ static void on_reload(evutil_socket_t number, short what, void *context) {
     s->expiry_told = 0;
     tc_links_set_tls(s->links, fresh);
     TC_LOG(s->settings->log, TC_EVENT_RELOADED, tc_log_text("keys", s->settings->keys));
-    tc_server_notify_reloaded(s, NULL);
+    notify_reloaded(s, NULL);
     tc_server_check_expiry(s);
 }
 
@@ -178,11 +177,11 @@ static tc_status explain_rollback(tc_server *s) {
         tc_buffer_printf(s->messages, "has had the answer of round %llu, and the journal in '%s' ends with round %llu",
                          (unsigned long long)seen->round, s->settings->state, (unsigned long long)last);
     else
-        tc_buffer_printf(s->messages, "has served epoch %llu of this run, and the journal in '%s' has come to %llu",
+        tc_buffer_printf(s->messages, "has served epoch %llu of this run, and the journal in '%s' is in epoch %llu",
                          (unsigned long long)seen->epoch, s->settings->state, (unsigned long long)s->epoch.number);
     tc_buffer_puts(s->messages,
                    ". It is an old copy, or another cloud runs from a copy of it. Stop that cloud and start "
-                   "from the newest journal; where that is lost, --after-restore goes on after the last "
+                   "from the newest journal; if that is lost, --after-restore goes on after the last "
                    "round that any agent has seen. If you know that this agent's claim is false, --disbelieve NAME "
                    "overrules it, for one start; if it is true after all, rounds are then released a second time\n");
     return TC_CANNOT_READ;
@@ -196,7 +195,8 @@ static void explain_failure(tc_server *s) {
                             : "The round was not released; the run goes on from the round before");
 }
 
-tc_status tc_server_judge(tc_server *s, tc_status status, tc_server_result *result) {
+/* Fills in the result and logs it. */
+static tc_status judge(tc_server *s, tc_status status, tc_server_result *result) {
     if (s->rounds == NULL || s->links == NULL)
         return status;
     tc_run_end end = tc_rounds_end(s->rounds);
@@ -339,7 +339,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     tc_server *s = TC_NEW(arena, tc_server, 1);
     *s = (tc_server){.arena = arena, .settings = settings, .messages = messages};
     *result = (tc_server_result){.names = ""};
-    tc_server_catch_signals();
+    catch_signals();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its size limit then fails to write, with a message */
     library_log = settings->log;
@@ -349,7 +349,7 @@ tc_status tc_server_run(tc_arena *arena, const tc_server_settings *settings, tc_
     tc_status status = tc_server_start(s);
     if (status == TC_OK) {
         status = loop(s);
-        status = tc_server_judge(s, status, result);
+        status = judge(s, status, result);
         part(s);
         if (status == TC_OK)
             linger(s);

@@ -1,16 +1,15 @@
 /* From settings to a listening server, the cloud half as the journal has it, and the figures. */
-#include "serve/process.h"
+#include "serve/server.h"
 
 #include "base/text.h"
 #include "net/files.h"
-#include "net/tls/tls.h"
 #include "plan/account/price.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-/* With a seed all runs have the same identity, so that their bits equal those of a run in one process. Otherwise key
+/* With a seed all runs have the same identity, so that they have the same bits as a run in one process. Otherwise key
  * and identity are new for each start. */
 static tc_status make_random(tc_server *s) {
     static const char simulation[] = "simulation";
@@ -63,10 +62,8 @@ tc_status tc_server_make_cloud_half(tc_server *s, uint64_t first_round) {
 
 /* ---- figures ---- */
 
-void tc_server_count_traffic(tc_server *s) { s->figures.links = tc_links_count(s->links); }
-
-/* After a failed commit the cloud half is ahead of the journal, and what it has was not released. Traffic is updated
- * after each round only: in between it would show when states arrive. */
+/* After a failed commit the cloud half is ahead of the journal: what it holds was not released, so it is not shown.
+ * after_round alone updates the traffic: between rounds it would show when states arrive. */
 void tc_server_refresh(void *context) {
     tc_server *s = context;
     tc_links_figures links = tc_links_count(s->links);
@@ -95,7 +92,6 @@ void tc_server_check_expiry(tc_server *s) {
     TC_LOG(s->settings->log, TC_EVENT_EXPIRING, tc_log_count("days", days > 0 ? (uint64_t)days : 0));
 }
 
-/* Once a second. */
 void tc_server_tick(tc_server *s) {
     static const double TELL_EACH = 10, FORGET = 0.3;
     double now = tc_serve_now(), span = now - fmax(s->ticked_at, s->first_at);
@@ -142,7 +138,7 @@ static void after_round(void *context, uint64_t round, tc_answer_scalars scalars
     s->last_at = tc_serve_now();
     s->done++;
     tc_links_set_busy(s->links);
-    tc_server_count_traffic(s);
+    s->figures.links = tc_links_count(s->links);
     if (s->trace != NULL)
         tc_server_trace_row(s, round, scalars);
 }
@@ -169,7 +165,7 @@ void tc_server_fill_figures(tc_server *s) {
     s->reporter = (tc_reporter){.log = s->settings->log, .figures = &s->figures};
 }
 
-/* A restored back-up may have lost epochs. The clock is larger than any number of starts. */
+/* A restored back-up may have lost epochs. The clock is above any number of starts. */
 static tc_status begin_epoch(tc_server *s) {
     uint64_t above = s->settings->after_restore ? (uint64_t)time(NULL) : 0;
     tc_status status = tc_journal_begin_epoch(s->journal, above, &s->epoch);

@@ -1,18 +1,52 @@
-#include "worlds/sockets.h"
+/* The agents of both worlds: what they say, and how they say it to a cloud on a socket. */
+#include "worlds/worlds.h"
+
+#include "analysis/region.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* ---- what they say ----------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t a) { /* splitmix64's finaliser: any sequence will do, it is no secret */
+    a += UINT64_C(0x9e3779b97f4a7c15);
+    a = (a ^ (a >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    a = (a ^ (a >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return a ^ (a >> 31);
+}
+
+static int64_t unit_of(const tc_model *model, int exponent, size_t coord, uint64_t round, bool is_other) {
+    tc_interval range = tc_coord_range(model, coord);
+    int64_t least = (int64_t)ceil(ldexp(range.lo, -exponent)), most = (int64_t)floor(ldexp(range.hi, -exponent));
+    uint64_t width = (uint64_t)(most - least) + 1;
+    if (round % 4 == 1)
+        return is_other ? most : least;
+    if (round % 4 == 2 && is_other) /* outside of the box: the cloud moves it in, and tells that agent alone */
+        return most + 1 + (int64_t)(mix(coord) % 1000);
+    return least + (int64_t)(mix(mix(coord + 1) ^ mix(round * 2 + is_other)) % width);
+}
+
+void tc_worlds_state(const tc_model *model, int exponent, unsigned world, size_t other, size_t agent, uint64_t round,
+                     int64_t *units) {
+    const tc_family *family = tc_family_of_agent(model, agent);
+    bool is_other = world == 1 && (other == TC_WORLDS_ALL || other == agent);
+    for (size_t c = 0; c < family->dim; c++)
+        units[c] = unit_of(model, exponent, tc_coord_of(family, agent - family->first_agent, c), round, is_other);
+}
+
+/* ---- on a socket ------------------------------------------------------------------------------------------------- */
 
 enum {
     PATIENCE = 300000, /* milliseconds: longer than any machine needs, and no test waits for it */
     CROWD = 256        /* agents that enrol before the answers are read */
 };
 
-int tc_client_connect(unsigned port) {
+static int connect_to(unsigned port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -98,7 +132,7 @@ static bool say_enrol(const tc_worlds *w, const tc_client *c, uint32_t slot) {
 
 bool tc_client_join(const tc_worlds *w, tc_client *c, unsigned port) {
     c->heard = tc_buffer_new(w->arena, (size_t)1 << 34);
-    c->descriptor = tc_client_connect(port);
+    c->descriptor = connect_to(port);
     if (c->descriptor < 0 || !greet(c))
         return fail(c, "the cloud does not greet");
     for (size_t begin = 0; begin < c->count; begin += CROWD) {
@@ -175,7 +209,7 @@ void tc_client_mask(tc_client *c) {
 const char *tc_client_page(tc_arena *arena, unsigned port, const char *path) {
     tc_buffer page = tc_buffer_new(arena, 1 << 26);
     const char *ask = tc_arena_format(arena, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", path);
-    int descriptor = tc_client_connect(port);
+    int descriptor = connect_to(port);
     if (descriptor < 0)
         return NULL;
     bool sent = send_all(descriptor, (const unsigned char *)ask, strlen(ask));

@@ -1,5 +1,4 @@
 /* The cloud's half of a run, twice: the same bytes must come out of every round. */
-#include "worlds/coupled_noise.h"
 #include "worlds/worlds.h"
 
 #include "engine/cloud_half.h"
@@ -8,7 +7,7 @@
 
 typedef struct seen { /* of one world */
     tc_answer_scalars *scalars;
-    double **p, **mu, **answer_mu;
+    double **p, **mu, **result_mu;
     unsigned char **memory, (*input)[TC_STATES_MAC];
     size_t memory_size;
     tc_engine_outcome outcome; /* of the last round */
@@ -22,7 +21,7 @@ static seen *new_seen(tc_arena *arena, uint64_t rounds) {
     made->scalars = TC_NEW(arena, tc_answer_scalars, rounds);
     made->p = TC_NEW(arena, double *, rounds);
     made->mu = TC_NEW(arena, double *, rounds);
-    made->answer_mu = TC_NEW(arena, double *, rounds);
+    made->result_mu = TC_NEW(arena, double *, rounds);
     made->memory = TC_NEW(arena, unsigned char *, rounds);
     made->input = tc_arena_alloc(arena, rounds, sizeof *made->input);
     return made;
@@ -53,7 +52,7 @@ static tc_status go_round(tc_worlds *w, tc_cloud_half *half, unsigned world, siz
         return status;
     s->done = k;
     s->mu[k - 1] = copy(w->arena, tc_cloud_half_multipliers(half), m);
-    s->answer_mu[k - 1] = copy(w->arena, tc_cloud_half_result_multipliers(half), m);
+    s->result_mu[k - 1] = copy(w->arena, tc_cloud_half_result_multipliers(half), m);
     s->memory_size = tc_cloud_half_snapshot_size(half);
     s->memory[k - 1] = TC_NEW(w->arena, unsigned char, s->memory_size);
     tc_cloud_half_save(half, s->memory[k - 1]);
@@ -100,7 +99,7 @@ static void compare_round(tc_worlds *w, const char *who, uint64_t k, const seen 
         {"regularization", &a->scalars[k - 1].regularization, &b->scalars[k - 1].regularization, sizeof(double)},
         {"answers", a->p[k - 1], b->p[k - 1], model->state_count * sizeof(double)},
         {"multipliers", a->mu[k - 1], b->mu[k - 1], model->constraint_count * sizeof(double)},
-        {"multipliers of the answer", a->answer_mu[k - 1], b->answer_mu[k - 1],
+        {"multipliers of the result", a->result_mu[k - 1], b->result_mu[k - 1],
          model->constraint_count * sizeof(double)},
         {"memory", a->memory[k - 1], b->memory[k - 1], a->memory_size},
     };

@@ -1,6 +1,5 @@
-#include "worlds/coupled_noise.h"
+#include "worlds/worlds.h"
 
-#include "release/blocks.h"
 #include "release/lattice.h"
 
 #include <stdio.h>
@@ -33,7 +32,7 @@ const char *tc_coupled_noise_end(void) {
     return trouble;
 }
 
-/* The linker gives the door's callers the first of these, and the door itself the name of the second. */
+/* By --wrap the callers of tc_release_add_noise get the first of these, and the second is the door itself. */
 void __wrap_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
                                  size_t count, double *out);
 void __real_tc_release_add_noise(const tc_release_channel *channel, const int64_t *units, const int64_t *noise,
@@ -47,8 +46,8 @@ static int64_t couple(int64_t value, int64_t sum) {
     return noise;
 }
 
-static void publish_some(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
-                         double *out) {
+static void add_coupled(const tc_release_channel *channel, const int64_t *units, const int64_t *noise, size_t count,
+                        double *out) {
     int64_t sums[BITE], coupled[BITE];
     for (size_t k = 0; k < count; k++)
         sums[k] = tc_saturating_add(units[k], noise[k]);
@@ -68,5 +67,5 @@ void __wrap_tc_release_add_noise(const tc_release_channel *channel, const int64_
         return;
     }
     for (size_t at = 0; at < count; at += BITE)
-        publish_some(channel, units + at, noise + at, count - at < BITE ? count - at : BITE, out + at);
+        add_coupled(channel, units + at, noise + at, count - at < BITE ? count - at : BITE, out + at);
 }

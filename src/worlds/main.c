@@ -7,7 +7,7 @@
  *     untested TEXT         why some of it could not be compared
  *     end                   the last line: nothing is missing */
 #define _XOPEN_SOURCE 700 /* nftw */
-#include "worlds/sockets.h"
+#include "worlds/worlds.h"
 
 #include "cli/study/study.h"
 #include "cli/tacit.h"
@@ -20,12 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const tc_worlds_exceptions[] = {
+/* What is left out of the comparison. */
+static const char *const exceptions[] = {
     "times: of lines of the log, of the pages, of the ledger and of the summary, how long commits and runs take, and "
-    "lengths of pages, which digits of times change",
+    "lengths of pages, which depend on the digits of times",
     "ids that are new for each run and each start, ports and folders; checks and digests over lines and rows that have "
     "them",
-    "the MAC of a round's input in the journal, whose key is in memory alone (that it depends on the key is looked at)",
+    "the MAC of a round's input in the journal, whose key is in memory alone (that it depends on the key is tested)",
     "to the agent that differs, and to it alone: the mark in its own answer that its state was moved into the box",
     "lines of the log whose number depends on the clock: progress; with more than 400 agents also who came and went",
     NULL};
@@ -60,7 +61,7 @@ void tc_worlds_compare_lines(tc_worlds *w, const char *what, const char *first, 
         size_t length = strcspn(first, "\n"), other = strcspn(second, "\n");
         if (length != other || memcmp(first, second, length) != 0) {
             tc_worlds_differ(w, "%s, line %zu", what, line);
-            return; /* those behind it may have moved */
+            return; /* later lines may have moved */
         }
         w->compared += length;
         first += length + (first[length] == '\n');
@@ -77,7 +78,7 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
     return remove(path);
 }
 
-/* The audit's options about privacy, for `serve`. Noise is coupled, and so not from a seed. */
+/* The audit's options about privacy, for `serve`; without the seed, since noise is coupled. */
 static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
     const tc_option *table = tc_command_audit.usage.options;
     const char **words = TC_NEW(w->arena, const char *, 2 * TC_PRIVACY_OPTION_COUNT + 3);
@@ -94,7 +95,7 @@ static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
     return words;
 }
 
-/* The run is short, and its plan is for so many rounds. */
+/* The run is short, and the plan is made for its few rounds. */
 static tc_status prepare(tc_worlds *w, const char *path, tc_privacy_wishes *wishes) {
     tc_model *model = NULL;
     tc_status status = tc_cli_load(w->cli, path, &model);
@@ -133,8 +134,8 @@ static tc_status compare(tc_worlds *w, int argc, char *const *argv) {
 
 static void print(const tc_worlds *w) {
     (void)printf("compared %llu\n", (unsigned long long)w->compared);
-    for (size_t i = 0; tc_worlds_exceptions[i] != NULL; i++)
-        (void)printf("exception %s\n", tc_worlds_exceptions[i]);
+    for (size_t i = 0; exceptions[i] != NULL; i++)
+        (void)printf("exception %s\n", exceptions[i]);
     for (size_t i = 0; i < w->differ_count; i++)
         (void)printf("differs %s\n", w->differs[i]);
     if (w->untested != NULL)

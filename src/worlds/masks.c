@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Keys, in JSON, in metrics and in the log, whose values are times or ids. */
@@ -11,7 +10,7 @@ static const char *const keys[] = {"now",  "started", "last_round", "rounds_per_
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* The key that a name is or ends with: tacit_journal_commit_seconds_sum counts as seconds. */
+/* A key, or a metric of seconds such as tacit_journal_commit_seconds_sum. */
 static bool is_masked(const char *name, size_t length) {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         size_t size = strlen(keys[i]);
@@ -58,7 +57,7 @@ static bool is_run_id(const char *at, size_t length) {
     return length == 32;
 }
 
-/* A name with its sign in front of a value: "name": value, name=value, name{labels} value, name value. */
+/* Where the value behind a name begins: "name": value, name=value, name{labels} value, name value. NULL: no value. */
 static const char *value_of(const char *name, size_t length, bool is_quoted, bool is_first) {
     const char *at = name + length + (is_quoted ? 1 : 0);
     if (is_quoted)
@@ -122,7 +121,7 @@ static const char *without(tc_arena *arena, const char *text, const char *folder
     return tc_buffer_text(&out);
 }
 
-/* A metric that is there from the first second on: its lines come with the clock. */
+/* A metric that appears with the first second: whether it is there depends on the clock. */
 static bool is_time_metric(const char *line, const char *end) {
     static const char name[] = "_time_seconds";
     const char *found = strstr(line, name);
@@ -172,18 +171,4 @@ const char *tc_mask_log(tc_arena *arena, const char *text, bool has_many) {
         text += length + (text[length] == '\n');
     }
     return tc_buffer_text(&out);
-}
-
-const char *tc_read_whole(tc_arena *arena, const char *path, size_t *size) {
-    char bytes[4096];
-    tc_buffer whole = tc_buffer_new(arena, (size_t)1 << 34);
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return NULL;
-    for (size_t got; (got = fread(bytes, 1, sizeof bytes, file)) > 0;)
-        tc_buffer_add(&whole, bytes, got);
-    (void)fclose(file);
-    if (size != NULL)
-        *size = whole.length;
-    return tc_buffer_text(&whole);
 }

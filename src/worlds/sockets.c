@@ -1,6 +1,4 @@
 /* `serve` as a process with agents on sockets, twice: what leaves it must be the same. */
-#include "worlds/sockets.h"
-
 #include "worlds/worlds.h"
 
 #include <dirent.h>
@@ -19,7 +17,17 @@
 
 /* ---- the cloud as a process ---- */
 
-enum { MOST_WORDS = 96, PATIENCE = 600 }; /* seconds for the doors: of a large problem, on a busy machine */
+typedef struct serve_process {
+    pid_t process;
+    const char *folder; /* its own: journal, trace, log, summary */
+    unsigned port, http_port;
+    int code; /* of its exit; -1 for a signal */
+} serve_process;
+
+enum {
+    MOST_WORDS = 96,
+    PATIENCE = 600 /* seconds until the ports open: a large problem on a busy machine takes long */
+};
 
 static void pause_a_little(void) {
     const struct timespec wait = {.tv_nsec = 5000000};
@@ -39,7 +47,7 @@ static pid_t start(const tc_worlds *w, const char *const *words, const char *fol
     pid_t process = fork();
     if (process != 0)
         return process;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive who started it */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with the program that started it */
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
         _exit(126);
@@ -64,18 +72,43 @@ static int wait_for(pid_t process) {
     return code_of(status);
 }
 
-int tc_worlds_run(const tc_worlds *w, const char *const *words, const char *folder, const char *name) {
+/* Starts a program and waits for it, its output in files of the folder. */
+static int run(const tc_worlds *w, const char *const *words, const char *folder, const char *name) {
     pid_t process = start(w, words, folder, name, NULL);
     return process < 0 ? -1 : wait_for(process);
 }
 
-static bool read_ports(tc_arena *arena, tc_serve_process *cloud) {
-    const char *text = tc_read_whole(arena, tc_arena_format(arena, "%s/ports", cloud->folder), NULL);
+/* NULL where it cannot be read. */
+static const char *read_file(tc_arena *arena, const char *path) {
+    char bytes[4096];
+    tc_buffer whole = tc_buffer_new(arena, (size_t)1 << 34);
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return NULL;
+    for (size_t got; (got = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        tc_buffer_add(&whole, bytes, got);
+    (void)fclose(file);
+    return tc_buffer_text(&whole);
+}
+
+static bool read_ports(tc_arena *arena, serve_process *cloud) {
+    const char *text = read_file(arena, tc_arena_format(arena, "%s/ports", cloud->folder));
     return text != NULL && sscanf(text, "%u %u", &cloud->port, &cloud->http_port) == 2;
 }
 
-bool tc_serve_process_start(const tc_worlds *w, const char *file, const char *const *options,
-                            tc_coupled_noise_mode mode, const char *tape, tc_serve_process *cloud) {
+/* Waits for it; by_force: kills it first. */
+static void end_cloud(serve_process *cloud, bool by_force) {
+    if (cloud->process <= 0)
+        return;
+    if (by_force)
+        (void)kill(cloud->process, SIGKILL);
+    cloud->code = wait_for(cloud->process);
+    cloud->process = 0;
+}
+
+/* options: words for `serve`, NULL at the end. False if its ports do not open; the log says why. */
+static bool start_cloud(const tc_worlds *w, const char *file, const char *const *options, tc_coupled_noise_mode mode,
+                        const char *tape, serve_process *cloud) {
     const char *words[MOST_WORDS + 1] = {w->program, "serve", file};
     size_t count = 3;
     const char *own[] = {"--listen",    "127.0.0.1:0",
@@ -108,42 +141,40 @@ bool tc_serve_process_start(const tc_worlds *w, const char *file, const char *co
         }
         pause_a_little();
     }
-    tc_serve_process_end(cloud, true);
+    end_cloud(cloud, true);
     return false;
 }
 
-void tc_serve_process_end(tc_serve_process *cloud, bool by_force) {
-    if (cloud->process <= 0)
-        return;
-    if (by_force)
-        (void)kill(cloud->process, SIGKILL);
-    cloud->code = wait_for(cloud->process);
-    cloud->process = 0;
-}
-
 /* ---- the journal ---- */
+
+typedef struct journal_column {
+    const char *name;
+    const void *bytes;
+    size_t size;
+} journal_column;
+enum { MOST_COLUMNS = 32 };
 
 static const void *copy(tc_arena *arena, const void *bytes, size_t size) {
     return size == 0 || bytes == NULL ? "" : tc_arena_copy(arena, bytes, size);
 }
 
-static bool read_row(tc_arena *arena, sqlite3 *database, tc_journal_column *columns, size_t *count) {
+static bool read_row(tc_arena *arena, sqlite3 *database, journal_column *columns, size_t *count) {
     sqlite3_stmt *row = NULL;
     bool good = sqlite3_prepare_v2(database, "SELECT * FROM journal", -1, &row, NULL) == SQLITE_OK &&
                 sqlite3_step(row) == SQLITE_ROW;
-    for (int i = 0; good && i < sqlite3_column_count(row) && *count < TC_JOURNAL_COLUMNS; i++) {
+    for (int i = 0; good && i < sqlite3_column_count(row) && *count < MOST_COLUMNS; i++) {
         const char *name = sqlite3_column_name(row, i);
         const void *bytes = sqlite3_column_blob(row, i); /* of a number: its text */
         size_t size = (size_t)sqlite3_column_bytes(row, i);
         columns[(*count)++] =
-            (tc_journal_column){tc_arena_copy(arena, name, strlen(name)), copy(arena, bytes, size), size};
+            (journal_column){tc_arena_copy(arena, name, strlen(name)), copy(arena, bytes, size), size};
     }
     (void)sqlite3_finalize(row);
     return good;
 }
 
-bool tc_serve_process_journal(tc_arena *arena, const tc_serve_process *cloud, tc_journal_column *columns,
-                              size_t *count) {
+/* The columns of the journal, by name. False if it cannot be read. */
+static bool read_journal(tc_arena *arena, const serve_process *cloud, journal_column *columns, size_t *count) {
     const char *path = tc_arena_format(arena, "%s/journal/journal.db", cloud->folder);
     sqlite3 *database = NULL;
     *count = 0;
@@ -153,7 +184,7 @@ bool tc_serve_process_journal(tc_arena *arena, const tc_serve_process *cloud, tc
     return good;
 }
 
-/* ---- two lives of it ---- */
+/* ---- a run in each world ---- */
 
 enum { MOST_CLIENTS = 64, CROWD = 16384, MANY = 400, MOST_PAGES = 32, MOST_FILES = 32 };
 
@@ -165,13 +196,13 @@ typedef struct seen_page {
 } seen_page;
 
 typedef struct life { /* what one world showed */
-    tc_serve_process cloud;
+    serve_process cloud;
     tc_client clients[MOST_CLIENTS];
     size_t client_count;
     seen_page pages[MOST_PAGES];
     size_t page_count;
     const char *log, *summary, *trace, *ledger;
-    tc_journal_column columns[TC_JOURNAL_COLUMNS];
+    journal_column columns[MOST_COLUMNS];
     size_t column_count;
     const char *files[MOST_FILES];
     off_t sizes[MOST_FILES];
@@ -206,7 +237,7 @@ static bool look(const tc_worlds *w, life *l, uint64_t round) {
     return true;
 }
 
-static bool all_clients(life *l, bool good, tc_client *c) {
+static bool note_trouble(life *l, bool good, const tc_client *c) {
     if (!good && l->trouble == NULL)
         l->trouble = c->trouble;
     return good;
@@ -215,10 +246,10 @@ static bool all_clients(life *l, bool good, tc_client *c) {
 static bool go_rounds(const tc_worlds *w, unsigned world, size_t other, life *l) {
     for (uint64_t k = 1; k <= w->rounds; k++) {
         for (size_t i = 0; i < l->client_count; i++)
-            if (!all_clients(l, tc_client_say(w, &l->clients[i], world, other, k), &l->clients[i]))
+            if (!note_trouble(l, tc_client_say(w, &l->clients[i], world, other, k), &l->clients[i]))
                 return false;
         for (size_t i = 0; i < l->client_count; i++)
-            if (!all_clients(l, tc_client_hear(&l->clients[i], k), &l->clients[i]))
+            if (!note_trouble(l, tc_client_hear(&l->clients[i], k), &l->clients[i]))
                 return false;
         if ((k == 1 || k == 2 || k + 1 == w->rounds) && k < w->rounds && !look(w, l, k))
             return false;
@@ -228,12 +259,12 @@ static bool go_rounds(const tc_worlds *w, unsigned world, size_t other, life *l)
 
 static bool go_through(const tc_worlds *w, unsigned world, size_t other, life *l) {
     for (size_t i = 0; i < l->client_count; i++)
-        if (!all_clients(l, tc_client_join(w, &l->clients[i], l->cloud.port), &l->clients[i]))
+        if (!note_trouble(l, tc_client_join(w, &l->clients[i], l->cloud.port), &l->clients[i]))
             return false;
     if (!look(w, l, 0) || !go_rounds(w, world, other, l))
         return false;
     for (size_t i = 0; i < l->client_count; i++)
-        if (!all_clients(l, tc_client_leave(&l->clients[i]), &l->clients[i]))
+        if (!note_trouble(l, tc_client_leave(&l->clients[i]), &l->clients[i]))
             return false;
     return true;
 }
@@ -261,24 +292,24 @@ static void list_files(tc_arena *arena, life *l) {
 }
 
 static const char *read_masked(const tc_worlds *w, const life *l, const char *name) {
-    const char *text = tc_read_whole(w->arena, tc_arena_format(w->arena, "%s/%s", l->cloud.folder, name), NULL);
+    const char *text = read_file(w->arena, tc_arena_format(w->arena, "%s/%s", l->cloud.folder, name));
     return text == NULL ? "" : tc_mask_text(w->arena, text, l->cloud.folder);
 }
 
 static void gather(const tc_worlds *w, life *l) {
-    list_files(w->arena, l); /* before the journal is opened, which may change what lies beside it */
+    list_files(w->arena, l); /* first, since opening the journal may change the files beside it */
     l->log = tc_mask_log(w->arena, read_masked(w, l, "cloud.err"), w->setup.model->agent_count > MANY);
     l->summary = read_masked(w, l, "cloud.out");
     l->trace = read_masked(w, l, "trace.csv");
     l->ledger = read_masked(w, l, "ledger");
-    if (!tc_serve_process_journal(w->arena, &l->cloud, l->columns, &l->column_count))
+    if (!read_journal(w->arena, &l->cloud, l->columns, &l->column_count))
         l->trouble = "the journal cannot be read";
     for (size_t i = 0; i < l->client_count; i++)
         tc_client_mask(&l->clients[i]);
 }
 
 static const char *last_line(tc_arena *arena, const char *path) {
-    const char *text = tc_read_whole(arena, path, NULL), *line = text;
+    const char *text = read_file(arena, path), *line = text;
     for (const char *at = text; at != NULL && *at != '\0'; at++)
         if (*at == '\n' && at[1] != '\0')
             line = at + 1;
@@ -289,14 +320,13 @@ static bool live(tc_worlds *w, const char *file, const char *const *options, uns
     const char *tape = tc_arena_format(w->arena, "%s/sockets.tape", w->folder);
     l->cloud.folder = tc_arena_format(w->arena, "%s/world.%u", w->folder, world);
     seat_agents(w, other, l);
-    if (!tc_serve_process_start(w, file, options, world == 0 ? TC_COUPLED_RECORD : TC_COUPLED_REPLAY, tape,
-                                &l->cloud)) {
+    if (!start_cloud(w, file, options, world == 0 ? TC_COUPLED_RECORD : TC_COUPLED_REPLAY, tape, &l->cloud)) {
         w->untested = tc_arena_format(w->arena, "the cloud does not start: %s",
                                       last_line(w->arena, tc_arena_format(w->arena, "%s/cloud.err", l->cloud.folder)));
         return false;
     }
     bool good = go_through(w, world, other, l);
-    tc_serve_process_end(&l->cloud, !good);
+    end_cloud(&l->cloud, !good);
     gather(w, l);
     return true;
 }
@@ -331,14 +361,14 @@ static void compare_disks(tc_worlds *w, const life *a, const life *b) {
                  {"the ledger", a->ledger, b->ledger}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         tc_worlds_compare_lines(w, texts[i].name, texts[i].first, texts[i].second);
-        if (*texts[i].first == '\0' && w->untested == NULL) /* nothing is the same as nothing */
+        if (*texts[i].first == '\0' && w->untested == NULL) /* two missing texts are equal and prove nothing */
             w->untested = tc_arena_format(w->arena, "%s could not be read", texts[i].name);
     }
     if (a->cloud.code != b->cloud.code)
         tc_worlds_differ(w, "the exit code of the cloud");
 }
 
-/* The frame that a place lies in: bytes alone say little. */
+/* Names the frame that differs, since a byte alone says little. */
 static void compare_heard(tc_worlds *w, const tc_client *a, const tc_client *b) {
     const unsigned char *x = (const unsigned char *)a->heard.text, *y = (const unsigned char *)b->heard.text;
     size_t taken = 0, wanted = 0, size = a->heard.length < b->heard.length ? a->heard.length : b->heard.length;
@@ -377,7 +407,7 @@ static const char *find_file(tc_worlds *w) {
         return given;
     const char *parts = tc_arena_format(w->arena, "%s/parts", w->folder);
     const char *const words[] = {w->program, "split", given, "-o", parts, NULL};
-    if (tc_worlds_run(w, words, w->folder, "split") == 0)
+    if (run(w, words, w->folder, "split") == 0)
         return tc_arena_format(w->arena, "%s/cloud.tacit", parts);
     w->untested = tc_arena_format(w->arena, "the problem cannot be split: %s",
                                   last_line(w->arena, tc_arena_format(w->arena, "%s/split.err", w->folder)));

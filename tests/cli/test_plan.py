@@ -644,7 +644,7 @@ class Ledger(Written):
         self.assertFalse(path.exists())
         done = tacit("plan", PAPER, "--ledger", str(path))
         self.assertEqual(done.returncode, 0)
-        self.assertIn("Ledger: there is no such file yet: a first run would start it", done.stdout)
+        self.assertIn("Ledger: there is no such file yet; the first run makes it", done.stdout)
         self.assertIs(facts["ledger"]["exists"], False)
 
     def test_what_was_spent_is_added_up_by_unit(self):
@@ -717,7 +717,7 @@ class Ledger(Written):
         self.assertIn(f"{path}:1: the ledger is damaged", done.stderr)
 
     def test_what_is_no_file_is_refused(self):
-        for path, message in ((self.here, "plain file"), ("/dev/null", "plain file"), ("", "names none"),
+        for path, message in ((self.here, "plain file"), ("/dev/null", "plain file"), ("", "names no file"),
                               (self.here / "no/ledger", "there is no folder"), (f"{PAPER}/ledger", "there is no folder")):
             done = tacit("plan", PAPER, "--ledger", str(path))
             self.assertEqual((done.returncode, done.stdout), (2, ""), path)

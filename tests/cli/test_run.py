@@ -454,7 +454,7 @@ class Ledgers(Written):
         done = tacit("run", self.whole, "--ledger", str(self.here / "spent"), "--budget", "0.1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("Refused, and nothing was run: the budget of epsilon 0.1 is too small: this run alone costs 1 "
-                      "in the unit one:1, and the ledger has none before it", " ".join(done.stdout.split()))
+                      "in the unit one:1, and the ledger has no run yet", " ".join(done.stdout.split()))
         self.assertNotIn("GUARANTEE", done.stdout)
         self.assertFalse((self.here / "spent").exists())
 

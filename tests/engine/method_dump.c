@@ -46,10 +46,10 @@ void __real_tc_estimator_answer_whole(tc_estimator *estimator, double *p);
 void __wrap_tc_estimator_answer_whole(tc_estimator *estimator, double *p);
 tc_gains __real_tc_controller_open(tc_controller *controller, uint64_t k);
 tc_gains __wrap_tc_controller_open(tc_controller *controller, uint64_t k);
-size_t __real_tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
-                                 tc_answer_scalars *scalars);
-size_t __wrap_tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
-                                 tc_answer_scalars *scalars);
+size_t __real_tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                                   tc_answer_scalars *scalars);
+size_t __wrap_tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                                   tc_answer_scalars *scalars);
 
 static const double *shown(const double *released) {
     if (tap.injected == NULL)
@@ -84,9 +84,9 @@ tc_gains __wrap_tc_controller_open(tc_controller *controller, uint64_t k) {
     return gains;
 }
 
-size_t __wrap_tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
-                                 tc_answer_scalars *scalars) {
-    size_t row = __real_tc_controller_step(controller, measurement, columns, scalars);
+size_t __wrap_tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                                   tc_answer_scalars *scalars) {
+    size_t row = __real_tc_controller_decide(controller, measurement, columns, scalars);
     print_numbers("columns", (double[]){columns.reach, columns.curvature, columns.noise}, 3);
     print_numbers("scalars", (double[]){scalars->step, scalars->regularization}, 2);
     print_numbers("margin", controller->kept.margin, tap.model->constraint_count);

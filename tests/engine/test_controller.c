@@ -362,7 +362,7 @@ static void run_beside_formulas(double noise, double radius, double margin, doub
         close_to("fast gain", k, 0, gains.beta, beta);
         close_to("slow gain", k, 0, gains.slow, 3 / ((double)k + 2));
         assert_true(tc_controller_average_gain(f.controller) == gains.slow);
-        assert_true(tc_controller_step(f.controller, &seen.measurement, columns, &scalars) == TC_ALL_FINITE);
+        assert_true(tc_controller_decide(f.controller, &seen.measurement, columns, &scalars) == TC_ALL_FINITE);
         for (size_t j = 0; follows && j < ROWS; j++)
             p.margin[j] = f.controller->kept.margin[j];
         plain_round(&p, (double)k, &hand.measurement, columns);
@@ -409,7 +409,7 @@ static void affine_outputs_are_their_own_inputs(void **state) {
         s.columns.curvature = s.columns.noise = 0;
         double theta = 1 + 2 * (1 - f.controller->state.beta) / f.controller->state.beta;
         (void)tc_controller_open(f.controller, k);
-        assert_true(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
+        assert_true(tc_controller_decide(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
         for (size_t j = 0; j < ROWS; j++) {
             double next = tc_controller_multipliers(f.controller)[j];
             close_to("reach", k, j, f.estimator.tariff.reach[j], 1 / f.facts.row_scale[j]);
@@ -436,7 +436,7 @@ static void multipliers_stay_within_the_scaled_radius(void **state) {
         for (size_t i = 0; i < INPUTS; i++)
             s.measurement.value[i] += 1;
         (void)tc_controller_open(f.controller, k);
-        assert_true(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
+        assert_true(tc_controller_decide(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
         for (size_t j = 0; j < ROWS; j++) {
             assert_true(tc_controller_multipliers(f.controller)[j] >= 0);
             sum += tc_controller_multipliers(f.controller)[j] * f.facts.row_scale[j];
@@ -462,8 +462,8 @@ static void the_same_released_numbers_make_the_same_answers_whatever_is_private(
         show(&s, INPUTS, &seed, 0.3);
         tc_gains gains = tc_controller_open(a.controller, k), again = tc_controller_open(b.controller, k);
         assert_true(gains.beta == again.beta && gains.slow == again.slow);
-        assert_true(tc_controller_step(a.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
-        assert_true(tc_controller_step(b.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
+        assert_true(tc_controller_decide(a.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
+        assert_true(tc_controller_decide(b.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
         assert_true(one.step == other.step && one.regularization == other.regularization);
         assert_memory_equal(a.estimator.numbers, b.estimator.numbers, sizeof a.estimator.numbers);
         assert_memory_equal(tc_controller_result(a.controller), tc_controller_result(b.controller),
@@ -482,12 +482,12 @@ static void a_row_that_is_not_finite_is_named_and_nothing_moves(void **state) {
     tc_answer_scalars scalars;
     show(&s, INPUTS, &seed, 0.3);
     (void)tc_controller_open(f.controller, 1);
-    assert_true(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
+    assert_true(tc_controller_decide(f.controller, &s.measurement, s.columns, &scalars) == TC_ALL_FINITE);
     double before[ROWS];
     memcpy(before, tc_controller_multipliers(f.controller), sizeof before);
     s.measurement.shift[f.where[1]] = NAN; /* rows d and e */
     (void)tc_controller_open(f.controller, 2);
-    assert_int_equal(tc_controller_step(f.controller, &s.measurement, s.columns, &scalars), 1);
+    assert_int_equal(tc_controller_decide(f.controller, &s.measurement, s.columns, &scalars), 1);
     assert_memory_equal(before, tc_controller_multipliers(f.controller), sizeof before);
     crowd_free(&f.crowd);
 }
@@ -510,8 +510,8 @@ static void parts_can_be_left_out(void **state) {
             show(&s, INPUTS, &seed, 0.3);
             tc_gains of_whole = tc_controller_open(whole.controller, k),
                      of_left = tc_controller_open(left.controller, k);
-            assert_true(tc_controller_step(whole.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
-            assert_true(tc_controller_step(left.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
+            assert_true(tc_controller_decide(whole.controller, &s.measurement, s.columns, &one) == TC_ALL_FINITE);
+            assert_true(tc_controller_decide(left.controller, &s.measurement, s.columns, &other) == TC_ALL_FINITE);
             differs = differs || of_whole.beta != of_left.beta || one.step != other.step ||
                       one.regularization != other.regularization ||
                       memcmp(whole.estimator.numbers, left.estimator.numbers, sizeof whole.estimator.numbers) != 0 ||

@@ -2,7 +2,7 @@
 #ifndef TC_TESTS_NET_KEYS_H
 #define TC_TESTS_NET_KEYS_H
 
-#include "net/tls/authority.h"
+#include "net/tls/certificate.h"
 #include "net/tls/tls.h"
 #include "support/cmocka.h"
 

@@ -3,7 +3,7 @@
 /* Agents that are functions of their device's maker: the same steps as the file that says the same. */
 #include "net/keys.h"
 
-#include "net/agent/steps.h"
+#include "net/agent/agent.h"
 #include "support/random.h"
 
 #include <math.h>

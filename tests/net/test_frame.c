@@ -1,4 +1,4 @@
-#include "net/wire/message.h"
+#include "net/message.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

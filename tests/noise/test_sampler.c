@@ -1,7 +1,7 @@
 /* Both paths of the samplers against MPFR, and their edges. */
 #include "noise/exact_reference.h"
 #include "noise/sampler.h"
-#include "noise/sampler_tail.h"
+#include "noise/sampler_inside.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
@@ -283,7 +283,7 @@ static void scales_are_exact_and_limited(void **state) {
         assert_false(tc_noise_scale_from(outside[i], &scale));
 }
 
-/* The claim of sampler_tail.h, at x = k / 2^12 from tiny to huge and several precisions. */
+/* The claim of sampler_inside.h about tails, at x = k / 2^12 from tiny to huge and several precisions. */
 static void the_tails_keep_their_error_bounds(void **state) {
     (void)state;
     BN_CTX *numbers = BN_CTX_new();

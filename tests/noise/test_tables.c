@@ -5,7 +5,7 @@
  * off is bounded by the next derivative at the segment's lower end, where the derivatives of both functions are
  * largest: those of ln x are (n-1)! / x^n, and those of the quantile are P_n(x) / (2 phi(x))^n with P_n >= 0 growing in
  * x. */
-#include "noise/sampler_tables.h"
+#include "noise/sampler_inside.h"
 #include "support/cmocka.h"
 
 #include <math.h>

@@ -32,7 +32,7 @@ static tc_plan *made_plan(planned *p, const tc_plan_options *options) {
     return plan;
 }
 
-/* F of the plan, as it is released but for noise. */
+/* F of the plan, as it is released, without noise. */
 static release_of forms_of(planned *p, const tc_plan *plan) {
     planned measured = *p;
     assert_int_equal(plan->placement, TC_PLACEMENT_FORMS);

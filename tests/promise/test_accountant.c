@@ -1,7 +1,7 @@
 /* The accountant: sums hold in the unit and at the delta that are asked about, one more run never lowers them, and a
  * budget cannot be dodged by the choice of delta, B, unit or mechanism. */
 /* labels: long not-asan not-clang */
-#include "promise/accountant.h"
+#include "promise/ledger.h"
 #include "plan/account/calibrate.h"
 #include "support/cmocka.h"
 #include "support/random.h"

@@ -290,7 +290,7 @@ static void what_is_not_a_readable_file_is_refused(void **state) {
     assert_int_equal(tc_ledger_read(t->arena, nowhere, &t->messages, &ledger), TC_BAD_USAGE);
     assert_says(t, "there is no folder");
     assert_int_equal(tc_ledger_read(t->arena, "", &t->messages, &ledger), TC_BAD_USAGE);
-    assert_says(t, "'' names none");
+    assert_says(t, "'' names no file");
     assert_true(read_back(t)->is_new);
     assert_int_equal(tc_ledger_record(t->arena, nowhere, &entry, &t->messages, NULL), TC_CANNOT_WRITE);
     assert_int_equal(mkfifo(t->path, 0600), 0);

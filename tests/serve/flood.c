@@ -7,7 +7,7 @@
  * connections as it gets, kept), refused (what must be refused), deaf (asks and never reads), silent, http, trickle
  * (HTTP a byte at a time). PORT is that of the pages for the last two. Loopback alone. */
 #define _POSIX_C_SOURCE 200809L
-#include "net/wire/message.h"
+#include "net/message.h"
 #include "net/tls/tls.h"
 #include "serve/records.h"
 

@@ -1,7 +1,7 @@
 /* `tacit` with a fault: a round takes longer where the first agent's first state is above zero. For
  * tests/serve/answer_times.py, which must see it. */
 #include "engine/inside.h"
-#include "release/private.h"
+#include "release/release.h"
 
 #include <time.h>
 

@@ -1,8 +1,8 @@
 /* mkdtemp, nftw */
 #define _XOPEN_SOURCE 700
 #include "serve/fault_vfs.h"
-#include "serve/journal/journal.h"
-#include "net/wire/message.h"
+#include "serve/journal.h"
+#include "net/message.h"
 #include "support/cmocka.h"
 
 #include <errno.h>

@@ -22,7 +22,10 @@ for makers in re.findall(r"^tc_log_field (tc_log_\w+\([^;]*\));", header, re.MUL
 # The pages know the figures, and nothing that could show them more.
 for name in ("http.c", "request.c", "pages.c"):
     for include in re.findall(r'#include "([^"]+)"', (source / "src/serve/pages" / name).read_text()):
-        if not re.match(r"base/|net/address\.h|serve/(pages/http|pages/figures|link/listener|log|clock)\.h", include):
+        if not re.match(r"base/|net/address\.h|serve/pages/pages\.h", include):
             wrong.append(f"{name} includes {include}")
+for include in re.findall(r'#include "([^"]+)"', (source / "src/serve/pages/pages.h").read_text()):
+    if not re.match(r"engine/tacit/facts\.h|serve/(link/link|log)\.h", include):
+        wrong.append(f"pages.h includes {include}")
 
 attempts.finish(wrong)

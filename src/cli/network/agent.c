@@ -1,12 +1,6 @@
 #include "cli/network/network.h"
 
 #include "base/text.h"
-#include "net/agent/steps.h"
-#include "net/wire/message.h"
-#include "serve/journal/journal.h"
-#include "serve/link/listener.h"
-#include "serve/log.h"
-#include "serve/notify.h"
 
 #include <errno.h>
 #include <string.h>

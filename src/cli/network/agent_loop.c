@@ -1,8 +1,5 @@
 #include "cli/network/network.h"
 
-#include "serve/clock.h"
-#include "serve/notify.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

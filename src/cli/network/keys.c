@@ -1,7 +1,7 @@
 #include "cli/network/network.h"
 
 #include "net/files.h"
-#include "net/tls/authority.h"
+#include "net/tls/certificate.h"
 #include "net/tls/tls.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@
 #include "cli/shared/cli.h"
 #include "engine/tacit/facts.h"
 #include "plan/plan.h"
-#include "promise/accountant.h"
+#include "promise/ledger.h"
 
 enum {
     TC_PRIVACY_MECHANISM,

@@ -11,7 +11,7 @@
 
 enum { MOST_STEPS = 100, MOST_EVALUATIONS = 300, EASY_STEPS = 8, MOST_MULTIPLIERS = 60 };
 
-/* ---- the step in a box ------------------------------------------------------------------------------------------ */
+/* ---- the step in a box ------------------------------------------------------------------------------------------- */
 
 /* min slope . d + d' hessian d / 2 over bounds, for one member. */
 
@@ -49,7 +49,7 @@ static void factor_free(box_problem *s) {
             pivot -= row[j] * entry;
             row[j] = entry;
         }
-        row[i] = 1 / (pivot > least ? pivot : least); /* where rounding has eaten the curvature, a little is left */
+        row[i] = 1 / (pivot > least ? pivot : least); /* keeps a little where rounding has cancelled the curvature */
     }
 }
 
@@ -155,7 +155,7 @@ static void box_find(box_problem *s) {
     descend(s);
 }
 
-/* ---- the part of a set, h <= 0 or h = 0 ------------------------------------------------------------------------- */
+/* ---- the part of a set, h <= 0 or h = 0 -------------------------------------------------------------------------- */
 
 /* For a multiplier t the function f + p . x + ... + t h is minimised over the box. h at that minimum never increases
  * with t; the right t is its root, by Newton's method within a bracket. */
@@ -274,7 +274,7 @@ static void judge_part(tc_alone *s, box_problem *step) {
     }
 }
 
-/* ---- Newton's steps in the box ---------------------------------------------------------------------------------- */
+/* ---- Newton's steps in the box ----------------------------------------------------------------------------------- */
 
 /* The slopes at the trial point, and in noise how large the terms are that cancel in them. */
 static bool find_slopes(const tc_alone *s, double *noise) {
@@ -307,7 +307,8 @@ static void find_hessian(const tc_alone *s) {
             hessian[second->column * n + second->other] += value;
             if (second->other != second->column)
                 hessian[second->other * n + second->column] += value;
-        } else if (second->other == second->column) { /* at an edge of the domain: as if it reached a part of the box */
+        } else if (second->other == second->column) {
+            /* At an edge of the domain: limits the step to 1/1000 of the box. */
             size_t at = second->column * TC_LANES;
             hessian[second->column * n + second->column] +=
                 1e3 * fabs(s->work->slope[second->column]) / (s->work->upper[at] - s->work->lower[at]);
@@ -532,7 +533,7 @@ size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane) {
     s.b.count = 1;
     if (tc_proximal_begin(&s.b) != TC_ALL_FINITE || !solve(&s))
         return s.b.first;
-    if (s.has_part) /* digits of the set's own */
+    if (s.has_part) /* for the bits of the set's own projection */
         s.is_accurate &=
             tc_projector_project(b->family->of->projector, b->worker, s.b.first, 1, TC_LANES, b->work->x) == 0;
     b->work->inaccurate += !s.is_accurate;

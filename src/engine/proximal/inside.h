@@ -101,10 +101,10 @@ static inline double tc_proximal_little(double lower, double upper) {
 size_t tc_proximal_rows(const tc_proximal_block *b);
 size_t tc_proximal_lines(const tc_proximal_block *b);
 size_t tc_proximal_newton(const tc_proximal_block *b);
-/* For one lane; of the other rows only those that are the way's own stay. */
+/* For one lane. Overwrites work but for the rows of the family's own way. */
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane);
 
-/* ---- one member whose step is not found side by side with others ------------------------------------------------ */
+/* ---- one member whose step is not found side by side with others ------------------------------------------------- */
 
 typedef struct tc_alone {
     tc_proximal_block b; /* of one; its numbers are the first ones of rows */
@@ -141,8 +141,8 @@ void tc_proximal_load(tc_coef numbers, const tc_proximal_block *b, double *row);
 /* The family's tape at rows of states; outputs in work->out_at. Fewer lanes than the block has: those that are left
  * after tc_proximal_squeeze. */
 void tc_proximal_evaluate(const tc_proximal_block *b, const tc_tape *tape, const double *rows, size_t count);
-/* How many of the first `left` lanes go on, and their places; `left` where fewer than a third have ended, which is not
- * worth moving them. */
+/* How many of the first `left` lanes go on, and their places; `left` where fewer than a third have ended: then moving
+ * them does not pay. */
 size_t tc_proximal_busy(const tc_proximal_block *b, size_t left, size_t *places);
 /* x of the first `count` lanes becomes the result of their members. */
 void tc_proximal_write(const tc_proximal_block *b, size_t count);
@@ -155,7 +155,7 @@ static inline double tc_proximal_bounded(double x, double lower, double upper) {
     return x > upper ? upper : x;
 }
 
-/* ---- packs of lanes (narrow.c, wide.c, widest.c) ---------------------------------------------------------------- */
+/* ---- packs of lanes (narrow.c, wide.c, widest.c) ----------------------------------------------------------------- */
 
 typedef struct tc_line_rows { /* of one component */
     const double *f1, *f2;    /* derivatives */

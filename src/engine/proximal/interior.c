@@ -51,7 +51,7 @@ static bool evaluate(const inside *in, const tc_real *at, tc_real *slope, tc_rea
     for (size_t i = 0; i < d->objective_second_count; i++) {
         size_t row = d->objective_second[i].column, column = d->objective_second[i].other;
         tc_real value = *room->out_at[d->objective_first_count + i];
-        if (!isfinite(value)) /* at an edge of the domain: as if it reached a part of the box */
+        if (!isfinite(value)) /* at an edge of the domain: limits the step to 1/1000 of the box */
             value = row == column ? 1e3L * fabsl(slope[row]) / in->width : 0;
         hessian[row * in->n + column] = hessian[column * in->n + row] = value;
     }

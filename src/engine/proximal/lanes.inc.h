@@ -12,7 +12,7 @@ TC_SIMD_BEGIN
 
 #include "engine/proximal/lanes_model.inc.h"
 
-/* ---- one equation for each component ---------------------------------------------------------------------------- */
+/* ---- one equation for each component ----------------------------------------------------------------------------- */
 
 /* One step of Newton's method for one component of many lanes; false where a slope is no number. */
 TC_INLINE bool advance_lines(const tc_line_rows *r, size_t count, const tc_line_numbers *n, bool is_late,
@@ -37,9 +37,9 @@ TC_INLINE bool advance_lines(const tc_line_rows *r, size_t count, const tc_line_
             takes &= ~tc_pack_less(half * before, change);
         tc_pack from = tc_pack_larger(low, lower), to = tc_pack_smaller(high, upper);
         tc_pack terms = tc_pack_abs(f1) + tc_pack_abs(p) + tc_pack_abs(pull) + tc_pack_abs(back);
-        /* What is left is rounding. Or the step is short, where the slope is small too: curvature may be so large for a
-         * moment that a short step says little. Or steps get shorter as squares do, and the next one would be all but
-         * short. */
+        /* A step is the last one if what is left is rounding; or if it is short and the slope is small too, since
+         * curvature may be so large for a moment that a short step says little; or if steps get shorter as squares do
+         * and the next one would be nearly short. */
         tc_pack_mask is_last = tc_pack_at_most(size, tc_pack_of(4 * DBL_EPSILON) * terms);
         is_last |= tc_pack_at_most(change, tc_pack_of(1e-5) * little);
         is_last |= tc_pack_at_most(change, little) & tc_pack_at_most(size, tc_pack_of(1e-6) * terms);
@@ -69,7 +69,7 @@ bool LINE_ADVANCE(const tc_line_rows *r, size_t count, const tc_line_numbers *n)
     return advance_lines(r, count, n, n->is_late, n->is_smooth);
 }
 
-/* ---- Newton's method -------------------------------------------------------------------------------------------- */
+/* ---- Newton's method --------------------------------------------------------------------------------------------- */
 
 /* A bounded error may be this many times what is little. */
 #define NEWTON_BOUNDED 10

@@ -59,7 +59,7 @@ TC_INLINE void factor_free(const model *m) {
             put(m->factor, i * n + j, entry);
         }
         pivot = tc_pack_larger(pivot, tc_pack_of(0x1p-50) *
-                                          own); /* where rounding has eaten the curvature, a little is left */
+                                          own); /* keeps a little where rounding has cancelled the curvature */
         put(m->factor, m->r->is_diagonal ? i : i * n + i, one / tc_pack_select(is_open, pivot, one));
     }
 }

@@ -7,7 +7,7 @@
 
 static const double ZEROS[TC_LANES];
 
-/* ---- one equation for each component ---------------------------------------------------------------------------- */
+/* ---- one equation for each component ----------------------------------------------------------------------------- */
 
 /* In boxes, where each derivative of f depends on its own component alone: for each component the root of the
  * increasing function
@@ -114,7 +114,7 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
     return TC_ALL_FINITE;
 }
 
-/* ---- a box with at most one half-space, plane or ball ----------------------------------------------------------- */
+/* ---- a box with at most one half-space, plane or ball ------------------------------------------------------------ */
 
 /* Each step goes towards the minimum of the quadratic model over the set, as far as the slope along it shows that the
  * function, which is convex, has fallen. Its values are not needed, so rounding in them does no harm. Lanes that do not
@@ -254,7 +254,7 @@ static size_t leave_out_newton(const tc_proximal_block *b, size_t left, bool *is
     return on;
 }
 
-/* Lanes that converged get the digits of the set's own projection; the others go alone. */
+/* Lanes that converged are projected once more, for the bits of the set's own projection; the others go alone. */
 static size_t finish(const tc_proximal_block *b, const bool *is_hard) {
     tc_projector *projector = b->family->of->projector;
     size_t failed = TC_ALL_FINITE;

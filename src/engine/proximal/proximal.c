@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- making ----------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -166,8 +166,8 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     find_derivatives(arena, model->dag, made);
     if (made->way == TC_PROXIMAL_LINES)
         return;
-    /* For members on which Newton's method fails, for any number of families: an agent alone on its device has it
-     * too. */
+    /* For members on which Newton's method fails. Made for any number of families, since an agent alone on its
+     * device has it too. */
     made->interiors = TC_NEW(arena, tc_proximal_interior, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
         new_interior(arena, made, &made->interiors[w]);
@@ -249,7 +249,8 @@ tc_proximal *tc_proximal_new(tc_arena *arena, tc_agents *agents, const tc_deriva
 /* ---- what the ways share ----------------------------------------------------------------------------------------- */
 
 static bool all_finite(const double *row, size_t count) {
-    tc_pack zero = tc_pack_of(0), other = zero; /* or no number; two sums, which do not wait for each other */
+    tc_pack zero = tc_pack_of(0),
+            other = zero; /* NaN as soon as a number is not finite; two sums, which do not wait for each other */
     size_t k = 0;
     for (; k + 4 <= count; k += 4) {
         zero += tc_pack_load(row + k) * tc_pack_of(0);

@@ -1,4 +1,4 @@
-#include "engine/published/jacobian.h"
+#include "engine/published/published.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,7 @@ struct tc_jacobian {
     flat_list *flat; /* for small ensembles; NULL otherwise */
 };
 
-/* ---- structure -----------------------------------------------------------------------------------------------------
- */
+/* ---- structure --------------------------------------------------------------------------------------------------- */
 
 static bool are_equal(const double *values, size_t count) {
     for (size_t k = 1; k < count; k++)
@@ -183,8 +182,7 @@ tc_jacobian *tc_jacobian_new(tc_arena *arena, const tc_model *model, const tc_re
 bool tc_jacobian_has_noise(const tc_jacobian *jacobian, size_t family) { return jacobian->families[family].has_noise; }
 bool tc_jacobian_is_read(const tc_jacobian *jacobian, size_t family) { return jacobian->families[family].is_read; }
 
-/* ---- a round -------------------------------------------------------------------------------------------------------
- */
+/* ---- a round ----------------------------------------------------------------------------------------------------- */
 
 static void fill(double *restrict out, double value, size_t count) {
     for (size_t k = 0; k < count; k++)

@@ -1,6 +1,6 @@
 /* The published method, as the paper has it. One round k (paper: Algorithm 2, Algorithm 1 without noise):
  *
- *     release     g^ = g(x(k)) + w_g,   J^_i = g_{x_i}(x(k)) + w_i          in engine/driver_*.c, by src/release
+ *     release     g^ = g(x(k)) + w_g,   J^_i = g_{x_i}(x(k)) + w_i          in engine/drivers.c, by src/release
  *     answer      p_i = J^_i' mu(k)                                         to agent i, with gamma_k and alpha_k
  *     agents      x_i(k+1) = Proj_{X_i}[ x_i(k) - gamma_k (grad f_i(x_i(k)) + p_i + alpha_k x_i(k)) ]
  *     cloud       mu(k+1)  = Proj_M    [ mu(k)  + gamma_k (g^ - alpha_k mu(k)) ],   M = { mu >= 0, |mu|_1 <= R }
@@ -10,7 +10,6 @@
 
 #include "calculus/interval/elementary.h"
 #include "engine/inside.h"
-#include "engine/published/jacobian.h"
 #include "solver/project/set.h"
 
 #include <math.h>
@@ -76,14 +75,14 @@ static void answer_whole(void *self, double *p) {
 }
 
 /* ---- x_i(k+1), the agents' half     paper: eq:per-agent-update ----
- * engine/agents.c evaluates the gradient and projects onto X_i; engine/agents_row.c applies TC_STATE_UPDATE. */
+ * engine/agents.c evaluates the gradient, applies TC_STATE_UPDATE and projects onto X_i. */
 
-static size_t step(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
-                   tc_answer_scalars scalars, const double *const *x, double *const *next) {
+static size_t next_states(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
+                          tc_answer_scalars scalars, const double *const *x, double *const *next) {
     return tc_agents_next(((published *)self)->engine->agents, worker, family, first, count, p, scalars, x, next);
 }
 
-static size_t step_singles(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next) {
+static size_t next_singles(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next) {
     return tc_agents_next_singles(((published *)self)->engine->agents, 0, p, scalars, x, next);
 }
 
@@ -142,6 +141,6 @@ const tc_method_table tc_published_method = {
     .answers_early = answers_early,
     .answer = answer,
     .answer_whole = answer_whole,
-    .step = step,
-    .step_singles = step_singles,
+    .next_states = next_states,
+    .next_singles = next_singles,
 };

@@ -1,4 +1,4 @@
-/* One round of docs/method.md, in its order; tc_controller_step at the end puts the parts together. */
+/* One round of docs/method.md, in its order; tc_controller_decide at the end puts the parts together. */
 #include "engine/tacit/controller.h"
 
 #include "engine/agent_half.h"
@@ -46,7 +46,7 @@ static double next_beta(const tc_controller *controller) {
 
 #define STEP_PART 0.9  /* of the largest steps that the linearised loop is stable with */
 #define LEAST_N 0.1    /* N is not taken to be smaller */
-#define NOISE_PART 1.2 /* of X: so far noise may have moved the states before d falls */
+#define NOISE_PART 1.2 /* allowed drift of the states from noise since k0, as a fraction of X */
 
 typedef struct loop_steps {
     double primal, dual;
@@ -266,8 +266,7 @@ static void average_multipliers(tc_controller *controller) {
     }
 }
 
-/* ---- the round -----------------------------------------------------------------------------------------------------
- */
+/* ---- the round --------------------------------------------------------------------------------------------------- */
 
 void tc_controller_first_tariff(tc_controller *controller, const tc_measurement *measurement) {
     const double *mu = controller->kept.mu;
@@ -277,8 +276,8 @@ void tc_controller_first_tariff(tc_controller *controller, const tc_measurement 
                               tc_estimator_tariff(controller->estimator));
 }
 
-size_t tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
-                          tc_answer_scalars *scalars) {
+size_t tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                            tc_answer_scalars *scalars) {
     tc_controller_rows *rows = &controller->rows;
     tc_controller_state *state = &controller->state;
     double *mu = controller->kept.mu;
@@ -323,8 +322,7 @@ const tc_feasibility *tc_controller_feasibility(tc_controller *controller) {
     return tc_margin_judge(controller->margin, &controller->rows, controller->measurement, controller->state.round);
 }
 
-/* ---- snapshots -----------------------------------------------------------------------------------------------------
- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 void tc_controller_snapshot(tc_controller *controller, tc_snapshot *snapshot) {
     tc_controller_state *state = &controller->state;
@@ -361,10 +359,9 @@ bool tc_controller_review(tc_controller *controller, const tc_measurement *measu
     return measure(controller, measurement) == TC_ALL_FINITE;
 }
 
-/* ---- making one ----------------------------------------------------------------------------------------------------
- */
+/* ---- making one -------------------------------------------------------------------------------------------------- */
 
-#define FIRST_OMEGA 1e-3    /* omega begins at this part of R'/X, */
+#define FIRST_OMEGA 1e-3    /* omega begins at this fraction of R'/X, */
 #define SOME_OMEGA 1e-3     /* at this where there is no R', */
 #define TINY_OMEGA 1e-12    /* at this where R' is 0, */
 #define LEAST_OF_OMEGA 1e-4 /* and falls to no less than this part of it where no multipliers are needed */

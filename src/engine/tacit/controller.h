@@ -37,8 +37,8 @@ tc_gains tc_controller_open(tc_controller *controller, uint64_t k);
  * columns: of the second pass of the round before; in round 1 of a second pass with p NULL, for which
  * tc_controller_first_tariff fills the tariff. Returns TC_ALL_FINITE, or a row whose measurement is not. */
 void tc_controller_first_tariff(tc_controller *controller, const tc_measurement *measurement);
-size_t tc_controller_step(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
-                          tc_answer_scalars *scalars);
+size_t tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,
+                            tc_answer_scalars *scalars);
 
 /* The weight of this round's state in the result: average += weight (state - average). */
 double tc_controller_average_gain(const tc_controller *controller);

@@ -106,8 +106,7 @@ tc_controller_bends tc_controller_rows_bend(tc_controller_rows *rows, const tc_m
 void tc_controller_rows_tariff(const tc_controller_rows *rows, const tc_measurement *measurement, const double *mu,
                                const double *mu_led, const double *input_variance, tc_tariff *tariff);
 
-/* ---- feasibility (margin.c) ----------------------------------------------------------------------------------------
- */
+/* ---- feasibility (margin.c) -------------------------------------------------------------------------------------- */
 
 tc_margin *tc_margin_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan, const tc_model *model,
                          const tc_derivatives *derivatives);

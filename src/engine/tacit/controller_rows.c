@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- structure -----------------------------------------------------------------------------------------------------
- */
+/* ---- structure --------------------------------------------------------------------------------------------------- */
 
 static void list_identity(tc_arena *arena, tc_controller_rows *rows) {
     size_t m = rows->count;
@@ -121,8 +120,7 @@ void tc_controller_rows_new(tc_arena *arena, tc_controller_rows *rows, const tc_
     compile(arena, rows, model, derivatives);
 }
 
-/* ---- a round -------------------------------------------------------------------------------------------------------
- */
+/* ---- a round ----------------------------------------------------------------------------------------------------- */
 
 void tc_controller_rows_evaluate(tc_controller_rows *rows, const tc_measurement *measurement) {
     if (rows->program == NULL) {

@@ -118,9 +118,9 @@ static void take_bite(const tc_estimator *estimator, const tc_estimator_family *
     for (size_t c = 0; c < of->family->dim; c++)
         worker->has_dr[c] =
             kernels->rest(count, of->r + c * of->family->count + member, worker->r_hat[c], worker->dr[c]);
-    size_t step = of->tape[0] != NULL ? TC_LANES : count; /* what a tape takes at once */
-    for (size_t at = 0; at < count; at += step) {
-        size_t lanes = count - at < step ? count - at : step;
+    size_t most = of->tape[0] != NULL ? TC_LANES : count; /* what a tape takes at once */
+    for (size_t at = 0; at < count; at += most) {
+        size_t lanes = count - at < most ? count - at : most;
         find_rows(of, worker, 0, member, at, lanes);
         for (size_t i = 0; i < of->summed_count; i++)
             kernels->total(lanes, worker->rows[of->summed[i]], total_at(worker, i));
@@ -151,8 +151,7 @@ static void take_rows(const tc_estimator *estimator, tc_estimator_family *of, tc
     }
 }
 
-/* ---- first pass: what is observed one by one -----------------------------------------------------------------------
- */
+/* ---- first pass: what is observed one by one --------------------------------------------------------------------- */
 
 static inline void show(tc_estimator *estimator, size_t i, double y, double r) {
     double lower = estimator->lower[i], upper = estimator->upper[i];
@@ -201,8 +200,7 @@ void tc_estimator_take_whole(tc_estimator *estimator, const double *x_hat) {
     }
 }
 
-/* ---- after every block: the measurement ----------------------------------------------------------------------------
- */
+/* ---- after every block: the measurement -------------------------------------------------------------------------- */
 
 static void close_family(tc_estimator *estimator, tc_estimator_family *of) {
     tc_measurement *g = &estimator->measurement;
@@ -257,8 +255,7 @@ const tc_measurement *tc_estimator_close(tc_estimator *estimator) {
     return &estimator->measurement;
 }
 
-/* ---- snapshots -----------------------------------------------------------------------------------------------------
- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 void tc_estimator_snapshot(tc_estimator *estimator, tc_snapshot *snapshot) {
     tc_snapshot_numbers(snapshot, estimator->y, estimator->observed_count);
@@ -285,8 +282,7 @@ const tc_measurement *tc_estimator_review(tc_estimator *estimator) {
 
 tc_tariff *tc_estimator_tariff(tc_estimator *estimator) { return &estimator->tariff; }
 
-/* ---- second pass: the tariff is complete ---------------------------------------------------------------------------
- */
+/* ---- second pass: the tariff is complete ------------------------------------------------------------------------- */
 
 static void weigh_slopes(const tc_tariff *tariff, tc_estimator_family *of) {
     const tc_estimator_uses *slopes = &of->slopes;
@@ -334,7 +330,7 @@ static void weigh_bends(const tc_tariff *tariff, tc_estimator_family *of) {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Families without rows: the tariff has all there is to know of their coordinates. */
+/* Families without rows: their coordinates depend on the tariff alone. */
 static void look_at_lone(tc_estimator *estimator) {
     const tc_tariff *tariff = &estimator->tariff;
     double most_reach = 0, most_bend = 0, noise = 0;
@@ -569,7 +565,7 @@ tc_columns tc_estimator_columns(tc_estimator *estimator) {
     return found;
 }
 
-/* Families without rows have nothing but their single coordinates, so they are not gone through. */
+/* Skips families without rows: they have single coordinates alone. */
 void tc_estimator_answer_whole(tc_estimator *estimator, double *p) {
     const double *price = estimator->tariff.price;
     if (p != NULL)

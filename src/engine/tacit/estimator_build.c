@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- uses ----------------------------------------------------------------------------------------------------------
- */
+/* ---- uses -------------------------------------------------------------------------------------------------------- */
 
 static int compare_raw(const void *x, const void *y) {
     const tc_estimator_raw *a = x, *b = y;
@@ -47,8 +46,7 @@ typedef struct forms_builder {
     double *reach;       /* by form: half the width of its range over the box */
 } forms_builder;
 
-/* ---- forms: slopes -------------------------------------------------------------------------------------------------
- */
+/* ---- forms: slopes ----------------------------------------------------------------------------------------------- */
 
 static bool are_equal(const double *values, size_t count) {
     for (size_t k = 1; k < count; k++)
@@ -98,8 +96,7 @@ static void build_family(const forms_builder *b, size_t f) {
     of->bends = tc_estimator_gather(b->arena, NULL, 0, 0);
 }
 
-/* ---- forms: single coordinates -------------------------------------------------------------------------------------
- */
+/* ---- forms: single coordinates ----------------------------------------------------------------------------------- */
 
 static double shared_slope(const forms_builder *b, size_t f, const tc_single_entry *single) {
     const tc_family_entries *entries = &b->constants->layout->families[f];
@@ -140,8 +137,7 @@ static void list_singles(const forms_builder *b) {
     }
 }
 
-/* ---- forms: ranges -------------------------------------------------------------------------------------------------
- */
+/* ---- forms: ranges ----------------------------------------------------------------------------------------------- */
 
 static double middle(const tc_family *family, size_t component, size_t member) {
     double lower = tc_coef_at(family->lower[component], member), upper = tc_coef_at(family->upper[component], member);
@@ -195,8 +191,8 @@ static double *evaluate_middle(const forms_builder *b) {
     return values;
 }
 
-/* A form is affine: its range over the box lies evenly about the middle. Rounding must not lead out of it, where outer
- * functions may be undefined. */
+/* A form is affine, so its range over the box is symmetric about the middle. Rounding must not widen it: beyond it,
+ * outer functions may be undefined. */
 static void find_ranges(const forms_builder *b) {
     tc_estimator *estimator = b->estimator;
     const double *values = evaluate_middle(b);
@@ -243,8 +239,7 @@ static void build_forms(tc_arena *arena, tc_estimator *estimator, const tc_plan 
     read_variances(&b, plan);
 }
 
-/* ---- what every estimator has --------------------------------------------------------------------------------------
- */
+/* ---- what every estimator has ------------------------------------------------------------------------------------ */
 
 static int compare_singles(const void *x, const void *y) {
     const tc_estimator_single *a = x, *b = y;
@@ -299,7 +294,6 @@ static tc_measurement new_measurement(tc_arena *arena, size_t count) {
                             .rest_curve = TC_NEW(arena, double, count)};
 }
 
-/* Arrays of every estimator, for any observation. */
 static void make_arrays(tc_arena *arena, tc_estimator *estimator, size_t inputs, size_t observed) {
     estimator->measurement = new_measurement(arena, inputs);
     estimator->fixed = new_measurement(arena, inputs);

@@ -51,8 +51,7 @@ const tc_estimator_kernels *tc_estimator_kernels_here(void);
 extern const tc_estimator_kernels tc_estimator_kernels_narrow;
 extern const tc_estimator_kernels tc_estimator_kernels_wide; /* only where TC_HAS_WIDE */
 
-/* ---- structure -----------------------------------------------------------------------------------------------------
- */
+/* ---- structure --------------------------------------------------------------------------------------------------- */
 
 typedef struct tc_estimator_row {
     enum { TC_ROW_ONE, TC_ROW_STATE, TC_ROW_COLUMN, TC_ROW_TAPE } from; /* ONE: 1 for every member */

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- linear terms --------------------------------------------------------------------------------------------------
- */
+/* ---- linear terms ------------------------------------------------------------------------------------------------ */
 
 /* Expressions as linear terms: constants times nodes that are not linear in others ("atoms").
  *
@@ -130,8 +129,7 @@ static linear_terms linear_terms_of(linear_scratch *scratch, tc_expr root) {
     return made;
 }
 
-/* ---- expressions ---------------------------------------------------------------------------------------------------
- */
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 typedef struct tc_estimator_builder {
     tc_arena *arena;
@@ -266,8 +264,7 @@ static tc_estimator_lists list_expressions(const tc_estimator_builder *b, const 
     return made;
 }
 
-/* ---- rows that no state moves --------------------------------------------------------------------------------------
- */
+/* ---- rows that no state moves ------------------------------------------------------------------------------------ */
 
 /* Totals of a row that no state moves. */
 static void total_fixed(const tc_estimator_builder *b, tc_estimator_family *of, const tc_estimator_lists *lists,
@@ -321,8 +318,7 @@ static void add_fixed(const tc_estimator_builder *b, tc_estimator_family *of, co
     }
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static const tc_node *node_of(const tc_estimator_builder *b, tc_expr e) { return &b->estimator->model->dag->nodes[e]; }
 
@@ -344,8 +340,7 @@ static void make_rows(const tc_estimator_builder *b, const tc_estimator_lists *l
     }
 }
 
-/* ---- what the sums are made of -------------------------------------------------------------------------------------
- */
+/* ---- what the sums are made of ----------------------------------------------------------------------------------- */
 
 static void make_values(const tc_estimator_builder *b, const tc_estimator_lists *lists, tc_estimator_family *of) {
     uint32_t *place = TC_NEW(b->arena, uint32_t, of->row_count);
@@ -431,8 +426,7 @@ static tc_tape *make_tape(const tc_estimator_builder *b, const tc_estimator_list
     return count == 0 ? NULL : tc_tape_new(b->arena, b->estimator->model->dag, roots, count);
 }
 
-/* ---- a family ------------------------------------------------------------------------------------------------------
- */
+/* ---- a family ---------------------------------------------------------------------------------------------------- */
 
 static void mark_rows(const tc_estimator_builder *b, tc_estimator_family *of) {
     size_t dim = of->family->dim;
@@ -479,8 +473,7 @@ static void build_family(const tc_estimator_builder *b, size_t f) {
     of->partials = TC_NEW(b->arena, double, of->block_count * of->total_count);
 }
 
-/* ---- single coordinates --------------------------------------------------------------------------------------------
- */
+/* ---- single coordinates ------------------------------------------------------------------------------------------ */
 
 static void list_singles(const tc_estimator_builder *b, const double *variance) {
     tc_estimator *estimator = b->estimator;

@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* ---- the public Slater point ---------------------------------------------------------------------------------------
- */
+/* ---- the public Slater point ------------------------------------------------------------------------------------- */
 
 /* The declared point, and not one found by a search in private sets: the cloud must get the same point. */
 static bool load_declared(const tc_model *model, double *x) {
@@ -41,8 +40,7 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
     tc_arena_rewind(arena, mark);
 }
 
-/* ---- scales and radius ---------------------------------------------------------------------------------------------
- */
+/* ---- scales and radius ------------------------------------------------------------------------------------------- */
 
 /* A plan without noise has no scales of its own. */
 static const double *raw_scales(tc_arena *arena, const tc_plan *plan, const tc_model *model,
@@ -87,7 +85,7 @@ static bool have_gaps(const tc_model *model) {
 }
 
 /* With slack: sum F_i / min_j (slack_j / S_j), and R is sum F_i / min_j slack_j. R of another origin bounds sum mu_j,
- * hence sum mu_j S_j by R max S_j; a margin lets multipliers grow as it does slacks shrink. */
+ * hence sum mu_j S_j by R max S_j; a margin lets multipliers grow as much as it makes slacks shrink. */
 static double find_radius(const tc_model *model, const tc_tacit_facts *facts, double dual_radius) {
     size_t m = model->constraint_count;
     double least = INFINITY, least_scaled = INFINITY, largest = 0, growth = 1;
@@ -125,11 +123,10 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
     return NULL;
 }
 
-/* ---- where the method is not expected to do well -------------------------------------------------------------------
- */
+/* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
 enum { MOST_WARNINGS = 8, FEW_ROUNDS = 200 };
-#define UNLIKE_WIDTHS 30.0 /* boxes differ in width: one length for all steps */
+#define UNLIKE_WIDTHS 30.0 /* boxes may differ in width by this factor: one length serves all steps */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
 
@@ -143,8 +140,7 @@ typedef struct warner {
 
 static void warn(warner *w, const char *text) { w->facts->warnings[w->facts->warning_count++] = text; }
 
-/* ---- noise and the box ---------------------------------------------------------------------------------------------
- */
+/* ---- noise and the box ------------------------------------------------------------------------------------------- */
 
 typedef struct widths { /* of the linear forms over the box */
     double *of_row;
@@ -227,13 +223,12 @@ static void warn_of_noise(warner *w) {
     }
     tc_arena_rewind(w->arena, mark);
     if (t.hidden > t.all / 2 || rows_drown(w))
-        warn(w, "even averaged over all rounds the noise is wider than the public boxes: the result says "
+        warn(w, "even averaged over all rounds the noise is wider than the public boxes, so the result says "
                 "nothing about the constraints' prices: it may ignore them or stay far inside; more rounds or a larger "
                 "epsilon help, and so does a unit of adjacency that asks for less noise");
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------------------------
- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static void warn_of_widths(warner *w) {
     double least = INFINITY, most = 0;
@@ -324,8 +319,7 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
         warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
 }
 
-/* ---- the facts -----------------------------------------------------------------------------------------------------
- */
+/* ---- the facts --------------------------------------------------------------------------------------------------- */
 
 tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
                                     const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,

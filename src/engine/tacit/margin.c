@@ -56,8 +56,7 @@ static double variance_factor(double k) {
     return square_sum(k) / (sum * sum);
 }
 
-/* ---- quantiles -----------------------------------------------------------------------------------------------------
- */
+/* ---- quantiles --------------------------------------------------------------------------------------------------- */
 
 /* Laplace noise is Gaussian noise with a variance that is itself random: exponential. The averaged noise is a normal
  * variable times the root of a weighted sum of exponential ones, whose tail is that of a gamma law at most. part: of
@@ -103,8 +102,7 @@ double tc_margin_quantile(tc_mechanism mechanism, double tail, double k) {
     return quantile(mechanism, tail, k, &found);
 }
 
-/* ---- structure -----------------------------------------------------------------------------------------------------
- */
+/* ---- structure --------------------------------------------------------------------------------------------------- */
 
 static bool *curved_sums(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
     bool *curved = TC_NEW(arena, bool, model->sum_count);
@@ -180,8 +178,7 @@ tc_margin *tc_margin_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_
     return made;
 }
 
-/* ---- a row ---------------------------------------------------------------------------------------------------------
- */
+/* ---- a row ------------------------------------------------------------------------------------------------------- */
 
 typedef struct view { /* of g_j / S_j */
     double level;     /* g_j(r), from r^ along r - r^ */
@@ -190,7 +187,7 @@ typedef struct view { /* of g_j / S_j */
     double rounding;  /* by lattices */
 } view;
 
-/* Deviations of inputs that share coordinates can be as large as all of them together. */
+/* Where inputs share coordinates, at worst their deviations add up. */
 static double row_variance(const tc_margin *margin, const tc_controller_rows *rows, const tc_measurement *measurement,
                            size_t j) {
     double sums = 0, coordinates = 0;
@@ -230,8 +227,8 @@ static view look_at(const tc_margin *margin, const tc_controller_rows *rows, con
     return seen;
 }
 
-/* u_j - g_j(r) after round k. A quadratic form of noise is at most z^2 times its mean where slopes are at most z
- * standard deviations off: that of one square, and more than what many squares come to. */
+/* u_j - g_j(r) after round k. Where slopes are at most z standard deviations off, a quadratic form of noise is at most
+ * z^2 times its mean: exactly that for one square, less for many. */
 static double room(const view *seen, double z, double k) {
     double v = variance_factor(k);
     return z * sqrt(v * seen->variance) + v / 2 * fmax(1, z * z) * fmax(0, seen->bend) + seen->rounding;

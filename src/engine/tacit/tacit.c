@@ -1,6 +1,6 @@
 /* The method tacit, as docs/method.md has it. One round k:
  *
- *     release      o(k) = x(k) + noise, or linear forms of x(k) + noise         in engine/driver_*.c, by src/release
+ *     release      o(k) = x(k) + noise, or linear forms of x(k) + noise         in engine/drivers.c, by src/release
  *     filter       y += beta (o - y),   r += 3/(k+2) (o - r)                    estimator
  *     measure      g^ = g(r^) + g'(r^)(y - r^) + ... - what the noise adds      estimator, controller
  *     decide       mu(k+1), mu_led, steps, omega, margins                       controller
@@ -24,15 +24,14 @@ typedef struct tacit {
     bool takes_states;     /* placement STATES; otherwise forms */
     double ***x_hat;       /* STATES, by worker: [component][k] of the block, noisy */
     uint64_t k;
-    const tc_measurement *measured; /* what measured in this round */
+    const tc_measurement *measured; /* in this round */
     tc_columns columns;             /* of the last pass of `answer` */
     double gain;                    /* of this round's states in the averages */
     double *average, *next_average; /* of the states, by coordinate; not of agents elsewhere */
     double *result;                 /* the average of the multipliers */
 } tacit;
 
-/* ---- filter and measure
- * ---------------------------------------------------------------------------------------------- */
+/* ---- filter and measure ------------------------------------------------------------------------------------------ */
 
 static void open(void *self, uint64_t k, tc_answer_scalars *scalars) {
     tacit *method = self;
@@ -71,15 +70,14 @@ static bool gather(void *self) {
     return true;
 }
 
-/* ---- decide: mu(k+1), the prices of all inputs, step and regularization
- * ----------------------------------------------- */
+/* ---- decide: mu(k+1), the prices of all inputs, step and regularization ------------------------------------------ */
 
 static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_scalars *scalars) {
     tacit *method = self;
     (void)mu; /* the controller has its own */
     if (method->k == 1)
         method->columns = tc_estimator_columns(method->estimator);
-    size_t row = tc_controller_step(method->controller, method->measured, method->columns, scalars);
+    size_t row = tc_controller_decide(method->controller, method->measured, method->columns, scalars);
     if (row != TC_ALL_FINITE)
         return row;
     memcpy(next_mu, tc_controller_multipliers(method->controller),
@@ -88,8 +86,7 @@ static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_sc
     return TC_ALL_FINITE;
 }
 
-/* ---- answer
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- answer ------------------------------------------------------------------------------------------------------ */
 
 static bool answers_early(void *self, size_t family) {
     (void)self;
@@ -104,26 +101,24 @@ static tc_status answer(void *self, const tc_block_work *work, size_t at, size_t
 
 static void answer_whole(void *self, double *p) { tc_estimator_answer_whole(((tacit *)self)->estimator, p); }
 
-/* ---- agents: each minimises
- * ------------------------------------------------------------------------------------------ */
+/* ---- agents: each minimises -------------------------------------------------------------------------------------- */
 
-static size_t step(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
-                   tc_answer_scalars scalars, const double *const *x, double *const *next) {
+static size_t next_states(void *self, size_t worker, size_t family, size_t first, size_t count, const double *const *p,
+                          tc_answer_scalars scalars, const double *const *x, double *const *next) {
     const tacit *method = self;
     if (method->proximal == NULL)
         return tc_agents_next(method->engine->agents, worker, family, first, count, p, scalars, x, next);
     return tc_proximal_next(method->proximal, worker, family, first, count, p, scalars, x, next);
 }
 
-static size_t step_singles(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next) {
+static size_t next_singles(void *self, const double *p, tc_answer_scalars scalars, const double *x, double *next) {
     const tacit *method = self;
     if (method->proximal == NULL)
         return tc_agents_next_singles(method->engine->agents, 0, p, scalars, x, next);
     return tc_proximal_next_singles(method->proximal, 0, p, scalars, x, next);
 }
 
-/* ---- average: the result of the run
- * ---------------------------------------------------------------------------------- */
+/* ---- average: the result of the run ------------------------------------------------------------------------------ */
 
 static void average(void *self, const double *all_x, size_t first, size_t count) {
     const tacit *method = self;
@@ -148,8 +143,7 @@ static const double *result_states(void *self) { return ((tacit *)self)->average
 static const double *result_multipliers(void *self) { return ((tacit *)self)->result; }
 static const tc_feasibility *feasibility(void *self) { return tc_controller_feasibility(((tacit *)self)->controller); }
 
-/* ---- before the first round, and after a restart
- * --------------------------------------------------------------------- */
+/* ---- before the first round, and after a restart ----------------------------------------------------------------- */
 
 static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc_engine_settings *settings) {
     tc_arena *arena = engine->arena;
@@ -219,8 +213,8 @@ const tc_method_table tc_tacit_method = {
     .answers_early = answers_early,
     .answer = answer,
     .answer_whole = answer_whole,
-    .step = step,
-    .step_singles = step_singles,
+    .next_states = next_states,
+    .next_singles = next_singles,
     .average = average,
     .settle = settle,
     .result_states = result_states,

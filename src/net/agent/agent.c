@@ -29,7 +29,6 @@ const char *tc_agent_condition_name(tc_agent_condition condition) {
 
 /* ---- Making ---- */
 
-/* Makes it an agent that has seen nothing yet. False: it has no start. */
 bool tc_agent_reset(tc_agent_slot *slot) {
     tc_agent_record *record = &slot->record;
     *record = (tc_agent_record){.saves = record->saves, .x = record->x, .average = record->average};
@@ -119,11 +118,11 @@ static const char *check_agents(tc_arena *arena, const tc_agent_settings *settin
     qsort(names, settings->count, sizeof *names, by_text);
     for (size_t i = 1; i < settings->count; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            return tc_arena_format(arena, "agent %s is there twice", names[i]);
+            return tc_arena_format(arena, "agent %s is given twice", names[i]);
     return NULL;
 }
 
-/* Room for all that may wait at once: a hello, and an enrolment, a state and a leave of each agent. */
+/* Sizes of the buffers. Output that may wait at once: a hello, and each agent's enrolment, state and leave. */
 static void measure(const tc_agent_settings *settings, tc_agent_link_settings *link, size_t *largest) {
     size_t all_answers = 0;
     link->most_out = TC_FRAME_HEADER + TC_MOST_CONTROL + TC_LEAVE_SIZE;
@@ -286,8 +285,7 @@ static bool is_running(const tc_agent *agent) {
 
 static bool is_open(const tc_agent *agent) { return tc_agent_link_is(agent->link) == TC_AGENT_LINK_OPEN; }
 
-/* Does not read until nothing is left: that last read would be one system call in five, and poll tells when more comes.
- */
+/* Does not read until nothing is left: that last read would be one system call in five, and poll shows what comes. */
 static void hear_all(tc_agent *agent) {
     tc_frame frame;
     for (unsigned turn = 0; turn < TURN; turn++) {

@@ -3,8 +3,10 @@
  * global state.
  *
  *     connecting -> running: hello, welcome, enrolment; then for each round state, answer, step, save
- *     running or connecting -> pausing -> connecting      0.2 s, doubled each time up to 30 s, +- 25 %; 0.2 s again
- * after an answer, or after being enrolled for 1 s any -> over: done, diverged, no Slater point, refused, failed
+ *     running or connecting -> pausing -> connecting      0.2 s, doubled each time up to 30 s, +- 25 %
+ *     any -> over: done, diverged, no Slater point, refused, failed
+ *
+ * The pause is 0.2 s again after an answer, or after being enrolled for 1 s.
  *
  * The agent's rules (docs/protocol.md): it saves x(k+1) and that round k was answered before it sends state k+1. It
  * saves an epoch before it sends a state to it. It sends no state to a cloud of an earlier epoch, or for a round that
@@ -13,7 +15,73 @@
 #define TC_NET_AGENT_AGENT_H
 
 #include "base/arena.h"
-#include "net/agent/steps.h"
+#include "base/status.h"
+#include "net/message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- An agent's half of a run ----
+ *
+ * As the network side sees it: where it starts, whether the public Slater point lies in its set, and its step.
+ * compiled.c makes it from an agent's file, callbacks.c from functions of a device's maker. A program that uses only
+ * the latter links neither the language nor the engine. */
+
+typedef struct tc_agent_answer { /* of one round */
+    tc_wire_method method;
+    double step, regularization;
+    const double *p;
+} tc_agent_answer;
+
+typedef enum tc_agent_stepped {
+    TC_STEPPED,
+    TC_STEP_NOT_FINITE,
+    TC_STEP_FAILED, /* a function of the device's maker reported an error */
+} tc_agent_stepped;
+
+typedef struct tc_agent_steps {
+    const char *name;            /* 1 to TC_MOST_NAME bytes */
+    size_t states;               /* 1 to TC_MOST_STATES */
+    const double *lower, *upper; /* the public box, into which states are moved; NULL: none */
+    void *context;
+    /* x(1). False: there is none. */
+    bool (*start)(void *context, double *x);
+    tc_slater_answer (*check_slater)(void *context);
+    /* x(k+1) from x(k), into next, which is not x. next is valid after TC_STEPPED only. Must not allocate or raise. */
+    tc_agent_stepped (*step)(void *context, const tc_agent_answer *answer, const double *x, double *next);
+} tc_agent_steps;
+
+enum { TC_MOST_STATES = TC_FRAME_MOST_BODY / 8 - 2 }; /* that fit into an answer */
+
+/* An agent's file, as `tacit split` writes it. *steps lives as long as the arena. TC_BAD_USAGE, TC_BAD_PROBLEM,
+ * TC_CANNOT_READ with messages. */
+tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
+                           tc_agent_steps *steps) TC_MUST_USE;
+
+typedef struct tc_agent_functions { /* each returns false on failure */
+    void *context;
+    bool (*gradient)(void *context, const double *x, double *gradient);
+    bool (*project)(void *context, double *v);
+} tc_agent_functions;
+
+/* An agent made of a few functions. */
+typedef struct tc_agent_callbacks { /* texts and arrays stay the caller's and must outlive the agent */
+    const char *name;
+    size_t states;
+    const double *lower, *upper; /* the public box: finite, lower < upper */
+    const double *start;         /* is projected to get x(1); NULL: the point of the box nearest to 0 */
+    tc_slater_answer slater;
+    tc_agent_functions functions;
+    /* Optional: the device's own minimiser, instead of the one in callbacks.c. */
+    bool (*proximal)(void *context, const double *p, double step, double regularization, const double *from,
+                     double *next);
+} tc_agent_callbacks;
+
+/* TC_BAD_USAGE with a message if something is missing or not finite. *steps lives as long as the arena. */
+tc_status tc_agent_call(tc_arena *arena, const tc_agent_callbacks *callbacks, tc_buffer *messages,
+                        tc_agent_steps *steps) TC_MUST_USE;
+
+/* ---- A connection with its agents ---- */
 
 typedef struct tc_agent tc_agent;
 

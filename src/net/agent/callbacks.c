@@ -1,14 +1,33 @@
-#include "net/agent/steps.h"
+#include "net/agent/agent.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+/* The agent's step of the method `tacit` for a device that has only a gradient and a projection:
+ *
+ *     argmin over x in X of  f(x) + p . x + (regularization/2) |x|^2 + |x - from|^2 / (2 step)
+ *
+ * Accelerated projected gradients. For any convex f the problem is strongly convex with modulus m = regularization +
+ * 1/step. It needs neither values nor constants of f: a step size s is accepted if the gradients at both ends differ by
+ * at most their distance over s, and shortened otherwise. With s <= 1/L a projected gradient step contracts the
+ * distance to the solution by 1 - s m. So after a step of length r the distance is at most r (1 - s m) / (s m); the
+ * method stops when that is below the tolerance. It drops its momentum when that points against the last step. */
+
+enum { PROXIMAL_WORK = 5 };
+
+typedef struct proximal_solver {
+    size_t states;
+    double tolerance; /* of the distance from the solution */
+    double *work;     /* PROXIMAL_WORK * states numbers */
+    double step_size; /* of the last call, the first try of the next; 0 at first */
+} proximal_solver;
+
 enum { MOST_GRADIENTS = 20000, SETTLED = 1000 /* steps without progress: rounding errors */ };
 static const double SHRINK = 0.6, GROW = 1.15; /* factors of the step size when it is refused, accepted */
 
 typedef struct problem {
-    tc_agent_proximal *solver;
+    proximal_solver *solver;
     const tc_agent_functions *functions;
     const double *p, *from;
     double step, regularization, modulus;
@@ -98,10 +117,8 @@ static bool minimise(problem *of, iterate *now, double *last, double *next) {
             since_best++;
         }
         bool settled = now->length <= grain(of, now) || since_best >= SETTLED;
-        if (best <= of->solver->tolerance || settled || of->gradients >= MOST_GRADIENTS) {
-            of->solver->inaccurate += best > of->solver->tolerance && !settled;
+        if (best <= of->solver->tolerance || settled || of->gradients >= MOST_GRADIENTS)
             return true;
-        }
         now->size = fmin(GROW * now->size, 1 / of->modulus);
         /* Momentum, unless it points against the step that was just made. */
         double along = 0, weight = momentum(of, now->size);
@@ -123,8 +140,9 @@ static bool minimise(problem *of, iterate *now, double *last, double *next) {
     }
 }
 
-bool tc_agent_proximal_step(tc_agent_proximal *solver, const tc_agent_functions *functions, const double *p,
-                            double step, double regularization, const double *from, double *next) {
+/* False: a function failed or gave numbers that are not finite. next must not be from. */
+static bool proximal_step(proximal_solver *solver, const tc_agent_functions *functions, const double *p, double step,
+                          double regularization, const double *from, double *next) {
     problem of = {.solver = solver,
                   .functions = functions,
                   .p = p,
@@ -152,7 +170,7 @@ typedef struct caller {
     tc_agent_callbacks given;
     tc_agent_functions watched; /* the same functions; they set has_failed */
     bool has_failed;
-    tc_agent_proximal solver;
+    proximal_solver solver;
 } caller;
 
 static bool are_finite(const double *values, size_t count) {
@@ -211,8 +229,7 @@ static tc_agent_stepped step(void *context, const tc_agent_answer *answer, const
         good = note(
             c, given->proximal(given->functions.context, answer->p, answer->step, answer->regularization, x, next));
     else
-        good =
-            tc_agent_proximal_step(&c->solver, &c->watched, answer->p, answer->step, answer->regularization, x, next);
+        good = proximal_step(&c->solver, &c->watched, answer->p, answer->step, answer->regularization, x, next);
     if (good && are_finite(next, given->states))
         return TC_STEPPED;
     return c->has_failed ? TC_STEP_FAILED : TC_STEP_NOT_FINITE;
@@ -247,7 +264,7 @@ tc_status tc_agent_call(tc_arena *arena, const tc_agent_callbacks *callbacks, tc
                   .watched = {.context = c, .gradient = watch_gradient, .project = watch_project},
                   .solver = {.states = states,
                              .tolerance = ACCURACY * narrowest,
-                             .work = TC_NEW(arena, double, TC_AGENT_PROXIMAL_WORK *states)}};
+                             .work = TC_NEW(arena, double, PROXIMAL_WORK *states)}};
     *steps = (tc_agent_steps){.name = callbacks->name,
                               .states = states,
                               .lower = callbacks->lower,

@@ -1,4 +1,4 @@
-#include "net/agent/steps.h"
+#include "net/agent/agent.h"
 
 #include "engine/agent_half.h"
 #include "model/model.h"

@@ -13,7 +13,7 @@
 static unsigned char *room(tc_agent *agent, size_t size) {
     unsigned char *bytes = tc_agent_link_put(agent->link, size);
     if (bytes == NULL)
-        tc_agent_pause(agent, "the cloud asks for more than it has read");
+        tc_agent_pause(agent, "the cloud asks for more and does not read what it was sent");
     return bytes;
 }
 
@@ -45,7 +45,7 @@ static void enrol_one(tc_agent *agent, const tc_agent_slot *slot) {
         tc_enrol_encode(&enrol, bytes);
 }
 
-void tc_agent_say_enrol(tc_agent *agent) {
+static void say_enrol(tc_agent *agent) {
     for (size_t i = 0; i < agent->settings.count && agent->is_welcome; i++)
         if (!tc_agent_is_over(agent->slots[i].how))
             enrol_one(agent, &agent->slots[i]);
@@ -57,7 +57,7 @@ void tc_agent_say_leave(tc_agent *agent, uint32_t slot) {
         tc_leave_encode(slot, bytes);
 }
 
-/* Saves the highest epoch to which a state was sent, before the state leaves. */
+/* Before a state leaves: saves the record, with the epoch of the cloud that gets the state. */
 static bool save(tc_agent *agent, tc_agent_slot *slot) {
     tc_agent_record *record = &slot->record;
     const tc_epoch *epoch = &agent->welcome.epoch;
@@ -70,18 +70,19 @@ static bool save(tc_agent *agent, tc_agent_slot *slot) {
         return true;
     }
     tc_agent_finish(agent, slot, TC_AGENT_FAILED,
-                    "cannot write '%s': %s; state %llu was not sent, and the same command goes on from there",
+                    "cannot write '%s': %s; state %llu was not sent; the same command goes on from it",
                     tc_state_file_path(slot->file), strerror(errno), (unsigned long long)record->answered + 1);
     return false;
 }
 
-void tc_agent_say_state(tc_agent *agent, tc_agent_slot *slot) {
+/* Saves first if something has changed. */
+static void say_state(tc_agent *agent, tc_agent_slot *slot) {
     tc_agent_record *record = &slot->record;
     size_t states = slot->steps.states;
     if (!save(agent, slot) || record->answered == record->rounds)
         return;
     if (!tc_to_lattice(record->x, states, slot->exponent, agent->units)) {
-        tc_agent_finish(agent, slot, TC_AGENT_DIVERGED, "state %llu is too large to be said",
+        tc_agent_finish(agent, slot, TC_AGENT_DIVERGED, "state %llu is too large to be sent",
                         (unsigned long long)record->answered + 1);
         tc_agent_say_leave(agent, (uint32_t)slot->number);
         return;
@@ -101,7 +102,7 @@ enum { MOST_MISSED = 1000 }; /* rounds without this agent that still count in it
 enum { MOST_SAID = 160 };    /* bytes of the cloud's reason that are shown */
 
 static void broken(tc_agent *agent, const char *what) {
-    tc_agent_pause(agent, "what the cloud sent is not the protocol's: %s", what);
+    tc_agent_pause(agent, "the cloud broke the protocol: %s", what);
 }
 
 /* ---- welcome ---- */
@@ -183,12 +184,12 @@ static void hear_welcome(tc_agent *agent, const tc_frame *frame) {
         return;
     agent->how = TC_AGENT_RUNNING;
     (void)snprintf(agent->message, sizeof agent->message, "waiting for the cloud's answer");
-    tc_agent_say_enrol(agent);
+    say_enrol(agent);
 }
 
 /* ---- enrolled ---- */
 
-/* The copy first: two clouds of one run are worse than one that lost rounds. */
+/* Names the copy first: two clouds of one run are worse than one cloud that lost rounds. */
 #define ROLLED_BACK                                                                                                    \
     "if it is a copy, stop the copy; if it was restored from a back-up, its operator goes on with tacit serve "        \
     "--after-restore"
@@ -204,7 +205,7 @@ static bool begin_without_record(tc_agent *agent, tc_agent_slot *slot, const tc_
     tc_agent_record *record = &slot->record;
     if (enrolled->next > enrolled->rounds) {
         tc_agent_finish(agent, slot, TC_AGENT_REFUSED,
-                        "the run is over, and agent %.60s has no state file of it, so that there is no "
+                        "the run is over, and agent %.60s has no state file of it, so there is no "
                         "result to take",
                         slot->steps.name);
         tc_agent_say_leave(agent, (uint32_t)slot->number);
@@ -228,7 +229,7 @@ static void enter(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrol
                        (unsigned long long)record->epoch.number);
         roll_back(agent, slot, what);
     } else if (enrolled->next <= record->answered) {
-        (void)snprintf(what, sizeof what, "asks agent %.40s for state %llu, which it has answered", slot->steps.name,
+        (void)snprintf(what, sizeof what, "asks agent %.40s for state %llu, whose answer it has used", slot->steps.name,
                        (unsigned long long)enrolled->next);
         roll_back(agent, slot, what);
     } else if (!is_new || begin_without_record(agent, slot, enrolled)) {
@@ -242,7 +243,7 @@ static void enter(tc_agent *agent, tc_agent_slot *slot, const tc_enrolled *enrol
             slot->is_saved = false;
         }
         if (enrolled->next == record->answered + 1) /* else the answer to the round before follows */
-            tc_agent_say_state(agent, slot);
+            say_state(agent, slot);
     }
 }
 
@@ -271,8 +272,7 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
 /* average += weight (x - average), with the x that the cloud used in that round, so that the cloud's slow filter is
  * this average plus noise. In a held round the cloud used an earlier state than the one sent for it. If several rounds
  * passed without this agent, x counts for all of them: nobody says which of them were held. After a lost state file the
- * weights are those of a run that began then.
- */
+ * weights are those of a run that began then. */
 static void average_in(tc_agent *agent, tc_agent_slot *slot, uint64_t round, bool was_held) {
     const tc_agent_record *record = &slot->record;
     size_t states = slot->steps.states;
@@ -324,7 +324,7 @@ static void take(tc_agent *agent, tc_agent_slot *slot, const tc_answer *answer) 
     agent->tries = 0;
     if (agent->settings.moved != NULL)
         agent->settings.moved(agent->settings.context, slot->number, answer->round + 1, record->x);
-    tc_agent_say_state(agent, slot);
+    say_state(agent, slot);
 }
 
 static void hear_answer(tc_agent *agent, tc_agent_slot *slot, const tc_frame *frame) {
@@ -356,7 +356,7 @@ static void skip(tc_agent *agent, tc_agent_slot *slot, uint64_t round) {
         return;
     slot->record.answered = round;
     slot->is_saved = false;
-    tc_agent_say_state(agent, slot);
+    say_state(agent, slot);
 }
 
 static void hear_note(tc_agent *agent, tc_agent_slot *slot, const tc_frame *frame) {
@@ -370,7 +370,7 @@ static void hear_note(tc_agent *agent, tc_agent_slot *slot, const tc_frame *fram
     skip(agent, slot, note.round);
 }
 
-/* ", but elm and 2 more": shows whose folder of keys was given. */
+/* ", but elm and 2 more": tells the user whose keys were given. */
 static const char *tell_holder(const tc_agent *agent, char *text, size_t size) {
     char names[TC_AGENT_HOLDER];
     if (!tc_agent_link_holder(agent->link, names))
@@ -400,7 +400,7 @@ static const char *advice(const tc_agent *agent, unsigned code, char *text, size
     }
 }
 
-/* For a run that is over, the cloud's own reason is shown: it may have been given up before it began. */
+/* If the run is over, shows the cloud's own reason: the run may have been given up before it began. */
 static int said_length(const tc_refusal *refusal, const char **text) {
     if (refusal->code != TC_REFUSED_OVER || refusal->reason_length == 0)
         return (int)strlen(*text);
@@ -455,7 +455,7 @@ static void hear_refusal(tc_agent *agent, const tc_frame *frame) {
 static void hear_end(tc_agent *agent, const tc_frame *frame) {
     tc_end end;
     if (tc_end_decode(frame, &end) != TC_NOT_REFUSED || !agent->is_welcome) {
-        broken(agent, "an end that cannot be read, or comes before the beginning");
+        broken(agent, "an end that cannot be read, or that comes before the welcome");
         return;
     }
     if (end.reason == TC_END_STOPPED) {

@@ -26,7 +26,7 @@ static tc_status split_address(tc_arena *arena, tc_agent_link *link, tc_buffer *
 
 /* ---- Keys ---- */
 
-/* On failure the context of before stays. TC_OK without a context if the certificate is not valid yet: machines without
+/* On failure keeps the context it has. TC_OK without a context if the certificate is not valid yet: machines without
  * a battery start with a clock in the past and set it when they find the network. Each connection tries again. */
 static tc_status read_keys(tc_arena *arena, tc_agent_link *link, tc_buffer *messages) {
     SSL_CTX *tls = NULL;
@@ -94,7 +94,7 @@ static bool try_address(tc_agent_link *link) {
         const struct addrinfo *to = link->address;
         if (link->settings.keys == NULL && !tc_address_is_loopback(to->ai_addr)) {
             (void)snprintf(link->why, sizeof link->why,
-                           "plain text is for loopback addresses alone, and '%.100s' is none", link->host);
+                           "plain text is for loopback addresses only, and '%.100s' is not one", link->host);
             continue;
         }
         link->descriptor = socket(to->ai_family, to->ai_socktype, to->ai_protocol);
@@ -283,7 +283,7 @@ static void complain_of_handshake(tc_agent_link *link) {
                        link->host, link->port, link->settings.keys);
     else if (is_plain)
         (void)snprintf(link->why, sizeof link->why,
-                       "TLS with %.60s:%s failed: %.60s: no TLS is spoken there (the port of the status page?)",
+                       "TLS with %.60s:%s failed: %.60s: it does not speak TLS (is it the port of the status page?)",
                        link->host, link->port, failure);
     else
         (void)snprintf(link->why, sizeof link->why, "TLS with %.100s:%s failed: %s", link->host, link->port, failure);
@@ -297,7 +297,7 @@ static void shake(tc_agent_link *link) {
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
         link->shake_writes = error == SSL_ERROR_WANT_WRITE;
         if (tc_socket_is_long(&link->socket)) {
-            tc_agent_link_end(link, "what the cloud sent is not the protocol's: " TC_SOCKET_LONG);
+            tc_agent_link_end(link, "the cloud broke the protocol: " TC_SOCKET_LONG);
             return;
         }
         if (tc_agent_clock() >= link->deadline)
@@ -356,7 +356,7 @@ static ptrdiff_t pull(tc_agent_link *link, unsigned char *bytes, size_t size) {
     bool has_data = SSL_read_ex(link->ssl, bytes, size, &got) == 1;
     int error = has_data ? SSL_ERROR_NONE : SSL_get_error(link->ssl, 0);
     if (tc_socket_is_hollow(&link->socket, has_data)) {
-        (void)snprintf(link->why, sizeof link->why, "what the cloud sent is not the protocol's: " TC_SOCKET_HOLLOW);
+        (void)snprintf(link->why, sizeof link->why, "the cloud broke the protocol: " TC_SOCKET_HOLLOW);
         return LOST;
     }
     if (has_data)
@@ -441,8 +441,7 @@ bool tc_agent_link_next(tc_agent_link *link, tc_frame *frame) {
     if (cut == TC_CUT_MORE)
         return false;
     if (cut != TC_CUT_FRAME) {
-        (void)snprintf(link->why, sizeof link->why, "what the cloud sent is not the protocol's: %s",
-                       tc_frame_finding_text(cut));
+        (void)snprintf(link->why, sizeof link->why, "the cloud broke the protocol: %s", tc_frame_finding_text(cut));
         tc_agent_link_end(link, link->why);
         return false;
     }

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "net/tls/tls.h"
-#include "net/wire/frame.h"
+#include "net/message.h"
 
 #include <netdb.h>
 #include <openssl/ssl.h>

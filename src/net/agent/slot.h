@@ -51,11 +51,7 @@ struct tc_agent {
 /* ---- exchange.c ---- */
 
 void tc_agent_say_hello(tc_agent *agent);
-void tc_agent_say_enrol(tc_agent *agent);
-/* Saves first if something has changed. */
-void tc_agent_say_state(tc_agent *agent, tc_agent_slot *slot);
 void tc_agent_say_leave(tc_agent *agent, uint32_t slot);
-
 void tc_agent_hear(tc_agent *agent, const tc_frame *frame);
 
 /* ---- agent.c ---- */
@@ -65,8 +61,10 @@ void tc_agent_pause(tc_agent *agent, const char *format, ...) TC_PRINTF(2, 3);
 /* Ends one agent; after the last one the connection ends. */
 void tc_agent_finish(tc_agent *agent, tc_agent_slot *slot, tc_agent_condition how, const char *format, ...)
     TC_PRINTF(4, 5);
+/* Makes it an agent that has seen nothing yet. False: it has no start. */
 bool tc_agent_reset(tc_agent_slot *slot);
-void tc_agent_name_run(tc_agent_slot *slot);
+void tc_agent_name_run(tc_agent_slot *slot); /* fills slot->run */
+/* Hands x(1) to settings.moved. */
 void tc_agent_tell_start(const tc_agent *agent, const tc_agent_slot *slot);
 /* Every round of this run was answered, and the state file says so. */
 bool tc_agent_has_all(const tc_agent *agent, const tc_agent_slot *slot);

@@ -31,7 +31,7 @@ enum {
     NUMBERS = NAME + TC_MOST_NAME,
 };
 
-const char *tc_record_finding_text(tc_record_finding finding) {
+static const char *finding_text(tc_record_finding finding) {
     static const char *const texts[] = {
 #define X(code, text) text,
         TC_RECORD_FINDINGS(X)
@@ -144,8 +144,7 @@ static tc_status complain(const tc_state_file *state, tc_buffer *messages, tc_st
     return status;
 }
 
-/* "home.17.state" for home[17]. Long names are cut. If two agents then share a file, opening it finds the other's name.
- */
+/* "home.17.state" for home[17]. Long names are cut: if two agents then share a file, opening it finds that. */
 static const char *path_of(tc_arena *arena, const tc_state_file_settings *settings) {
     tc_buffer label = tc_buffer_new(arena, 4 * TC_MOST_NAME);
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
@@ -277,7 +276,7 @@ static tc_status read_both(tc_state_file *state, tc_buffer *messages, tc_agent_r
 }
 
 static tc_status refuse(const tc_state_file *state, tc_record_finding finding, tc_buffer *messages) {
-    tc_buffer_printf(messages, "the state file '%s' is %s; ", state->path, tc_record_finding_text(finding));
+    tc_buffer_printf(messages, "the state file '%s' is %s; ", state->path, finding_text(finding));
     tc_buffer_puts(messages,
                    finding == TC_RECORD_ANOTHER
                        ? "was it copied or renamed? One folder serves many agents, but not two whose names make the "

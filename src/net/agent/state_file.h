@@ -21,7 +21,7 @@
 #define TC_NET_AGENT_STATE_FILE_H
 
 #include "base/arena.h"
-#include "net/agent/steps.h"
+#include "net/message.h"
 
 enum { TC_AGENT_DIGEST = 32 };
 
@@ -51,7 +51,6 @@ typedef enum tc_record_finding {
     TC_RECORD_FINDINGS(X)
 #undef X
 } tc_record_finding;
-const char *tc_record_finding_text(tc_record_finding finding);
 
 /* Checks everything but the digest. x and average have room for `states` numbers. Encoding a GOOD record gives the same
  * bytes again. */

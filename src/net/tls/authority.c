@@ -1,8 +1,7 @@
-#include "net/tls/authority.h"
+#include "net/tls/certificate.h"
 
 #include "net/files.h"
-#include "net/tls/certificate.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include <dirent.h>
 #include <errno.h>

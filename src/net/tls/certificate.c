@@ -45,11 +45,28 @@ static bool add_name(GENERAL_NAMES *all, int type, const char *text) {
     return good;
 }
 
+static const char PREFIX[] = "tacit:agent:";
+
+static bool is_plain(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != 0 && strchr("-._~", c) != NULL);
+}
+
+static void write_uri(tc_buffer *out, const char *name) {
+    tc_buffer_puts(out, PREFIX);
+    for (; *name != 0; name++) {
+        if (is_plain(*name))
+            tc_buffer_add(out, name, 1);
+        else
+            tc_buffer_printf(out, "%%%02X", (unsigned)(unsigned char)*name);
+    }
+}
+
 static bool add_names(tc_arena *arena, X509 *certificate, const tc_certificate_wish *wish) {
     const char **uris = TC_NEW(arena, const char *, wish->name_count + 1);
     for (size_t i = 0; i < wish->name_count; i++) {
         tc_buffer uri = tc_buffer_new(arena, 4096);
-        tc_identity_uri(&uri, wish->names[i]);
+        write_uri(&uri, wish->names[i]);
         uris[i] = tc_buffer_text(&uri);
     }
     GENERAL_NAMES *all = GENERAL_NAMES_new();
@@ -212,23 +229,6 @@ tc_status tc_certificate_read(tc_arena *arena, const char *path, bool with_key, 
 
 /* ---- Names of agents ---- */
 
-static const char PREFIX[] = "tacit:agent:";
-
-static bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != 0 && strchr("-._~", c) != NULL);
-}
-
-void tc_identity_uri(tc_buffer *out, const char *name) {
-    tc_buffer_puts(out, PREFIX);
-    for (; *name != 0; name++) {
-        if (is_plain(*name))
-            tc_buffer_add(out, name, 1);
-        else
-            tc_buffer_printf(out, "%%%02X", (unsigned)(unsigned char)*name);
-    }
-}
-
 /* One block of memory: the struct, the list, the texts. */
 struct tc_identity {
     size_t count;
@@ -237,7 +237,7 @@ struct tc_identity {
 
 static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
 
-/* Writes the name and its NUL. False unless the URI is exactly as tc_identity_uri writes it. */
+/* Writes the name and its NUL. False unless the URI is exactly as write_uri writes it. */
 static bool read_uri(const char *uri, size_t length, char *name) {
     size_t prefix = sizeof PREFIX - 1;
     if (length <= prefix || memcmp(uri, PREFIX, prefix) != 0)

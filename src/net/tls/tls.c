@@ -1,7 +1,5 @@
 #include "net/tls/tls.h"
 
-#include "net/tls/certificate.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
@@ -46,8 +44,7 @@ static bool set_common(SSL_CTX *context) {
            SSL_CTX_set_num_tickets(context, 0) == 1 && SSL_CTX_set_max_early_data(context, 0) == 1;
 }
 
-/* Only alternative names count. The subject may contain an agent's name, which anybody may choose.
- */
+/* Only alternative names count. The subject may contain an agent's name, which anybody may choose. */
 static bool expect_cloud(X509_VERIFY_PARAM *parameters) {
     X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_WILDCARDS);
     return X509_VERIFY_PARAM_set1_host(parameters, TC_CLOUD_HOST, 0) == 1;
@@ -212,7 +209,7 @@ void tc_tls_forget_errors(void) {
         ERR_clear_error();
 }
 
-/* Like SSL_MODE_RELEASE_BUFFERS, frees the buffer only if no next record has begun in it. */
+/* Frees the buffer under the same condition as SSL_MODE_RELEASE_BUFFERS: no next record has begun in it. */
 bool tc_tls_read(SSL *connection, void *bytes, size_t room, size_t *got) {
     (void)SSL_clear_mode(connection, SSL_MODE_RELEASE_BUFFERS);
     bool good = SSL_read_ex(connection, bytes, room, got) == 1;
@@ -287,7 +284,7 @@ static long bio_control(BIO *bio, int command, long number, void *pointer) {
 }
 
 BIO_METHOD *tc_socket_bio_method(void) {
-    BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "tacit socket"); /* a type without a number of its own */
+    BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "tacit socket"); /* no type number of its own */
     if (method != NULL && BIO_meth_set_write(method, bio_write) == 1 && BIO_meth_set_read(method, bio_read) == 1 &&
         BIO_meth_set_ctrl(method, bio_control) == 1)
         return method;

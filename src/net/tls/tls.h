@@ -3,8 +3,6 @@
 #ifndef TC_NET_TLS_TLS_H
 #define TC_NET_TLS_TLS_H
 
-#include "base/arena.h"
-#include "base/status.h"
 #include "net/tls/certificate.h"
 
 #include <openssl/bio.h>
@@ -15,7 +13,7 @@
 
 #define TC_TLS_PROTOCOL "tacit/1"
 
-/* folder: has authority.pem and identity.pem (authority.h). The caller frees *context with SSL_CTX_free, at any time:
+/* folder: has authority.pem and identity.pem (certificate.h). The caller frees *context with SSL_CTX_free, at any time:
  * connections hold their own reference. TC_CANNOT_READ, also if the certificate is not valid yet or has expired;
  * TC_BAD_USAGE if it is not the cloud's (an agent's), or not of this authority. */
 tc_status tc_tls_cloud(tc_arena *arena, const char *folder, tc_buffer *messages, SSL_CTX **context) TC_MUST_USE;

@@ -1,8 +1,7 @@
 /* Newcomers: who they are, which certificate they show, and how much of the loop's time they get. */
-#include "serve/rounds/enrolment.h"
-
-#include "serve/clock.h"
 #include "serve/link/links.h"
+
+#include "serve/log.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -181,8 +180,8 @@ static void exchange(STACK_OF(X509) * chain, X509 *own, X509 *shared) {
     X509_free(own);
 }
 
-/* OpenSSL has parsed this connection's certificate. If the same one is known already, the known object replaces the new
- * one, in the received chain and in the verified chain. */
+/* If the same certificate is known already, the known object replaces the one that OpenSSL has just parsed, in the
+ * received chain and in the verified chain. */
 int tc_holder_verify(X509_STORE_CTX *check, void *context) {
     (void)context;
     int good = X509_verify_cert(check);
@@ -209,9 +208,9 @@ bool tc_link_is_alike(const tc_link *one, const tc_link *other) {
  * go on, most of it otherwise. What cannot be paid now waits in one of 64 queues, by class of address, which are served
  * in turn: a flood from one address delays itself. Handshakes in progress go before new ones. */
 
-static const double SHARE = 0.2, IDLE_SHARE = 0.8; /* of the time, while rounds go on; otherwise */
-static const double BUSY_SECONDS = 0.05;           /* after a round, for which rounds count as going on */
-static const double SLICE = 0.002, LEAST = 0.0005; /* seconds: largest credit; credit to wait for */
+static const double SHARE = 0.2, IDLE_SHARE = 0.8; /* of the time: while rounds go on, and otherwise */
+static const double BUSY_SECONDS = 0.05;           /* rounds count as going on for this long after one */
+static const double SLICE = 0.002, LEAST = 0.0005; /* seconds: the largest credit, and the credit to wait for */
 
 void tc_links_set_busy(tc_links *links) { links->door.busy_until = tc_serve_now() + BUSY_SECONDS; }
 
@@ -265,7 +264,7 @@ static void step(tc_links *links, tc_link *link) {
     tc_door_end(links, began);
 }
 
-/* Last in its queue; first if it is in a handshake. Its events are removed meanwhile, since they would fire at once. */
+/* Puts it last in its queue, first if it is in a handshake. Removes its events meanwhile: they would fire at once. */
 static void queue(tc_links *links, tc_link *link) {
     tc_ring *way = &links->door.ways[link->way];
     (void)event_del(&link->reading);
@@ -336,7 +335,6 @@ void tc_door_count(tc_links *links, const tc_link *link, tc_link_state state, in
         counts[link->way] += (size_t)more;
 }
 
-/* Closes the oldest of the class of addresses that has the most. */
 void tc_door_make_room(tc_ring *list, const size_t counts[TC_DOOR_WAYS], size_t count, size_t most) {
     unsigned fullest = 0;
     if (count <= most)

@@ -1,7 +1,6 @@
 /* The life of a connection, from its first byte to its end. */
 #include "serve/link/links.h"
 
-#include "net/tls/tls.h"
 #include "base/machine.h"
 #include "noise/secret.h"
 
@@ -69,7 +68,7 @@ void tc_link_enter(tc_link *link, tc_link_state state) {
     tc_ring_join(list_of(links, state), &link->ring);
 }
 
-/* The struct lives until the next turn of the loop: a caller may still hold it. */
+/* Callers may still hold the link, so bury frees it in the next turn of the loop. */
 void tc_link_kill(tc_link *link, tc_link_end end, const char *why) {
     if (link->state == TC_LINK_DEAD)
         return;
@@ -115,8 +114,8 @@ static void refuse_plain(tc_link *link) {
     static const char text[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
                                "This port speaks TLS 1.3 and the protocol " TC_TLS_PROTOCOL ".\n";
     (void)send(link->descriptor, text, sizeof text - 1, MSG_NOSIGNAL);
-    (void)recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH,
-               0); /* unread bytes would make close send a reset, and ours could be lost */
+    /* Unread bytes would make close send a reset, and our answer could be lost. */
+    (void)recv(link->descriptor, link->links->scratch, TC_LINK_SCRATCH, 0);
     tc_link_kill(link, TC_LINK_REFUSED, "its first byte was not TLS");
 }
 
@@ -129,39 +128,7 @@ static void open_link(tc_link *link) {
     link->links->owner.opened(link->links->owner.context, link);
 }
 
-/* 0x16 begins a TLS handshake; anything else is refused before memory is spent on it. */
-static void greet(tc_link *link) {
-    tc_links *links = link->links;
-    unsigned char first;
-    ssize_t got = recv(link->descriptor, &first, 1, MSG_PEEK);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got <= 0) {
-        tc_link_kill(link, TC_LINK_LEFT, "it said nothing");
-        return;
-    }
-    if (links->is_plain) {
-        open_link(link);
-        return;
-    }
-    if (first != 0x16) {
-        refuse_plain(link);
-        return;
-    }
-    link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* the list stays in order of deadlines */
-    tc_link_enter(link, TC_LINK_SHAKING);
-    link->ssl = tc_tls_accept(links->tls, link->descriptor);
-    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->socket, &link->descriptor)) {
-        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
-        return;
-    }
-    SSL_set_app_data(link->ssl, link);
-    tc_door_make_room(&links->shaking, links->door.shaking, links->figures.shaking, links->settings.most_shaking);
-    if (link->state == TC_LINK_SHAKING)
-        tc_link_shake(link);
-}
-
-void tc_link_shake(tc_link *link) {
+static void shake(tc_link *link) {
     ERR_clear_error();
     tc_socket_turn(&link->socket);
     int result = SSL_do_handshake(link->ssl);
@@ -193,6 +160,38 @@ void tc_link_shake(tc_link *link) {
         open_link(link);
 }
 
+/* 0x16 begins a TLS handshake; anything else is refused before memory is spent on it. */
+static void greet(tc_link *link) {
+    tc_links *links = link->links;
+    unsigned char first;
+    ssize_t got = recv(link->descriptor, &first, 1, MSG_PEEK);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        tc_link_kill(link, TC_LINK_LEFT, "it said nothing");
+        return;
+    }
+    if (links->is_plain) {
+        open_link(link);
+        return;
+    }
+    if (first != 0x16) {
+        refuse_plain(link);
+        return;
+    }
+    link->deadline = tc_link_now() + (time_t)links->settings.open_seconds; /* the list stays in order of deadlines */
+    tc_link_enter(link, TC_LINK_SHAKING);
+    link->ssl = tc_tls_accept(links->tls, link->descriptor);
+    if (link->ssl == NULL || !tc_socket_bio_set(link->ssl, links->socket_bio, &link->socket, &link->descriptor)) {
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        return;
+    }
+    SSL_set_app_data(link->ssl, link);
+    tc_door_make_room(&links->shaking, links->door.shaking, links->figures.shaking, links->settings.most_shaking);
+    if (link->state == TC_LINK_SHAKING)
+        shake(link);
+}
+
 /* ---- every second ---- */
 
 /* At most some hundreds in one turn, since others wait; the rest follows in the next second. */
@@ -210,7 +209,8 @@ static tc_link *of_waiting(tc_ring *waiting) {
     return (tc_link *)(void *)((unsigned char *)waiting - offsetof(tc_link, waiting));
 }
 
-/* After many handshakes and ends freed memory is scattered among memory in use. Giving it back takes milliseconds. */
+/* Many handshakes and ends leave freed memory scattered among memory in use. Giving it back takes milliseconds, so it
+ * is done seldom. */
 static void give_back(tc_links *links, time_t now) {
     enum { MANY = 256, SECONDS = 5 };
     if (links->churn < MANY || now < links->given_back_at + SECONDS)
@@ -220,7 +220,7 @@ static void give_back(tc_links *links, time_t now) {
     links->given_back_at = now;
 }
 
-/* Lists are in order of deadlines, so a look costs only what it ends. */
+/* Lists are in order of deadlines, so this looks only at links that it ends. */
 static void tick(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
@@ -339,7 +339,7 @@ void tc_link_welcome(tc_link *link) {
     if (link->state == TC_LINK_SILENT)
         greet(link);
     else if (link->state == TC_LINK_SHAKING)
-        tc_link_shake(link);
+        shake(link);
     if (link->state == TC_LINK_OPEN) /* its first frames may have come with the handshake */
         tc_link_read(link);
 }

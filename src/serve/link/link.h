@@ -12,9 +12,8 @@
 #ifndef TC_SERVE_LINK_LINK_H
 #define TC_SERVE_LINK_LINK_H
 
+#include "net/message.h"
 #include "net/tls/certificate.h"
-#include "net/wire/frame.h"
-#include "net/wire/message.h"
 
 #include <event2/event.h>
 #include <openssl/ssl.h>
@@ -83,8 +82,7 @@ const tc_identity *tc_link_identity(const tc_link *link);
 /* Open connections with the same certificate, this one included; 0 in plain text. */
 size_t tc_link_alike(const tc_link *link);
 bool tc_link_is_alike(const tc_link *one, const tc_link *other);
-/* For the log: "192.0.2.7:41234" or "[2001:db8::1]:41234", and the certificate's "a1, a2 and 12 more". NULL: not known.
- */
+/* For the log: "192.0.2.7:41234" or "[2001:db8::1]:41234"; the certificate's "a1, a2 and 12 more". NULL: unknown. */
 enum { TC_PEER_TEXT = 64, TC_PEER_NAMES = 512 };
 const char *tc_link_peer(const tc_link *link, char text[TC_PEER_TEXT]);
 const char *tc_link_names(const tc_link *link, char text[TC_PEER_NAMES]);
@@ -99,10 +97,33 @@ void tc_link_send(tc_link *link, const unsigned char *bytes, size_t size);
 bool tc_link_is_drained(const tc_link *link);
 
 /* Sends a refusal of the connection, and closes when it was sent or after two seconds. reason: NULL for the code's
- * text.
- */
+ * text. */
 void tc_link_refuse(tc_link *link, tc_refusal_code code, const char *reason);
 /* Sends buffered bytes first, for two seconds at most. */
 void tc_link_close(tc_link *link);
+
+/* ---- The port: listener.c ---- */
+
+typedef struct tc_listener tc_listener;
+
+/* Listens at "HOST:PORT", "[::1]:7500" or ":7500" (all addresses of IPv6 and IPv4); port 0: any free one. Connections
+ * go to links, which may be NULL until tc_listener_serve; none is accepted before the loop runs. loopback_only:
+ * TC_BAD_USAGE for an address that other machines can reach. TC_BAD_USAGE, TC_CANNOT_READ (the system refuses the
+ * address) with a message. */
+tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *address, bool loopback_only,
+                          tc_buffer *messages, tc_listener **listener) TC_MUST_USE;
+void tc_listener_serve(tc_listener *listener, tc_links *links);
+void tc_listener_free(tc_listener *listener);
+
+unsigned tc_listener_port(const tc_listener *listener);
+
+/* Opens a non-blocking listening socket at an address as above. loopback_only: why other machines are refused; NULL:
+ * they are not. is_loopback: whether only this machine can reach it. */
+tc_status tc_listen_at(const char *address, const char *loopback_only, tc_buffer *messages, int *descriptor,
+                       bool *is_loopback) TC_MUST_USE;
+unsigned tc_port_of(int descriptor);
+
+/* Raises the soft limit of open files to the hard one, and returns it. */
+size_t tc_listener_raise_limit(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The structs of the connections, shared by link.c, door.c, traffic.c and their owners. */
+/* The structs of the connections, shared by link.c, door.c, traffic.c and their owners. The pages do not see them. */
 #ifndef TC_SERVE_LINK_LINKS_H
 #define TC_SERVE_LINK_LINKS_H
 
@@ -77,7 +77,12 @@ struct tc_link {
     tc_link_end end;
 };
 
-enum { TC_LINK_SCRATCH = 1 << 16, TC_LINK_PART_SECONDS = 2, TC_LINK_TURN = 16, TC_LINK_MOST_THROWN = 1 << 20 };
+enum {
+    TC_LINK_SCRATCH = 1 << 16,
+    TC_LINK_PART_SECONDS = 2,
+    TC_LINK_TURN = 16,            /* reads of one link before the others */
+    TC_LINK_MOST_THROWN = 1 << 20 /* bytes discarded while lingering */
+};
 
 struct tc_links {
     struct event_base *base;
@@ -90,7 +95,7 @@ struct tc_links {
     tc_ring silent, shaking, open, parting, dead, kept, more;
     tc_ring holders[TC_HOLDER_BUCKETS];
     tc_door door;
-    uint64_t churn; /* connections opened or freed since memory was given back */
+    uint64_t churn; /* connections opened or freed since memory was last given back to the system */
     time_t given_back_at;
     tc_links_figures figures;
     unsigned char scratch[TC_LINK_SCRATCH];
@@ -122,10 +127,12 @@ double tc_door_begin(void);
 void tc_door_end(tc_links *links, double began);
 /* A link that is not open is readable or writable: handles it now, or queues it. */
 void tc_link_knock(tc_link *link);
-/* Handles it. */
+/* Handles it: its first byte, or the next step of its handshake. */
 void tc_link_welcome(tc_link *link);
-unsigned tc_door_way(const tc_links *links, const tc_peer *peer);
+unsigned tc_door_way(const tc_links *links, const tc_peer *peer); /* the class of an address */
+/* Adds `more` to the number of links of this state in its class. */
 void tc_door_count(tc_links *links, const tc_link *link, tc_link_state state, int more);
+/* If count is above most: closes the oldest link of the class that has the most. */
 void tc_door_make_room(tc_ring *list, const size_t counts[TC_DOOR_WAYS], size_t count, size_t most);
 
 /* SipHash-2-4, so that nobody can choose names or addresses that collide. */
@@ -136,6 +143,7 @@ uint64_t tc_keyed_hash(const uint64_t key[2], const unsigned char *bytes, size_t
 /* Sets link->holder, made if there is none. False: out of memory. */
 bool tc_holder_find(tc_link *link, X509 *certificate) TC_MUST_USE;
 void tc_holder_drop(tc_holder *holder);
+/* OpenSSL's callback: verifies, and shares the certificate's object between connections. */
 int tc_holder_verify(X509_STORE_CTX *check, void *context);
 
 /* Seconds of a clock that is never set back. */
@@ -147,20 +155,10 @@ void tc_link_find_peer(tc_link *link);
 /* Ends the connection now. */
 void tc_link_kill(tc_link *link, tc_link_end end, const char *why);
 
-/* Bytes received (0: the peer is done) or sent, or one of these. HOLLOW: too many records without data. */
-enum { TC_LINK_AGAIN = -1, TC_LINK_FAILED = -2, TC_LINK_HOLLOW = -3 };
-ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size);
-ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size);
-
-/* Resumes reading after it paused for buffered output. */
-void tc_link_resume(tc_link *link);
 /* The writing event's callback: buffered output, or the handshake. */
 void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context);
 void tc_link_on_readable(evutil_socket_t descriptor, short what, void *context);
-void tc_link_shake(tc_link *link);
 void tc_link_read(tc_link *link);
-/* Reads it again after all other links that are ready. */
-void tc_link_queue(tc_link *link);
 /* The callback for queued links. */
 void tc_link_on_again(evutil_socket_t descriptor, short what, void *context);
 bool tc_link_want_write(tc_link *link, bool wanted);

@@ -1,7 +1,6 @@
-#include "serve/link/listener.h"
+#include "serve/link/links.h"
 
 #include "net/address.h"
-#include "serve/link/links.h"
 
 #include <errno.h>
 #include <event2/event_struct.h>

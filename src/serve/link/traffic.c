@@ -1,9 +1,6 @@
-/* Reading and writing. All connections share one read buffer; a connection keeps only the start of an incomplete frame.
- */
+/* Reading and writing. All connections share one read buffer; each keeps only the start of an incomplete frame. */
 #include "serve/link/links.h"
 
-#include "net/tls/tls.h"
-#include "net/wire/message.h"
 #include "noise/secret.h"
 
 #include <errno.h>
@@ -13,12 +10,15 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
+/* Bytes received (0: the peer is done) or sent, or one of these. HOLLOW: too many records without data. */
+enum { AGAIN = -1, FAILED = -2, HOLLOW = -3 };
+
+static ptrdiff_t pull(tc_link *link, unsigned char *bytes, size_t size) {
     if (link->ssl == NULL) {
         ssize_t got = recv(link->descriptor, bytes, size, 0);
         if (got >= 0)
             return got;
-        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? AGAIN : FAILED;
     }
     size_t got = 0;
     tc_tls_forget_errors();
@@ -26,12 +26,12 @@ ptrdiff_t tc_link_pull(tc_link *link, unsigned char *bytes, size_t size) {
     bool has_data = tc_tls_read(link->ssl, bytes, size, &got);
     int error = has_data ? SSL_ERROR_NONE : SSL_get_error(link->ssl, 0);
     if (tc_socket_is_hollow(&link->socket, has_data))
-        return TC_LINK_HOLLOW;
+        return HOLLOW;
     if (has_data)
         return (ptrdiff_t)got;
     if (error == SSL_ERROR_ZERO_RETURN)
         return 0;
-    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? AGAIN : FAILED;
 }
 
 /* Frames may hold private states, so their bytes are wiped. */
@@ -122,10 +122,10 @@ static void lost(tc_link *link, ptrdiff_t got) {
  * buffer. */
 static bool read_into(tc_link *link, unsigned char *to, size_t room, size_t *used) {
     *used = link->in_size;
-    ptrdiff_t got = tc_link_pull(link, to + *used, room - *used);
-    if (got == TC_LINK_AGAIN)
+    ptrdiff_t got = pull(link, to + *used, room - *used);
+    if (got == AGAIN)
         return false;
-    if (got == TC_LINK_HOLLOW) {
+    if (got == HOLLOW) {
         tc_link_refuse(link, TC_REFUSED_FRAME, TC_SOCKET_HOLLOW);
         return false;
     }
@@ -158,6 +158,15 @@ static void throw_away(tc_link *link) {
         tc_link_kill(link, TC_LINK_CLOSED, "closed");
 }
 
+/* Reads the link again after all others that are ready. A timer of zero seconds lets the loop poll the descriptors in
+ * between; event_active would not. */
+static void queue_again(tc_link *link) {
+    static const struct timeval no_time;
+    tc_ring_join(&link->links->more, &link->more);
+    if (event_add(&link->links->again, &no_time) != 0)
+        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+}
+
 /* A connection that always has more queues again after its turn, so that others do not wait. */
 void tc_link_read(tc_link *link) {
     if (link->state == TC_LINK_LINGERING) {
@@ -172,24 +181,17 @@ void tc_link_read(tc_link *link) {
     for (unsigned turn = 0; turn < TC_LINK_TURN; turn++)
         if (!read_once(link))
             return;
-    tc_link_queue(link);
+    queue_again(link);
 }
 
-void tc_link_resume(tc_link *link) {
+/* Reads again after a pause for buffered output. */
+static void resume(tc_link *link) {
     if (event_add(&link->reading, NULL) != 0) {
         tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
         return;
     }
     if (link->is_uncut || has_more(link)) /* buffered bytes cause no event */
-        tc_link_queue(link);
-}
-
-/* A timer of zero seconds: unlike event_active, it lets the loop poll the descriptors in between. */
-void tc_link_queue(tc_link *link) {
-    static const struct timeval no_time;
-    tc_ring_join(&link->links->more, &link->more);
-    if (event_add(&link->links->again, &no_time) != 0)
-        tc_link_kill(link, TC_LINK_BROKEN, "memory is out");
+        queue_again(link);
 }
 
 static tc_link *of_more(tc_ring *more) { return (tc_link *)(void *)((unsigned char *)more - offsetof(tc_link, more)); }
@@ -210,19 +212,19 @@ void tc_link_on_again(evutil_socket_t descriptor, short what, void *context) {
 
 /* ---- Writing: at once if possible; the rest is buffered and reading pauses ---- */
 
-ptrdiff_t tc_link_push(tc_link *link, const unsigned char *bytes, size_t size) {
+static ptrdiff_t push(tc_link *link, const unsigned char *bytes, size_t size) {
     if (link->ssl == NULL) {
         ssize_t sent = send(link->descriptor, bytes, size, MSG_NOSIGNAL);
         if (sent >= 0)
             return sent;
-        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? TC_LINK_AGAIN : TC_LINK_FAILED;
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? AGAIN : FAILED;
     }
     size_t sent = 0;
     tc_tls_forget_errors();
     if (SSL_write_ex(link->ssl, bytes, size, &sent) == 1)
         return (ptrdiff_t)sent;
     int error = SSL_get_error(link->ssl, 0);
-    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? TC_LINK_AGAIN : TC_LINK_FAILED;
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? AGAIN : FAILED;
 }
 
 bool tc_link_want_write(tc_link *link, bool wanted) {
@@ -237,8 +239,8 @@ bool tc_link_want_write(tc_link *link, bool wanted) {
 /* Sends until the network is full. False: the link is dead. */
 static bool push_all(tc_link *link, const unsigned char *bytes, size_t size, size_t *sent) {
     for (*sent = 0; *sent < size;) {
-        ptrdiff_t went = tc_link_push(link, bytes + *sent, size - *sent);
-        if (went == TC_LINK_AGAIN)
+        ptrdiff_t went = push(link, bytes + *sent, size - *sent);
+        if (went == AGAIN)
             return true;
         if (went <= 0) {
             tc_link_kill(link, TC_LINK_BROKEN,
@@ -352,7 +354,7 @@ void tc_link_on_writable(evutil_socket_t descriptor, short what, void *context) 
     }
     link->links->owner.drained(link->links->owner.context, link);
     if (link->state == TC_LINK_OPEN && link->out_size == 0)
-        tc_link_resume(link);
+        resume(link);
 }
 
 /* Tells the owner now; sending the rest needs no owner. */

@@ -3,10 +3,7 @@
  * Not libevent's evhttp: version 2.1 can limit neither the number of connections nor the time of a request, so that a
  * client could use up descriptors and memory. Here everything is limited: the connections (the oldest is closed), the
  * seconds of a connection, the bytes of a request, and the share of the loop's time for pages. */
-#include "serve/pages/http.h"
-
-#include "serve/clock.h"
-#include "serve/link/listener.h"
+#include "serve/pages/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,10 +39,12 @@ static void close_client(tc_http_client *client) {
     client->arena = NULL;
 }
 
+static void on_ready(evutil_socket_t descriptor, short what, void *context);
+
 static void wait_for(tc_http_client *client, short what) {
     (void)event_del(&client->ready);
-    if (event_assign(&client->ready, client->http->base, client->descriptor, what | EV_PERSIST, tc_http_ready,
-                     client) != 0 ||
+    if (event_assign(&client->ready, client->http->base, client->descriptor, what | EV_PERSIST, on_ready, client) !=
+            0 ||
         event_add(&client->ready, NULL) != 0)
         close_client(client);
 }
@@ -112,7 +111,7 @@ static void throw_away(tc_http_client *client) {
         close_client(client);
 }
 
-void tc_http_ready(evutil_socket_t descriptor, short what, void *context) {
+static void on_ready(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;
     tc_http_client *client = context;
@@ -206,7 +205,7 @@ static bool set_up(tc_http *http) {
         http->clients[i].http = http;
         http->clients[i].descriptor = -1;
         made = made && evtimer_assign(&http->clients[i].deadline, http->base, expire, &http->clients[i]) == 0 &&
-               evtimer_assign(&http->clients[i].ready, http->base, tc_http_ready, &http->clients[i]) == 0;
+               evtimer_assign(&http->clients[i].ready, http->base, on_ready, &http->clients[i]) == 0;
     }
     return made && event_add(&http->arriving, NULL) == 0;
 }

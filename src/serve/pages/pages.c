@@ -1,7 +1,6 @@
-#include "serve/pages/figures.h"
+#include "serve/pages/pages.h"
 
 #include "base/json.h"
-#include "serve/pages/http.h"
 
 #include <math.h>
 #include <string.h>

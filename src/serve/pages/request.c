@@ -2,12 +2,11 @@
  *
  * Host protects against DNS rebinding: the owner of a name can let it point to this machine, and a web page of that
  * name could then read these pages in a visitor's browser. But the page cannot choose the Host that the browser sends.
- * So only names are accepted that nobody else can own: the address that the connection came to, localhost, the
+ * So it accepts only names that nobody else can own: the address that the connection came to, localhost, the
  * machine's own name, the name in --http, and those of --http-host. A client without the header is no browser. */
-#include "serve/pages/http.h"
+#include "serve/pages/pages.h"
 
 #include "net/address.h"
-#include "serve/clock.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -91,12 +90,13 @@ static bool cut(const char *text, size_t length, char host[MOST_NAME + 1]) {
     return true;
 }
 
-bool tc_http_is_meant(const tc_http_client *client, const char *text, size_t length) {
+static bool is_meant(const tc_http_client *client, const char *text, size_t length) {
     char host[MOST_NAME + 1];
     return cut(text, length, host) && is_allowed(client->http, client->descriptor, host);
 }
 
-unsigned tc_http_judge_host(const tc_http_client *client) {
+/* 200; 400 if two hosts are named, 421 for a host that is not this one. */
+static unsigned judge_host(const tc_http_client *client) {
     const char *at = client->request, *end = client->request + client->length, *line;
     unsigned seen = 0, code = 200;
     while ((line = memchr(at, '\n', (size_t)(end - at))) != NULL) {
@@ -111,7 +111,7 @@ unsigned tc_http_judge_host(const tc_http_client *client) {
         const char *last = stop;
         while (last > at && (last[-1] == '\r' || last[-1] == ' ' || last[-1] == '\t'))
             last--;
-        if (!tc_http_is_meant(client, at, (size_t)(last - at)))
+        if (!is_meant(client, at, (size_t)(last - at)))
             code = 421;
         seen++;
     }
@@ -241,9 +241,9 @@ static unsigned judge(const tc_http_client *client, request *parts) {
         return 431;
     if (!is_word(parts->method, parts->method_length, "GET") && !is_word(parts->method, parts->method_length, "HEAD"))
         return 405;
-    if (parts->host != NULL && !tc_http_is_meant(client, parts->host, parts->host_length))
+    if (parts->host != NULL && !is_meant(client, parts->host, parts->host_length))
         return 421;
-    return tc_http_judge_host(client);
+    return judge_host(client);
 }
 
 /* ---- Responses ---- */

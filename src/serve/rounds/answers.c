@@ -1,5 +1,5 @@
-/* What agents are told: the answers of a round, all of a connection in one piece, and the end of the run. */
-#include "serve/rounds/loop.h"
+/* What agents are told: the answers of a round, sent in one piece for each connection, and the end of the run. */
+#include "serve/rounds/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static size_t put_answer(tc_rounds *r, const tc_seat *seat, unsigned flags, unsi
     return tc_answer_size(seat->states);
 }
 
-/* For the first sending only: the journal does not store them. */
+/* For the first sending only: the journal does not store flags. */
 static unsigned flags_of(const tc_rounds *r, const tc_seat *seat) {
     return (seat->clamped == r->last ? TC_ANSWER_CLAMPED : 0U) | (seat->is_held ? TC_ANSWER_HELD : 0U);
 }
@@ -228,8 +228,8 @@ static void close_drained(tc_rounds *r, tc_party *party) {
 
 /* ---- the run will not begin ---- */
 
-/* All agents hear the same, also those that said no: who said no depends on private sets. For this reason it is not
- * counted. */
+/* All agents hear the same, also those that said no: who said no depends on private sets. Not counted either, for the
+ * same reason. */
 static void refuse_party(tc_rounds *r, tc_party *party) {
     (void)r;
     if (!party->has_greeted)
@@ -299,7 +299,7 @@ void tc_rounds_over(tc_rounds *r, tc_end_reason reason) {
     tc_ending_check(r);
 }
 
-/* Only the first return of an agent extends the wait. */
+/* An agent extends the wait only the first time it comes back. */
 void tc_ending_again(tc_rounds *r, tc_seat *seat) {
     double now = tc_serve_now();
     if (!seat->came_for_end)
@@ -327,8 +327,8 @@ void tc_ending_check(tc_rounds *r) {
         finish_over(r);
 }
 
-/* Closes connections that were told and stay for two seconds. Absent agents have until the late deadline or the longest
- * pause of an agent, counted from the last time that any agent came. */
+/* Closes connections that stay two seconds after they were told. Absent agents have until the late deadline or
+ * end_patience, whichever is longer, counted from the last time that any agent came. */
 void tc_ending_on_time(evutil_socket_t descriptor, short what, void *context) {
     (void)descriptor;
     (void)what;

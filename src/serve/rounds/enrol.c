@@ -1,10 +1,10 @@
 /* Making the loop, and enrolling agents: compares what they have seen with the journal. */
-#include "serve/rounds/loop.h"
+#include "serve/rounds/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_SECONDS = 3 }; /* wait for other agents to say no, so that all are named at once */
+enum { NO_SECONDS = 3 }; /* to wait for other agents that say no, so that the log names all at once */
 
 static tc_status load_journal(tc_rounds *r) {
     const tc_journal_round *last = tc_journal_last(r->settings.journal);
@@ -103,8 +103,8 @@ bool tc_rounds_is_surveyed(const tc_rounds *r) {
     return r->is_surveying && r->enrolment->seen == r->enrolment->seat_count;
 }
 
-/* After a restore: agents know what they were answered. The round after that may have been released too, and with holds
- * as many more as one state may be used again. */
+/* After a restore: the agents have said which answers they have. The next round may have been released too, and with
+ * holds as many more as one state may be used again. */
 uint64_t tc_rounds_first(const tc_rounds *r) {
     uint64_t unseen = 1 + (r->settings.late.holds ? r->settings.late.most_holds : 0);
     return r->is_surveying ? r->most_answered + unseen + 1 : r->open;
@@ -229,7 +229,7 @@ static void let_in(tc_rounds *r, tc_seat *seat) {
         return;
     }
     if (r->is_over) {
-        seat->is_told = true; /* undone if it goes without leave */
+        seat->is_told = true; /* undone if it closes without leave */
         seat->is_sure = seat->answered >= r->last;
         tc_ending_again(r, seat);
     }

@@ -1,14 +1,11 @@
 #include "serve/rounds/enrolment.h"
 
-#include "net/wire/message.h"
-#include "serve/clock.h"
-
 #include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The start of a thousand agents is logged one by one. Half of the room is reserved for lines about agents, so that a
- * flood of unknown clients does not hide that an agent was replaced. */
+/* Enough for a thousand agents that enrol at the start. Half of it is reserved for lines about agents, so that a flood
+ * of unknown clients does not hide that an agent was replaced. */
 static const double MOST_AT_ONCE = 1000, LINES_A_SECOND = 20, FOR_AGENTS = 500;
 
 static void fill(tc_reporter *reporter) {
@@ -93,9 +90,9 @@ void tc_reporter_tick(tc_reporter *reporter) {
     reporter->room -= 1;
 }
 
-enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64, SPARE_ALIKE = 16 };
-
 /* ---- the seats ---- */
+
+enum { SPARE_IDLE = 4096, IDLE_SECONDS = 10, MOST_STRIKES = 64, SPARE_ALIKE = 16 };
 
 static uint32_t *name_place(const tc_enrolment *e, const char *name, size_t length) {
     size_t mask = e->name_room - 1;
@@ -223,8 +220,8 @@ static void join_idle(tc_enrolment *e, tc_party *party) {
     e->idle_count++;
 }
 
-/* A certificate may have one connection for each agent that it names, plus some that are about to end. With more there
- * is always one without an agent: the oldest of these is closed. */
+/* A certificate may have one connection for each agent that it names, plus some that are about to end. If there are
+ * more, at least one has no agent: closes the oldest of these. */
 static void end_alike(tc_enrolment *e, const tc_link *link) {
     const tc_identity *identity = tc_link_identity(link);
     if (identity == NULL || tc_link_alike(link) <= tc_identity_count(identity) + SPARE_ALIKE)

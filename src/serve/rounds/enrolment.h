@@ -3,10 +3,9 @@
 #define TC_SERVE_ROUNDS_ENROLMENT_H
 
 #include "model/model.h"
-#include "serve/clock.h"
-#include "serve/link/links.h"
 #include "serve/log.h"
-#include "serve/pages/figures.h"
+#include "serve/link/links.h"
+#include "serve/pages/pages.h"
 
 /* Counts what happens to agents, and logs it: at most a few lines a second, however often clients make it happen. */
 typedef struct tc_reporter {
@@ -112,8 +111,7 @@ typedef struct tc_enrolment_settings {
     unsigned idle_seconds; /* 0: 10 */
 } tc_enrolment_settings;
 
-/* TC_NO_RANDOM. Raises on its arena. What grows with agents is in the arena, what grows with connections is malloc's.
- */
+/* TC_NO_RANDOM. Raises on its arena, which has what grows with agents. What grows with connections is malloc's. */
 tc_status tc_enrolment_new(tc_arena *arena, const tc_enrolment_settings *settings,
                            tc_enrolment **enrolment) TC_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* Frames and rounds. A round with late agents waits and logs their names, or uses their last state again (holds). */
-#include "serve/rounds/loop.h"
+#include "serve/rounds/rounds.h"
 
 #include "noise/secret.h"
 
@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- names and late agents ---- */
+
+static void complete(tc_rounds *r);
 
 static bool is_missing(const tc_rounds *r, const tc_seat *seat) { return seat->taken != r->open && !seat->is_held; }
 
@@ -89,7 +93,7 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
     if (r->settings.late.holds) /* without any agent enrolled, nothing is held */
         next = r->enrolment->enrolled > 0 ? hold(r, now) : now + r->settings.late.deadline;
     if (r->missing == 0) {
-        tc_rounds_complete(r);
+        complete(r);
         return;
     }
     if (now >= r->warn_at) {
@@ -100,6 +104,8 @@ void tc_late_on_time(evutil_socket_t descriptor, short what, void *context) {
     }
     arm(r, fmin(next, r->warn_at));
 }
+
+/* ---- a round ---- */
 
 const char *tc_run_end_name(tc_run_end end) {
     static const char *const names[] = {
@@ -119,8 +125,6 @@ void tc_rounds_break(tc_rounds *r, tc_run_end end, tc_status status) {
         r->figures->phase = TC_PHASE_FAILED;
     (void)event_base_loopbreak(r->settings.base);
 }
-
-/* ---- a round ---- */
 
 static tc_status commit(tc_rounds *r, uint64_t k, const unsigned char input[TC_STATES_MAC], tc_answer_scalars scalars) {
     tc_journal_round row = {.round = k,
@@ -201,6 +205,12 @@ static void release(tc_rounds *r) {
     go_on(r, k);
 }
 
+/* All states have come: releases, commits and answers, now or at the next tick. */
+static void complete(tc_rounds *r) {
+    if (!(r->settings.tick > 0))
+        release(r);
+}
+
 /* ---- ticks ----
  *
  * Nothing happens to a round before its tick. So nothing outside, pages and journal included, shows when the last state
@@ -221,12 +231,12 @@ void tc_ticks_begin(tc_rounds *r) {
     arm_tick(r);
 }
 
-static bool is_released_from(const tc_rounds *r) {
+static bool may_release(const tc_rounds *r) {
     return !r->is_over && r->half != NULL && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;
 }
 
 void tc_ticks_come(tc_rounds *r) {
-    if (is_released_from(r) && r->missing == 0)
+    if (may_release(r) && r->missing == 0)
         release(r);
 }
 
@@ -239,18 +249,13 @@ void tc_ticks_on_time(evutil_socket_t descriptor, short what, void *context) {
         tc_ticks_come(r);
         r->tick_at = tc_tick_after(r->ticks_from, r->settings.tick, tc_serve_now());
     }
-    if (is_released_from(r))
+    if (may_release(r))
         arm_tick(r);
-}
-
-void tc_rounds_complete(tc_rounds *r) {
-    if (!(r->settings.tick > 0))
-        release(r);
 }
 
 /* ---- frames ---- */
 
-/* The round was answered: it is the one before, or, with holds, any that passed while the state was on its way. */
+/* Whether the round was answered: it is the last one, or, with holds, any earlier one. The state came late. */
 static bool is_answered(const tc_rounds *r, uint64_t round) {
     bool is_past = round + 1 == r->open || (r->settings.late.holds && round > 0 && round < r->open);
     return is_past && tc_rounds_has_answer(r);
@@ -294,13 +299,13 @@ static void on_state(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     if (tc_cloud_half_take(r->half, seat->family, seat->member, r->units) == TC_STATE_CLAMPED)
         seat->clamped = r->open;
     tc_secret_wipe(r->units, seat->states * sizeof *r->units);
-    if (seat->is_held) { /* its state came before the round was complete */
+    if (seat->is_held) { /* no longer: its state came before the round was complete */
         seat->is_held = false;
         r->held--;
         return;
     }
     if (--r->missing == 0)
-        tc_rounds_complete(r);
+        complete(r);
 }
 
 static void on_hello(tc_rounds *r, tc_party *party, const tc_frame *frame) {
@@ -343,7 +348,7 @@ static void on_leave(tc_rounds *r, tc_party *party, const tc_frame *frame) {
     tc_report_agent(e->reporter, seat->is_told ? TC_EVENT_TOLD : TC_EVENT_LEFT, seat->name);
     tc_enrolment_leave(e, seat);
     r->figures->enrolled = e->enrolled;
-    if (!tc_party_bear(e, party)) /* it enrols and leaves again and again */
+    if (!tc_party_bear(e, party)) /* it keeps enrolling and leaving */
         r->figures->enrolled = e->enrolled;
 }
 
@@ -383,8 +388,7 @@ static void on_drained(void *context, tc_link *link) {
         tc_ending_check(r);
 }
 
-/* A client that leaves after the welcome without enrolling: an agent of another run, or one that has seen later epochs.
- */
+/* A client that leaves after the welcome without enrolling: of another run, or one that has seen later epochs. */
 static bool is_turned_away(const tc_rounds *r, const tc_party *party, tc_link_end end) {
     return party->has_greeted && !party->has_asked && !party->is_refused && !party->has_end &&
            (end == TC_LINK_LEFT || end == TC_LINK_CLOSED) && r->end == TC_RUN_GOES_ON && r->stop_at <= 0;

@@ -1,7 +1,7 @@
 /* Everybody's answers say that somebody's state was outside of the box. */
 #include "clamped.h"
 
-#include "net/wire/message.h"
+#include "net/message.h"
 
 void __wrap_tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes);
 void __real_tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes);

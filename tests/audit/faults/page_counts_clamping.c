@@ -1,7 +1,7 @@
 /* The metrics count states that were outside of the box. */
 #include "clamped.h"
 
-#include "serve/pages/http.h"
+#include "serve/pages/pages.h"
 
 void __wrap_tc_metrics_text(tc_buffer *out, const tc_figures *figures);
 void __real_tc_metrics_text(tc_buffer *out, const tc_figures *figures);

@@ -1,5 +1,4 @@
-/* Faults that look where nobody may: a number that depends on the states. */
-#include "engine/cloud_half_inside.h"
+/* Faults that look where nobody may: a number that depends on the states. Include it after engine/cloud_half.c. */
 #include "release/inside.h"
 
 static inline int64_t private_word(const tc_cloud_half *half) {

@@ -1,5 +1,5 @@
 /* What the cloud has in its hands while it writes its log. */
-#include "serve/pages/http.h"
+#include "serve/pages/pages.h"
 #include "serve/log.h"
 
 #include "release/release.h"

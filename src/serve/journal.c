@@ -1,4 +1,4 @@
-#include "serve/journal/journal.h"
+#include "serve/journal.h"
 
 #include "base/text.h"
 #include "net/files.h"
@@ -74,8 +74,8 @@ static bool add_double(EVP_MD_CTX *digest, double number) {
     return EVP_DigestUpdate(digest, bytes, sizeof bytes) == 1;
 }
 
-/* Two digests: of a round, and of that digest, the run, the epoch and the end. The row has the second. So an epoch can
- * begin without the round's answers. Lengths come before data, so that different rounds are different texts. */
+/* The row's digest covers the run, the epoch, the end and the digest of the round. So a new epoch can be written
+ * without the round's answers. Lengths come before data, so that different rounds never hash the same bytes. */
 static bool digest_round(EVP_MD_CTX *d, const tc_journal_round *round, const unsigned char *answers,
                          unsigned char content[TC_HASH]) {
     return EVP_DigestInit_ex(d, NULL, NULL) == 1 && add_number(d, round->round) &&
@@ -158,10 +158,9 @@ static bool is_sound(const tc_journal *journal) {
     return sound;
 }
 
-/* One process. The write-ahead log is kept and overwritten in place, so that a commit is one write to allocated blocks
- * and one fdatasync. EXTRA is FULL, and also makes the deletion of the rollback file durable in the one transaction
- * that has one, the switch to the log; a rollback file that came back would undo later commits.
- */
+/* For one process. The write-ahead log is overwritten in place, so that a commit is one write to allocated blocks and
+ * one fdatasync. EXTRA also makes durable that the rollback file of the switch to the log is deleted: one that came
+ * back would undo later commits. */
 static int set_up(const tc_journal *journal, const tc_journal_settings *settings) {
     int keep = 1, code;
     unsigned pages = settings->log_pages == 0 ? TC_JOURNAL_LOG_PAGES : settings->log_pages;
@@ -308,8 +307,7 @@ static tc_status check_log(const tc_journal *journal, tc_buffer *messages) {
                     messages);
 }
 
-/* The folder may be reached by links (net/files.h). The file must not be a link: its log would not lie beside it.
- */
+/* The folder may be reached by links (net/files.h). The file must not be a link: its log would not lie beside it. */
 static tc_status check_link(const tc_journal *journal, tc_buffer *messages) {
     struct stat file;
     if (lstat(journal->path, &file) != 0 || !S_ISLNK(file.st_mode))

@@ -1,9 +1,99 @@
-/* The driver for large ensembles: a team processes blocks of members, and all work on a block happens while it is in
- * the cache. No number depends on which thread does which block: sums of the release are sums of integers, sums over
- * released states are kept by block and added in the order of the blocks, and noise is drawn by address. */
+/* The two drivers of a round. Both call the method through its table, in the order of method.h, with the same bits. */
 #include "engine/inside.h"
 
 #include <string.h>
+
+/* ---- small ensembles: whole arrays, one thread, nothing per family that is not needed ---------------------------- */
+
+struct tc_small {
+    size_t *crowds; /* families of more than one member, increasing */
+    size_t crowd_count;
+    bool has_singles;
+    const double **x_rows; /* of one crowd */
+    double **next_rows;
+    const double **p_rows;
+};
+
+tc_small *tc_small_new(tc_engine *engine) {
+    const tc_model *model = engine->model;
+    tc_small *made = TC_NEW(engine->arena, tc_small, 1);
+    size_t rows = 0;
+    made->crowds = TC_NEW(engine->arena, size_t, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        rows = model->families[f].dim > rows ? model->families[f].dim : rows;
+        if (model->families[f].count > 1)
+            made->crowds[made->crowd_count++] = f;
+    }
+    made->has_singles = made->crowd_count < model->family_count;
+    made->x_rows = TC_NEW(engine->arena, const double *, rows);
+    made->next_rows = TC_NEW(engine->arena, double *, rows);
+    made->p_rows = TC_NEW(engine->arena, const double *, rows);
+    return made;
+}
+
+static size_t step_crowd(tc_engine *engine, size_t f) {
+    const tc_small *small = engine->small;
+    const tc_family *family = &engine->model->families[f];
+    for (size_t c = 0; c < family->dim; c++) {
+        small->x_rows[c] = engine->x + tc_coord_of(family, 0, c);
+        small->next_rows[c] = engine->next_x + tc_coord_of(family, 0, c);
+        small->p_rows[c] = engine->p + tc_coord_of(family, 0, c);
+    }
+    return engine->method->next_states(engine->of_method, 0, f, 0, family->count, small->p_rows, engine->scalars,
+                                       small->x_rows, small->next_rows);
+}
+
+/* Reports the first failure in the order of the families. */
+static void step_agents(tc_engine *engine, tc_not_finite *failure) {
+    const tc_small *small = engine->small;
+    size_t alone = TC_ALL_FINITE, member = TC_ALL_FINITE;
+    if (small->has_singles)
+        alone = engine->method->next_singles(engine->of_method, engine->p, engine->scalars, engine->x, engine->next_x);
+    for (size_t i = 0; member == TC_ALL_FINITE && i < small->crowd_count && small->crowds[i] < alone; i++) {
+        member = step_crowd(engine, small->crowds[i]);
+        if (member != TC_ALL_FINITE)
+            *failure = (tc_not_finite){.what = TC_STATE_NOT_FINITE, .family = small->crowds[i], .member = member};
+    }
+    if (member == TC_ALL_FINITE && alone != TC_ALL_FINITE)
+        *failure = (tc_not_finite){.what = TC_STATE_NOT_FINITE, .family = alone};
+}
+
+static tc_status release(tc_engine *engine, uint64_t k) {
+    if (engine->agents != NULL && tc_states_take(engine->states, engine->x) == TC_STATE_REFUSED)
+        return TC_INTERNAL; /* states are finite after every round */
+    return tc_release_round(engine->release, k, engine->states, engine->released);
+}
+
+tc_status tc_small_round(tc_engine *engine, uint64_t k, tc_not_finite *failure) {
+    const tc_method_table *method = engine->method;
+    void *self = engine->of_method;
+    tc_status status = release(engine, k);
+    if (status != TC_OK)
+        return status;
+    method->open(self, k, &engine->scalars);
+    if (method->measure_whole != NULL)
+        method->measure_whole(self);
+    if (method->gather != NULL && method->gather(self))
+        method->answer_whole(self, NULL);
+    size_t row = method->decide(self, engine->mu, engine->next_mu, &engine->scalars);
+    if (row != TC_ALL_FINITE) {
+        *failure = (tc_not_finite){.what = TC_CONSTRAINT_NOT_FINITE, .row = row};
+        return TC_OK;
+    }
+    method->answer_whole(self, engine->p);
+    if (engine->agents == NULL)
+        return TC_OK;
+    step_agents(engine, failure);
+    if (method->average != NULL)
+        method->average(self, engine->x, 0, engine->model->state_count);
+    return TC_OK;
+}
+
+/* ---- large ensembles --------------------------------------------------------------------------------------------- */
+
+/* A team processes blocks of members, and all work on a block happens while it is in the cache. No number depends on
+ * which thread does which block: sums of the release are sums of integers, sums over released states are kept by block
+ * and added in the order of the blocks, and noise is drawn by address. */
 
 typedef struct member_block {
     size_t family, number;
@@ -37,9 +127,9 @@ struct tc_large {
 };
 
 enum {
-    PART_STATES = 2048, /* smaller blocks are handed out together, */
-    MOST_BLOCKS = 8,    /* and where there are many of them, so that a thread knows which one is next; */
-    MANY_PARTS = 64     /* there stay enough for any number of threads to end at about the same time */
+    PART_STATES = 2048, /* a part that is handed out has at least so many states; */
+    MOST_BLOCKS = 8,    /* among many blocks it has several, so that a thread can prefetch the next one, */
+    MANY_PARTS = 64     /* as long as so many parts remain that all threads end at about the same time */
 };
 
 static void list_blocks(tc_engine *engine, tc_large *large) {
@@ -96,8 +186,7 @@ tc_large *tc_large_new(tc_engine *engine) {
     return made;
 }
 
-/* ---- a block -------------------------------------------------------------------------------------------------------
- */
+/* ---- a block ---- */
 
 static void fail(const tc_block_work *work, size_t number, tc_status status, size_t member) {
     block_worker *worker = &work->engine->large->workers[work->worker];
@@ -122,7 +211,7 @@ static void put_answers(const tc_block_work *work, size_t at, size_t count, doub
 }
 
 /* The agents' half for members at .. of the block, from x to next_x. Returns a member, or TC_ALL_FINITE. */
-static size_t step(const tc_block_work *work, size_t at, size_t count, double *const *p) {
+static size_t step_members(const tc_block_work *work, size_t at, size_t count, double *const *p) {
     tc_engine *engine = work->engine;
     const block_worker *worker = &engine->large->workers[work->worker];
     const tc_family *family = &engine->model->families[work->family];
@@ -130,8 +219,9 @@ static size_t step(const tc_block_work *work, size_t at, size_t count, double *c
         worker->bite_x[c] = work->x[c] + at;
         worker->next_x[c] = engine->next_x + tc_coord_of(family, work->first + at, c);
     }
-    size_t member = engine->method->step(engine->of_method, work->worker, work->family, work->first + at, count,
-                                         (const double *const *)p, engine->scalars, worker->bite_x, worker->next_x);
+    size_t member =
+        engine->method->next_states(engine->of_method, work->worker, work->family, work->first + at, count,
+                                    (const double *const *)p, engine->scalars, worker->bite_x, worker->next_x);
     for (size_t c = 0; engine->method->average != NULL && c < family->dim; c++)
         engine->method->average(engine->of_method, engine->x, tc_coord_of(family, work->first + at, c), count);
     return member;
@@ -154,7 +244,7 @@ static tc_status answer(const tc_block_work *work, size_t number) {
             put_answers(work, at, count, p);
             continue;
         }
-        size_t member = step(work, at, count, p);
+        size_t member = step_members(work, at, count, p);
         if (member != TC_ALL_FINITE) {
             fail(work, number, TC_OK, member);
             return TC_OK;
@@ -195,7 +285,7 @@ static void do_block(tc_engine *engine, size_t worker_number, size_t number) {
         fail(&work, number, status, TC_ALL_FINITE);
 }
 
-/* The rows of the next block, which are asked for while noise is drawn for this one. At 64 draws a time. */
+/* Prefetches the rows of the next block while noise is drawn for this one: a few cache lines for every 64 draws. */
 static void fetch_next(const tc_engine *engine, size_t number, tc_fetch *fetch) {
     const member_block *b = &engine->large->blocks[number];
     const tc_family *family = &engine->model->families[b->family];
@@ -249,8 +339,7 @@ static tc_status find_failure(const tc_engine *engine, tc_not_finite *failure) {
     return TC_OK;
 }
 
-/* ---- a round -------------------------------------------------------------------------------------------------------
- */
+/* ---- a round ---- */
 
 static tc_status measure(tc_engine *engine) {
     tc_not_finite none = {0};

@@ -1,12 +1,102 @@
-/* The slow path: W is found by asking, for a few k, whether s Q(V) >= k + 1/2, that is V <= tail((k + 1/2) / s). The
- * tail is computed with a proved error; where the comparison is too close, V gets 64 more bits.
- * docs/proofs/sampling.md, "The slow path". */
+/* Rounded real noise in two paths. The fast path works in integers alone and decides nearly all draws; the slow path
+ * decides the rest in big numbers. docs/proofs/sampling.md derives every constant of both. */
 #include "noise/sampler.h"
 
-#include "noise/sampler_tables.h"
-#include "noise/sampler_tail.h"
+#include "noise/sampler_inside.h"
 
 #include <math.h>
+
+/* ---- the fast path ----------------------------------------------------------------------------------------------- */
+
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+enum { FIXED_ERROR = 4 }; /* units: interpolation, coefficients, Horner's rule, octaves, and the fraction of a width */
+
+bool tc_noise_scale_from(double s, tc_noise_scale *scale) {
+    if (!(s >= TC_LEAST_NOISE_SCALE && s <= TC_MOST_NOISE_SCALE))
+        return false;
+    int exponent = 0;
+    double fraction = frexp(s, &exponent); /* in [1/2, 1), 53 bits */
+    scale->mantissa = (uint64_t)(fraction * 0x1p53) << 11;
+    scale->exponent = exponent - 1;
+    scale->shift = (uint32_t)(57 - scale->exponent);
+    return true;
+}
+
+static inline int64_t multiply_high(int64_t a, int64_t b) { return (int64_t)(((int128)a * b) >> 64); }
+
+/* The polynomial at position / 2^64, -1/2 <= position / 2^64 < 1/2. */
+static inline int64_t horner(const int64_t *coefficients, unsigned degree, int64_t position) {
+    int64_t sum = coefficients[degree];
+    for (unsigned d = degree; d-- > 0;)
+        sum = coefficients[d] + multiply_high(sum, position);
+    return sum;
+}
+
+/* A number in [1, 2), 63 bits after the point and the 1 on top, cut into 2^bits segments: which, and where in it. */
+static inline size_t segment_of(uint64_t mantissa, unsigned bits, int64_t *position) {
+    *position = (int64_t)((mantissa << (bits + 1)) ^ (UINT64_C(1) << 63));
+    return (size_t)((mantissa << 1) >> (64 - bits));
+}
+
+static inline unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* The quantile at the middle of the V that 63 bits allow, and how far the true one may be from it, in units. */
+static inline uint64_t quantile(tc_noise_law law, uint64_t middle, unsigned octave, uint64_t *error) {
+    int64_t position = 0, value = 0;
+    uint64_t mantissa = middle << octave;
+    if (law == TC_LAPLACE) {
+        size_t segment = segment_of(mantissa, TC_LAPLACE_SEGMENT_BITS, &position);
+        unsigned row = least(octave, TC_LAPLACE_OCTAVES - 1);
+        value = tc_laplace_octave[row] - horner(tc_laplace_table[segment], TC_LAPLACE_DEGREE, position);
+        *error = FIXED_ERROR + ((UINT64_C(1) << row) >> 5);
+    } else {
+        size_t segment = segment_of(mantissa, TC_GAUSSIAN_SEGMENT_BITS, &position);
+        unsigned row = least(octave, TC_GAUSSIAN_OCTAVES - 1);
+        value = horner(tc_gaussian_table[row][segment], TC_GAUSSIAN_DEGREE, position);
+        *error = FIXED_ERROR + ((UINT64_C(3) << row) >> 6);
+    }
+    return (uint64_t)(value & ~(value >> 63)); /* the quantile is not negative */
+}
+
+static inline __attribute__((always_inline)) size_t sample(tc_noise_law law, const tc_noise_scale *scales,
+                                                           size_t stride, int64_t *values, uint16_t count,
+                                                           uint16_t *undecided) {
+    const unsigned octaves = law == TC_LAPLACE ? TC_LAPLACE_OCTAVES : TC_GAUSSIAN_OCTAVES;
+    size_t open = 0;
+    for (uint16_t i = 0; i < count; i++) {
+        const tc_noise_scale *scale = &scales[i * stride];
+        uint64_t word = (uint64_t)values[i];
+        uint64_t middle = word | 1; /* V = middle 2^-64, give or take 2^-64; the last bit is the sign */
+        unsigned octave = (unsigned)__builtin_clzll(middle);
+        uint64_t error = 0;
+        uint64_t q = quantile(law, middle, octave, &error);
+        uint64_t product = (uint64_t)(((uint128)scale->mantissa * q) >> 64); /* s Q 2^shift */
+        uint64_t rounded = product + (UINT64_C(1) << (scale->shift - 1));
+        uint64_t low = (rounded - error) >> scale->shift, high = (rounded + error + 1) >> scale->shift;
+        unsigned is_open = (unsigned)(low != high) | (unsigned)(octave >= octaves);
+        uint64_t negative = UINT64_C(0) - (word & 1), keep = UINT64_C(0) - (uint64_t)is_open;
+        values[i] = (int64_t)((((low ^ negative) - negative) & ~keep) | (word & keep));
+        undecided[open] = i;
+        open += is_open;
+    }
+    return open;
+}
+
+size_t tc_sample_fast(tc_noise_law law, const tc_noise_scale *scales, size_t stride, int64_t *values, uint16_t count,
+                      uint16_t *undecided) {
+    if (law == TC_LAPLACE)
+        return stride == 0 ? sample(TC_LAPLACE, scales, 0, values, count, undecided)
+                           : sample(TC_LAPLACE, scales, 1, values, count, undecided);
+    return stride == 0 ? sample(TC_GAUSSIAN, scales, 0, values, count, undecided)
+                       : sample(TC_GAUSSIAN, scales, 1, values, count, undecided);
+}
+
+/* ---- the slow path ----------------------------------------------------------------------------------------------- */
+
+/* W is found by asking, for a few k, whether s Q(V) >= k + 1/2, that is V <= tail((k + 1/2) / s). The tail is computed
+ * with a proved error; where the comparison is too close, V gets 64 more bits. */
 
 typedef struct tail_search {
     tc_noise_law law;

@@ -1,9 +1,109 @@
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include "base/json.h"
 
 #include <math.h>
 #include <string.h>
+
+/* ---- frames ---- */
+
+const char *tc_frame_finding_text(tc_frame_finding cut) {
+    static const char *const texts[] = {
+#define X(code, text) text,
+        TC_CUTS(X)
+#undef X
+    };
+    return texts[cut];
+}
+
+void tc_put_u16(unsigned char *bytes, uint16_t value) {
+    bytes[0] = (unsigned char)(value & 0xff);
+    bytes[1] = (unsigned char)(value >> 8);
+}
+
+void tc_put_u32(unsigned char *bytes, uint32_t value) {
+    tc_put_u16(bytes, (uint16_t)(value & 0xffff));
+    tc_put_u16(bytes + 2, (uint16_t)(value >> 16));
+}
+
+void tc_put_u64(unsigned char *bytes, uint64_t value) {
+    tc_put_u32(bytes, (uint32_t)(value & 0xffffffff));
+    tc_put_u32(bytes + 4, (uint32_t)(value >> 32));
+}
+
+uint16_t tc_get_u16(const unsigned char *bytes) { return (uint16_t)(bytes[0] | bytes[1] << 8); }
+
+uint32_t tc_get_u32(const unsigned char *bytes) { return tc_get_u16(bytes) | (uint32_t)tc_get_u16(bytes + 2) << 16; }
+
+uint64_t tc_get_u64(const unsigned char *bytes) { return tc_get_u32(bytes) | (uint64_t)tc_get_u32(bytes + 4) << 32; }
+
+_Static_assert(sizeof(double) == 8, "doubles travel as IEEE 754 binary64");
+
+static void copy_words(unsigned char *to, const unsigned char *from, size_t count) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (count > 0)
+        memcpy(to, from, 8 * count);
+#else
+    for (size_t i = 0; i < 8 * count; i++)
+        to[i] = from[i ^ 7];
+#endif
+}
+
+void tc_put_doubles(unsigned char *bytes, const double *values, size_t count) {
+    copy_words(bytes, (const unsigned char *)values, count);
+}
+
+void tc_get_doubles(const unsigned char *bytes, double *values, size_t count) {
+    copy_words((unsigned char *)values, bytes, count);
+}
+
+static void put_integers(unsigned char *bytes, const int64_t *values, size_t count) {
+    copy_words(bytes, (const unsigned char *)values, count);
+}
+
+static void get_integers(const unsigned char *bytes, int64_t *values, size_t count) {
+    copy_words((unsigned char *)values, bytes, count);
+}
+
+unsigned char *tc_frame_begin(unsigned char *bytes, unsigned type, uint32_t slot, uint64_t round, size_t size) {
+    tc_put_u32(bytes, (uint32_t)(size - TC_FRAME_HEADER));
+    tc_put_u16(bytes + 4, (uint16_t)type);
+    tc_put_u16(bytes + 6, 0);
+    tc_put_u32(bytes + 8, slot);
+    tc_put_u32(bytes + 12, 0);
+    tc_put_u64(bytes + 16, round);
+    return bytes + TC_FRAME_HEADER;
+}
+
+tc_frame_finding tc_frame_cut(const unsigned char *bytes, size_t size, uint32_t most_body, tc_frame *frame,
+                              size_t *taken, size_t *wanted) {
+    *taken = 0;
+    *wanted = TC_FRAME_HEADER;
+    if (size < TC_FRAME_HEADER)
+        return TC_CUT_MORE;
+    uint32_t length = tc_get_u32(bytes);
+    uint64_t round = tc_get_u64(bytes + 16);
+    uint16_t type = tc_get_u16(bytes + 4), flags = tc_get_u16(bytes + 6);
+    if ((flags != 0 && type != TC_MESSAGE_ANSWER) || tc_get_u32(bytes + 12) != 0)
+        return TC_CUT_RESERVED;
+    if (length > most_body || length > TC_FRAME_MOST_BODY)
+        return TC_CUT_TOO_LONG;
+    if (round > TC_FRAME_MOST_ROUND)
+        return TC_CUT_ROUND;
+    *wanted = TC_FRAME_HEADER + (size_t)length;
+    if (size < *wanted)
+        return TC_CUT_MORE;
+    *frame = (tc_frame){.type = type,
+                        .flags = flags,
+                        .slot = tc_get_u32(bytes + 8),
+                        .round = round,
+                        .body = bytes + TC_FRAME_HEADER,
+                        .length = length};
+    *taken = *wanted;
+    return TC_CUT_FRAME;
+}
+
+/* ---- messages ---- */
 
 static const unsigned char MAGIC[8] = {'t', 'a', 'c', 'i', 't', '\r', '\n', 0};
 
@@ -147,7 +247,7 @@ tc_refusal_code tc_enrol_decode(const tc_frame *frame, tc_enrol *enrol) {
 size_t tc_state_size(uint32_t states) { return TC_FRAME_HEADER + 8 * (size_t)states; }
 
 void tc_state_encode(uint32_t slot, uint64_t round, const int64_t *units, uint32_t states, unsigned char *bytes) {
-    tc_put_integers(tc_frame_begin(bytes, TC_MESSAGE_STATE, slot, round, tc_state_size(states)), units, states);
+    put_integers(tc_frame_begin(bytes, TC_MESSAGE_STATE, slot, round, tc_state_size(states)), units, states);
 }
 
 tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t *units) {
@@ -157,7 +257,7 @@ tc_refusal_code tc_state_decode(const tc_frame *frame, uint32_t states, int64_t 
         return TC_REFUSED_ROUND;
     if (frame->length != 8 * (size_t)states)
         return TC_REFUSED_STATES;
-    tc_get_integers(frame->body, units, states);
+    get_integers(frame->body, units, states);
     return TC_NOT_REFUSED;
 }
 
@@ -233,8 +333,6 @@ tc_refusal_code tc_enrolled_decode(const tc_frame *frame, tc_enrolled *enrolled)
 /* ---- answer: step, regularization, p ---- */
 
 size_t tc_answer_size(uint32_t states) { return TC_FRAME_HEADER + 16 + 8 * (size_t)states; }
-
-_Static_assert((int)TC_FRAME_FLAGGED == (int)TC_MESSAGE_ANSWER, "answers alone have flags");
 
 void tc_answer_encode(const tc_answer *answer, const double *p, unsigned char *bytes) {
     unsigned char *body =

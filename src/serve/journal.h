@@ -7,11 +7,11 @@
  * It is one row of an SQLite database with a digest. Each round replaces the row in a transaction that returns when it
  * is durable. Only one process can open it. After a failure nothing more is written: the failed round was not released,
  * and the next start finds all of it or nothing. */
-#ifndef TC_SERVE_JOURNAL_JOURNAL_H
-#define TC_SERVE_JOURNAL_JOURNAL_H
+#ifndef TC_SERVE_JOURNAL_H
+#define TC_SERVE_JOURNAL_H
 
 #include "base/arena.h"
-#include "net/wire/message.h"
+#include "net/message.h"
 
 #include <stdbool.h>
 
@@ -30,7 +30,7 @@ extern const char *const tc_durability_names[]; /* NULL at the end */
 typedef struct tc_journal_settings {
     const char *folder; /* made with mode 0700 if missing; the file is journal.db */
     tc_durability durability;
-    const unsigned char *terms; /* TC_HASH bytes: the terms of a run besides its plan (process.h); NULL: none */
+    const unsigned char *terms; /* TC_HASH bytes: the terms of a run besides its plan (server.h); NULL: none */
     const char *vfs;            /* for tests: SQLite's file system; NULL: the default */
     unsigned log_pages;         /* of the write-ahead log between two checkpoints; 0: TC_JOURNAL_LOG_PAGES */
 } tc_journal_settings;
@@ -78,8 +78,7 @@ tc_status tc_journal_commit(tc_journal *journal, const tc_journal_round *round) 
 
 /* The run is over: reason is a tc_end_reason. */
 tc_status tc_journal_finish(tc_journal *journal, unsigned reason) TC_MUST_USE;
-/* Every agent has the last answer of a run that is over. If this cannot be written, the next start only waits in vain.
- */
+/* The run is over and every agent has the last answer. If this cannot be written, the next start waits in vain. */
 void tc_journal_set_told(tc_journal *journal);
 bool tc_journal_is_told(const tc_journal *journal);
 

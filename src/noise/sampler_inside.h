@@ -1,0 +1,54 @@
+/* What the sampler rests on: tables, and tails in big numbers. For sampler.c, sampler_tables.c and their tests. */
+#ifndef TC_NOISE_SAMPLER_INSIDE_H
+#define TC_NOISE_SAMPLER_INSIDE_H
+
+#include "noise/sampler.h"
+
+#include <openssl/bn.h>
+
+/* ---- tables (sampler_tables.c) ----------------------------------------------------------------------------------- */
+
+/* Polynomials of quantile functions in fixed point, 58 bits after the point. The error bounds are in
+ * docs/proofs/sampling.md; tests/noise/test_tables.c checks every entry. */
+
+enum {
+    TC_QUANTILE_BITS = 58, /* one unit is 2^-58 */
+
+    TC_LAPLACE_SEGMENT_BITS = 8,
+    TC_LAPLACE_SEGMENTS = 1 << TC_LAPLACE_SEGMENT_BITS,
+    TC_LAPLACE_DEGREE = 5,
+    TC_LAPLACE_OCTAVES = 32,
+
+    TC_GAUSSIAN_SEGMENT_BITS = 5,
+    TC_GAUSSIAN_SEGMENTS = 1 << TC_GAUSSIAN_SEGMENT_BITS,
+    TC_GAUSSIAN_DEGREE = 7, /* a segment is one cache line */
+    TC_GAUSSIAN_OCTAVES = 20,
+
+    TC_ROOT_BITS = 2368,
+};
+
+/* ln on [1, 2), cut into equal segments: coefficients in t, -1/2 <= t < 1/2 across a segment. */
+extern const int64_t tc_laplace_table[TC_LAPLACE_SEGMENTS][TC_LAPLACE_DEGREE + 1];
+/* (octave + 1) ln 2 */
+extern const int64_t tc_laplace_octave[TC_LAPLACE_OCTAVES];
+/* The x with erfc(x / sqrt 2) = V, for V in [2^-(octave + 1), 2^-octave), cut likewise. */
+extern const int64_t tc_gaussian_table[TC_GAUSSIAN_OCTAVES][TC_GAUSSIAN_SEGMENTS][TC_GAUSSIAN_DEGREE + 1];
+/* floor(sqrt(2 / pi) 2^TC_ROOT_BITS), in hexadecimal */
+extern const char tc_gaussian_root[];
+
+/* ---- tails ------------------------------------------------------------------------------------------------------- */
+
+/* P(|Y| > x s) of the real laws, with error bounds: docs/proofs/sampling.md, "The slow path".
+ * x = numerator / denominator > 0. Functions fail only when memory is out. */
+
+/* 1 when tail(x) <= 2^-bits by a simple estimate; 0 when the estimate does not decide, and x is then small enough for
+ * tc_tail; -1 on failure. */
+int tc_tail_is_below(tc_noise_law law, const BIGNUM *numerator, const BIGNUM *denominator, unsigned bits,
+                     BN_CTX *numbers);
+
+/* |tail - tail(x) 2^precision| <= error. The precision is at least least_precision, and error 2^-precision is below
+ * 2^(40 - least_precision). */
+bool tc_tail(tc_noise_law law, const BIGNUM *numerator, const BIGNUM *denominator, unsigned least_precision,
+             BN_CTX *numbers, BIGNUM *tail, BIGNUM *error, unsigned *precision) TC_MUST_USE;
+
+#endif
