@@ -551,7 +551,7 @@ class Refusals(unittest.TestCase):
         for changed in ("7,1.5\n", "7.5,1\n", "7,1,1\n", "7\n1\n"):
             with self.subTest(changed=changed):
                 limits.write_text(changed)
-                self.refused(2, "another file, seed, margin or schedule, or what a data file holds has changed.*--new-run",
+                self.refused(2, "another file, seed, margin or schedule, or a data file has changed.*--new-run",
                              "--insecure-plaintext", file=file, keys=False, state="csv")
         limits.write_text("7.0, 1.0\n")  # the same numbers
         starts()
