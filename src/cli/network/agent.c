@@ -24,7 +24,7 @@ static const tc_option options[] = {
                .argument = "DIR",
                .text = "The folder of the state files, one for each agent; created if missing. An agent that was "
                        "stopped or died goes on from its file. Without it an agent begins anew in the middle of the "
-                       "run and says so; its result is then of the rounds from there on. It holds private data."},
+                       "run and says so; its result then covers the rounds from there on. The folder is private."},
     [ANSWER] = {.name = "answer",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",

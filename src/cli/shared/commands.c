@@ -236,7 +236,7 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
     if (status == TC_OK)
         status = run_program(cli, argc, argv, &yes);
     else
-        cli->output.length = 0; /* half an output is none */
+        cli->output.length = 0; /* drop incomplete output */
     tc_escape_end(cli->arena, &escape);
     if (cli->keeps_signals)
         tc_terminal_clear();

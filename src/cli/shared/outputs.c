@@ -77,7 +77,8 @@ static tc_status check_one(tc_cli *cli, const tc_output_file *output) {
         return TC_BAD_USAGE;
     }
     if (strcmp(path, "-") == 0)
-        return refuse(cli, output, "writes a file, not to standard output: give it a name (./- for a file called so)");
+        return refuse(cli, output,
+                      "writes a file, not to standard output: give it a name (./- for a file of that name)");
     if (access(folder_of(cli, path), W_OK | X_OK) != 0)
         return cannot(cli, path);
     if (lstat(path, &facts) != 0)

@@ -41,7 +41,7 @@ static const tc_option options[] = {
                     .type = TC_OPTION_FLAG,
                     .text = "Also run two worlds that differ in what one agent says and release the same numbers, "
                             "through the cloud's half of the engine and through sockets on loopback: answers, pages, "
-                            "journal, log and sizes must be the same, byte for byte, but for what is listed. It takes "
+                            "journal, log and sizes must be the same, byte for byte, except what is listed. It takes "
                             "some seconds, and a folder in TMPDIR."},
 };
 
@@ -267,7 +267,7 @@ const tc_command tc_command_audit = {
              "price above the claim refutes the plan at once. Then each input is released many times by the code that "
              "a real run uses. Events that are likelier under one of them than the plan allows give a lower bound on "
              "epsilon that holds with the stated confidence. The noise itself is tested too: its lattice, sign, tails "
-             "and scale, and that no draw tells of another entry, agent or round, nor in the first round of many "
+             "and scale, and that no draw tells of another entry, agent or round, also in the first round of many "
              "releases with fresh keys. No agent's data are used. What is sampled is all that leaves the cloud, which "
              "is more than any coalition of agents sees.\n\n"
              "Each of these points has a verdict of its own. A point that could not have revealed half the noise is "

@@ -37,7 +37,7 @@ static const tc_option options[] = {
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
-               .text = "Write what is true after some 60 rounds in every power of ten: errors, objective, "
+               .text = "Write true values after some 60 rounds in every power of ten: errors, objective, "
                        "constraints, multipliers. tacit report plots it. Simulation: not released. Overwrites an "
                        "existing trace, never another file."},
     [TRACE_ALL] = {.name = "trace-all", .type = TC_OPTION_FLAG, .text = "Trace every round."},
