@@ -1,7 +1,7 @@
 #include "engine/engine.h"
 
 #include "engine/inside.h"
-#include "plan/placement/forms.h"
+#include "plan/placement/placement.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Whether the release can obey a plan. Plans of tc_plan_make pass, but the release does not rely on that. */
 #include "analysis/region.h"
-#include "plan/sensitivity/even.h"
+#include "plan/sensitivity/sensitivity.h"
 #include "release/inside.h"
 
 /* ---- what a plan says -------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-#include "report/file.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,15 +30,15 @@ static tc_status is_no_file(tc_buffer *messages, const char *path, mode_t mode, 
     return TC_BAD_USAGE;
 }
 
-void tc_file_abandon(tc_file *file) {
+/* Removes it. */
+static void abandon(void *what) {
+    tc_file *file = what;
     if (file->stream == NULL)
         return;
     (void)fclose(file->stream);
     (void)unlink(file->temporary);
     file->stream = NULL;
 }
-
-static void release(void *what) { tc_file_abandon(what); }
 
 tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, tc_file **file) {
     struct stat facts;
@@ -60,7 +60,7 @@ tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, t
     (*file)->path = path;
     char *temporary = tc_arena_format(arena, "%s.XXXXXX", path);
     (*file)->temporary = temporary;
-    tc_arena_on_free(arena, release, *file);
+    tc_arena_on_free(arena, abandon, *file);
     int descriptor = mkstemp(temporary);
     if (descriptor < 0)
         return cannot(messages, path, "write", errno);

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "net/files.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,7 @@
 /* Honest plans pass; constants that are too small do not. Seeds are fixed: with others, an honest plan would be refuted
  * with a probability below 1e-6 (the audit's confidence) each. */
 #include "audit/audited.h"
-#include "audit/binomial.h"
-#include "audit/law.h"
-#include "audit/judge.h"
+#include "audit/inside.h"
 #include "support/cmocka.h"
 
 /* Replaces src/audit/clock.c, so that nothing depends on the machine. Time stands still unless a test says how much

@@ -1,7 +1,7 @@
 /* The law of the noise by itself: right draws pass, and each fault is seen by the test that is there for it. Draws come
  * from a fixed sequence; with another one, right draws would be called a fault with a probability of at most the level,
  * 1e-6. */
-#include "audit/law.h"
+#include "audit/inside.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -1,6 +1,4 @@
 #include "analysis/analysis.h"
-#include "lab/measure.h"
-#include "lab/runs.h"
 #include "lab/sweep.h"
 #include "solver/problem.h"
 #include "support/cmocka.h"

@@ -1,5 +1,5 @@
 /* Traces: what is written is read again, and what is no trace is refused with its line. */
-#include "report/trace/trace.h"
+#include "report/report.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

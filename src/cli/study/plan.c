@@ -1,8 +1,8 @@
 #include "cli/study/study.h"
 
-#include "plan/certificate.h"
-#include "plan/account/price.h"
-#include "report/file.h"
+#include "plan/plan.h"
+#include "plan/account/account.h"
+#include "report/report.h"
 
 enum { JSON = TC_PRIVACY_OPTION_COUNT, LEDGER, BUDGET, ROUNDS_PER_DAY, ON_LATE, MOST_HOLDS, CERTIFICATE };
 

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "model/split/split.h"
-#include "plan/certificate.h"
+#include "plan/plan.h"
 
 enum { OUTPUT, FORCE, JSON };
 

@@ -2,7 +2,7 @@
 
 #include "analysis/lipschitz/streams.h"
 #include "analysis/region.h"
-#include "plan/placement/place.h"
+#include "plan/placement/placement.h"
 
 #include <stdlib.h>
 
