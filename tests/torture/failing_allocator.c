@@ -1,6 +1,6 @@
 /* Fails the n-th allocation of a command, for every n: each run ends with exit code 3 and a message, and leaks neither
  * memory (the address sanitizer watches) nor file descriptors. Linked with --wrap for malloc, calloc and realloc, and
- * for tc_arena_alloc: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
+ * for those of arenas: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
 /* labels: only-asan */
 #include "base/arena.h"
 #include "cli/tacit.h"
@@ -21,6 +21,8 @@ void *__wrap_realloc(void *old, size_t size);
 
 void *__real_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
 void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
+void *__real_tc_arena_room(tc_arena *arena, size_t count, size_t size);
+void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size);
 
 #ifdef __SANITIZE_ADDRESS__
 enum { EVERY = 300 };
@@ -53,6 +55,12 @@ void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
     if (fails(ARENA))
         tc_raise(arena, TC_NO_MEMORY);
     return __real_tc_arena_alloc(arena, count, size);
+}
+
+void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size) {
+    if (fails(ARENA))
+        tc_raise(arena, TC_NO_MEMORY);
+    return __real_tc_arena_room(arena, count, size);
 }
 
 static int lowest_free_descriptor(void) {

@@ -213,6 +213,8 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_w
     if (status != TC_OK)
         return status;
     const char *wrong = find_wrong(w);
+    if (wrong == NULL && tc_is_standard_input(arguments->operands[0]))
+        wrong = "the cloud's file cannot be standard input: the same command must be able to start again";
     if (wrong != NULL) {
         tc_buffer_printf(&cli->messages, "tacit serve: %s\n", wrong);
         return TC_BAD_USAGE;

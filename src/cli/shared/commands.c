@@ -37,7 +37,13 @@ const tc_command *tc_command_find(tc_cli *cli, const char *name) {
 }
 
 tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) {
-    return tc_model_load(cli->arena, path, &cli->monitor, &cli->messages, model);
+    bool is_input = tc_is_standard_input(path);
+    tc_load_request request = {.arena = cli->arena,
+                               .path = is_input ? "<stdin>" : path,
+                               .standard_input = is_input,
+                               .monitor = &cli->monitor,
+                               .messages = &cli->messages};
+    return tc_model_load_request(&request, model);
 }
 
 static void add_shell_word(tc_buffer *out, const char *word) {

@@ -108,7 +108,8 @@ tc_status tc_outputs_check(tc_cli *cli, const tc_output_file *outputs, size_t ou
         if (output->path == NULL)
             continue;
         for (size_t i = 0; i < input_count; i++) {
-            if (inputs[i].path != NULL && is_same_file(cli, output->path, inputs[i].path))
+            const char *input = inputs[i].path;
+            if (input != NULL && is_same_file(cli, output->path, tc_is_standard_input(input) ? "/dev/stdin" : input))
                 return refuse(cli, output,
                               tc_arena_format(cli->arena, "would write over %s: choose another name", inputs[i].what));
         }

@@ -94,7 +94,8 @@ static void judge(tc_cli *cli, tc_setup *setup, const char *path) {
                          setup->command, objectives ? "constraints" : "objectives", path);
 }
 
-static tc_status check_role(tc_cli *cli, const char *path, tc_role wanted, const tc_setup *setup) {
+static tc_status check_role(tc_cli *cli, tc_role wanted, const tc_setup *setup) {
+    const char *path = setup->model->source.path;
     if (setup->model->role == wanted)
         return TC_OK;
     if (wanted == TC_ROLE_WHOLE)
@@ -116,7 +117,7 @@ static tc_status load(tc_cli *cli, const char *path, tc_role role, const tc_priv
     tc_status status = tc_cli_load(cli, path, &setup->model);
     if (status != TC_OK)
         return status;
-    status = check_role(cli, path, role, setup);
+    status = check_role(cli, role, setup);
     if (status != TC_OK)
         return status;
     tc_privacy_override(setup->model, wishes);

@@ -246,6 +246,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tc_status status = tc_privacy_options_read(cli, "audit", arguments, &wishes);
     if (status != TC_OK)
         return status;
+    if (arguments->values[END_TO_END].flag && tc_is_standard_input(arguments->operands[0])) {
+        tc_buffer_puts(&cli->messages, "tacit audit: --end-to-end wants a file, not standard input: a second program "
+                                       "reads it again\n");
+        return TC_BAD_USAGE;
+    }
     tc_model *model = NULL;
     status = tc_cli_load(cli, arguments->operands[0], &model);
     if (status != TC_OK)
@@ -261,6 +266,7 @@ const tc_command tc_command_audit = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Makes the plan that tacit plan would show, and chooses two adjacent inputs that should be hardest to "
              "hide. Their price is computed with the plan's own scales, over all rounds if the unit is an agent: a "

@@ -386,6 +386,7 @@ const tc_command tc_command_run = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Makes the plan that tacit plan shows, and runs the algorithm by it: each round the agents send their "
              "states, the cloud releases noisy numbers of them and nothing else, and all step. Noise is fresh and its "

@@ -71,7 +71,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         return status;
     if (model->role != TC_ROLE_WHOLE) {
         tc_buffer_printf(&cli->messages, "%s: this file holds one party's part; solve wants the whole problem\n",
-                         arguments->operands[0]);
+                         model->source.path);
         return TC_BAD_PROBLEM;
     }
     tc_progress(&cli->monitor, "differentiating", 0);
@@ -95,6 +95,7 @@ const tc_command tc_command_solve = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Computes the saddle point of the Lagrangian that has the least norm: the decision that the private "
              "algorithm approaches, and the multipliers of the shared constraints. It sees everybody's data, and is "

@@ -357,6 +357,7 @@ const tc_command tc_command_sweep = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Makes a plan for each epsilon, runs each with many seeds, and shows how far noise moves the result. The "
              "penalty at an epsilon is the mean over seeds of |z - z'|^2 after the last round, where z is the result "
