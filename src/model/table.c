@@ -38,18 +38,23 @@ static text_set new_set(tc_arena *arena, const char *const *texts, size_t most) 
     return set;
 }
 
-/* The number of an equal text, or SIZE_MAX after adding this one. */
-static size_t add_to_set(text_set *set, size_t number) {
-    const char *text = set->texts[number];
+/* Where an equal text is, or would be. */
+static size_t slot_of(const text_set *set, const char *text) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (const char *c = text; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     size_t slot = (size_t)(hash ^ (hash >> 29)) & (set->size - 1);
-    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->size - 1)) {
-        if (strcmp(set->texts[set->slots[slot] - 1], text) == 0)
-            return set->slots[slot] - 1;
-    }
-    set->slots[slot] = (uint32_t)number + 1;
+    while (set->slots[slot] != 0 && strcmp(set->texts[set->slots[slot] - 1], text) != 0)
+        slot = (slot + 1) & (set->size - 1);
+    return slot;
+}
+
+/* The number of an equal text, or SIZE_MAX after adding this one. */
+static size_t add_to_set(text_set *set, size_t number) {
+    uint32_t *slot = &set->slots[slot_of(set, set->texts[number])];
+    if (*slot != 0)
+        return *slot - 1;
+    *slot = (uint32_t)number + 1;
     return SIZE_MAX;
 }
 
@@ -202,6 +207,9 @@ static column_group *group_of(column_group *groups, text_set *set, size_t *count
 
 static const char *check_groups(tc_arena *arena, const tc_table_header *head, const column_group *groups,
                                 size_t group_count) {
+    text_set set = new_set(arena, head->names, head->count);
+    for (size_t c = 0; c < head->count; c++)
+        (void)add_to_set(&set, c);
     for (size_t g = 0; g < group_count; g++) {
         const char *stem = groups[g].stem;
         if (!groups[g].has_first)
@@ -209,11 +217,9 @@ static const char *check_groups(tc_arena *arena, const tc_table_header *head, co
         if (groups[g].count != groups[g].largest)
             return tc_arena_format(arena, "columns %s_1 to %s_%zu form a vector, but only %zu of them are there", stem,
                                    stem, groups[g].largest, groups[g].count);
-        for (size_t c = 0; c < head->count; c++) {
-            if (strcmp(head->names[c], stem) == 0)
-                return tc_arena_format(arena, "there is a column '%s' beside the vector %s_1 .. %s_%zu", stem, stem,
-                                       stem, groups[g].largest);
-        }
+        if (set.slots[slot_of(&set, stem)] != 0)
+            return tc_arena_format(arena, "there is a column '%s' beside the vector %s_1 .. %s_%zu", stem, stem, stem,
+                                   groups[g].largest);
     }
     return NULL;
 }

@@ -44,12 +44,12 @@ tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, t
     struct stat facts;
     mode_t mode = 0;
     if (path[0] == '\0') {
-        tc_buffer_puts(messages, "tacit: a file to write needs a name, not an empty one\n");
+        tc_buffer_puts(messages, "tacit: the name of the file to write is empty\n");
         return TC_BAD_USAGE;
     }
     if (lstat(path, &facts) == 0) {
         if (!S_ISREG(facts.st_mode))
-            return is_no_file(messages, path, facts.st_mode, "only files are written over");
+            return is_no_file(messages, path, facts.st_mode, "only plain files are overwritten");
         if (access(path, W_OK) != 0) /* rename would not check */
             return cannot(messages, path, "write", errno);
         mode = facts.st_mode & 0777;

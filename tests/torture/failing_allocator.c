@@ -80,6 +80,7 @@ static long error_bytes(void) {
 static bool survives(FILE *report, int argc, char *const *argv, long n) {
     int descriptor = lowest_free_descriptor();
     long said = error_bytes();
+    (void)lseek(STDIN_FILENO, 0, SEEK_SET);
     failed = false;
     countdown = n;
     int code = tc_cli_main(argc, argv);
@@ -115,6 +116,7 @@ enum { WORDS = 7 }; /* of a command, at most */
 int main(void) {
     static const char *const commands[][WORDS] = {
         {"check", TACIT_SOURCE_DIR "/examples/paper.tacit", "--json"},
+        {"check", "-"},
         {"solve", TACIT_SOURCE_DIR "/examples/paper.tacit"},
         {"check", TACIT_SOURCE_DIR "/examples/num.tacit"},
         {"solve", TACIT_SOURCE_DIR "/examples/num.tacit", "--json"},
@@ -131,6 +133,8 @@ int main(void) {
     int saved = dup(STDOUT_FILENO);
     FILE *report = saved < 0 ? NULL : fdopen(saved, "w");
     if (report == NULL || freopen("/dev/null", "w", stdout) == NULL)
+        return 3;
+    if (freopen(TACIT_SOURCE_DIR "/examples/paper.tacit", "r", stdin) == NULL)
         return 3;
     FILE *messages = tmpfile();
     if (messages == NULL || dup2(fileno(messages), STDERR_FILENO) < 0)
