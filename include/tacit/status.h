@@ -20,7 +20,7 @@ typedef enum tacit_status {
     TACIT_INTERRUPTED,     /* before there was anything to show */
     TACIT_INTERNAL,        /* a defect of this library: please report it */
     TACIT_NO_RANDOM,       /* the random source failed, or refused a use that would not be safe */
-    TACIT_BAD_ARITHMETIC,  /* the calling thread does not round to nearest, or takes the smallest numbers for zero */
+    TACIT_BAD_ARITHMETIC,  /* the calling thread does not round to nearest, or treats the smallest numbers as zero */
     TACIT_BUSY,            /* the problem is in use: by another thread, or by the function that called this callback */
     TACIT_CALLBACK_FAILED, /* a callback of the program returned a failure; none was called after that */
 } tacit_status;

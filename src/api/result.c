@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { MESSAGE_LIMIT = 1 << 20 };
+enum { MESSAGE_LIMIT = 1 << 20, MOST_THREADS = 1024 };
 static const size_t TEXT_LIMIT = (size_t)1 << 36;
 static const double TOLERANCE = 1e-8, LEAST_TOLERANCE = 1e-14;
 
@@ -78,6 +78,8 @@ static tc_status read_options(tc_call *call, const tacit_options *options) {
         call->options.tolerance = TOLERANCE;
     if (!(call->options.tolerance >= LEAST_TOLERANCE && call->options.tolerance <= 1))
         return tc_work_refuse(&call->work, "the tolerance is not between 1e-14 and 1");
+    if (call->options.threads > MOST_THREADS)
+        return tc_work_refuse(&call->work, "there are at most 1024 threads");
     return TC_OK;
 }
 

@@ -2,7 +2,7 @@
 #ifndef TC_REPORT_REPORT_H
 #define TC_REPORT_REPORT_H
 
-#include "base/buffer.h"
+#include "base/outputs.h"
 #include "lab/sweep.h"
 
 #include <stdio.h>
@@ -44,6 +44,10 @@ tc_status tc_file_read(tc_arena *arena, const char *path, size_t limit, tc_buffe
  *     epsilon,seed,x_error,mu_error,objective,max_violation,penalty
  *
  * Marks are figures from elsewhere (a paper) that belong beside a run: k and any of the errors, written by hand. */
+
+/* For tc_outputs_check. */
+#define TC_TRACE_FILE                                                                                                  \
+    { .mark = "# tacit trace 1", .name = "a trace" }
 
 #define TC_TRACE_KINDS(X)                                                                                              \
     X(TC_TRACE_RUN, "run")                                                                                             \
@@ -126,6 +130,10 @@ tc_status tc_trace_parse(tc_arena *arena, const char *path, const char *text, si
 const char *tc_trace_kind_name(tc_trace_kind kind);
 
 /* ---- the page: plots and tables of traces; it needs no network and no script ---- */
+
+/* For tc_outputs_check. */
+#define TC_PAGE_FILE                                                                                                   \
+    { .mark = "<!doctype html", .name = "an HTML page", .is_html = true }
 
 /* Sections in the order of the traces, and comparisons of those that can be compared. Marks belong to the run before
  * them; marks that have none before them are refused (TC_BAD_USAGE). title: NULL for the problem's name. */

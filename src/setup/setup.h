@@ -45,7 +45,8 @@ tc_status tc_setup_cloud(tc_work *work, const tc_loaded *loaded, const tc_privac
 
 /* Makes a plan. A private dual radius voids it. TC_BAD_USAGE, with a message, where options and file do not say what to
  * promise; where no plan can be made for another reason, plan->problem says why. */
-tc_status tc_setup_plan(tc_work *work, tc_setup *setup, const tc_plan_options *options, const tc_plan **plan) TC_MUST_USE;
+tc_status tc_setup_plan(tc_work *work, tc_setup *setup, const tc_plan_options *options,
+                        const tc_plan **plan) TC_MUST_USE;
 
 /* What method tacit takes from the plan; NULL for method published. TC_BAD_USAGE, with a message, where there is no
  * room for the margin. */
@@ -65,7 +66,7 @@ static inline bool tc_seeds_fit(uint64_t first, uint64_t count) {
     const uint64_t most = UINT64_C(1) << 53;
     return first <= most && count - 1 <= most - first;
 }
-#define TC_SEEDS_TOO_LARGE "--seeds counts from --seed on, and beyond 9007199254740992 there are no seeds: begin lower"
+#define TC_SEEDS_TOO_LARGE "seeds counts from seed on, and beyond 9007199254740992 there are no seeds: begin lower"
 
 /* "given", "gaps", "private" */
 const char *tc_radius_origin_name(tc_radius_origin origin);

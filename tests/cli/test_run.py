@@ -133,7 +133,7 @@ class Methods(Written):
         self.assertEqual(run(path, "--method", "tacit", "--rounds", "7")["rounds"], 7)
         self.refused(2, "--rounds", path, "--method", "tacit")
         done = tacit("run", path, "--method", "tacit", "--rounds", "7", "--gamma-bar", "0.1")
-        self.assertIn("--gamma-bar, --alpha-bar, --c1 and --c2 belong to method published: they change nothing", done.stderr)
+        self.assertIn("gamma-bar, alpha-bar, c1 and c2 belong to method published: they change nothing", done.stderr)
         self.refused(2, "--gamma-bar", path, "--method", "published", "--rounds", "7")
 
     def test_where_it_is_not_expected_to_do_well_it_says_so(self):
@@ -171,10 +171,10 @@ class Methods(Written):
         self.assertIsNone(run(self.whole, "--method", "published", "--seed", "1")["feasibility"])
 
     def test_margins_that_make_no_sense_are_refused(self):
-        self.refused(2, "--margin goes with --method tacit", self.whole, "--method", "published", "--margin", "0.1")
-        self.refused(2, "--margin wants", self.whole, "--method", "tacit", "--margin", "wide")
-        self.refused(2, "--margin wants", self.whole, "--method", "tacit", "--margin", "-1")
-        self.refused(2, "--margin wants", self.whole, "--method", "tacit", "--margin", "auto:2")
+        self.refused(2, "a margin goes with method tacit", self.whole, "--method", "published", "--margin", "0.1")
+        self.refused(2, "margin wants", self.whole, "--method", "tacit", "--margin", "wide")
+        self.refused(2, "margin wants", self.whole, "--method", "tacit", "--margin", "-1")
+        self.refused(2, "margin wants", self.whole, "--method", "tacit", "--margin", "auto:2")
         roomy = WHOLE.replace("^2\n", "^2\n  gap 9; slater x = 1\n").replace(RADIUS, "")
         self.assertEqual(run(self.problem(roomy), "--method", "tacit", "--margin", "1.9")["outcome"], "done")
         self.refused(2, "leaves no room in constraint shared", self.problem(roomy), "--method", "tacit", "--margin", "2")

@@ -273,8 +273,8 @@ class Command(Written):
 
     def test_methods_and_options_that_do_not_go_together(self):
         self.refused("--method wants published or tacit, not 'best'", PAPER, "--method", "best")
-        self.refused("--margin wants a number from 0, auto, or auto:P", PAPER, "--margin", "wide")
-        self.refused("--margin goes with --method tacit", PAPER, "--margin", "1", "--method", "published")
+        self.refused("margin wants a number from 0, auto, or auto:P", PAPER, "--margin", "wide")
+        self.refused("a margin goes with method tacit", PAPER, "--margin", "1", "--method", "published")
         self.refused("a margin of 1e+09 leaves no room in constraint g1", PAPER, "--margin", "1e9")
         self.refused("--method tacit goes with --calibration tight", PAPER, "--calibration", "published", "--method", "tacit")
         self.refused("forms goes with --method tacit", PAPER, "--placement", "forms", "--method", "published")

@@ -145,7 +145,7 @@ static tc_status check_answer(tc_cli *cli, const tc_arguments *arguments) {
     inputs[0] = (tc_input_file){"the trace", values[TRACE].text};
     for (size_t i = 0; i < arguments->operand_count; i++)
         inputs[i + 1] = (tc_input_file){"an agent's file", arguments->operands[i]};
-    return tc_outputs_check(cli, &output, 1, inputs, arguments->operand_count + 1);
+    return tc_outputs_check(cli->arena, &output, 1, inputs, arguments->operand_count + 1, &cli->messages);
 }
 
 static tc_status begin(tc_cli *cli, const tc_arguments *arguments, tc_agent_tracer *t, tc_agent **agent) {

@@ -225,7 +225,7 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_w
     const tc_output_file outputs[] = {
         {"--trace", values[TRACE].text, {.mark = TC_SERVER_TRACE_MARK, .name = "a trace of serve"}}};
     const tc_input_file inputs[] = {{"the cloud's file", arguments->operands[0]}, {"the ledger", values[LEDGER].text}};
-    return tc_outputs_check(cli, outputs, 1, inputs, 2);
+    return tc_outputs_check(cli->arena, outputs, 1, inputs, 2, &cli->messages);
 }
 
 /* ---- what is served ---- */

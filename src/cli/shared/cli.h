@@ -1,9 +1,10 @@
-/* A command line: a table of commands, each a usage (options as data) and a function; the terminal; files to write. */
+/* A command line: a table of commands, each a usage (options as data) and a function; the terminal. */
 #ifndef TC_CLI_SHARED_CLI_H
 #define TC_CLI_SHARED_CLI_H
 
-#include "base/monitor.h"
+#include "base/status.h"
 #include "base/options.h"
+#include "base/outputs.h"
 #include "model/model.h"
 #include "serve/log.h"
 
@@ -92,30 +93,5 @@ void tc_terminal_end(void);
 
 /* Monotonic, in seconds. */
 double tc_cli_seconds(void);
-
-/* ---- files that a command writes: checked before anything is run or spent ---- */
-
-typedef struct tc_file_kind {
-    const char *mark; /* how such a file begins */
-    const char *name; /* "a trace" */
-    bool is_html;     /* the mark in any case, and anything behind it */
-} tc_file_kind;
-
-typedef struct tc_output_file {
-    const char *option; /* "--trace" */
-    const char *path;   /* NULL: none is wanted */
-    tc_file_kind kind;
-} tc_output_file;
-
-typedef struct tc_input_file {
-    const char *what; /* "the problem" */
-    const char *path; /* NULL: there is none */
-} tc_input_file;
-
-/* Whether each file can be written without harm. TC_BAD_USAGE, with a message, for a file that is also an input or
- * another output, under any name; that is not a plain file; or that has contents of another kind. TC_CANNOT_WRITE for a
- * folder or file that this user may not write. */
-tc_status tc_outputs_check(tc_cli *cli, const tc_output_file *outputs, size_t output_count, const tc_input_file *inputs,
-                           size_t input_count) TC_MUST_USE;
 
 #endif

@@ -53,7 +53,7 @@ static tc_status check_certificate(tc_cli *cli, const tc_arguments *arguments) {
         "--certificate", arguments->values[CERTIFICATE].text, {.mark = TC_CERTIFICATE_MARK, .name = "a certificate"}};
     const tc_input_file inputs[] = {{"the problem", arguments->operands[0]},
                                     {"the ledger", arguments->values[LEDGER].text}};
-    return tc_outputs_check(cli, &output, 1, inputs, sizeof inputs / sizeof *inputs);
+    return tc_outputs_check(cli->arena, &output, 1, inputs, sizeof inputs / sizeof *inputs, &cli->messages);
 }
 
 static tc_status write_certificate(tc_cli *cli, const char *path, tacit_result *plan) {

@@ -1,7 +1,7 @@
 /* tacit report TRACE... -o FILE.html */
 #include "cli/study/study.h"
 
-#include "base/text.h"
+#include "report/report.h"
 
 #include <stdint.h>
 
@@ -26,71 +26,24 @@ static const tc_example examples[] = {
      "A run with figures from a paper beside it, and a sweep."},
 };
 
-tc_status tc_trace_write_both(tc_cli *cli, const tc_trace *trace, const char *trace_path, const char *page_path) {
-    tc_status status = trace_path == NULL ? TC_OK : tc_trace_write(cli->arena, trace_path, trace, &cli->messages);
-    if (status != TC_OK || page_path == NULL)
-        return status;
-    return tc_report_write(cli->arena, page_path, NULL, &trace, 1, &cli->messages);
-}
-
 static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
     const tc_output_file page = {"--output", arguments->values[OUTPUT].text, TC_PAGE_FILE};
     tc_input_file *inputs = TC_NEW(cli->arena, tc_input_file, arguments->operand_count);
     for (size_t i = 0; i < arguments->operand_count; i++)
         inputs[i] = (tc_input_file){"a trace to be read", arguments->operands[i]};
-    return tc_outputs_check(cli, &page, 1, inputs, arguments->operand_count);
-}
-
-/* "page.html: 2 runs and 1 sweep, with 1 table of marks" */
-static void print_line(tc_cli *cli, const char *path, const size_t *kinds) {
-    size_t runs = kinds[TC_TRACE_RUN], sweeps = kinds[TC_TRACE_SWEEP], marks = kinds[TC_TRACE_MARKS];
-    const char *separator = ": ";
-    tc_buffer_puts(&cli->output, path);
-    if (runs > 0) {
-        tc_buffer_printf(&cli->output, "%s%zu trace%s of runs", separator, runs, tc_plural(runs));
-        separator = ", ";
-    }
-    if (sweeps > 0) {
-        tc_buffer_printf(&cli->output, "%s%zu of sweeps", separator, sweeps);
-        separator = ", ";
-    }
-    if (marks > 0)
-        tc_buffer_printf(&cli->output, "%s%zu of marks", separator, marks);
-    tc_buffer_puts(&cli->output, "\n");
-}
-
-static void print_json(tc_cli *cli, const char *path, const size_t *kinds) {
-    tc_json json = tc_json_new(&cli->output);
-    tc_json_open_object(&json, NULL);
-    tc_json_string(&json, "file", path);
-    tc_json_count(&json, "runs", kinds[TC_TRACE_RUN]);
-    tc_json_count(&json, "sweeps", kinds[TC_TRACE_SWEEP]);
-    tc_json_count(&json, "marks", kinds[TC_TRACE_MARKS]);
-    tc_json_close_object(&json);
+    return tc_outputs_check(cli->arena, &page, 1, inputs, arguments->operand_count, &cli->messages);
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    size_t count = arguments->operand_count;
-    const tc_trace **traces = TC_NEW(cli->arena, const tc_trace *, count);
-    size_t kinds[] = {[TC_TRACE_RUN] = 0, [TC_TRACE_SWEEP] = 0, [TC_TRACE_MARKS] = 0};
-    (void)yes; /* always yes */
+    tc_study study;
+    tacit_result *result = NULL;
+    tc_study_begin(&study, cli, "report");
     tc_status status = check_files(cli, arguments);
     if (status != TC_OK)
         return status;
-    for (size_t i = 0; i < count; i++) {
-        tc_progress(&cli->monitor, "reading", (double)i / (double)count);
-        tc_trace *trace = NULL;
-        status = tc_trace_read(cli->arena, arguments->operands[i], &cli->monitor, &cli->messages, &trace);
-        if (status != TC_OK)
-            return status;
-        traces[i] = trace;
-        kinds[trace->kind]++;
-    }
-    status = tc_report_write(cli->arena, arguments->values[OUTPUT].text, arguments->values[TITLE].text, traces, count,
-                             &cli->messages);
-    if (status == TC_OK)
-        (arguments->values[JSON].flag ? print_json : print_line)(cli, arguments->values[OUTPUT].text, kinds);
-    return status;
+    tacit_status made = tacit_report(arguments->operands, arguments->operand_count, arguments->values[OUTPUT].text,
+                                     arguments->values[TITLE].text, &study.options, &result, NULL);
+    return tc_study_end(&study, made, result, arguments->values[JSON].flag, yes);
 }
 
 const tc_command tc_command_report = {

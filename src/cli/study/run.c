@@ -1,9 +1,6 @@
 #include "cli/study/study.h"
 
-#include "base/machine.h"
-
-#include <math.h>
-#include <string.h>
+#include "api/run.h"
 
 enum {
     JSON = TC_PRIVACY_OPTION_COUNT,
@@ -17,10 +14,11 @@ enum {
     TOLERANCE,
     NO_REFERENCE,
     CARD,
-    FULL
+    FULL,
+    STATES
 };
 
-enum { SHOWN_PER_DECADE = 3, TRACED_PER_DECADE = 60 };
+enum { TRACED_PER_DECADE = 60 };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -56,6 +54,10 @@ static const tc_option options[] = {
     [NO_REFERENCE] = TC_SETUP_NO_REFERENCE,
     [CARD] = TC_CARD_OPTION,
     [FULL] = {.name = "full", .type = TC_OPTION_FLAG, .text = "Print every state and constraint, however many."},
+    [STATES] = {.name = "states",
+                .type = TC_OPTION_FLAG,
+                .text = "Also show states: with --seeds those of every seed in JSON, with --trace those of every round "
+                        "that is traced."},
 };
 
 static const tc_example examples[] = {
@@ -69,314 +71,84 @@ static const tc_example examples[] = {
     {"tacit run paper.tacit --seed 7 --json", "A run that can be repeated, for a program. Not private."},
 };
 
-/* ---- options that belong together ------------------------------------------------------------------------------- */
-
-typedef struct run_wishes {
-    tc_privacy_wishes privacy;
-    const tc_option_value *values;
-    bool simulated; /* noise from seeds */
-    uint64_t first_seed;
-    tc_budgets budgets;
-} run_wishes;
-
-static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
-    const tc_option_value *values = arguments->values;
-    const tc_output_file outputs[] = {{"--trace", values[TRACE].text, TC_TRACE_FILE},
-                                      {"--report", values[REPORT].text, TC_PAGE_FILE}};
-    const tc_input_file inputs[] = {{"the problem", arguments->operands[0]}, {"the ledger", values[LEDGER].text}};
-    return tc_outputs_check(cli, outputs, 2, inputs, 2);
+/* Of options that are wrong together; NULL. */
+static const char *fault_of(const tc_option_value *values) {
+    if (values[BUDGET].given && !values[LEDGER].given)
+        return "--budget wants --ledger FILE, where what was spent is written";
+    if (values[TRACE_ALL].flag && !values[TRACE].given && !values[REPORT].given)
+        return "--trace-all wants --trace FILE.csv or --report FILE.html";
+    return NULL;
 }
 
-static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, run_wishes *w) {
+static tc_status read_options(tc_study *study, const tc_arguments *arguments, tacit_promise *promise,
+                              tacit_run_options *wishes) {
     const tc_option_value *values = arguments->values;
-    tc_status status = tc_privacy_options_read(cli, "run", arguments, &w->privacy);
+    const char *fault = fault_of(values);
+    tc_status status = tc_promise_options(study->cli, "run", arguments, promise);
+    if (status == TC_OK)
+        status = tc_budget_option(study->cli, "run", &values[BUDGET], promise);
     if (status != TC_OK)
         return status;
-    w->values = values;
-    w->simulated = w->privacy.seeded || values[SEEDS].given;
-    w->privacy.plan.seeded = w->simulated;
-    w->first_seed = w->privacy.seeded ? w->privacy.seed : 1;
-    status = tc_budgets_read(cli, "run", &values[BUDGET], &w->budgets);
-    if (status != TC_OK)
-        return status;
-    const char *wrong = NULL;
-    if (values[BUDGET].given && !values[LEDGER].given)
-        wrong = "--budget wants --ledger FILE, where what was spent is written";
-    else if (values[SEEDS].given && !tc_seeds_fit(w->first_seed, (uint64_t)values[SEEDS].integer))
-        wrong = TC_SEEDS_TOO_LARGE;
-    else if (values[TRACE_ALL].flag && !values[TRACE].given && !values[REPORT].given)
-        wrong = "--trace-all wants --trace FILE.csv or --report FILE.html";
-    if (wrong != NULL) {
-        tc_buffer_printf(&cli->messages, "tacit run: %s\n", wrong);
+    if (fault != NULL) {
+        tc_buffer_printf(&study->cli->messages, "tacit run: %s\n", fault);
         return TC_BAD_USAGE;
     }
-    return check_files(cli, arguments);
+    bool traced = values[TRACE].given || values[REPORT].given;
+    tacit_run_options_default(wishes, sizeof *wishes);
+    promise->ledger = values[LEDGER].given ? values[LEDGER].text : NULL;
+    wishes->seeds = values[SEEDS].given ? (size_t)values[SEEDS].integer : 0;
+    wishes->no_reference = values[NO_REFERENCE].flag;
+    wishes->rows_per_decade = values[TRACE_ALL].flag ? -1 : traced ? TRACED_PER_DECADE : wishes->rows_per_decade;
+    wishes->keep_states = values[STATES].flag;
+    study->options.threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0;
+    study->options.tolerance = values[TOLERANCE].real;
+    study->options.full = values[FULL].flag;
+    return tc_study_check_files(study, arguments, values[TRACE].text, values[REPORT].text, promise->ledger);
 }
 
-/* ---- the ledger ------------------------------------------------------------------------------------------------- */
+/* ---- text, as it goes ---- */
 
-static tc_status record_cost(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
-    if (output->ledger == NULL)
-        return TC_OK;
-    if (w->simulated) {
-        tc_buffer_puts(&cli->messages, "tacit run: noise from a seed: nothing is entered in the ledger\n");
-        return TC_OK;
-    }
-    if (!output->entry->is_priced)
-        tc_buffer_puts(&cli->messages, "tacit run: this run has no guarantee, and is entered so: no sum of this ledger "
-                                       "holds after it\n");
-    tc_ledger *after = NULL;
-    tc_status status = tc_ledger_record_within(cli->arena, output->ledger->path, output->entry, w->budgets.list,
-                                               w->budgets.count, &cli->messages, &output->reason);
-    if (status != TC_OK)
-        return status;
-    if (output->reason != NULL) { /* another run was entered meanwhile */
-        output->card = NULL;
-        status = tc_ledger_read(cli->arena, output->ledger->path, &cli->messages, &after);
-        output->ledger = after;
-        return status;
-    }
-    status = tc_ledger_read(cli->arena, output->ledger->path, &cli->messages, &after);
-    output->ledger = after;
-    output->recorded = status == TC_OK;
-    return status;
+static void tell(void *context) { tc_cli_tell(context); }
+
+static void print_head(void *context, const tc_run_output *output) {
+    tc_cli *cli = context;
+    tc_run_output_begin(output, &cli->output);
+    tc_cli_flush(cli);
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------------- */
-
-typedef struct listener {
-    tc_cli *cli;
-    const tc_run_output *output;
-} listener;
-
-static void on_row(void *context, const tc_record *record, const tc_row *row) {
-    const listener *to = context;
-    const tc_run_output *output = to->output;
-    bool is_shown = record->outcome != TC_ENGINE_DONE; /* where it stopped */
-    for (size_t i = 0; i < output->checkpoint_count && !is_shown; i++)
-        is_shown = output->checkpoints[i] == row->k;
-    if (!is_shown)
+static void print_row(void *context, const tc_run_output *output, const tc_record *record, const tc_row *row) {
+    tc_cli *cli = context;
+    if (!tc_run_output_shows(output, record, row))
         return;
-    tc_run_output_row(row, &to->cli->output);
-    tc_cli_flush(to->cli);
-}
-
-static tc_experiment experiment_of(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
-    const tc_setup *setup = output->setup;
-    bool traced = w->values[TRACE].given || w->values[REPORT].given;
-    tc_experiment experiment = {.plan = output->plan,
-                                .model = setup->model,
-                                .derivatives = setup->derivatives,
-                                .reference = output->target.reference,
-                                .dual_radius = setup->dual_radius,
-                                .method = output->method,
-                                .rounds = setup->rounds,
-                                .grid = output->checkpoints,
-                                .grid_count = output->checkpoint_count,
-                                .threads = output->threads};
-    if (traced)
-        experiment.grid = tc_grid(cli->arena, setup->rounds, w->values[TRACE_ALL].flag ? 0 : TRACED_PER_DECADE,
-                                  &experiment.grid_count);
-    return experiment;
-}
-
-static void part_records(tc_cli *cli, tc_run_output *output) {
-    output->finished = TC_NEW(cli->arena, tc_record, output->record_count + 1);
-    for (size_t i = 0; i < output->record_count; i++) {
-        if (output->records[i].outcome != TC_ENGINE_INTERRUPTED)
-            output->finished[output->finished_count++] = output->records[i];
-    }
-}
-
-/* A run that noise keeps away from the solution ends like any other: warn of it. */
-static void judge_progress(tc_cli *cli, tc_run_output *output) {
-    if (output->plan->mechanism == TC_MECHANISM_NONE)
-        return;
-    tc_row_quantiles start = tc_rows_summarise(cli->arena, output->finished, output->finished_count, 0);
-    tc_row_quantiles end =
-        tc_rows_summarise(cli->arena, output->finished, output->finished_count, output->setup->rounds);
-    double x = start.x_error.median, x_after = end.x_error.median;
-    double mu = start.mu_error.median, mu_after = end.mu_error.median;
-    bool far = x_after >= 0.9 * x || (x_after >= 0.5 * x && mu > 0 && mu_after >= mu); /* a NAN is not far */
-    if (!far)
-        return;
-    output->warning =
-        tc_arena_format(cli->arena,
-                        "The run%s hardly approached the solution, if at all: the x error was %.4g at the "
-                        "start and is %.4g at the end%s. The noise is too large for this problem, or the "
-                        "steps or the rounds do not suit it.",
-                        output->many ? "s" : "", x, x_after, output->many ? " (medians)" : "");
-}
-
-/* One outcome for all runs: the worst, with its reason. */
-static void sum_up(tc_cli *cli, tc_run_output *output) {
-    size_t diverged = 0, stopped = output->wanted - output->record_count;
-    for (size_t i = 0; i < output->record_count; i++) {
-        diverged += output->records[i].outcome == TC_ENGINE_DIVERGED;
-        stopped += output->records[i].outcome == TC_ENGINE_INTERRUPTED;
-    }
-    part_records(cli, output);
-    judge_progress(cli, output);
-    tc_engine_outcome worst = stopped > 0 ? TC_ENGINE_INTERRUPTED : diverged > 0 ? TC_ENGINE_DIVERGED : TC_ENGINE_DONE;
-    output->outcome = tc_engine_outcome_name(worst);
-    output->reason = NULL;
-    if (worst == TC_ENGINE_DONE)
-        return;
-    if (!output->many)
-        output->reason = output->records->reason;
-    else if (stopped > 0)
-        output->reason =
-            tc_arena_format(cli->arena, "%zu of %zu runs were done", output->finished_count, output->wanted);
-    else
-        output->reason = tc_arena_format(cli->arena, "%zu of %zu runs diverged", diverged, output->wanted);
-}
-
-static tc_status run_rounds(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
-    tc_experiment experiment = experiment_of(cli, w, output);
-    listener to = {.cli = cli, .output = output};
-    const char *why = NULL;
-    tc_status status;
-    if (!w->values[JSON].flag) {
-        tc_run_output_begin(output, &cli->output);
-        tc_cli_flush(cli);
-        experiment.on_row = on_row; /* for a single run */
-        experiment.context = &to;
-    }
-    experiment.run_id = output->entry == NULL ? NULL : output->entry->run;
-    double began = tc_lab_seconds();
-    if (output->many) {
-        output->wanted = (size_t)w->values[SEEDS].integer;
-        status = tc_lab_run_many(cli->arena, &experiment, w->first_seed, output->wanted, &cli->monitor,
-                                 &output->records, &output->record_count, &why);
-        output->run_seconds = tc_lab_seconds() - began;
-    } else {
-        output->wanted = output->record_count = 1;
-        status = tc_lab_run(cli->arena, &experiment, w->simulated ? &w->first_seed : NULL, &cli->monitor,
-                            &output->records, &why);
-        output->run_seconds = status == TC_OK ? output->records->seconds : 0;
-    }
-    if (status != TC_OK && why != NULL)
-        tc_buffer_printf(&cli->messages, "tacit run: %s\n", why);
-    if (status == TC_OK)
-        sum_up(cli, output);
-    return status;
-}
-
-/* ---- what remains ----------------------------------------------------------------------------------------------- */
-
-static tc_status write_files(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
-    if (output->records == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
-        return TC_OK;
-    if (output->record_count == 0) {
-        tc_buffer_puts(&cli->messages, "tacit run: no run was begun: no trace and no report is written\n");
-        return TC_OK;
-    }
-    tc_trace *trace = tc_trace_new(cli->arena, TC_TRACE_RUN, output->plan, w->simulated, cli->command);
-    tc_trace_set_records(cli->arena, trace, output->records, output->record_count);
-    if (output->record_count < output->wanted)
-        tc_trace_note_add(cli->arena, trace,
-                          tc_arena_format(cli->arena, "%zu of %zu runs were not begun",
-                                          output->wanted - output->record_count, output->wanted));
-    trace->reference_objective = output->target.reference == NULL ? NAN : output->target.reference->objective;
-    tc_trace_fact_add(cli->arena, trace, "dual radius",
-                      tc_arena_format(cli->arena, "%.6g (%s)", output->setup->dual_radius,
-                                      tc_radius_origin_name(output->setup->radius_origin)));
-    const char *margin = tc_margin_text(cli->arena, output->method);
-    if (margin != NULL)
-        tc_trace_fact_add(cli->arena, trace, "margin", margin);
-    tc_trace_fact_add(cli->arena, trace, "seconds", tc_arena_format(cli->arena, "%.3g", output->run_seconds));
-    return tc_trace_write_both(cli, trace, w->values[TRACE].text, w->values[REPORT].text);
-}
-
-static void print(tc_cli *cli, const run_wishes *w, const tc_run_output *output) {
-    if (!w->values[JSON].flag) {
-        tc_run_output_end(output, w->values[FULL].flag, &cli->output);
-        return;
-    }
-    tc_json json = tc_json_new(&cli->output);
-    tc_run_output_json(output, &json);
-}
-
-/* The price of the run; output->reason where the budget does not allow it. */
-static tc_status look_up_cost(tc_cli *cli, const run_wishes *w, tc_run_output *output) {
-    tc_ledger_entry *entry = TC_NEW(cli->arena, tc_ledger_entry, 1);
-    *entry = tc_ledger_entry_of(cli->arena, output->plan, tc_lab_run_id(cli->arena));
-    output->entry = entry;
-    if (w->simulated)
-        return TC_OK;
-    tc_status status = tc_budgets_check(cli, "run", &w->budgets, output->ledger, entry);
-    if (status == TC_OK)
-        output->reason = tc_over_budget(cli->arena, output->ledger, entry, w->budgets.list, w->budgets.count);
-    return status;
-}
-
-/* The run has no guarantee, and no option asked to do without one. */
-static bool is_unasked(const run_wishes *w, const tc_plan *plan) {
-    bool asked = w->simulated || plan->mechanism == TC_MECHANISM_NONE || plan->constants == TC_DECLARED;
-    return !asked && !tc_plan_deserves_private(plan);
-}
-
-/* Everything before the first round; output->reason where there will be none. */
-static tc_status prepare(tc_cli *cli, const run_wishes *w, tc_setup *setup, tc_run_output *output) {
-    tc_status status = tc_setup_plan(cli, setup, &w->privacy.plan, &output->plan);
-    if (status != TC_OK)
-        return status;
-    output->reason = setup->problem != NULL ? setup->problem : output->plan->problem;
-    if (output->reason != NULL)
-        return TC_OK;
-    status = tc_setup_method(cli, setup, output->plan, w->privacy.margin, &output->method);
-    if (status != TC_OK)
-        return status;
-    output->card = tc_card_make(cli->arena, output->plan, w->simulated);
-    if (output->ledger != NULL)
-        status = look_up_cost(cli, w, output);
-    if (status != TC_OK)
-        return status;
-    if (output->reason != NULL) {
-        output->card = NULL; /* nothing is run, and nothing promised */
-        return TC_OK;
-    }
-    if (!w->values[NO_REFERENCE].flag)
-        status = tc_run_target_find(cli, setup, w->values[TOLERANCE].real, &output->target);
-    return status == TC_OK ? record_cost(cli, w, output) : status;
+    tc_run_output_row(row, &cli->output);
+    tc_cli_flush(cli);
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    run_wishes w;
-    tc_setup setup;
-    tc_run_output output = {.setup = &setup, .outcome = "refused", .many = arguments->values[SEEDS].given};
-    tc_ledger *ledger = NULL;
-    tc_status status = read_wishes(cli, arguments, &w);
-    if (status == TC_OK && w.values[LEDGER].given)
-        status = tc_ledger_read(cli->arena, w.values[LEDGER].text, &cli->messages, &ledger);
+    const tc_option_value *values = arguments->values;
+    tc_study study;
+    tacit_promise promise;
+    tacit_run_options wishes;
+    tacit_result *result = NULL;
+    tc_hooks hooks = {.context = cli, .judged = tell};
+    tc_study_begin(&study, cli, "run");
+    tc_status status = read_options(&study, arguments, &promise, &wishes);
     if (status == TC_OK)
-        status = tc_setup_whole(cli, "run", arguments->operands[0], &w.privacy, &setup);
+        status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
-    tc_budgets_add_file(&w.budgets, setup.model);
-    if (!isnan(setup.model->budget.epsilon) && ledger == NULL && !w.simulated) {
-        tc_buffer_puts(&cli->messages, "tacit run: the file has a budget, and --ledger FILE must say where what was "
-                                       "spent is written; a simulation (--seed, --seeds) needs none\n");
-        return TC_BAD_USAGE;
+    if (!values[JSON].flag) {
+        hooks.begin = print_head;
+        hooks.row = print_row;
     }
-    tc_cli_tell(cli);
-    output.ledger = ledger;
-    output.whole_card = w.values[CARD].flag;
-    output.simulated = w.simulated;
-    output.threads = w.values[THREADS].given ? (size_t)w.values[THREADS].integer : tc_processors();
-    output.checkpoints = tc_grid(cli->arena, setup.rounds, SHOWN_PER_DECADE, &output.checkpoint_count);
-    status = prepare(cli, &w, &setup, &output);
-    if (status == TC_OK && output.reason == NULL)
-        status = run_rounds(cli, &w, &output);
-    if (status != TC_OK)
-        return status;
-    print(cli, &w, &output);
-    *yes = strcmp(output.outcome, "done") == 0 && setup.sound && !is_unasked(&w, output.plan);
-    status = write_files(cli, &w, &output);
-    bool stopped = strcmp(output.outcome, "interrupted") == 0;
-    if (stopped)
-        tc_buffer_puts(&cli->messages, "tacit run: interrupted: this is how far it came\n");
-    return status == TC_OK && stopped ? TC_INTERRUPTED : status;
+    tacit_status made = tc_run_with(study.problem, &promise, &wishes, &hooks, &study.options, &result, NULL);
+    if (values[JSON].flag || made != TACIT_OK) {
+        status = tc_study_end(&study, made, result, true, yes);
+    } else {
+        tc_run_output_end(result->of.run, result->full, values[CARD].flag, &cli->output);
+        status = tc_study_keep(&study, result, yes);
+    }
+    return tc_study_write(&study, status, result, values[TRACE].text, values[REPORT].text);
 }
 
 const tc_command tc_command_run = {

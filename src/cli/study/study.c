@@ -1,6 +1,7 @@
 #include "cli/study/study.h"
 
-#include "api/result.h"
+#include "api/run.h"
+#include "report/report.h"
 
 #include <string.h>
 
@@ -15,11 +16,12 @@ static int show_progress(void *context, const char *what, double fraction) {
     return 0;
 }
 
-/* A line that begins with the problem's path is about the file, as a compiler's. */
+/* A line about a file is as a compiler's: it begins with the path. */
 static int show_warning(void *context, const char *line) {
     const tc_study *study = context;
     size_t length = study->path == NULL ? 0 : strlen(study->path);
-    bool is_of_file = length > 0 && strncmp(line, study->path, length) == 0 && line[length] == ':';
+    bool is_of_file = (length > 0 && strncmp(line, study->path, length) == 0 && line[length] == ':') ||
+                      strstr(line, ": error: ") != NULL;
     if (is_of_file)
         tc_buffer_printf(&study->cli->messages, "%s\n", line);
     else
@@ -56,14 +58,56 @@ tc_status tc_study_load(tc_study *study, const char *path) {
     return (tc_status)status;
 }
 
+tc_status tc_study_keep(tc_study *study, tacit_result *result, bool *yes) {
+    tc_arena_on_free(study->cli->arena, free_result, result);
+    *yes = tacit_result_holds(result);
+    return tacit_result_interrupted(result) ? TC_INTERRUPTED : TC_OK;
+}
+
 tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *result, bool wants_json, bool *yes) {
     if (status != TACIT_OK)
         return (tc_status)status;
-    tc_arena_on_free(study->cli->arena, free_result, result);
+    tc_status kept = tc_study_keep(study, result, yes);
     const char *text = wants_json ? tacit_result_json(result) : tacit_result_text(result);
     if (text == NULL)
         return TC_NO_MEMORY;
     tc_buffer_puts(&study->cli->output, text);
-    *yes = tacit_result_holds(result);
-    return tacit_result_interrupted(result) ? TC_INTERRUPTED : TC_OK;
+    return kept;
+}
+
+tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, const char *trace, const char *page,
+                               const char *ledger) {
+    const tc_output_file outputs[] = {{"--trace", trace, TC_TRACE_FILE}, {"--report", page, TC_PAGE_FILE}};
+    const tc_input_file inputs[] = {{"the problem", arguments->operands[0]}, {"the ledger", ledger}};
+    return tc_outputs_check(study->cli->arena, outputs, 2, inputs, 2, &study->cli->messages);
+}
+
+static tc_status write_files(tc_study *study, tacit_result *result, const char *trace, const char *page) {
+    tc_cli *cli = study->cli;
+    char *message = NULL;
+    tacit_status status = TACIT_OK;
+    if (trace == NULL && page == NULL)
+        return TC_OK;
+    if (!tc_result_has_trace(result)) {
+        tc_buffer_printf(&cli->messages, "tacit %s: no run was %s: no trace and no report is written\n", study->command,
+                         result->of.sweep != NULL ? "finished" : "begun");
+        return TC_OK;
+    }
+    if (trace != NULL)
+        status = tacit_result_write_trace(result, trace, cli->command, &message);
+    if (status == TACIT_OK && page != NULL)
+        status = tacit_result_write_report(result, page, cli->command, &message);
+    if (message != NULL)
+        tc_buffer_puts(&cli->messages, message);
+    tacit_text_free(message);
+    return (tc_status)status;
+}
+
+tc_status tc_study_write(tc_study *study, tc_status status, tacit_result *result, const char *trace, const char *page) {
+    if (result == NULL || (status != TC_OK && status != TC_INTERRUPTED))
+        return status;
+    tc_status written = write_files(study, result, trace, page);
+    if (status == TC_INTERRUPTED)
+        tc_buffer_printf(&study->cli->messages, "tacit %s: interrupted: this is how far it came\n", study->command);
+    return written == TC_OK ? status : written;
 }

@@ -10,12 +10,6 @@
 extern const tc_command tc_command_check, tc_command_solve, tc_command_plan, tc_command_run, tc_command_sweep,
     tc_command_bound, tc_command_audit, tc_command_split, tc_command_report;
 
-/* Files that run, sweep and report write. */
-#define TC_TRACE_FILE                                                                                                  \
-    { .mark = "# tacit trace 1", .name = "a trace" }
-#define TC_PAGE_FILE                                                                                                   \
-    { .mark = "<!doctype html", .name = "an HTML page", .is_html = true }
-
 /* A command at work. */
 typedef struct tc_study {
     tc_cli *cli;
@@ -34,5 +28,15 @@ tc_status tc_study_load(tc_study *study, const char *path) TC_MUST_USE;
  * where status is a failure, which was told as a warning. TC_INTERRUPTED for one that was interrupted. */
 tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *result, bool wants_json,
                        bool *yes) TC_MUST_USE;
+
+/* The end of it: *yes, and the status as above. For a command that has printed the result itself. */
+tc_status tc_study_keep(tc_study *study, tacit_result *result, bool *yes) TC_MUST_USE;
+
+/* Whether a trace and a page (NULL for neither) may be written, before anything is run. */
+tc_status tc_study_check_files(tc_study *study, const tc_arguments *arguments, const char *trace, const char *page,
+                               const char *ledger) TC_MUST_USE;
+/* Writes them after a run or a sweep that was printed, status being what tc_study_end said. */
+tc_status tc_study_write(tc_study *study, tc_status status, tacit_result *result, const char *trace,
+                         const char *page) TC_MUST_USE;
 
 #endif

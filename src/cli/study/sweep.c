@@ -1,11 +1,8 @@
 #include "cli/study/study.h"
 
-#include "base/machine.h"
+#include "api/run.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -22,7 +19,7 @@ enum {
     NO_REFERENCE
 };
 
-enum { MOST_POINTS = 1000, MOST_RUNS = 10000000 };
+enum { MOST_POINTS = 1000 };
 
 static const tc_option options[] = {
     TC_PRIVACY_OPTIONS,
@@ -73,281 +70,88 @@ static const tc_example examples[] = {
      "Five epsilons from 0.1 to 10, and a page with the plot."},
 };
 
-/* ---- which epsilons --------------------------------------------------------------------------------------------- */
-
 static tc_status refuse(tc_cli *cli, const char *text) {
     tc_buffer_printf(&cli->messages, "tacit sweep: %s\n", text);
     return TC_BAD_USAGE;
 }
 
-static tc_status read_list(tc_cli *cli, const char *text, double *epsilons, size_t *count) {
+static tc_status read_list(tc_cli *cli, const char *text, tacit_sweep_options *wishes) {
+    double *epsilons = TC_NEW(cli->arena, double, MOST_POINTS);
+    wishes->epsilons = epsilons;
     for (const char *at = text;;) {
         size_t length = strcspn(at, ",");
         const char *one = tc_arena_copy(cli->arena, at, length);
-        if (*count == MOST_POINTS)
+        if (wishes->epsilon_count == MOST_POINTS)
             return refuse(cli, "--epsilons takes at most 1000 of them");
-        if (!tc_privacy_read_price(cli->arena, one, &epsilons[*count]))
+        if (!tc_read_price(cli->arena, one, &epsilons[wishes->epsilon_count]))
             return refuse(cli, tc_arena_format(cli->arena,
                                                "--epsilons wants positive numbers, or ln(X) with X above 1, with "
                                                "commas between, not '%s'",
                                                one));
-        (*count)++;
+        wishes->epsilon_count++;
         if (at[length] == '\0')
             return TC_OK;
         at += length + 1;
     }
 }
 
-/* Increasing, each once. */
-static void sort_apart(tc_cli *cli, double *epsilons, size_t *count) {
-    size_t kept = 0;
-    tc_sort_numbers(epsilons, *count);
-    for (size_t i = 0; i < *count; i++) {
-        if (kept == 0 || epsilons[kept - 1] != epsilons[i])
-            epsilons[kept++] = epsilons[i];
-    }
-    if (kept < *count)
-        tc_buffer_puts(&cli->messages, "tacit sweep: --epsilons names a number more than once: each is run once\n");
-    *count = kept;
+static tc_status read_end(tc_cli *cli, const tc_option_value *given, const char *name, double *value) {
+    if (!given->given || tc_read_price(cli->arena, given->text, value))
+        return TC_OK;
+    return refuse(cli, tc_arena_format(cli->arena, "--%s wants a positive number, or ln(X) with X above 1, not '%s'",
+                                       name, given->text));
 }
 
-static tc_status read_end(tc_cli *cli, const tc_option_value *given, const char *name, double standard, double *value) {
-    if (given->given && !tc_privacy_read_price(cli->arena, given->text, value))
-        return refuse(cli,
-                      tc_arena_format(cli->arena, "--%s wants a positive number, or ln(X) with X above 1, not '%s'",
-                                      name, given->text));
-    if (!given->given)
-        *value = standard;
-    if (isnan(*value))
-        return refuse(cli, "around which epsilon? Neither --epsilon nor the file says: --epsilons A,B,.. or --from A "
-                           "--to B");
-    return TC_OK;
-}
-
-/* from 2^t with t a share of log2(to / from), so that powers of two are exact. A value next to a short decimal becomes
- * that decimal. */
-static double grid_point(double from, double to, size_t i, size_t last) {
-    if (i == 0 || i == last)
-        return i == 0 ? from : to;
-    double exponent = log2(to / from) * (double)i / (double)last, value = from * exp2(exponent);
-    if (exponent == floor(exponent))
-        return value;
-    char text[32];
-    (void)snprintf(text, sizeof text, "%.10g", value);
-    double decimal = strtod(text, NULL);
-    return fabs(decimal - value) <= 8 * DBL_EPSILON * value ? decimal : value;
-}
-
-static tc_status read_grid(tc_cli *cli, const tc_option_value *values, double middle, double *epsilons, size_t *count) {
-    double from = NAN, to = NAN;
-    tc_status status = read_end(cli, &values[FROM], "from", middle / 8, &from);
+static tc_status read_epsilons(tc_cli *cli, const tc_option_value *values, tacit_sweep_options *wishes) {
+    bool has_grid = values[FROM].given || values[TO].given || values[POINTS].given;
+    if (values[EPSILONS].given && has_grid)
+        return refuse(cli, "--epsilons is a list, --from, --to and --points make one: not both");
+    if (values[EPSILONS].given)
+        return read_list(cli, values[EPSILONS].text, wishes);
+    wishes->points = (size_t)values[POINTS].integer;
+    tc_status status = read_end(cli, &values[FROM], "from", &wishes->from);
     if (status == TC_OK)
-        status = read_end(cli, &values[TO], "to", middle * 8, &to);
+        status = read_end(cli, &values[TO], "to", &wishes->to);
+    if (status == TC_OK && wishes->from >= wishes->to)
+        status = refuse(cli, tc_arena_format(cli->arena, "--from must be less than --to, and %g is not less than %g",
+                                             wishes->from, wishes->to));
+    return status;
+}
+
+static tc_status read_options(tc_study *study, const tc_arguments *arguments, tacit_promise *promise,
+                              tacit_sweep_options *wishes) {
+    const tc_option_value *values = arguments->values;
+    tacit_sweep_options_default(wishes, sizeof *wishes);
+    tc_status status = tc_promise_options(study->cli, "sweep", arguments, promise);
+    if (status == TC_OK)
+        status = read_epsilons(study->cli, values, wishes);
     if (status != TC_OK)
         return status;
-    if (!(from < to))
-        return refuse(
-            cli, tc_arena_format(cli->arena, "--from must be less than --to, and %g is not less than %g", from, to));
-    *count = (size_t)values[POINTS].integer;
-    for (size_t i = 0; i < *count; i++)
-        epsilons[i] = grid_point(from, to, i, *count - 1);
-    return TC_OK;
+    wishes->seeds = (size_t)values[SEEDS].integer;
+    wishes->no_reference = values[NO_REFERENCE].flag;
+    study->options.threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0;
+    study->options.tolerance = values[TOLERANCE].real;
+    return tc_study_check_files(study, arguments, values[TRACE].text, values[REPORT].text, NULL);
 }
 
-static tc_status choose_epsilons(tc_cli *cli, const tc_option_value *values, double middle, double **epsilons,
-                                 size_t *count) {
-    bool grid = values[FROM].given || values[TO].given || values[POINTS].given;
-    *epsilons = TC_NEW(cli->arena, double, MOST_POINTS);
-    *count = 0;
-    if (!values[EPSILONS].given)
-        return read_grid(cli, values, middle, *epsilons, count);
-    if (grid)
-        return refuse(cli, "--epsilons is a list, --from, --to and --points make one: not both");
-    tc_status status = read_list(cli, values[EPSILONS].text, *epsilons, count);
-    if (status == TC_OK)
-        sort_apart(cli, *epsilons, count);
-    return status;
-}
-
-/* ---- the work --------------------------------------------------------------------------------------------------- */
-
-typedef struct sweep_wishes {
-    tc_privacy_wishes privacy;
-    const tc_option_value *values;
-    double *epsilons;
-    size_t count;
-} sweep_wishes;
-
-typedef struct planned { /* for one epsilon, or without noise */
-    const tc_plan *plan;
-    const tc_tacit_facts *method;
-} planned;
-
-/* made->method is NULL where there is no plan. */
-static tc_status make_plan(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, const tc_plan_options *wanted,
-                           planned *made) {
-    *made = (planned){0};
-    tc_status status = tc_setup_plan(cli, setup, wanted, &made->plan);
-    if (status == TC_OK && made->plan->problem == NULL && setup->problem == NULL)
-        status = tc_setup_method(cli, setup, made->plan, w->privacy.margin, &made->method);
-    return status;
-}
-
-/* A plan for each epsilon, and one without noise. *problem says why one cannot be made. */
-static tc_status make_plans(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, const tc_plan **plans,
-                            const tc_tacit_facts **methods, planned *noise_free, const char **problem) {
-    tc_plan_options wanted = w->privacy.plan;
-    wanted.seeded = true;
-    for (size_t e = 0; e < w->count && *problem == NULL; e++) {
-        wanted.epsilon = w->epsilons[e];
-        tc_progress(&cli->monitor, "planning", (double)e / (double)w->count);
-        planned made;
-        tc_status status = make_plan(cli, w, setup, &wanted, &made);
-        if (status != TC_OK)
-            return status;
-        plans[e] = made.plan;
-        methods[e] = made.method;
-        if (plans[e]->problem != NULL)
-            *problem = tc_arena_format(cli->arena, "epsilon %g: %s", w->epsilons[e], plans[e]->problem);
-        else if (plans[e]->mechanism == TC_MECHANISM_NONE)
-            return refuse(cli, "without noise there is nothing to sweep: --mechanism laplace or gaussian");
-    }
-    if (*problem != NULL)
-        return TC_OK;
-    wanted = w->privacy.plan;
-    wanted.mechanism = TC_MECHANISM_NONE;
-    wanted.seeded = true;
-    tc_status status = make_plan(cli, w, setup, &wanted, noise_free);
-    if (status == TC_OK)
-        *problem = noise_free->plan->problem;
-    return status;
-}
-
-static tc_status write_files(tc_cli *cli, const sweep_wishes *w, const tc_sweep_output *output) {
-    if (output->sweep == NULL || !(w->values[TRACE].given || w->values[REPORT].given))
-        return TC_OK;
-    tc_trace *trace = tc_trace_new(cli->arena, TC_TRACE_SWEEP, output->sweep->points[0].plan, true, cli->command);
-    tc_trace_set_sweep(cli->arena, trace, output->sweep);
-    if (output->margin != NULL)
-        tc_trace_fact_add(cli->arena, trace, "margin", output->margin);
-    if (trace->point_count == 0) {
-        tc_buffer_puts(&cli->messages, "tacit sweep: no run was finished: no trace and no report is written\n");
-        return TC_OK;
-    }
-    return tc_trace_write_both(cli, trace, w->values[TRACE].text, w->values[REPORT].text);
-}
-
-/* NULL where all runs came to their end. */
-static const char *why_not_whole(tc_cli *cli, const tc_sweep *sweep) {
-    size_t done = 0, wanted = sweep->point_count * sweep->seeds;
-    const tc_record *quiet = sweep->without_noise;
-    for (size_t e = 0; e < sweep->point_count; e++)
-        done += sweep->points[e].runs;
-    if (quiet->outcome == TC_ENGINE_DIVERGED)
-        return tc_arena_format(cli->arena, "the run without noise diverged: %s", quiet->reason);
-    return done == wanted ? NULL : tc_arena_format(cli->arena, "%zu of %zu runs were done", done, wanted);
-}
-
-static bool is_known(const tc_sweep_output *output, const char *warning) {
-    for (size_t i = 0; i < output->warning_count; i++) {
-        if (strcmp(output->warnings[i], warning) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void collect_warnings(tc_cli *cli, const tc_tacit_facts *const *methods, size_t count, tc_sweep_output *output) {
-    for (size_t e = 0; e < count; e++) {
-        for (size_t i = 0; methods[e] != NULL && i < methods[e]->warning_count; i++) {
-            if (is_known(output, methods[e]->warnings[i]))
-                continue;
-            output->warnings = tc_arena_grow(cli->arena, output->warnings, output->warning_count,
-                                             output->warning_count + 1, sizeof *output->warnings);
-            output->warnings[output->warning_count++] = methods[e]->warnings[i];
-        }
-    }
-}
-
-static tc_status sweep_all(tc_cli *cli, const sweep_wishes *w, tc_setup *setup, tc_sweep_output *output) {
-    const tc_plan **plans = TC_NEW(cli->arena, const tc_plan *, w->count + 1);
-    const tc_tacit_facts **methods = TC_NEW(cli->arena, const tc_tacit_facts *, w->count + 1);
-    planned noise_free = {0};
-    tc_sweep *sweep = NULL;
-    const char *why = NULL;
-    output->reason = setup->problem;
-    tc_status status = make_plans(cli, w, setup, plans, methods, &noise_free, &output->reason);
-    if (status == TC_OK && output->reason == NULL && !w->values[NO_REFERENCE].flag)
-        status = tc_run_target_find(cli, setup, w->values[TOLERANCE].real, &output->target);
-    if (status != TC_OK || output->reason != NULL)
-        return status;
-    collect_warnings(cli, methods, w->count, output);
-    output->margin = tc_margin_text(cli->arena, noise_free.method);
-    tc_experiment base = {.model = setup->model,
-                          .derivatives = setup->derivatives,
-                          .reference = output->target.reference,
-                          .dual_radius = setup->dual_radius,
-                          .method = noise_free.method,
-                          .rounds = setup->rounds,
-                          .grid = &setup->rounds,
-                          .grid_count = 1,
-                          .threads = output->threads};
-    double began = tc_lab_seconds();
-    status = tc_sweep_run(cli->arena, &base, noise_free.plan, plans, methods, w->epsilons, w->count,
-                          w->privacy.seeded ? w->privacy.seed : 1, (size_t)w->values[SEEDS].integer, &cli->monitor,
-                          &sweep, &why);
-    output->run_seconds = tc_lab_seconds() - began;
-    if (status != TC_OK && why != NULL)
-        tc_buffer_printf(&cli->messages, "tacit sweep: %s\n", why);
-    if (status == TC_OK) {
-        output->sweep = sweep;
-        output->reason = why_not_whole(cli, sweep);
-    }
-    return status;
-}
-
-static tc_status check_files(tc_cli *cli, const tc_arguments *arguments) {
-    const tc_output_file outputs[] = {{"--trace", arguments->values[TRACE].text, TC_TRACE_FILE},
-                                      {"--report", arguments->values[REPORT].text, TC_PAGE_FILE}};
-    return tc_outputs_check(cli, outputs, 2, &(tc_input_file){"the problem", arguments->operands[0]}, 1);
-}
+static void tell(void *context) { tc_cli_tell(context); }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
-    sweep_wishes w = {.values = arguments->values};
-    tc_setup setup;
-    tc_sweep_output output = {.setup = &setup};
-    tc_status status = tc_privacy_options_read(cli, "sweep", arguments, &w.privacy);
-    if (status == TC_OK && w.privacy.seeded && !tc_seeds_fit(w.privacy.seed, (uint64_t)w.values[SEEDS].integer))
-        status = refuse(cli, TC_SEEDS_TOO_LARGE);
+    const tc_option_value *values = arguments->values;
+    const tc_hooks hooks = {.context = cli, .judged = tell};
+    tc_study study;
+    tacit_promise promise;
+    tacit_sweep_options wishes;
+    tacit_result *result = NULL;
+    tc_study_begin(&study, cli, "sweep");
+    tc_status status = read_options(&study, arguments, &promise, &wishes);
     if (status == TC_OK)
-        status = check_files(cli, arguments);
-    if (status == TC_OK)
-        status = tc_setup_whole(cli, "sweep", arguments->operands[0], &w.privacy, &setup);
+        status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
-    tc_cli_tell(cli);
-    output.method = tc_resolve_method(&w.privacy.plan);
-    double middle = isnan(w.privacy.plan.epsilon) ? setup.model->privacy.epsilon : w.privacy.plan.epsilon;
-    status = choose_epsilons(cli, w.values, middle, &w.epsilons, &w.count);
-    if (status == TC_OK && w.count * (size_t)w.values[SEEDS].integer > MOST_RUNS)
-        status = refuse(cli, "epsilons times seeds must not be more than 10,000,000 runs");
-    output.threads = w.values[THREADS].given ? (size_t)w.values[THREADS].integer : tc_processors();
-    if (status == TC_OK)
-        status = sweep_all(cli, &w, &setup, &output);
-    if (status != TC_OK)
-        return status;
-    if (w.values[JSON].flag) {
-        tc_json json = tc_json_new(&cli->output);
-        tc_sweep_output_json(&output, &json);
-    } else {
-        tc_sweep_output_text(&output, &cli->output);
-    }
-    bool unasked = setup.radius_origin == TC_RADIUS_PRIVATE && !w.privacy.seeded;
-    *yes = output.sweep != NULL && tc_sweep_is_whole(output.sweep) && setup.sound && !unasked;
-    status = write_files(cli, &w, &output);
-    if (output.sweep == NULL || !output.sweep->interrupted)
-        return status;
-    tc_buffer_puts(&cli->messages, "tacit sweep: interrupted: this is how far it came\n");
-    return status == TC_OK ? TC_INTERRUPTED : status;
+    tacit_status made = tc_sweep_with(study.problem, &promise, &wishes, &hooks, &study.options, &result, NULL);
+    status = tc_study_end(&study, made, result, values[JSON].flag, yes);
+    return tc_study_write(&study, status, result, values[TRACE].text, values[REPORT].text);
 }
 
 const tc_command tc_command_sweep = {

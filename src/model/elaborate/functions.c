@@ -170,7 +170,7 @@ static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponen
     if (exponent->is_number && exponent->rank == 0)
         return true;
     if (exponent->rank != 0)
-        tc_error(elaborator->diagnostics, span, "an exponent is a number, but this is %s",
+        tc_error(elaborator->diagnostics, span, "an exponent must be a number, but this is %s",
                  tc_shape_text(elaborator->arena, exponent));
     else if (tc_value_has_state(&elaborator->values, exponent))
         tc_error(elaborator->diagnostics, span,

@@ -1,5 +1,6 @@
-#include "cli/study/study.h"
-
+/* Sweeps as JSON and as text. */
+#include "api/run.h"
+#include "base/options.h"
 #include "base/text.h"
 
 #include <math.h>

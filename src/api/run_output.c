@@ -1,8 +1,9 @@
-#include "cli/study/study.h"
-
-#include "base/text.h"
-#include "model/point.h"
+/* Runs as JSON and as text. */
+#include "api/run.h"
 #include "api/solution.h"
+#include "base/options.h"
+#include "base/text.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,6 +68,12 @@ static void json_checkpoints(tc_json *json, const tc_run_output *output, const t
     tc_json_close_array(json);
 }
 
+/* What is not released. */
+static void json_values(tc_json *json, const tc_model *model, const tc_record *record) {
+    tc_point_json_states(model, record->x, json);
+    tc_json_numbers(json, "g", tc_record_last(record)->constraints, model->constraint_count);
+}
+
 static void json_state(tc_json *json, const tc_model *model, const tc_record *record) {
     tc_point_json_states(model, record->x, json);
     tc_point_json_constraints(model, json);
@@ -106,6 +113,8 @@ static void json_runs(tc_json *json, const tc_run_output *output) {
         json_row(json, "final", tc_record_last(record));
         json_checkpoints(json, output, record);
         tc_json_numbers(json, "mu", record->mu, output->setup->model->constraint_count);
+        if (output->keep_states && tc_record_last(record) != NULL)
+            json_values(json, output->setup->model, record);
         tc_feasibility_json(json, &record->feasibility, output->setup->model->constraint_count);
         tc_json_close_object(json);
     }
@@ -265,6 +274,13 @@ void tc_run_output_begin(const tc_run_output *output, tc_buffer *out) {
     tc_buffer_printf(out, "%12s %12s %12s %15s %15s\n", "round", "x error", "mu error", "objective", "max violation");
 }
 
+bool tc_run_output_shows(const tc_run_output *output, const tc_record *record, const tc_row *row) {
+    bool is_shown = record->outcome != TC_ENGINE_DONE && row == tc_record_last(record); /* where it stopped */
+    for (size_t i = 0; i < output->checkpoint_count && !is_shown; i++)
+        is_shown = output->checkpoints[i] == row->k;
+    return is_shown;
+}
+
 static const char *shown(char text[32], double value, int digits) {
     if (value != value)
         return "-";
@@ -419,7 +435,7 @@ static void text_times(const tc_run_output *output, tc_buffer *out) {
                      output->setup->load_seconds, output->setup->analyse_seconds, output->target.seconds);
 }
 
-void tc_run_output_end(const tc_run_output *output, bool full, tc_buffer *out) {
+void tc_run_output_end(const tc_run_output *output, bool full, bool whole_card, tc_buffer *out) {
     if (output->records == NULL) {
         tc_options_wrap(out, tc_arena_format(out->arena, "Refused, and nothing was run: %s", output->reason), 0);
     } else {
@@ -441,5 +457,5 @@ void tc_run_output_end(const tc_run_output *output, bool full, tc_buffer *out) {
         if (output->simulated)
             tc_buffer_puts(out, "  simulated runs are not entered\n");
     }
-    tc_result_card(output->card, output->whole_card, out);
+    tc_result_card(output->card, whole_card, out);
 }

@@ -1,0 +1,391 @@
+/* tacit_run. */
+#include "api/run.h"
+
+#include "base/machine.h"
+#include "base/sized.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SHOWN_PER_DECADE = 3, MOST_SEEDS = 1000000, MOST_PER_DECADE = 1000000, LONGEST_ID = 256 };
+
+void tacit_run_options_default(tacit_run_options *options, size_t size) {
+    const tacit_run_options standard = {.rows_per_decade = SHOWN_PER_DECADE};
+    tc_default_sized(options, size, &standard, sizeof standard);
+}
+
+/* ---- what runs are measured against ---- */
+
+static void judge_target(tc_work *work, tc_setup *setup, tc_run_target *target) {
+    const tc_reference *reference = target->reference;
+    double sum = 0;
+    if (reference->outcome == TC_INFEASIBLE_SUSPECTED) {
+        tc_work_say(work, "no point seems to satisfy all constraints: there is no solution to compare with");
+        target->reference = NULL;
+        setup->sound = false;
+        return;
+    }
+    if (reference->outcome == TC_INACCURATE)
+        tc_work_say(work, reference->is_solution
+                              ? "errors are distances to a solution that may not be the one of least norm"
+                              : "errors are distances to a point that solves the problem only roughly (tacit solve "
+                                "says how)");
+    for (size_t j = 0; j < setup->model->constraint_count; j++)
+        sum += reference->mu[j];
+    if (!(sum > setup->dual_radius + reference->residual))
+        return;
+    target->warning = tc_arena_format(work->arena,
+                                      "the solution's multipliers sum to %.6g, more than the dual radius of %.6g: the "
+                                      "run cannot reach it",
+                                      sum, setup->dual_radius);
+    tc_work_say(work, "%s", target->warning);
+}
+
+tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, tc_run_target *target) {
+    double began = tc_work_seconds();
+    target->reference = tc_reference_solve(work->arena, setup->model, setup->derivatives, tolerance, work->monitor);
+    target->seconds = tc_work_seconds() - began;
+    if (target->reference->outcome == TC_SOLVE_INTERRUPTED)
+        return TC_INTERRUPTED;
+    judge_target(work, setup, target);
+    return TC_OK;
+}
+
+/* ---- options ---- */
+
+typedef struct run_job {
+    tc_call *call;
+    tacit_run_options options;
+    const tc_hooks *hooks; /* NULL */
+    tc_run_output *output;
+    tc_setup *setup;
+    tc_budgets *budgets;
+    uint64_t first_seed;
+} run_job;
+
+static const char *fault_of(const run_job *job) {
+    const tacit_run_options *run = &job->options;
+    const tc_privacy_wishes *wishes = &job->call->wishes;
+    size_t id = run->ledger_run == NULL ? 1 : strlen(run->ledger_run);
+    if (run->seeds > MOST_SEEDS)
+        return "there are at most 1,000,000 seeds";
+    if (run->seeds > 0 && !tc_seeds_fit(job->first_seed, run->seeds))
+        return TC_SEEDS_TOO_LARGE;
+    if (run->seeds > 0 && run->row != NULL)
+        return "rows are told of a single run, and not where there is a number of seeds";
+    if (run->rows_per_decade < -1 || run->rows_per_decade > MOST_PER_DECADE)
+        return "rows_per_decade is a number up to 1,000,000, or -1 for every round";
+    if (id == 0 || id > LONGEST_ID)
+        return "the run's id in the ledger has 1 to 256 bytes";
+    if (wishes->budgets.count > 0 && wishes->ledger == NULL)
+        return "a budget wants a ledger: the file where what was spent is written";
+    return NULL;
+}
+
+static tc_status read_run_options(run_job *job) {
+    tc_call *call = job->call;
+    tacit_run_options_default(&job->options, sizeof job->options);
+    if (call->own != NULL && !tc_copy_sized(&job->options, sizeof job->options, sizeof job->options, call->own))
+        return tc_wrong_size(call, "tacit_run_options");
+    job->first_seed = call->wishes.seeded ? call->wishes.seed : 1;
+    call->wishes.seeded = call->wishes.plan.seeded = call->wishes.seeded || job->options.seeds > 0;
+    const char *fault = fault_of(job);
+    return fault == NULL ? TC_OK : tc_work_refuse(&call->work, fault);
+}
+
+/* ---- the ledger ---- */
+
+/* The price of the run; output->reason where the budget does not allow it. */
+static tc_status look_up_cost(run_job *job) {
+    tc_run_output *output = job->output;
+    tc_arena *arena = job->call->work.arena;
+    tc_ledger_entry *entry = TC_NEW(arena, tc_ledger_entry, 1);
+    const char *given = job->options.ledger_run;
+    *entry = tc_ledger_entry_of(arena, output->plan,
+                                given == NULL ? tc_lab_run_id(arena) : tc_arena_copy(arena, given, strlen(given)));
+    output->entry = entry;
+    if (output->simulated)
+        return TC_OK;
+    tc_status status = tc_budgets_check(&job->call->work, job->budgets, output->ledger, entry);
+    if (status == TC_OK)
+        output->reason = tc_over_budget(arena, output->ledger, entry, job->budgets->list, job->budgets->count);
+    return status;
+}
+
+static tc_status record_cost(run_job *job) {
+    tc_run_output *output = job->output;
+    tc_work *work = &job->call->work;
+    tc_ledger *after = NULL;
+    if (output->ledger == NULL)
+        return TC_OK;
+    if (output->simulated) {
+        tc_work_say(work, "noise from a seed: nothing is entered in the ledger");
+        return TC_OK;
+    }
+    if (!output->entry->is_priced)
+        tc_work_say(work, "this run has no guarantee, and is entered so: no sum of this ledger holds after it");
+    tc_status status = tc_ledger_record_within(work->arena, output->ledger->path, output->entry, job->budgets->list,
+                                               job->budgets->count, work->messages, &output->reason);
+    if (status != TC_OK)
+        return status;
+    status = tc_ledger_read(work->arena, output->ledger->path, work->messages, &after);
+    output->ledger = after;
+    if (output->reason != NULL) /* another run was entered meanwhile */
+        output->card = NULL;
+    else
+        output->recorded = status == TC_OK;
+    return status;
+}
+
+/* ---- running ---- */
+
+static void part_records(tc_arena *arena, tc_run_output *output) {
+    output->finished = TC_NEW(arena, tc_record, output->record_count + 1);
+    for (size_t i = 0; i < output->record_count; i++) {
+        if (output->records[i].outcome != TC_ENGINE_INTERRUPTED)
+            output->finished[output->finished_count++] = output->records[i];
+    }
+}
+
+/* A run that noise keeps away from the solution ends like any other: warn of it. */
+static void judge_progress(tc_arena *arena, tc_run_output *output) {
+    if (output->plan->mechanism == TC_MECHANISM_NONE)
+        return;
+    tc_row_quantiles start = tc_rows_summarise(arena, output->finished, output->finished_count, 0);
+    tc_row_quantiles end = tc_rows_summarise(arena, output->finished, output->finished_count, output->setup->rounds);
+    double x = start.x_error.median, x_after = end.x_error.median;
+    double mu = start.mu_error.median, mu_after = end.mu_error.median;
+    bool far = x_after >= 0.9 * x || (x_after >= 0.5 * x && mu > 0 && mu_after >= mu); /* a NAN is not far */
+    if (!far)
+        return;
+    output->warning =
+        tc_arena_format(arena,
+                        "The run%s hardly approached the solution, if at all: the x error was %.4g at the "
+                        "start and is %.4g at the end%s. The noise is too large for this problem, or the "
+                        "steps or the rounds do not suit it.",
+                        output->many ? "s" : "", x, x_after, output->many ? " (medians)" : "");
+}
+
+/* One outcome for all runs: the worst, with its reason. */
+static void sum_up(tc_arena *arena, tc_run_output *output) {
+    size_t diverged = 0, stopped = output->wanted - output->record_count;
+    for (size_t i = 0; i < output->record_count; i++) {
+        diverged += output->records[i].outcome == TC_ENGINE_DIVERGED;
+        stopped += output->records[i].outcome == TC_ENGINE_INTERRUPTED;
+    }
+    part_records(arena, output);
+    judge_progress(arena, output);
+    tc_engine_outcome worst = stopped > 0 ? TC_ENGINE_INTERRUPTED : diverged > 0 ? TC_ENGINE_DIVERGED : TC_ENGINE_DONE;
+    output->outcome = tc_engine_outcome_name(worst);
+    output->reason = NULL;
+    if (worst == TC_ENGINE_DONE)
+        return;
+    if (!output->many)
+        output->reason = output->records->reason;
+    else if (stopped > 0)
+        output->reason = tc_arena_format(arena, "%zu of %zu runs were done", output->finished_count, output->wanted);
+    else
+        output->reason = tc_arena_format(arena, "%zu of %zu runs diverged", diverged, output->wanted);
+}
+
+static void on_row(void *context, const tc_record *record, const tc_row *row) {
+    const run_job *job = context;
+    if (job->hooks != NULL && job->hooks->row != NULL)
+        job->hooks->row(job->hooks->context, job->output, record, row);
+    if (job->options.row == NULL)
+        return;
+    const tacit_row facts = tc_row_facts(row, job->setup->model->constraint_count);
+    (void)tc_call_row(job->call, job->options.row, &facts); /* a failure stops the run by its monitor */
+}
+
+static tc_experiment experiment_of(run_job *job) {
+    const tc_run_output *output = job->output;
+    const tc_setup *setup = job->setup;
+    int wanted = job->options.rows_per_decade;
+    tc_experiment experiment = {.plan = output->plan,
+                                .model = setup->model,
+                                .derivatives = setup->derivatives,
+                                .reference = output->target.reference,
+                                .dual_radius = setup->dual_radius,
+                                .method = output->method,
+                                .run_id = output->entry == NULL ? NULL : output->entry->run,
+                                .keep_states = output->keep_states,
+                                .rounds = setup->rounds,
+                                .grid = output->checkpoints,
+                                .grid_count = output->checkpoint_count,
+                                .threads = output->threads,
+                                .on_row = on_row,
+                                .context = job};
+    if (wanted != 0 && wanted != SHOWN_PER_DECADE)
+        experiment.grid =
+            tc_grid(job->call->work.arena, setup->rounds, wanted < 0 ? 0 : (unsigned)wanted, &experiment.grid_count);
+    return experiment;
+}
+
+static tc_status run_rounds(run_job *job) {
+    tc_run_output *output = job->output;
+    tc_work *work = &job->call->work;
+    tc_experiment experiment = experiment_of(job);
+    const char *why = NULL;
+    tc_status status;
+    if (job->hooks != NULL && job->hooks->begin != NULL)
+        job->hooks->begin(job->hooks->context, output);
+    double began = tc_lab_seconds();
+    if (output->many) {
+        output->wanted = job->options.seeds;
+        status = tc_lab_run_many(work->arena, &experiment, job->first_seed, output->wanted, work->monitor,
+                                 &output->records, &output->record_count, &why);
+        output->run_seconds = tc_lab_seconds() - began;
+    } else {
+        output->wanted = output->record_count = 1;
+        status = tc_lab_run(work->arena, &experiment, output->simulated ? &job->first_seed : NULL, work->monitor,
+                            &output->records, &why);
+        output->run_seconds = status == TC_OK ? output->records->seconds : 0;
+    }
+    if (status != TC_OK && why != NULL)
+        tc_work_say(work, "%s", why);
+    if (status == TC_OK)
+        sum_up(work->arena, output);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* Everything before the first round; output->reason where there will be none. */
+static tc_status prepare(run_job *job) {
+    tc_call *call = job->call;
+    tc_run_output *output = job->output;
+    tc_status status = tc_setup_plan(&call->work, job->setup, &call->wishes.plan, &output->plan);
+    if (status != TC_OK)
+        return status;
+    output->reason = job->setup->problem != NULL ? job->setup->problem : output->plan->problem;
+    if (output->reason != NULL)
+        return TC_OK;
+    status = tc_setup_method(&call->work, job->setup, output->plan, call->wishes.margin, &output->method);
+    if (status != TC_OK)
+        return status;
+    output->card = tc_card_make(call->work.arena, output->plan, output->simulated);
+    if (output->ledger != NULL)
+        status = look_up_cost(job);
+    if (status != TC_OK)
+        return status;
+    if (output->reason != NULL) {
+        output->card = NULL; /* nothing is run, and nothing promised */
+        return TC_OK;
+    }
+    if (!job->options.no_reference)
+        status = tc_run_target_find(&call->work, job->setup, call->options.tolerance, &output->target);
+    return status == TC_OK ? record_cost(job) : status;
+}
+
+/* The run has no guarantee, and nobody asked to do without one. */
+static bool is_unasked(const tc_run_output *output) {
+    const tc_plan *plan = output->plan;
+    bool asked = output->simulated || plan->mechanism == TC_MECHANISM_NONE || plan->constants == TC_DECLARED;
+    return !asked && !tc_plan_deserves_private(plan);
+}
+
+static tc_status begin(run_job *job) {
+    tc_call *call = job->call;
+    tc_work *work = &call->work;
+    tc_run_output *output = job->output;
+    tc_ledger *ledger = NULL;
+    tc_status status = read_run_options(job);
+    if (status == TC_OK && call->wishes.ledger != NULL)
+        status = tc_ledger_read(work->arena, call->wishes.ledger, work->messages, &ledger);
+    if (status == TC_OK)
+        status = tc_setup_whole(work, &call->problem->loaded, &call->wishes, job->setup);
+    if (status != TC_OK)
+        return status;
+    *job->budgets = call->wishes.budgets;
+    tc_budgets_add_file(job->budgets, job->setup->model);
+    if (!isnan(job->setup->model->budget.epsilon) && ledger == NULL && !call->wishes.seeded)
+        return tc_work_refuse(work, "the file has a budget, and a ledger must say what was spent (--ledger FILE); a "
+                                    "simulation from seeds needs none");
+    tc_work_tell(work);
+    if (job->hooks != NULL && job->hooks->judged != NULL)
+        job->hooks->judged(job->hooks->context);
+    output->ledger = ledger;
+    output->simulated = call->wishes.seeded;
+    output->many = job->options.seeds > 0;
+    output->keep_states = output->many && job->options.keep_states;
+    output->threads = call->options.threads > 0 ? call->options.threads : tc_processors();
+    output->checkpoints = tc_grid(work->arena, job->setup->rounds, SHOWN_PER_DECADE, &output->checkpoint_count);
+    return TC_OK;
+}
+
+static void run_json(const tacit_result *result, tc_json *json) { tc_run_output_json(result->of.run, json); }
+
+static void run_text(const tacit_result *result, tc_buffer *out) {
+    const tc_run_output *output = result->of.run;
+    if (output->records != NULL)
+        tc_run_output_begin(output, out);
+    for (size_t i = 0; output->records != NULL && !output->many && i < output->records->row_count; i++) {
+        const tc_row *row = &output->records->rows[i];
+        if (tc_run_output_shows(output, output->records, row))
+            tc_run_output_row(row, out);
+    }
+    tc_run_output_end(output, result->full, false, out);
+}
+
+static tc_planned *planned_of(const run_job *job) {
+    const tc_run_output *output = job->output;
+    tc_planned *planned = TC_NEW(job->call->work.arena, tc_planned, 1);
+    *planned = (tc_planned){.plan = output->plan,
+                            .derivatives = job->setup->derivatives,
+                            .method = output->method,
+                            .card = output->card,
+                            .ledger = output->ledger,
+                            .budgets = job->budgets};
+    if (output->entry != NULL)
+        planned->next = *output->entry;
+    if (output->entry != NULL && output->records == NULL)
+        planned->over = output->reason;
+    tc_planned_finish(job->call->work.arena, planned);
+    return planned;
+}
+
+static tc_status make_run(tc_call *call) {
+    tc_arena *arena = call->work.arena;
+    tacit_result *result = call->result;
+    run_job job = {.call = call,
+                   .hooks = call->hooks,
+                   .output = TC_NEW(arena, tc_run_output, 1),
+                   .setup = TC_NEW(arena, tc_setup, 1),
+                   .budgets = TC_NEW(arena, tc_budgets, 1)};
+    tc_run_output *output = job.output;
+    output->setup = job.setup;
+    output->outcome = "refused";
+    tc_status status = begin(&job);
+    if (status == TC_OK)
+        status = prepare(&job);
+    if (status == TC_OK && output->reason == NULL)
+        status = run_rounds(&job);
+    if (status != TC_OK)
+        return status;
+    result->model = job.setup->model;
+    result->of.run = output;
+    result->of.plan = planned_of(&job);
+    result->is_interrupted = strcmp(output->outcome, "interrupted") == 0;
+    result->holds = strcmp(output->outcome, "done") == 0 && job.setup->sound && !is_unasked(output);
+    result->write_json = run_json;
+    result->write_text = run_text;
+    return TC_OK;
+}
+
+tacit_status tc_run_with(tacit_problem *problem, const tacit_promise *promise, const tacit_run_options *run,
+                         const tc_hooks *hooks, const tacit_options *options, tacit_result **result, char **message) {
+    tc_call call = {.command = "run",
+                    .needs_problem = true,
+                    .has_promise = true,
+                    .problem = problem,
+                    .promise = promise,
+                    .own = run,
+                    .hooks = hooks};
+    return tc_call_make(&call, options, make_run, result, message);
+}
+
+tacit_status tacit_run(tacit_problem *problem, const tacit_promise *promise, const tacit_run_options *run,
+                       const tacit_options *options, tacit_result **result, char **message) {
+    return tc_run_with(problem, promise, run, NULL, options, result, message);
+}
