@@ -1,6 +1,6 @@
 /* bench_ablation PROBLEM...: what each part of the method `tacit` is worth. Every part is left out in turn; printed is
  * the error in x and in mu relative to that of the whole method, geometric means over the problems, both mechanisms and
- * SEEDS seeds, after ROUNDS rounds. Fails where the whole method is not the best but for BETTER in x and mu together:
+ * SEEDS seeds, after ROUNDS rounds. Fails if without some part x and mu together are better by more than BETTER:
  * then a part does more harm than good. */
 #include "engine/tacit/controller.h"
 #include "reference/reference.h"

@@ -79,7 +79,8 @@ if(TARGET tacit_command)
   tacit_compile(failing_allocator)
   target_compile_definitions(failing_allocator PRIVATE TACIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(failing_allocator PRIVATE tc_cli)
-  target_link_options(failing_allocator PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=tc_arena_alloc)
+  target_link_options(failing_allocator PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+  target_link_options(failing_allocator PRIVATE -Wl,--wrap=tc_arena_alloc,--wrap=tc_arena_room)
   tacit_test(torture/failing_allocator ${tests}/torture/failing_allocator.c failing_allocator)
 
   # An outside program would need the sanitizer too.
@@ -87,6 +88,9 @@ if(TARGET tacit_command)
     tacit_script_test(install/outside_program ${tests}/install/run ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
   endif()
 endif()
+
+# Allocations that fail.
+target_link_options(model_test_given PRIVATE -Wl,--wrap=tc_arena_alloc,--wrap=tc_arena_room)
 
 # Which thread draws.
 set(draws -Wl,--wrap=tc_random_bulk,--wrap=tc_random_refine,--wrap=tc_ratchet)

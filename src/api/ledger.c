@@ -1,7 +1,7 @@
 /* tacit_ledger. */
 #include "api/planned.h"
 #include "base/sized.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "base/options.h"
 #include "base/sized.h"
 #include "base/text.h"
-#include "plan/certificate.h"
 
 /* ---- JSON and text ---- */
 

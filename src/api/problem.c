@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_LIMIT = 1 << 20 };
+enum { NAME_LIMIT = 1 << 20, MOST_LISTED = 1 << 20 };
 
 _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO_MEMORY &&
                    (int)TACIT_TOO_LARGE == (int)TC_TOO_LARGE && (int)TACIT_BAD_PROBLEM == (int)TC_BAD_PROBLEM &&
@@ -18,51 +18,100 @@ _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO
                    (int)TACIT_CALLBACK_FAILED == (int)TC_CALLBACK_FAILED,
                "the public list of errors is the internal one");
 
+typedef struct loading {
+    tacit_source source;
+    bool standard_input;
+    tacit_problem *made;
+} loading;
+
 static bool is_interrupted(void *context) {
     const tacit_source *source = context;
     return source->interrupted(source->context) != 0;
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static tc_given given_of(tc_arena *arena, const tacit_source *source) {
+    size_t tables = source->tables == NULL ? 0 : source->table_count;
+    size_t matrices = source->matrices == NULL ? 0 : source->matrix_count;
+    tc_given_table *into = TC_NEW(arena, tc_given_table, tables + 1);
+    tc_given_matrix *numbers = TC_NEW(arena, tc_given_matrix, matrices + 1);
+    for (size_t t = 0; t < tables; t++) {
+        const tacit_table *from = &source->tables[t];
+        size_t count = from->columns == NULL ? 0 : least(from->column_count, MOST_LISTED); /* the model complains */
+        tc_given_column *columns = TC_NEW(arena, tc_given_column, count + 1);
+        for (size_t c = 0; c < count; c++)
+            columns[c] = (tc_given_column){.name = from->columns[c].name,
+                                           .values = from->columns[c].values,
+                                           .length = from->columns[c].components,
+                                           .row_stride = from->columns[c].row_stride,
+                                           .component_stride = from->columns[c].component_stride};
+        into[t] = (tc_given_table){.name = from->name,
+                                   .rows = from->rows,
+                                   .columns = from->columns == NULL ? NULL : columns,
+                                   .column_count = from->column_count,
+                                   .members = from->members};
+    }
+    for (size_t i = 0; i < matrices; i++)
+        numbers[i] = (tc_given_matrix){.name = source->matrices[i].name,
+                                       .values = source->matrices[i].values,
+                                       .rows = source->matrices[i].rows,
+                                       .columns = source->matrices[i].columns,
+                                       .row_stride = source->matrices[i].row_stride,
+                                       .column_stride = source->matrices[i].column_stride};
+    return (tc_given){.tables = into, .table_count = tables, .matrices = numbers, .matrix_count = matrices};
+}
+
 static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
-    tacit_source *source = context;
+    loading *l = context;
+    const tacit_source *source = &l->source;
     double began = tc_work_seconds();
-    tacit_problem *made = TC_NEW(arena, tacit_problem, 1);
-    tc_monitor monitor = {.interrupted = source->interrupted == NULL ? NULL : is_interrupted, .context = source};
+    l->made = TC_NEW(arena, tacit_problem, 1);
+    tc_monitor monitor = {.interrupted = source->interrupted == NULL ? NULL : is_interrupted, .context = &l->source};
+    if (source->table_count > MOST_LISTED || source->matrix_count > MOST_LISTED) {
+        tc_buffer_puts(messages, "there are more tables or matrices than any problem can name\n");
+        return TC_TOO_LARGE;
+    }
     if (source->path == NULL && source->text == NULL) {
         tc_buffer_puts(messages, "there is neither a path nor a text\n");
         return TC_BAD_USAGE;
     }
     tc_load_request request = {.arena = arena,
                                .path = source->path == NULL ? "problem" : source->path,
+                               .standard_input = l->standard_input,
                                .monitor = &monitor,
-                               .messages = messages};
+                               .messages = messages,
+                               .given = given_of(arena, source)};
     if (source->text != NULL) {
         request.text = tc_arena_copy(arena, source->text, source->length);
         request.length = source->length;
     }
-    tc_status status = tc_model_load_request(&request, &made->loaded.model);
-    made->arena = arena;
-    made->loaded.seconds = tc_work_seconds() - began;
-    source->context = made; /* the way out */
+    tc_status status = tc_model_load_request(&request, &l->made->loaded.model);
+    l->made->arena = arena;
+    l->made->loaded.seconds = tc_work_seconds() - began;
     return status;
 }
 
-tacit_status tacit_problem_make(const tacit_source *source, tacit_problem **problem, char **message) {
-    tacit_source read;
+tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tacit_problem **problem, char **message) {
+    loading l = {.standard_input = standard_input};
     if (message != NULL)
         *message = NULL;
     if (problem != NULL)
         *problem = NULL;
-    if (problem == NULL || source == NULL || !tc_copy_sized(&read, sizeof read, sizeof read, source)) {
+    if (problem == NULL || source == NULL || !tc_copy_sized(&l.source, sizeof l.source, sizeof l.source, source)) {
         if (message != NULL)
             *message = tc_own_text("there is no place for the problem, no source, or its size is not "
                                    "sizeof(tacit_source)\n");
         return TACIT_BAD_USAGE;
     }
-    tacit_status status = tc_handle_make(load, &read, message);
+    tacit_status status = tc_handle_make(load, &l, message);
     if (status == TACIT_OK)
-        *problem = read.context;
+        *problem = l.made;
     return status;
+}
+
+tacit_status tacit_problem_make(const tacit_source *source, tacit_problem **problem, char **message) {
+    return tc_problem_make(source, false, problem, message);
 }
 
 tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message) {

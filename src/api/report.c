@@ -1,5 +1,4 @@
 /* tacit_report, and the traces and pages of runs and sweeps. */
-#include "report/report.h"
 #include "api/run.h"
 #include "base/outputs.h"
 #include "base/text.h"

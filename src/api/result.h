@@ -21,6 +21,9 @@ struct tacit_problem {
     atomic_bool is_busy;
 };
 
+/* As tacit_problem_make; the text may come from standard input, and path is for messages then. */
+tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tacit_problem **problem, char **message);
+
 /* What came out of each command; one of them is not NULL. Defined where it is made. */
 typedef struct tc_contents {
     const struct tc_analysis *check;

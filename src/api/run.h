@@ -5,7 +5,7 @@
 #include "api/planned.h"
 #include "lab/sweep.h"
 #include "reference/reference.h"
-#include "report/trace/trace.h"
+#include "report/report.h"
 
 /* Shown wherever true states and errors are. */
 #define TC_NOT_RELEASED "simulation: not released"

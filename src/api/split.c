@@ -3,7 +3,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "model/split/split.h"
-#include "plan/certificate.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,4 @@
-#include "audit/audit.h"
-
-#include "audit/sample.h"
-#include "audit/judge.h"
+#include "audit/inside.h"
 
 enum { MOST_SYSTEMS = 12, MOST_NOTES = 40 };
 

@@ -27,7 +27,7 @@ typedef struct tc_audit_system {
     double claimed_epsilon, claimed_delta;
     double lower_bound; /* on epsilon at that delta; 0 where nothing is shown */
     bool refuted;       /* lower_bound > claimed_epsilon, or priced_out */
-    double expected;    /* the pair's own price if the noise is as the plan says: epsilon, or mu for Gaussian noise */
+    double expected;    /* the pair's own price if the noise is as the plan says: epsilon, or gdp for Gaussian noise */
     double amount;      /* the same over the run: where the unit is an agent, the inputs may differ in every round */
     double price;       /* amount as an epsilon at the claimed delta */
     bool priced_out;    /* price > claimed_epsilon: the exact price refutes, whatever the samples show */
@@ -35,8 +35,8 @@ typedef struct tc_audit_system {
     const char *pair;         /* the two inputs, in words */
     const char *event;        /* what told them apart best; NULL for nothing */
     uint64_t samples[2];
-    uint64_t needed; /* samples of each input that would refute half the noise, if there were fewer; 0: there were
-                        enough, or no number would do */
+    uint64_t needed; /* samples of each input that it takes to refute half the noise; 0: there were enough, or no
+                        number suffices */
     bool left_out;   /* time or an interrupt ended the audit before its first sample */
 } tc_audit_system;
 

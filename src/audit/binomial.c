@@ -1,4 +1,4 @@
-#include "audit/binomial.h"
+#include "audit/inside.h"
 
 #include <math.h>
 

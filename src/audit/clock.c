@@ -1,5 +1,5 @@
 /* A file of its own: tests of what time does link another. */
-#include "audit/sample.h"
+#include "audit/inside.h"
 
 #include <time.h>
 

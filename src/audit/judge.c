@@ -1,7 +1,6 @@
-#include "audit/judge.h"
+#include "audit/inside.h"
 
-#include "audit/binomial.h"
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +9,10 @@ size_t tc_tests_of_epsilon(const tc_plan *plan) {
     return 2 * (plan->mechanism == TC_MECHANISM_LAPLACE ? TC_CORNERS + 1 : 1);
 }
 
-/* epsilon >= log((p - delta) / q) for every event with probabilities p and q in the two worlds; each bound may fail
- * with half the level. */
-double tc_bound_epsilon(uint64_t hits, uint64_t trials, uint64_t other_hits, uint64_t other_trials, double delta,
-                        double level) {
+/* A lower bound on epsilon from the counts of one event in the two worlds: epsilon >= log((p - delta) / q) for its
+ * probabilities p and q. Each of these bounds may fail with half the level. */
+static double bound_epsilon(uint64_t hits, uint64_t trials, uint64_t other_hits, uint64_t other_trials, double delta,
+                            double level) {
     double p = tc_binomial_lower(hits, trials, level / 2), q = tc_binomial_upper(other_hits, other_trials, level / 2);
     return p - delta > q ? log((p - delta) / q) : 0;
 }
@@ -49,8 +48,8 @@ static double choose_threshold(tc_arena *arena, const tc_pair_counts *counts, si
     for (size_t i = 0; i < CHOICES && half[d] > 0; i++) {
         double t = sorted[half[d] * i / CHOICES];
         double bound =
-            tc_bound_epsilon(count_above(counts->statistic[d], 0, half[d], t, sign), half[d],
-                             count_above(counts->statistic[1 - d], 0, half[1 - d], t, sign), half[1 - d], delta, level);
+            bound_epsilon(count_above(counts->statistic[d], 0, half[d], t, sign), half[d],
+                          count_above(counts->statistic[1 - d], 0, half[1 - d], t, sign), half[1 - d], delta, level);
         if (bound > best) {
             best = bound;
             threshold = t;
@@ -65,10 +64,10 @@ static void judge_ratio(tc_arena *arena, const tc_pair_counts *counts, size_t d,
     double sign = d == 0 ? 1 : -1;
     double t = choose_threshold(arena, counts, d, system->claimed_delta, level);
     size_t half[2] = {counts->samples[0] / 2, counts->samples[1] / 2};
-    double bound = tc_bound_epsilon(count_above(counts->statistic[d], half[d], counts->samples[d], t, sign),
-                                    counts->samples[d] - half[d],
-                                    count_above(counts->statistic[1 - d], half[1 - d], counts->samples[1 - d], t, sign),
-                                    counts->samples[1 - d] - half[1 - d], system->claimed_delta, level);
+    double bound = bound_epsilon(count_above(counts->statistic[d], half[d], counts->samples[d], t, sign),
+                                 counts->samples[d] - half[d],
+                                 count_above(counts->statistic[1 - d], half[1 - d], counts->samples[1 - d], t, sign),
+                                 counts->samples[1 - d] - half[1 - d], system->claimed_delta, level);
     raise_bound(system, bound,
                 tc_arena_format(arena, "a likelihood ratio of at least e^%.4g for the %s input", t,
                                 d == 0 ? "first" : "second"));
@@ -79,8 +78,8 @@ void tc_judge_epsilon(tc_arena *arena, const tc_plan *plan, const tc_pair_counts
     for (size_t d = 0; d < 2; d++) {
         for (size_t m = 0; plan->mechanism == TC_MECHANISM_LAPLACE && m < TC_CORNERS; m++)
             raise_bound(system,
-                        tc_bound_epsilon(counts->corner[d][d][m], counts->samples[d], counts->corner[d][1 - d][m],
-                                         counts->samples[1 - d], system->claimed_delta, level_each),
+                        bound_epsilon(counts->corner[d][d][m], counts->samples[d], counts->corner[d][1 - d][m],
+                                      counts->samples[1 - d], system->claimed_delta, level_each),
                         tc_arena_format(arena, "the %zu most changed number%s beyond what the %s input gives", m + 1,
                                         m == 0 ? "" : "s", d == 0 ? "first" : "second"));
         judge_ratio(arena, counts, d, level_each, system);
@@ -131,8 +130,8 @@ static int compare_marks(const void *x, const void *y) {
     return a < b ? -1 : a > b;
 }
 
-/* Pairs of samples that agree; their expected number bounds the chance of seeing so many (Markov). */
-/* Whether so many fingerprints of a channel agree that its noise was used twice. Sorts them; *same pairs agree. */
+/* Whether so many fingerprints of a channel agree that its noise was used twice. Sorts them; *same pairs agree. Their
+ * expected number bounds the chance of seeing so many (Markov). */
 static bool is_reused(const tc_audit_view *view, size_t channel, uint64_t *marks, uint64_t count, double level,
                       uint64_t *same) {
     double n = (double)count, pairs = n * (n - 1) / 2;
@@ -218,9 +217,9 @@ static uint64_t fresh_needed(const tc_fresh *fresh, double level) { return tc_ro
 static const double DIGITS = 1e-9;
 
 /* What rounding to the lattices can take away from the distance of two inputs, in units of the noise: half a step of
- * either F, half a step of the noise on either side of a threshold; and, relative to it, what the plan allows sums. */
+ * either F, half a step of the noise on either side of a threshold; and the share of it that the plan allows sums. */
 typedef struct loss {
-    double whole; /* amount of one round: epsilon, or mu */
+    double whole; /* amount of one round: epsilon, or gdp */
     double taken;
 } loss;
 
@@ -279,7 +278,8 @@ static bool event_refutes(double p, double q, uint64_t trials, const tc_audit_sy
 }
 
 /* Noise at half its size costs twice as much. Laplace: corners (docs/proofs/audit.md has their probabilities).
- * Gaussian: the log-likelihood ratio is normal, mu apart in units of its deviation, and half of the samples test it. */
+ * Gaussian: the log-likelihood ratio is normal, gdp apart in units of its deviation, and half of the samples test it.
+ */
 bool tc_price_shows_half(const tc_plan *plan, const tc_pair_counts *counts, double level_each,
                          const tc_audit_system *system, uint64_t samples) {
     bool shows = false;
@@ -290,10 +290,10 @@ bool tc_price_shows_half(const tc_plan *plan, const tc_pair_counts *counts, doub
         }
         return shows;
     }
-    double mu = 2 * system->expected;
+    double gdp = 2 * system->expected;
     for (int i = -4; i <= 16 && !shows; i++) {
         double threshold = 0.25 * i;
-        shows = event_refutes(normal_above(threshold - mu), normal_above(threshold), samples / 2, system, level_each);
+        shows = event_refutes(normal_above(threshold - gdp), normal_above(threshold), samples / 2, system, level_each);
     }
     return shows;
 }
@@ -349,7 +349,7 @@ static const char *too_few(const facts *f, uint64_t needed) {
         (unsigned long long)needed, (unsigned long long)needed);
 }
 
-/* Before any sample: of what could have been seen at all. */
+/* Why the computed price could not have refuted half the noise; NULL if it could. */
 static const char *why_unpriced(const facts *f) {
     for (size_t i = 0; i < f->audit->system_count; i++) {
         const tc_audit_system *s = &f->audit->systems[i];
@@ -398,7 +398,7 @@ static const char *why_inconclusive(const facts *f, uint64_t rounds) {
         return "no sample was taken";
     if (needed > 0)
         return too_few(f, needed);
-    /* Samples that can show nothing are made good by the computed price and the law of the noise together. */
+    /* Where samples can show nothing, the computed price and the law of the noise together make up for them. */
     for (size_t i = 0; i < f->audit->point_count; i++)
         if (f->audit->points[i].verdict == TC_INCONCLUSIVE && strcmp(f->audit->points[i].name, "samples") != 0)
             return f->audit->points[i].why;

@@ -1,6 +1,6 @@
 #include "audit/audit.h"
 #include "base/options.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 static const char *const limits_of_an_audit =
     "An audit can refute a guarantee, never prove it. It looks at two inputs for each system, and at the noise of the "

@@ -1,4 +1,5 @@
-#include "audit/sample.h"
+/* Many releases of two inputs that are hard to hide, and what is counted while they pass. */
+#include "audit/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,9 @@ tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_s
     return s;
 }
 
-double tc_audit_slack(const tc_plan *plan, const tc_worst_case *pair) {
+/* How far the auditor's F may be from the release's, in units of the noise's scale, beyond four steps of the lattice:
+ * terms of sums are rounded one by one. docs/proofs/audit.md. */
+static double audit_slack(const tc_plan *plan, const tc_worst_case *pair) {
     if (tc_noises_states(plan))
         return 1e-9; /* F is the states, on their lattice */
     return fmin(0.05, 1e-4 * (1 + (double)plan->model->agent_count * pair->loss));
@@ -55,7 +58,8 @@ static uint64_t mix(uint64_t a, uint64_t b) { /* splitmix64's finaliser */
     return a ^ (a >> 31);
 }
 
-uint64_t tc_mark_of(const tc_audit_view *view, const double *values, size_t channel, uint64_t mark) {
+/* The fingerprint of a channel's first entries. */
+static uint64_t mark_of(const tc_audit_view *view, const double *values, size_t channel, uint64_t mark) {
     size_t end = view->start[channel + 1];
     for (size_t e = view->start[channel]; e < end && e < view->start[channel] + TC_REUSE_ENTRIES; e++) {
         uint64_t bits;
@@ -67,7 +71,7 @@ uint64_t tc_mark_of(const tc_audit_view *view, const double *values, size_t chan
 
 static void mark_channels(tc_sampler *s, size_t world) {
     for (size_t i = 0; i < tc_marked_channels(s->view->plan); i++)
-        s->whole.marks[i][s->whole.mark_count] = tc_mark_of(s->view, s->values, i, world);
+        s->whole.marks[i][s->whole.mark_count] = mark_of(s->view, s->values, i, world);
     s->whole.mark_count++;
 }
 
@@ -134,7 +138,8 @@ static void keep_statistic(tc_arena *arena, tc_pair_counts *counts, size_t world
     counts->statistic[world][count] = value;
 }
 
-void tc_sampler_set(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
+/* Sets the pair's two inputs for the release. */
+static void set_inputs(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
     const tc_model *model = s->view->model;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
@@ -152,11 +157,11 @@ void tc_sampler_set(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair) {
 tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pair, size_t first, size_t end,
                          const tc_sample_limits *limits, const tc_monitor *monitor, tc_pair_counts **counts) {
     bool is_first = s->round == 0;
-    double slack = tc_audit_slack(s->view->plan, pair);
+    double slack = audit_slack(s->view->plan, pair);
     tc_pair_counts *made = TC_NEW(arena, tc_pair_counts, 1);
     size_t changed_count;
     changed *list = list_changed(arena, s->view, pair, first, end, &changed_count);
-    tc_sampler_set(arena, s, pair);
+    set_inputs(arena, s, pair);
     for (size_t m = 0; m < TC_CORNERS && m < changed_count; m++)
         made->corner_loss[m] = (m == 0 ? 0 : made->corner_loss[m - 1]) + fabs(list[m].distance);
     *counts = made;
@@ -191,7 +196,7 @@ tc_status tc_sample_pair(tc_arena *arena, tc_sampler *s, const tc_worst_case *pa
 
 enum { MOST_FRESH = 1000, LEAST_FRESH = 250, WORK = 1 << 24 };
 
-/* With a seed each has a name of its own. Otherwise only a fresh key tells them apart: whether it does is looked at. */
+/* With a seed each has a name of its own. Otherwise only a fresh key tells them apart, and that is what is tested. */
 static tc_status make_random(tc_arena *arena, const tc_audit_options *options, uint64_t number, tc_random **random) {
     char name[48];
     int length = snprintf(name, sizeof name, "audit of a first round %llu", (unsigned long long)number);
@@ -200,7 +205,7 @@ static tc_status make_random(tc_arena *arena, const tc_audit_options *options, u
                            : tc_random_new(arena, &run, random);
 }
 
-/* In an arena of its own, which goes afterwards: keys go with it. */
+/* The arena is freed afterwards, and the keys with it. */
 static tc_status release_once(tc_arena *arena, const tc_sampler *s, const tc_audit_options *options, uint64_t number) {
     const tc_plan *plan = s->view->plan;
     tc_random *random = NULL;
@@ -247,8 +252,8 @@ tc_status tc_fresh_sample(tc_arena *arena, tc_sampler *s, const tc_worst_case *p
                           double until, const tc_monitor *monitor, tc_fresh **fresh) {
     const tc_audit_view *view = s->view;
     tc_fresh *made = *fresh = new_fresh(arena, view);
-    double slack = tc_audit_slack(view->plan, pair);
-    tc_sampler_set(arena, s, pair);
+    double slack = audit_slack(view->plan, pair);
+    set_inputs(arena, s, pair);
     for (uint64_t i = 0; i < made->wanted && !tc_interrupted(monitor) && tc_audit_clock() <= until; i++) {
         tc_status status = release_fresh(s, options, i);
         if (status != TC_OK)
@@ -258,7 +263,7 @@ tc_status tc_fresh_sample(tc_arena *arena, tc_sampler *s, const tc_worst_case *p
         memcpy(s->previous[0], s->values, view->count * sizeof *s->values);
         tc_law_take(made->law, s->values, pair->truth[0], slack);
         for (size_t c = 0; c < tc_marked_channels(view->plan); c++)
-            made->marks[c][i] = tc_mark_of(view, s->values, c, 0);
+            made->marks[c][i] = mark_of(view, s->values, c, 0);
         made->done++;
     }
     return TC_OK;

@@ -1,7 +1,7 @@
-#include "audit/sample.h"
+/* Two adjacent inputs that the release should find hardest to hide. */
+#include "audit/inside.h"
 
 #include "analysis/region.h"
-#include "audit/law.h"
 
 #include <string.h>
 
@@ -37,7 +37,8 @@ void tc_audit_read(const tc_audit_view *view, const tc_released *released, doubl
     }
 }
 
-void tc_audit_truth(tc_audit_view *view, const double *x, double *values) {
+/* F at a point of the auditor's own (no agent's: nothing private), without noise and hardly rounded. */
+static void evaluate(tc_audit_view *view, const double *x, double *values) {
     if (!tc_noises_states(view->plan)) {
         tc_released_evaluate(view->release, x, view->released);
         tc_audit_read(view, view->released, values);
@@ -78,7 +79,7 @@ static bool is_over(const pair_search *s) {
 
 static void find_truth(pair_search *s, size_t world) {
     s->work += s->view->model->state_count + s->view->count;
-    tc_audit_truth(s->view, s->x[world], s->truth[world]);
+    evaluate(s->view, s->x[world], s->truth[world]);
 }
 
 static size_t agent_of(const tc_model *model, size_t coord) {
@@ -291,7 +292,7 @@ static void measure_columns(pair_search *s, const double *base) {
     }
 }
 
-/* Power iteration on the columns begin .. end - 1; leaves the direction, of length one. */
+/* Power iteration on all columns, or (one) on those of the agent; leaves the direction, of length one. */
 static void iterate(pair_search *s, size_t agent, bool one) {
     size_t entries = s->end - s->first;
     s->work += (one ? 1 : s->coord_count) * entries * POWER_STEPS;

@@ -95,7 +95,7 @@ static size_t aligned(const chunk *c, size_t alignment) {
     return (size_t)(next - start);
 }
 
-void *tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
+void *tc_arena_room(tc_arena *arena, size_t count, size_t size) {
     if (size != 0 && count > SIZE_MAX / 4 / size)
         tc_raise(arena, TC_TOO_LARGE);
     size_t wanted = count * size;
@@ -107,7 +107,11 @@ void *tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
     char *memory = (char *)(c + 1) + offset;
     c->used = offset + wanted;
     unpoison(memory, wanted);
-    return memset(memory, 0, wanted);
+    return memory;
+}
+
+void *tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
+    return memset(tc_arena_room(arena, count, size), 0, count * size);
 }
 
 void *tc_arena_grow(tc_arena *arena, const void *old, size_t old_count, size_t new_count, size_t size) {

@@ -311,6 +311,10 @@ void tc_options_help(const tc_usage *usage, tc_buffer *out) {
     synopsis(usage, out, "-");
     tc_buffer_puts(out, "\n\n");
     tc_options_wrap(out, usage->description, 0);
+    if (usage->operand_help != NULL) {
+        tc_buffer_puts(out, "\n");
+        tc_options_wrap(out, usage->operand_help, 0);
+    }
     tc_buffer_puts(out, "\nOptions:\n");
     list_options(usage, out);
     if (usage->example_count > 0) {
@@ -373,6 +377,10 @@ void tc_options_man(const tc_usage *usage, const char *version, const char *extr
     man_title(out, usage, version);
     tc_buffer_puts(out, ".SH DESCRIPTION\n");
     tc_troff_text(out, usage->description);
+    if (usage->operand_help != NULL) {
+        tc_buffer_puts(out, "\n.PP\n");
+        tc_troff_text(out, usage->operand_help);
+    }
     tc_buffer_puts(out, "\n.SH OPTIONS\n");
     for (size_t i = 0; i < usage->option_count; i++) {
         if (usage->options[i].name != NULL)

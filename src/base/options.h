@@ -47,7 +47,8 @@ typedef struct tc_usage { /* what a command is and takes */
     const char *summary;  /* one line: "verify a problem's assumptions" */
     const char *operands; /* "FILE"; NULL for none */
     size_t least_operands, most_operands;
-    const char *description; /* paragraphs, separated by empty lines */
+    const char *operand_help; /* a sentence about them; NULL: the description says it */
+    const char *description;  /* paragraphs, separated by empty lines */
     const tc_option *options;
     size_t option_count;
     const tc_example *examples;

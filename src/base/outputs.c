@@ -82,7 +82,8 @@ static tc_status check_one(checker *to, const tc_output_file *output) {
         return TC_BAD_USAGE;
     }
     if (strcmp(path, "-") == 0)
-        return refuse(to, output, "writes a file, not to standard output: give it a name (./- for a file called so)");
+        return refuse(to, output,
+                      "writes a file, not to standard output: give it a name (./- for a file of that name)");
     if (access(folder_of(to, path), W_OK | X_OK) != 0)
         return cannot(to, path);
     if (lstat(path, &facts) != 0)
@@ -113,7 +114,8 @@ tc_status tc_outputs_check(tc_arena *arena, const tc_output_file *outputs, size_
         if (output->path == NULL)
             continue;
         for (size_t i = 0; i < input_count; i++) {
-            if (inputs[i].path != NULL && is_same_file(to, output->path, inputs[i].path))
+            const char *input = inputs[i].path;
+            if (input != NULL && is_same_file(to, output->path, strcmp(input, "-") == 0 ? "/dev/stdin" : input))
                 return refuse(to, output,
                               tc_arena_format(to->arena, "would write over %s: choose another name", inputs[i].what));
         }

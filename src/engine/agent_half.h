@@ -32,9 +32,9 @@ void tc_agent_half_start(tc_agent_half *half, double *x);
 bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) TC_MUST_USE;
 
-/* The weight of x(k) in the agent's result, which in the method tacit is an average:  average += weight (x - average)
- * with x(k), in round k; the average is x(1) before. The same for multipliers, with mu(k+1). In the method published
- * the result is the last x, and this is 1. */
+/* The weight of round k in the agent's result. In the method tacit the result is an average that begins at x(1), and
+ * round k does  average += weight (x(k) - average). Multipliers are averaged alike, with mu(k+1). In the method
+ * published the result is the last x, and the weight is 1. */
 double tc_result_weight(tc_method method, uint64_t k);
 
 /* The nearest multiples of 2^exponent, for a message. Rounds exactly as the cloud does, also at ties

@@ -1,7 +1,7 @@
 #include "engine/engine.h"
 
 #include "engine/inside.h"
-#include "plan/placement/forms.h"
+#include "plan/placement/placement.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ static const char *check_method(const tc_plan *plan, const tc_model *model, cons
     if (settings->facts == NULL)
         return "the method tacit needs its facts";
     if (plan->placement == TC_PLACEMENT_OUTPUTS && !tc_is_affine(model, derivatives))
-        return "the method tacit measures outputs where all constraints are affine only";
+        return "the method tacit can measure outputs only where all constraints are affine";
     return NULL;
 }
 

@@ -1,6 +1,4 @@
-#include "lab/fit.h"
-
-#include "lab/lab.h"
+#include "lab/sweep.h"
 
 #include <math.h>
 
@@ -75,7 +73,9 @@ static double normal_quantile(double tail) {
     return low;
 }
 
-double tc_expanded_tail(double tail, size_t n) {
+/* The tail probability at which a bootstrap percentile of a mean of n values is to be read, so that it is no narrower
+ * than Student's interval (Hesterberg's expanded percentile interval): tail itself for large n, less for small n. */
+static double expanded_tail(double tail, size_t n) {
     if (n < 2)
         return tail;
     double z = normal_quantile(tail), nu = (double)(n - 1), z2 = z * z;
@@ -131,7 +131,7 @@ tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, d
     }
     if (drawn > 0) {
         tc_sort_numbers(slopes, drawn);
-        double tail = tc_expanded_tail((1 - confidence) / 2, kept.fewest);
+        double tail = expanded_tail((1 - confidence) / 2, kept.fewest);
         result.low = tc_quantile(slopes, drawn, tail);
         result.high = tc_quantile(slopes, drawn, 1 - tail);
     }

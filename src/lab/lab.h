@@ -97,4 +97,35 @@ typedef struct tc_row_quantiles {
 } tc_row_quantiles;
 tc_row_quantiles tc_rows_summarise(tc_arena *arena, const tc_record *records, size_t count, uint64_t k);
 
+/* ---- inside the lab: the true numbers at a state, and many simulated runs at once ---- */
+
+typedef struct tc_measure tc_measure; /* for one thread at a time */
+
+/* reference may be NULL. */
+tc_measure *tc_measure_new(tc_arena *arena, const tc_model *model, const tc_reference *reference);
+
+/* Fills the row except k; its arrays are allocated. x by coordinate. */
+void tc_measure_row(tc_measure *measure, const double *x, const double *mu, tc_row *row);
+
+/* |a - b|_2^2 */
+double tc_squared_distance(const double *a, const double *b, size_t count);
+
+/* "12,345 rounds/s, 3 s left"; at most 63 characters. */
+void tc_pace_text(char text[64], double rounds_per_second, double seconds_left);
+
+typedef struct tc_job {
+    const tc_experiment *experiment;
+    uint64_t seed;
+    bool keep_states;
+    tc_record *record; /* zeroed; stays so if the run is not begun */
+} tc_job;
+
+/* Begins the jobs in order; a job takes memory when it begins. The first failure, with its sentence in *why, ends all.
+ * threads: 0 for all. */
+tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t threads, const tc_monitor *monitor,
+                      const char **why) TC_MUST_USE;
+
+/* Moves the records of runs that were begun to the front; returns how many they are. */
+size_t tc_records_begun(tc_record *records, size_t count);
+
 #endif

@@ -1,8 +1,7 @@
-#include "lab/measure.h"
+#include "lab/lab.h"
 
 #include "base/search.h"
 #include "calculus/tape/tape.h"
-#include "lab/lab.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 #include "lab/lab.h"
 
 #include "base/machine.h"
-#include "lab/measure.h"
-#include "lab/runs.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,70 +1,8 @@
 #include "lab/sweep.h"
 
-#include "lab/runs.h"
-
 #include <math.h>
 
-static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *base, const tc_monitor *monitor,
-                         const char **why) {
-    size_t count = sweep->point_count * sweep->seeds;
-    bool keep = base->keep_states || count <= TC_SWEEP_KEPT / (sweep->model->state_count + 1);
-    tc_job *jobs = TC_NEW(arena, tc_job, count + 1);
-    tc_experiment *experiments = TC_NEW(arena, tc_experiment, sweep->point_count + 1);
-    for (size_t e = 0; e < sweep->point_count; e++) {
-        experiments[e] = *base;
-        experiments[e].plan = sweep->points[e].plan;
-        experiments[e].method = sweep->points[e].method;
-        experiments[e].origin_x = sweep->without_noise->x;
-        experiments[e].origin_mu = sweep->without_noise->mu;
-        sweep->points[e].records = TC_NEW(arena, tc_record, sweep->seeds + 1);
-    }
-    /* One seed of every epsilon before the next seed: an interrupt leaves fewer seeds, not fewer epsilons. */
-    for (size_t i = 0; i < count; i++) {
-        size_t e = i % sweep->point_count, s = i / sweep->point_count;
-        tc_record *record = &sweep->points[e].records[s];
-        jobs[i] = (tc_job){
-            .experiment = &experiments[e], .seed = sweep->first_seed + s, .keep_states = keep, .record = record};
-    }
-    tc_status status = tc_jobs_run(arena, jobs, count, base->threads, monitor, why);
-    for (size_t e = 0; e < sweep->point_count; e++)
-        sweep->points[e].record_count = tc_records_begun(sweep->points[e].records, sweep->seeds);
-    return status;
-}
-
-tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
-                       const tc_plan *const *plans, const tc_tacit_facts *const *methods, const double *epsilons,
-                       size_t epsilon_count, uint64_t first_seed, size_t seeds, const tc_monitor *monitor,
-                       tc_sweep **result, const char **why) {
-    tc_sweep *sweep = TC_NEW(arena, tc_sweep, 1);
-    tc_record *without_noise = NULL;
-    tc_experiment quiet = *base;
-    *result = sweep;
-    sweep->model = base->model;
-    sweep->seeds = seeds;
-    sweep->first_seed = first_seed;
-    sweep->rounds = base->rounds;
-    sweep->points = TC_NEW(arena, tc_sweep_point, epsilon_count + 1);
-    sweep->point_count = epsilon_count;
-    for (size_t e = 0; e < epsilon_count; e++)
-        sweep->points[e] =
-            (tc_sweep_point){.epsilon = epsilons[e], .plan = plans[e], .method = methods == NULL ? NULL : methods[e]};
-    quiet.plan = noise_free;
-    quiet.on_row = NULL;
-    tc_status status = tc_lab_run(arena, &quiet, &(uint64_t){0}, monitor, &without_noise, why);
-    if (status != TC_OK)
-        return status;
-    sweep->without_noise = without_noise;
-    /* Without a run to measure from there is nothing to measure; what there is says why. */
-    if (without_noise->outcome == TC_ENGINE_DONE)
-        status = run_all(arena, sweep, base, monitor, why);
-    if (status != TC_OK)
-        return status;
-    sweep->interrupted = tc_interrupted(monitor);
-    tc_sweep_judge(arena, sweep);
-    return TC_OK;
-}
-
-/* ---- What they say ---- */
+/* ---- what the runs say ---- */
 
 static double box_diameter_squared(const tc_model *model) {
     double sum = 0;
@@ -317,8 +255,6 @@ static void say_all(tc_arena *arena, tc_sweep *sweep) {
     about_losses(arena, sweep);
 }
 
-/* ---- all of it ---- */
-
 void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
     size_t count = sweep->point_count, pairs = count > 0 ? count - 1 : 0;
     double room = box_diameter_squared(sweep->model);
@@ -335,4 +271,66 @@ void tc_sweep_judge(tc_arena *arena, tc_sweep *sweep) {
         sweep->slope.low = sweep->slope.high = NAN;
     find_agreement(arena, sweep, samples);
     say_all(arena, sweep);
+}
+
+/* ---- running it ---- */
+
+static tc_status run_all(tc_arena *arena, tc_sweep *sweep, const tc_experiment *base, const tc_monitor *monitor,
+                         const char **why) {
+    size_t count = sweep->point_count * sweep->seeds;
+    bool keep = base->keep_states || count <= TC_SWEEP_KEPT / (sweep->model->state_count + 1);
+    tc_job *jobs = TC_NEW(arena, tc_job, count + 1);
+    tc_experiment *experiments = TC_NEW(arena, tc_experiment, sweep->point_count + 1);
+    for (size_t e = 0; e < sweep->point_count; e++) {
+        experiments[e] = *base;
+        experiments[e].plan = sweep->points[e].plan;
+        experiments[e].method = sweep->points[e].method;
+        experiments[e].origin_x = sweep->without_noise->x;
+        experiments[e].origin_mu = sweep->without_noise->mu;
+        sweep->points[e].records = TC_NEW(arena, tc_record, sweep->seeds + 1);
+    }
+    /* One seed of every epsilon before the next seed: an interrupt leaves fewer seeds, not fewer epsilons. */
+    for (size_t i = 0; i < count; i++) {
+        size_t e = i % sweep->point_count, s = i / sweep->point_count;
+        tc_record *record = &sweep->points[e].records[s];
+        jobs[i] = (tc_job){
+            .experiment = &experiments[e], .seed = sweep->first_seed + s, .keep_states = keep, .record = record};
+    }
+    tc_status status = tc_jobs_run(arena, jobs, count, base->threads, monitor, why);
+    for (size_t e = 0; e < sweep->point_count; e++)
+        sweep->points[e].record_count = tc_records_begun(sweep->points[e].records, sweep->seeds);
+    return status;
+}
+
+tc_status tc_sweep_run(tc_arena *arena, const tc_experiment *base, const tc_plan *noise_free,
+                       const tc_plan *const *plans, const tc_tacit_facts *const *methods, const double *epsilons,
+                       size_t epsilon_count, uint64_t first_seed, size_t seeds, const tc_monitor *monitor,
+                       tc_sweep **result, const char **why) {
+    tc_sweep *sweep = TC_NEW(arena, tc_sweep, 1);
+    tc_record *without_noise = NULL;
+    tc_experiment quiet = *base;
+    *result = sweep;
+    sweep->model = base->model;
+    sweep->seeds = seeds;
+    sweep->first_seed = first_seed;
+    sweep->rounds = base->rounds;
+    sweep->points = TC_NEW(arena, tc_sweep_point, epsilon_count + 1);
+    sweep->point_count = epsilon_count;
+    for (size_t e = 0; e < epsilon_count; e++)
+        sweep->points[e] =
+            (tc_sweep_point){.epsilon = epsilons[e], .plan = plans[e], .method = methods == NULL ? NULL : methods[e]};
+    quiet.plan = noise_free;
+    quiet.on_row = NULL;
+    tc_status status = tc_lab_run(arena, &quiet, &(uint64_t){0}, monitor, &without_noise, why);
+    if (status != TC_OK)
+        return status;
+    sweep->without_noise = without_noise;
+    /* Penalties are measured from this run. Where it did not end well, its record says why. */
+    if (without_noise->outcome == TC_ENGINE_DONE)
+        status = run_all(arena, sweep, base, monitor, why);
+    if (status != TC_OK)
+        return status;
+    sweep->interrupted = tc_interrupted(monitor);
+    tc_sweep_judge(arena, sweep);
+    return TC_OK;
 }

@@ -11,17 +11,56 @@
 #ifndef TC_LAB_SWEEP_H
 #define TC_LAB_SWEEP_H
 
-#include "lab/fit.h"
 #include "lab/lab.h"
+
+/* ---- a straight line through points with weights: how fast log(penalty) falls with log(epsilon) ---- */
+
+typedef struct tc_line {
+    double slope, intercept; /* NAN where fewer than two abscissae differ */
+} tc_line;
+
+/* Minimises sum weight (y - intercept - slope x)^2. */
+tc_line tc_line_fit(const double *x, const double *y, const double *weight, size_t count);
+
+/* Samples of a non-negative quantity at one abscissa. */
+typedef struct tc_sample {
+    double x; /* log epsilon */
+    const double *values;
+    size_t count;
+} tc_sample;
+
+/* log of the mean, and the weight of that point: 1 / variance of log mean by the delta method, n mean^2 / s^2. */
+typedef struct tc_sample_facts {
+    double mean, deviation; /* deviation: of the sample, with n - 1; NAN for fewer than two values */
+    double log_mean;        /* NAN where the mean is not positive: the point is left out */
+    double weight;          /* 0 where it is left out */
+} tc_sample_facts;
+void tc_samples_judge(const tc_sample *samples, size_t count, tc_sample_facts *facts);
+
+typedef struct tc_slope {
+    double slope, intercept; /* natural logarithms */
+    double low, high;        /* bootstrap percentiles; NAN where a sample has fewer than two values */
+} tc_slope;
+
+/* Whether a slope lies within the interval. */
+static inline bool tc_slope_allows(const tc_slope *slope, double value) {
+    return slope->low <= value && value <= slope->high;
+}
+
+/* The slope of log mean against x by weighted least squares, and its interval: values are drawn again from each sample
+ * with replacement, resamples times, from a fixed seed; weights stay as they are. confidence: 0.95. */
+tc_slope tc_slope_fit(tc_arena *arena, const tc_sample *samples, size_t count, double confidence, size_t resamples);
+
+/* ---- the sweep ---- */
 
 typedef struct tc_sweep_point {
     double epsilon;
     const tc_plan *plan;
     const tc_tacit_facts *method; /* NULL for the published method */
     tc_record *records;           /* of the runs that were begun, by seed */
-    size_t record_count;          /* seeds, but after an interrupt */
-    size_t runs;                  /* of them that came to the end; all else here is over these */
-    size_t diverged;              /* of the rest: those that did */
+    size_t record_count;          /* as many as seeds; fewer after an interrupt */
+    size_t runs;                  /* those that reached the end; all figures below are over these */
+    size_t diverged;              /* those that diverged */
     tc_row_quantiles at_end;      /* after T rounds */
     double penalty;               /* NAN without a run */
     double penalty_error;         /* standard error of that mean; NAN for fewer than two runs */

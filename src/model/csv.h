@@ -4,6 +4,7 @@
 #define TC_MODEL_CSV_H
 
 #include "base/monitor.h"
+#include "model/given.h"
 #include "model/syntax/diagnose.h"
 
 typedef struct tc_csv_source {
@@ -37,6 +38,48 @@ tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_cs
 /* A matrix without a header, row by row. false after a reported error. */
 bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, double **numbers,
                    size_t *rows, size_t *columns);
+
+/* ---- tables of any origin (table.c) ---- */
+
+enum { TC_MOST_COLUMNS = 100000 };
+
+typedef struct tc_table_header { /* physical columns */
+    const char **names;
+    size_t count;
+    size_t text_column; /* the column `name`, or SIZE_MAX */
+} tc_table_header;
+
+typedef struct tc_text_pool {
+    char *text;
+    size_t left;
+} tc_text_pool;
+
+bool tc_is_column_name(const char *text, size_t length);
+/* Why this cannot be a member's name; NULL where it can. */
+const char *tc_member_name_problem(const char *text, size_t length);
+/* Whether two texts are equal, and which. */
+bool tc_table_twice(tc_arena *arena, const char *const *texts, size_t count, size_t *first, size_t *second);
+/* A copy in a pool: many short texts. */
+const char *tc_text_keep(tc_arena *arena, tc_text_pool *pool, const char *text, size_t length);
+/* Sorts physical columns into named ones: table->values is reordered so that a vector's components are neighbours.
+ * Why that cannot be; NULL where it can. */
+const char *tc_table_name_columns(tc_arena *arena, const tc_table_header *head, tc_table *table);
+
+/* ---- the same from arrays (given.c) ---- */
+
+typedef struct tc_given_place { /* the declaration, for messages */
+    tc_arena *arena;
+    tc_diagnostics *diagnostics;
+    const tc_monitor *monitor;
+    tc_span span;
+} tc_given_place;
+
+/* NULL after reported errors. */
+tc_table *tc_given_read_table(const tc_given_place *place, const tc_given_table *given);
+/* Row by row. false after reported errors. */
+bool tc_given_read_matrix(const tc_given_place *place, const tc_given_matrix *given, double **numbers);
+/* A name as messages show it, whatever bytes it has. */
+const char *tc_given_shown(tc_arena *arena, const char *name);
 
 /* ---- between csv.c and table.c ---- */
 

@@ -32,12 +32,20 @@ static tc_status cannot_read(tc_buffer *messages, const char *path, int error) {
     return no_file ? TC_BAD_USAGE : TC_CANNOT_READ;
 }
 
-static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *messages, char **text, size_t *length) {
+/* Standard input is read until its end: from a terminal, until Ctrl-D. */
+static tc_status read_file(const tc_load_request *request, char **text, size_t *length) {
+    tc_arena *arena = request->arena;
+    const char *path = request->path;
+    tc_buffer *messages = request->messages;
     struct stat facts;
     open_file *file = TC_NEW(arena, open_file, 1);
     file->descriptor = -1;
-    tc_arena_on_free(arena, close_file, file);
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (request->standard_input) {
+        file->descriptor = STDIN_FILENO;
+    } else {
+        tc_arena_on_free(arena, close_file, file);
+        file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    }
     if (file->descriptor < 0 || fstat(file->descriptor, &facts) != 0)
         return cannot_read(messages, path, errno);
     if (S_ISDIR(facts.st_mode))
@@ -49,6 +57,8 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
     *length = 0;
     for (;;) {
         ssize_t got = read(file->descriptor, *text + *length, capacity - *length);
+        if (tc_interrupted(request->monitor))
+            return TC_INTERRUPTED;
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -66,7 +76,8 @@ static tc_status read_file(tc_arena *arena, const char *path, tc_buffer *message
             capacity *= 2;
         }
     }
-    close_file(file);
+    if (!request->standard_input)
+        close_file(file);
     return TC_OK;
 }
 
@@ -102,7 +113,7 @@ static tc_status build(const tc_load_request *request, const char *text, size_t 
     }
     made->syntax = tc_parse(request->arena, &diagnostics);
     if (diagnostics.errors == 0)
-        tc_elaborate(made, &diagnostics, request->monitor, &limits);
+        tc_elaborate(made, &diagnostics, request->monitor, &request->given, &limits);
     if (diagnostics.errors > 0)
         return TC_BAD_PROBLEM;
     *model = made;
@@ -116,7 +127,7 @@ static tc_status load(const tc_load_request *request, tc_model **model) {
     }
     char *text;
     size_t length;
-    tc_status status = read_file(request->arena, request->path, request->messages, &text, &length);
+    tc_status status = read_file(request, &text, &length);
     return status == TC_OK ? build(request, text, length, model) : status;
 }
 

@@ -1,4 +1,5 @@
-/* Tables with a header: columns by name, name_1 .. name_n gathered into vectors, a text column `name`. */
+/* Tables: columns by name, name_1 .. name_n gathered into vectors, names of members. What a table may look like is
+ * decided here, for CSV files and for what a program gives. */
 #include "model/csv.h"
 
 #include "model/syntax/parse.h"
@@ -6,15 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 100000, LONGEST_NAME = 80 };
+enum { LONGEST_NAME = 80 };
 
-typedef struct header {
-    const char **names;
-    size_t count;
-    size_t text_column; /* the column `name`, or SIZE_MAX */
-} header;
-
-static bool is_identifier(const char *text, size_t length) {
+bool tc_is_column_name(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         char c = text[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -35,35 +30,52 @@ typedef struct text_set {
 
 static text_set new_set(tc_arena *arena, const char *const *texts, size_t most) {
     text_set set = {.texts = texts, .size = 16};
+    if (most > UINT32_MAX / 2)
+        tc_raise(arena, TC_TOO_LARGE);
     while (set.size < most * 2)
         set.size *= 2;
     set.slots = TC_NEW(arena, uint32_t, set.size);
     return set;
 }
 
-/* The number of an equal text, or SIZE_MAX after adding this one. */
-static size_t add_to_set(text_set *set, size_t number) {
-    const char *text = set->texts[number];
+/* Where an equal text is, or would be. */
+static size_t slot_of(const text_set *set, const char *text) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (const char *c = text; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     size_t slot = (size_t)(hash ^ (hash >> 29)) & (set->size - 1);
-    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->size - 1)) {
-        if (strcmp(set->texts[set->slots[slot] - 1], text) == 0)
-            return set->slots[slot] - 1;
-    }
-    set->slots[slot] = (uint32_t)number + 1;
+    while (set->slots[slot] != 0 && strcmp(set->texts[set->slots[slot] - 1], text) != 0)
+        slot = (slot + 1) & (set->size - 1);
+    return slot;
+}
+
+/* The number of an equal text, or SIZE_MAX after adding this one. */
+static size_t add_to_set(text_set *set, size_t number) {
+    uint32_t *slot = &set->slots[slot_of(set, set->texts[number])];
+    if (*slot != 0)
+        return *slot - 1;
+    *slot = (uint32_t)number + 1;
     return SIZE_MAX;
+}
+
+bool tc_table_twice(tc_arena *arena, const char *const *texts, size_t count, size_t *first, size_t *second) {
+    text_set set = new_set(arena, texts, count);
+    for (*second = 0; *second < count; ++*second) {
+        *first = add_to_set(&set, *second);
+        if (*first != SIZE_MAX)
+            return true;
+    }
+    return false;
 }
 
 /* ---- header ----------------------------------------------------------------------------------------------------- */
 
-static bool read_header(tc_csv *csv, header *head) {
+static bool read_header(tc_csv *csv, tc_table_header *head) {
     const char *text;
     size_t length;
     head->text_column = SIZE_MAX;
     while (tc_csv_field(csv, &text, &length)) {
-        if (!is_identifier(text, length)) {
+        if (!tc_is_column_name(text, length)) {
             tc_csv_error(csv, text, length > 0 ? length : 1,
                          length == 0 ? "a column needs a name"
                          : memchr(text, ';', length) != NULL
@@ -72,8 +84,8 @@ static bool read_header(tc_csv *csv, header *head) {
                                "with a digit (the first line of a data file names the columns)");
             return false;
         }
-        if (head->count == MOST_COLUMNS) {
-            tc_csv_error(csv, text, length, "more than %d columns", MOST_COLUMNS);
+        if (head->count == TC_MOST_COLUMNS) {
+            tc_csv_error(csv, text, length, "more than %d columns", TC_MOST_COLUMNS);
             return false;
         }
         if (length == 4 && memcmp(text, "name", 4) == 0)
@@ -83,24 +95,17 @@ static bool read_header(tc_csv *csv, header *head) {
     }
     if (csv->failed)
         return false;
-    text_set set = new_set(csv->arena, head->names, head->count);
-    for (size_t i = 0; i < head->count; i++) {
-        if (add_to_set(&set, i) != SIZE_MAX) {
-            tc_csv_error(csv, csv->record, csv->length, "two columns are called '%s'", head->names[i]);
-            return false;
-        }
+    size_t first, second;
+    if (tc_table_twice(csv->arena, head->names, head->count, &first, &second)) {
+        tc_csv_error(csv, csv->record, csv->length, "two columns are called '%s'", head->names[second]);
+        return false;
     }
     return true;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-typedef struct text_pool {
-    char *text;
-    size_t left;
-} text_pool;
-
-static const char *keep(tc_arena *arena, text_pool *pool, const char *text, size_t length) {
+const char *tc_text_keep(tc_arena *arena, tc_text_pool *pool, const char *text, size_t length) {
     if (pool->left <= length) {
         pool->left = length + 1 > 1 << 16 ? length + 1 : 1 << 16;
         pool->text = TC_NEW(arena, char, pool->left);
@@ -114,7 +119,7 @@ static const char *keep(tc_arena *arena, text_pool *pool, const char *text, size
 }
 
 /* A name is shown in messages and becomes part of a file's name: printable, short, no quotes, no brackets. */
-static bool good_name(tc_csv *csv, const char *text, size_t length) {
+const char *tc_member_name_problem(const char *text, size_t length) {
     const char *problem = length == 0             ? "an agent's name is missing"
                           : length > LONGEST_NAME ? "this name is too long"
                                                   : NULL;
@@ -123,20 +128,21 @@ static bool good_name(tc_csv *csv, const char *text, size_t length) {
         if (c < 0x20 || c == 0x7f || strchr("\"\\[]", c) != NULL)
             problem = "an agent's name must not contain quotes, backslashes, brackets or control characters";
     }
-    if (problem != NULL)
-        tc_csv_error(csv, text, length > 0 ? length : 1, "%s", problem);
-    return problem == NULL;
+    return problem;
 }
 
-static bool read_row(tc_csv *csv, const header *head, tc_table *table, text_pool *pool) {
+static bool read_row(tc_csv *csv, const tc_table_header *head, tc_table *table, tc_text_pool *pool) {
     for (size_t c = 0; c < head->count; c++) {
         if (c == head->text_column) {
             const char *text;
             size_t length;
             if (tc_csv_field(csv, &text, &length)) {
-                if (!good_name(csv, text, length))
+                const char *problem = tc_member_name_problem(text, length);
+                if (problem != NULL) {
+                    tc_csv_error(csv, text, length > 0 ? length : 1, "%s", problem);
                     return false;
-                table->names[table->rows] = keep(csv->arena, pool, text, length);
+                }
+                table->names[table->rows] = tc_text_keep(csv->arena, pool, text, length);
                 continue;
             }
         } else if (tc_csv_number(csv, c, head->names[c], &table->values[c][table->rows])) {
@@ -157,18 +163,13 @@ static bool read_row(tc_csv *csv, const header *head, tc_table *table, text_pool
 }
 
 static bool names_differ(tc_csv *csv, const tc_table *table) {
-    if (table->names == NULL)
+    size_t first, second;
+    if (table->names == NULL || !tc_table_twice(csv->arena, table->names, table->rows, &first, &second))
         return true;
-    text_set set = new_set(csv->arena, table->names, table->rows);
-    for (size_t r = 0; r < table->rows; r++) {
-        size_t other = add_to_set(&set, r);
-        if (other == SIZE_MAX)
-            continue;
-        tc_error_at(csv->diagnostics, (tc_text_place){.path = csv->source->path, .line = r + 2},
-                    "the name '%s' is given to two agents, in rows %zu and %zu", table->names[r], other + 1, r + 1);
-        return false;
-    }
-    return true;
+    tc_error_at(csv->diagnostics, (tc_text_place){.path = csv->source->path, .line = second + 2},
+                "the name '%s' is given to two agents, in rows %zu and %zu", table->names[second], first + 1,
+                second + 1);
+    return false;
 }
 
 /* ---- vector columns --------------------------------------------------------------------------------------------- */
@@ -204,32 +205,26 @@ static column_group *group_of(column_group *groups, text_set *set, size_t *count
     return &groups[(*count)++];
 }
 
-static bool check_groups(tc_diagnostics *diagnostics, const tc_csv_source *source, const header *head,
-                         const column_group *groups, size_t group_count) {
+static const char *check_groups(tc_arena *arena, const tc_table_header *head, const column_group *groups,
+                                size_t group_count) {
+    text_set set = new_set(arena, head->names, head->count);
+    for (size_t c = 0; c < head->count; c++)
+        (void)add_to_set(&set, c);
     for (size_t g = 0; g < group_count; g++) {
+        const char *stem = groups[g].stem;
         if (!groups[g].has_first)
             continue;
-        if (groups[g].count != groups[g].largest) {
-            tc_error_at(diagnostics, (tc_text_place){.path = source->path, .line = 1},
-                        "columns %s_1 to %s_%zu form a vector, but only %zu of them are there", groups[g].stem,
-                        groups[g].stem, groups[g].largest, groups[g].count);
-            return false;
-        }
-        for (size_t c = 0; c < head->count; c++) {
-            if (strcmp(head->names[c], groups[g].stem) == 0) {
-                tc_error_at(diagnostics, (tc_text_place){.path = source->path, .line = 1},
-                            "there is a column '%s' beside the vector %s_1 .. %s_%zu", groups[g].stem, groups[g].stem,
-                            groups[g].stem, groups[g].largest);
-                return false;
-            }
-        }
+        if (groups[g].count != groups[g].largest)
+            return tc_arena_format(arena, "columns %s_1 to %s_%zu form a vector, but only %zu of them are there", stem,
+                                   stem, groups[g].largest, groups[g].count);
+        if (set.slots[slot_of(&set, stem)] != 0)
+            return tc_arena_format(arena, "there is a column '%s' beside the vector %s_1 .. %s_%zu", stem, stem, stem,
+                                   groups[g].largest);
     }
-    return true;
+    return NULL;
 }
 
-/* Sorts physical columns into named ones: table->values is reordered so that a vector's components are neighbours. */
-static bool name_columns(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, const header *head,
-                         tc_table *table) {
+const char *tc_table_name_columns(tc_arena *arena, const tc_table_header *head, tc_table *table) {
     column_group *groups = TC_NEW(arena, column_group, head->count + 1);
     text_set set = new_set(arena, TC_NEW(arena, const char *, head->count + 1), head->count + 1);
     column_group **of_column = TC_NEW(arena, column_group *, head->count);
@@ -243,8 +238,9 @@ static bool name_columns(tc_arena *arena, tc_diagnostics *diagnostics, const tc_
         of_column[c]->has_first |= number == 1;
         of_column[c]->largest = number > of_column[c]->largest ? number : of_column[c]->largest;
     }
-    if (!check_groups(diagnostics, source, head, groups, group_count))
-        return false;
+    const char *problem = check_groups(arena, head, groups, group_count);
+    if (problem != NULL)
+        return problem;
     double **physical = table->values;
     table->values = TC_NEW(arena, double *, head->count);
     table->columns = TC_NEW(arena, tc_table_column, head->count);
@@ -270,13 +266,13 @@ static bool name_columns(tc_arena *arena, tc_diagnostics *diagnostics, const tc_
                                  : table->columns[table->column_count - 1].first;
         table->values[place] = physical[c];
     }
-    return true;
+    return NULL;
 }
 
-static bool read_rows(tc_csv *csv, const header *head, tc_table *table) {
+static bool read_rows(tc_csv *csv, const tc_table_header *head, tc_table *table) {
     size_t most = csv->bytes / head->count + 1;
     most = most < csv->most_lines ? most : csv->most_lines;
-    text_pool pool = {0};
+    tc_text_pool pool = {0};
     table->values = TC_NEW(csv->arena, double *, head->count);
     for (size_t c = 0; c < head->count; c++)
         table->values[c] = c == head->text_column ? NULL : TC_NEW(csv->arena, double, most);
@@ -297,7 +293,7 @@ tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_cs
     tc_csv csv = {.arena = arena, .diagnostics = diagnostics, .source = source};
     tc_table *table = TC_NEW(arena, tc_table, 1);
     table->path = source->path;
-    header head = {0};
+    tc_table_header head = {0};
     bool good = tc_csv_open(&csv);
     if (good && !tc_csv_next(&csv)) {
         if (!csv.failed)
@@ -310,6 +306,10 @@ tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_cs
         tc_error(diagnostics, source->span, "'%s' has a header but no rows", source->path);
         good = false;
     }
-    good = good && names_differ(&csv, table) && name_columns(arena, diagnostics, source, &head, table);
-    return good ? table : NULL;
+    if (!good || !names_differ(&csv, table))
+        return NULL;
+    const char *problem = tc_table_name_columns(arena, &head, table);
+    if (problem != NULL)
+        tc_error_at(diagnostics, (tc_text_place){.path = source->path, .line = 1}, "%s", problem);
+    return problem == NULL ? table : NULL;
 }

@@ -1,8 +1,6 @@
-#include "plan/certificate.h"
-
+#include "base/json.h"
 #include "base/search.h"
 #include "base/text.h"
-#include "base/json.h"
 #include "plan/planner.h"
 
 #include <openssl/evp.h>
@@ -10,8 +8,8 @@
 
 /* ---- the public model -------------------------------------------------------------------------------------------- */
 
-/* The public model of a certificate: expressions as numbered nodes, in an order that follows from the expressions
- * alone. Numbers of nodes in the DAG differ between the whole file and the cloud's; the certificate does not. */
+/* Expressions as numbered nodes, in an order that follows from the expressions alone: nodes of the DAG have other
+ * numbers in the whole file than in the cloud's, and the certificate must not. */
 
 #define UNSEEN UINT32_MAX
 

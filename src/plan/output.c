@@ -1,8 +1,6 @@
 /* The plan as JSON, and its hash: SHA-256 of that text. Nothing in it depends on paths, spans or private data. */
 #include "base/text.h"
-#include "plan/account/calibrate.h"
 #include "plan/planner.h"
-#include "plan/account/price.h"
 
 #include <openssl/evp.h>
 #include <stdarg.h>
@@ -62,7 +60,7 @@ static void write_observers(const tc_plan *plan, tc_json *json) {
         tc_json_number(json, "epsilon", o->epsilon);
         tc_json_number(json, "delta", o->delta);
         if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
-            tc_json_number(json, "mu", o->mu);
+            tc_json_number(json, "mu", o->gdp);
             tc_json_number(json, "delta_at_asked_epsilon", o->delta_at_asked);
         }
         tc_json_close_object(json);
@@ -116,18 +114,9 @@ static void write_lattice(const tc_plan *plan, tc_json *json) {
     tc_json_close_object(json);
 }
 
-/* As on the command line: "one:0.5", "agent". */
 static void write_unit(const tc_plan *plan, tc_json *json) {
-    char bound[32], unit[64];
-    if (plan->mechanism == TC_MECHANISM_NONE || plan->adjacency == TC_ADJACENCY_UNSET) {
-        tc_json_null(json, "unit");
-        return;
-    }
-    tc_shortest_number(bound, plan->adjacency_bound);
-    (void)snprintf(unit, sizeof unit, "%s%s%s", tc_adjacency_name(plan->adjacency),
-                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : ":",
-                   plan->adjacency == TC_ADJACENCY_AGENT ? "" : bound);
-    tc_json_string(json, "unit", unit);
+    bool none = plan->mechanism == TC_MECHANISM_NONE || plan->adjacency == TC_ADJACENCY_UNSET;
+    tc_json_string(json, "unit", none ? NULL : tc_unit_text(json->out->arena, plan->adjacency, plan->adjacency_bound));
 }
 
 /* Left out where there is none: plans made before there were budgets keep their hash. */
@@ -214,9 +203,7 @@ void tc_plan_hash(tc_arena *arena, tc_plan *plan) {
         tc_raise(arena, TC_INTERNAL);
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------- */
-
-/* The plan for people. */
+/* ---- the plan for people ----------------------------------------------------------------------------------------- */
 
 enum { FEW_CHANNELS = 24, SHOWN = 8 };
 

@@ -1,7 +1,4 @@
-#include "plan/plan.h"
-
 #include "plan/planner.h"
-#include "plan/account/price.h"
 
 double tc_public_radius(const tc_model *model, const tc_analysis *analysis) {
     double gaps = 0;

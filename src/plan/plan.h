@@ -78,7 +78,7 @@ typedef struct tc_observer {
     const char *who;       /* "a1", "each of home[1] .. home[1000]", "a1 + a2", "eavesdropper", "status page" */
     const char *about;     /* "any other agent", ... */
     double epsilon, delta; /* certified upper bounds over the whole run, jointly over all it sees */
-    double mu;             /* Gaussian: the trade-off parameter; NAN for Laplace */
+    double gdp;            /* Gaussian: the parameter of Gaussian differential privacy; NAN for Laplace */
     double delta_at_asked; /* Gaussian: delta at the plan's own epsilon; NAN for Laplace */
     /* Whose states are its own, sorted; or any one member of a family, UINT32_MAX for none. */
     const size_t *agents;
@@ -136,8 +136,8 @@ typedef struct tc_plan {
     size_t observer_count;
     tc_price *prices;
     size_t price_count;
-    /* Epsilon, or the Gaussian mu, at which the same noise hides one agent from an observer of everything. INFINITY if
-     * unknown. */
+    /* Epsilon, or gdp for Gaussian noise, at which the same noise hides one agent from an observer of everything.
+     * INFINITY if unknown. */
     double range_price;   /* one state of a message by its whole range, or all in one released number: the larger */
     double message_price; /* anything in one message */
     double agent_price;   /* everything it does, in all rounds */
@@ -179,5 +179,21 @@ const char *tc_public_radius_fault(const tc_model *model, const tc_analysis *ana
 void tc_plan_json(const tc_plan *plan, tc_json *json);
 /* Scales, placements, observers and prices for people; the guarantee card is in card.h. */
 void tc_plan_text(const tc_plan *plan, tc_buffer *out, unsigned width);
+
+/* ---- certificate.c ---- */
+
+/* The grounds of a plan, as a file that others can check without this program: docs/certificate.md defines its form,
+ * and examples/verify/verify_plan.py checks it.
+ *
+ * The file has the plan's canonical text, whose SHA-256 is the plan's hash; what every observer sees; and the public
+ * model: boxes, terms of sums, constraints and, where slopes are released, the slopes as the cloud computes them. The
+ * whole problem and the cloud's file give the same bytes. */
+#define TC_CERTIFICATE_MARK "{\"format\": \"tacit certificate 1\"," /* its first line */
+
+/* Why there is nothing to certify: no plan, or one that promises nothing. NULL where there is something. */
+const char *tc_certificate_problem(const tc_plan *plan);
+
+/* Only where there is no problem. derivatives: those of plan->model. */
+void tc_certificate_text(tc_arena *arena, const tc_plan *plan, const tc_derivatives *derivatives, tc_buffer *out);
 
 #endif

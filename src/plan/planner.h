@@ -2,8 +2,7 @@
 #ifndef TC_PLAN_PLANNER_H
 #define TC_PLAN_PLANNER_H
 
-#include "plan/placement/place.h"
-#include "plan/sensitivity/lattice.h"
+#include "plan/placement/placement.h"
 
 typedef struct tc_planner {
     tc_arena *arena;
@@ -16,7 +15,7 @@ typedef struct tc_planner {
     tc_streams *streams;
     tc_sensitivity *sensitivity;
     double multiplier;       /* B with holds (ensemble, one); T or sqrt(T) (agent): prices are multiplied by it */
-    double target;           /* epsilon, or the Gaussian mu: the limit of multiplier * price */
+    double target;           /* the largest multiplier * price: epsilon, or gdp for Gaussian noise */
     const double *row_scale; /* by constraint of model: what one unit of its noise weighs */
     double box_length;
     bool names_forms; /* the constraints of model are forms and have names of forms */

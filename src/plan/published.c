@@ -3,7 +3,6 @@
  * The published calibration is the paper's scheme to the letter: b = K_1 B / epsilon, sigma = kappa(delta, epsilon) K_2
  * B, for g and for the block of every agent by itself. K grows by what the lattice adds (docs/proofs/lattice.md,
  * section 4). In the tight calibration tight.c finds the scales. */
-#include "plan/account/calibrate.h"
 #include "plan/planner.h"
 
 #include <stdio.h>
@@ -296,8 +295,8 @@ static void scale_published(tc_planner *p, tc_layout *layout) {
 
 /* ---- where the noise goes ---------------------------------------------------------------------------------------- */
 
-/* Method published, tight calibration: noise on outputs. Noise on states is compared, since every hash of such a plan
- * covers the comparison; it cannot be chosen. */
+/* Method published, tight calibration: the noise is always on outputs. The plan also predicts noise on states, because
+ * its hash covers that prediction. */
 static void place_tight(tc_planner *p) {
     tc_plan *plan = p->plan;
     tc_layout outputs = {0}, states = {0};

@@ -1,8 +1,6 @@
 /* Combines the file's wishes with the options, which override them. Refuses contradictory or invalid ones. */
-#include "plan/account/calibrate.h"
-#include "plan/planner.h"
-#include "plan/account/price.h"
 #include "noise/random.h"
+#include "plan/planner.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -148,12 +146,12 @@ static bool nothing_asked(const tc_planner *p) {
            o->mechanism == TC_MECHANISM_UNSET && isnan(o->epsilon) && o->adjacency == TC_ADJACENCY_UNSET;
 }
 
-/* paper: eq:adj. multiplier: the distance B, with holds (units ensemble and one), or the number of rounds (unit agent).
- * multiplier * price must not exceed target. */
+/* paper: eq:adj. Prices are per unit of distance, or in the unit agent per round. The multiplier makes them prices of
+ * the whole run: it is B with holds, or in the unit agent the number of rounds (Gaussian: its root). */
 static void set_target(tc_planner *p) {
     tc_plan *plan = p->plan;
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
-    p->target = gaussian ? tc_gaussian_mu(plan->epsilon, plan->delta) : plan->epsilon;
+    p->target = gaussian ? tc_gaussian_gdp(plan->epsilon, plan->delta) : plan->epsilon;
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         p->multiplier = gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds;
     else

@@ -1,9 +1,7 @@
 /* Where method tacit puts its noise: whichever of states, forms and (affine g) outputs disturbs the constraints least,
  * for the unit that was asked for (docs/proofs/placement.md, section 6). It cannot use noise on a Jacobian: it needs
  * measurements of states or of linear forms of them. */
-#include "plan/placement/forms.h"
 #include "plan/planner.h"
-#include "plan/account/price.h"
 
 #define AS_GOOD 1.02   /* within this factor of the best, outputs are preferred, then states */
 #define FAR_BETTER 0.1 /* noise on outputs that is this much smaller is worth a warning, if it cannot be used */
@@ -32,8 +30,8 @@ static void measure(tc_planner *p, const tc_planner *forms) {
     p->plan->measured_derivatives = p->derivatives;
 }
 
-/* A unit of the noise of form r counts as 1 / c_r, c_r = sum_j mean (dPhi_j/du_r)^2 / S_j^2; one that was found to
- * have no effect anywhere as the one with the least. */
+/* A unit of the noise of form r counts as 1 / c_r, c_r = sum_j mean (dPhi_j/du_r)^2 / S_j^2. Where no effect of a form
+ * was found, it gets the least c_r of the others. */
 static double *form_scales(tc_arena *arena, const tc_derivatives *d, const double *squares, const double *row_scale) {
     double *scale = TC_NEW(arena, double, d->input_count + 1), least = INFINITY;
     for (size_t o = 0; o < d->outer_first_count; o++) {

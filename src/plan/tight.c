@@ -1,8 +1,7 @@
 /* The tight calibration: epsilon is the price of everything together. First lists the channels. Then finds their
- * scales: relative ones from place.h, enlarged by one factor until the eavesdropper's certified price is the promised
+ * scales: relative ones from place.c, enlarged by one factor until the eavesdropper's certified price is the promised
  * one, on the finest possible lattice. */
 #include "noise/sampler.h"
-#include "plan/account/calibrate.h"
 #include "plan/planner.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 #include "promise/ledger.h"
 
 #include "base/json.h"
-#include "plan/account/calibrate.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 bool tc_same_unit(tc_unit a, tc_unit b) {
     return a.kind == b.kind && (a.bound == b.bound || (isnan(a.bound) && isnan(b.bound)));

@@ -1,7 +1,7 @@
 #include "promise/card.h"
 
 #include "base/text.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <string.h>
 

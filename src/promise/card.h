@@ -3,7 +3,7 @@
 #ifndef TC_PROMISE_CARD_H
 #define TC_PROMISE_CARD_H
 
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 typedef struct tc_card_item {
     const char *key;   /* in JSON: a string, or an array of strings where it is a list */

@@ -1,7 +1,7 @@
 #include "promise/card.h"
 
 #include "calculus/interval/interval.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <math.h>
 
@@ -194,7 +194,7 @@ size_t tc_words_worth(tc_arena *arena, const tc_plan *plan, const char **texts) 
 static double worst_mu(const tc_plan *plan) {
     double mu = 0;
     for (size_t i = 0; i < plan->observer_count; i++)
-        mu = fmax(mu, plan->observers[i].mu);
+        mu = fmax(mu, plan->observers[i].gdp);
     return mu;
 }
 

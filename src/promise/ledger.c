@@ -2,7 +2,7 @@
 #include "promise/ledger.h"
 
 #include "base/text.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ tc_ledger_entry tc_ledger_entry_of(tc_arena *arena, const tc_plan *plan, const c
         .mechanism = plan->mechanism,
         .epsilon = sound ? price.epsilon : (double)INFINITY,
         .delta = sound ? price.delta : (double)INFINITY,
-        .mu = sound ? price.mu : NAN,
+        .mu = sound ? price.gdp : NAN,
         .agent = sound ? plan->agent_price : (double)INFINITY,
         .rounds = plan->rounds,
         .agents = (double)plan->model->agent_count,

@@ -2,9 +2,9 @@
  *
  * A file with one line for each run; lines are only appended. Each line is a JSON object with a check over itself and
  * all lines before, which detects a line that is lost, cut or changed by accident. (It is not a signature: a person who
- * may write the file can write a new one.) An entry has the price of the observer who pays most (price.h). The
- * accountant adds up runs. Old lines of the first form, without the price of one agent entirely, stay
- * unchanged; new lines have the second form. */
+ * may write the file can write a new one.) An entry has the price of the observer who pays most (plan/account/price.c).
+ * The accountant adds up runs. Old lines of the first form, without the price of one agent entirely, stay unchanged;
+ * new lines have the second form. */
 #ifndef TC_PROMISE_LEDGER_H
 #define TC_PROMISE_LEDGER_H
 

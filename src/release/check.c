@@ -1,6 +1,6 @@
 /* Whether the release can obey a plan. Plans of tc_plan_make pass, but the release does not rely on that. */
 #include "analysis/region.h"
-#include "plan/sensitivity/even.h"
+#include "plan/sensitivity/sensitivity.h"
 #include "release/inside.h"
 
 /* ---- what a plan says -------------------------------------------------------------------------------------------- */
@@ -87,7 +87,8 @@ static const char *mark(tc_arena *arena, const tc_release *release, cover *marks
                             : segment->target == TC_TARGET_JACOBIAN  ? marks->jacobian
                                                                      : marks->states;
         for (size_t k = 0; k < segment->count; k++) {
-            CHECK(at[segment->position + k] == 0, "channel %s releases what another one does", segment->channel->name);
+            CHECK(at[segment->position + k] == 0, "channel %s releases what another channel releases",
+                  segment->channel->name);
             at[segment->position + k] = 1;
         }
     }

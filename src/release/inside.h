@@ -182,7 +182,7 @@ static inline bool tc_release_has_noise(const tc_release *release) {
     return release->plan->mechanism != TC_MECHANISM_NONE;
 }
 
-/* States of the agents of the model that is released, or of one with the same agents (forms.h). */
+/* States of the agents of the model that is released, or of one with the same agents (plan/placement/forms.c). */
 static inline bool tc_release_knows(const tc_release *release, const tc_private_states *states) {
     return states->model->families == release->model->families;
 }

@@ -1,4 +1,4 @@
-#include "report/file.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,9 @@ static tc_status is_no_file(tc_buffer *messages, const char *path, mode_t mode, 
     return TC_BAD_USAGE;
 }
 
-void tc_file_abandon(tc_file *file) {
+/* Removes it. */
+static void abandon(void *what) {
+    tc_file *file = what;
     if (file->stream == NULL)
         return;
     (void)fclose(file->stream);
@@ -38,18 +40,16 @@ void tc_file_abandon(tc_file *file) {
     file->stream = NULL;
 }
 
-static void release(void *what) { tc_file_abandon(what); }
-
 tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, tc_file **file) {
     struct stat facts;
     mode_t mode = 0;
     if (path[0] == '\0') {
-        tc_buffer_puts(messages, "tacit: a file to write needs a name, not an empty one\n");
+        tc_buffer_puts(messages, "tacit: the name of the file to write is empty\n");
         return TC_BAD_USAGE;
     }
     if (lstat(path, &facts) == 0) {
         if (!S_ISREG(facts.st_mode))
-            return is_no_file(messages, path, facts.st_mode, "only files are written over");
+            return is_no_file(messages, path, facts.st_mode, "only plain files are overwritten");
         if (access(path, W_OK) != 0) /* rename would not check */
             return cannot(messages, path, "write", errno);
         mode = facts.st_mode & 0777;
@@ -60,7 +60,7 @@ tc_status tc_file_open(tc_arena *arena, const char *path, tc_buffer *messages, t
     (*file)->path = path;
     char *temporary = tc_arena_format(arena, "%s.XXXXXX", path);
     (*file)->temporary = temporary;
-    tc_arena_on_free(arena, release, *file);
+    tc_arena_on_free(arena, abandon, *file);
     int descriptor = mkstemp(temporary);
     if (descriptor < 0)
         return cannot(messages, path, "write", errno);

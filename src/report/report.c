@@ -1,8 +1,7 @@
 /* The page as a whole. */
 #include "report/report.h"
 
-#include "report/file.h"
-#include "report/page/html.h"
+#include "report/html.h"
 #include "report/page/page.h"
 
 #include <string.h>

@@ -356,10 +356,9 @@ static tc_status check_owner(tc_journal *journal, const tc_journal_run *wanted, 
                                         tc_hexadecimal_new(journal->arena, wanted->plan_hash, TC_HASH)),
                         messages);
     if (memcmp(journal->run.terms, wanted->terms, TC_HASH) != 0)
-        return complain(
-            journal, TC_BAD_USAGE,
-            "it belongs to a run of another file, seed, margin or schedule, or what a data file holds has changed",
-            messages);
+        return complain(journal, TC_BAD_USAGE,
+                        "it belongs to a run of another file, seed, margin or schedule, or a data file has changed",
+                        messages);
     return TC_OK;
 }
 

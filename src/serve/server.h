@@ -1,6 +1,6 @@
 /* The cloud as a process: connections, journal, cloud half, pages and signals in one loop.
  *
- * SIGTERM and SIGINT end it cleanly: agents are told, and the journal has the run. A second one does not wait for
+ * SIGTERM and SIGINT end it cleanly: agents are told, and the journal has the run. A second signal does not wait for
  * agents. SIGHUP reads the certificates again, for new connections. */
 #ifndef TC_SERVE_SERVER_H
 #define TC_SERVE_SERVER_H
@@ -51,8 +51,8 @@ typedef struct tc_server_result {
     uint64_t rounds_here, epoch;
     double seconds; /* from the first round of this process to the last */
     const char *run_id;
-    bool was_over;                                  /* before this process */
-    bool was_told;                                  /* and every agent had the last answer */
+    bool was_over;                                  /* the run was over before this process */
+    bool was_told;                                  /* ... and every agent had the last answer */
     const double *multipliers, *answer_multipliers; /* NULL: no round yet */
     const tc_feasibility *feasibility;              /* NULL for none */
     const char *names;                              /* agents that the end concerns; "" for none */

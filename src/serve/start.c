@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "net/files.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <math.h>
 #include <string.h>
@@ -186,7 +186,7 @@ static tc_status open_journal(tc_server *s) {
         return status;
     if (of->after_restore && !tc_server_has_journal(s)) {
         tc_buffer_printf(s->messages,
-                         "there is no journal in '%s' to go on from: --after-restore wants the folder that a "
+                         "there is no journal in '%s' to go on from: --after-restore needs the folder that a "
                          "back-up was restored into\n",
                          of->state);
         return TC_BAD_USAGE;

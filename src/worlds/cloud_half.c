@@ -136,7 +136,7 @@ static tc_status compare_pair(tc_worlds *w, size_t other, const char *who) {
         compare_round(w, who, k, first, second);
     compare_ends(w, who, first, second);
     if (memcmp(first->input[0], second->input[0], TC_STATES_MAC) == 0)
-        tc_worlds_differ(w, "the MAC of the input: that of another input is the same");
+        tc_worlds_differ(w, "the MAC of the input: another input has the same MAC");
     return TC_OK;
 }
 

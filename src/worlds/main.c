@@ -98,6 +98,10 @@ static const char **serve_options(tc_worlds *w, const tc_arguments *arguments) {
 /* The run is short, and the plan is made for its few rounds. */
 static tc_status prepare(tc_worlds *w, const char *path, tc_work *work, tc_privacy_wishes *wishes) {
     tc_loaded loaded = {0};
+    if (tc_is_standard_input(path)) { /* it is read twice */
+        tc_buffer_puts(&w->cli->messages, "tacit-end-to-end: the problem must be a file, not standard input\n");
+        return TC_BAD_USAGE;
+    }
     tc_status status = tc_cli_load(w->cli, path, &loaded.model);
     if (status != TC_OK)
         return status;

@@ -3,7 +3,7 @@
 #define TC_TESTS_AUDITED_H
 
 #include "audit/audit.h"
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "plan/plan_by_hand.h"
 
 /* K^g_1 = 20 + 20 (a[1].x[1] is in both), K^J_1 = 2 + 2; K^g_2 = 49.85 by numpy, K^J_2 = sqrt 8. */

@@ -1,13 +1,11 @@
 /* Honest plans pass; constants that are too small do not. Seeds are fixed: with others, an honest plan would be refuted
  * with a probability below 1e-6 (the audit's confidence) each. */
 #include "audit/audited.h"
-#include "audit/binomial.h"
-#include "audit/law.h"
-#include "audit/judge.h"
+#include "audit/inside.h"
 #include "support/cmocka.h"
 
-/* In the place of src/audit/clock.c: what time does must not depend on the machine. It stands still unless a test says
- * how much passes from one look to the next. */
+/* Replaces src/audit/clock.c, so that nothing depends on the machine. Time stands still unless a test says how much
+ * passes from one look to the next. */
 static double now, passes;
 double tc_audit_clock(void) {
     now += passes;
@@ -316,8 +314,7 @@ static void the_number_of_samples_that_is_asked_for_is_about_right(void **state)
     }
 }
 
-/* By price and by size: whoever takes as many samples as are said to be needed, or any number above, is not told to
- * take more. */
+/* By price and by size: an audit with as many samples as are said to be needed, or more, does not ask for more. */
 static void every_number_of_samples_above_the_least_suffices(void **state) {
     (void)state;
     static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};

@@ -1,7 +1,7 @@
-/* The law of the noise by itself: draws that are what they should be pass, and each fault is seen by the test that is
- * there for it. Draws come from a fixed sequence; with another, one that is as it should be would be called a fault
- * with a probability of at most the level, 1e-6. */
-#include "audit/law.h"
+/* The law of the noise by itself: right draws pass, and each fault is seen by the test that is there for it. Draws come
+ * from a fixed sequence; with another one, right draws would be called a fault with a probability of at most the level,
+ * 1e-6. */
+#include "audit/inside.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
@@ -133,7 +133,7 @@ static void leans(stage *s, double *noise, uint64_t round) {
     for (size_t e = 0; e < s->view.count; e++)
         noise[e] += 0.05;
 }
-/* Of the same scale by its median, and another law. */
+/* Another law with the same median. */
 static void another_law(stage *s, double *noise, uint64_t round) {
     (void)round;
     double laplace = 0.69314718055994531, gaussian = 0.67448975019608174;
@@ -154,7 +154,7 @@ static void sizes_are_shared(stage *s, double *noise, uint64_t round) {
     noise[5] = (open_unit(s) < 0.5 ? -1 : 1) * noise[2];
     (void)round;
 }
-/* Far apart, and not among those that are watched one by one. */
+/* Far apart, and not among the entries that are watched one by one. */
 static void words_come_again(stage *s, double *noise, uint64_t round) {
     (void)round;
     for (size_t e = 512; e < s->view.count; e++)

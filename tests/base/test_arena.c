@@ -19,6 +19,26 @@ static void memory_is_zeroed_and_aligned(void **state) {
     tc_arena_free(arena);
 }
 
+static void room_is_not_zeroed_and_as_large(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    for (size_t size = 64; size < 100000; size = size * 3 + 1) {
+        unsigned char *room = tc_arena_room(arena, size, 1);
+        memset(room, 0xff, size);
+        assert_int_equal((uintptr_t)room % 64, 0);
+        assert_int_equal(*TC_NEW(arena, unsigned char, 1), 0);
+        assert_int_equal(room[size - 1], 0xff);
+    }
+    tc_escape escape;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        (void)tc_arena_room(arena, SIZE_MAX / 8, sizeof(double));
+    tc_escape_end(arena, &escape);
+    assert_int_equal(status, TC_TOO_LARGE);
+    tc_arena_free(arena);
+}
+
 static void the_limit_escapes_to_the_entry_point(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(1 << 20);
@@ -78,6 +98,7 @@ static void rewinding_gives_scratch_memory_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned),
+        cmocka_unit_test(room_is_not_zeroed_and_as_large),
         cmocka_unit_test(the_limit_escapes_to_the_entry_point),
         cmocka_unit_test(an_overflowing_size_escapes),
         cmocka_unit_test(releases_run_once_when_the_arena_is_freed),

@@ -53,7 +53,7 @@ class Bound(unittest.TestCase):
 
     def test_it_is_about_the_published_method(self):
         self.refused("the theorem is about the published method", self.tiny, "--method", "tacit")
-        self.refused("--margin", self.tiny, "--margin", "0.1")
+        self.refused("the margin", self.tiny, "--margin", "0.1")
         self.assertEqual(tacit("bound", self.tiny).stdout, tacit("bound", self.tiny, "--method", "published").stdout)
 
     def test_where_an_assumption_fails_nothing_is_known_of_xi(self):

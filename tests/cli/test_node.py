@@ -50,7 +50,7 @@ class Node(unittest.TestCase):
             place.tacit("keys", "check", place.keys / "cloud")
             place.start_cloud(seed=7)
             place.start_agents()
-            summary = place.finish(60)
+            summary = place.finish()
             self.assertEqual(summary["outcome"], "done")
             self.assertEqual(summary["answer"], expected["mu"])
             for name, result in place.results().items():

@@ -28,8 +28,8 @@ def elsewhere(script):
     """The same with a cloud that listens where nobody else does, and with an end for those who wait for each other."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    script = script.replace("7575", port).replace("tacit agent ", "timeout 120 tacit agent ")
-    return script.replace("tacit serve ", f"timeout 120 tacit serve --listen 127.0.0.1:{port} --http off ")
+    script = script.replace("7575", port).replace("tacit agent ", "timeout 600 tacit agent ")
+    return script.replace("tacit serve ", f"timeout 600 tacit serve --listen 127.0.0.1:{port} --http off ")
 
 
 def pattern_of(line):
@@ -41,7 +41,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
 
 def is_about(shown, printed):
-    """The same words, and numbers within a factor of 1.5 of those shown: whoever moves them further shows them anew."""
+    """The same words, and numbers within a factor of 1.5 of those shown; a change that moves them further must change the page."""
     if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
         return False
     pairs = zip(map(float, NUMBER.findall(shown)), map(float, NUMBER.findall(printed)))

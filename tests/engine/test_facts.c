@@ -112,10 +112,10 @@ static void warnings_say_where_little_is_to_be_expected(void **state) {
     expect_warning(affine, few, "150 rounds are too few");
     few.rounds = 1;
     expect_warning(affine, few, "1 round is too few");
-    expect_warning("agent a {\n state x in [0, 0.001]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
-                   "constraint c: a.x^2 <= 5\n" SCHEDULE,
-                   noisy,
-                   "the noise is wider than the public boxes, so the result says nothing about the constraints' prices");
+    expect_warning(
+        "agent a {\n state x in [0, 0.001]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
+        "constraint c: a.x^2 <= 5\n" SCHEDULE,
+        noisy, "the noise is wider than the public boxes, so the result says nothing about the constraints' prices");
     expect_warning("agent a {\n state x in [0, 1]\n private minimize x^2\n gap 4;  slater x = 0\n}\n"
                    "agent b {\n state y in [0, 100]\n private minimize y^2\n gap 4;  slater y = 0\n}\n"
                    "constraint c: a.x + b.y <= 5\n" SCHEDULE,

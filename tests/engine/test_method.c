@@ -218,7 +218,7 @@ static void plans_that_the_method_cannot_run_by_are_refused(void **state) {
     assert_string_equal(refusal(&p, &plan, NULL), "the method tacit needs its facts");
     plan.placement = TC_PLACEMENT_OUTPUTS;
     assert_string_equal(refusal(&p, &plan, facts),
-                        "the method tacit measures outputs where all constraints are affine only");
+                        "the method tacit can measure outputs only where all constraints are affine");
     plan.placement = TC_PLACEMENT_FORMS;
     plan.method = TC_METHOD_PUBLISHED;
     assert_string_equal(

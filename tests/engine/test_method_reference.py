@@ -16,7 +16,7 @@ ALL = os.environ.get("TACIT_LONG") is not None  # script/soak
 ROUNDS = 500 if ALL else 120
 TOLERANCE = 1e-9
 
-# How much noise: enough that steps shrink, filters slow down and the multipliers move all the same.
+# How much noise: enough that steps shrink and filters slow down, but multipliers still move.
 BOUNDS = {"paper": 1, "network": 0.1, "robots": 0.5, "charging": 0.5, "bad_scales": 0.02}
 
 

@@ -127,7 +127,7 @@ static void sets_that_find_no_room_are_not_kept(void **state) {
     crowd_free(&of.c);
 }
 
-/* Two balls that only touch have no accurate projection; there is a point all the same. */
+/* Two balls that only touch: the projection cannot be accurate, but there is a point. */
 static void what_is_not_accurate_is_counted(void **state) {
     (void)state;
     crowd c = crowd_of("agents m[i in 1..3] { state x[2] in [-4, 4]; private minimize x[1]\n"

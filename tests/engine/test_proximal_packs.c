@@ -178,7 +178,7 @@ static void evaluate(crowd *of, size_t dim, bool is_diagonal) {
     }
 }
 
-/* What lanes that have ended are left with, but for x, is no result. */
+/* Of lanes that have ended, only x is a result. */
 static void forget_ended(crowd *of, size_t dim) {
     for (size_t k = 0; k < TC_LANES; k++) {
         if (of->busy[k] != 0)

@@ -1,12 +1,11 @@
 #include "analysis/analysis.h"
-#include "lab/measure.h"
-#include "lab/runs.h"
 #include "lab/sweep.h"
 #include "solver/problem.h"
 #include "support/cmocka.h"
 
 #include <math.h>
 #include <stdatomic.h>
+#include <string.h>
 
 static const char *const PAIR = "agents a[i in 1..2] { state x in [0, 4]; private minimize (x - 3)^2 }\n"
                                 "constraint shared: sum(a: x) <= 4\n"
@@ -264,6 +263,44 @@ static void a_sweep_begins_with_the_run_without_noise(void **state) {
     problem_free(&b.p);
 }
 
+/* Runs whose mean is off by 1 / epsilon^2, and which hardly differ: the penalty goes like epsilon^-4. */
+static void a_penalty_that_falls_faster_is_explained_by_its_bias(void **state) {
+    (void)state;
+    enum { RUNS = 10 };
+    bench b = bench_of(PAIR);
+    double origin[2] = {0}, at[2][RUNS][2] = {0}, mu[2] = {0};
+    tc_row row = {.k = ROUNDS};
+    tc_record quiet = {.outcome = TC_ENGINE_DONE, .rows = &row, .row_count = 1, .x = origin, .mu = mu},
+              records[2][RUNS] = {0};
+    tc_sweep_point points[2] = {{.epsilon = 1}, {.epsilon = 2}};
+    for (size_t e = 0; e < 2; e++) {
+        for (size_t i = 0; i < RUNS; i++) {
+            double off = 1 / (points[e].epsilon * points[e].epsilon) + 1e-3 * ((double)i - 4.5);
+            at[e][i][0] = off;
+            records[e][i] = quiet;
+            records[e][i].x = at[e][i];
+            records[e][i].moved_x = off * off;
+        }
+        points[e].records = records[e];
+        points[e].record_count = RUNS;
+    }
+    tc_sweep sweep = {.model = b.p.model,
+                      .seeds = RUNS,
+                      .rounds = ROUNDS,
+                      .without_noise = &quiet,
+                      .points = points,
+                      .point_count = 2};
+    tc_sweep_judge(b.p.arena, &sweep);
+    assert_int_equal(sweep.local[0].bend, TC_BEND_STEEPER);
+    assert_true(fabs(sweep.slope.slope + 4) < 0.01);
+    bool is_said = false;
+    for (size_t i = 0; i < sweep.verdict_count; i++)
+        is_said = is_said || strstr(sweep.verdict[i], "The mean of the runs is off, by 100 % of the penalty at 1 and "
+                                                      "100 % at 2.") != NULL;
+    assert_true(is_said);
+    problem_free(&b.p);
+}
+
 static void the_pace_reads_well(void **state) {
     (void)state;
     char text[64];
@@ -304,6 +341,7 @@ int main(void) {
         cmocka_unit_test(a_listener_hears_the_rows_of_a_single_run_in_order),
         cmocka_unit_test(distances_are_measured_from_the_origin),
         cmocka_unit_test(a_sweep_begins_with_the_run_without_noise),
+        cmocka_unit_test(a_penalty_that_falls_faster_is_explained_by_its_bias),
         cmocka_unit_test(the_pace_reads_well),
         cmocka_unit_test(no_two_runs_have_one_name),
     };

@@ -1,6 +1,5 @@
 /* Quantiles and the fit, against what can be worked out by hand; tests/cli/test_sweep.py compares them with NumPy. */
-#include "lab/fit.h"
-#include "lab/lab.h"
+#include "lab/sweep.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -1,4 +1,4 @@
-"""A folder of src/ and a source file fit into a head: at most so many files, at most so many lines. Tables that a script writes
+"""A folder of src/ and a source file can be read in one go: at most so many files, at most so many lines. Tables that a script writes
 may be longer."""
 # labels: once
 import os

@@ -87,7 +87,7 @@ static inline void fake_turn(fake *f) {
 }
 
 #define FAKE_UNTIL(f, condition)                                                                                       \
-    for (double end_ = fake_now() + 60; !(condition);) {                                                               \
+    for (double end_ = fake_now() + 300; !(condition);) {                                                              \
         assert_true(fake_now() < end_);                                                                                \
         fake_turn(f);                                                                                                  \
     }

@@ -69,7 +69,7 @@ static void a_socket_does_not_block_and_does_not_outlive_an_exec(void **state) {
 /* On a port that the system gives out, with nobody there; close and reset: the next may listen. */
 static void a_socket_that_met_itself_is_found_out_and_leaves_the_port_free(void **state) {
     (void)state;
-    for (unsigned i = 0; i < 2; i++) { /* a real pair is none */
+    for (unsigned i = 0; i < 2; i++) { /* the second time with two sockets, which is in order */
         struct sockaddr_in at = {.sin_family = AF_INET};
         socklen_t size = sizeof at;
         at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -1,6 +1,6 @@
 /* nftw, mkdtemp */
 #define _XOPEN_SOURCE 700
-/* Coming again: to the cloud after a pause, without a memory, and to another run after one that is over. */
+/* Agents that come back: after a pause, without their state file, and to another run after one that is over. */
 #include "net/fake_cloud.h"
 
 #include "net/agent/slot.h"
@@ -36,7 +36,7 @@ static void who_is_done_before_the_start_says_of_which_run(void **state) {
     fake_end(&f);
 }
 
-/* Nobody comes any more: whoever wished for another run takes the wish back and has the old answer. */
+/* No cloud comes: an agent that asked for another run can give that up, and still has the old result. */
 static void a_wish_for_another_run_that_no_cloud_has_can_be_taken_back(void **state) {
     (void)state;
     fake f;
@@ -57,7 +57,7 @@ static void a_wish_for_another_run_that_no_cloud_has_can_be_taken_back(void **st
     fake_end(&f);
 }
 
-/* What is left of a pause is known, never how long ago it began: the longest that is seen counts. */
+/* Only what is left of a pause is known, not when it began. So the longest rest that was seen counts. */
 static bool has_paused(const fake *f, int least) {
     if (tc_agent_how(f->agent) != TC_AGENT_PAUSING)
         return false;
@@ -82,7 +82,7 @@ static void pauses_grow_up_to_a_limit_and_are_told(void **state) {
     fake_end(&f);
 }
 
-/* A connection that held after ENROLLED was none in vain; one that ended at once was. */
+/* A connection that survives for some time after ENROLLED resets the pauses; one that ends at once does not. */
 static void pauses_begin_anew_after_a_connection_that_held(void **state) {
     (void)state;
     for (int held = 0; held < 2; held++) {
@@ -126,7 +126,8 @@ static void expect_round(fake *f, uint64_t round) {
     assert_int_equal(frame.round, round);
 }
 
-/* Rounds 1 to 3 had states of it that nobody knows any more, and count in no average of it: not as the start either. */
+/* The agent's states of rounds 1 to 3 are lost. Its average leaves these rounds out, and does not use the start
+ * instead. */
 static void who_begins_without_a_memory_averages_its_own_rounds_alone(void **state) {
     (void)state;
     for (int noted = 0; noted < 2; noted++) {
@@ -242,7 +243,7 @@ static void a_certificate_that_names_others_is_told_by_their_names(void **state)
     }
 }
 
-/* A machine that starts in the past: its certificate is of a time to come. It waits, and does not give up. */
+/* The machine's clock is behind: its certificate is not valid yet. It waits and does not give up. */
 static void who_has_a_certificate_of_tomorrow_tries_again_until_it_holds(void **state) {
     (void)state;
     fake f;
@@ -268,7 +269,7 @@ static void who_has_a_certificate_of_tomorrow_tries_again_until_it_holds(void **
     fake_end(&f);
 }
 
-/* The same where it is the cloud's, as this agent's clock sees it. */
+/* The same if the cloud's certificate is not valid yet by this agent's clock. */
 static void a_cloud_with_a_certificate_of_tomorrow_is_tried_again(void **state) {
     (void)state;
     fake f;
@@ -295,7 +296,7 @@ static void a_cloud_with_a_certificate_of_tomorrow_is_tried_again(void **state) 
     fake_end(&f);
 }
 
-/* A cloud that says nothing at great length: the agent's turn has an end, and so has the connection. */
+/* A cloud that sends much and says nothing: the agent's turn ends, and so does the connection. */
 static void a_flood_of_key_updates_ends_the_connection(void **state) {
     (void)state;
     fake f;

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { STATES = 3, PAGE = 4096 };
 
@@ -71,7 +72,7 @@ static size_t read_file(const char *path, unsigned char *bytes, size_t room) {
     return got;
 }
 
-/* In place: file systems hurry to the disk with what replaces a file that was there. */
+/* In place: file systems write a replaced file to the disk at once, which is slow. */
 static void write_file(const char *path, const unsigned char *bytes, size_t size) {
     int file = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(file >= 0);
@@ -309,6 +310,48 @@ static void a_full_disk_is_said_and_the_round_before_stays(void **state) {
     keys_end(&p.k);
 }
 
+/* Opens a state file that cannot be used, and expects these words. */
+static void expect_refused(place *p, tc_status status, const char *words) {
+    set_record(&p->record, 1);
+    opened o = open_state(p);
+    assert_int_equal(o.status, status);
+    if (strstr(tc_buffer_text(&o.messages), words) == NULL)
+        fail_msg("'%s' is not in '%s'", words, tc_buffer_text(&o.messages));
+    assert_non_null(strstr(tc_buffer_text(&o.messages), path_of(p)));
+    tc_arena_free(o.arena);
+}
+
+static void what_is_no_file_is_refused_with_a_reason(void **state) {
+    (void)state;
+    place p = begin();
+    wire(&p);
+    assert_int_equal(symlink("elsewhere", path_of(&p)), 0);
+    expect_refused(&p, TC_CANNOT_READ, "is a symbolic link");
+    assert_int_equal(unlink(path_of(&p)), 0);
+    assert_int_equal(mkdir(path_of(&p), 0700), 0);
+    expect_refused(&p, TC_CANNOT_READ, "cannot open");
+    assert_int_equal(rmdir(path_of(&p)), 0);
+    assert_int_equal(mkfifo(path_of(&p), 0600), 0); /* it can be opened, and not read at a place */
+    expect_refused(&p, TC_CANNOT_READ, "cannot read");
+    keys_end(&p.k);
+}
+
+static void a_file_that_cannot_be_made_or_put_aside_is_said(void **state) {
+    (void)state;
+    place p = begin();
+    wire(&p);
+    assert_int_equal(mkdir(keys_path(&p.k, "home.17.state.new"), 0700), 0);
+    expect_refused(&p, TC_CANNOT_WRITE, "cannot write");
+    assert_int_equal(access(path_of(&p), F_OK), -1);
+    write_file(path_of(&p), (const unsigned char *)"nonsense", 8);
+    p.settings.may_replace = true;
+    assert_int_equal(mkdir(keys_path(&p.k, "home.17.state.old"), 0700), 0);
+    expect_refused(&p, TC_CANNOT_WRITE, "cannot move aside");
+    unsigned char kept[16];
+    assert_int_equal(read_file(path_of(&p), kept, sizeof kept), 8); /* it stays where it is */
+    keys_end(&p.k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_saved_last_is_there_again),
@@ -321,6 +364,8 @@ int main(void) {
         cmocka_unit_test(an_agent_runs_once_at_a_time),
         cmocka_unit_test(names_of_any_kind_have_files),
         cmocka_unit_test(a_full_disk_is_said_and_the_round_before_stays),
+        cmocka_unit_test(what_is_no_file_is_refused_with_a_reason),
+        cmocka_unit_test(a_file_that_cannot_be_made_or_put_aside_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

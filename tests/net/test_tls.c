@@ -199,8 +199,8 @@ static void an_agent_cannot_pose_as_the_cloud_nor_the_cloud_as_an_agent(void **s
     keys_end(&k);
 }
 
-/* The names of a certificate stand in its extension for names. One without a word on what it is for, so that nothing
- * but the name is left to look at, signed by the authority. */
+/* A certificate, signed by the authority, that does not say what it is for: only its names, which are in an extension,
+ * are left to check. */
 static void a_common_name_does_not_make_a_cloud(void **state) {
     (void)state;
     keys k = begin();

@@ -1,5 +1,5 @@
-/* Whatever call of the system or of OpenSSL fails, once or from then on: noise is what it is when none fails, or there
- * is none. No word that was not drawn is taken for noise, and no key of another round is used. */
+/* Any call of the system or of OpenSSL may fail, once or from then on. Noise is then what it is without failures, or
+ * there is none. No word that was not drawn is taken for noise, and no key of another round is used. */
 #include "noise/failing.h"
 #include "noise/noise.h"
 #include "support/cmocka.h"

@@ -3,7 +3,7 @@
 /* labels: not-asan not-clang */
 #include "plan/planned.h"
 
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 
 enum { PROBLEMS = 40, PAIRS = 2600, MOST_ENTRIES = 512, MOST_STATES = 64 };
 
@@ -69,7 +69,7 @@ static double gain(const release_of *r, int p, const double *f0, const double *f
 }
 
 static double budget_of(const tc_plan *plan, const tc_observer *o) {
-    return plan->mechanism == TC_MECHANISM_GAUSSIAN ? o->mu : o->epsilon;
+    return plan->mechanism == TC_MECHANISM_GAUSSIAN ? o->gdp : o->epsilon;
 }
 
 /* Two points: how they differ depends on the unit and on chance. */

@@ -1,6 +1,6 @@
 /* Calibration against multiple precision: always on the safe side, and close. */
 /* labels: long not-clang */
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
@@ -121,7 +121,7 @@ static void largest_mu_and_least_epsilon_keep_delta_and_are_close(void **state) 
     for (size_t i = 0; i < CASES(60); i++) {
         AT_CASE(i);
         double epsilon = i % 9 == 0 ? 0 : exp(uniform(&seed, -9, 3)), delta = exp(uniform(&seed, -69, -0.1));
-        double mu = tc_gaussian_mu(epsilon, delta);
+        double mu = tc_gaussian_gdp(epsilon, delta);
         find_delta(epsilon, mu);
         assert_true(mpfr_cmp_d(left, delta) <= 0);
         find_delta(epsilon, mu * (1 + 1e-9));
@@ -137,8 +137,8 @@ static void largest_mu_and_least_epsilon_keep_delta_and_are_close(void **state) 
 static void nonsense_gives_the_safe_extreme(void **state) {
     (void)state;
     assert_true(tc_kappa(0, 1) == HUGE_VAL && tc_kappa(0.1, 0) == HUGE_VAL && tc_kappa((double)NAN, 1) == HUGE_VAL);
-    assert_true(tc_gaussian_mu(1, 0) == 0 && tc_gaussian_mu((double)NAN, 0.1) == 0 &&
-                tc_gaussian_mu(1, (double)NAN) == 0);
+    assert_true(tc_gaussian_gdp(1, 0) == 0 && tc_gaussian_gdp((double)NAN, 0.1) == 0 &&
+                tc_gaussian_gdp(1, (double)NAN) == 0);
     assert_true(tc_gaussian_sigma(1, 0) == HUGE_VAL);
     assert_true(tc_gaussian_epsilon((double)NAN, 0.1) == HUGE_VAL && tc_gaussian_epsilon(1, 0) == HUGE_VAL);
     assert_true(tc_gaussian_epsilon(0, 1e-9) == 0 && tc_gaussian_epsilon(1e-12, 1e-9) == 0);

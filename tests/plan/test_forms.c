@@ -1,11 +1,11 @@
 /* Noise on linear forms: what is released, what it costs, and which placement the method tacit takes. F = U x is
  * affine, so U is found by differences, and the worst pair of inputs by trying all corners or by the power method:
  * nothing here shares code with the accountant. */
-#include "plan/placement/forms.h"
+#include "plan/placement/placement.h"
 #include "plan/planned.h"
 
 #include "analysis/region.h"
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "release/release.h"
 
 enum { PROBLEMS = 16, PAIRS = 300, MOST_FORMS = 32, MOST_STATES = 16 };
@@ -32,7 +32,7 @@ static tc_plan *made_plan(planned *p, const tc_plan_options *options) {
     return plan;
 }
 
-/* F of the plan, as it is released but for noise. */
+/* F of the plan, as it is released, without noise. */
 static release_of forms_of(planned *p, const tc_plan *plan) {
     planned measured = *p;
     assert_int_equal(plan->placement, TC_PLACEMENT_FORMS);
@@ -176,7 +176,7 @@ static double true_price(const matrix *u, const tc_plan *plan) {
 static double promised_price(const tc_plan *plan) {
     for (size_t i = 0; i < plan->observer_count; i++)
         if (plan->observers[i].kind == TC_OBSERVER_EAVESDROPPER)
-            return plan->mechanism == TC_MECHANISM_GAUSSIAN ? plan->observers[i].mu : plan->observers[i].epsilon;
+            return plan->mechanism == TC_MECHANISM_GAUSSIAN ? plan->observers[i].gdp : plan->observers[i].epsilon;
     fail();
     return NAN;
 }
@@ -251,7 +251,7 @@ static void a_feeder_s_sums_need_the_noise_of_its_rows(void **state) {
     options.placement = TC_PLACEMENT_OUTPUTS;
     const tc_plan *outputs = made_plan(&p, &options);
     /* a home moves each of 24 sums by 7.4, in each of 1,000 rounds */
-    double sigma = 7.4 * sqrt(24.0 * 1000) / tc_gaussian_mu(1, 1e-5);
+    double sigma = 7.4 * sqrt(24.0 * 1000) / tc_gaussian_gdp(1, 1e-5);
     assert_int_equal(forms->channel_count, 24);
     assert_int_equal(outputs->channel_count, 24);
     for (size_t i = 0; i < 24; i++) {

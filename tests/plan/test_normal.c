@@ -1,6 +1,6 @@
 /* The normal law against multiple precision. */
 /* labels: long */
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -1,6 +1,6 @@
 #include "plan/planned.h"
 
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "model/split/split.h"
 
 #include <sys/stat.h>

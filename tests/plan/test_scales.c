@@ -1,6 +1,6 @@
 /* Scales: closed forms, and for random problems a certificate of optimality computed here from scratch. */
 /* labels: long not-clang */
-#include "plan/placement/scales.h"
+#include "plan/placement/placement.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

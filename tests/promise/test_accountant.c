@@ -2,7 +2,7 @@
  * budget cannot be dodged by the choice of delta, B, unit or mechanism. */
 /* labels: long not-asan not-clang */
 #include "promise/ledger.h"
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
@@ -49,7 +49,7 @@ static tc_ledger_entry gaussian(double epsilon, double delta) {
     tc_ledger_entry entry = laplace(epsilon);
     entry.mechanism = TC_MECHANISM_GAUSSIAN;
     entry.delta = delta;
-    entry.mu = tc_gaussian_mu(epsilon, delta);
+    entry.mu = tc_gaussian_gdp(epsilon, delta);
     return entry;
 }
 
@@ -101,7 +101,7 @@ static void gaussian_prices_add_in_squares(void **state) {
     trial *t = *state;
     for (int i = 0; i < 4; i++)
         enter(t, gaussian(1, 1e-6));
-    double mu = tc_gaussian_mu(1, 1e-6), together = tc_gaussian_epsilon(2 * mu, 1e-6);
+    double mu = tc_gaussian_gdp(1, 1e-6), together = tc_gaussian_epsilon(2 * mu, 1e-6);
     tc_spent all = spent(t, TC_ADJACENCY_ONE, 1, 1e-6);
     assert_true(all.mu >= 2 * mu && all.mu <= 2 * mu * (1 + 1e-14));
     assert_true(tc_gaussian_delta(all.epsilon, all.mu).hi <= 1e-6 && all.epsilon <= together * (1 + 1e-9));
@@ -303,7 +303,7 @@ static void prices_are_converted_in_proportion_to_b(void **state) {
     assert_true(all.own == 0 && all.converted == 2 && all.not_converted == 0);
     t->ledger.count = 0;
     enter(t, in_unit(gaussian(1, 1e-6), TC_ADJACENCY_ENSEMBLE, 0.5));
-    double mu = spent(t, TC_ADJACENCY_ONE, 1, 1e-6).mu, exact = 2 * tc_gaussian_mu(1, 1e-6);
+    double mu = spent(t, TC_ADJACENCY_ONE, 1, 1e-6).mu, exact = 2 * tc_gaussian_gdp(1, 1e-6);
     assert_true(mu >= exact && mu <= exact * (1 + 1e-12));
 }
 
@@ -338,7 +338,7 @@ static void runs_of_one_agent_count_for_ensembles_by_how_many_there_are(void **s
     trial *t = *state;
     enter(t, in_unit(gaussian(1, 1e-6), TC_ADJACENCY_ONE, 0.5));
     t->entries[0].agents = 9;
-    double mu = spent(t, TC_ADJACENCY_ENSEMBLE, 1, 1e-6).mu, exact = 2 * 3 * tc_gaussian_mu(1, 1e-6);
+    double mu = spent(t, TC_ADJACENCY_ENSEMBLE, 1, 1e-6).mu, exact = 2 * 3 * tc_gaussian_gdp(1, 1e-6);
     assert_true(mu >= exact && mu <= exact * (1 + 1e-12));
     t->entries[0] = in_unit(laplace(0.5), TC_ADJACENCY_AGENT, NAN);
     t->entries[0].agents = 9;

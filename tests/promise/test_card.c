@@ -1,8 +1,7 @@
 /* The card says what holds and, above all, what does not. */
 #include "model/load.h"
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "promise/card.h"
-#include "plan/account/price.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
@@ -33,25 +32,25 @@ static int begin(void **state) {
                                    .about = "any other agent",
                                    .epsilon = 0.4,
                                    .delta = 1e-6,
-                                   .mu = 0.1};
+                                   .gdp = 0.1};
     t.observers[1] = (tc_observer){.kind = TC_OBSERVER_AGENT,
                                    .who = "home[2]",
                                    .about = "any other agent",
                                    .epsilon = 0.5,
                                    .delta = 1e-6,
-                                   .mu = 0.12};
+                                   .gdp = 0.12};
     t.observers[2] = (tc_observer){.kind = TC_OBSERVER_COALITION,
                                    .who = "home[1] + home[2]",
                                    .about = "the others",
                                    .epsilon = 0.6,
                                    .delta = 1e-6,
-                                   .mu = 0.15};
+                                   .gdp = 0.15};
     t.observers[3] = (tc_observer){.kind = TC_OBSERVER_EAVESDROPPER,
                                    .who = "eavesdropper",
                                    .about = "any agent",
                                    .epsilon = 1,
                                    .delta = 1e-6,
-                                   .mu = 0.25};
+                                   .gdp = 0.25};
     t.channel = (tc_channel){.kind = TC_CHANNEL_CONSTRAINTS, .name = "g", .step_exponent = -20};
     t.plan = (tc_plan){.model = model,
                        .mechanism = TC_MECHANISM_GAUSSIAN,
@@ -182,7 +181,7 @@ static void published_epsilon_is_not_claimed_for_all_that_is_seen(void **state) 
 
 static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     trial *t = *state;
-    double at_one = tc_gaussian_mu(1, 1e-6);
+    double at_one = tc_gaussian_gdp(1, 1e-6);
     t->plan.range_price = 99 * at_one; /* at epsilon 1 a bit more than a hundredth of a range is hidden */
     assert_not_in(text_of(t, false), "in name only");
     t->plan.range_price = 101 * at_one;
@@ -204,10 +203,10 @@ static void a_promise_that_is_none_is_private_in_name_only(void **state) {
     assert_not_in(text_of(t, false), "in name only");
     t->plan.adjacency = TC_ADJACENCY_AGENT;
     assert_in(text_of(t, false), "GUARANTEE: private: one agent entirely, unit agent, epsilon 1");
-    t->observers[3].mu = 2; /* who pays most: epsilon 11.1 at delta 1e-6, whatever it is at 0.9e-3 */
+    t->observers[3].gdp = 2; /* who pays most: epsilon 11.1 at delta 1e-6, whatever it is at 0.9e-3 */
     assert_in(text_of(t, false), "private in name only (one agent entirely)");
     assert_in(text_of(t, false), "and delta 1e-6 is above 10");
-    t->observers[3].mu = 1.5;
+    t->observers[3].gdp = 1.5;
     assert_not_in(text_of(t, false), "in name only");
 }
 

@@ -1,6 +1,6 @@
 /* The ledger: what is written is read back, sums never fall below the truth,
  * damage is found, and nothing is lost when many write at once. */
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 #include "promise/ledger.h"
 #include "support/cmocka.h"
 
@@ -382,8 +382,8 @@ static void many_writers_at_once_stay_within_a_budget(void **state) {
 static void a_plan_is_entered_at_the_price_of_who_sees_most(void **state) {
     trial *t = *state;
     tc_model model = {.source = {.path = "/some/where/ev.tacit"}};
-    tc_observer observers[] = {{.who = "a1", .epsilon = 0.5, .mu = 0.1, .delta = 1e-6},
-                               {.who = "eavesdropper", .epsilon = 1, .mu = 0.2, .delta = 1e-6}};
+    tc_observer observers[] = {{.who = "a1", .epsilon = 0.5, .gdp = 0.1, .delta = 1e-6},
+                               {.who = "eavesdropper", .epsilon = 1, .gdp = 0.2, .delta = 1e-6}};
     tc_plan plan = {.model = &model,
                     .mechanism = TC_MECHANISM_GAUSSIAN,
                     .adjacency = TC_ADJACENCY_ONE,

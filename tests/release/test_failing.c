@@ -1,4 +1,4 @@
-/* Whatever call of the system or of OpenSSL fails, once or from then on: a number that was released is that of a run in
+/* Any call of the system or of OpenSSL may fail, once or from then on: a number that was released is that of a run in
  * which none fails, with its noise. A round that fails may have released some of its numbers and never another one. */
 #include "noise/failing.h"
 #include "plan/plan_by_hand.h"

@@ -1,6 +1,6 @@
 /* Axes and their ticks. */
-#include "report/plot/axis.h"
-#include "report/page/html.h"
+#include "report/plot.h"
+#include "report/html.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 

@@ -1,6 +1,6 @@
 /* Text, paths and plots. */
-#include "report/page/html.h"
-#include "report/plot/plot.h"
+#include "report/html.h"
+#include "report/plot.h"
 #include "support/cmocka.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Traces: what is written is read again, and what is no trace is refused with its line. */
-#include "report/trace/trace.h"
+#include "report/report.h"
 #include "support/cmocka.h"
 #include "support/random.h"
 
@@ -254,7 +254,7 @@ static void a_file_is_whole_or_not_there(void **unused) {
     const tc_trace *trace = any_run(true);
     const char *there = tc_arena_format(arena, "%s/link.csv", folder);
     assert_int_equal(tc_trace_write(arena, folder, trace, &messages), TC_BAD_USAGE);
-    assert_non_null(strstr(messages.text, "this is a folder; only files are written over"));
+    assert_non_null(strstr(messages.text, "this is a folder; only plain files are overwritten"));
     messages.length = 0;
     assert_int_equal(symlink("/dev/null", there), 0);
     assert_int_equal(tc_trace_write(arena, there, trace, &messages), TC_BAD_USAGE);

@@ -109,7 +109,7 @@ static inline void cloud_run(cloud *c, double seconds) {
 
 static inline void cloud_run_until(cloud *c, const unsigned *what, unsigned value) {
     struct timespec pause = {.tv_nsec = 200000};
-    for (double end = seconds_now() + 60; *what < value;) {
+    for (double end = seconds_now() + 300; *what < value;) {
         assert_true(seconds_now() < end);
         cloud_turn(c);
         (void)nanosleep(&pause, NULL);
@@ -139,7 +139,7 @@ static inline SSL *client_open(cloud *c, SSL_CTX *context) {
     SSL *client = tc_tls_connect(context, client_connect(c));
     unsigned wanted = c->opened + 1;
     assert_non_null(client);
-    for (double end = seconds_now() + 60; SSL_do_handshake(client) != 1;) {
+    for (double end = seconds_now() + 300; SSL_do_handshake(client) != 1;) {
         assert_true(seconds_now() < end);
         cloud_turn(c);
     }
@@ -154,7 +154,7 @@ static inline void client_close(SSL *client) {
 
 static inline void client_send(cloud *c, SSL *client, const unsigned char *bytes, size_t size) {
     size_t sent = 0;
-    for (double end = seconds_now() + 60; size > 0;) {
+    for (double end = seconds_now() + 300; size > 0;) {
         assert_true(seconds_now() < end);
         if (SSL_write_ex(client, bytes, size, &sent) == 1) {
             bytes += sent;
@@ -167,7 +167,7 @@ static inline void client_send(cloud *c, SSL *client, const unsigned char *bytes
 /* False: the cloud ended it. */
 static inline bool client_receive(cloud *c, SSL *client, unsigned char *bytes, size_t size) {
     size_t got = 0;
-    for (double end = seconds_now() + 60; size > 0;) {
+    for (double end = seconds_now() + 300; size > 0;) {
         assert_true(seconds_now() < end);
         if (SSL_read_ex(client, bytes, size, &got) == 1) {
             bytes += got;

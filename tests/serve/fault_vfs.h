@@ -1,6 +1,6 @@
 /* A file system in memory for SQLite that knows what has been synced. A crash keeps of the rest nothing, everything, or
  * any sectors of any writes; operations can be made to fail from the n-th on. A file's name is durable when it was
- * first synced, as SQLite's own file system on Unix sees to. */
+ * first synced, as SQLite ensures on Unix. */
 #ifndef TC_TESTS_SERVE_FAULT_VFS_H
 #define TC_TESTS_SERVE_FAULT_VFS_H
 

@@ -282,7 +282,7 @@ static inline bool life_begin(life *l, uint64_t seed) {
     return true;
 }
 
-/* Until the cloud ends, or nobody wants anything of it any more, or `until` is so. */
+/* Until the cloud ends, or no agent wants more from it, or `until` holds. */
 static inline void life_go_on(life *l, bool (*until)(const tc_rounds *rounds)) {
     for (unsigned turn = 0; l->rounds->end == TC_RUN_GOES_ON && !(until != NULL && until(l->rounds)); turn++) {
         assert_true(turn < 100000);
@@ -296,7 +296,7 @@ static inline void life_go_on(life *l, bool (*until)(const tc_rounds *rounds)) {
     }
 }
 
-/* What is on its way arrives. Whatever it was that ended the cloud. */
+/* Messages on their way arrive, whatever ended the cloud. */
 static inline void life_end(life *l) {
     if (l->links != NULL)
         tc_links_free(l->links);

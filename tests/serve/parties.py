@@ -1,10 +1,10 @@
 """A cloud and its agents as separate processes on loopback, for tests: a problem is split, keys are made, `tacit serve` and
-`tacit agent` are started, watched, killed by their id and started again. Every wait has an end, and nothing is left.
+`tacit agent` are started, watched, killed by their id and started again. No process and no file is left.
 
     with Parties(PROBLEM, options=["--epsilon", "2"]) as parties:
         parties.start_cloud(seed=7)
         parties.start_agents()
-        summary = parties.finish(20)
+        summary = parties.finish()
 """
 
 import json
@@ -19,6 +19,7 @@ import tempfile
 import time
 
 TACIT = os.environ.get("TACIT", "tacit")
+PATIENCE = 300  # seconds: ends a test that hangs, and decides nothing else
 
 
 class Late(AssertionError):
@@ -51,7 +52,7 @@ class Process:
     def is_running(self):
         return self.child.poll() is None
 
-    def wait(self, seconds):
+    def wait(self, seconds=PATIENCE):
         try:
             return self.child.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -64,11 +65,11 @@ class Process:
     def kill(self):
         """kill -9, and nothing of it is left."""
         self.signal(signal.SIGKILL)
-        return self.child.wait(10)
+        return self.child.wait(PATIENCE)
 
-    def stop(self, seconds=60):
+    def stop(self):
         self.signal(signal.SIGTERM)
-        return self.wait(seconds)
+        return self.wait()
 
     def json(self):
         text = self.out.strip()
@@ -113,8 +114,8 @@ class Parties:
         found = re.search(r'^agent (?:"([^"]*)"|(\w+)) \{', path.read_text(), re.MULTILINE)
         return found.group(1) or found.group(2)
 
-    def tacit(self, *arguments, seconds=120, code=0):
-        done = subprocess.run([TACIT, *map(str, arguments)], capture_output=True, text=True, timeout=seconds)
+    def tacit(self, *arguments, code=0):
+        done = subprocess.run([TACIT, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE)
         if code is not None and done.returncode != code:
             raise AssertionError(f"tacit {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done
@@ -130,8 +131,9 @@ class Parties:
 
     # ---- the cloud ----
 
-    def start_cloud(self, *more, seed=None, state=None, trace=True, ready=10):
-        """more: options of this start alone. state: its folder, where it is not the usual one."""
+    def start_cloud(self, *more, seed=None, state=None, trace=True, ready=True):
+        """more: options of this start alone. state: its folder, where it is not the usual one. ready: whether to wait for its
+        ports."""
         self.starts += 1
         port_file = self.folder / f"ports.{self.starts}"
         arguments = [TACIT, "serve", self.parts / "cloud.tacit", *self.options, "--listen", "127.0.0.1:0", "--http",
@@ -142,7 +144,7 @@ class Parties:
         self.cloud = Process("cloud", self.folder, [*arguments, *more])
         self.others.append(self.cloud)
         if ready:
-            self.port, self.http_port = self.wait_for(lambda: self.read_ports(port_file), ready, "the cloud's ports")
+            self.port, self.http_port = self.wait_for(lambda: self.read_ports(port_file), what="the cloud's ports")
         return self.cloud
 
     def read_ports(self, path):
@@ -187,14 +189,13 @@ class Parties:
 
     # ---- the end ----
 
-    def finish(self, seconds=120):
+    def finish(self):
         """Waits for the cloud and all agents; the cloud's summary."""
-        end = time.monotonic() + seconds
-        code = self.cloud.wait(seconds)
+        code = self.cloud.wait()
         if code != 0:
             raise AssertionError(f"the cloud ended with {code}\n{self.cloud.err[-3000:]}")
         for agent in self.agents.values():
-            code = agent.wait(max(0.1, end - time.monotonic()))
+            code = agent.wait()
             if code != 0:
                 raise AssertionError(f"{agent.name} ended with {code}\n{agent.err[-3000:]}")
         return self.cloud.json()
@@ -210,7 +211,7 @@ class Parties:
         return json.loads(done.stdout)
 
     @staticmethod
-    def wait_for(question, seconds=60, what="something"):
+    def wait_for(question, seconds=PATIENCE, what="something"):
         """The first answer that is true."""
         end = time.monotonic() + seconds
         while True:
@@ -232,7 +233,7 @@ class Parties:
             if process.is_running():
                 process.child.kill()
         for process in self.others:
-            process.child.wait(10)
+            process.child.wait(PATIENCE)
         self.place.cleanup()
 
     def __enter__(self):

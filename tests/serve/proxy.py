@@ -43,7 +43,7 @@ class Pair:
 
     def work(self):
         try:
-            self.server = socket.create_connection(("127.0.0.1", self.proxy.target), timeout=10)
+            self.server = socket.create_connection(("127.0.0.1", self.proxy.target), timeout=60)
             for stream in (self.client, self.server):
                 stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.move()

@@ -8,6 +8,7 @@ import time
 
 import town
 import wire
+from parties import PATIENCE
 
 
 def free_port():
@@ -22,6 +23,18 @@ def free_port():
                 return port
             except OSError:
                 continue
+
+
+class Gate:
+    """A step that agents take up to a round, and no further until it is opened again."""
+
+    def __init__(self, until, step=town.move):
+        self.until, self.step = until, step
+
+    def __call__(self, name, k, x, message):
+        while k > self.until:
+            time.sleep(0.002)
+        return self.step(name, k, x, message)
 
 
 class Recorder(threading.Thread):
@@ -78,14 +91,14 @@ class Recorder(threading.Thread):
 
     def connect(self):
         agent = self.agent
-        agent.open(self.port, context=self.context, timeout=60)
+        agent.open(self.port, context=self.context)
         self.epochs.append(agent.welcome.epoch)
         # An earlier start of the cloud, or another with the same number: it is told, and gets no state.
         (now, id_now), (seen, id_seen) = agent.welcome.epoch, agent.epoch
         self.is_stale = now < seen or (now == seen and id_now != id_seen)
         agent.enrol(wait=False)
         while agent.ended is None and not self.is_over:
-            self.hear(agent.link.receive(20))
+            self.hear(agent.link.receive())
 
     def run(self):
         while not self.is_over:
@@ -95,7 +108,7 @@ class Recorder(threading.Thread):
                     break
             except (wire.Closed, OSError):
                 pass
-            except Exception as error:  # a thread has nobody else to tell
+            except Exception as error:  # the main thread looks at it
                 self.failure = error
                 break
             if self.refused:
@@ -110,4 +123,4 @@ class Recorder(threading.Thread):
                 link.stream.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-        self.join(25)
+        self.join(PATIENCE)

@@ -5,6 +5,8 @@ import pathlib
 import stat
 import subprocess
 
+from parties import PATIENCE
+
 
 class NoRoom(Exception):
     """This machine does not let a test have one."""
@@ -29,7 +31,7 @@ class Room:
         return ["nsenter", "--target", str(self.holder.pid), "--user", "--preserve-credentials", "--mount", *map(str, words)]
 
     def run(self, *words):
-        return subprocess.run(self.command(*words), check=True, capture_output=True, timeout=20)
+        return subprocess.run(self.command(*words), check=True, capture_output=True, timeout=PATIENCE)
 
     def program(self, path, of):
         """A program that is `of`, run in it."""
@@ -54,5 +56,5 @@ class Room:
 
     def close(self):
         self.holder.kill()
-        self.holder.wait(10)
+        self.holder.wait(PATIENCE)
         self.holder.stdout.close()

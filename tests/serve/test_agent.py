@@ -11,7 +11,8 @@ import time
 import unittest
 
 import town
-from parties import Parties, Process
+import wire
+from parties import PATIENCE, Parties, Process
 
 TACIT = os.environ["TACIT"]
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
@@ -55,7 +56,7 @@ class Runs(unittest.TestCase):
             parties.start_cloud()
             other = agreed[:-1] + ("0" if agreed[-1] != "0" else "1")
             stranger = parties.start_agent("a", more=["--plan", other])
-            self.assertEqual(stranger.wait(20), 2)
+            self.assertEqual(stranger.wait(), 2)
             self.assertIn(f"is not the one that agent a agreed to: its hash is {agreed}, not {other}", stranger.err)
             for name in parties.names:
                 parties.start_agent(name, more=["--plan", agreed.upper()])
@@ -64,10 +65,10 @@ class Runs(unittest.TestCase):
             agreed = (parties.parts / "plan.hash").read_text().strip()
             parties.start_cloud()
             stranger = parties.start_agent("a", more=["--plan", agreed])
-            self.assertEqual(stranger.wait(20), 2)
+            self.assertEqual(stranger.wait(), 2)
             self.assertIn(f"not {agreed}", stranger.err)
             wrong = parties.start_agent("b", more=["--plan", "abc"])
-            self.assertEqual(wrong.wait(20), 2)
+            self.assertEqual(wrong.wait(), 2)
             self.assertIn("64 hexadecimal digits", wrong.err)
 
     def test_one_process_each_gives_the_bits_of_a_run_in_one_process(self):
@@ -98,8 +99,10 @@ class Runs(unittest.TestCase):
         chance = random.Random(5)
         with Parties(problem(2000)) as parties:
             parties.start_cloud("--durability", "process", seed=3)
-            parties.start_agents()
-            deaths, stops = 0, 0
+            parties.start_agents("ab")
+            parties.agents["a"].kill()  # while nothing can end: c is not there
+            parties.start_agents("ac")
+            deaths, stops = 1, 0
             while deaths + stops < 8 and all(agent.is_running() for agent in parties.agents.values()):
                 time.sleep(chance.uniform(0.01, 0.06))
                 name = chance.choice("abc")
@@ -112,7 +115,6 @@ class Runs(unittest.TestCase):
                     stops += 1
                 parties.start_agent(name)
             parties.finish()
-            self.assertGreater(deaths, 0)
             self.expect_same(parties, parties.results(), 3)
             for name in "abc":
                 self.assertEqual(len(rows_of(parties.trace_of(name))), 2001)
@@ -136,11 +138,16 @@ class Runs(unittest.TestCase):
     def test_an_agent_that_lost_its_state_folder_says_so_and_answers_for_its_own_rounds(self):
         with Parties(problem(3000)) as parties:
             parties.start_cloud("--durability", "process", seed=3)
-            parties.start_agents(trace=False)
-            parties.wait_for(lambda: town.round_of(parties) > 200, what="round 200")
+            parties.start_agents("ac", trace=False)
+            pacer = wire.RawAgent("b", start=1.0)
+            pacer.open(parties.port, parties.key_folders["b"])
+            pacer.enrol()
+            pacer.run(201)
             parties.agents["a"].kill()
             shutil.rmtree(parties.states / "a")
             parties.start_agent("a", json=False)
+            pacer.run()
+            pacer.close()
             parties.finish()
             agent = parties.agents["a"]
             found = re.search(r"^tacit agent: a: began at round (\d+) of 3000 without its state file: the result is an average "
@@ -156,7 +163,7 @@ class Runs(unittest.TestCase):
                 expected += j * (j + 1) * float(rows[k, "a"][0])
                 total += j * (j + 1)
             again = parties.start_agent("a", trace=False)
-            self.assertEqual(again.wait(10), 0)
+            self.assertEqual(again.wait(), 0)
             self.assertAlmostEqual(again.json()["x"]["a"][0], expected / total, 9)
             self.assertEqual((again.json()["agents"][0]["first_round"], again.json()["agents"][0]["answered"]), (first, 3000))
 
@@ -186,19 +193,19 @@ class Refusals(unittest.TestCase):
             parties.issue(["d"])
             parties.start_cloud(seed=3)
             agent = parties.start_agent("d")
-            self.assertEqual(agent.wait(20), 2)
+            self.assertEqual(agent.wait(), 2)
             self.assertIn("no such agent", agent.err)
             self.assertIn("tacit split", agent.err)
             self.assertEqual(agent.json()["outcome"], "refused")
             agent = parties.start_agent("d", json=False)
-            self.assertEqual(agent.wait(20), 2)
+            self.assertEqual(agent.wait(), 2)
             self.assertEqual((agent.err.count("no such agent"), agent.out), (1, "d: refused, before the first round\n"))
 
     def test_a_certificate_for_another_agent_ends_with_2_and_a_sentence(self):
         with Parties(problem(40)) as parties:
             parties.start_cloud(seed=3)
             agent = parties.start_agent("a", keys=parties.key_folders["b"])
-            self.assertEqual(agent.wait(20), 2)
+            self.assertEqual(agent.wait(), 2)
             self.assertIn("does not name this agent, but b; tacit keys issue", agent.err)
 
     def test_a_run_that_is_over_is_told_again_without_a_cloud_and_another_needs_a_wish(self):
@@ -208,7 +215,7 @@ class Refusals(unittest.TestCase):
             parties.finish()
             first = parties.results()
             agent = parties.start_agent("a", trace=False)
-            self.assertEqual(agent.wait(20), 0)
+            self.assertEqual(agent.wait(), 0)
             again, run = agent.json(), first["a"]["agents"][0]["run"]
             self.assertRegex(run, "^[0-9a-f]{32}$")
             self.assertEqual([again["agents"][0].pop(key) for key in ("run", "was_over")], [run, True])
@@ -237,7 +244,7 @@ class Limits(unittest.TestCase):
             parties.start_cloud(seed=3)
             done = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", TACIT, "agent", parties.names["a"], "--cloud",
                                    f"127.0.0.1:{parties.port}", "--keys", parties.key_folders["a"], "--state",
-                                   parties.folder / "small"], capture_output=True, text=True, timeout=120)
+                                   parties.folder / "small"], capture_output=True, text=True, timeout=PATIENCE)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn(f"cannot write '{parties.folder / 'small/a.state'}': File too large", done.stderr)
 
@@ -257,7 +264,7 @@ class Words(unittest.TestCase):
         self.place.cleanup()
 
     def run_tacit(self, *arguments):
-        return subprocess.run([TACIT, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        return subprocess.run([TACIT, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE)
 
     def agent(self, *more, file="parts/agents/a.tacit", cloud="127.0.0.1:9", keys="keys/agents/a", state="state"):
         return self.run_tacit("agent", file, "--cloud", cloud, *(["--keys", keys] if keys else []), "--state", state,
@@ -297,7 +304,7 @@ class Words(unittest.TestCase):
             self.assertTrue(second.stderr.startswith("tacit agent: another process"), second.stderr)
             time.sleep(0.5)  # for a second one, of which nothing is said
             agent.signal(number)
-            self.assertEqual(agent.wait(20), 0)
+            self.assertEqual(agent.wait(), 0)
             self.assertEqual(agent.err.count("127.0.0.1:9"), 1, agent.err)
             answer = agent.json()
             self.assertEqual(answer["outcome"], "stopped")

@@ -65,8 +65,7 @@ static void after_a_restore_an_overruled_claim_skips_no_round(void **state) {
     desk_start(&d, (desk_wish){.after_restore = true, .disbelieved = "b"});
     for (size_t i = 0; i < DESK_AGENTS; i++)
         say_claim(&agents[i], i, seen[i], i == 1 ? (tc_epoch){.number = UINT64_MAX} : (tc_epoch){0});
-    desk_run(&d, 0.02);
-    assert_true(tc_rounds_is_surveyed(d.rounds));
+    DESK_UNTIL(&d, tc_rounds_is_surveyed(d.rounds))
     desk_make_half(&d);
     assert_int_equal(tc_rounds_begin(d.rounds, d.half), TC_OK);
     for (size_t i = 0; i < DESK_AGENTS; i++) {

@@ -2,12 +2,15 @@
 no answer leaves that is not written down, and what is lost is found out before anything is released."""
 # labels: not-clang
 
+import contextlib
+import hashlib
 import json
 import os
 import random
 import shutil
+import sqlite3
+import struct
 import subprocess
-import time
 import unittest
 
 import parties
@@ -16,7 +19,7 @@ import rooms
 import town
 import trajectories
 import wire
-from parties import Parties
+from parties import PATIENCE, Parties
 
 SEED, ROUNDS = 7, 300
 COMMAND = parties.TACIT
@@ -46,7 +49,7 @@ class Disks(unittest.TestCase):
         self.program = room.program(self.parties.folder / "tacit-in-room", os.path.abspath(COMMAND))
         return room
 
-    def start(self, state, *more, program=COMMAND, ready=10):
+    def start(self, state, *more, program=COMMAND, ready=True):
         parties.TACIT, before = str(program), parties.TACIT
         try:
             return self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", "--trace", self.trace,
@@ -64,12 +67,12 @@ class Disks(unittest.TestCase):
         return max(agent.answered for agent in self.agents)
 
     def expect_end(self, cloud, *words):
-        self.assertEqual(cloud.wait(20), 3, cloud.err[-2000:])
+        self.assertEqual(cloud.wait(), 3, cloud.err[-2000:])
         for word in words:
             self.assertIn(word, cloud.err)
 
     def expect_same_bits(self, cloud):
-        self.assertEqual(cloud.wait(30), 0, cloud.err[-2000:])
+        self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
         made = trajectories.Trajectory()
         trajectories.read_cloud(self.trace, made)
         for agent in self.agents:
@@ -93,7 +96,7 @@ class Disks(unittest.TestCase):
 
     def test_a_disk_that_becomes_full_ends_the_cloud_before_the_round_and_with_room_it_goes_on(self):
         """A journal whose log is not there yet, as after a restoration: it grows with every round."""
-        cloud = self.start(self.parties.folder / "before", ready=10)
+        cloud = self.start(self.parties.folder / "before", ready=True)
         cloud.stop()
         (self.parties.folder / "before" / "journal.db-wal").unlink()
         room = self.room("20m")
@@ -123,7 +126,7 @@ class Disks(unittest.TestCase):
         guest.open(self.port, self.parties.key_folders["a1"])  # stays while the cloud takes its leave
         self.addCleanup(guest.close)
         self.start_agents()
-        Parties.wait_for(lambda: "journal-failed" in cloud.err, 60, "a full disk")
+        Parties.wait_for(lambda: "journal-failed" in cloud.err, what="a full disk")
         status = json.loads(town.page(self.parties.http_port, "status"))
         self.assertEqual(status["phase"], "failed")
         written = [line for line in self.trace.read_text().splitlines() if line[0].isdigit()][-1].split(",")
@@ -147,13 +150,13 @@ class Disks(unittest.TestCase):
         room.fill()
         command = [COMMAND, "agent", self.parties.names["a1"], "--cloud", f"127.0.0.1:{self.port}", "--keys",
                    self.parties.key_folders["a1"], "--state", room.folder / "own", "--quiet"]
-        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=120)
+        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn(f"{room.folder}/own", done.stderr)
         self.assertIn("No space left on device", done.stderr)
         room.remove()
-        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=120)
-        self.assertEqual((done.returncode, cloud.wait(10)), (0, 0), done.stderr)
+        done = subprocess.run(room.command(*command), capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, cloud.wait()), (0, 0), done.stderr)
 
     # ---- read-only ----
 
@@ -188,7 +191,7 @@ class Disks(unittest.TestCase):
         self.assertEqual(self.book.answers, {})
         room.remove()
         cloud = self.parties.start_cloud("--listen", f"127.0.0.1:{self.port}", "--http", "off", trace=False)
-        self.assertEqual(cloud.wait(30), 0, cloud.err[-2000:])
+        self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
         self.assertEqual(len(self.book.answers), ROUNDS * len(self.names))
 
     def test_a_log_that_nobody_can_write_stops_nothing(self):
@@ -214,23 +217,20 @@ class Damage(unittest.TestCase):
         cls.start()
         agents = [recorders.Recorder([name], cls.port, keys, cls.book) for name, keys in cls.parties.key_folders.items()]
         for agent in agents:
-            agent.agent.move = cls.slowly
+            agent.agent.move = recorders.Gate(cls.LEAST + 10)  # the run does not end before it is killed
             agent.start()
-        Parties.wait_for(lambda: all(agent.answered > cls.LEAST for agent in agents), 30, "rounds")
+        Parties.wait_for(lambda: all(agent.answered > cls.LEAST for agent in agents), what="rounds")
         cls.parties.cloud.kill()
+        for agent in agents:
+            agent.agent.move.until = ROUNDS
         for agent in agents:
             agent.stop()
         cls.seen = {agent.agent.names[0]: (agent.agent.answered, agent.agent.epoch) for agent in agents}
         cls.good = cls.parties.copy_state("good")
         cls.state = cls.parties.folder / "journal"
 
-    @staticmethod
-    def slowly(name, k, x, message):
-        time.sleep(0.001 if k < Damage.LEAST else 0.02)
-        return town.move(name, k, x, message)
-
     @classmethod
-    def start(cls, ready=10):
+    def start(cls, ready=True):
         return cls.parties.start_cloud("--listen", f"127.0.0.1:{cls.port}", "--http", "off", "--threads", 1, trace=False,
                                        ready=ready)
 
@@ -239,9 +239,9 @@ class Damage(unittest.TestCase):
         answered, epoch = self.seen[name]
         agent = wire.RawAgent(name, town.STATES, book=self.book)
         try:
-            agent.open(self.port, keys, timeout=60)
+            agent.open(self.port, keys)
             agent.link.send(wire.enrol(0, name, town.STATES, answered=answered[name], epoch=epoch))
-            message = agent.link.receive(5)
+            message = agent.link.receive()
             agent.take(message) if message.type != wire.REFUSAL else None
             return message
         except (wire.Closed, OSError):
@@ -253,7 +253,7 @@ class Damage(unittest.TestCase):
         """Starts the cloud: "refused" at once, "behind" what agents have seen, or "whole"."""
         cloud = self.start(ready=None)
         ports = self.parties.folder / f"ports.{self.parties.starts}"
-        Parties.wait_for(lambda: ports.exists() or not cloud.is_running(), 10, what)
+        Parties.wait_for(lambda: ports.exists() or not cloud.is_running(), what=what)
         found = "refused"
         if ports.exists():
             heard = [self.enrol(name, keys) for name, keys in self.parties.key_folders.items()]
@@ -267,7 +267,7 @@ class Damage(unittest.TestCase):
                     self.assertIn(message.round - self.seen[name][0][name], (1, 2), what)
                 cloud.kill()
         if found != "whole":
-            self.assertEqual(cloud.wait(10), 3, what + cloud.err)
+            self.assertEqual(cloud.wait(), 3, what + cloud.err)
             self.assertIn(str(self.state), cloud.err)
             self.assertIn("--after-restore" if found == "behind" else "--new-run", cloud.err)
         return found
@@ -284,6 +284,44 @@ class Damage(unittest.TestCase):
             byte = file.read(1)[0]
             file.seek(offset)
             file.write(bytes([byte ^ 1 << bit]))
+
+    def digest(self, row):
+        """As the cloud computes it: of the round, then of that and of what the run is."""
+        def number(value):
+            return struct.pack("<Q", value)
+        content = hashlib.sha256(number(row["round"]) + row["input"] + struct.pack("<2d", row["step"], row["regularization"]) +
+                                 number(len(row["answers"]) // 8) + row["answers"] + number(len(row["memory"])) + row["memory"])
+        return hashlib.sha256(row["run_id"] + row["plan_hash"] + row["terms"] + number(row["epoch"]) + row["epoch_id"] +
+                              number(row["finished"]) + content.digest()).digest()
+
+    def change_snapshot(self, change):
+        """Another snapshot, in a journal whose digests are right."""
+        with contextlib.closing(sqlite3.connect(self.state / "journal.db")) as journal:
+            journal.row_factory = sqlite3.Row
+            row = dict(journal.execute("SELECT * FROM journal").fetchone())
+            self.assertEqual(self.digest(row), row["digest"])
+            row["memory"] = change(row["memory"])
+            journal.execute("UPDATE journal SET memory = ?, digest = ?", (row["memory"], self.digest(row)))
+            journal.commit()
+        return row["round"]
+
+    def test_a_snapshot_that_this_cloud_cannot_go_on_from_is_refused(self):
+        """A mark and a version, the plan's hash, the round, whether rounds are missing, mu, what the method adds."""
+        self.assertEqual(self.harm("the same snapshot", lambda: self.change_snapshot(lambda memory: memory)), "whole")
+        nan, far = struct.pack("<d", float("nan")), struct.pack("<Q", 1 << 40)
+        for what, change in (("cut short", lambda memory: memory[:-1]), ("none", lambda memory: b""),
+                             ("another version", lambda memory: memory[:6] + b"\xff" + memory[7:]),
+                             ("another plan", lambda memory: memory[:8] + bytes(32) + memory[40:]),
+                             ("a later round", lambda memory: memory[:40] + far + memory[48:]),
+                             ("a multiplier that is no number", lambda memory: memory[:56] + nan + memory[64:])):
+            with self.subTest(what):
+                shutil.rmtree(self.state)
+                shutil.copytree(self.good, self.state)
+                round_ = self.change_snapshot(change)
+                cloud = self.start(ready=None)
+                self.assertEqual(cloud.wait(), 3, cloud.err)
+                self.assertIn(f"the journal in '{self.state}' cannot be used: its snapshot of round {round_} is not of this plan "
+                              "and program", cloud.err)
 
     def test_nothing_harmed(self):
         self.assertEqual(self.harm("nothing", lambda: None), "whole")

@@ -78,7 +78,7 @@ class Dist(unittest.TestCase):
             for name in ("serve", "agent"):
                 path = pathlib.Path(folder, f"tacit-{name}@.service")
                 path.write_text((binary / "dist" / path.name).read_text())
-                done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True, timeout=60)
+                done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True, timeout=300)
                 said = [line for line in done.stderr.splitlines() if path.name in line and "is not executable" not in line]
                 self.assertEqual(said, [])
 

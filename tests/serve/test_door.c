@@ -121,7 +121,7 @@ static void a_certificate_of_more_than_1000_names_is_refused(void **state) {
     assert_int_equal(c.closed, 0);
     SSL *other = tc_tls_connect(more, client_connect(&c));
     assert_non_null(other);
-    for (double stop = seconds_now() + 60; c.closed == 0;) {
+    for (double stop = seconds_now() + 300; c.closed == 0;) {
         assert_true(seconds_now() < stop);
         (void)SSL_do_handshake(other);
         cloud_turn(&c);
@@ -167,7 +167,7 @@ static void set_credit(double seconds) {
 }
 
 static void await_accepted(uint64_t count) {
-    for (double stop = seconds_now() + 60; tc_links_count(c.links).accepted < count;) {
+    for (double stop = seconds_now() + 300; tc_links_count(c.links).accepted < count;) {
         assert_true(seconds_now() < stop);
         cloud_turn(&c);
     }
@@ -197,7 +197,7 @@ static void where_there_is_no_time_for_newcomers_agents_go_on(void **state) {
     assert_int_equal(tc_links_count(c.links).accepted, MANY + 1); /* the late one waits in the system */
     set_credit(0.001);
     event_active(&c.links->door.turn, EV_TIMEOUT, 0);
-    for (double stop = seconds_now() + 60; c.opened < MANY + 1;) { /* nobody is forgotten */
+    for (double stop = seconds_now() + 300; c.opened < MANY + 1;) { /* nobody is forgotten */
         assert_true(seconds_now() < stop);
         for (unsigned i = 0; i < MANY; i++)
             (void)SSL_do_handshake(others[i]);
@@ -319,7 +319,7 @@ static void never(evutil_socket_t descriptor, short what, void *context) {
     (void)context;
 }
 
-/* There is no descriptor for an arrival, and no memory for the timer that would look again: it listens all the same. */
+/* No descriptor for an arrival, and no memory for the timer that would try again: it still listens. */
 static void a_listener_is_never_deaf_for_good(void **state) {
     (void)state;
     enum { TIMERS = 1024 };

@@ -54,7 +54,7 @@ class Draws(unittest.TestCase):
         with Parties(town.problem(3), options=town.options(ROUNDS)) as p:
             self.start(p, None, "--tick", "0.05")
             p.start_agents()
-            Parties.wait_for(lambda: town.round_of(p) >= 5, 20, "five rounds")
+            Parties.wait_for(lambda: town.round_of(p) >= 5, what="five rounds")
             p.cloud.stop()
             first = int(self.counts.read_text().split()[0])
             self.assertEqual(first, 0)

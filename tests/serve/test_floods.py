@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 import town
-from parties import Late, Parties
+from parties import PATIENCE, Late, Parties
 
 FLOOD = pathlib.Path(os.environ["TACIT_BINARY_DIR"]) / "tacit_flood"
 HOLLOW = "too many records without data, such as key updates"
@@ -18,7 +18,7 @@ HOLLOW = "too many records without data, such as key updates"
 class Floods(unittest.TestCase):
     def flood(self, parties, kind, port=None, seconds=0.5):
         done = subprocess.run([FLOOD, kind, str(port or parties.port), parties.key_folders["stranger"], str(seconds)],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(int(done.stdout.split()[0]), 0)
         return done.stdout
@@ -55,7 +55,7 @@ class Floods(unittest.TestCase):
                     self.flood(p, kind, p.http_port)
             self.assertIn('"round"', town.page(p.http_port, "status"))
             p.start_agents()
-            town.same_bits(self, p, p.finish(60))
+            town.same_bits(self, p, p.finish())
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Gateway(unittest.TestCase):
         self.assertIn("; tacit keys issue makes a certificate that does; the others go on\n", gateway.err)
         self.assertTrue(gateway.is_running())
         own = p.start_agent(tenth, keys=alone)
-        self.assertEqual((p.cloud.wait(30), gateway.wait(10), own.wait(10)), (0, 2, 0))
+        self.assertEqual((p.cloud.wait(), gateway.wait(), own.wait()), (0, 2, 0))
         self.assertIn(f"the cloud refused agent {tenth}: the certificate does not name this agent", gateway.err)
         outcomes = {agent["name"]: agent["outcome"] for agent in gateway.json()["agents"]}
         self.assertEqual(outcomes, {**dict.fromkeys(nine, "done"), tenth: "refused"})

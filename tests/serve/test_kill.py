@@ -56,26 +56,32 @@ class Kill(unittest.TestCase):
     # ---- the cloud, and agents that write everything down ----
 
     def kill_cloud_until_done(self, run, agents, kills):
-        """Half of the kills in the beginning of a process, half among rounds; the cloud's last exit."""
+        """Kills at the start of a process and among rounds, in turn. Among rounds: an agent has seen that process's epoch.
+        Returns the cloud's last exit code."""
+        def epochs():
+            return len({epoch for agent in agents for epoch in agent.epochs})
         began = time.monotonic()
-        cloud = run.start(ready=10)
-        startup = time.monotonic() - began
+        cloud = run.start(ready=True)
+        startup, seen = time.monotonic() - began, 0
         while not all(agent.is_done() for agent in agents):
             if run.kills < kills:
-                wait = self.chance.uniform(0, 1.5 * startup) if self.chance.random() < 0.5 else \
-                    startup + self.chance.expovariate(1 / 0.04)
-                time.sleep(wait)
+                if run.kills % 2 == 0:
+                    time.sleep(self.chance.uniform(0, 1.5 * startup))
+                else:
+                    Parties.wait_for(lambda: epochs() > seen or not cloud.is_running() or any(a.failure for a in agents),
+                                     what="an agent at the new cloud")
+                    time.sleep(self.chance.expovariate(1 / 0.04))
             else:
-                Parties.wait_for(lambda: not cloud.is_running() or all(a.failure or a.is_done() for a in agents), 60, "the end")
+                Parties.wait_for(lambda: not cloud.is_running() or all(a.failure or a.is_done() for a in agents), what="the end")
             failed = [agent.failure or agent.refused for agent in agents if agent.failure or agent.refused]
             self.assertEqual(failed, [])
             if all(agent.is_done() for agent in agents):
                 break
             self.assertIn(cloud.child.poll(), (None, 0), cloud.err[-2000:])
             cloud.kill()
-            run.kills += 1
+            seen, run.kills = epochs(), run.kills + 1
             cloud = run.start()
-        return cloud.wait(60)  # agents that left before the last kill, and are not known to have had all, are waited for: 45 s
+        return cloud.wait()  # for 45 s more, if it does not know that agents that left have had all
 
     def record(self, parties, label, seed, kills):
         book, run = wire.Book(), Disturbed(parties, label, seed, "--durability", "power" if label % 2 else "process")
@@ -141,14 +147,21 @@ class Kill(unittest.TestCase):
     def test_killed_agents_and_clouds_end_with_the_same_bits(self):
         wanted = 150 if LONG else 24
         with Parties(town.problem(4), options=town.options(60 * wanted)) as parties:
-            run, names = Disturbed(parties, "all", 5), list(parties.names)
+            run, (*names, last) = Disturbed(parties, "all", 5), parties.names
             parties.port, parties.http_port = run.port, 0
-            cloud = run.start(ready=10)
+            gate = recorders.Gate(0)
+            pacer = recorders.Recorder([last], run.port, parties.key_folders[last], wire.Book(), move=gate)
+            cloud = run.start()
+            pacer.start()
+            self.addCleanup(pacer.stop)
+            self.addCleanup(setattr, gate, "until", 60 * wanted)
             for name in names:
                 parties.start_agent(name, port=run.port)
-            while cloud.is_running() and run.kills < wanted:
+            while run.kills < wanted:
                 before = run.rounds()
-                Parties.wait_for(lambda: not cloud.is_running() or run.rounds() > before + 3, 30, "rounds")
+                gate.until = before + 50  # a run must not end before its kills
+                Parties.wait_for(lambda: pacer.failure or run.rounds() > before + 3, what="rounds")
+                self.assertIsNone(pacer.failure)
                 time.sleep(self.chance.expovariate(1 / 0.01))
                 for victim in self.chance.sample([None, *names, *names], self.chance.choice((1, 1, 2, 3))):
                     run.kills += 1
@@ -158,12 +171,14 @@ class Kill(unittest.TestCase):
                     else:
                         parties.agents[victim].kill()
                         parties.start_agent(victim, port=run.port)
-            parties.finish(90)
+            gate.until = 60 * wanted
+            parties.finish()
             made = trajectories.Trajectory()
+            for (name, k), x in pacer.x.items():
+                made.write_x(name, k, digits(x))
             for name in names:
                 trajectories.read_agents(parties.trace_of(name), 2, made)
             run.compare(self, made)
-            self.assertGreater(run.kills, wanted // 2)
             print(f"{run.kills} kills of cloud and agents", flush=True)
 
 

@@ -13,11 +13,11 @@ import unittest
 
 import town
 import wire
-from parties import Parties
+from parties import PATIENCE, Parties
 
 LONG = os.environ.get("TACIT_LONG") == "1"
 ROUNDS = 12
-PATIENCE = 60
+DEADLINE = 5  # seconds in which agents that are not late say their states on any machine
 
 
 class Case(unittest.TestCase):
@@ -45,8 +45,8 @@ class Case(unittest.TestCase):
         answers = self.third.finish()
         return self.parties.finish(), answers
 
-    def message(self, kind, seconds=PATIENCE, **fields):
-        found = self.third.agent.link.receive(seconds)
+    def message(self, kind, **fields):
+        found = self.third.agent.link.receive()
         self.third.agent.take(found)
         self.assertEqual(found.type, kind, found)
         for key, value in fields.items():
@@ -63,7 +63,7 @@ class Waiting(Case):
         line = town.await_event(p.cloud, "waiting", more_than=2)
         self.assertEqual((line["agents"], line["missing"], line["round"], line["level"]), ("a3", 1, 4, "warning"))
         spoken = [line["seconds"] for line in town.events(p.cloud, "waiting", round=4)]
-        self.assertTrue(all(0.2 * 2**i <= s < 0.2 * 2**i + 60 for i, s in enumerate(spoken)), spoken)
+        self.assertTrue(all(0.2 * 2**i <= s < 0.2 * 2**i + PATIENCE for i, s in enumerate(spoken)), spoken)
         for text in (town.page(p.http_port, "status"), town.page(p.http_port, "metrics")):
             self.assertNotRegex(text, r"\ba3\b")  # an id may have the letters in it
         self.assertEqual(town.page(p.http_port, "healthz"), "running\n")
@@ -90,7 +90,7 @@ class Waiting(Case):
         stopped = p.cloud
         stopped.signal(signal.SIGTERM)
         self.message(wire.END, reason=wire.STOPPED, round=4)
-        self.assertEqual(stopped.wait(PATIENCE), 0)
+        self.assertEqual(stopped.wait(), 0)
         summary = stopped.json()
         self.assertEqual((summary["outcome"], summary["rounds"]), ("stopped", 4))
         town.await_event(stopped, "stopped", round=4)
@@ -113,7 +113,7 @@ class Waiting(Case):
         time.sleep(1)
         self.assertTrue(p.cloud.is_running())
         p.cloud.signal(signal.SIGTERM)
-        self.assertEqual(p.cloud.wait(PATIENCE), 0)
+        self.assertEqual(p.cloud.wait(), 0)
         self.assertEqual(town.await_event(p.cloud, "untold")["agents"], "a3")
         # The same command gives it the answer, and then there is nothing left to do.
         p.start_cloud("--log", "json", seed=town.SEED, trace=False)
@@ -122,12 +122,12 @@ class Waiting(Case):
         self.third.agent.close()
         Parties.wait_for(lambda: json.loads(town.page(p.http_port, "status"))["enrolled"] == 0, what="its leave")
         p.cloud.signal(signal.SIGTERM)
-        self.assertEqual(p.cloud.wait(PATIENCE), 0)
+        self.assertEqual(p.cloud.wait(), 0)
         self.assertEqual(town.await_event(p.cloud, "untold")["agents"], "a1, a2")
 
 
 class Holding(Case):
-    def hold(self, deadline=2, cap=2, rounds=ROUNDS):
+    def hold(self, deadline=DEADLINE, cap=2, rounds=ROUNDS):
         return self.start("--on-late", "hold", "--deadline", deadline, "--most-holds", cap, rounds=rounds)
 
     def test_the_last_state_stands_in_up_to_the_cap_and_then_the_round_waits(self):
@@ -138,9 +138,7 @@ class Holding(Case):
         self.rounds(1)
         for k in (4, 5):
             self.message(wire.ANSWER, flags=wire.HELD, round=k)
-        self.assertGreater(time.monotonic() - before, 2 * 2)
-        with self.assertRaises(socket.timeout):
-            self.third.agent.link.receive(1)
+        self.assertGreater(time.monotonic() - before, 2 * DEADLINE)
         town.await_event(p.cloud, "waiting", round=6, agents="a3")
         self.assertEqual(len(town.events(p.cloud, "held", agent="a3")), 2)
         self.third.agent.send_state(round_=6)
@@ -154,14 +152,14 @@ class Holding(Case):
 
     def test_the_deadline_counts_from_when_an_agent_is_back(self):
         """Gone for most of a deadline: it has a whole one when it is back."""
-        p = self.hold(deadline=5)
+        p = self.hold(deadline=5 * DEADLINE)
         self.rounds(3)
         self.third.agent.link.close()
-        time.sleep(3)
+        time.sleep(DEADLINE)
         began = time.monotonic()
         self.third.connect()
         self.message(wire.ANSWER, flags=wire.HELD, round=4)
-        self.assertGreater(time.monotonic() - began, 5)
+        self.assertGreater(time.monotonic() - began, 5 * DEADLINE)
         self.assertEqual(len(town.events(p.cloud, "held")), 1)
 
     def test_a_state_within_the_deadline_after_a_return_is_not_held(self):
@@ -184,7 +182,7 @@ class Holding(Case):
         self.rounds(3)
         began = time.monotonic()
         while not town.events(p.cloud, "held", agent="a3"):
-            self.assertLess(time.monotonic() - began, 60)  # for ever, if each return counted
+            self.assertLess(time.monotonic() - began, PATIENCE)  # for ever, if each return counted
             self.third.agent.answered["a3"] = 3
             self.third.connect()
             time.sleep(0.3)
@@ -221,12 +219,12 @@ class Holding(Case):
             while time.monotonic() < end:
                 agent.link.stream.sendall(again)
                 sent += len(again)
-        Parties.wait_for(lambda: town.round_of(p) == 6, PATIENCE, "three rounds with its last state")
+        Parties.wait_for(lambda: town.round_of(p) == 6, what="three rounds with its last state")
         self.assertEqual(len(town.events(p.cloud, "held", agent="a3")), 3)
         grown = self.resident_size() - before
         self.assertLess(grown, 8192, f"{sent} bytes were sent")  # KiB
         if LONG:
-            town.await_event(p.cloud, "connection-refused", 40, reason="what was sent is not being read")
+            town.await_event(p.cloud, "connection-refused", reason="what was sent is not being read")
         self.third.connect()  # takes over from the one that does not read
         summary, _ = self.finish()
         self.assertEqual(summary["outcome"], "done")

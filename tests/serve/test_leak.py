@@ -39,7 +39,7 @@ class Talker:
         self.agent.send_state(0, round_, units)
 
     def say_much(self, k):
-        """The state of round k, and by the way what the cloud refuses: another round, another length, another state."""
+        """The state of round k, and some that the cloud refuses: of another round, of another length, or a second one."""
         agent, wrong = self.agent, [17_000_000_011 + 1013 * k, -23_000_000_017 - 1019 * k]
         self.states.update(agent.x[self.name])
         if k % 5 == 1:
@@ -52,7 +52,7 @@ class Talker:
 
     def hear(self, k):
         while self.agent.answered[self.name] < k:
-            message = self.agent.link.receive(10)
+            message = self.agent.link.receive()
             if message.type != wire.REFUSAL:
                 self.agent.take(message)
 
@@ -110,7 +110,7 @@ def memory_of(pid):
         for line in maps:
             place, rights, *_ = line.split()
             first, last = (int(end, 16) for end in place.split("-"))
-            if rights.startswith("rw") and last - first < 1 << 28:  # not what a sanitizer has set aside
+            if rights.startswith("rw") and last - first < 1 << 28:  # not what a sanitizer has reserved
                 memory.seek(first)
                 try:
                     yield memory.read(last - first)
@@ -139,11 +139,12 @@ class Leak(unittest.TestCase):
                         talker.agent.send_state(0, k, units)
                 for talker in talkers:
                     talker.hear(k)
-            for i, talker in enumerate(talkers):  # of an answered round: the cloud has no use for it
+            for i, talker in enumerate(talkers):  # of an answered round: the cloud needs it no more
                 units = [23_000_017 + i, 23_000_117 + i]
                 said.update(units)
                 talker.agent.send_state(0, 20, units)
                 talker.agent.take(talker.agent.link.expect(wire.ANSWER))
+            town.page(parties.http_port, "status")  # answered after all that the loop was doing
             pages = list(memory_of(parties.cloud.pid))
             limits = pathlib.Path(f"/proc/{parties.cloud.pid}/limits").read_text()
             for talker in talkers:
@@ -179,7 +180,7 @@ class Leak(unittest.TestCase):
                 talker.agent.link.expect(wire.END)
                 talker.agent.link.send(wire.leave())
                 talker.agent.link.close()
-            self.assertEqual(parties.cloud.wait(10), 0, parties.cloud.err)
+            self.assertEqual(parties.cloud.wait(), 0, parties.cloud.err)
             files += [path.read_bytes() for path in (parties.folder / "journal").iterdir()]
             shown += [parties.cloud.err, parties.cloud.out, (parties.folder / "cloud.csv").read_text()]
             self.search(talkers, files, shown)

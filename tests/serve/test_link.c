@@ -170,7 +170,7 @@ static void who_does_not_read_is_not_read(void **state) {
     size_t size = make_state(bytes, 0, 1, 3), sent;
     c.echo = 100000;
     unsigned before = 0;
-    double stop = seconds_now() + 60;
+    double stop = seconds_now() + 300;
     for (unsigned still = 0; still < 2000; still++) { /* until no more is read */
         (void)SSL_write_ex(deaf, bytes, size, &sent);
         cloud_turn(&c);
@@ -281,7 +281,7 @@ static void who_takes_too_long_to_shake_hands_is_dropped(void **state) {
     while (c.closed < 2) { /* a byte now and then does not help */
         (void)!write(slow, "\x16", 1);
         cloud_run(&c, 0.05);
-        assert_true(seconds_now() < began + 60);
+        assert_true(seconds_now() < began + 300);
     }
     assert_true(seconds_now() > began + 0.5);
     assert_true(c.ends[0] == TC_LINK_SLOW || c.ends[1] == TC_LINK_SLOW);

@@ -355,7 +355,7 @@ static void a_reader_that_does_not_read_stops_nobody_and_lost_lines_are_counted(
     static char text[1 << 20];
     int from = begin_on_pipe(true);
     assert_int_equal(fcntl(fileno(w.out), F_GETFL) & O_NONBLOCK, 0);
-    (void)alarm(60); /* it would wait for ever */
+    (void)alarm(300); /* it would wait for ever */
     for (int i = 0; i < LINES; i++)
         TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_count("number", (uint64_t)i));
     (void)alarm(0);
@@ -401,7 +401,7 @@ static void the_end_waits_a_little_for_a_reader_and_no_longer(void **state) {
     int from = begin_on_pipe(false);
     for (int i = 0; i < 2000; i++)
         TC_LOG(w.log, TC_EVENT_ENROLLED, tc_log_agent("a"));
-    (void)alarm(60);
+    (void)alarm(300);
     tc_log_flush(w.log, 0.05);
     (void)alarm(0);
     (void)close(from);

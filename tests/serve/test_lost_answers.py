@@ -43,7 +43,7 @@ class LostAnswers(unittest.TestCase):
                 shutil.copytree(place.folder / kept, used)
             self.go(place, b, None, "--after-restore")
             b.close()
-            summary = place.finish(60)
+            summary = place.finish()
             self.assertEqual((summary["rounds"], place.results()["a"]["outcome"]), (60, "done"))
             answered = sorted(k for _, k in b.book.answers)  # none with other bytes; a round that may have been shown
             lost = sorted(set(range(1, 61)) - set(answered))  # is left out

@@ -10,7 +10,7 @@ import unittest
 import urllib.request
 
 import town
-from parties import Parties
+from parties import PATIENCE, Parties
 
 source = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
 RULES = source / "dist" / "prometheus" / "tacit.rules.yml"
@@ -81,10 +81,10 @@ class Metrics(unittest.TestCase):
             url = f"http://127.0.0.1:{place.http_port}/metrics"
 
             def page():
-                with urllib.request.urlopen(url, timeout=60) as answer:
+                with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
                     text = answer.read().decode()
                 return text if "\ntacit_last_round_time_seconds" in text else None
-            cls.page = place.wait_for(page, 30, "a page with a round")
+            cls.page = place.wait_for(page, what="a page with a round")
         cls.names = set(re.findall(r"^(tacit_\w+)", cls.page, re.MULTILINE))
 
     def expect_known(self, text, where):

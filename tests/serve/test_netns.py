@@ -110,7 +110,7 @@ class Namespaces(unittest.TestCase):
                 p.start_agent(*self.of(i), keys=self.keys[i], more=["--cloud", f"10.89.{i}.1:{p.port}"], trace=False)
 
     def finish(self):
-        town.same_bits(self, self.parties, self.parties.finish(120))
+        town.same_bits(self, self.parties, self.parties.finish())
 
     def test_a_cloud_and_three_sites(self):
         self.start()

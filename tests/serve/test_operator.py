@@ -18,14 +18,14 @@ import unittest
 import recorders
 import town
 import wire
-from parties import TACIT, Late, Parties
+from parties import PATIENCE, TACIT, Late, Parties
 
 ROUNDS = 60
 F_SETPIPE_SZ = 1031  # of Linux
 
 
 def get(port, path, host="localhost", address="127.0.0.1"):
-    connection = http.client.HTTPConnection(address, port, timeout=60)
+    connection = http.client.HTTPConnection(address, port, timeout=PATIENCE)
     try:
         connection.putrequest("GET", path, skip_host=True)
         connection.putheader("Host", host)
@@ -57,11 +57,11 @@ class Manager:
         except socket.timeout:
             return self.heard
 
-    def expect(self, seconds=60, **words):
+    def expect(self, **words):
         def find():
             return next((said for said in self.listen() if all(re.search(v, said.get(k, "")) for k, v in words.items())), None)
         try:
-            return Parties.wait_for(find, seconds, str(words))
+            return Parties.wait_for(find, what=str(words))
         except Late as late:
             raise AssertionError(f"{late}: {self.heard}") from None
 
@@ -133,18 +133,18 @@ class Answers(Place):
         path = place.folder / "answer"
         agent = place.start_agent("a1", more=["--answer", path], trace=False)
         place.wait_for(lambda: '"enrolled"' in get(place.http_port, "/status")[1] and
-                       json.loads(get(place.http_port, "/status")[1])["enrolled"] == 1, 20, "a1")
+                       json.loads(get(place.http_port, "/status")[1])["enrolled"] == 1, what="a1")
         self.assertEqual(agent.stop(), 0)
         self.assertFalse(path.exists())
         self.assertIsNone(agent.json()["answer_file"])
-        # Stopped on its way: what it has is no answer, and none of an earlier run is replaced by it.
+        # Stopped before the end: it has no answer, and must not replace one of an earlier run.
         path.write_text('{\n  "tacit_answer": 1,\n  "x": {}\n}\n')
         place = self.place(rounds=100000)
         place.start_cloud()
         agents = [place.start_agent(name, more=["--answer", path if name == "a1" else place.folder / "b"], trace=False)
                   for name in place.names]
-        place.wait_for(lambda: town.round_of(place) > 3, 60, "some rounds")
-        self.assertEqual([agent.stop(20) for agent in agents], [0, 0])
+        place.wait_for(lambda: town.round_of(place) > 3, what="some rounds")
+        self.assertEqual([agent.stop() for agent in agents], [0, 0])
         self.assertEqual(json.loads(path.read_text())["x"], {})
         self.assertFalse((place.folder / "b").exists())
         self.assertNotIn('"x"', agents[0].out)
@@ -155,12 +155,12 @@ class Answers(Place):
         for what, text in (("text", "my notes\n"), ("json", '{"x": 1}\n'), ("trace", "# tacit states 1\n")):
             path.write_text(text)
             agent = place.start_agent("a1", port=1, more=["--answer", path], trace=False)
-            self.assertEqual(agent.wait(20), 2, what)
+            self.assertEqual(agent.wait(), 2, what)
             self.assertIn("not a result of agents", agent.err)
             self.assertEqual(path.read_text(), text)
         for wrong, code in ((place.names["a1"], 2), (place.folder, 2), (place.folder / "none" / "answer", 3), ("-", 2)):
             agent = place.start_agent("a1", port=1, more=["--answer", wrong], trace=False)
-            self.assertEqual(agent.wait(20), code, f"{wrong} {agent.err}")
+            self.assertEqual(agent.wait(), code, f"{wrong} {agent.err}")
 
     def test_a_folder_that_cannot_be_written_at_the_end_is_exit_3_and_leaves_nothing_half(self):
         place = self.place()
@@ -168,9 +168,9 @@ class Answers(Place):
         folder = place.folder / "answers"
         folder.mkdir()
         agents = [place.start_agent(name, more=["--answer", folder / name], trace=False) for name in place.names]
-        place.wait_for(lambda: town.round_of(place) > 0, 60, "a round")
+        place.wait_for(lambda: town.round_of(place) > 0, what="a round")
         folder.rename(place.folder / "moved")
-        self.assertEqual([agent.wait(30) for agent in agents], [3, 3])
+        self.assertEqual([agent.wait() for agent in agents], [3, 3])
         self.assertEqual(list((place.folder / "moved").iterdir()), [])
         for agent in agents:
             self.assertNotIn('"x"', agent.out)
@@ -190,7 +190,7 @@ class Answers(Place):
         place.start_agent("a2")
         with open(reader, encoding="utf-8") as stream:
             said = stream.read()
-        self.assertEqual(agent.wait(20), 0)
+        self.assertEqual(agent.wait(PATIENCE), 0)
         printed = json.loads(said[said.index("{"):])
         self.assertEqual((printed["outcome"], printed["answer_file"]), ("done", None))
         self.assertNotIn('"x"', said)
@@ -198,7 +198,7 @@ class Answers(Place):
 
 class Logs(Place):
     def refuse(self, *arguments):
-        done = subprocess.run([TACIT, "serve", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([TACIT, "serve", *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE)
         lines = [json.loads(line) for line in done.stderr.splitlines()]
         self.assertTrue(lines)
         for line in lines:
@@ -244,30 +244,30 @@ class Logs(Place):
                      "127.0.0.1:0", "--state", place.folder / "journal", "--port-file", ports, "--keys",
                      place.keys / "cloud", "--log", form, "--log-level", "debug"]
         cloud = subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL, stderr=writer)
-        self.addCleanup(cloud.wait)
+        self.addCleanup(cloud.wait, PATIENCE)
         self.addCleanup(cloud.kill)
         os.close(writer)
-        place.port, place.http_port = map(int, place.wait_for(lambda: ports.exists() and ports.read_text(), 20).split())
+        place.port, place.http_port = map(int, place.wait_for(lambda: ports.exists() and ports.read_text(), what="its ports").split())
         return cloud, reader
 
     def test_a_reader_that_is_stuck_stops_no_round_and_lost_lines_are_counted(self):
         place = self.place()
         cloud, reader = self.stuck_cloud(place, "json")
         for _ in range(700):  # each leaves a line: more than the pipe and what is kept
-            with socket.create_connection(("127.0.0.1", place.port), timeout=60) as knock:
+            with socket.create_connection(("127.0.0.1", place.port), timeout=PATIENCE) as knock:
                 knock.sendall(b"no TLS\r\n")
-        place.wait_for(lambda: metric(place.http_port, "tacit_log_lines_lost_total") > 0, 30, "lost lines")
+        place.wait_for(lambda: metric(place.http_port, "tacit_log_lines_lost_total") > 0, what="lost lines")
         agents = place.start_agents()
-        self.assertEqual([agent.wait(40) for agent in agents], [0, 0])
-        self.assertEqual(cloud.wait(20), 0)
+        self.assertEqual([agent.wait() for agent in agents], [0, 0])
+        self.assertEqual(cloud.wait(PATIENCE), 0)
 
     def test_a_reader_that_comes_back_is_told_how_much_is_missing(self):
         place = self.place()
         cloud, reader = self.stuck_cloud(place, "json")
         for _ in range(700):
-            with socket.create_connection(("127.0.0.1", place.port), timeout=60) as knock:
+            with socket.create_connection(("127.0.0.1", place.port), timeout=PATIENCE) as knock:
                 knock.sendall(b"no TLS\r\n")
-        lost = place.wait_for(lambda: metric(place.http_port, "tacit_log_lines_lost_total"), 30, "lost lines")
+        lost = place.wait_for(lambda: metric(place.http_port, "tacit_log_lines_lost_total"), what="lost lines")
         heard = bytearray()
 
         def read():
@@ -276,9 +276,9 @@ class Logs(Place):
         thread = threading.Thread(target=read)
         thread.start()
         agents = place.start_agents()
-        self.assertEqual([agent.wait(40) for agent in agents], [0, 0])
-        self.assertEqual(cloud.wait(20), 0)
-        thread.join(10)
+        self.assertEqual([agent.wait() for agent in agents], [0, 0])
+        self.assertEqual(cloud.wait(PATIENCE), 0)
+        thread.join(PATIENCE)
         lines = [json.loads(line) for line in heard.decode().splitlines()]
         self.assertGreaterEqual(sum(line.get("lost", 0) for line in lines), lost)
         self.assertEqual(lines[-1]["event"], "done")
@@ -300,7 +300,7 @@ class Logs(Place):
         agent = subprocess.Popen(list(map(str, arguments)), stdout=subprocess.PIPE, stderr=writer)
         self.addCleanup(agent.kill)
         os.close(writer)
-        said, _ = agent.communicate(timeout=60)  # that the run ended before is said to nobody
+        said, _ = agent.communicate(timeout=PATIENCE)  # its message that the run ended before is lost
         self.assertEqual(agent.returncode, 0)
         self.assertIn(b"answer", said)
 
@@ -311,7 +311,7 @@ class Logs(Place):
             facts = os.fstat(stream.fileno())
             with Environment(JOURNAL_STREAM=f"{facts.st_dev}:{facts.st_ino}"):
                 done = subprocess.run([TACIT, "serve", place.parts / "cloud.tacit", "--state", place.folder / "s", "--keys",
-                                       place.keys / "cloud", "--listen", "nonsense"], stderr=stream, timeout=60)
+                                       place.keys / "cloud", "--listen", "nonsense"], stderr=stream, timeout=PATIENCE)
         self.assertEqual(done.returncode, 2)
         for line in path.read_text().splitlines():
             self.assertRegex(line, r"^<[34]>")
@@ -330,10 +330,10 @@ class Notices(Place):
         place.start_agents(trace=False)
         manager.expect(STATUS="^running$")
         manager.heard.clear()
-        cloud.signal(signal.SIGHUP)
         before = time.monotonic() * 1e6
+        cloud.signal(signal.SIGHUP)
         said = manager.expect(RELOADING="^1$")
-        self.assertLess(abs(int(said["MONOTONIC_USEC"]) - before), 60e6)
+        self.assertTrue(before <= int(said["MONOTONIC_USEC"]) <= time.monotonic() * 1e6)
         manager.expect(READY="^1$", STATUS="^running$")
         self.assertEqual(metric(place.http_port, "tacit_last_reload_successful"), 1)
         # Certificates that cannot be used: said in the status, the log and the metrics, and by the check before.
@@ -352,7 +352,7 @@ class Notices(Place):
         manager.expect(READY="^1$", STATUS="^running$")
         self.assertEqual(metric(place.http_port, "tacit_last_reload_successful"), 1)
         manager.heard.clear()
-        self.assertEqual(cloud.stop(20), 0)
+        self.assertEqual(cloud.stop(), 0)
         manager.expect(STOPPING="^1$")
         # What any user of the machine can read has words alone.
         self.assertFalse([said for said in manager.heard if re.search(r"\d", said.get("STATUS", ""))])
@@ -365,8 +365,8 @@ class Notices(Place):
         with Environment(NOTIFY_SOCKET=manager.name, WATCHDOG_USEC="600000"):
             agent = place.start_agent("a1", trace=False)
         manager.expect(READY="^1$")
-        Parties.wait_for(lambda: sum("WATCHDOG" in said for said in manager.listen()) >= 3, 60, "three signs of life")
-        self.assertEqual(agent.stop(20), 0)
+        Parties.wait_for(lambda: sum("WATCHDOG" in said for said in manager.listen()) >= 3, what="three signs of life")
+        self.assertEqual(agent.stop(), 0)
         manager.expect(STOPPING="^1$")
 
     def test_a_manager_that_watches_another_process_or_is_gone_does_no_harm(self):
@@ -380,12 +380,12 @@ class Notices(Place):
         place = self.place()
         cloud = place.start_cloud("--linger", "600")
         agents = place.start_agents(trace=False)
-        self.assertEqual([agent.wait(40) for agent in agents], [0, 0])
-        place.wait_for(lambda: json.loads(get(place.http_port, "/status")[1])["phase"] == "done", 60, "the end")
+        self.assertEqual([agent.wait() for agent in agents], [0, 0])
+        place.wait_for(lambda: json.loads(get(place.http_port, "/status")[1])["phase"] == "done", what="the end")
         self.assertIn('tacit_phase{phase="done"} 1', get(place.http_port, "/metrics")[1])
-        place.wait_for(lambda: "info done:" in cloud.err, 60, "the end in the log")
+        place.wait_for(lambda: "info done:" in cloud.err, what="the end in the log")
         self.assertTrue(cloud.is_running())
-        self.assertEqual(cloud.stop(10), 0)
+        self.assertEqual(cloud.stop(), 0)
         self.assertEqual(cloud.json()["outcome"], "done")
 
 
@@ -397,7 +397,7 @@ class Claims(Place):
         self.addCleanup(agent.close)
         return agent
 
-    def serve(self, place, *more, ready=10):
+    def serve(self, place, *more, ready=True):
         return place.start_cloud("--log", "json", *more, ready=ready)
 
     def events(self, cloud, name):
@@ -410,14 +410,14 @@ class Claims(Place):
         other = place.start_agent("a2", trace=False)
         agent.run()
         agent.close()
-        self.assertEqual(other.wait(20), 0)
+        self.assertEqual(other.wait(), 0)
 
     def test_one_agents_claim_can_be_overruled(self):
         for answered, epoch in ((40, (0, bytes(16))), (ROUNDS, (0, bytes(16))), (0, (2 ** 62, b"x" * 16))):
             place = self.place()
             cloud = self.serve(place)
             liar = self.lie(place, answered, epoch)
-            self.assertEqual(cloud.wait(20), 3)
+            self.assertEqual(cloud.wait(), 3)
             self.assertIn("--disbelieve", cloud.err + cloud.out)
             liar.close()
             cloud = self.serve(place, "--disbelieve", "a1")
@@ -426,7 +426,7 @@ class Claims(Place):
             self.assertIn("released a second time", warned["why"])
             liar = self.lie(place, answered, epoch)
             self.run_through(place, liar)
-            self.assertEqual(cloud.wait(20), 0, cloud.err[-2000:])
+            self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
             told, = self.events(cloud, "disbelieved")
             self.assertEqual((told["agent"], told["agent_round"], told["journal_round"]), ("a1", answered, 0))
 
@@ -448,11 +448,11 @@ class Claims(Place):
             if code == 0:
                 site.answered["a1"] = 0
                 while min(site.answered.values()) < 11:  # a note says that 11 is lost
-                    site.take(site.link.receive(20))
+                    site.take(site.link.receive())
                 self.assertEqual({said.round for said in site.enrolled.values()}, {12})  # 11 may have been shown
                 site.run()
-                site.close()  # it takes leave
-            self.assertEqual(cloud.wait(20), code, cloud.err[-2000:])
+                site.close()  # it sends LEAVE
+            self.assertEqual(cloud.wait(), code, cloud.err[-2000:])
             self.assertEqual("none is left" in cloud.err + cloud.out, code == 3)
             site.close()
 
@@ -460,14 +460,14 @@ class Claims(Place):
         place = self.place()
         cloud = self.serve(place, "--disbelieve", "a2")
         liar = self.lie(place, 40)
-        self.assertEqual(cloud.wait(20), 3)
+        self.assertEqual(cloud.wait(), 3)
         self.assertIn("rolled-back", cloud.err)
         liar.close()
 
     def test_only_agents_of_the_file_are_disbelieved(self):
         place = self.place()
         cloud = self.serve(place, "--disbelieve", "a7", ready=None)
-        self.assertEqual(cloud.wait(20), 2)
+        self.assertEqual(cloud.wait(), 2)
         self.assertIn("no agent 'a7'", cloud.err)
 
 
@@ -480,8 +480,8 @@ class Links(Place):
         (place.folder / "here").symlink_to("disk")
         cloud = place.start_cloud(state=place.folder / "here" / "journal", seed=town.SEED)
         agents = [place.start_agent(name, trace=False) for name in place.names]
-        self.assertEqual([agent.wait(40) for agent in agents], [0, 0])
-        self.assertEqual(cloud.wait(20), 0, cloud.err)
+        self.assertEqual([agent.wait() for agent in agents], [0, 0])
+        self.assertEqual(cloud.wait(), 0, cloud.err)
         self.assertTrue((disk / "journal" / "journal.db").exists())
         # Others could have put this one there.
         public = place.folder / "public"
@@ -490,12 +490,12 @@ class Links(Place):
         (public / "link").symlink_to(disk)
         for more in ((), ("--new-run",)):
             cloud = place.start_cloud(*more, state=public / "link" / "journal", seed=town.SEED, ready=None)
-            self.assertEqual(cloud.wait(20), 3)
+            self.assertEqual(cloud.wait(), 3)
             self.assertIn(f"{public}/link", cloud.err)
             self.assertIn("others may write", cloud.err)
         self.assertEqual(len(list((disk / "journal").glob("journal-*"))), 0)
         agent = place.start_agent("a1", more=["--state", public / "link"], trace=False)
-        self.assertEqual(agent.wait(20), 3)
+        self.assertEqual(agent.wait(), 3)
         self.assertIn("others may write", agent.err)
 
     def test_a_journal_that_is_a_link_itself_is_refused_with_the_reason(self):
@@ -504,7 +504,7 @@ class Links(Place):
         state.mkdir(0o700)
         (state / "journal.db").symlink_to(place.folder / "elsewhere.db")
         cloud = place.start_cloud(ready=None)
-        self.assertEqual(cloud.wait(20), 3)
+        self.assertEqual(cloud.wait(), 3)
         self.assertIn("it is a symbolic link", cloud.err)
 
 
@@ -578,10 +578,10 @@ class Doors(Place):
         self.assertEqual(get(place.http_port, "/healthz", "127.0.0.1")[0], 200)
         agents = [place.start_agent("a1", trace=False),
                   place.start_agent("a2", more=["--cloud", f"[::1]:{place.port}"], trace=False)]
-        with socket.create_connection(("127.0.0.1", place.port), timeout=60) as knock:
+        with socket.create_connection(("127.0.0.1", place.port), timeout=PATIENCE) as knock:
             knock.sendall(b"no TLS\r\n")
-        self.assertEqual([agent.wait(40) for agent in agents], [0, 0])
-        self.assertEqual(cloud.wait(20), 0)
+        self.assertEqual([agent.wait() for agent in agents], [0, 0])
+        self.assertEqual(cloud.wait(), 0)
         addresses = {line["address"] for line in map(json.loads, cloud.err.splitlines()) if line["event"] == "connection-failed"}
         self.assertTrue(all(address.startswith("127.0.0.1:") for address in addresses) and addresses, addresses)
 

@@ -12,6 +12,7 @@ import unittest
 import urllib.request
 
 import parties
+from parties import PATIENCE
 
 TACIT = os.environ["TACIT"]
 EXAMPLES = pathlib.Path(os.environ["TACIT_SOURCE_DIR"]) / "examples"
@@ -32,7 +33,7 @@ LAPLACE = ("--mechanism", "laplace")
 
 
 def json_of(*arguments):
-    done = subprocess.run([TACIT, *map(str, arguments), "--json"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([TACIT, *map(str, arguments), "--json"], capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode > 1:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout)
@@ -66,13 +67,13 @@ class Price(unittest.TestCase):
                                                   tempfile.mkdtemp(dir=folder), "--listen", "127.0.0.1:0", "--http",
                                                   "127.0.0.1:0", "--port-file", ports, "--json"])
         self.addCleanup(cloud.kill)
-        parties.Parties.wait_for(lambda: ports.exists() and ports.read_text().endswith("\n"), 60, "the cloud's ports")
+        parties.Parties.wait_for(lambda: ports.exists() and ports.read_text().endswith("\n"), what="the cloud's ports")
         http = ports.read_text().split()[1]
-        texts = [urllib.request.urlopen(f"http://127.0.0.1:{http}/{page}", timeout=30).read().decode()
+        texts = [urllib.request.urlopen(f"http://127.0.0.1:{http}/{page}", timeout=PATIENCE).read().decode()
                  for page in ("status", "metrics")]
         status = json.loads(texts[0])
         metrics = [float(re.search(rf"^tacit_{name} (\S+)$", texts[1], re.M)[1]) for name in ("epsilon", "delta")]
-        self.assertEqual(cloud.stop(30), 0, cloud.err)
+        self.assertEqual(cloud.stop(), 0, cloud.err)
         self.assertEqual(status["private"], cloud.json()["private"])
         return (status["epsilon"], status["delta"]), tuple(metrics), cloud.json()
 

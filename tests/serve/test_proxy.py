@@ -26,7 +26,7 @@ class Weathers(unittest.TestCase):
                 p.start_agents(town.shuffled(p.names, seed), port=proxy.port, trace=False)
                 if script is not None:
                     script(p, proxy)
-                town.same_bits(self, p, p.finish(240 if LONG else 90))
+                town.same_bits(self, p, p.finish())
                 return proxy
 
     def each_seed(self, weather, **more):

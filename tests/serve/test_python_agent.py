@@ -21,6 +21,7 @@ import unittest.mock
 import parties
 import proxy
 import wire
+from parties import PATIENCE
 
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"])
 PROGRAM = SOURCE / "examples" / "python" / "agent.py"
@@ -41,13 +42,13 @@ class ScriptedCloud:
         self.context.verify_mode = ssl.CERT_REQUIRED
         self.context.set_alpn_protocols(["tacit/1"])
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.settimeout(60)
+        self.listener.settimeout(PATIENCE)
         self.port = self.listener.getsockname()[1]
 
     def meet(self, epoch=(1, bytes(16)), run=bytes(16)):
         """A connection up to its ENROL."""
         plain, _ = self.listener.accept()
-        plain.settimeout(60)
+        plain.settimeout(PATIENCE)
         link = wire.Link(self.context.wrap_socket(plain, server_side=True))
         greeting = link.expect(wire.HELLO)
         assert (greeting.slot, greeting.round, greeting.lowest, greeting.highest) == (wire.NO_SLOT, 0, 1, 1)
@@ -66,7 +67,7 @@ class Rules(unittest.TestCase):
         cls.place = tempfile.TemporaryDirectory()
         cls.keys = pathlib.Path(cls.place.name, "keys")
         for command in (["init", cls.keys], ["issue", cls.keys, "py"]):
-            subprocess.run([os.environ["TACIT"], "keys", *map(str, command)], check=True, capture_output=True, timeout=120)
+            subprocess.run([os.environ["TACIT"], "keys", *map(str, command)], check=True, capture_output=True, timeout=PATIENCE)
 
     @classmethod
     def tearDownClass(cls):
@@ -93,7 +94,7 @@ class Rules(unittest.TestCase):
         return link, enrol
 
     def expect_end(self, child, code, sentence):
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=PATIENCE)
         self.assertEqual(child.returncode, code, err)
         self.assertIn(sentence, err)
         return out
@@ -155,7 +156,7 @@ class Rules(unittest.TestCase):
         link.send(wire.answer(0, 1, 0.1, 0, [-4.0, 1 / 3]))
         second = link.expect(wire.STATE)
         child.kill()
-        child.wait(60)
+        child.wait(PATIENCE)
         child = self.start()
         link, enrol = self.enrol(2)
         self.assertEqual((enrol.round, enrol.epoch), (1, (1, bytes(16))))
@@ -268,7 +269,7 @@ class Rules(unittest.TestCase):
         link.send(wire.answer(0, 1, 0.1, 0, [0.0, 0.0]))
         link.expect(wire.STATE)
         child.kill()
-        child.wait(60)
+        child.wait(PATIENCE)
         for epoch in ((4, b"A" * 16), (5, b"B" * 16)):
             with self.subTest(epoch=epoch):
                 child = self.start()
@@ -320,13 +321,13 @@ class Rules(unittest.TestCase):
     def test_a_server_that_is_not_its_cloud_is_not_talked_to(self):
         other = pathlib.Path(self.place.name, "other")
         if not other.exists():
-            subprocess.run([os.environ["TACIT"], "keys", "init", str(other)], check=True, capture_output=True, timeout=120)
+            subprocess.run([os.environ["TACIT"], "keys", "init", str(other)], check=True, capture_output=True, timeout=PATIENCE)
         self.cloud.close()
         self.cloud = ScriptedCloud(other)
         self.addCleanup(self.cloud.close)
         self.start()
         plain, _ = self.cloud.listener.accept()
-        plain.settimeout(60)
+        plain.settimeout(PATIENCE)
         with self.assertRaises(ssl.SSLError):
             stream = self.cloud.context.wrap_socket(plain, server_side=True)
             stream.recv(1)
@@ -356,7 +357,7 @@ class AmongOthers(unittest.TestCase):
                 if name != "py":
                     place.start_agent(name, trace=False)
             disturb(place)
-            summary = place.finish(60)
+            summary = place.finish()
             self.assertEqual(summary["rounds"], rounds)
             self.assertNotIn("untold", place.cloud.err)
             expected = place.in_process(seed=11)["x"]
@@ -374,7 +375,7 @@ class AmongOthers(unittest.TestCase):
             self.addCleanup(road.close)
             child = place.start_python("py", PROGRAM, port=road.port)
             state = place.states / "py.json"
-            place.wait_for(lambda: state.exists() and json.loads(state.read_text())["answered"] > 10, 10, "round 10")
+            place.wait_for(lambda: state.exists() and json.loads(state.read_text())["answered"] > 10, what="round 10")
             child.kill()
             place.start_python("py", PROGRAM, port=road.port)
         self.run_with("tacit", 100, disturb)

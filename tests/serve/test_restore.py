@@ -2,8 +2,6 @@
 used again on new data, no agent is given two answers of a round, and whoever operates it is told what to do."""
 # labels: not-clang
 
-import os
-import time
 import unittest
 
 import recorders
@@ -18,18 +16,6 @@ STILL = 3.0  # above what the constraints allow: multipliers and prices are not 
 def stay(name, k, x, message):
     """Data that never change: what differs between two runs is noise."""
     return x
-
-
-class Gate:
-    """Lets agents move up to a round, and no further until it is opened again."""
-
-    def __init__(self, step=stay):
-        self.until, self.step = 0, step
-
-    def __call__(self, name, k, x, message):
-        while k > self.until:
-            time.sleep(0.002)
-        return self.step(name, k, x, message)
 
 
 class Restore(unittest.TestCase):
@@ -47,7 +33,7 @@ class Restore(unittest.TestCase):
             agent.stop()
         self.open = []
 
-    def start(self, state, *more, ready=10):
+    def start(self, state, *more, ready=True):
         port = self.ports.setdefault(state, recorders.free_port())
         trace = self.parties.folder / f"{state}.csv"
         return self.parties.start_cloud("--listen", f"127.0.0.1:{port}", "--http", "off", "--trace", trace, *more,
@@ -57,8 +43,7 @@ class Restore(unittest.TestCase):
         """Agents of the cloud at this state's port, each with a connection of its own, up to a round."""
         book, made = book or wire.Book(), []
         for name in names or self.names:
-            gate = Gate()
-            gate.until = until
+            gate = recorders.Gate(until, stay)
             agent = recorders.Recorder([name], self.ports[state], self.parties.key_folders[name], book, move=gate, start=STILL)
             if like is not None:  # restored with the cloud
                 agent.agent.answered, agent.agent.epoch = dict(like[name][0]), like[name][1]
@@ -68,8 +53,8 @@ class Restore(unittest.TestCase):
         return made, book
 
     def await_round(self, agents, k):
-        Parties.wait_for(lambda: all(agent.failure or agent.refused or agent.answered >= k for agent in agents), 20,
-                         f"round {k}")
+        Parties.wait_for(lambda: all(agent.failure or agent.refused or agent.answered >= k for agent in agents),
+                         what=f"round {k}")
         self.assertEqual([agent.failure for agent in agents if agent.failure], [])
 
     def open_until(self, agents, k):
@@ -77,7 +62,7 @@ class Restore(unittest.TestCase):
             agent.agent.move.until = k
 
     def expect_refused(self, cloud, *words):
-        self.assertEqual(cloud.wait(15), 3, cloud.err[-2000:])
+        self.assertEqual(cloud.wait(), 3, cloud.err[-2000:])
         for word in words:
             self.assertIn(word, cloud.err)
 
@@ -107,7 +92,7 @@ class Restore(unittest.TestCase):
         cloud = self.start("state", ready=None)
         self.expect_refused(cloud, "nothing was released", "has had the answer of round", "--after-restore",
                             str(self.parties.folder / "state"))
-        Parties.wait_for(lambda: any(agent.refused for agent in agents), 5, "a refusal")
+        Parties.wait_for(lambda: any(agent.refused for agent in agents), what="a refusal")
         self.assertEqual(book.answers, known)
         self.stop_recorders()
         heirs = self.heirs(agents, book)
@@ -115,7 +100,7 @@ class Restore(unittest.TestCase):
         most = max(agent.answered for agent in agents)
         cloud = self.start("state", "--after-restore")
         self.await_round(heirs, ROUNDS)
-        self.assertEqual(cloud.wait(20), 0, cloud.err[-2000:])
+        self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
         summary = cloud.json()
         self.assertEqual((summary["outcome"], summary["rounds"]), ("done", ROUNDS))
         self.assertIsNone(summary["feasibility"])
@@ -145,15 +130,15 @@ class Restore(unittest.TestCase):
         heirs = self.heirs(agents[1:], book)
         command = self.parties.start_agent(self.names[0], port=self.ports["state"])
         cloud = self.start("state", "--after-restore")
-        self.assertEqual(cloud.wait(30), 0, cloud.err[-2000:])
-        self.assertEqual(command.wait(10), 0, command.err[-2000:])
+        self.assertEqual(cloud.wait(), 0, cloud.err[-2000:])
+        self.assertEqual(command.wait(), 0, command.err[-2000:])
         self.assertEqual(command.json()["agents"][0]["answered"], ROUNDS)
         self.assertEqual([heir.failure for heir in heirs if heir.failure], [])
 
     # ---- noise ----
 
     def test_a_back_up_of_everything_agents_included_uses_no_noise_again(self):
-        """Nobody can know that rounds were released before: the noise must be new all the same."""
+        """Nobody can know that rounds were released before. Still the noise must be new."""
         self.parties.options += ["--method", "published", "--gamma-bar", "0.01", "--alpha-bar", "0.1", "--c1", "0.3", "--c2",
                                  "0.52"]  # steps are known: prices alone can differ
         cloud = self.start("state")
@@ -196,7 +181,7 @@ class Restore(unittest.TestCase):
         copy = self.start("copy")
         agent = self.parties.start_agent(others[0], port=self.ports["copy"])
         self.expect_refused(copy, "nothing was released", "another cloud runs from a copy of it")
-        self.assertEqual(agent.wait(10), 2, agent.err)
+        self.assertEqual(agent.wait(), 2, agent.err)
         self.assertIn("--after-restore", agent.err)
         # Its operator insists: agents who go there serve that line from then on, and the original no more.
         copy = self.start("copy", "--after-restore")
@@ -207,16 +192,16 @@ class Restore(unittest.TestCase):
         for name in others:
             self.assertEqual(self.parties.agents[name].stop(), 0)
         agent = self.parties.start_agent(others[0], port=self.ports["state"])
-        self.assertEqual(agent.wait(10), 2, agent.err)
+        self.assertEqual(agent.wait(), 2, agent.err)
         self.assertIn("--after-restore", agent.err)
         self.assertTrue(original.is_running())  # it knows what it released, and waits for agents of its own line
         self.assertLessEqual(pacer[0].answered, 41)
         self.open_until(moved, ROUNDS)
         for name in others:
             self.parties.start_agent(name, port=self.ports["copy"])
-        self.assertEqual(copy.wait(30), 0, copy.err[-2000:])
+        self.assertEqual(copy.wait(), 0, copy.err[-2000:])
         for name in others:
-            self.assertEqual(self.parties.agents[name].wait(10), 0)
+            self.assertEqual(self.parties.agents[name].wait(), 0)
 
 
 if __name__ == "__main__":

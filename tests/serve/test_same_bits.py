@@ -85,7 +85,7 @@ class SameBits(unittest.TestCase):
                 parties.issue(group, together=f"gateway{i}")
             parties.options = ["--rounds", 200]
             alone = trajectories.in_process(parties.problem, parties.folder, parties.options, 3)
-            made, _ = trajectories.over_network(parties, "ev", 3, groups, states=24, threads=2, seconds=300)
+            made, _ = trajectories.over_network(parties, "ev", 3, groups, states=24, threads=2)
             self.assertIsNone(alone.difference(made))
 
 

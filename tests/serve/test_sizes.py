@@ -38,7 +38,7 @@ class Sizes(unittest.TestCase):
                 other.open(p.port, p.key_folders["b"])
                 other.enrol()
                 other.run(LOOKED_AT)
-                time.sleep(0.2)  # the state of the next round comes at once
+                time.sleep(0.2)  # meanwhile the state of the next round comes, which no figure may count yet
                 metrics = [line for line in town.page(p.http_port, "metrics").splitlines() if line.startswith("tacit_") and
                            ("frames" in line or "bytes_total" in line or "answers" in line or "refusals" in line)]
                 other.run()

@@ -24,7 +24,7 @@ class Tick(unittest.TestCase):
             p.start_agents()
             town.await_event(p.cloud, "complete")
             third = lambda: json.loads(town.page(p.http_port, "status"))
-            Parties.wait_for(lambda: third()["enrolled"] == 3, 10, "all agents")
+            Parties.wait_for(lambda: third()["enrolled"] == 3, what="all agents")
             self.assertEqual((third()["round"], third()["answers"], third()["phase"]), (0, 0, "enrolling"))
             self.assertEqual(p.cloud.stop(), 0)  # no tick is waited for
             again = ["--tick", "0.02", "--listen", f"127.0.0.1:{p.port}"]
@@ -41,7 +41,7 @@ class Tick(unittest.TestCase):
             self.addCleanup(lambda: third.agent.close())
             for _ in range(2):
                 third.round()
-            message = third.agent.link.receive(20)  # it is silent, and rounds go on
+            message = third.agent.link.receive()  # it is silent, and rounds go on
             third.agent.take(message)
             self.assertEqual((message.type, message.flags), (wire.ANSWER, wire.HELD))
             third.start()

@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 
 import wire
-from parties import Late, Parties
+from parties import PATIENCE, Late, Parties
 
 SEED = 7
 STATES = 2
@@ -75,7 +75,7 @@ def events(process, kind=None, **fields):
     return found
 
 
-def await_event(process, kind, seconds=60, more_than=0, **fields):
+def await_event(process, kind, seconds=PATIENCE, more_than=0, **fields):
     """The newest such line, when there are more than so many."""
     found = Parties.wait_for(lambda: (lambda f: f if len(f) > more_than else None)(events(process, kind, **fields)), seconds,
                              f"a line '{kind}' {fields} in the log")
@@ -84,7 +84,7 @@ def await_event(process, kind, seconds=60, more_than=0, **fields):
 
 def page(port, path):
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=PATIENCE) as answer:
             return answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.read().decode()
@@ -136,7 +136,7 @@ def same_bits(test, parties, summary, answers=None, seed=SEED, only_these=False)
 
 class Resident(threading.Thread):
     """Honest agents in Python, on one connection, that send their states every `pace` seconds: so slowly that a run goes
-    on as long as a test wants, and then as fast as it can. Says how long rounds took."""
+    on as long as a test wants, and then as fast as it can."""
 
     def __init__(self, parties, names, keys, pace=0.02, rounds=None):
         super().__init__(daemon=True)
@@ -144,7 +144,7 @@ class Resident(threading.Thread):
         self.agent = python_agent(names)
         self.average = {name: list(x) for name, x in self.agent.x.items()}
         self.agent.move = self.step
-        self.lock, self.error, self.longest, self.is_over = threading.RLock(), None, 0.0, False
+        self.lock, self.error, self.is_over = threading.RLock(), None, False
 
     def step(self, name, k, x, message):
         for j in range(self.agent.answered[name] + 1, k + 1):  # more than one where rounds went by without it
@@ -157,13 +157,12 @@ class Resident(threading.Thread):
 
     def round(self):
         """One round: states out, answers in."""
-        agent, began = self.agent, time.monotonic()
+        agent = self.agent
         last = min(agent.answered.values())
         for slot, name in enumerate(agent.names):
             agent.send_state(slot)
         while agent.ended is None and min(agent.answered.values()) == last:
-            agent.take(agent.link.receive(30))
-        self.longest = max(self.longest, time.monotonic() - began)
+            agent.take(agent.link.receive())
 
     @property
     def answered(self):
@@ -178,20 +177,20 @@ class Resident(threading.Thread):
                     self.round()
                 left = None if self.rounds is None else self.rounds - self.answered
                 time.sleep(self.pace if self.pace == 0 or left is None or left > 50 else 20 * self.pace)
-        except Exception as error:  # a thread has nobody else to tell
+        except Exception as error:  # the main thread looks at it
             self.error = error
 
-    def await_rounds(self, count=3, seconds=60):
+    def await_rounds(self, count=3):
         """So many more rounds are done."""
         before = self.answered
-        Parties.wait_for(lambda: self.error or self.answered >= before + count, seconds, f"{count} rounds")
+        Parties.wait_for(lambda: self.error or self.answered >= before + count, what=f"{count} rounds")
         if self.error is not None:
             raise AssertionError(f"the honest agent: {self.error!r}")
 
-    def finish(self, seconds=120):
+    def finish(self):
         """The rest of the run without pauses."""
         self.pace = 0
-        self.join(seconds)
+        self.join(PATIENCE)
         if self.error is not None:
             raise AssertionError(f"the honest agent: {self.error!r}")
         if self.is_alive():

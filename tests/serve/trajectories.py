@@ -9,6 +9,8 @@ import subprocess
 import threading
 import time
 
+from parties import PATIENCE
+
 PROGRAM = pathlib.Path(os.environ.get("TACIT_BINARY_DIR", "build/dev"), "tacit_trajectory")
 
 
@@ -38,7 +40,7 @@ def in_process(problem, folder, options, seed):
     """`tacit run` with every round written down."""
     path = pathlib.Path(folder, "trajectory.txt")
     done = subprocess.run([str(PROGRAM), "run", str(problem), *map(str, options), "--seed", str(seed), "--no-reference", "--json"],
-                          env={**os.environ, "TACIT_TRAJECTORY": str(path)}, capture_output=True, text=True, timeout=120)
+                          env={**os.environ, "TACIT_TRAJECTORY": str(path)}, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
     made, places = Trajectory(), {}
     with open(path) as file:
@@ -95,12 +97,12 @@ class Unsteady:
 
     def close(self):
         self.is_over = True
-        self.thread.join(5)
+        self.thread.join()
         for process in self.processes:
             process.signal(signal.SIGCONT)
 
 
-def over_network(parties, label, seed, groups, states, threads=1, order=0, unsteady=False, seconds=60):
+def over_network(parties, label, seed, groups, states, threads=1, order=0, unsteady=False):
     """A run of its own (label) with one process for each group of agents, started in some order with pauses."""
     chance, made = random.Random(order), Trajectory()
     parties.agents.clear()
@@ -118,7 +120,7 @@ def over_network(parties, label, seed, groups, states, threads=1, order=0, unste
         time.sleep(chance.uniform(0, 0.02))
     rough = Unsteady(list(parties.agents.values()), order) if unsteady else None
     try:
-        summary = parties.finish(seconds)
+        summary = parties.finish()
     finally:
         if rough is not None:
             rough.close()

@@ -1,5 +1,5 @@
-/* `tacit` with a second pair of eyes: `run` goes round by round, and x and mu of every round are written, with all
- * digits, into the file that $TACIT_TRAJECTORY names; for tests/serve/test_same_bits.py. Lines of words with tabs:
+/* `tacit` whose `run` goes round by round and writes x and mu of every round, with all digits, into the file that
+ * $TACIT_TRAJECTORY names; for tests/serve/test_same_bits.py. Lines of words with tabs:
  *
  *     coordinates NAME...
  *     x K NUMBER...       x(K), by coordinate

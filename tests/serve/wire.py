@@ -15,6 +15,7 @@ NO_SLOT = 0xFFFFFFFF
 MOST_BODY = 16 << 20
 MAGIC = b"tacit\r\n\0"
 NO_EPOCH = (0, bytes(16))
+PATIENCE = 300  # seconds: ends a test that hangs, and decides nothing else
 
 HELLO, ENROL, STATE, LEAVE = 1, 2, 3, 4
 WELCOME, ENROLLED, ANSWER, NOTE, REFUSAL, END = 17, 18, 19, 20, 21, 22
@@ -227,7 +228,7 @@ def client_context(keys):
     return context
 
 
-def connect(port, keys=None, host="127.0.0.1", timeout=60, context=None):
+def connect(port, keys=None, host="127.0.0.1", timeout=PATIENCE, context=None):
     """A socket to the cloud: TLS with the keys, plain without any."""
     plain = socket.create_connection((host, port), timeout=timeout)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -252,7 +253,7 @@ class Link:
         except (BrokenPipeError, ConnectionError, ssl.SSLError) as error:
             raise Closed(str(error)) from None
 
-    def receive(self, timeout=60):
+    def receive(self, timeout=PATIENCE):
         """The next message."""
         end = time.monotonic() + timeout
         while True:
@@ -278,7 +279,7 @@ class Link:
                 raise Closed("the other side has closed")
             self.pending += data
 
-    def expect(self, kind, timeout=60):
+    def expect(self, kind, timeout=PATIENCE):
         """The next message, which must be of this kind; notes before it are passed over."""
         while True:
             message = self.receive(timeout)
@@ -287,7 +288,7 @@ class Link:
             if message.type != NOTE:
                 raise AssertionError(f"expected {NAMES[kind]}, got {message!r}")
 
-    def is_closed(self, timeout=60):
+    def is_closed(self, timeout=PATIENCE):
         """Whether the other side closes within the time; what comes before is kept in the log."""
         try:
             while True:
@@ -382,7 +383,7 @@ class RawAgent:
             raise AssertionError(f"refused: {message!r}")
         return message
 
-    def run(self, rounds=None, timeout=60):
+    def run(self, rounds=None, timeout=PATIENCE):
         """States and answers until a round, or the end."""
         while self.ended is None:
             for slot, name in enumerate(self.names):
@@ -407,6 +408,6 @@ class RawAgent:
             if self.has_all():
                 with contextlib.suppress(OSError):
                     self.link.send(leave())
-                    self.link.is_closed(1)
+                    self.link.is_closed(30)
             self.link.close()
         self.link, self.enrolled, self.ended = None, {}, None

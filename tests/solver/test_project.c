@@ -284,7 +284,7 @@ static void touching_sets_are_projected_to_their_meeting_point(void **state) {
     tc_arena_free(arena);
 }
 
-/* Agents are projected by several threads at once, and an arena serves one: with none to be had it works all the same.
+/* Agents are projected by several threads at once, and an arena serves one: without one it still works.
  */
 static void a_projection_takes_no_memory(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
 /* Fails the n-th allocation of a command, for every n: each run ends with exit code 3 and a message, and leaks neither
  * memory (the address sanitizer watches) nor file descriptors. Linked with --wrap for malloc, calloc and realloc, and
- * for tc_arena_alloc: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
+ * for those of arenas: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
 /* labels: only-asan */
 #include "base/arena.h"
 #include "cli/tacit.h"
@@ -21,6 +21,8 @@ void *__wrap_realloc(void *old, size_t size);
 
 void *__real_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
 void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
+void *__real_tc_arena_room(tc_arena *arena, size_t count, size_t size);
+void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size);
 
 #ifdef __SANITIZE_ADDRESS__
 enum { EVERY = 300 };
@@ -55,6 +57,12 @@ void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
     return __real_tc_arena_alloc(arena, count, size);
 }
 
+void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size) {
+    if (fails(ARENA))
+        tc_raise(arena, TC_NO_MEMORY);
+    return __real_tc_arena_room(arena, count, size);
+}
+
 static int lowest_free_descriptor(void) {
     int descriptor = dup(STDIN_FILENO);
     if (descriptor >= 0)
@@ -72,6 +80,7 @@ static long error_bytes(void) {
 static bool survives(FILE *report, int argc, char *const *argv, long n) {
     int descriptor = lowest_free_descriptor();
     long said = error_bytes();
+    (void)lseek(STDIN_FILENO, 0, SEEK_SET);
     failed = false;
     countdown = n;
     int code = tc_cli_main(argc, argv);
@@ -107,6 +116,7 @@ enum { WORDS = 7 }; /* of a command, at most */
 int main(void) {
     static const char *const commands[][WORDS] = {
         {"check", TACIT_SOURCE_DIR "/examples/paper.tacit", "--json"},
+        {"check", "-"},
         {"solve", TACIT_SOURCE_DIR "/examples/paper.tacit"},
         {"check", TACIT_SOURCE_DIR "/examples/num.tacit"},
         {"solve", TACIT_SOURCE_DIR "/examples/num.tacit", "--json"},
@@ -123,6 +133,8 @@ int main(void) {
     int saved = dup(STDOUT_FILENO);
     FILE *report = saved < 0 ? NULL : fdopen(saved, "w");
     if (report == NULL || freopen("/dev/null", "w", stdout) == NULL)
+        return 3;
+    if (freopen(TACIT_SOURCE_DIR "/examples/paper.tacit", "r", stdin) == NULL)
         return 3;
     FILE *messages = tmpfile();
     if (messages == NULL || dup2(fileno(messages), STDERR_FILENO) < 0)

@@ -24,7 +24,7 @@ static const tc_option options[] = {
                .argument = "DIR",
                .text = "The folder of the state files, one for each agent; created if missing. An agent that was "
                        "stopped or died goes on from its file. Without it an agent begins anew in the middle of the "
-                       "run and says so; its result is then of the rounds from there on. It holds private data."},
+                       "run and says so; its result then covers the rounds from there on. The folder is private."},
     [ANSWER] = {.name = "answer",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
@@ -125,6 +125,9 @@ static tc_status check(tc_cli *cli, const tc_arguments *arguments) {
     for (size_t i = 0; i < arguments->operand_count && wrong == NULL && values[TRACE].given; i++)
         if (strcmp(arguments->operands[i], values[TRACE].text) == 0)
             wrong = "--trace would write into an agent's file";
+    for (size_t i = 0; i < arguments->operand_count && wrong == NULL; i++)
+        if (tc_is_standard_input(arguments->operands[i]))
+            wrong = "an agent's file cannot be standard input: the same command must be able to start again";
     unsigned char hash[TC_HASH];
     if (wrong == NULL && values[PLAN].given && !tc_hexadecimal_read(values[PLAN].text, hash, sizeof hash))
         wrong = "--plan wants the hash of a plan: 64 hexadecimal digits";

@@ -19,7 +19,7 @@ static void on_signal(int number) {
 
 bool tc_agent_signals_begin(struct sigaction before[2]) {
     struct sigaction action = {.sa_handler = on_signal};
-    action.sa_flags = (int)((unsigned)SA_RESETHAND | (unsigned)SA_RESTART); /* poll ends all the same */
+    action.sa_flags = (int)((unsigned)SA_RESETHAND | (unsigned)SA_RESTART); /* poll still returns */
     (void)sigemptyset(&action.sa_mask);
     if (pipe(alarm_pipe) != 0)
         return false;

@@ -15,7 +15,7 @@ static const tc_option options[] = {
                   .type = TC_OPTION_STRING,
                   .argument = "LABEL",
                   .text = "With issue: one certificate that names all these agents, for a gateway; its folder is "
-                          "agents/LABEL. Also for one agent whose name does not make a folder's."},
+                          "agents/LABEL. Also for one agent whose name cannot be a folder's."},
     [DAYS] = {.name = "days",
               .type = TC_OPTION_INT,
               .argument = "D",

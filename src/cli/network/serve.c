@@ -65,7 +65,7 @@ static const tc_option options[] = {
                   .text =
                       "After how long an agent is late, counted from the opening of a round, or from when the agent "
                       "came back. With wait, the log then names the agents that a round waits for. At the end of a "
-                      "run, absent agents have as long to come for the last answer, and at least 45 seconds."},
+                      "run, absent agents have the same time, and at least 45 seconds, to come for the last answer."},
     [MOST_HOLDS] = TC_LATE_MOST_HOLDS,
     [TICK] = {.name = "tick",
               .type = TC_OPTION_REAL,
@@ -117,7 +117,7 @@ static const tc_option options[] = {
                    .argument = "LEVEL",
                    .choices = tc_log_level_names,
                    .standard = "info",
-                   .text = "The least severe lines that are logged."},
+                   .text = "The least severe level that is logged."},
     [LEDGER] = {.name = "ledger",
                 .type = TC_OPTION_STRING,
                 .argument = "FILE",
@@ -140,7 +140,7 @@ static const tc_option options[] = {
                        .type = TC_OPTION_FLAG,
                        .text = "The journal is a restored back-up, and agents may have seen later rounds: ask all of "
                                "them, and go on after the last round that any has seen. What was released since the "
-                               "back-up is lost to the method, and stays spent."},
+                               "back-up is lost to the method, but its price stays spent."},
     [DISBELIEVE] = {.name = "disbelieve",
                     .type = TC_OPTION_STRING,
                     .argument = "NAME",
@@ -216,6 +216,8 @@ static tc_status read_wishes(tc_cli *cli, const tc_arguments *arguments, serve_w
     if (status != TC_OK)
         return status;
     const char *wrong = find_wrong(w);
+    if (wrong == NULL && tc_is_standard_input(arguments->operands[0]))
+        wrong = "the cloud's file cannot be standard input: the same command must be able to start again";
     if (wrong != NULL) {
         tc_buffer_printf(&cli->messages, "tacit serve: %s\n", wrong);
         return TC_BAD_USAGE;
@@ -247,7 +249,8 @@ static const char *find_refusal(tc_cli *cli, const serve_wishes *w, const tc_set
 static void list_insecure(tc_cli *cli, const serve_wishes *w, const tc_plan *plan, tc_serve_output *output) {
     const char **list = TC_NEW(cli->arena, const char *, 3);
     if (w->values[INSECURE_PLAINTEXT].flag)
-        list[output->insecure_count++] = "connections are not encrypted, and agents are who they say they are";
+        list[output->insecure_count++] =
+            "connections are not encrypted, and anybody who gives an agent's name is believed";
     if (w->privacy.seeded)
         list[output->insecure_count++] = "noise is drawn from a seed: whoever knows it knows the agents' data";
     if (plan->mechanism == TC_MECHANISM_NONE)
@@ -457,8 +460,8 @@ const tc_command tc_command_serve = {
              "The exit code is 0 when the run is done or was stopped; 1 when it diverged, was refused (no plan, not "
              "private, no budget, an agent's set without the public Slater point), or constraints are not proved to be "
              "convex; 2 when options or files do not fit, a journal of another plan, file, seed, margin or schedule "
-             "among them; 3 when the disk, the network or the journal fails, the certificate is not valid yet or any "
-             "more, or agents have seen more than the journal.",
+             "among them; 3 when the disk, the network or the journal fails, the certificate is not valid yet or has "
+             "expired, or agents have seen more than the journal.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .examples = examples,

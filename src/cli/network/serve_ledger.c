@@ -1,6 +1,6 @@
 #include "cli/network/network.h"
 
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -67,7 +67,13 @@ const tc_command *tc_command_find(tc_cli *cli, const char *name);
 /* The page of `tacit --help`. */
 void tc_program_help(tc_command_table table, tc_buffer *out);
 
-/* Loads a problem; messages go to cli->messages. */
+/* Whether an operand means standard input. */
+static inline bool tc_is_standard_input(const char *path) { return path[0] == '-' && path[1] == '\0'; }
+#define TC_FILE_HELP                                                                                                   \
+    "FILE is the problem. A dash (-) reads it from standard input; paths of data files then start at the working "     \
+    "folder. A file of that name is ./-."
+
+/* Loads a problem from a file or from standard input; messages go to cli->messages. */
 tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) TC_MUST_USE;
 
 /* From now on this process leaves no core file, which would hold keys and private states. */

@@ -37,7 +37,13 @@ const tc_command *tc_command_find(tc_cli *cli, const char *name) {
 }
 
 tc_status tc_cli_load(tc_cli *cli, const char *path, tc_model **model) {
-    return tc_model_load(cli->arena, path, &cli->monitor, &cli->messages, model);
+    bool is_input = tc_is_standard_input(path);
+    tc_load_request request = {.arena = cli->arena,
+                               .path = is_input ? "<stdin>" : path,
+                               .standard_input = is_input,
+                               .monitor = &cli->monitor,
+                               .messages = &cli->messages};
+    return tc_model_load_request(&request, model);
 }
 
 static void add_shell_word(tc_buffer *out, const char *word) {
@@ -236,7 +242,7 @@ static int run_in(tc_cli *cli, int argc, char *const *argv) {
     if (status == TC_OK)
         status = run_program(cli, argc, argv, &yes);
     else
-        cli->output.length = 0; /* half an output is none */
+        cli->output.length = 0; /* drop incomplete output */
     tc_escape_end(cli->arena, &escape);
     if (cli->keeps_signals)
         tc_terminal_clear();

@@ -41,7 +41,7 @@ static const tc_option options[] = {
                     .type = TC_OPTION_FLAG,
                     .text = "Also run two worlds that differ in what one agent says and release the same numbers, "
                             "through the cloud's half of the engine and through sockets on loopback: answers, pages, "
-                            "journal, log and sizes must be the same, byte for byte, but for what is listed. It takes "
+                            "journal, log and sizes must be the same, byte for byte, except what is listed. It takes "
                             "some seconds, and a folder in TMPDIR."},
 };
 
@@ -199,6 +199,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "audit");
     tc_status status = tc_promise_options(cli, "audit", arguments, &promise);
+    if (status == TC_OK && values[END_TO_END].flag && tc_is_standard_input(arguments->operands[0])) {
+        tc_buffer_puts(&cli->messages, "tacit audit: --end-to-end wants a file, not standard input: a second program "
+                                       "reads it again\n");
+        status = TC_BAD_USAGE;
+    }
     if (status == TC_OK)
         status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
@@ -215,13 +220,14 @@ const tc_command tc_command_audit = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Makes the plan that tacit plan would show, and chooses two adjacent inputs that should be hardest to "
              "hide. Their price is computed with the plan's own scales, over all rounds if the unit is an agent: a "
              "price above the claim refutes the plan at once. Then each input is released many times by the code that "
              "a real run uses. Events that are likelier under one of them than the plan allows give a lower bound on "
              "epsilon that holds with the stated confidence. The noise itself is tested too: its lattice, sign, tails "
-             "and scale, and that no draw tells of another entry, agent or round, nor in the first round of many "
+             "and scale, and that no draw tells of another entry, agent or round, also in the first round of many "
              "releases with fresh keys. No agent's data are used. What is sampled is all that leaves the cloud, which "
              "is more than any coalition of agents sees.\n\n"
              "Each of these points has a verdict of its own. A point that could not have revealed half the noise is "

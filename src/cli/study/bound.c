@@ -49,6 +49,7 @@ const tc_command tc_command_bound = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Checks the four conditions under which the private algorithm converges, and bounds its mean squared "
              "error after T rounds from certified constants of the problem and the variances of the plan: once with "

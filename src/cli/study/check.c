@@ -32,6 +32,7 @@ const tc_command tc_command_check = {
               .operands = "FILE",
               .least_operands = 1,
               .most_operands = 1,
+              .operand_help = TC_FILE_HELP,
               .description =
                   "Reads a problem file and proves, or fails to prove, that the objectives are convex and smooth, that "
                   "every agent's set is a non-empty compact convex set, that the constraints are convex and smooth, "

@@ -1,7 +1,7 @@
 #include "cli/study/study.h"
 
-#include "plan/certificate.h"
-#include "report/file.h"
+#include "plan/plan.h"
+#include "report/report.h"
 
 #include <stdio.h>
 
@@ -118,6 +118,7 @@ const tc_command tc_command_plan = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Reads a problem, or the cloud's part of it, and decides which numbers leave the cloud with how much "
              "noise, so that whatever anyone can see keeps the promise. Prints the scales, a comparison of placements, "

@@ -35,7 +35,7 @@ static const tc_option options[] = {
     [TRACE] = {.name = "trace",
                .type = TC_OPTION_STRING,
                .argument = "FILE.csv",
-               .text = "Write what is true after some 60 rounds in every power of ten: errors, objective, "
+               .text = "Write true values after some 60 rounds in every power of ten: errors, objective, "
                        "constraints, multipliers. tacit report plots it. Simulation: not released. Overwrites an "
                        "existing trace, never another file."},
     [TRACE_ALL] = {.name = "trace-all", .type = TC_OPTION_FLAG, .text = "Trace every round."},
@@ -171,6 +171,7 @@ const tc_command tc_command_run = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Makes the plan that tacit plan shows, and runs the algorithm by it: each round the agents send their "
              "states, the cloud releases noisy numbers of them and nothing else, and all step. Noise is fresh and its "

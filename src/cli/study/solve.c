@@ -39,6 +39,7 @@ const tc_command tc_command_solve = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Computes the saddle point of the Lagrangian that has the least norm: the decision that the private "
              "algorithm approaches, and the multipliers of the shared constraints. It sees everybody's data, and is "

@@ -48,6 +48,7 @@ const tc_command tc_command_split = {
               .operands = "FILE",
               .least_operands = 1,
               .most_operands = 1,
+              .operand_help = TC_FILE_HELP,
               .description =
                   "Cuts a whole problem into one file per party. The cloud's file has the public boxes, the "
                   "constraints and what is said about the whole, but no private data; an agent's file has its own "

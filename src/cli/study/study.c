@@ -1,7 +1,6 @@
 #include "cli/study/study.h"
 
 #include "api/run.h"
-#include "report/report.h"
 
 #include <string.h>
 
@@ -70,9 +69,11 @@ static void free_result(void *result) { tacit_result_free(result); }
 
 tc_status tc_study_load(tc_study *study, const char *path) {
     char *message = NULL;
-    tacit_source source = {.size = sizeof source, .path = path, .interrupted = is_interrupted, .context = study};
-    study->path = path;
-    tacit_status status = tacit_problem_make(&source, &study->problem, &message);
+    bool is_input = tc_is_standard_input(path);
+    tacit_source source = {
+        .size = sizeof source, .path = is_input ? "<stdin>" : path, .interrupted = is_interrupted, .context = study};
+    study->path = source.path;
+    tacit_status status = tc_problem_make(&source, is_input, &study->problem, &message);
     if (study->problem != NULL)
         tc_arena_on_free(study->cli->arena, free_problem, study->problem);
     if (message != NULL)

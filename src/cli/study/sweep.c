@@ -159,13 +159,15 @@ const tc_command tc_command_sweep = {
          .operands = "FILE",
          .least_operands = 1,
          .most_operands = 1,
+         .operand_help = TC_FILE_HELP,
          .description =
              "Makes a plan for each epsilon, runs each with many seeds, and shows how far noise moves the result. The "
              "penalty at an epsilon is the mean over seeds of |z - z'|^2 after the last round, where z is the result "
              "of the run, states and multipliers, and z' that of the run without noise, by the same method. It is zero "
              "without noise, and where no set binds it is proportional to the variance of the noise, that is, to "
-             "epsilon^-2: the claim of the paper, which is tested so. (The distance to the solution also contains what "
-             "the noise-free run has still to go. It is shown as errors and as excess: the mean squared distance to "
+             "epsilon^-2: the claim of the paper, which is tested this way. (The distance to the solution also "
+             "contains what the noise-free run still lacks. It is shown as errors and as excess: the mean squared "
+             "distance to "
              "the solution less that of the noise-free run.)\n\n"
              "The slope of log penalty against log epsilon is fitted by least squares, each point weighted by how well "
              "its mean is known, with a 95 % interval from 10,000 bootstrap resamples of the seeds, widened where "

@@ -34,7 +34,7 @@ tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, c
 tc_gains tc_controller_open(tc_controller *controller, uint64_t k);
 
 /* Between the estimator's passes: mu(k+1), the estimator's tariff, and the step and regularization of every agent.
- * columns: of the second pass of the round before; in round 1 of a second pass with p NULL, for which
+ * columns: of the second pass of the round before; in round 1 of the survey (method.h), for which
  * tc_controller_first_tariff fills the tariff. Returns TC_ALL_FINITE, or a row whose measurement is not. */
 void tc_controller_first_tariff(tc_controller *controller, const tc_measurement *measurement);
 size_t tc_controller_decide(tc_controller *controller, const tc_measurement *measurement, tc_columns columns,

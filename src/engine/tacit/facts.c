@@ -2,7 +2,7 @@
 
 #include "analysis/lipschitz/streams.h"
 #include "analysis/region.h"
-#include "plan/placement/place.h"
+#include "plan/placement/placement.h"
 
 #include <stdlib.h>
 
@@ -284,8 +284,8 @@ static void warn_of_radius(warner *w) {
         warn(w, "no public bound on the multipliers is known: expect a slow start; give gaps and a Slater point, or a "
                 "dual radius");
     else if (w->facts->radius == 0)
-        warn(w, "the dual radius is 0, so that all multipliers stay 0 and no constraint is heeded; if that is not "
-                "meant, the gaps are too small");
+        warn(w, "the dual radius is 0, so all multipliers stay 0 and constraints are ignored; if that is not "
+                "intended, the gaps are too small");
 }
 
 static bool has_curved_bodies(const tc_derivatives *derivatives, const tc_model *model) {

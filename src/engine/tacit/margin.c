@@ -15,7 +15,7 @@
  *     M_j = ((1 + EXTRA) (u_j - g_j(r)) + q g_j(r)) / (1 - q),     u_j - g_j(r) as it will be in round T. */
 #include "engine/tacit/controller_inside.h"
 
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 
 #define EXTRA 0.3     /* aims this part further than needed, since r goes on moving */
 #define UNTIL 0.98    /* of all rounds: then M_j stays as it is */

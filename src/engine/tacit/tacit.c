@@ -8,8 +8,8 @@
  *     agents       x_i <- argmin over X_i of f_i(x) + p_i.x + (regularization/2)|x|^2 + |x - x_i|^2/(2 step) proximal
  *     average      with weights k (k+1): of x_i by each agent, of mu by the cloud: the result of the run
  *
- * Prices are made of this round's sums, so a round takes two passes over the members. In round 1 there is one more: the
- * first steps need the slopes that a pass of `answer` measures. */
+ * Prices are made of this round's sums, so a round takes two passes over the members. Round 1 has one more, the survey:
+ * the first steps need the slopes that a pass of `answer` measures. */
 #include "engine/inside.h"
 #include "engine/proximal/proximal.h"
 #include "engine/tacit/controller.h"

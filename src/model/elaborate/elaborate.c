@@ -67,6 +67,99 @@ static void collect_definitions(tc_elaborator *elaborator) {
     }
 }
 
+/* ---- what is given ----------------------------------------------------------------------------------------------- */
+
+/* `param m = given` means another parameter where the file has one of that name. */
+static void find_given_params(tc_elaborator *elaborator) {
+    const tc_name *given = tc_name_of(elaborator->arena, elaborator->syntax, "given", 5);
+    for (tc_definition *d = elaborator->definitions; d != NULL; d = d->next) {
+        if (d->kind != TC_DEFINES_PARAM || !d->statement->is_given)
+            continue;
+        d->statement->is_given = given->global == NULL;
+        if (d->statement->is_given)
+            d->statement->value = NULL;
+    }
+}
+
+/* The definition that takes what is given; NULL after a reported error. */
+static tc_definition *taker_of(tc_elaborator *elaborator, const char *name, tc_definition_kind kind, size_t number) {
+    tc_diagnostics *diagnostics = elaborator->diagnostics;
+    const char *path = elaborator->model->source.path, *what = kind == TC_DEFINES_DATA ? "table" : "matrix";
+    if (name == NULL || !tc_is_column_name(name, strlen(name))) {
+        if (name == NULL || name[0] == '\0')
+            tc_error_file(diagnostics, path, "%s %zu of those given has no name", what, number + 1);
+        else
+            tc_error_file(diagnostics, path,
+                          "the given %s '%s': a name is made of letters, digits and underscores, and does not begin "
+                          "with a digit",
+                          what, tc_given_shown(elaborator->arena, name));
+        return NULL;
+    }
+    tc_definition *taker = tc_name_of(elaborator->arena, elaborator->syntax, name, strlen(name))->global;
+    if (taker == NULL) {
+        const char **names = NULL;
+        size_t count = 0;
+        for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next) {
+            if (d->kind == kind && d->statement->value == NULL)
+                TC_PUSH(elaborator->arena, names, count, d->name->text);
+        }
+        const char *shown = tc_given_shown(elaborator->arena, name);
+        tc_error_file(diagnostics, path, "a %s '%s' is given, but there is no '%s %s = given' or csv here%s", what,
+                      shown, kind == TC_DEFINES_DATA ? "data" : "param", shown,
+                      tc_did_you_mean(elaborator->arena, name, names, count));
+    } else if (taker->kind != kind) {
+        tc_error(diagnostics, taker->statement->name_span, "a %s '%s' is given, but '%s' is %s", what, name, name,
+                 taker->kind == TC_DEFINES_DATA     ? "data: give a table"
+                 : taker->kind == TC_DEFINES_PARAM  ? "a parameter: give a matrix"
+                 : taker->kind == TC_DEFINES_FAMILY ? "an agent or a family"
+                                                    : "a constraint");
+    } else if (taker->statement->value != NULL) {
+        tc_error(diagnostics, taker->statement->value->span,
+                 "a matrix '%s' is given, but the parameter has a value here; write 'given' instead", name);
+    } else if (taker->given_table != NULL || taker->given_matrix != NULL) {
+        tc_error(diagnostics, taker->statement->name_span, "a %s '%s' is given twice", what, name);
+    } else {
+        return taker;
+    }
+    return NULL;
+}
+
+static void take_given(tc_elaborator *elaborator, const tc_given *given) {
+    find_given_params(elaborator);
+    bool no_tables = given->tables == NULL && given->table_count > 0;
+    if (no_tables || (given->matrices == NULL && given->matrix_count > 0)) {
+        tc_error_file(elaborator->diagnostics, elaborator->model->source.path, "%s are given, but their list is NULL",
+                      no_tables ? "tables" : "matrices");
+        return;
+    }
+    for (size_t i = 0; i < given->table_count; i++) {
+        tc_definition *taker = taker_of(elaborator, given->tables[i].name, TC_DEFINES_DATA, i);
+        if (taker != NULL)
+            taker->given_table = &given->tables[i];
+    }
+    for (size_t i = 0; i < given->matrix_count; i++) {
+        tc_definition *taker = taker_of(elaborator, given->matrices[i].name, TC_DEFINES_PARAM, i);
+        if (taker != NULL)
+            taker->given_matrix = &given->matrices[i];
+    }
+}
+
+static tc_given_place given_place(tc_elaborator *elaborator, const tc_statement *statement) {
+    return (tc_given_place){elaborator->arena, elaborator->diagnostics, elaborator->monitor, statement->name_span};
+}
+
+/* Whether a declaration waits for what nobody gave. */
+static bool is_missing(tc_elaborator *elaborator, const tc_statement *statement) {
+    if (!statement->is_given || elaborator->limits->no_files)
+        return false;
+    const char *what = statement->kind == TC_STATEMENT_DATA ? "table" : "matrix";
+    tc_error(elaborator->diagnostics, statement->path_span,
+             "no %s '%s' is given: a program that loads this file gives it one; for the tacit command, write csv "
+             "\"FILE\" here",
+             what, statement->name->text);
+    return true;
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
 /* A data file's path: as written when absolute, else beside the problem file. */
@@ -74,7 +167,9 @@ static tc_csv_source csv_source(tc_elaborator *elaborator, const tc_statement *s
     const char *problem = elaborator->model->source.path;
     const char *slash = strrchr(problem, '/');
     tc_csv_source source = {.path = statement->path, .span = statement->path_span, .monitor = elaborator->monitor};
-    if (statement->path[0] != '/' && slash != NULL)
+    if (statement->is_given)
+        source.path = "given";
+    else if (statement->path[0] != '/' && slash != NULL)
         source.path =
             tc_arena_format(elaborator->arena, "%.*s%s", (int)(slash - problem + 1), problem, statement->path);
     if (elaborator->limits->no_files) {
@@ -85,10 +180,21 @@ static tc_csv_source csv_source(tc_elaborator *elaborator, const tc_statement *s
     return source;
 }
 
+static tc_table *load_table(tc_elaborator *elaborator, const tc_definition *definition) {
+    const tc_statement *statement = definition->statement;
+    if (definition->given_table != NULL) {
+        tc_given_place place = given_place(elaborator, statement);
+        return tc_given_read_table(&place, definition->given_table);
+    }
+    if (is_missing(elaborator, statement))
+        return NULL;
+    tc_csv_source source = csv_source(elaborator, statement);
+    return tc_csv_table(elaborator->arena, elaborator->diagnostics, &source);
+}
+
 static void load_data(tc_elaborator *elaborator, tc_definition *definition) {
     const tc_statement *statement = definition->statement;
-    tc_csv_source source = csv_source(elaborator, statement);
-    tc_table *table = definition->table = tc_csv_table(elaborator->arena, elaborator->diagnostics, &source);
+    tc_table *table = definition->table = load_table(elaborator, definition);
     if (table == NULL)
         return;
     definition->columns = TC_NEW(elaborator->arena, tc_name *, table->column_count);
@@ -116,11 +222,25 @@ static void load_data(tc_elaborator *elaborator, tc_definition *definition) {
     }
 }
 
-static tc_value load_matrix(tc_elaborator *elaborator, const tc_statement *statement) {
+static bool load_numbers(tc_elaborator *elaborator, const tc_statement *statement, double **numbers, size_t *rows,
+                         size_t *columns) {
+    const tc_given_matrix *given = statement->name->global->given_matrix;
+    if (given != NULL) {
+        tc_given_place place = given_place(elaborator, statement);
+        *rows = given->rows;
+        *columns = given->columns;
+        return tc_given_read_matrix(&place, given, numbers);
+    }
+    if (is_missing(elaborator, statement))
+        return false;
     tc_csv_source source = csv_source(elaborator, statement);
+    return tc_csv_matrix(elaborator->arena, elaborator->diagnostics, &source, numbers, rows, columns);
+}
+
+static tc_value load_matrix(tc_elaborator *elaborator, const tc_statement *statement) {
     double *numbers;
     size_t rows, columns;
-    if (!tc_csv_matrix(elaborator->arena, elaborator->diagnostics, &source, &numbers, &rows, &columns))
+    if (!load_numbers(elaborator, statement, &numbers, &rows, &columns))
         return tc_value_broken();
     tc_matrix_file *file = TC_NEW(elaborator->arena, tc_matrix_file, 1);
     *file = (tc_matrix_file){numbers, rows, columns, elaborator->model->last_matrix};
@@ -292,7 +412,8 @@ static size_t count_named_families(const tc_model *model) {
     return count;
 }
 
-void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor *monitor, const tc_limits *limits) {
+void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor *monitor, const tc_given *given,
+                  const tc_limits *limits) {
     tc_elaborator elaborator = {.arena = model->arena,
                                 .model = model,
                                 .dag = model->dag,
@@ -304,6 +425,7 @@ void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor
     elaborate_role(&elaborator);
     collect_definitions(&elaborator);
     check_role(&elaborator);
+    take_given(&elaborator, given);
     model->dag->realm = TC_REALM_PARAMS;
     for (tc_definition *d = elaborator.definitions; d != NULL; d = d->next)
         tc_need_definition(&elaborator, d, d->statement->name_span);

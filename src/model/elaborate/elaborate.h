@@ -17,7 +17,8 @@ typedef struct tc_limits {
 } tc_limits;
 
 /* Fills the model; errors are counted in diagnostics. */
-void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor *monitor, const tc_limits *limits);
+void tc_elaborate(tc_model *model, tc_diagnostics *diagnostics, const tc_monitor *monitor, const tc_given *given,
+                  const tc_limits *limits);
 
 /* ---- between the files of the elaborator ---- */
 
@@ -33,6 +34,8 @@ typedef struct tc_definition {
     tc_definition_kind kind;
     tc_name *name;
     tc_statement *statement;
+    const tc_given_table *given_table;   /* data: instead of a file */
+    const tc_given_matrix *given_matrix; /* params: the same */
     tc_elaboration_phase progress;
     tc_value value;             /* params */
     tc_table *table;            /* data; NULL after an error */

@@ -94,8 +94,14 @@ static bool parse_param(tc_parser *parser, tc_statement *statement) {
         return false;
     if (tc_parser_at_word(parser, "csv"))
         return parse_csv(parser, statement);
+    tc_span start = parser->token.span;
+    bool is_given = tc_parser_at_word(parser, "given");
     statement->value = tc_parse_expression(parser);
-    return statement->value != NULL;
+    if (statement->value == NULL)
+        return false;
+    statement->is_given = is_given && statement->value->kind == TC_TREE_NAME;
+    statement->path_span = start;
+    return true;
 }
 
 static bool parse_words(tc_parser *parser, tc_statement *statement, const char *what) {
@@ -117,12 +123,16 @@ static bool parse_data(tc_parser *parser, tc_statement *statement) {
     statement->kind = TC_STATEMENT_DATA;
     if (!tc_parser_expect(parser, TC_TOKEN_ASSIGN, "'='"))
         return false;
-    if (!tc_parser_at_word(parser, "csv")) {
-        tc_parser_expected(parser, "csv and a file's name, as in csv \"homes.csv\"");
+    if (tc_parser_at_word(parser, "given")) {
+        statement->is_given = true;
+        statement->path_span = parser->token.span;
+        tc_parser_next(parser);
+    } else if (!tc_parser_at_word(parser, "csv")) {
+        tc_parser_expected(parser, "csv and a file's name, as in csv \"homes.csv\", or given");
+        return false;
+    } else if (!parse_csv(parser, statement)) {
         return false;
     }
-    if (!parse_csv(parser, statement))
-        return false;
     if (!tc_parser_at_word(parser, "public"))
         return true;
     tc_parser_next(parser);

@@ -108,8 +108,9 @@ typedef struct tc_statement {
     tc_word shape;          /* `in shape(arguments)` */
     tc_tree **arguments;
     size_t argument_count;
-    const char *path; /* csv */
-    tc_span path_span;
+    const char *path;   /* csv */
+    bool is_given;      /* `given`; of a param: unless something is called so */
+    tc_span path_span;  /* of either */
     tc_binder *binders; /* constraint indices, the members of a family without data */
     size_t binder_count;
     tc_word over;   /* agents: the data */

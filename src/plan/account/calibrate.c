@@ -1,4 +1,4 @@
-#include "plan/account/calibrate.h"
+#include "plan/account/account.h"
 
 static bool is_positive(double x) { return x > 0 && x <= DBL_MAX; }
 static bool is_amount(double x) { return x >= 0 && x <= DBL_MAX; }
@@ -34,11 +34,11 @@ double tc_kappa(double delta, double epsilon) {
     return tc_idiv(tc_iadd(at, root), twice).hi;
 }
 
-/* With a = epsilon/mu - mu/2 and b = a + mu: e^epsilon phi(b) = phi(a), so the difference is phi(a) (M(a) - M(b)), and
- * M(a) - M(b) is the integral of -M' over [a, b], a convex function: between the midpoint's and the trapezoid's value.
- * Section 3 of docs/proofs/gaussian.md. */
+/* With a = epsilon/gdp - gdp/2 and b = a + gdp: e^epsilon phi(b) = phi(a), so the difference is phi(a) (M(a) - M(b)),
+ * and M(a) - M(b) is the integral of -M' over [a, b], a convex function: between the midpoint's and the trapezoid's
+ * value. Section 3 of docs/proofs/gaussian.md. */
 typedef struct curve {
-    tc_interval a, b, mu, ratio;
+    tc_interval a, b, gdp, ratio;
 } curve;
 
 static tc_interval plain_difference(const curve *c) {
@@ -48,37 +48,37 @@ static tc_interval plain_difference(const curve *c) {
 
 enum { PANELS = 8 };
 
-static tc_interval integral_form(const curve *c, double mu) {
+static tc_interval integral_form(const curve *c, double gdp) {
     tc_interval middles = tc_point(0), ends = tc_point(0);
     for (int i = 0; i <= PANELS; i++) {
         double share = (double)i / PANELS; /* exact */
-        tc_interval at = tc_iadd(c->ratio, tc_imul(c->mu, tc_point(share - 0.5)));
+        tc_interval at = tc_iadd(c->ratio, tc_imul(c->gdp, tc_point(share - 0.5)));
         tc_interval slope = tc_mills_slope(at);
         ends = tc_iadd(ends, i == 0 || i == PANELS ? tc_imul(tc_point(0.5), slope) : slope);
         if (i < PANELS) {
-            at = tc_iadd(c->ratio, tc_imul(c->mu, tc_point(share - 0.5 + 0.5 / PANELS)));
+            at = tc_iadd(c->ratio, tc_imul(c->gdp, tc_point(share - 0.5 + 0.5 / PANELS)));
             middles = tc_iadd(middles, tc_mills_slope(at));
         }
     }
-    tc_interval width = tc_idiv(tc_point(mu), tc_point(PANELS));
+    tc_interval width = tc_idiv(tc_point(gdp), tc_point(PANELS));
     return tc_imul(tc_normal_density(c->a),
                    (tc_interval){tc_mul_down(width.lo, middles.lo), tc_mul_up(width.hi, ends.hi)});
 }
 
-tc_interval tc_gaussian_delta(double epsilon, double mu) {
-    if (!(epsilon >= 0) || !(mu >= 0))
+tc_interval tc_gaussian_delta(double epsilon, double gdp) {
+    if (!(epsilon >= 0) || !(gdp >= 0))
         return (tc_interval){0, 1};
-    if (mu == 0)
+    if (gdp == 0)
         return tc_point(0);
-    if (isinf(mu) || isinf(epsilon))
-        return isinf(epsilon) && !isinf(mu) ? tc_point(0) : (tc_interval){isinf(epsilon) ? 0 : 1, 1};
-    curve c = {.mu = tc_point(mu), .ratio = tc_idiv(tc_point(epsilon), tc_point(mu))};
-    tc_interval half = tc_imul(tc_point(0.5), c.mu);
+    if (isinf(gdp) || isinf(epsilon))
+        return isinf(epsilon) && !isinf(gdp) ? tc_point(0) : (tc_interval){isinf(epsilon) ? 0 : 1, 1};
+    curve c = {.gdp = tc_point(gdp), .ratio = tc_idiv(tc_point(epsilon), tc_point(gdp))};
+    tc_interval half = tc_imul(tc_point(0.5), c.gdp);
     c.a = tc_isub(c.ratio, half);
     c.b = tc_iadd(c.ratio, half);
     tc_interval delta = plain_difference(&c);
     if (c.a.lo > -10)
-        delta = tc_meet(delta, integral_form(&c, mu));
+        delta = tc_meet(delta, integral_form(&c, gdp));
     return (tc_interval){fmax(0, delta.lo), fmin(1, delta.hi)};
 }
 
@@ -96,7 +96,7 @@ static double from_bits(uint64_t bits) {
 
 /* Bisection over the bits of non-negative doubles, whose order is that of the numbers: 64 steps at most. The number
  * that is returned was itself tested. */
-double tc_gaussian_mu(double epsilon, double delta) {
+double tc_gaussian_gdp(double epsilon, double delta) {
     if (!(epsilon >= 0) || !(delta > 0))
         return 0;
     if (delta >= 1)
@@ -113,19 +113,19 @@ double tc_gaussian_mu(double epsilon, double delta) {
 }
 
 double tc_gaussian_sigma(double epsilon, double delta) {
-    double mu = tc_gaussian_mu(epsilon, delta);
-    return isinf(mu) ? 0 : tc_div_up(1, mu);
+    double gdp = tc_gaussian_gdp(epsilon, delta);
+    return isinf(gdp) ? 0 : tc_div_up(1, gdp);
 }
 
-double tc_gaussian_epsilon(double mu, double delta) {
-    if (!(mu >= 0) || !(delta > 0) || isinf(mu))
+double tc_gaussian_epsilon(double gdp, double delta) {
+    if (!(gdp >= 0) || !(delta > 0) || isinf(gdp))
         return delta >= 1 ? 0 : HUGE_VAL;
-    if (tc_gaussian_delta(0, mu).hi <= delta)
+    if (tc_gaussian_delta(0, gdp).hi <= delta)
         return 0;
     uint64_t low = 0, high = bits_of(HUGE_VAL);
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (tc_gaussian_delta(from_bits(middle), mu).hi <= delta)
+        if (tc_gaussian_delta(from_bits(middle), gdp).hi <= delta)
             high = middle;
         else
             low = middle;

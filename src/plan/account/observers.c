@@ -1,6 +1,5 @@
 /* The price of each observer over the whole run, jointly over all it sees, and the plan's prices for other
  * distances. */
-#include "plan/account/calibrate.h"
 #include "plan/planner.h"
 
 #include <stdio.h>
@@ -11,8 +10,8 @@
 
 enum { FEW_AGENTS = 20 };
 
-/* What a viewer pays for one unit of distance (one round, for the unit agent): view_price.h, or for placement states
- * the price of all that is released. */
+/* What a viewer pays for one unit of distance, or in the unit agent for one round. For placement states: the price of
+ * all that is released. */
 static double plan_price(tc_planner *p, const tc_viewer *viewer) {
     const tc_plan *plan = p->plan;
     if (!tc_noises_states(plan)) {
@@ -29,19 +28,14 @@ static double plan_price(tc_planner *p, const tc_viewer *viewer) {
     return worst;
 }
 
-static void price(const tc_planner *p, double amount, double *epsilon, double *delta, double *mu,
+static void price(const tc_planner *p, double amount, double *epsilon, double *delta, double *gdp,
                   double *delta_at_asked) {
     const tc_plan *plan = p->plan;
-    *mu = *delta_at_asked = NAN;
-    if (plan->mechanism == TC_MECHANISM_NONE) {
-        *epsilon = amount;
-        *delta = 0;
-        return;
-    }
+    *gdp = *delta_at_asked = NAN;
     *epsilon = amount;
     *delta = 0;
     if (plan->mechanism == TC_MECHANISM_GAUSSIAN) {
-        *mu = amount;
+        *gdp = amount;
         *delta = plan->delta;
         *epsilon = amount == 0 ? 0 : tc_gaussian_epsilon(amount, plan->delta);
         *delta_at_asked = amount == 0 ? 0 : tc_gaussian_delta(plan->epsilon, amount).hi;
@@ -61,7 +55,7 @@ static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const
                                                            : tc_mul_up(p->multiplier, plan_price(p, viewer));
     amount = amount == 0 ? 0 : amount;                      /* not -0 */
     for (size_t i = 0; i + 1 < plan->observer_count; i++) { /* the same view, the same price */
-        if (plan->observers[i].mu == amount) {
+        if (plan->observers[i].gdp == amount) {
             *made = plan->observers[i];
             made->kind = kind;
             made->who = who;
@@ -72,7 +66,7 @@ static void observe(tc_planner *p, tc_observer_kind kind, const char *who, const
             return;
         }
     }
-    price(p, amount, &made->epsilon, &made->delta, &made->mu, &made->delta_at_asked);
+    price(p, amount, &made->epsilon, &made->delta, &made->gdp, &made->delta_at_asked);
 }
 
 static const char *name_of(tc_planner *p, const tc_family *family, size_t member) {
@@ -197,13 +191,11 @@ void tc_account_observers(tc_planner *p) {
     const char *anyone = together ? "all agents together" : "any agent";
     tc_viewer all = tc_eavesdropper();
     observe(p, TC_OBSERVER_EAVESDROPPER, "eavesdropper", anyone, &all);
-    tc_viewer constraints = {.any_of = UINT32_MAX}; /* mu is made from g-hat alone */
+    tc_viewer constraints = {.any_of = UINT32_MAX}; /* the multipliers are made from g-hat alone */
     observe(p, TC_OBSERVER_STATUS, "status page", anyone, &constraints);
 }
 
-/* ---- the translation table --------------------------------------------------------------------------------------- */
-
-/* The translation table: the prices at which the same noise hides other things than its planned unit. */
+/* ---- the translation table: the prices at which the same noise hides other things than its planned unit ---------- */
 
 static void add_price(tc_planner *p, const char *what, double distance, double amount) {
     tc_plan *plan = p->plan;
@@ -215,7 +207,7 @@ static void add_price(tc_planner *p, const char *what, double distance, double a
     }
 }
 
-/* Epsilon, or mu, of everything one agent can do in one round. */
+/* Epsilon, or gdp, of everything one agent can do in one round. */
 static double whole_agent(tc_planner *p) {
     const tc_plan *plan = p->plan;
     tc_viewer all = tc_eavesdropper();

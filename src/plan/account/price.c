@@ -1,17 +1,16 @@
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 
 #include "base/json.h"
-#include "plan/account/calibrate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 tc_run_price tc_price_of_run(const tc_plan *plan) {
     bool gaussian = plan->mechanism == TC_MECHANISM_GAUSSIAN;
-    tc_run_price price = {.epsilon = INFINITY, .delta = INFINITY, .mu = NAN};
+    tc_run_price price = {.epsilon = INFINITY, .delta = INFINITY, .gdp = NAN};
     if (plan->observer_count == 0 || plan->mechanism == TC_MECHANISM_NONE)
         return price;
-    price = (tc_run_price){.mu = gaussian ? 0 : NAN, .payer = plan->observers};
+    price = (tc_run_price){.gdp = gaussian ? 0 : NAN, .payer = plan->observers};
     for (size_t i = 0; i < plan->observer_count; i++) {
         const tc_observer *observer = &plan->observers[i];
         /* Among observers who pay the same, the one who sees everything stands for all. */
@@ -22,7 +21,7 @@ tc_run_price tc_price_of_run(const tc_plan *plan) {
         price.epsilon = fmax(price.epsilon, observer->epsilon);
         price.delta = fmax(price.delta, observer->delta);
         if (gaussian)
-            price.mu = fmax(price.mu, observer->mu);
+            price.gdp = fmax(price.gdp, observer->gdp);
     }
     return price;
 }
@@ -30,7 +29,7 @@ tc_run_price tc_price_of_run(const tc_plan *plan) {
 double tc_hidden_share(const tc_plan *plan) {
     if (plan->mechanism == TC_MECHANISM_NONE)
         return NAN;
-    double at_one = plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_mu(1, TC_JUDGING_DELTA) : 1;
+    double at_one = plan->mechanism == TC_MECHANISM_GAUSSIAN ? tc_gaussian_gdp(1, TC_JUDGING_DELTA) : 1;
     if (plan->message_price <= at_one)
         return INFINITY;
     return plan->range_price > 0 ? nextafter(at_one / plan->range_price, 0) : INFINITY;
@@ -45,7 +44,7 @@ static double judged_epsilon(const tc_plan *plan) {
     tc_run_price price = tc_price_of_run(plan);
     if (plan->mechanism != TC_MECHANISM_GAUSSIAN || plan->delta == TC_JUDGING_DELTA)
         return price.epsilon;
-    return price.mu == 0 ? 0 : tc_gaussian_epsilon(price.mu, TC_JUDGING_DELTA);
+    return price.gdp == 0 ? 0 : tc_gaussian_epsilon(price.gdp, TC_JUDGING_DELTA);
 }
 
 tc_word_for tc_judge_plan(const tc_plan *plan) {
@@ -80,12 +79,11 @@ const char *tc_method_name(tc_method method) {
 }
 
 const char *tc_unit_text(tc_arena *arena, tc_adjacency unit, double bound) {
-    static const char *const names[] = {"unset", "bare", "ensemble", "one", "agent"};
     char number[32];
     if (unit == TC_ADJACENCY_AGENT)
         return "agent";
     tc_shortest_number(number, bound);
-    return tc_arena_format(arena, "%s:%s", names[unit], number);
+    return tc_arena_format(arena, "%s:%s", tc_adjacency_name(unit), number);
 }
 
 const char *tc_text_up(tc_arena *arena, double value) {

@@ -1,4 +1,4 @@
-#include "plan/account/view_price.h"
+#include "plan/account/account.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +254,7 @@ static double ensemble_norm(const tc_pricing *pricing, const tc_viewer *viewer) 
     double constraints = tc_mul_up(gram, gram);
     if (viewer->everything)
         return tc_sqrt_up(fmin(tc_add_up(constraints, p.worst_curved), p.worst));
-    /* Schur's row sums need the symmetry of all second derivatives; of some rows, the Frobenius norm. */
+    /* Schur's row sums need the symmetry of all second derivatives. Blocks of some agents: the Frobenius norm. */
     double schur_constraints = p.worst; /* at least the part of the constraints */
     return tc_sqrt_up(tc_add_up(fmin(constraints, schur_constraints), p.squares));
 }

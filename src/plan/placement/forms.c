@@ -1,4 +1,4 @@
-#include "plan/placement/forms.h"
+#include "plan/placement/placement.h"
 
 static bool varies(const tc_model *model, tc_expr value) { return tc_node_of(model->dag, value)->has_state; }
 

@@ -1,6 +1,4 @@
-#include "plan/placement/place.h"
-
-#include "plan/placement/scales.h"
+#include "plan/placement/placement.h"
 
 #include <string.h>
 
@@ -178,7 +176,7 @@ static void take_row_sums(void *context, const tc_sensitivity_block *block) {
     }
 }
 
-/* Laplace: column sums. Gaussian: Schur's test with what Jacobian entries see taken as equal for all (place.h). */
+/* Laplace: column sums. Gaussian: Schur's test with what Jacobian entries see taken as equal for all (placement.h). */
 static void take_units(void *context, const tc_sensitivity_block *block) {
     units *u = context;
     gathering *g = &u->gather;
@@ -245,9 +243,7 @@ void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const doub
     }
 }
 
-/* ---- predictions ------------------------------------------------------------------------------------------------- */
-
-/* Predicted variances: fixed quadrature over the public box, in ordinary double arithmetic. */
+/* ---- predicted variances: fixed quadrature over the public box, in ordinary double arithmetic -------------------- */
 
 enum { POINTS = 32, FEW_STATES = 5000 };
 

@@ -1,4 +1,4 @@
-#include "plan/placement/scales.h"
+#include "plan/placement/placement.h"
 
 #include "calculus/interval/interval.h"
 

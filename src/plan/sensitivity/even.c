@@ -1,4 +1,4 @@
-#include "plan/sensitivity/even.h"
+#include "plan/sensitivity/sensitivity.h"
 
 typedef struct family_facts {
     tc_sized *data;   /* by column: a value that encloses all members' */

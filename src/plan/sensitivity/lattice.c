@@ -1,4 +1,4 @@
-#include "plan/sensitivity/lattice.h"
+#include "plan/sensitivity/sensitivity.h"
 
 #include "base/search.h"
 #include "calculus/tape/rounding.h"
@@ -196,7 +196,7 @@ static void channel_error(const tc_lattices *t, const tc_channel *channel, const
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
-/* For each sum the least of  |Phi_{j,r}| per unit of what row j can bear. */
+/* The step of each sum r: the least over rows j of the rounding that row j bears, divided by |Phi_{j,r}|. */
 static void choose_sums(tc_lattices *t, const tc_lattice_wish *wish, const tc_channel_map *map, double unit,
                         tc_lattice_choice *choice) {
     const tc_model *model = t->streams->model;

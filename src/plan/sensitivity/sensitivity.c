@@ -86,7 +86,7 @@ static void add_lane(tc_sensitivity *s, size_t family, size_t lane, bool largest
     const tc_family_stream *f = &s->streams->families[family];
     for (size_t e = 0; e < f->derivatives->body_first_count; e++) {
         double slope = tc_magnitude(f->first[e * TC_LANES + lane]);
-        /* as widened as the other factor: then the bounds of second derivatives are symmetric, as these are */
+        /* Widened like the other factor: second derivatives are symmetric, and their bounds must be too. */
         if (s->lattice != NULL && !s->whole_agents)
             slope = tc_add_up(slope,
                               tc_div_up(s->lattice->sum_extra[f->derivatives->sums[f->derivatives->body_first[e].row]],
@@ -244,7 +244,7 @@ bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink
 
 /* ---- states that cancel ------------------------------------------------------------------------------------------ */
 
-/* States that cancel. (x + 1) - x has derivative zero by structure, yet its floating-point value wobbles with x. Bounds
+/* (x + 1) - x has derivative zero by structure, yet its floating-point value wobbles with x. Bounds
  * from derivatives would release that wobble without noise, so such expressions are refused (docs/proofs/lattice.md,
  * section 2): every state that is read must have a derivative. */
 

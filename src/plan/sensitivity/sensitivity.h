@@ -1,3 +1,14 @@
+/* How far released numbers move when states move, what rounding adds, and that the time of a release shows neither. */
+#ifndef TC_PLAN_SENSITIVITY_SENSITIVITY_H
+#define TC_PLAN_SENSITIVITY_SENSITIVITY_H
+
+#include "analysis/lipschitz/variation.h"
+#include "analysis/region.h"
+#include "calculus/tape/tiny.h"
+#include "plan/entries.h"
+
+/* ==== sensitivity.c, block.c ==== */
+
 /* How every released number moves when one agent's states move: bounds over the public box, agent by agent.
  *
  * F = (g, the entries of its Jacobian that vary). A *block* is one agent, its columns the coordinates of its state; the
@@ -7,11 +18,6 @@
  *
  * If an outer function couples the members of a family, their Jacobian entries of one row and component become one
  * entry, `together`, with the norm of all of them. Keeps nothing between blocks. */
-#ifndef TC_PLAN_SENSITIVITY_SENSITIVITY_H
-#define TC_PLAN_SENSITIVITY_SENSITIVITY_H
-
-#include "analysis/lipschitz/variation.h"
-#include "plan/plan.h"
 
 /* What rounding adds: bounds of |F computed and rounded - F| enter as 2 e + zeta. */
 typedef struct tc_lattice {
@@ -94,5 +100,78 @@ bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_
 
 /* The block of the member in a lane of its family's current batch, into s->start and s->moved. */
 void tc_make_block(tc_sensitivity *s, const tc_view *view, size_t family, size_t lane);
+
+/* ==== even.c ==== */
+
+/* Even time: proves that a release computes no subnormal number from private states. Processors take up to a hundred
+ * times longer for such numbers, so the time of a release would depend on states. The proof bounds the sizes of all
+ * computed numbers over the public box (calculus/tape/tiny.h); docs/proofs/time.md, "The release". */
+
+typedef struct tc_even tc_even;
+
+/* The evaluated tapes: for each family those of its bodies and of their first derivatives, as derivatives.h orders
+ * them, NULL where there are none; outer: Phi_j, then outer_first. */
+typedef struct tc_even_tapes {
+    const tc_tape *const *bodies, *const *slopes; /* by family */
+    const tc_tape *outer;
+} tc_even_tapes;
+
+tc_even *tc_even_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                     const tc_entries *entries, tc_even_tapes tapes);
+
+typedef struct tc_even_lattices {
+    int state_exponent;
+    const int *sum_exponents;
+    int most_step_exponent;  /* the coarsest channel's */
+    const tc_interval *sums; /* ranges of the computed sums */
+} tc_even_lattices;
+
+/* NULL, or which constraint could meet a subnormal number, and what to do. */
+const char *tc_even_problem(tc_even *even, const tc_even_lattices *lattices);
+
+/* ==== lattice.c ==== */
+
+/* The lattices of states, sums and entries: how fine, what their rounding adds, and that nothing overflows.
+ * docs/proofs/lattice.md derives every condition. */
+
+#define TC_MOST_LATTICE_SCALE 0x1p40 /* finer lattices than this are refused; the sampler would allow 2^47 */
+#define TC_MOST_UNITS 0x1p62         /* integer sums and entries stay below it */
+
+typedef struct tc_lattice_wish {
+    int state_exponent;  /* h = 2^state_exponent */
+    double share;        /* omega: what rounding may add to a sensitivity */
+    double most_moved;   /* entries that one column moves */
+    const double *slope; /* by channel: the largest movement of one entry, per unit, or (whole_agents) in all */
+    bool whole_agents;
+} tc_lattice_wish;
+
+typedef struct tc_lattice_choice {
+    tc_lattice lattice;
+    int *sum_exponents;
+    const char *problem; /* NULL, or why this lattice is unsuitable */
+} tc_lattice_choice;
+
+typedef struct tc_lattices { /* independent of the choice */
+    tc_arena *arena;
+    tc_streams *streams;
+    const tc_entries *entries;
+    double *term_error, *term_size;   /* by sum: of one member's term */
+    tc_interval *sums;                /* exact ranges over the box */
+    double *slope_error, *slope_size; /* by family, by body_first (see first_slope) */
+    size_t *first_slope;
+    tc_tape *outer; /* Phi_j, then outer_first */
+    tc_even *even;
+} tc_lattices;
+
+tc_lattices *tc_lattices_new(tc_arena *arena, tc_streams *streams, const tc_entries *entries);
+
+/* Sets every channel's step_exponent, and what rounding adds. */
+void tc_lattice_choose(tc_lattices *lattices, const tc_lattice_wish *wish, const tc_channel_map *map,
+                       tc_channel *channels, size_t count, tc_lattice_choice *choice);
+
+/* The exponent of the largest power of two not above x > 0. */
+int tc_exponent_below(double x);
+/* The states' range has no more than 2^53 steps, and each box holds a lattice point. NULL, or why not. */
+const char *tc_lattice_check_states(const tc_model *model, int state_exponent);
 
 #endif

@@ -1,7 +1,7 @@
 /* Runs side by side. */
 #include "report/page/page.h"
 
-#include "report/page/html.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,28 +91,6 @@ static void put_table(tc_report *report, const tc_section_group *group) {
         put_row(report, group->sections[i]);
     }
     tc_buffer_puts(out, "</tbody></table></div>\n");
-}
-
-void tc_put_run_comparison(tc_report *report, const tc_section_group *group) {
-    const tc_section *const *sections = group->sections;
-    size_t count = group->count, shown = 0;
-    for (size_t i = 0; i < count; i++)
-        shown += sections[i]->plotted;
-    tc_put_group_head(report, group);
-    tc_buffer_puts(report->out, "<p class=\"note\"><strong>Simulation: not released.</strong> All of this is computed "
-                                "from true states.</p>\n");
-    put_table(report, group);
-    tc_put_method_comparison(report, group);
-    if (shown < count)
-        tc_buffer_printf(report->out,
-                         "<p>The plots show %zu of %zu runs, the first of each method as the traces were given.</p>\n",
-                         shown, count);
-    tc_buffer_puts(report->out, "<div class=\"figures\">\n");
-    put_overlay(report, sections, count, TC_QUANTITY_X_ERROR, true);
-    put_overlay(report, sections, count, TC_QUANTITY_MU_ERROR, true);
-    put_overlay(report, sections, count, TC_QUANTITY_VIOLATION, false);
-    put_overlay(report, sections, count, TC_QUANTITY_OBJECTIVE, false);
-    tc_buffer_puts(report->out, "</div>\n</section>\n");
 }
 
 /* ---- the two methods, run by run: how much smaller errors are, and how much sooner ---- */
@@ -267,7 +245,9 @@ static const char *why_none(const selection *chosen) {
                                    : "runs with a margin keep away from the solution on purpose";
 }
 
-void tc_put_method_comparison(tc_report *report, const tc_section_group *group) {
+/* What method tacit gains on method published, for runs that promise the same and have no margin. A sentence if there
+ * are none; nothing if the group lacks one of the methods. */
+static void put_method_comparison(tc_report *report, const tc_section_group *group) {
     selection chosen = {.count = 0};
     if (group->published == 0 || group->published == group->count)
         return;
@@ -286,4 +266,28 @@ void tc_put_method_comparison(tc_report *report, const tc_section_group *group) 
     for (size_t i = 0; i < chosen.count; i++)
         put_pair(report, chosen.pairs[i].published, chosen.pairs[i].other);
     tc_buffer_puts(report->out, "</tbody></table></div>\n");
+}
+
+/* ---- the whole ---- */
+
+void tc_put_run_comparison(tc_report *report, const tc_section_group *group) {
+    const tc_section *const *sections = group->sections;
+    size_t count = group->count, shown = 0;
+    for (size_t i = 0; i < count; i++)
+        shown += sections[i]->plotted;
+    tc_put_group_head(report, group);
+    tc_buffer_puts(report->out, "<p class=\"note\"><strong>Simulation: not released.</strong> All of this is computed "
+                                "from true states.</p>\n");
+    put_table(report, group);
+    put_method_comparison(report, group);
+    if (shown < count)
+        tc_buffer_printf(report->out,
+                         "<p>The plots show %zu of %zu runs, the first of each method as the traces were given.</p>\n",
+                         shown, count);
+    tc_buffer_puts(report->out, "<div class=\"figures\">\n");
+    put_overlay(report, sections, count, TC_QUANTITY_X_ERROR, true);
+    put_overlay(report, sections, count, TC_QUANTITY_MU_ERROR, true);
+    put_overlay(report, sections, count, TC_QUANTITY_VIOLATION, false);
+    put_overlay(report, sections, count, TC_QUANTITY_OBJECTIVE, false);
+    tc_buffer_puts(report->out, "</div>\n</section>\n");
 }

@@ -2,8 +2,8 @@
 #ifndef TC_REPORT_PAGE_PAGE_H
 #define TC_REPORT_PAGE_PAGE_H
 
-#include "report/plot/plot.h"
-#include "report/trace/trace.h"
+#include "report/plot.h"
+#include "report/report.h"
 
 /* ---- a quantity of a run over rounds ---- */
 
@@ -23,19 +23,19 @@ typedef struct tc_curve {
     bool empty;                        /* no number at all */
 } tc_curve;
 
-/* Of many runs: at rounds of the one with the most rows, so many that a plot on linear or log axes is full; at each
- * over the runs that came so far. index: which constraint. */
+/* Of many runs: at the rounds of the run with the most rows, thinned to what a plot on linear or log axes can show.
+ * Each number is over the runs that reached the round. index: which constraint. */
 tc_curve tc_curve_of(tc_arena *arena, const tc_trace *trace, tc_quantity quantity, size_t index);
 
 double tc_quantity_in(const tc_row *row, tc_quantity quantity, size_t index);
 
-/* At one round, over seeds. *values: of the runs that came there, sorted; *count of them. */
+/* At one round, over seeds. *values: of the runs that reached it, sorted; *count of them. */
 tc_quantiles tc_quantity_at(tc_arena *arena, const tc_trace *trace, tc_quantity quantity, size_t index, uint64_t k,
                             double **values, size_t *count);
 
-/* The last round that any run came to. */
+/* The last round that any run reached. */
 uint64_t tc_trace_rounds(const tc_trace *trace);
-/* How many came there. */
+/* How many runs reached it. */
 size_t tc_trace_finished(const tc_trace *trace);
 
 /* ---- the page ---- */
@@ -94,23 +94,13 @@ void tc_put_cell(tc_buffer *out, double value);
 void tc_put_span(tc_buffer *out, double low, double high);
 
 void tc_put_run(tc_report *report, const tc_section *section);
-void tc_put_run_tables(tc_report *report, const tc_section *section);
-void tc_put_constraint_table(tc_report *report, const tc_section *section);
 void tc_put_sweep(tc_report *report, const tc_section *section);
 void tc_put_run_comparison(tc_report *report, const tc_section_group *group);
-/* What method tacit gains on method published, for runs that promise the same and have no margin. A sentence if there
- * are none; nothing if the group lacks one of the methods. */
-void tc_put_method_comparison(tc_report *report, const tc_section_group *group);
-/* Method published, which is also that of traces that name none. */
-bool tc_section_is_published(const tc_section *section);
 void tc_put_sweep_comparison(tc_report *report, const tc_section_group *group);
 void tc_put_group_head(tc_report *report, const tc_section_group *group);
 
 /* Labels that say what differs between sections of the same kind: "laplace, tight, epsilon 0.1". */
 void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count);
-/* Whether two traces of the same kind are of the same problem, as far as they tell: its name and size, the constraints'
- * names, the error at the start. */
-bool tc_same_problem(const tc_trace *a, const tc_trace *b);
 /* Groups of the sections of a kind, in the order of their first sections; sets the sections' styles: warm colours for
  * method published, cool ones for method tacit. */
 tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_t count, tc_trace_kind kind,

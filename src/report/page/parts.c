@@ -1,7 +1,7 @@
 /* What all sections of a page are made of. */
 #include "report/page/page.h"
 
-#include "report/page/html.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <string.h>

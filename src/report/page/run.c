@@ -1,7 +1,7 @@
 /* The section of a run: errors, constraints, prices, the objective. */
 #include "report/page/page.h"
 
-#include "report/page/html.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static void put_heads(tc_buffer *out, const char *const *heads, size_t count) {
         tc_buffer_printf(out, "<th scope=\"col\">%s</th>", heads[i]);
 }
 
-void tc_put_run_tables(tc_report *report, const tc_section *section) {
+static void put_run_tables(tc_report *report, const tc_section *section) {
     static const char *const many[] = {"Quantity", "Round", "Smallest", "10 %", "Median", "90 %", "Largest", "Runs"};
     static const char *const one[] = {"Quantity", "Round", "Value"};
     static const tc_quantity quantities[] = {TC_QUANTITY_X_ERROR, TC_QUANTITY_MU_ERROR, TC_QUANTITY_VIOLATION,
@@ -163,7 +163,7 @@ static void put_constraint_row(tc_report *report, const tc_trace *trace, size_t 
     tc_buffer_puts(out, "</tr>\n");
 }
 
-void tc_put_constraint_table(tc_report *report, const tc_section *section) {
+static void put_constraint_table(tc_report *report, const tc_section *section) {
     const tc_trace *trace = section->trace;
     tc_buffer *out = report->out;
     if (trace->constraint_count == 0)
@@ -224,7 +224,7 @@ static void put_errors(tc_report *report, const tc_section *section) {
         put_error(report, section, TC_QUANTITY_MU_ERROR, true);
         tc_buffer_puts(report->out, "</div>\n");
     }
-    tc_put_run_tables(report, section);
+    put_run_tables(report, section);
 }
 
 /* ---- constraints ------------------------------------------------------------------------------------------------- */
@@ -330,7 +330,7 @@ static void put_constraints(tc_report *report, const tc_section *section) {
                      ? "The sum of all agents' objectives; dashed: at the solution."
                      : "The sum of all agents' objectives.");
     tc_buffer_puts(report->out, "</div>\n");
-    tc_put_constraint_table(report, section);
+    put_constraint_table(report, section);
 }
 
 static void put_how_many(tc_report *report, const tc_trace *trace) {

@@ -4,6 +4,29 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- whether two are of one problem ---- */
+
+static bool same_text(const char *a, const char *b) { return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0; }
+
+/* NAN where not given. */
+static double start_error(const tc_trace *trace) {
+    const tc_record *first = trace->record_count > 0 ? &trace->records[0] : NULL;
+    return first != NULL && first->row_count > 0 && first->rows[0].k == 0 ? first->rows[0].x_error : NAN;
+}
+
+/* As far as two traces of the same kind tell: by name and size, the constraints' names, the error at the start. */
+static bool same_problem(const tc_trace *a, const tc_trace *b) {
+    if (!same_text(a->problem, b->problem) || a->constraint_count != b->constraint_count ||
+        !same_text(tc_trace_fact_of(a, "problem"), tc_trace_fact_of(b, "problem")))
+        return false;
+    for (size_t j = 0; j < a->constraint_count; j++) {
+        if (strcmp(a->constraints[j], b->constraints[j]) != 0)
+            return false;
+    }
+    double start = start_error(a), other = start_error(b);
+    return isnan(start) || isnan(other) || fabs(start - other) <= 1e-6 * fmax(start, other);
+}
+
 /* ---- what differs between them, in a few words ---- */
 
 enum { LONGEST_VALUE = 40 };
@@ -38,7 +61,7 @@ static bool differs(tc_arena *arena, const tc_section *sections, size_t count, c
         const tc_trace *trace = sections[i].trace;
         const char *other = trace->kind == from->kind ? tc_trace_fact_of(trace, p->fact) : NULL;
         if (value != NULL && other != NULL && strcmp(short_value(arena, p, value), short_value(arena, p, other)) != 0 &&
-            tc_same_problem(trace, from))
+            same_problem(trace, from))
             return true;
     }
     return false;
@@ -66,7 +89,7 @@ static const char *margin_value(tc_arena *arena, const tc_section *sections, siz
         const tc_trace *trace = sections[i].trace;
         const char *other = trace->kind == of->kind ? tc_trace_fact_of(trace, "margin") : NULL;
         if (other != NULL && strncmp(other, automatic, length) == 0 && strcmp(other, value) != 0 &&
-            tc_same_problem(trace, of))
+            same_problem(trace, of))
             return tc_arena_format(arena, "auto %s", value + length);
     }
     return "auto";
@@ -148,26 +171,6 @@ void tc_label_sections(tc_arena *arena, tc_section *sections, size_t count) {
 
 /* ---- which of them can be compared ---- */
 
-static bool same_text(const char *a, const char *b) { return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0; }
-
-/* NAN where not given. */
-static double start_error(const tc_trace *trace) {
-    const tc_record *first = trace->record_count > 0 ? &trace->records[0] : NULL;
-    return first != NULL && first->row_count > 0 && first->rows[0].k == 0 ? first->rows[0].x_error : NAN;
-}
-
-bool tc_same_problem(const tc_trace *a, const tc_trace *b) {
-    if (!same_text(a->problem, b->problem) || a->constraint_count != b->constraint_count ||
-        !same_text(tc_trace_fact_of(a, "problem"), tc_trace_fact_of(b, "problem")))
-        return false;
-    for (size_t j = 0; j < a->constraint_count; j++) {
-        if (strcmp(a->constraints[j], b->constraints[j]) != 0)
-            return false;
-    }
-    double start = start_error(a), other = start_error(b);
-    return isnan(start) || isnan(other) || fabs(start - other) <= 1e-6 * fmax(start, other);
-}
-
 static const char *title_of(tc_arena *arena, const tc_section_group *groups, size_t at, size_t count,
                             const char *what) {
     const char *problem = groups[at].sections[0]->trace->problem;
@@ -180,7 +183,8 @@ static const char *title_of(tc_arena *arena, const tc_section_group *groups, siz
                        : tc_arena_format(arena, "%s side by side: %s (%zu)", what, problem, number);
 }
 
-bool tc_section_is_published(const tc_section *section) {
+/* Traces that name no method are of this one. */
+static bool is_published(const tc_section *section) {
     const char *method = tc_trace_fact_of(section->trace, "method");
     return method == NULL || strcmp(method, "published") == 0;
 }
@@ -191,7 +195,7 @@ static void order(tc_arena *arena, tc_section_group *group) {
     size_t used = 0;
     for (size_t pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < group->count; i++) {
-            if (tc_section_is_published(group->sections[i]) == (pass == 0))
+            if (is_published(group->sections[i]) == (pass == 0))
                 ordered[used++] = group->sections[i];
         }
         group->published = pass == 0 ? used : group->published;
@@ -226,7 +230,7 @@ tc_section_group *tc_group_sections(tc_arena *arena, tc_section *sections, size_
         size_t at = 0;
         if (sections[i].trace->kind != kind)
             continue;
-        while (at < *groups && !tc_same_problem(made[at].sections[0]->trace, sections[i].trace))
+        while (at < *groups && !same_problem(made[at].sections[0]->trace, sections[i].trace))
             at++;
         if (at == *groups)
             made[(*groups)++] = (tc_section_group){.sections = TC_NEW(arena, const tc_section *, count)};

@@ -1,5 +1,5 @@
 /* The section of a sweep: what privacy costs. */
-#include "report/page/html.h"
+#include "report/html.h"
 #include "report/page/page.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@ typedef enum tc_link_state {
     TC_LINK_DEAD,      /* the owner was told; freed in the next turn of the loop */
 } tc_link_state;
 
-typedef struct tc_ring { /* a doubly linked list with a head; the oldest first */
+typedef struct tc_ring { /* a doubly linked list with a head, oldest first */
     struct tc_ring *before, *after;
 } tc_ring;
 
@@ -53,7 +53,7 @@ typedef struct tc_door { /* the newcomers' budget and queues: door.c */
 struct tc_link {
     tc_ring ring;    /* in the list of its state; must be first */
     tc_ring waiting; /* in links->kept while output is buffered */
-    tc_ring more; /* in links->more while bytes wait that cause no event; before it is open, in its queue of the door */
+    tc_ring more;    /* open: in links->more while buffered bytes wait, without an event; before: in the door's queue */
     tc_links *links;
     SSL *ssl; /* NULL before the first byte, and in plain text */
     tc_socket socket;

@@ -31,7 +31,7 @@ size_t tc_listener_raise_limit(void) {
     return (size_t)limit.rlim_cur;
 }
 
-/* Without a timer it goes on listening: nothing would wake it again. */
+/* If there is no timer, goes on listening: nothing would wake it again. */
 static void pause_for(tc_listener *listener, struct timeval time) {
     if (event_add(&listener->again, &time) == 0)
         (void)event_del(&listener->arriving);
@@ -140,7 +140,7 @@ tc_status tc_listener_new(tc_links *links, struct event_base *base, const char *
     *listener = NULL;
     int descriptor = -1;
     bool is_local = false;
-    const char *only = loopback_only ? "without TLS only at a loopback address" : NULL;
+    const char *only = loopback_only ? "without TLS it must be a loopback address" : NULL;
     tc_status status = tc_listen_at(address, only, messages, &descriptor, &is_local);
     if (status != TC_OK)
         return status;

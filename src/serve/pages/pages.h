@@ -33,7 +33,7 @@ const char *tc_serve_phase_name(tc_serve_phase phase);
 
 typedef struct tc_figures {
     tc_serve_phase phase;
-    bool is_private;                /* deserves the word (plan/account/price.h) */
+    bool is_private;                /* deserves the word (plan/account/price.c) */
     bool is_priced;                 /* epsilon and delta are valid */
     bool is_insecure;               /* plain text, noise from a seed, or none */
     const char *run_id, *plan_hash; /* hexadecimal digits */

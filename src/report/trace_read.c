@@ -1,7 +1,6 @@
-#include "report/trace/trace.h"
+#include "report/report.h"
 
 #include "base/text.h"
-#include "report/file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Text for HTML and SVG. Whatever comes from a file goes through tc_put_text. */
-#ifndef TC_REPORT_PAGE_HTML_H
-#define TC_REPORT_PAGE_HTML_H
+#ifndef TC_REPORT_HTML_H
+#define TC_REPORT_HTML_H
 
 #include "base/buffer.h"
 
@@ -20,7 +20,7 @@ size_t tc_text_characters(const char *text);
 
 /* "-1234.5" as "−1,234.5". */
 void tc_put_grouped(tc_buffer *out, const char *number);
-/* A number for people, of about `digits` digits: "0.2706", "100,000", "1.2e-9", "none" where it is not finite. */
+/* A number for people, of about `digits` digits: "0.2706", "100,000", "1.2e-9"; a dash where it is not finite. */
 void tc_put_number(tc_buffer *out, double value, int digits);
 
 /* The style sheet of reports: light, dark and paper. Pieces, NULL-terminated. */

@@ -1,6 +1,6 @@
-#include "report/plot/axis.h"
+#include "report/plot.h"
 
-#include "report/page/html.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
-#include "report/plot/plot.h"
+#include "report/plot.h"
 
-#include "report/page/html.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- lines of bounded length ---- */
 
-bool tc_axis_shows(const tc_axis *axis, double value) { return isfinite(value) && (!axis->is_log || value > 0); }
+static bool axis_shows(const tc_axis *axis, double value) { return isfinite(value) && (!axis->is_log || value > 0); }
 
 typedef struct pixel_place {
     double x, y;
@@ -74,9 +74,9 @@ size_t tc_path_line(tc_buffer *out, const tc_axis *x_axis, const tc_axis *y_axis
                     size_t count) {
     pen p = {.out = out};
     for (size_t i = 0; i < count; i++) {
-        if (!tc_axis_shows(x_axis, x[i]))
+        if (!axis_shows(x_axis, x[i]))
             continue;
-        if (!tc_axis_shows(y_axis, y[i])) {
+        if (!axis_shows(y_axis, y[i])) {
             lift(&p);
             continue;
         }
@@ -87,7 +87,7 @@ size_t tc_path_line(tc_buffer *out, const tc_axis *x_axis, const tc_axis *y_axis
 }
 
 static pixel_place edge(const tc_axis *x_axis, const tc_axis *y_axis, double x, double y) {
-    return (pixel_place){tc_axis_at(x_axis, x), tc_axis_shows(y_axis, y) ? tc_axis_at(y_axis, y) : y_axis->from};
+    return (pixel_place){tc_axis_at(x_axis, x), axis_shows(y_axis, y) ? tc_axis_at(y_axis, y) : y_axis->from};
 }
 
 size_t tc_path_band(tc_buffer *out, const tc_axis *x_axis, const tc_axis *y_axis, const double *x, const double *low,
@@ -96,7 +96,7 @@ size_t tc_path_band(tc_buffer *out, const tc_axis *x_axis, const tc_axis *y_axis
     size_t begin = 0;
     while (begin < count) {
         size_t end = begin;
-        while (end < count && tc_axis_shows(x_axis, x[end]) && !isnan(low[end]) && tc_axis_shows(y_axis, high[end]))
+        while (end < count && axis_shows(x_axis, x[end]) && !isnan(low[end]) && axis_shows(y_axis, high[end]))
             end++;
         for (size_t i = begin; i < end; i++)
             add(&p, edge(x_axis, y_axis, x[i], high[i]));
@@ -297,7 +297,7 @@ static double widest_label(tc_arena *arena, const tc_ticks *ticks) {
 /* Without a legend the level's label stands above its line. */
 static void make_room_above_level(canvas *c) {
     double level = c->plot->level, share = 1 - LEVEL_ROOM / (double)FRAME_HEIGHT;
-    if (c->plot->level_label == NULL || !c->direct || !tc_axis_shows(&c->y, level) ||
+    if (c->plot->level_label == NULL || !c->direct || !axis_shows(&c->y, level) ||
         tc_axis_at(&c->y, level) >= c->top + LEVEL_ROOM)
         return;
     double high = c->y.is_log ? c->y.low * pow(level / c->y.low, 1 / share) : c->y.low + (level - c->y.low) / share;
@@ -365,7 +365,7 @@ static void put_titles(const canvas *c) {
 }
 
 static void put_level(const canvas *c) {
-    if (!tc_axis_shows(&c->y, c->plot->level))
+    if (!axis_shows(&c->y, c->plot->level))
         return;
     double y = tc_axis_at(&c->y, c->plot->level);
     tc_buffer_printf(c->out, "<path class=\"level\" d=\"M%.4g %.4gH%.4g\"/>", c->left, y, c->right);
@@ -408,7 +408,7 @@ static void put_line(const canvas *c, const tc_series *s) {
 }
 
 static bool is_shown(const canvas *c, const tc_series *s, size_t i) {
-    return tc_axis_shows(&c->x, s->x[i]) && tc_axis_shows(&c->y, s->y[i]);
+    return axis_shows(&c->x, s->x[i]) && axis_shows(&c->y, s->y[i]);
 }
 
 /* A few markers along a line, at places of its own so that those of neighbours do not cover each other. */
@@ -422,7 +422,7 @@ static void put_markers(const canvas *c, const tc_series *s) {
     put_marker_class(c->out, s);
     tc_buffer_puts(c->out, "\" d=\"");
     for (size_t i = 0; i < s->count; i++) {
-        double x = tc_axis_shows(&c->x, s->x[i]) ? tc_axis_at(&c->x, s->x[i]) : -1;
+        double x = axis_shows(&c->x, s->x[i]) ? tc_axis_at(&c->x, s->x[i]) : -1;
         if (!is_shown(c, s, i) || (!each && x < next))
             continue;
         put_marker(c->out, s, x, tc_axis_at(&c->y, s->y[i]));

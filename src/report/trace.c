@@ -1,7 +1,7 @@
-#include "report/trace/trace.h"
+#include "report/report.h"
 
 #include "base/json.h"
-#include "plan/account/price.h"
+#include "plan/account/account.h"
 #include "promise/card.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* Traces as text. */
 #include "base/json.h"
-#include "report/file.h"
-#include "report/trace/trace.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>
