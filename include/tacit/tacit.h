@@ -25,8 +25,9 @@
  * with the handles it has, if no function was at work in the parent.
  *
  * Structs begin with their size. Options are filled by their function tacit_..._default, then changed. Facts have their
- * size set (and are otherwise written over): a program that was built with an older header works with a newer library. Texts and arrays that are given are copied or used
- * during the call only. Texts and arrays that a result gives belong to it. */
+ * size set (and are otherwise written over): a program that was built with an older header works with a newer library.
+ * Texts and arrays that are given are copied or used during the call only. Texts and arrays that a result gives belong
+ * to it. */
 #ifndef TACIT_TACIT_H
 #define TACIT_TACIT_H
 
@@ -128,8 +129,8 @@ TACIT_API tacit_status tacit_problem_agent_name(const tacit_problem *problem, si
 
 /* ---- Options of long work ---- */
 
-/* Callbacks are called one at a time, at times from threads of the library. Those that return int return 0 to go on. They
- * may use other problems. They must return: an interrupt waits for them. */
+/* Callbacks are called one at a time, at times from threads of the library. Those that return int return 0 to go on.
+ * They may use other problems. They must return: an interrupt waits for them. */
 typedef struct tacit_options {
     size_t size;
     void *context; /* of the callbacks */
@@ -165,7 +166,7 @@ typedef struct tacit_promise {
     double rounds_per_day;
     /* Noise from a seed, which can be repeated: for simulation only. NOT PRIVATE. Otherwise noise is fresh. */
     int simulate;
-    uint64_t seed; /* of several runs the first */
+    uint64_t seed;      /* of several runs the first */
     const char *ledger; /* a file: plan shows what all runs cost with this one, run enters it. NULL: none */
     double budget_epsilon, budget_delta; /* refuse what would cost more in all; NAN: no budget but the file's */
 } tacit_promise;
@@ -230,14 +231,14 @@ TACIT_API tacit_status tacit_plan(tacit_problem *problem, const tacit_promise *p
 
 typedef struct tacit_plan_facts {
     size_t size;
-    const char *problem; /* NULL, or why no plan can be made: then only the words below are set */
-    int is_private;      /* the promise holds, and hides more than nothing */
+    const char *problem;  /* NULL, or why no plan can be made: then only the words below are set */
+    int is_private;       /* the promise holds, and hides more than nothing */
     const char *headline; /* of the guarantee card, one line; NULL where there is no plan */
     const char *mechanism, *method, *placement, *calibration, *adjacency;
     double epsilon, delta, rounds;
     size_t observers, channels;
-    uint64_t entries; /* noisy numbers in a round */
-    const char *hash; /* 64 hexadecimal digits */
+    uint64_t entries;        /* noisy numbers in a round */
+    const char *hash;        /* 64 hexadecimal digits */
     const char *over_budget; /* why the budget does not allow a run; NULL where it does */
 } tacit_plan_facts;
 /* Of plan, run, bound and audit. */
@@ -275,6 +276,10 @@ typedef struct tacit_row {
     double max_violation;
     const double *g, *mu; /* m each */
     size_t constraints;
+    /* The states: of each family members x states numbers, row by row, one family after the other. NULL where they are
+     * not kept. */
+    const double *x;
+    size_t states; /* n; 0 where they are not kept */
 } tacit_row;
 
 typedef struct tacit_run_options {
@@ -283,7 +288,8 @@ typedef struct tacit_run_options {
     int no_reference;
     /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round; 0: 3. */
     int rows_per_decade;
-    int keep_states; /* of every seed; a single run always keeps its own */
+    int keep_states;     /* of every seed; a single run always keeps its own */
+    int keep_row_states; /* of every row, and then a trace has them */
     /* A single run: told each kept round as it goes. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
      * tacit_options. */
     int (*row)(void *context, const tacit_row *row);
@@ -333,7 +339,7 @@ typedef struct tacit_sweep_options {
     size_t epsilon_count;
     double from, to; /* of the grid; NAN: an eighth of the promise's epsilon, and eight times it */
     size_t points;   /* of the grid; 0: 7 */
-    size_t seeds; /* for each epsilon, from the promise's seed on or from 1; 0: 20 */
+    size_t seeds;    /* for each epsilon, from the promise's seed on or from 1; 0: 20 */
     int no_reference;
 } tacit_sweep_options;
 TACIT_API void tacit_sweep_options_default(tacit_sweep_options *options, size_t size);
@@ -346,8 +352,8 @@ typedef struct tacit_sweep_point {
     size_t size;
     double epsilon;
     size_t runs, diverged;
-    double penalty, penalty_error; /* mean over seeds of |z - z_free|^2, and its standard error */
-    double bias, spread;           /* its two parts */
+    double penalty, penalty_error;                      /* mean over seeds of |z - z_free|^2, and its standard error */
+    double bias, spread;                                /* its two parts */
     double x_error, mu_error, objective, max_violation; /* medians */
 } tacit_sweep_point;
 TACIT_API size_t tacit_result_points(const tacit_result *sweep);
