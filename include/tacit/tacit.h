@@ -276,6 +276,10 @@ typedef struct tacit_row {
     double max_violation;
     const double *g, *mu; /* m each */
     size_t constraints;
+    /* The states: of each family members x states numbers, row by row, one family after the other. NULL where they are
+     * not kept. */
+    const double *x;
+    size_t states; /* n; 0 where they are not kept */
 } tacit_row;
 
 typedef struct tacit_run_options {
@@ -284,7 +288,8 @@ typedef struct tacit_run_options {
     int no_reference;
     /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round; 0: 3. */
     int rows_per_decade;
-    int keep_states; /* of every seed; a single run always keeps its own */
+    int keep_states;     /* of every seed; a single run always keeps its own */
+    int keep_row_states; /* of every row, and then a trace has them */
     /* A single run: told each kept round as it goes. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
      * tacit_options. */
     int (*row)(void *context, const tacit_row *row);

@@ -1,5 +1,4 @@
 /* tacit_report, and the traces and pages of runs and sweeps. */
-#include "report/report.h"
 #include "api/run.h"
 #include "base/outputs.h"
 #include "base/text.h"
@@ -18,6 +17,8 @@ tc_trace *tc_run_trace(tc_arena *arena, const tc_run_output *output, const char 
         tc_trace_note_add(arena, trace,
                           tc_arena_format(arena, "%zu of %zu runs were not begun",
                                           output->wanted - output->record_count, output->wanted));
+    if (output->keep_row_states)
+        tc_trace_set_states(arena, trace, output->setup->model);
     trace->reference_objective = output->target.reference == NULL ? NAN : output->target.reference->objective;
     tc_trace_fact_add(arena, trace, "dual radius",
                       tc_arena_format(arena, "%.6g (%s)", output->setup->dual_radius,

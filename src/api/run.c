@@ -9,6 +9,8 @@
 
 enum { SHOWN_PER_DECADE = 3, MOST_SEEDS = 1000000, MOST_PER_DECADE = 1000000, LONGEST_ID = 256 };
 
+static const double MOST_NUMBERS = 0x1p28; /* of states */
+
 void tacit_run_options_default(tacit_run_options *options, size_t size) {
     const tacit_run_options standard = {.rows_per_decade = SHOWN_PER_DECADE};
     tc_default_sized(options, size, &standard, sizeof standard);
@@ -61,6 +63,8 @@ typedef struct run_job {
     tc_setup *setup;
     tc_budgets *budgets;
     uint64_t first_seed;
+    const uint64_t *grid; /* rounds whose rows are kept */
+    size_t grid_count;
 } run_job;
 
 static const char *fault_of(const run_job *job) {
@@ -194,40 +198,36 @@ static void on_row(void *context, const tc_record *record, const tc_row *row) {
         job->hooks->row(job->hooks->context, job->output, record, row);
     if (job->options.row == NULL)
         return;
-    const tacit_row facts = tc_row_facts(row, job->setup->model->constraint_count);
+    const tacit_row facts = tc_row_facts(job->setup->model, row);
     (void)tc_call_row(job->call, job->options.row, &facts); /* a failure stops the run by its monitor */
 }
 
 static tc_experiment experiment_of(run_job *job) {
     const tc_run_output *output = job->output;
     const tc_setup *setup = job->setup;
-    int wanted = job->options.rows_per_decade;
-    tc_experiment experiment = {.plan = output->plan,
-                                .model = setup->model,
-                                .derivatives = setup->derivatives,
-                                .reference = output->target.reference,
-                                .dual_radius = setup->dual_radius,
-                                .method = output->method,
-                                .run_id = output->entry == NULL ? NULL : output->entry->run,
-                                .keep_states = output->keep_states,
-                                .rounds = setup->rounds,
-                                .grid = output->checkpoints,
-                                .grid_count = output->checkpoint_count,
-                                .threads = output->threads,
-                                .on_row = on_row,
-                                .context = job};
-    if (wanted != 0 && wanted != SHOWN_PER_DECADE)
-        experiment.grid =
-            tc_grid(job->call->work.arena, setup->rounds, wanted < 0 ? 0 : (unsigned)wanted, &experiment.grid_count);
-    return experiment;
+    return (tc_experiment){.plan = output->plan,
+                           .model = setup->model,
+                           .derivatives = setup->derivatives,
+                           .reference = output->target.reference,
+                           .dual_radius = setup->dual_radius,
+                           .method = output->method,
+                           .run_id = output->entry == NULL ? NULL : output->entry->run,
+                           .keep_states = output->keep_states,
+                           .keep_row_states = output->keep_row_states,
+                           .rounds = setup->rounds,
+                           .grid = job->grid,
+                           .grid_count = job->grid_count,
+                           .threads = output->threads,
+                           .on_row = on_row,
+                           .context = job};
 }
 
 static tc_status run_rounds(run_job *job) {
     tc_run_output *output = job->output;
     tc_work *work = &job->call->work;
-    tc_experiment experiment = experiment_of(job);
-    const char *why = NULL;
+    const tc_experiment experiment = experiment_of(job);
     tc_status status;
+    const char *why = NULL;
     if (job->hooks != NULL && job->hooks->begin != NULL)
         job->hooks->begin(job->hooks->context, output);
     double began = tc_lab_seconds();
@@ -285,6 +285,28 @@ static bool is_unasked(const tc_run_output *output) {
     return !asked && !tc_plan_deserves_private(plan);
 }
 
+/* Which rows are kept. TC_BAD_USAGE, with a message, where their states would take too much memory. */
+static tc_status choose_rows(run_job *job) {
+    tc_run_output *output = job->output;
+    tc_arena *arena = job->call->work.arena;
+    int wanted = job->options.rows_per_decade;
+    output->checkpoints = tc_grid(arena, job->setup->rounds, SHOWN_PER_DECADE, &output->checkpoint_count);
+    job->grid = output->checkpoints;
+    job->grid_count = output->checkpoint_count;
+    if (wanted != 0 && wanted != SHOWN_PER_DECADE)
+        job->grid = tc_grid(arena, job->setup->rounds, wanted < 0 ? 0 : (unsigned)wanted, &job->grid_count);
+    double runs = output->many ? (double)job->options.seeds : 1;
+    double kept = output->keep_row_states ? (double)job->grid_count : 0;
+    double numbers = runs * (kept + output->keep_states) * (double)job->setup->model->state_count;
+    if (!(numbers > MOST_NUMBERS))
+        return TC_OK;
+    return tc_work_refuse(&job->call->work,
+                          tc_arena_format(arena,
+                                          "the states of %.0f run%s with %.0f rows each would take %.3g GiB, and at "
+                                          "most 2 are kept: fewer seeds or rounds, or no states",
+                                          runs, runs == 1 ? "" : "s", kept, numbers * sizeof(double) / 0x1p30));
+}
+
 static tc_status begin(run_job *job) {
     tc_call *call = job->call;
     tc_work *work = &call->work;
@@ -302,15 +324,18 @@ static tc_status begin(run_job *job) {
     if (!isnan(job->setup->model->budget.epsilon) && ledger == NULL && !call->wishes.seeded)
         return tc_work_refuse(work, "the file has a budget, and a ledger must say what was spent (--ledger FILE); a "
                                     "simulation from seeds needs none");
-    tc_work_tell(work);
-    if (job->hooks != NULL && job->hooks->judged != NULL)
-        job->hooks->judged(job->hooks->context);
     output->ledger = ledger;
     output->simulated = call->wishes.seeded;
     output->many = job->options.seeds > 0;
     output->keep_states = output->many && job->options.keep_states;
+    output->keep_row_states = job->options.keep_row_states != 0;
     output->threads = call->options.threads > 0 ? call->options.threads : tc_processors();
-    output->checkpoints = tc_grid(work->arena, job->setup->rounds, SHOWN_PER_DECADE, &output->checkpoint_count);
+    status = choose_rows(job);
+    if (status != TC_OK)
+        return status;
+    tc_work_tell(work);
+    if (job->hooks != NULL && job->hooks->judged != NULL)
+        job->hooks->judged(job->hooks->context);
     return TC_OK;
 }
 

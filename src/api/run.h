@@ -39,7 +39,8 @@ typedef struct tc_run_output {
     bool simulated;      /* noise from seeds */
     bool many;           /* a number of seeds was given */
     bool keep_states;    /* of each of many */
-    double run_seconds;  /* of a single run its rounds alone; of many, from begin to end */
+    bool keep_row_states;
+    double run_seconds; /* of a single run its rounds alone; of many, from begin to end */
     size_t threads;
     const uint64_t *checkpoints; /* rounds that are shown */
     size_t checkpoint_count;
@@ -88,8 +89,8 @@ void tc_json_measures(tc_json *json, const tc_row *row);
 void tc_json_measure_quantiles(tc_json *json, const tc_row_quantiles *rows);
 tc_row tc_row_medians(const tc_row_quantiles *rows);
 
-/* For programs; m constraints. */
-tacit_row tc_row_facts(const tc_row *row, size_t m);
+/* For programs. */
+tacit_row tc_row_facts(const tc_model *model, const tc_row *row);
 
 /* What a trace of these would have: NULL where it would have no row. command: NULL for none. */
 tc_trace *tc_run_trace(tc_arena *arena, const tc_run_output *output, const char *command);

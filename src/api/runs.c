@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-tacit_row tc_row_facts(const tc_row *row, size_t m) {
+tacit_row tc_row_facts(const tc_model *model, const tc_row *row) {
     return (tacit_row){.size = sizeof(tacit_row),
                        .k = row->k,
                        .x_error = row->x_error,
@@ -14,7 +14,9 @@ tacit_row tc_row_facts(const tc_row *row, size_t m) {
                        .max_violation = row->max_violation,
                        .g = row->constraints,
                        .mu = row->multipliers,
-                       .constraints = m};
+                       .constraints = model->constraint_count,
+                       .x = row->states,
+                       .states = row->states == NULL ? 0 : model->state_count};
 }
 
 /* ---- runs ---- */
@@ -80,7 +82,7 @@ tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row
     const tc_record *record = record_of(result, run, &epsilon);
     if (record == NULL || row >= record->row_count || facts == NULL)
         return TACIT_BAD_USAGE;
-    const tacit_row all = tc_row_facts(&record->rows[row], result->model->constraint_count);
+    const tacit_row all = tc_row_facts(result->model, &record->rows[row]);
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 

@@ -78,7 +78,7 @@ static tc_status check_one(checker *to, const tc_output_file *output) {
     struct stat facts;
     const char *path = output->path;
     if (path[0] == '\0') {
-        tc_buffer_printf(to->messages, "%s wants the name of a file, not an empty one\n", output->option);
+        tc_buffer_printf(to->messages, "%s: error: this wants the name of a file, not an empty one\n", output->option);
         return TC_BAD_USAGE;
     }
     if (strcmp(path, "-") == 0)

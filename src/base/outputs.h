@@ -20,7 +20,7 @@ typedef struct tc_output_file {
 
 typedef struct tc_input_file {
     const char *what; /* "the problem" */
-    const char *path; /* NULL: there is none */
+    const char *path; /* "-": standard input; NULL: there is none */
 } tc_input_file;
 
 /* Whether each file can be written without harm. TC_BAD_USAGE, with a message, for a file that is also an input or

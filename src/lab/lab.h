@@ -17,6 +17,7 @@ typedef struct tc_row {
     double max_violation;     /* max(0, max_j g_j(x)) */
     double *constraints;      /* g_j(x), m of them */
     double *multipliers;      /* mu_j, m of them */
+    double *states;           /* x by agent and component, n of them; NULL where they are not kept */
 } tc_row;
 
 enum { TC_REASON_SIZE = 256 };
@@ -52,6 +53,7 @@ typedef struct tc_experiment {
     const char *run_id;                 /* of a run with fresh noise: new for each, 1 to 256 bytes; NULL: made here */
     const double *origin_x, *origin_mu; /* another run's result, to measure how far a run ends from it; NULL */
     bool keep_states;                   /* of each of many runs; a single run always keeps its states */
+    bool keep_row_states;               /* in every row */
     uint64_t rounds;
     const uint64_t *grid;
     size_t grid_count;

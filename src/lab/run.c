@@ -124,9 +124,22 @@ static void init_record(tc_arena *arena, const tc_experiment *experiment, bool k
                           .moved_x = NAN,
                           .moved_mu = NAN};
     record->reason_room = TC_NEW(arena, char, TC_REASON_SIZE);
+    size_t n = experiment->keep_row_states ? experiment->model->state_count : 0;
+    double *states = n == 0 ? NULL : tc_arena_alloc(arena, rows, n * sizeof *states);
     for (size_t i = 0; i < rows; i++) {
         record->rows[i].constraints = numbers + 2 * m * i;
         record->rows[i].multipliers = numbers + 2 * m * i + m;
+        record->rows[i].states = n == 0 ? NULL : states + n * i;
+    }
+}
+
+static void copy_states(const tc_model *model, const double *x, double *states) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t k = 0; k < family->count; k++) {
+            for (size_t c = 0; c < family->dim; c++)
+                *states++ = x[tc_coord_of(family, k, c)];
+        }
     }
 }
 
@@ -135,6 +148,8 @@ static void add_row(const single_run *one, const tc_engine *engine, tc_measure *
     tc_row *row = &record->rows[record->row_count++];
     row->k = tc_engine_rounds(engine);
     tc_measure_row(measure, tc_engine_result_states(engine), tc_engine_result_multipliers(engine), row);
+    if (row->states != NULL)
+        copy_states(one->experiment->model, tc_engine_result_states(engine), row->states);
     if (one->tells_rows && one->experiment->on_row != NULL)
         one->experiment->on_row(one->experiment->context, record, row);
 }
@@ -262,9 +277,38 @@ static tc_status random_source(tc_arena *arena, const tc_experiment *experiment,
                         : tc_random_new_simulation(arena, &identity, *seed, random);
 }
 
+static tc_status run_in(tc_arena *arena, single_run *one, const uint64_t *seed, char why[TC_REASON_SIZE]) {
+    const tc_experiment *experiment = one->experiment;
+    const char *text = NULL;
+    tc_status status = random_source(arena, experiment, seed, &one->random);
+    if (status != TC_OK)
+        return status;
+    if (experiment->threads != 1)
+        one->team = tc_team_new(arena, experiment->threads);
+    status = run_one(arena, one, &text);
+    if (text != NULL)
+        (void)snprintf(why, TC_REASON_SIZE, "%s", text);
+    return status;
+}
+
+/* In an arena of its own: engine, threads and the noise's key end with the run. */
+static tc_status run_apart(single_run *one, const uint64_t *seed, char why[TC_REASON_SIZE]) {
+    tc_escape escape;
+    tc_arena *arena = tc_arena_new(0);
+    if (arena == NULL)
+        return TC_NO_MEMORY;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        status = run_in(arena, one, seed, why);
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return status;
+}
+
 tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uint64_t *seed, const tc_monitor *monitor,
                      tc_record **record, const char **why) {
     run_pace pace;
+    char text[TC_REASON_SIZE] = "";
     *record = TC_NEW(arena, tc_record, 1);
     init_record(arena, experiment, true, *record);
     (*record)->seeded = seed != NULL;
@@ -275,13 +319,11 @@ tc_status tc_lab_run(tc_arena *arena, const tc_experiment *experiment, const uin
                       .pace = &pace,
                       .reports = true,
                       .tells_rows = true};
-    tc_status status = random_source(arena, experiment, seed, &one.random);
-    if (status != TC_OK)
-        return status;
-    if (experiment->threads != 1)
-        one.team = tc_team_new(arena, experiment->threads);
     pace_begin(&pace, monitor, experiment->rounds);
-    return run_one(arena, &one, why);
+    tc_status status = run_apart(&one, seed, text);
+    if (text[0] != '\0')
+        *why = tc_arena_copy(arena, text, strlen(text));
+    return status;
 }
 
 /* ---- many runs ---- */
@@ -371,6 +413,20 @@ static tc_arena **arenas_for_workers(tc_arena *arena, size_t count) {
     return all;
 }
 
+/* The threads end with the work. */
+static tc_status run_on_team(crowd *all, size_t workers, size_t count) {
+    tc_escape escape;
+    tc_arena *arena = tc_arena_new(0);
+    if (arena == NULL)
+        return TC_NO_MEMORY;
+    tc_status status = TC_TRY(arena, &escape);
+    if (status == TC_OK)
+        tc_team_run(tc_team_new(arena, workers), count, run_job, all);
+    tc_escape_end(arena, &escape);
+    tc_arena_free(arena);
+    return status;
+}
+
 tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t threads, const tc_monitor *monitor,
                       const char **why) {
     crowd *all = TC_NEW(arena, crowd, 1);
@@ -385,16 +441,16 @@ tc_status tc_jobs_run(tc_arena *arena, const tc_job *jobs, size_t count, size_t 
     }
     pace_begin(&all->pace, monitor, total);
     size_t size = threads == 0 ? tc_processors() : threads;
-    tc_team *team = tc_team_new(arena, size < count ? size : count);
-    all->keeping = arenas_for_workers(arena, tc_team_size(team));
-    tc_team_run(team, count, run_job, all);
-    for (size_t i = 0; i < count; i++) {
+    size_t workers = size < count ? size : count;
+    all->keeping = arenas_for_workers(arena, workers);
+    tc_status status = run_on_team(all, workers, count);
+    for (size_t i = 0; i < count && status == TC_OK; i++) {
         if (all->statuses[i] == TC_OK)
             continue;
         *why = all->why[0] == '\0' ? NULL : all->why;
         return all->statuses[i];
     }
-    return TC_OK;
+    return status;
 }
 
 size_t tc_records_begun(tc_record *records, size_t count) {

@@ -41,7 +41,7 @@ static tc_status collect(tc_arena *arena, const tc_trace *const *traces, size_t 
         }
         tc_section *before = c->count > 0 ? &c->sections[c->count - 1] : NULL;
         if (before == NULL || before->trace->kind != TC_TRACE_RUN) {
-            tc_buffer_printf(messages, "error: marks%s%s belong to the run before them, and there is none\n",
+            tc_buffer_printf(messages, "marks%s%s belong to the run before them, and there is none\n",
                              traces[i]->label != NULL ? " " : "", traces[i]->label != NULL ? traces[i]->label : "");
             return TC_BAD_USAGE;
         }

@@ -38,7 +38,8 @@ tc_status tc_file_read(tc_arena *arena, const char *path, size_t limit, tc_buffe
  * First come comments, `# key: value`; then a line that names the columns; then numbers, as short as they read back to
  * the same double, and nothing where there is no number. docs/trace.md says what each key and column means.
  *
- * A run's rows stand by seed and by k; seed is empty where noise was fresh. A sweep has a row for each epsilon and
+ * A run's rows stand by seed and by k; seed is empty where noise was fresh. Where states are kept, x[NAME] of each
+ * follows. A sweep has a row for each epsilon and
  * seed:
  *
  *     epsilon,seed,x_error,mu_error,objective,max_violation,penalty
@@ -92,6 +93,8 @@ typedef struct tc_trace {
     size_t note_count;
     const char **constraints; /* names, m of them */
     size_t constraint_count;
+    const char **states; /* RUN: names, where rows have states; a file's are not read */
+    size_t state_count;
     tc_record *records; /* RUN: seeded, seed, rounds and rows of each; a file has no more */
     size_t record_count;
     tc_trace_point *points; /* SWEEP */
@@ -114,6 +117,8 @@ void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
 void tc_trace_card_add(tc_arena *arena, tc_trace *trace, const char *line);
 /* Takes the records of runs that were begun. Notes those that diverged or were interrupted. */
 void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count);
+/* The rows have states, and these are their names. */
+void tc_trace_set_states(tc_arena *arena, tc_trace *trace, const tc_model *model);
 /* Takes a point for each run that came to its end, the penalty, the fitted slope, and the verdict as notes. */
 void tc_trace_set_sweep(tc_arena *arena, tc_trace *trace, const tc_sweep *sweep);
 

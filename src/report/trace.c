@@ -100,6 +100,19 @@ void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *rec
         note_interrupt(arena, trace, records, count);
 }
 
+void tc_trace_set_states(tc_arena *arena, tc_trace *trace, const tc_model *model) {
+    tc_buffer name = tc_buffer_new(arena, 1 << 20);
+    trace->states = TC_NEW(arena, const char *, model->state_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_family *family = &model->families[f];
+        for (size_t i = 0; i < family->count * family->dim; i++) {
+            name.length = 0;
+            tc_coord_name(&name, model, tc_coord_of(family, i / family->dim, i % family->dim));
+            trace->states[trace->state_count++] = tc_arena_copy(arena, tc_buffer_text(&name), name.length);
+        }
+    }
+}
+
 /* ---- from a plan or a sweep ---- */
 
 enum { LONGEST_CARD = 1 << 20 };

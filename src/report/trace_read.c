@@ -28,6 +28,7 @@ typedef struct trace_reader {
     tc_trace *trace;
     size_t mark_columns[MARK_COLUMNS]; /* MARKS: which number each column after k is */
     size_t mark_column_count;
+    size_t state_columns; /* RUN: passed over */
     size_t record_capacity, row_capacity, point_capacity, mark_capacity;
 } trace_reader;
 
@@ -287,12 +288,16 @@ static bool read_run_columns(trace_reader *reader) {
             trace->constraints[trace->constraint_count++] = name;
             continue;
         }
-        name = constraint_of(reader, "mu", field, size);
+        if (multipliers == trace->constraint_count && constraint_of(reader, "x", field, size) != NULL) {
+            reader->state_columns++;
+            continue;
+        }
+        name = reader->state_columns > 0 ? NULL : constraint_of(reader, "mu", field, size);
         if (name == NULL || multipliers >= trace->constraint_count ||
             strcmp(name, trace->constraints[multipliers]) != 0)
             return wrong(reader,
                          "column '%.*s' is not expected here: there is g[NAME] for each constraint, "
-                         "and then mu[NAME] for the same names",
+                         "then mu[NAME] for the same names, and then x[NAME] for states, if any",
                          (int)(size < 40 ? size : 40), field);
         multipliers++;
     }
@@ -440,7 +445,11 @@ static bool read_run_row(trace_reader *reader) {
         return too_few(reader);
     row.constraints = TC_NEW(reader->arena, double, 2 * m);
     row.multipliers = row.constraints + m;
-    if (!read_cells(reader, row.constraints, 2 * m) || !read_end(reader))
+    double passed_over;
+    bool read = read_cells(reader, row.constraints, 2 * m);
+    for (size_t i = 0; read && i < reader->state_columns; i++)
+        read = read_cell(reader, &passed_over);
+    if (!read || !read_end(reader))
         return false;
     record->rows = room(reader->arena, record->rows, record->row_count, &reader->row_capacity, sizeof *record->rows);
     record->rows[record->row_count++] = row;

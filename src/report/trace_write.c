@@ -81,7 +81,7 @@ static void put_column(FILE *out, const char *what, const char *name) {
     (void)fputs(quoted ? "]\"" : "]", out);
 }
 
-static void put_row(FILE *out, const tc_record *record, const tc_row *row, size_t m) {
+static void put_row(FILE *out, const tc_record *record, const tc_row *row, size_t m, size_t states) {
     if (record->seeded)
         (void)fprintf(out, "%llu", (unsigned long long)record->seed);
     (void)fprintf(out, ",%llu", (unsigned long long)row->k);
@@ -94,6 +94,10 @@ static void put_row(FILE *out, const tc_record *record, const tc_row *row, size_
         (void)fputc(',', out);
         put_number(out, j < m ? row->constraints[j] : row->multipliers[j - m]);
     }
+    for (size_t i = 0; i < states; i++) {
+        (void)fputc(',', out);
+        put_number(out, row->states[i]);
+    }
     (void)fputc('\n', out);
 }
 
@@ -102,10 +106,12 @@ static void put_run(FILE *out, const tc_trace *trace) {
     (void)fputs("seed,k,x_error,mu_error,objective,max_violation", out);
     for (size_t j = 0; j < 2 * m; j++)
         put_column(out, j < m ? "g" : "mu", trace->constraints[j % m]);
+    for (size_t i = 0; i < trace->state_count; i++)
+        put_column(out, "x", trace->states[i]);
     (void)fputc('\n', out);
     for (size_t i = 0; i < trace->record_count; i++) {
         for (size_t row = 0; row < trace->records[i].row_count; row++)
-            put_row(out, &trace->records[i], &trace->records[i].rows[row], m);
+            put_row(out, &trace->records[i], &trace->records[i].rows[row], m, trace->state_count);
     }
 }
 

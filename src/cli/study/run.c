@@ -77,6 +77,8 @@ static const char *fault_of(const tc_option_value *values) {
         return "--budget wants --ledger FILE, where what was spent is written";
     if (values[TRACE_ALL].flag && !values[TRACE].given && !values[REPORT].given)
         return "--trace-all wants --trace FILE.csv or --report FILE.html";
+    if (values[STATES].flag && !values[TRACE].given && !(values[SEEDS].given && values[JSON].flag))
+        return "--states goes with --trace FILE.csv, or with --seeds N and --json";
     return NULL;
 }
 
@@ -100,6 +102,7 @@ static tc_status read_options(tc_study *study, const tc_arguments *arguments, ta
     wishes->no_reference = values[NO_REFERENCE].flag;
     wishes->rows_per_decade = values[TRACE_ALL].flag ? -1 : traced ? TRACED_PER_DECADE : wishes->rows_per_decade;
     wishes->keep_states = values[STATES].flag;
+    wishes->keep_row_states = values[STATES].flag && values[TRACE].given;
     study->options.threads = values[THREADS].given ? (size_t)values[THREADS].integer : 0;
     study->options.tolerance = values[TOLERANCE].real;
     study->options.full = values[FULL].flag;
@@ -108,20 +111,30 @@ static tc_status read_options(tc_study *study, const tc_arguments *arguments, ta
 
 /* ---- text, as it goes ---- */
 
-static void tell(void *context) { tc_cli_tell(context); }
+typedef struct piece {
+    tc_cli *cli;
+    const tc_run_output *output;
+    const tc_row *row; /* NULL: the head */
+} piece;
+
+static void print_piece(void *context) {
+    const piece *of = context;
+    if (of->row == NULL)
+        tc_run_output_begin(of->output, &of->cli->output);
+    else
+        tc_run_output_row(of->row, &of->cli->output);
+    tc_cli_flush(of->cli);
+}
 
 static void print_head(void *context, const tc_run_output *output) {
-    tc_cli *cli = context;
-    tc_run_output_begin(output, &cli->output);
-    tc_cli_flush(cli);
+    tc_study *study = context;
+    tc_study_guard(study, print_piece, &(piece){.cli = study->cli, .output = output});
 }
 
 static void print_row(void *context, const tc_run_output *output, const tc_record *record, const tc_row *row) {
-    tc_cli *cli = context;
-    if (!tc_run_output_shows(output, record, row))
-        return;
-    tc_run_output_row(row, &cli->output);
-    tc_cli_flush(cli);
+    tc_study *study = context;
+    if (tc_run_output_shows(output, record, row))
+        tc_study_guard(study, print_piece, &(piece){.cli = study->cli, .output = output, .row = row});
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
@@ -130,7 +143,7 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_promise promise;
     tacit_run_options wishes;
     tacit_result *result = NULL;
-    tc_hooks hooks = {.context = cli, .judged = tell};
+    tc_hooks hooks = {.context = &study, .judged = tc_study_tell};
     tc_study_begin(&study, cli, "run");
     tc_status status = read_options(&study, arguments, &promise, &wishes);
     if (status == TC_OK)
@@ -142,11 +155,11 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         hooks.row = print_row;
     }
     tacit_status made = tc_run_with(study.problem, &promise, &wishes, &hooks, &study.options, &result, NULL);
-    if (values[JSON].flag || made != TACIT_OK) {
-        status = tc_study_end(&study, made, result, true, yes);
-    } else {
-        tc_run_output_end(result->of.run, result->full, values[CARD].flag, &cli->output);
+    if (made == TACIT_OK && !values[JSON].flag) {
         status = tc_study_keep(&study, result, yes);
+        tc_run_output_end(result->of.run, result->full, values[CARD].flag, &cli->output);
+    } else {
+        status = tc_study_end(&study, made, result, true, yes);
     }
     return tc_study_write(&study, status, result, values[TRACE].text, values[REPORT].text);
 }

@@ -1,7 +1,6 @@
 #include "cli/study/study.h"
 
 #include "api/run.h"
-#include "report/report.h"
 
 #include <string.h>
 
@@ -16,9 +15,31 @@ static int show_progress(void *context, const char *what, double fraction) {
     return 0;
 }
 
-/* A line about a file is as a compiler's: it begins with the path. */
-static int show_warning(void *context, const char *line) {
+void tc_study_guard(tc_study *study, void (*print)(void *context), void *context) {
+    tc_escape escape;
+    tc_status status = TC_TRY(study->cli->arena, &escape);
+    if (status == TC_OK)
+        print(context);
+    else
+        study->failure = status;
+    tc_escape_end(study->cli->arena, &escape);
+}
+
+void tc_study_tell(void *context) {
     const tc_study *study = context;
+    tc_cli_tell(study->cli);
+}
+
+typedef struct warning_line {
+    tc_study *study;
+    const char *text;
+} warning_line;
+
+/* A line about a file is as a compiler's: it begins with the path. */
+static void add_warning(void *context) {
+    const warning_line *of = context;
+    const tc_study *study = of->study;
+    const char *line = of->text;
     size_t length = study->path == NULL ? 0 : strlen(study->path);
     bool is_of_file = (length > 0 && strncmp(line, study->path, length) == 0 && line[length] == ':') ||
                       strstr(line, ": error: ") != NULL;
@@ -26,7 +47,12 @@ static int show_warning(void *context, const char *line) {
         tc_buffer_printf(&study->cli->messages, "%s\n", line);
     else
         tc_buffer_printf(&study->cli->messages, "tacit %s: %s\n", study->command, line);
-    return 0;
+}
+
+static int show_warning(void *context, const char *line) {
+    tc_study *study = context;
+    tc_study_guard(study, add_warning, &(warning_line){.study = study, .text = line});
+    return study->failure != TC_OK;
 }
 
 void tc_study_begin(tc_study *study, tc_cli *cli, const char *command) {
@@ -44,10 +70,8 @@ static void free_result(void *result) { tacit_result_free(result); }
 tc_status tc_study_load(tc_study *study, const char *path) {
     char *message = NULL;
     bool is_input = tc_is_standard_input(path);
-    tacit_source source = {.size = sizeof source,
-                           .path = is_input ? "<stdin>" : path,
-                           .interrupted = is_interrupted,
-                           .context = study};
+    tacit_source source = {
+        .size = sizeof source, .path = is_input ? "<stdin>" : path, .interrupted = is_interrupted, .context = study};
     study->path = source.path;
     tacit_status status = tc_problem_make(&source, is_input, &study->problem, &message);
     if (study->problem != NULL)
@@ -61,12 +85,12 @@ tc_status tc_study_load(tc_study *study, const char *path) {
 tc_status tc_study_keep(tc_study *study, tacit_result *result, bool *yes) {
     tc_arena_on_free(study->cli->arena, free_result, result);
     *yes = tacit_result_holds(result);
-    return tacit_result_interrupted(result) ? TC_INTERRUPTED : TC_OK;
+    return study->failure != TC_OK ? study->failure : tacit_result_interrupted(result) ? TC_INTERRUPTED : TC_OK;
 }
 
 tc_status tc_study_end(tc_study *study, tacit_status status, tacit_result *result, bool wants_json, bool *yes) {
     if (status != TACIT_OK)
-        return (tc_status)status;
+        return study->failure != TC_OK ? study->failure : (tc_status)status;
     tc_status kept = tc_study_keep(study, result, yes);
     const char *text = wants_json ? tacit_result_json(result) : tacit_result_text(result);
     if (text == NULL)

@@ -17,12 +17,19 @@ typedef struct tc_study {
     const char *path;       /* the problem's; NULL: there is none */
     tacit_problem *problem; /* freed with the cli's arena */
     tacit_options options;  /* progress, interrupts and warnings go to the terminal */
+    tc_status failure;      /* of a callback */
 } tc_study;
 
 /* Sets the options up; the study must stay where it is. */
 void tc_study_begin(tc_study *study, tc_cli *cli, const char *command);
 /* Loads the problem; errors are messages. */
 tc_status tc_study_load(tc_study *study, const char *path) TC_MUST_USE;
+
+/* For callbacks: where memory runs out, no jump leaves the library, and study->failure is set. */
+void tc_study_guard(tc_study *study, void (*print)(void *context), void *context);
+
+/* A hook of run and sweep: tells the messages so far, before longer work. context: the study. */
+void tc_study_tell(void *context);
 
 /* Prints a result as JSON, or as text where it is not NULL, and keeps it until the cli's arena is freed. result is NULL
  * where status is a failure, which was told as a warning. TC_INTERRUPTED for one that was interrupted. */

@@ -134,12 +134,10 @@ static tc_status read_options(tc_study *study, const tc_arguments *arguments, ta
     return tc_study_check_files(study, arguments, values[TRACE].text, values[REPORT].text, NULL);
 }
 
-static void tell(void *context) { tc_cli_tell(context); }
-
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     const tc_option_value *values = arguments->values;
-    const tc_hooks hooks = {.context = cli, .judged = tell};
     tc_study study;
+    const tc_hooks hooks = {.context = &study, .judged = tc_study_tell};
     tacit_promise promise;
     tacit_sweep_options wishes;
     tacit_result *result = NULL;
