@@ -9,7 +9,7 @@ add_library(tacit SHARED ${objects})
 add_library(tacit_static STATIC ${objects})
 # An agent as functions, with what it needs of the folders, which the linker finds in their archives: no language, no
 # plan.
-add_library(tacit_agent SHARED src/api/agent.c src/api/agent_functions.c src/api/handle.c)
+add_library(tacit_agent SHARED src/api/agent/agent.c src/api/agent/functions.c src/api/handle.c)
 tacit_compile(tacit_agent)
 target_link_libraries(tacit_agent PRIVATE tc_net)
 target_link_options(tacit_agent PRIVATE -Wl,--no-undefined)

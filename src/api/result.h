@@ -84,4 +84,19 @@ tacit_status tc_result_work(tacit_result *result,
                             tc_status (*work)(tacit_result *result, void *context, tc_buffer *messages), void *context,
                             char **message);
 
+/* ---- for the command alone ---- */
+
+/* An audit with what another program has found. */
+typedef struct tc_audit_hooks {
+    /* What was found end to end, in the work's arena. Called after the samples, unless they were interrupted or there
+     * were none to take. */
+    const struct tc_end_to_end *(*end_to_end)(void *context, tc_work *work);
+    void *context;
+} tc_audit_hooks;
+
+/* hooks may be NULL. */
+tacit_status tc_audit_with(tacit_problem *problem, const tacit_promise *promise, const tacit_audit_options *audit,
+                           const tc_audit_hooks *hooks, const tacit_options *options, tacit_result **result,
+                           char **message);
+
 #endif
