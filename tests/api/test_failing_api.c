@@ -24,7 +24,7 @@ void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
 void *__real_tc_arena_room(tc_arena *arena, size_t count, size_t size);
 void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size);
 
-enum { EVERY = 40 }; /* allocations that fail one by one; beyond, in growing strides */
+enum { EVERY = 25 }; /* allocations that fail one by one; beyond, in growing strides */
 typedef enum allocator { MALLOC, ARENA } allocator;
 
 static allocator failing;          /* whose allocations fail */
@@ -100,6 +100,31 @@ static tacit_status call_audit(tacit_problem *problem, tacit_result **result, ch
     const tacit_audit_options how = {.size = sizeof how, .samples = 20};
     tacit_promise promise = seeded();
     return tacit_audit(problem, &promise, &how, NULL, result, message);
+}
+
+static tacit_status call_run(tacit_problem *problem, tacit_result **result, char **message) {
+    const tacit_run_options how = {.size = sizeof how};
+    tacit_options options;
+    tacit_promise promise = seeded();
+    tacit_options_default(&options, sizeof options);
+    options.threads = 1;
+    promise.rounds = 3;
+    return tacit_run(problem, &promise, &how, &options, result, message);
+}
+
+static tacit_status call_sweep(tacit_problem *problem, tacit_result **result, char **message) {
+    const double epsilons[] = {0.5, 1, 2};
+    tacit_sweep_options how;
+    tacit_options options;
+    tacit_promise promise = seeded();
+    tacit_sweep_options_default(&how, sizeof how);
+    tacit_options_default(&options, sizeof options);
+    options.threads = 1;
+    how.epsilons = epsilons;
+    how.epsilon_count = 3;
+    how.seeds = 2;
+    promise.rounds = 3;
+    return tacit_sweep(problem, &promise, &how, &options, result, message);
 }
 
 static tacit_status call_split(tacit_problem *problem, tacit_result **result, char **message) {
@@ -189,6 +214,8 @@ TORTURE(plan)
 TORTURE(bound)
 TORTURE(audit)
 TORTURE(split)
+TORTURE(run)
+TORTURE(sweep)
 TORTURE(ledger)
 
 static void problems_without_memory(void **state) {
@@ -219,6 +246,7 @@ int main(void) {
         cmocka_unit_test(problems_without_memory), cmocka_unit_test(check_without_memory),
         cmocka_unit_test(solve_without_memory),    cmocka_unit_test(plan_without_memory),
         cmocka_unit_test(bound_without_memory),    cmocka_unit_test(audit_without_memory),
+        cmocka_unit_test(run_without_memory),      cmocka_unit_test(sweep_without_memory),
         cmocka_unit_test(split_without_memory),    cmocka_unit_test(ledger_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
