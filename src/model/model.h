@@ -211,8 +211,8 @@ typedef struct tc_load_request {
     const tc_monitor *monitor;
     tc_buffer *messages;
     tc_given given;
-    size_t nodes;  /* most nodes of the DAG; 0: the usual limit. For tests, as is: */
-    bool no_files; /* small stand-ins instead of data files */
+    size_t nodes;  /* for tests: most nodes of the DAG; 0: the usual limit */
+    bool no_files; /* for tests: small stand-ins instead of data files */
 } tc_load_request;
 
 tc_status tc_model_load_request(const tc_load_request *request, tc_model **model) TC_MUST_USE;
