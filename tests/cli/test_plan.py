@@ -565,7 +565,7 @@ class Method(Written):
             self.assertEqual(done.returncode, 2)
             self.assertIn("margin wants a number from 0, auto, or auto:P", done.stderr)
         for arguments, message in ((("--method", "published", "--margin", "1"), "a margin goes with method tacit"),
-                                   (("--calibration", "published", "--margin", "1"), "--margin goes with"),
+                                   (("--calibration", "published", "--margin", "1"), "a margin goes with"),
                                    (("--method", "tacit", "--margin", "100"), "leaves no room"),
                                    (("--method", "tacit", "--calibration", "published"), "--calibration tight"),
                                    (("--method", "published", "--placement", "forms"), "--method tacit")):
