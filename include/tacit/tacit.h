@@ -45,9 +45,9 @@ extern "C" {
 typedef struct tacit_problem tacit_problem;
 
 /* Reads a problem file and the data files it names. On success *problem is the caller's, to free with
- * tacit_problem_free. On failure *problem is NULL and *message a text with all errors and their places, which is the
- * caller's, to free with tacit_text_free (NULL on success, or where memory is out). message may be NULL, here and
- * everywhere. */
+ * tacit_problem_free. On failure *problem is NULL and *message a text with all errors and their places, complete
+ * lines, which is the caller's, to free with tacit_text_free (NULL on success, or where memory is out). message may be
+ * NULL, here and everywhere. */
 TACIT_API tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message);
 
 /* A column of a table: a number for each member, or `components` of them. values[row * row_stride + component *

@@ -13,9 +13,14 @@ const char *tacit_version(void) { return TACIT_VERSION; }
 const char *tacit_status_text(tacit_status status) { return tc_status_text((tc_status)status); }
 
 char *tc_own_text(const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy == NULL ? NULL : memcpy(copy, text, size);
+    size_t length = strlen(text);
+    char *copy = malloc(length + 2);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, length + 1);
+    if (length == 0 || text[length - 1] != '\n')
+        memcpy(copy + length, "\n", 2);
+    return copy;
 }
 
 void tacit_text_free(char *text) { free(text); }

@@ -317,7 +317,9 @@ static void no_callback_comes_after_one_that_failed(void **state) {
         assert_int_equal(tacit_solve(problem, &options, &result, &message), TACIT_CALLBACK_FAILED);
         assert_null(result);
         assert_int_equal(c.progress, at);
-        assert_string_equal(message, tacit_status_text(TACIT_CALLBACK_FAILED));
+        size_t length = strlen(tacit_status_text(TACIT_CALLBACK_FAILED));
+        assert_memory_equal(message, tacit_status_text(TACIT_CALLBACK_FAILED), length);
+        assert_string_equal(message + length, "\n");
         tacit_text_free(message);
     }
     tacit_problem_free(problem);
