@@ -206,7 +206,7 @@ static void what_is_no_trace_is_refused_with_its_line(void **unused) {
                               "seed,k,x_error,mu_error,objective,max_violation\n"},
         {RUN ",g[a],g[b],mu[a]\n", "t.csv:3: error: there are 2 columns g[NAME] and 1 mu[NAME]\n"},
         {RUN ",g[a],mu[b]\n", "t.csv:3: error: column 'mu[b]' is not expected here: there is g[NAME] for each "
-                              "constraint, and then mu[NAME] for the same names\n"},
+                              "constraint, then mu[NAME] for the same names, and then x[NAME] for states, if any\n"},
         {RUN ",\"g[a]\n", "t.csv:3: error: a quote is not closed\n"},
         {RUN "\n", "t.csv:3: error: there are no rows\n"},
         {RUN "\n1,0,1,2,3\n", "t.csv:4: error: there are fewer fields than columns\n"},
