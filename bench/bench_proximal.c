@@ -7,7 +7,7 @@
  * a gradient one. --inform: does not fail. --pair: on two threads, by the wall clock. */
 #include "engine/tacit/controller.h"
 #include "engine/proximal/proximal.h"
-#include "model/load.h"
+#include "model/model.h"
 #include "setup.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "setup.h"
 
-#include "model/load.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>

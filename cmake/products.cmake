@@ -1,18 +1,28 @@
-# What is installed: libtacit (shared and static), the command, the header, man pages, pkg-config and CMake packages.
+# What is installed: libtacit (shared and static), libtacit-agent, the command, headers, man pages, pkg-config and CMake
+# packages.
 
 get_property(folders GLOBAL PROPERTY TACIT_FOLDERS)
-# What the library's functions need: no cloud, so no libevent and no SQLite on devices, and nothing that is for studies.
-list(FILTER folders EXCLUDE REGEX "^(worlds|cli|serve|promise|theory|audit|lab|report)")
+# Everything but the servers: so no libevent and no SQLite.
+list(FILTER folders EXCLUDE REGEX "^(worlds|cli|serve)")
 list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)
-foreach(library tc_api tc_cli_shared)
+add_library(tacit SHARED ${objects})
+add_library(tacit_static STATIC ${objects})
+# An agent as functions, with what it needs of the folders, which the linker finds in their archives: no language, no
+# plan.
+add_library(tacit_agent SHARED src/api/agent/agent.c src/api/agent/functions.c src/api/handle.c)
+tacit_compile(tacit_agent)
+target_link_libraries(tacit_agent PRIVATE tc_net)
+target_link_options(tacit_agent PRIVATE -Wl,--no-undefined)
+set_target_properties(tacit_agent PROPERTIES OUTPUT_NAME tacit-agent)
+foreach(library tc_api tc_cli_shared tacit_agent)
   target_compile_definitions(${library} PRIVATE TACIT_VERSION="${PROJECT_VERSION}")
 endforeach()
 
-add_library(tacit SHARED ${objects})
-add_library(tacit_static STATIC ${objects})
-set_target_properties(tacit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+# Until 1.0 a minor version may be incompatible. cmake/*.symbols lists what each exports: tests/install/run.
+set_target_properties(tacit tacit_agent PROPERTIES VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set_target_properties(tacit_static PROPERTIES OUTPUT_NAME tacit)
-foreach(library tacit tacit_static)
+foreach(library tacit tacit_static tacit_agent)
   set_target_properties(${library} PROPERTIES LINKER_LANGUAGE C)
   target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
@@ -52,7 +62,7 @@ add_custom_command(
   VERBATIM)
 add_custom_target(man ALL DEPENDS ${man_stamp})
 
-install(TARGETS tacit tacit_static EXPORT tacit)
+install(TARGETS tacit tacit_static tacit_agent EXPORT tacit)
 install(TARGETS tacit_command)
 install(TARGETS tacit_end_to_end DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tacit)
 install(DIRECTORY include/tacit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -66,8 +76,10 @@ install(FILES ${PROJECT_BINARY_DIR}/tacit-config-version.cmake DESTINATION ${pac
 
 # Relative to the .pc file, so that an installed tree may be moved.
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(cmake/tacit.pc.in tacit.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tacit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package tacit tacit-agent)
+  configure_file(cmake/${package}.pc.in ${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 # For machines with systemd: docs/operations.md.
 foreach(unit tacit-serve@.service tacit-agent@.service)

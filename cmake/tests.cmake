@@ -144,3 +144,8 @@ add_executable(tacit_flood tests/serve/flood.c)
 tacit_compile(tacit_flood)
 target_include_directories(tacit_flood PRIVATE ${tests})
 target_link_libraries(tacit_flood PRIVATE tc_net)
+
+# Allocations that fail below the public functions.
+target_link_options(
+  api_test_failing_api PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+  -Wl,--wrap=tc_arena_alloc,--wrap=tc_arena_room)

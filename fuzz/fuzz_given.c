@@ -1,7 +1,7 @@
 /* Bytes as a description of tables and matrices that a program gives: names, sizes, strides, holes. A model of finite
  * numbers or a list of errors. Arrays are as large as their description says, so the sanitizer sees a step too far;
  * sizes that cannot be are beyond 2^60. */
-#include "model/load.h"
+#include "model/model.h"
 
 #include <stdint.h>
 #include <stdlib.h>

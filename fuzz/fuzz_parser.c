@@ -1,6 +1,6 @@
 /* Any bytes as a problem file: a model or a list of errors, within bounded memory, and never a crash.
  * Data files are replaced by small stand-ins. */
-#include "model/load.h"
+#include "model/model.h"
 
 #include <stdint.h>
 #include <stdlib.h>

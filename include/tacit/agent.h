@@ -20,13 +20,15 @@
  *     tacit_agent_close(agent);
  *
  * There are no threads, no global state and no signals here, and nothing is printed. Different tacit_agent objects are
- * independent; use one in one thread at a time. docs/devices.md says more, and examples/device is a complete program.
- */
+ * independent; use one in one thread at a time. libtacit-agent has these functions and nothing else, libtacit has them
+ * too. docs/devices.md says more, and examples/device is a complete program. */
 #ifndef TACIT_AGENT_H
 #define TACIT_AGENT_H
 
+#include <tacit/status.h>
+
+#include <stddef.h>
 #include <stdint.h>
-#include <tacit/tacit.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,7 +101,7 @@ typedef struct tacit_agent_functions {
 TACIT_API tacit_status tacit_agent_open(const tacit_agent_options *options, const tacit_agent_functions *agents,
                                         size_t count, tacit_agent **agent, char **message);
 
-/* The same for agents' files, as `tacit split` writes them. */
+/* The same for agents' files, as `tacit split` writes them. In libtacit alone: libtacit-agent does not have it. */
 TACIT_API tacit_status tacit_agent_open_files(const tacit_agent_options *options, const char *const *paths,
                                               size_t count, tacit_agent **agent, char **message);
 

@@ -7,7 +7,7 @@
 #define TC_ANALYSIS_ANALYSIS_H
 
 #include "base/json.h"
-#include "base/monitor.h"
+#include "base/status.h"
 #include "calculus/derivatives.h"
 #include "model/model.h"
 

@@ -311,9 +311,9 @@ static void summarise(duality *d) {
     if (d->refuted)
         a->slater.summary = "no point satisfies every constraint strictly";
     else if (a->slater_facts.margin > 0)
-        a->slater.summary = "a point satisfies every constraint strictly, but the declared one will not do";
+        a->slater.summary = "a point satisfies every constraint strictly, but the declared one is not a Slater point";
     else
-        a->slater.summary = "the declared point will not do";
+        a->slater.summary = "the declared point is not a Slater point";
 }
 
 /* paper: Assumption 4 */
@@ -339,8 +339,8 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
         take_point(&d, d.declared, TC_POINT_DECLARED);
     else if (model->role == TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS)
         tc_find(arena, &a->slater, &model->source, TC_UNPROVED, (tc_span){0, 0},
-                skip_private ? "No point was looked for, as was asked."
-                             : "No point was looked for, since sets or constraints do not hold.");
+                skip_private ? "The search for a point was skipped on request."
+                             : "No point was searched for, since Assumption 2 or 3 does not hold.");
     if (model->role != TC_ROLE_WHOLE && a->slater.verdict == TC_HOLDS && a->slater_facts.origin != TC_POINT_DECLARED)
         a->slater.verdict = TC_ELSEWHERE;
     summarise(&d);

@@ -1,7 +1,6 @@
 /* tacit_audit. */
-#include "api/audit.h"
-
 #include "api/planned.h"
+#include "audit/audit.h"
 #include "base/sized.h"
 
 static const double LEAST_SECONDS = 0.1, MOST_SECONDS = 1e7;
@@ -40,16 +39,10 @@ void tacit_audit_options_default(tacit_audit_options *options, size_t size) {
     tc_default_sized(options, size, &standard, sizeof standard);
 }
 
-typedef struct audit_wishes {
-    const tacit_audit_options *given;
-    const tc_audit_hooks *hooks;
-} audit_wishes;
-
 static tc_status read_options(tc_call *call, tc_audit_options *how) {
-    const audit_wishes *own = call->own;
     tacit_audit_options read;
     tacit_audit_options_default(&read, sizeof read);
-    if (own->given != NULL && !tc_copy_sized(&read, sizeof read, sizeof read, own->given))
+    if (call->own != NULL && !tc_copy_sized(&read, sizeof read, sizeof read, call->own))
         return tc_wrong_size(call, "tacit_audit_options");
     if (read.samples != 0 && (read.samples < LEAST_SAMPLES || read.samples > MOST_SAMPLES))
         return tc_work_refuse(&call->work, "samples is not between 10 and 1e9");
@@ -88,7 +81,7 @@ static tc_status make_plan(tc_call *call, tc_planned *p, const tc_analysis **ana
 
 static void add_end_to_end(tc_call *call, tc_audit *audit) {
     static const tc_end_to_end nothing = {.untested = "the plan was judged before anything was released"};
-    const tc_audit_hooks *hooks = ((const audit_wishes *)call->own)->hooks;
+    const tc_audit_hooks *hooks = call->hooks;
     if (hooks == NULL || audit->interrupted)
         return;
     tc_audit_take_end_to_end(audit, audit->point_count > 0 ? hooks->end_to_end(hooks->context, &call->work) : &nothing);
@@ -97,8 +90,8 @@ static void add_end_to_end(tc_call *call, tc_audit *audit) {
 
 static const tc_audit *no_audit(tc_arena *arena, const tc_plan *plan) {
     tc_audit *audit = TC_NEW(arena, tc_audit, 1);
-    *audit = (tc_audit){
-        .arena = arena, .plan = plan, .verdict = TC_INCONCLUSIVE, .inconclusive_because = plan->problem};
+    *audit =
+        (tc_audit){.arena = arena, .plan = plan, .verdict = TC_INCONCLUSIVE, .inconclusive_because = plan->problem};
     return audit;
 }
 
@@ -137,13 +130,13 @@ static tc_status make_audit(tc_call *call) {
 tacit_status tc_audit_with(tacit_problem *problem, const tacit_promise *promise, const tacit_audit_options *audit,
                            const tc_audit_hooks *hooks, const tacit_options *options, tacit_result **result,
                            char **message) {
-    const audit_wishes own = {audit, hooks};
     tc_call call = {.command = "audit",
                     .needs_problem = true,
                     .has_promise = true,
                     .problem = problem,
                     .promise = promise,
-                    .own = &own};
+                    .own = audit,
+                    .hooks = hooks};
     return tc_call_make(&call, options, make_audit, result, message);
 }
 

@@ -52,7 +52,8 @@ static tc_status compare_with_solution(tc_call *call, const tc_setup *setup, tc_
     return TC_OK;
 }
 
-/* Theorem 3 is about the paper's steps, even if runs use another method by default, and about rounds of fresh states. */
+/* Theorem 3 is about the paper's steps, even if runs use another method by default, and about rounds of fresh states.
+ */
 static tc_status take_published(tc_call *call) {
     tc_privacy_wishes *wishes = &call->wishes;
     if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE)

@@ -2,7 +2,7 @@
 #ifndef TC_API_HANDLE_H
 #define TC_API_HANDLE_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <tacit/tacit.h>
 

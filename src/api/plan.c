@@ -137,9 +137,8 @@ void tc_planned_finish(tc_arena *arena, tc_planned *planned) {
         return;
     planned->hash = tc_hexadecimal_new(arena, plan->hash, sizeof plan->hash);
     planned->headline = planned->card == NULL ? NULL : tc_card_line(arena, planned->card);
-    planned->adjacency = plan->adjacency == TC_ADJACENCY_UNSET
-                             ? NULL
-                             : tc_unit_text(arena, plan->adjacency, plan->adjacency_bound);
+    planned->adjacency =
+        plan->adjacency == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(arena, plan->adjacency, plan->adjacency_bound);
 }
 
 tc_status tc_planned_refuse_costs(tc_call *call) {
@@ -179,8 +178,7 @@ static tc_status warn_and_judge(tc_call *call, const tc_model *model, const tc_a
                     model->source.path);
     const char *fault = tc_public_radius_fault(model, analysis);
     if (fault != NULL && p->plan->problem == NULL)
-        tc_work_say(work,
-                    "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
+        tc_work_say(work, "no dual radius follows from the gaps and the Slater point, and nothing runs without one. %s",
                     fault);
     if (p->plan->problem == NULL)
         p->card = tc_card_make(work->arena, p->plan, call->wishes.seeded);
@@ -196,9 +194,8 @@ static tc_status make_plan(tc_call *call) {
     tc_budgets *budgets = TC_NEW(work->arena, tc_budgets, 1);
     tc_ledger *ledger = NULL;
     const tc_analysis *analysis;
-    tc_status status = call->wishes.ledger == NULL
-                           ? TC_OK
-                           : tc_ledger_read(work->arena, call->wishes.ledger, work->messages, &ledger);
+    tc_status status =
+        call->wishes.ledger == NULL ? TC_OK : tc_ledger_read(work->arena, call->wishes.ledger, work->messages, &ledger);
     if (status != TC_OK)
         return status;
     tc_model *model = tc_wishes_apply(work->arena, call->problem->loaded.model, &call->wishes);
@@ -269,8 +266,7 @@ tacit_status tacit_result_observer(const tacit_result *result, size_t observer, 
     if (p == NULL || facts == NULL || observer >= p->plan->observer_count)
         return TACIT_BAD_USAGE;
     const tc_observer *from = &p->plan->observers[observer];
-    const tacit_observer all = {
-        .who = from->who, .about = from->about, .epsilon = from->epsilon, .delta = from->delta};
+    const tacit_observer all = {.who = from->who, .about = from->about, .epsilon = from->epsilon, .delta = from->delta};
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 

@@ -12,7 +12,7 @@ typedef struct tc_planned {
     const tc_ledger *ledger;      /* NULL for none */
     tc_ledger_entry next;         /* what the plan would add to it */
     const tc_budgets *budgets;
-    const char *over; /* why the budgets would not allow a run; NULL where they would */
+    const char *over;                        /* why the budgets would not allow a run; NULL where they would */
     const char *hash, *headline, *adjacency; /* for tacit_plan_facts */
 } tc_planned;
 

@@ -2,7 +2,7 @@
 #include "api/handle.h"
 #include "api/result.h"
 #include "base/sized.h"
-#include "model/load.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

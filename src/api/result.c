@@ -83,16 +83,16 @@ static tc_status read_options(tc_call *call, const tacit_options *options) {
     return TC_OK;
 }
 
-typedef struct making {
+typedef struct call_in_work {
     tc_call *call;
     const tacit_options *options;
     tc_status (*make)(tc_call *);
     callbacks callbacks;
     tc_monitor monitor;
     tc_buffer messages;
-} making;
+} call_in_work;
 
-static tc_status make_result(making *m) {
+static tc_status make_result(call_in_work *m) {
     tc_call *call = m->call;
     tacit_problem *problem = call->problem;
     call->work = (tc_work){.arena = call->result->arena,
@@ -124,7 +124,7 @@ static tc_status make_result(making *m) {
 }
 
 /* The problem's DAG grows, in the problem's own arena. */
-static tc_status make_within(making *m) {
+static tc_status make_within(call_in_work *m) {
     tc_escape outer, inner;
     tacit_problem *problem = m->call->problem;
     tc_arena *arena = m->call->result->arena;
@@ -148,7 +148,7 @@ static tacit_status fail(tc_status status, const char *text, char **message) {
 
 tacit_status tc_call_make(tc_call *call, const tacit_options *options, tc_status (*make)(tc_call *),
                           tacit_result **result, char **message) {
-    making m = {.call = call, .options = options, .make = make};
+    call_in_work m = {.call = call, .options = options, .make = make};
     if (message != NULL)
         *message = NULL;
     if (result == NULL)

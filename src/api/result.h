@@ -17,7 +17,7 @@
 
 struct tacit_problem {
     tc_arena *arena;
-    tc_loaded loaded;  /* derivatives are made when first needed */
+    tc_loaded loaded; /* derivatives are made when first needed */
     atomic_bool is_busy;
 };
 
@@ -57,8 +57,8 @@ typedef struct tc_call {
     bool has_promise; /* read it */
     tacit_problem *problem;
     const tacit_promise *promise;
-    const void *own;       /* the function's own options, checked by itself */
-    const void *hooks;     /* of the command line alone; NULL */
+    const void *own;   /* the function's own options, checked by itself */
+    const void *hooks; /* of the command line alone; NULL */
     /* filled by tc_call_make: */
     tacit_options options; /* all of this version */
     tc_work work;
@@ -66,8 +66,9 @@ typedef struct tc_call {
     tc_privacy_wishes wishes; /* where it has a promise */
 } tc_call;
 
-/* Makes a result: checks arguments, takes the problem, sets escapes, calls make. On failure *result is NULL and *message
- * says why. TC_INTERRUPTED from make means that there is nothing to show; a result of what was done sets is_interrupted.
+/* Makes a result: checks arguments, takes the problem, sets escapes, calls make. On failure *result is NULL and
+ * *message says why. TC_INTERRUPTED from make means that there is nothing to show; a result of what was done sets
+ * is_interrupted.
  */
 tacit_status tc_call_make(tc_call *call, const tacit_options *options, tc_status (*make)(tc_call *),
                           tacit_result **result, char **message);
@@ -79,7 +80,23 @@ bool tc_call_row(tc_call *call, int (*row)(void *context, const tacit_row *row),
 tc_status tc_wrong_size(tc_call *call, const char *type) TC_MUST_USE;
 
 /* Work on a result that is there, with its escape set; what it writes into messages becomes *message. */
-tacit_status tc_result_work(tacit_result *result, tc_status (*work)(tacit_result *result, void *context, tc_buffer *messages),
-                            void *context, char **message);
+tacit_status tc_result_work(tacit_result *result,
+                            tc_status (*work)(tacit_result *result, void *context, tc_buffer *messages), void *context,
+                            char **message);
+
+/* ---- for the command alone ---- */
+
+/* An audit with what another program has found. */
+typedef struct tc_audit_hooks {
+    /* What was found end to end, in the work's arena. Called after the samples, unless they were interrupted or there
+     * were none to take. */
+    const struct tc_end_to_end *(*end_to_end)(void *context, tc_work *work);
+    void *context;
+} tc_audit_hooks;
+
+/* hooks may be NULL. */
+tacit_status tc_audit_with(tacit_problem *problem, const tacit_promise *promise, const tacit_audit_options *audit,
+                           const tc_audit_hooks *hooks, const tacit_options *options, tacit_result **result,
+                           char **message);
 
 #endif

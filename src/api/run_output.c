@@ -3,7 +3,7 @@
 #include "api/solution.h"
 #include "base/options.h"
 #include "base/text.h"
-#include "model/point.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "api/solution.h"
 
 #include "base/text.h"
-#include "model/point.h"
+#include "model/model.h"
 
 #include <math.h>
 

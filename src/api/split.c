@@ -113,8 +113,8 @@ static tc_status find_plan(tc_work *work, const tc_loaded *loaded, const char **
         tc_plan_make(work->arena, loaded->model, loaded->derivatives, analysis, &wishes, work->monitor);
     if (tc_interrupted(work->monitor))
         return TC_INTERRUPTED;
-    *hash = tc_certificate_problem(plan) != NULL ? NULL
-                                                 : tc_hexadecimal_new(work->arena, plan->hash, sizeof plan->hash);
+    *hash =
+        tc_certificate_problem(plan) != NULL ? NULL : tc_hexadecimal_new(work->arena, plan->hash, sizeof plan->hash);
     return TC_OK;
 }
 
@@ -136,8 +136,8 @@ static tc_status split(tc_call *call, tc_split_output *output) {
     tc_arena *scratch = tc_arena_new(0); /* parts stay, what they were made with does not */
     if (scratch == NULL)
         return TC_NO_MEMORY;
-    tc_status status = tc_split_with(scratch, call->problem->loaded.model, &wishes, work->monitor, work->messages,
-                                     &output->files);
+    tc_status status =
+        tc_split_with(scratch, call->problem->loaded.model, &wishes, work->monitor, work->messages, &output->files);
     tc_arena_free(scratch);
     return status;
 }

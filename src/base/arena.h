@@ -1,4 +1,4 @@
-/* Arenas: memory that lives and dies together, with one place to handle its failure.
+/* Arenas: memory that lives and dies together, with one place to handle its failure; and text that grows in them.
  *
  * All memory of the library comes from arenas. tc_arena_alloc never returns NULL: when memory runs out, or the
  * arena's limit is reached, it jumps to the escape that the entry point has set. So the code between needs no
@@ -65,5 +65,20 @@ void tc_raise(tc_arena *arena, tc_status status) TC_NORETURN;
 
 #define TC_TRY(arena, escape)                                                                                          \
     (tc_escape_begin((arena), (escape)), setjmp((escape)->target) == 0 ? TC_OK : (escape)->raised)
+
+/* Text that grows in an arena, up to a limit. */
+typedef struct tc_buffer {
+    tc_arena *arena;
+    char *text; /* always NUL-terminated once something was added */
+    size_t length;
+    size_t capacity;
+    size_t limit; /* TC_TOO_LARGE is raised beyond it */
+} tc_buffer;
+
+tc_buffer tc_buffer_new(tc_arena *arena, size_t limit);
+void tc_buffer_add(tc_buffer *buffer, const char *text, size_t length);
+void tc_buffer_puts(tc_buffer *buffer, const char *text);
+void tc_buffer_printf(tc_buffer *buffer, const char *format, ...) TC_PRINTF(2, 3);
+const char *tc_buffer_text(tc_buffer *buffer);
 
 #endif

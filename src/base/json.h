@@ -4,7 +4,7 @@
 #ifndef TC_BASE_JSON_H
 #define TC_BASE_JSON_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -32,12 +32,14 @@ static bool keeps_subnormal_operands(void) {
 
 const char *tc_arithmetic_fault(void) {
     if (!rounds_to_nearest())
-        return "arithmetic in this process does not round to nearest, and all guarantees are computed for arithmetic "
-               "that does: something that was loaded with it has changed the rounding mode";
+        return "arithmetic in this process does not round to nearest, and all guarantees assume that it does: a "
+               "library "
+               "that it loaded has changed the rounding mode";
     if (!keeps_subnormal_operands() || !keeps_subnormal_results())
-        return "arithmetic in this process takes the smallest numbers for zero, and all guarantees are computed for "
-               "arithmetic that does not: something that was loaded with it has switched on flush-to-zero or "
-               "denormals-are-zero, as libraries compiled with -ffast-math do";
+        return "arithmetic in this process treats the smallest numbers as zero, and all guarantees assume that it does "
+               "not: a library that it loaded has switched on flush-to-zero or denormals-are-zero, as libraries "
+               "compiled "
+               "with -ffast-math do";
     return NULL;
 }
 

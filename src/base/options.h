@@ -12,7 +12,7 @@
 #ifndef TC_BASE_OPTIONS_H
 #define TC_BASE_OPTIONS_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #ifndef TC_BASE_OUTPUTS_H
 #define TC_BASE_OUTPUTS_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,10 @@
-/* Errors: why a thing could not be done. An outcome ("Slater's condition fails") is never a status. */
+/* Errors: why something could not be done. An outcome ("Slater's condition fails") is never a status. And the monitor
+ * of long computations. */
 #ifndef TC_BASE_STATUS_H
 #define TC_BASE_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Attributes beyond C17. */
 #define TC_MUST_USE __attribute__((warn_unused_result))
@@ -20,7 +24,7 @@
     X(TC_INTERRUPTED, 3, "interrupted")                                                                                \
     X(TC_INTERNAL, 3, "internal error: please report it")                                                              \
     X(TC_NO_RANDOM, 3, "the random source failed, or refused a use that would not be safe")                            \
-    X(TC_BAD_ARITHMETIC, 3, "arithmetic does not round to nearest, or takes the smallest numbers for zero")    \
+    X(TC_BAD_ARITHMETIC, 3, "arithmetic does not round to nearest, or treats the smallest numbers as zero")            \
     X(TC_BUSY, 3, "the problem is in use, by another thread or by the function that made this call")                   \
     X(TC_CALLBACK_FAILED, 3, "a callback of the program failed")
 
@@ -32,5 +36,21 @@ typedef enum tc_status {
 
 const char *tc_status_text(tc_status status);
 int tc_status_exit_code(tc_status status);
+
+/* How a long computation reports progress and learns that it must stop. */
+typedef struct tc_monitor {
+    bool (*interrupted)(void *context);                                 /* NULL: never */
+    void (*progress)(void *context, const char *what, double fraction); /* NULL: nobody listens; fraction 0 to 1 */
+    void *context;
+} tc_monitor;
+
+static inline bool tc_interrupted(const tc_monitor *monitor) {
+    return monitor != NULL && monitor->interrupted != NULL && monitor->interrupted(monitor->context);
+}
+
+static inline void tc_progress(const tc_monitor *monitor, const char *what, double fraction) {
+    if (monitor != NULL && monitor->progress != NULL)
+        monitor->progress(monitor->context, what, fraction);
+}
 
 #endif

@@ -3,7 +3,6 @@
 #ifndef TC_ENGINE_AGENTS_INSIDE_H
 #define TC_ENGINE_AGENTS_INSIDE_H
 
-#include "calculus/tape/program.h"
 #include "calculus/tape/tape.h"
 #include "engine/agents.h"
 #include "engine/projector.h"

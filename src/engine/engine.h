@@ -6,7 +6,7 @@
 #ifndef TC_ENGINE_ENGINE_H
 #define TC_ENGINE_ENGINE_H
 
-#include "base/monitor.h"
+#include "base/status.h"
 #include "base/team.h"
 #include "engine/tacit/facts.h"
 #include "release/release.h"

@@ -1,6 +1,6 @@
 #include "engine/projector.h"
 
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #ifndef TC_ENGINE_PROJECTOR_H
 #define TC_ENGINE_PROJECTOR_H
 
-#include "solver/project/project.h"
 #include "solver/project/set.h"
 
 typedef enum tc_projector_form {

@@ -3,7 +3,7 @@
 #ifndef TC_MODEL_CSV_H
 #define TC_MODEL_CSV_H
 
-#include "base/monitor.h"
+#include "base/status.h"
 #include "model/given.h"
 #include "model/syntax/diagnose.h"
 

@@ -1,4 +1,4 @@
-#include "model/load.h"
+#include "model/model.h"
 
 #include "model/elaborate/elaborate.h"
 

@@ -10,8 +10,11 @@
 #ifndef TC_MODEL_MODEL_H
 #define TC_MODEL_MODEL_H
 
-#include "base/buffer.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "base/arena.h"
 #include "model/expr.h"
+#include "model/given.h"
 
 #include <math.h>
 
@@ -183,5 +186,56 @@ void tc_coord_name(tc_buffer *out, const tc_model *model, size_t coord);
 void tc_span_text(tc_buffer *out, const tc_source *source, tc_span span);
 /* "file:line:column" of a span. */
 void tc_span_place(tc_buffer *out, const tc_source *source, tc_span span);
+
+/* ---- from a problem file to a model --------------------------------------------------------------------------------
+ */
+
+/* Reads, parses and elaborates the problem at path (data files are looked up beside it). All errors of the file are
+ * written into messages, each with its place, line and caret. TC_BAD_PROBLEM, TC_BAD_USAGE (there is no such
+ * file), TC_CANNOT_READ, TC_NO_MEMORY, TC_TOO_LARGE, TC_INTERRUPTED. The model lives in arena. */
+tc_status tc_model_load(tc_arena *arena, const char *path, const tc_monitor *monitor, tc_buffer *messages,
+                        tc_model **model) TC_MUST_USE;
+
+/* The same from a text in memory; path is used in messages and to find data files. */
+tc_status tc_model_parse(tc_arena *arena, const char *path, const char *text, size_t length, const tc_monitor *monitor,
+                         tc_buffer *messages, tc_model **model) TC_MUST_USE;
+
+/* All there is to say about loading. A table or matrix that is given takes the place of the file or of the `given` in
+ * the declaration of its name: the file is not opened. What is given must be declared. */
+typedef struct tc_load_request {
+    tc_arena *arena;
+    const char *path;
+    const char *text; /* NULL: read the file */
+    size_t length;
+    bool standard_input; /* read it instead of the file; path is for messages and data files */
+    const tc_monitor *monitor;
+    tc_buffer *messages;
+    tc_given given;
+    size_t nodes;  /* for tests: most nodes of the DAG; 0: the usual limit */
+    bool no_files; /* for tests: small stand-ins instead of data files */
+} tc_load_request;
+
+tc_status tc_model_load_request(const tc_load_request *request, tc_model **model) TC_MUST_USE;
+
+/* ---- a point x as JSON and as text ---------------------------------------------------------------------------------
+ */
+
+enum { TC_POINT_NAME_WIDTH = 20, TC_POINT_CELL_WIDTH = 11, TC_POINT_SHOWN = 10 };
+
+/* "x": an object, agent's name -> array. "constraints": their names. */
+void tc_point_json_states(const tc_model *model, const double *x, tc_json *json);
+void tc_point_json_constraints(const tc_model *model, tc_json *json);
+
+/* A number that is zero but for rounding, given its natural size, as zero. */
+double tc_without_dust(double value, double size);
+
+/* The pieces of tables: a name in its column, numbers in theirs (lines are broken at 80 columns; cut unless full), and
+ * what was left out. */
+void tc_point_name(tc_buffer *out, const char *name);
+void tc_point_numbers(tc_buffer *out, const double *values, size_t count, bool full);
+void tc_point_left_out(tc_buffer *out, size_t left_out);
+
+/* A line for each agent, the first few unless full. */
+void tc_point_states(const tc_model *model, const double *x, bool full, tc_buffer *out);
 
 #endif

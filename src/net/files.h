@@ -2,7 +2,7 @@
 #ifndef TC_NET_FILES_H
 #define TC_NET_FILES_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 

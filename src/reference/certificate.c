@@ -1,6 +1,4 @@
-#include "reference/certificate.h"
-
-#include "solver/project/project.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

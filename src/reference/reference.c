@@ -1,9 +1,9 @@
-/* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (a/2)|mu|^2 tends to the least-norm one. The
- * interior-point method computes it for a small a. Proximal steps, centred at the solution before, then undo the
- * displacement by the regularisation. They never move away from any solution, and do not move at all along directions
- * in which there are many solutions. Comparing weights shows which a is small.
+/* z_0 by Tikhonov's regularisation: the saddle point of L + (a/2)|x|^2 - (b/2)|mu|^2 tends to the least-norm one as a
+ * and b fall. Each component of the problem has weights a and b of its own. The interior-point method computes the
+ * saddle point for small weights. Proximal steps, centred at the solution before, then undo the displacement by the
+ * regularisation. They never move away from any solution, and do not move at all along directions in which there are
+ * many solutions.
  * paper: Problem 0.1, eq:saddle */
-#include "reference/certificate.h"
 #include "reference/reference.h"
 #include "solver/interior/interior.h"
 #include "solver/search.h"
@@ -13,10 +13,10 @@
 
 /* ---- the saddle point of least norm among all of them ---- */
 
-/* A pull towards zero of weight a displaces the solution in proportion to a, or, where everything is polyhedral, not at
- * all once a is small. If a is too small, the pull is lost in rounding. Comparing two weights shows both: the weight at
- * which the solutions differ least is the one to trust, and their difference estimates the error. Components of the
- * problem are judged one by one.
+/* A pull towards zero displaces the solution in proportion to its weight, or, where everything is polyhedral, not at
+ * all once the weight is small. If it is too small, the pull is lost in rounding. Comparing two weights shows both: the
+ * weight at which the solutions differ least is the one to trust, and their difference estimates the error. Components
+ * of the problem are judged one by one.
  *
  * States and multipliers are pulled together first, which is enough for most problems. It is not enough if scales
  * differ widely: a pull that is weak for one component is strong for another. But optimal states and optimal

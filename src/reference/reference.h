@@ -2,9 +2,11 @@
 #ifndef TC_REFERENCE_REFERENCE_H
 #define TC_REFERENCE_REFERENCE_H
 
-#include "base/monitor.h"
+#include "base/status.h"
 #include "calculus/derivatives.h"
 #include "model/model.h"
+#include "solver/ensemble.h"
+#include "solver/project/set.h"
 
 #define TC_REFERENCE_OUTCOMES(X)                                                                                       \
     X(TC_SOLVED, "solved")                                                                                             \
@@ -31,8 +33,23 @@ typedef struct tc_reference {
     size_t iterations;
 } tc_reference;
 
-/* For whole problems (TC_ROLE_WHOLE) only. tolerance: of the residual, 1e-8 in the contract. */
+/* For whole problems (TC_ROLE_WHOLE) only. tolerance: of the residual. */
 tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                  double tolerance, const tc_monitor *monitor);
+
+/* ---- certificate.c: how far a point z = (x, mu) is from a saddle point, from the problem alone ---- */
+
+typedef struct tc_certificate {
+    double objective;
+    double max_violation; /* max_j g_j, at least 0 */
+    double residual;      /* |z - Proj(z - G(z))|_2, G = (grad f + mu'g_x, -g), on X x {mu >= 0} */
+    double residual_x, residual_mu;
+} tc_certificate;
+
+typedef struct tc_judge tc_judge;
+tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
+/* Moves x into X and mu to non-negative numbers, exactly. */
+void tc_judge_repair(tc_judge *judge, double *x, double *mu);
+tc_certificate tc_judge_point(tc_judge *judge, const double *x, const double *mu);
 
 #endif

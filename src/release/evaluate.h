@@ -10,7 +10,6 @@
 #ifndef TC_RELEASE_EVALUATE_H
 #define TC_RELEASE_EVALUATE_H
 
-#include "calculus/tape/program.h"
 #include "calculus/tape/tape.h"
 #include "plan/entries.h"
 

@@ -2,7 +2,7 @@
 #ifndef TC_REPORT_HTML_H
 #define TC_REPORT_HTML_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 

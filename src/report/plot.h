@@ -3,7 +3,7 @@
 #ifndef TC_REPORT_PLOT_H
 #define TC_REPORT_PLOT_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 

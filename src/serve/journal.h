@@ -10,7 +10,7 @@
 #ifndef TC_SERVE_JOURNAL_H
 #define TC_SERVE_JOURNAL_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "net/message.h"
 
 #include <stdbool.h>

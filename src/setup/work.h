@@ -2,8 +2,8 @@
 #ifndef TC_SETUP_WORK_H
 #define TC_SETUP_WORK_H
 
-#include "base/buffer.h"
-#include "base/monitor.h"
+#include "base/arena.h"
+#include "base/status.h"
 
 typedef struct tc_work {
     tc_arena *arena;     /* an escape is set */

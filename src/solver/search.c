@@ -8,7 +8,7 @@
 #include "calculus/tape/tape.h"
 #include "solver/ensemble.h"
 #include "solver/interior/interior.h"
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include <math.h>
 #include <string.h>

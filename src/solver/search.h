@@ -2,7 +2,7 @@
 #ifndef TC_SOLVER_SEARCH_H
 #define TC_SOLVER_SEARCH_H
 
-#include "base/monitor.h"
+#include "base/status.h"
 #include "calculus/derivatives.h"
 
 typedef struct tc_minimum {

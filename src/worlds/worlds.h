@@ -3,7 +3,7 @@
 #ifndef TC_WORLDS_WORLDS_H
 #define TC_WORLDS_WORLDS_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "cli/shared/plan_options.h"
 #include "model/model.h"
 #include "net/message.h"

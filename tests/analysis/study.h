@@ -6,7 +6,7 @@
 #include "support/random.h"
 
 #include "analysis/analysis.h"
-#include "model/load.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -79,7 +79,7 @@ static void a_point_that_was_moved_into_its_set_is_not_the_declared_one(void **s
     assert_int_equal(s.analysis->slater_facts.origin, TC_POINT_FOUND);
     assert_true(s.analysis->slater_facts.point[0] == 0.5);
     assert_string_equal(s.analysis->slater.summary,
-                        "a point satisfies every constraint strictly, but the declared one will not do");
+                        "a point satisfies every constraint strictly, but the declared one is not a Slater point");
     assert_null(strstr(print(&s, false, 0), "The declared point with margin"));
     study_end(&s);
 }

@@ -2,7 +2,6 @@
 #include "support/cmocka.h"
 #include "support/random.h"
 
-#include "analysis/convexity/eigen.h"
 #include "analysis/lipschitz/norm.h"
 #include "analysis/convexity/curvature.h"
 

@@ -1,5 +1,5 @@
 #include "calculus/derivatives.h"
-#include "model/load.h"
+#include "model/model.h"
 #include "support/cmocka.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 #include "calculus/nasty.h"
-#include "calculus/tape/program.h"
 #include "calculus/tape/tape.h"
 #include "random_expression.h"
 #include "support/cmocka.h"

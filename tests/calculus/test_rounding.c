@@ -1,7 +1,7 @@
 /* Random expressions and their derivatives at a million random points of random boxes: the evaluator in double must be
  * within its proved bound of the truth. Long double finds suspects; MPFR judges them, and a sample of the others. */
 #include "calculus/derivatives.h"
-#include "calculus/tape/rounding.h"
+#include "calculus/tape/tape.h"
 #include "random_expression.h"
 #include "support/cmocka.h"
 

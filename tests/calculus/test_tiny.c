@@ -1,7 +1,7 @@
 /* Where the sizes of a tape show no subnormal number, the evaluator meets none: the processor's own flags tell. Random
  * expressions and their derivatives, at points of lattices, the corners and the smallest ones among them. */
 #include "calculus/derivatives.h"
-#include "calculus/tape/tiny.h"
+#include "calculus/tape/tape.h"
 #include "random_expression.h"
 #include "support/cmocka.h"
 

@@ -5,8 +5,8 @@
 
 #include "calculus/derivatives.h"
 #include "engine/agents.h"
-#include "model/load.h"
-#include "solver/project/project.h"
+#include "model/model.h"
+#include "solver/project/set.h"
 #include "support/random.h"
 
 #include <stdio.h>

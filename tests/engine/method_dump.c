@@ -9,7 +9,7 @@
 #include "engine/inside.h"
 #include "engine/tacit/estimator.h"
 #include "engine/tacit/controller_inside.h"
-#include "model/load.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The estimator against a plain evaluation: member by member, derivative by derivative, in long double sums. */
 #include "engine/tacit/estimator.h"
-#include "calculus/tape/program.h"
+#include "calculus/tape/tape.h"
 #include "engine/tacit/estimator_inside.h"
 #include "engine/runs.h"
 #include "solver/problem.h"

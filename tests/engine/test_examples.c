@@ -1,5 +1,5 @@
 #include "reference/reference.h"
-#include "model/load.h"
+#include "model/model.h"
 #include "support/cmocka.h"
 
 static const tc_reference *solve(tc_arena *arena, const char *name) {

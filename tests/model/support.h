@@ -2,7 +2,7 @@
 #ifndef TC_TESTS_MODEL_SUPPORT_H
 #define TC_TESTS_MODEL_SUPPORT_H
 
-#include "model/load.h"
+#include "model/model.h"
 #include "support/cmocka.h"
 
 #include <dirent.h>

@@ -95,9 +95,9 @@ static void names_near_a_known_one_are_suggested(void **state) {
 
 static void a_name_of_a_block_is_explained_outside_of_it(void **state) {
     (void)state;
-    expect_error(AGENT "constraint c: y <= 1", "there is no 'y' here; a name of the agent 'x': write x.y");
+    expect_error(AGENT "constraint c: y <= 1", "there is no 'y' here; it belongs to the agent 'x': write x.y");
     expect_error("agents f[i in 1..3] { state y in [0, 1]; private minimize y }\nconstraint c: y <= 1",
-                 "a name of the family 'f': write sum(f: y) or f[1].y");
+                 "it belongs to the family 'f': write sum(f: y) or f[1].y");
     expect_error("agents f[i in 1..3] { state y in [0, 1]; private minimize y }\nconstraint c: f.y <= 1",
                  "'f' is a family: write f[1].y for one member, or sum(f: y)");
     expect_error(AGENT "constraint c: x[1].y <= 1", "'x' is one agent: write x.y");
@@ -199,13 +199,13 @@ static void a_long_chain_of_definitions_is_an_error_not_a_crash(void **state) {
 static void cycles_are_named(void **state) {
     (void)state;
     expect_messages("param a = b + 1\nparam b = c\nparam c = 2 * a\n" AGENT,
-                    "p.tacit:3:15: error: 'a' is defined by itself: a -> b -> c -> a\n"
+                    "p.tacit:3:15: error: 'a' is defined in terms of itself: a -> b -> c -> a\n"
                     "    param c = 2 * a\n"
                     "                  ^\n");
     expect_error("param n = sum(f: 1)\nagents f[i in 1..n] { state y in [0, 1]; private minimize y }",
-                 "is defined by itself");
+                 "is defined in terms of itself");
     expect_error("agent x { state y in [0, 1]; private minimize y * u; private param u = v; private param v = u }",
-                 "is defined by itself");
+                 "is defined in terms of itself");
 }
 
 static void names_are_defined_once(void **state) {
@@ -242,7 +242,7 @@ static void ranges_are_limited(void **state) {
                  "this range has 1000000000 elements");
     expect_error("param a = sum(i in 1..10000, j in 1..10000: 1)\n" AGENT, "more than 10000000 terms");
     expect_error("param a = sum(i in 1..1.5: i)\n" AGENT,
-                 "the last value of a range is a whole number, but this is 1.5");
+                 "the last value of a range must be a whole number, but this is 1.5");
     expect_error("agents f[i in 0..3] { state y in [0, 1]; private minimize y }",
                  "the members of a family are numbered from 1");
     expect_error("agents f[i in 1..0] { state y in [0, 1]; private minimize y }",
@@ -266,9 +266,9 @@ static void shapes_must_fit(void **state) {
     expect_error("param a = 3[1]\n" AGENT, "1 index is given, but this is a number");
     expect_error("param a = sum(1, 2)\n" AGENT, "sum takes 1 argument, not 2");
     expect_error("agent x { state y[2] in [0, [1, 2, 3]]; private minimize 0 }",
-                 "the upper bound of a state is a number or a vector of 2, but this is a vector of 3");
+                 "the upper bound of a state must be a number or a vector of 2, but this is a vector of 3");
     expect_error("agent x { state y[2] in [0, 1]; private minimize y }",
-                 "an objective is a number, but this is a vector of 2");
+                 "an objective must be a number, but this is a vector of 2");
     expect_error("agent x { state y[2] in [0, 1]; private minimize 0 }\nconstraint c: x.y <= [1, 2, 3]",
                  "a relation needs equal shapes");
     expect_error("param a = quadform([1, 2], [[1, 2, 3], [1, 2, 3]])\n" AGENT, "quadform needs a 2 x 2 matrix second");
@@ -290,7 +290,7 @@ static void boxes_must_be_finite_and_in_order(void **state) {
     expect_error("agent x { state y in [0, 1]; private minimize y; start y = -1 }",
                  "a start leaves the box: -1 is outside of [0, 1]");
     expect_error("agent x { state y[1e9] in [0, 1]; private minimize 0 }",
-                 "the length of a state is between 1 and 1000000");
+                 "the length of a state must be between 1 and 1000000");
 }
 
 static void what_one_agent_keeps_private_is_not_for_others(void **state) {
@@ -326,9 +326,8 @@ static void private_data_stays_out_of_public_lines(void **state) {
                     "p.tacit:4:18: error: the upper bound of a state is public, but this uses the private 'need'\n"
                     "      state p in [0, need]\n"
                     "                     ^~~~\n"
-                    "p.tacit:1:1: note: 'need' is private because all columns of 'homes' are, but those listed; add "
-                    "'public need' to "
-                    "this line to make it public\n"
+                    "p.tacit:1:1: note: 'need' is private: columns"
+                    " of 'homes' are, unless this line lists them as public; add 'public need' to make it public\n"
                     "    data homes = csv \"homes.csv\" public cap\n"
                     "    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
     static const struct {
@@ -407,9 +406,9 @@ static void expressions_keep_to_their_agent(void **state) {
     (void)snprintf(text, sizeof text, "%sagent x { state z in [0, 1]; private minimize z * f[1].y }", two);
     expect_error(text, "a state of another agent cannot be used inside a block");
     (void)snprintf(text, sizeof text, "%sconstraint c: f[4].y <= 1", two);
-    expect_error(text, "the number of a member is between 1 and 3, but this is 4");
+    expect_error(text, "the number of a member must be between 1 and 3, but this is 4");
     (void)snprintf(text, sizeof text, "%sparam a = f[1].y", two);
-    expect_error(text, "the state 'y' cannot be used here: a parameter is a constant");
+    expect_error(text, "the state 'y' cannot be used here: a parameter must be a constant");
 }
 
 static void other_things_that_make_no_sense(void **state) {
@@ -428,20 +427,20 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error("agent x { state y in [0, 1]; private minimize huber(1, y) }",
                  "the threshold of huber must not depend on states");
     expect_error("agent x { state y[2] in [0, 1]; private minimize y[y[1]] }",
-                 "an index is a whole number that does not depend on states");
+                 "an index must be a whole number that does not depend on states");
     expect_error("state y in [0, 1]", "this statement stands inside an agent's block");
-    expect_error(AGENT "dual radius 1\ndual radius 2", "this is said twice");
-    expect_error(AGENT "dual radius 0", "the dual radius is positive, but this is 0");
-    expect_error(AGENT "privacy { delta 1 }", "delta is a probability below 1");
+    expect_error(AGENT "dual radius 1\ndual radius 2", "this statement occurs twice");
+    expect_error(AGENT "dual radius 0", "the dual radius must be positive, but this is 0");
+    expect_error(AGENT "privacy { delta 1 }", "delta must be below 1");
     expect_error(AGENT "privacy { epsilon 1; epsilon 2 }", "'epsilon' is set twice");
     expect_error(AGENT "budget { delta 1e-6 }", "a budget has an epsilon");
-    expect_error(AGENT "budget { epsilon 4; delta 1 }", "delta is a probability below 1");
-    expect_error(AGENT "budget { epsilon 0 }", "epsilon is positive, but this is 0");
+    expect_error(AGENT "budget { epsilon 4; delta 1 }", "delta must be below 1");
+    expect_error(AGENT "budget { epsilon 0 }", "epsilon must be positive, but this is 0");
     expect_error(AGENT "budget { epsilon 4; rounds 3 }", "budget has no 'rounds'");
-    expect_error(AGENT "budget { epsilon 4 }\nbudget { epsilon 5 }", "this is said twice");
+    expect_error(AGENT "budget { epsilon 4 }\nbudget { epsilon 5 }", "this statement occurs twice");
     expect_error(AGENT "privacy { adjacency agent 3 }", "adjacency agent has no bound");
     expect_error(AGENT "schedule { gamma 1 k^0.5 }", "expected '-': steps shrink");
-    expect_error(AGENT "schedule { rounds 2.5 }", "the number of rounds is a whole number");
+    expect_error(AGENT "schedule { rounds 2.5 }", "the number of rounds must be a whole number");
     expect_error("role cloud\nagent x { state y in [0, 1]; private minimize y }",
                  "a cloud's file holds nothing private");
     expect_error("role agent\n" AGENT "constraint c: x.y <= 1", "an agent's file holds no constraints");
@@ -519,7 +518,8 @@ static void columns_are_for_files_of_agents(void **state) {
                  "a column stands in an agent's file alone");
     expect_error("role cloud\nagent x { column c = 1; state y in [0, 1] }", "a column stands in an agent's file alone");
     expect_error("column c = 1\n" AGENT, "this statement stands inside an agent's block");
-    expect_error(MEMBER("column c = [[1, 2], [3, 4]]"), "a column is a number or a vector, but this is a 2 x 2 matrix");
+    expect_error(MEMBER("column c = [[1, 2], [3, 4]]"),
+                 "a column must be a number or a vector, but this is a 2 x 2 matrix");
     expect_error(MEMBER("column c = 1 / 0"), "error: ");
     expect_error(MEMBER("column c = w") "private param w = 2\n",
                  "a 'column' without 'private' before it is public, but this uses the private 'w'");

@@ -527,6 +527,34 @@ static void a_private_parameter_goes_to_those_who_use_it(void **state) {
                   2, three, "222", "01");
 }
 
+static tc_status split_in_memory(bench *b, tc_arena *kept, size_t most, tc_split_parts *parts, size_t *files) {
+    *parts = (tc_split_parts){.arena = kept, .most = most};
+    const tc_split_wishes wishes = {.parts = parts};
+    return tc_split_with(b->arena, b->model, &wishes, NULL, &b->messages, files);
+}
+
+static void in_memory_there_is_room_for_so_many_bytes(void **state) {
+    (void)state;
+    put_data();
+    size_t files, all = 0;
+    tc_split_parts parts;
+    bench b = load_good(problem);
+    tc_arena *kept = tc_arena_new(0);
+    assert_int_equal(split_in_memory(&b, kept, SIZE_MAX, &parts, &files), TC_OK);
+    assert_int_equal(files, 6);
+    assert_int_equal(parts.count, files);
+    for (size_t i = 0; i < parts.count; i++)
+        all += parts.list[i].length;
+    assert_int_equal(parts.bytes, all);
+    assert_int_equal(split_in_memory(&b, kept, all, &parts, &files), TC_OK);
+    assert_string_equal(messages_of(&b), "");
+    assert_int_equal(split_in_memory(&b, kept, all - 1, &parts, &files), TC_TOO_LARGE);
+    assert_non_null(strstr(messages_of(&b), "too many for memory: split into a folder\n"));
+    assert_int_equal(files, 0);
+    tc_arena_free(kept);
+    bench_free(&b);
+}
+
 static void only_whole_problems_are_split(void **state) {
     (void)state;
     expect_refusal("role agent\nagent a { state x in [0, 1]; private minimize x }\n", "part", TC_BAD_PROBLEM,
@@ -549,6 +577,7 @@ int main(void) {
         cmocka_unit_test(parts_of_a_private_parameter_for_several_agents_are_refused),
         cmocka_unit_test(what_else_would_show_an_agent_too_much_or_too_little_is_refused),
         cmocka_unit_test(a_private_parameter_goes_to_those_who_use_it),
+        cmocka_unit_test(in_memory_there_is_room_for_so_many_bytes),
         cmocka_unit_test(only_whole_problems_are_split),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -5,7 +5,7 @@
 #include "support/cmocka.h"
 #include "support/random.h"
 
-#include "model/load.h"
+#include "model/model.h"
 #include "plan/plan.h"
 #include "release/evaluate.h"
 

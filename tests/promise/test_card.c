@@ -1,5 +1,5 @@
 /* The card says what holds and, above all, what does not. */
-#include "model/load.h"
+#include "model/model.h"
 #include "plan/account/account.h"
 #include "promise/card.h"
 #include "support/cmocka.h"

@@ -1,4 +1,3 @@
-#include "reference/certificate.h"
 #include "reference/reference.h"
 #include "solver/problem.h"
 #include "support/cmocka.h"

@@ -3,7 +3,7 @@
 #define TC_TESTS_SOLVER_PROBLEM_H
 
 #include "calculus/derivatives.h"
-#include "model/load.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

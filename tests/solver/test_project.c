@@ -1,4 +1,4 @@
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include "solver/shapes.h"
 #include "support/cmocka.h"

@@ -21,9 +21,9 @@ static const tweak tweaks[] = {
     {"toward zero", "does not round to nearest", FE_TOWARDZERO, 0},
 #ifdef __x86_64__
     {"upward, in one of two registers", "does not round to nearest", FE_TONEAREST, 0x4000},
-    {"flush to zero", "takes the smallest numbers for zero", FE_TONEAREST, 0x8000},
-    {"denormals are zero", "takes the smallest numbers for zero", FE_TONEAREST, 0x0040},
-    {"both", "takes the smallest numbers for zero", FE_TONEAREST, 0x8040},
+    {"flush to zero", "treats the smallest numbers as zero", FE_TONEAREST, 0x8000},
+    {"denormals are zero", "treats the smallest numbers as zero", FE_TONEAREST, 0x0040},
+    {"both", "treats the smallest numbers as zero", FE_TONEAREST, 0x8040},
 #endif
 };
 enum { TWEAKS = sizeof tweaks / sizeof tweaks[0] };

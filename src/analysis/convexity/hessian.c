@@ -1,7 +1,7 @@
 /* Proof and refutation of convexity by interval Hessians; when an interval matrix is semidefinite; when a function is
  * smooth. */
 #include "analysis/convexity/curvature.h"
-#include "analysis/convexity/eigen.h"
+#include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/streams.h"
 
 #include <string.h>

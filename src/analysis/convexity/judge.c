@@ -251,7 +251,7 @@ static void judge_bodies(constraint_judge *c) {
     }
 }
 
-/* The part of a flattened constraint that are sums over one family, as one body. */
+/* The sums over one family in a flattened constraint, as one body. */
 static tc_expr combined_body(constraint_judge *c, const tc_addend *addends, size_t count, uint32_t family) {
     tc_addend *bodies = TC_NEW(c->prover->arena, tc_addend, count + 1);
     size_t kept = 0;
@@ -265,7 +265,8 @@ static tc_expr combined_body(constraint_judge *c, const tc_addend *addends, size
     return tc_rebuild(c->prover, bodies, kept);
 }
 
-/* Whether the outer expression names members of the family one by one, or uses its sums other than by adding them. */
+/* Whether the constraint uses the family only by adding its sums: it names no single member and puts no sum into a
+ * function. */
 static bool only_adds(constraint_judge *c, const tc_addend *addends, size_t count, uint32_t family) {
     const tc_model *model = c->prover->model;
     for (size_t i = 0; i < count; i++) {

@@ -1,9 +1,8 @@
 /* The constants of each agent: K^i_1 and K^i_2, how fast the block g_{x_i} changes with the whole x; and L_i, the
  * spectral norm of the Hessian of f_i over the bounding box of X_i. */
-#include "analysis/lipschitz/lipschitz.h"
+#include "analysis/steps.h"
 #include "analysis/lipschitz/norm.h"
 #include "analysis/lipschitz/variation.h"
-#include "solver/project/project.h"
 #include "solver/project/set.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* K^g_1 = sup |J|_1 and K^g_2 = sup |J|_2 over the box; and which entries of J are constant. */
-#include "analysis/lipschitz/lipschitz.h"
+#include "analysis/steps.h"
 #include "analysis/lipschitz/norm.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Points of the box where suprema may be attained. Nothing is proved here; a better point makes a better lower bound.
  */
-#include "analysis/lipschitz/lipschitz.h"
+#include "analysis/steps.h"
 
 #include "analysis/lipschitz/streams.h"
 

@@ -1,4 +1,3 @@
-#include "analysis/convexity/eigen.h"
 #include "analysis/lipschitz/norm.h"
 
 #include <float.h>

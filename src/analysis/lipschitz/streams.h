@@ -8,7 +8,7 @@
 #define TC_ANALYSIS_LIPSCHITZ_STREAMS_H
 
 #include "analysis/region.h"
-#include "base/monitor.h"
+#include "base/status.h"
 #include "calculus/derivatives.h"
 
 typedef struct tc_singled { /* a coordinate that outer expressions name */

@@ -1,8 +1,8 @@
 /* How a block g_{x_i} of the Jacobian varies with the whole x: the matrix T_i with rows (constraint j, component c' of
  * agent i) and columns all coordinates c,
  *     T_i[(j, c'), c] = d^2 g_j / d x_c' d x_c
- *                     = sum_{r,s} Phi^j_{rs} a_{rc'} a_{sc}  +  [c in block i] sum_r Phi_{j,r} d^2 body_r / d x_c' d
- * x_c with a_{rc} = d u_r / d x_c. The first part exists only where outer functions are curved. */
+ *         = sum_{r,s} Phi^j_{rs} a_{rc'} a_{sc}  +  [c in block i] sum_r Phi_{j,r} d^2 body_r / d x_c' d x_c,
+ * with a_{rc} = d u_r / d x_c. The first part exists only where outer functions are curved. */
 #ifndef TC_ANALYSIS_LIPSCHITZ_VARIATION_H
 #define TC_ANALYSIS_LIPSCHITZ_VARIATION_H
 

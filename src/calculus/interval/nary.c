@@ -84,8 +84,7 @@ static tc_interval diagonal(tc_interval a, tc_interval q) {
     return (tc_interval){isinf(least) ? 0 : least, diagonal_up(tc_mignitude(a), q)};
 }
 
-/* ---- beside it: p q / (p^2 + q^2 + r)^(3/2), which falls with r; first for p, q >= 0 -------------------------------
- */
+/* ---- off the diagonal: p q / (p^2 + q^2 + r)^(3/2), which falls with r; first for p, q >= 0 ------------------ */
 
 static double product_up_at(double p, double q, double r) {
     double squares = tc_add_down(tc_add_down(tc_mul_down(p, p), tc_mul_down(q, q)), r);

@@ -1,8 +1,8 @@
-/* The operations of evaluate.inc.h for a binary floating-point type NUMBER, whose square root and absolute value are
- * MATH(sqrt) and MATH(fabs), whose other functions are EXP, LOG and REAL_POWER, and CHOOSE(condition, yes, no), in
- * double without a branch; double unless NUMBER is defined, with the same bits everywhere. rounding.c bounds the error
- * of these very sequences of operations in double, and tiny.c their sizes: change all. Outside a function's domain the
- * result is what IEEE arithmetic gives: NaN or an infinity. */
+/* The operations of evaluate.inc.h for a binary floating-point type NUMBER: double, with the same bits everywhere,
+ * unless the includer defines NUMBER and what follows. MATH(sqrt) and MATH(fabs) are its square root and absolute
+ * value, EXP, LOG and REAL_POWER its other functions; CHOOSE(condition, yes, no) has no branch in double. rounding.c
+ * bounds the error of these very sequences of operations in double, and tiny.c their sizes: change all. Outside a
+ * function's domain the result is what IEEE arithmetic gives: NaN or an infinity. */
 
 #ifndef NUMBER
 #include "calculus/interval/elementary.h"

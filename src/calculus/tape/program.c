@@ -5,7 +5,7 @@
  * operation that are independent of each other, and the result of the i-th instruction is register first + i. Instead
  * of one jump for each instruction there is one for each batch, and the processor works on several instructions at a
  * time. */
-#include "calculus/tape/program.h"
+#include "calculus/tape/tape.h"
 
 #include "base/search.h"
 

@@ -1,5 +1,3 @@
-#include "calculus/tape/rounding.h"
-
 #include "calculus/interval/elementary.h"
 #include "calculus/tape/tape_code.h"
 

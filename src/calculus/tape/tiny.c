@@ -1,5 +1,3 @@
-#include "calculus/tape/tiny.h"
-
 #include "calculus/interval/elementary.h"
 #include "calculus/tape/tape_code.h"
 
@@ -120,7 +118,7 @@ static tc_sized exponential(tc_sized a) {
     if (a.least < LEAST_SPLIT)
         tiny = either(tiny, "the argument of an exponential");
     tc_interval range = widened(tc_iexp(a.range));
-    if (!(range.lo >= 0x1p-1021)) /* down to nothing, through what is slow */
+    if (!(range.lo >= 0x1p-1021)) /* it may underflow, by way of subnormal numbers */
         tiny = either(tiny, "an exponential");
     return settle(range, TC_LEAST_NORMAL, NO_SIZE, tiny, "an exponential");
 }

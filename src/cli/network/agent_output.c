@@ -1,6 +1,6 @@
 #include "cli/network/network.h"
 
-#include "model/point.h"
+#include "model/model.h"
 #include "net/files.h"
 
 static const char *outcome_of(const tc_agent_output *output, tc_agent_condition how) {

@@ -1,6 +1,6 @@
 #include "cli/network/network.h"
 
-#include "model/point.h"
+#include "model/model.h"
 
 /* ---- for people ---- */
 

@@ -2,7 +2,7 @@
 #ifndef TC_CLI_SHARED_CLI_H
 #define TC_CLI_SHARED_CLI_H
 
-#include "base/monitor.h"
+#include "base/status.h"
 #include "base/options.h"
 #include "base/outputs.h"
 #include "model/model.h"

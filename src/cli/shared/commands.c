@@ -3,7 +3,7 @@
 #include "base/machine.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/load.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

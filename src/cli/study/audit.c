@@ -1,6 +1,7 @@
 #include "cli/study/study.h"
 
-#include "api/audit.h"
+#include "api/result.h"
+#include "audit/audit.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -34,8 +34,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
         status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
-    tacit_status made = tacit_bound(study.problem, &promise, within->given ? within->real : (double)NAN, &study.options,
-                                    &result, NULL);
+    tacit_status made =
+        tacit_bound(study.problem, &promise, within->given ? within->real : (double)NAN, &study.options, &result, NULL);
     status = tc_study_end(&study, made, result, arguments->values[JSON].flag, yes);
     if (tacit_result_plan(result, &plan) == TACIT_OK && plan.problem != NULL)
         cli->output.length = 0; /* a failure, which the messages explain */

@@ -10,7 +10,7 @@
  * and for a function with Hessian H and curvature of at least `weight` everywhere it is within sqrt(r' H^-1 r / weight)
  * of the minimum. */
 #include "engine/proximal/inside.h"
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include <math.h>
 #include <string.h>

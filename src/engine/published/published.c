@@ -10,7 +10,7 @@
 
 #include "calculus/interval/elementary.h"
 #include "engine/inside.h"
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 
 #include "engine/agent_half.h"
 #include "engine/tacit/controller_inside.h"
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include <string.h>
 

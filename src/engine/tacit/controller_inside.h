@@ -3,7 +3,7 @@
 #ifndef TC_ENGINE_TACIT_CONTROLLER_INSIDE_H
 #define TC_ENGINE_TACIT_CONTROLLER_INSIDE_H
 
-#include "calculus/tape/program.h"
+#include "calculus/tape/tape.h"
 #include "engine/tacit/controller.h"
 
 /* All that later rounds depend on, besides the filters: tc_controller_snapshot has this, and the six arrays of m

@@ -1,6 +1,6 @@
 /* Makes an estimator. The structure over forms is here: their Jacobian is constant, a row of numbers for each of its
  * entries. That over states is in estimator_states.c. */
-#include "calculus/tape/program.h"
+#include "calculus/tape/tape.h"
 #include "engine/tacit/estimator_inside.h"
 
 #include <stdlib.h>

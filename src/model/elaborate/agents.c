@@ -84,8 +84,8 @@ static void add_column(tc_elaborator *elaborator, tc_agents_block *block, tc_loc
     if (value.broken)
         return;
     if (!value.is_number || value.rank == 2) {
-        tc_error(elaborator->diagnostics, statement->value->span, "a column is a number or a vector, but this is %s",
-                 tc_shape_text(elaborator->arena, &value));
+        tc_error(elaborator->diagnostics, statement->value->span,
+                 "a column must be a number or a vector, but this is %s", tc_shape_text(elaborator->arena, &value));
         return;
     }
     local->column = value;
@@ -148,7 +148,7 @@ tc_coef *tc_elaborate_coefs(tc_elaborator *elaborator, tc_agents_block *block, c
     if (value->broken)
         return NULL;
     if (value->rank == 2 || (value->rank == 1 && value->rows != count)) {
-        tc_error(elaborator->diagnostics, span, "%s is a number or a vector of %zu, but this is %s", what, count,
+        tc_error(elaborator->diagnostics, span, "%s must be a number or a vector of %zu, but this is %s", what, count,
                  tc_shape_text(elaborator->arena, value));
         return NULL;
     }
@@ -259,7 +259,7 @@ static void elaborate_objective(tc_elaborator *elaborator, tc_agents_block *bloc
     if (value.broken)
         return;
     if (value.rank != 0) {
-        tc_error(elaborator->diagnostics, statement->value->span, "an objective is a number, but this is %s",
+        tc_error(elaborator->diagnostics, statement->value->span, "an objective must be a number, but this is %s",
                  tc_shape_text(elaborator->arena, &value));
         return;
     }
@@ -381,7 +381,7 @@ static void elaborate_gap(tc_elaborator *elaborator, tc_agents_block *block, con
     for (size_t k = 0; k < members; k++) {
         if (tc_coef_at(*coef, k) >= 0)
             continue;
-        tc_error(elaborator->diagnostics, statement->value->span, "a gap is not negative, but this is %.17g%s%s",
+        tc_error(elaborator->diagnostics, statement->value->span, "a gap must not be negative, but this is %.17g%s%s",
                  tc_coef_at(*coef, k), coef->column != NULL ? " for " : "",
                  coef->column != NULL ? tc_member_text(elaborator, block, k) : "");
         return;

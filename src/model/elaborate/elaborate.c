@@ -289,7 +289,7 @@ static void report_cycle(tc_elaborator *elaborator, const tc_definition *definit
         start--;
     for (size_t i = start > 0 ? start - 1 : 0; i < elaborator->busy_count; i++)
         tc_buffer_printf(&path, "%s -> ", elaborator->busy[i]->name->text);
-    tc_error(elaborator->diagnostics, used, "'%s' is defined by itself: %s%s", definition->name->text,
+    tc_error(elaborator->diagnostics, used, "'%s' is defined in terms of itself: %s%s", definition->name->text,
              tc_buffer_text(&path), definition->name->text);
 }
 
@@ -334,7 +334,7 @@ static void elaborate_role(tc_elaborator *elaborator) {
             continue;
         bool cloud = strcmp(s->name->text, "cloud") == 0, agent = strcmp(s->name->text, "agent") == 0;
         if (role != NULL)
-            tc_error(elaborator->diagnostics, s->keyword, "a file has one role");
+            tc_error(elaborator->diagnostics, s->keyword, "a file has only one role");
         else if (!cloud && !agent)
             tc_error(elaborator->diagnostics, s->name_span, "a role is 'cloud' or 'agent'");
         role = s;

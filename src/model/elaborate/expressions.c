@@ -21,8 +21,8 @@ bool tc_must_be_public(tc_elaborator *elaborator, const tc_value *value, tc_span
     tc_error(elaborator->diagnostics, span, "%s is public, but this uses the private '%s'", what, secret->name);
     if (secret->data != NULL)
         tc_note(elaborator->diagnostics, secret->span,
-                "'%s' is private because all columns of '%s' are, but those listed; add 'public %s' to this line to "
-                "make it public",
+                "'%s' is private: columns of '%s' are, unless this line lists them as public; add 'public %s' to make "
+                "it public",
                 secret->name, secret->data, secret->name);
     else
         tc_note(elaborator->diagnostics, secret->span,
@@ -51,12 +51,12 @@ double tc_elaborate_number(tc_elaborator *elaborator, const tc_scope *scope, con
     if (value.broken || !tc_must_be_public(elaborator, &value, tree->span, what))
         return NAN;
     if (value.rank != 0) {
-        tc_error(elaborator->diagnostics, tree->span, "%s is a number, but this is %s", what,
+        tc_error(elaborator->diagnostics, tree->span, "%s must be a number, but this is %s", what,
                  tc_shape_text(elaborator->arena, &value));
         return NAN;
     }
     if (!value.is_number && tc_value_has_data(&elaborator->values, &value)) {
-        tc_error(elaborator->diagnostics, tree->span, "%s is one number, the same for all members", what);
+        tc_error(elaborator->diagnostics, tree->span, "%s must be one number, the same for all members", what);
         return NAN;
     }
     return tc_coef_of_value(elaborator, elaborator->blocks, &value, 0).value;
@@ -68,12 +68,12 @@ bool tc_elaborate_whole(tc_elaborator *elaborator, const tc_scope *scope, const 
     if (isnan(*value))
         return false;
     if (*value != floor(*value)) {
-        tc_error(elaborator->diagnostics, tree->span, "%s is a whole number, but this is %.17g", what, *value);
+        tc_error(elaborator->diagnostics, tree->span, "%s must be a whole number, but this is %.17g", what, *value);
         return false;
     }
     if (*value < least || *value > most) {
-        tc_error(elaborator->diagnostics, tree->span, "%s is between %.17g and %.17g, but this is %.17g", what, least,
-                 most, *value);
+        tc_error(elaborator->diagnostics, tree->span, "%s must be between %.17g and %.17g, but this is %.17g", what,
+                 least, most, *value);
         return false;
     }
     return true;
@@ -141,7 +141,8 @@ static bool elaborate_subscript(tc_elaborator *elaborator, const tc_scope *scope
     if (value.broken)
         return false;
     if (value.rank != 0 || tc_value_has_state(&elaborator->values, &value)) {
-        tc_error(elaborator->diagnostics, tree->span, "an index is a whole number that does not depend on states%s",
+        tc_error(elaborator->diagnostics, tree->span,
+                 "an index must be a whole number that does not depend on states%s",
                  value.rank != 0
                      ? tc_arena_format(elaborator->arena, ", but this is %s", tc_shape_text(elaborator->arena, &value))
                      : "");

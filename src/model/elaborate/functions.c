@@ -4,18 +4,18 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct tc_call {
+typedef struct function_call {
     tc_elaborator *elaborator;
     const tc_scope *scope;
     const tc_tree *tree;
     tc_value *arguments;
     size_t count;
-} tc_call;
+} function_call;
 
-typedef tc_value function(const tc_call *c);
+typedef tc_value function(const function_call *c);
 
 /* All entries of all arguments, one after another. */
-static tc_value joined(const tc_call *c) {
+static tc_value joined(const function_call *c) {
     size_t count = 0;
     bool is_number = true;
     const tc_private_datum *secret = NULL;
@@ -40,7 +40,7 @@ static tc_value joined(const tc_call *c) {
     return value;
 }
 
-static tc_value refuse(const tc_call *c, size_t argument, const char *wanted) {
+static tc_value refuse(const function_call *c, size_t argument, const char *wanted) {
     tc_error(c->elaborator->diagnostics, c->tree->items[argument]->span, "%s needs %s, but this is %s",
              c->tree->name->text, wanted, tc_shape_text(c->elaborator->arena, &c->arguments[argument]));
     return tc_value_broken();
@@ -95,22 +95,22 @@ static tc_expr exp_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_
 static tc_expr log_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_log(dag, a); }
 static tc_expr sqrt_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_sqrt(dag, a); }
 
-static tc_value each(const tc_call *c, tc_number_function *on_numbers, tc_node_function *on_nodes) {
+static tc_value each(const function_call *c, tc_number_function *on_numbers, tc_node_function *on_nodes) {
     tc_value zero = tc_value_number(0);
     return tc_value_elementwise(&c->elaborator->values, &c->arguments[0], &zero, on_numbers, on_nodes, c->tree->span,
                                 c->tree->name->text);
 }
 
-static tc_value call_exp(const tc_call *c) { return each(c, exp_number, exp_node); }
+static tc_value call_exp(const function_call *c) { return each(c, exp_number, exp_node); }
 
-static tc_value call_log(const tc_call *c) {
+static tc_value call_log(const function_call *c) {
     if (!all_pass(c->elaborator, &c->arguments[0], is_not_positive, c->tree->items[0]->span,
                   "a logarithm needs a positive argument"))
         return tc_value_broken();
     return each(c, log_number, log_node);
 }
 
-static tc_value call_sqrt(const tc_call *c) {
+static tc_value call_sqrt(const function_call *c) {
     if (!all_pass(c->elaborator, &c->arguments[0], is_negative, c->tree->items[0]->span,
                   "a square root needs an argument that is not negative"))
         return tc_value_broken();
@@ -119,7 +119,7 @@ static tc_value call_sqrt(const tc_call *c) {
 
 static double huber_number(double a, double d) { return fabs(a) <= d ? a * a / 2 : d * (fabs(a) - d / 2); }
 
-static tc_value call_huber(const tc_call *c) {
+static tc_value call_huber(const function_call *c) {
     tc_span span = c->tree->items[1]->span;
     if (tc_value_has_state(&c->elaborator->values, &c->arguments[1])) {
         tc_error(c->elaborator->diagnostics, span, "the threshold of huber must not depend on states");
@@ -170,7 +170,7 @@ static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponen
     if (exponent->is_number && exponent->rank == 0)
         return true;
     if (exponent->rank != 0)
-        tc_error(elaborator->diagnostics, span, "an exponent is a number, but this is %s",
+        tc_error(elaborator->diagnostics, span, "an exponent must be a number, but this is %s",
                  tc_shape_text(elaborator->arena, exponent));
     else if (tc_value_has_state(&elaborator->values, exponent))
         tc_error(elaborator->diagnostics, span,
@@ -222,7 +222,7 @@ tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, co
     return result;
 }
 
-static tc_value call_pow(const tc_call *c) {
+static tc_value call_pow(const function_call *c) {
     if (!constant_exponent(c->elaborator, &c->arguments[1], c->tree->items[1]->span))
         return tc_value_broken();
     if (c->arguments[0].rank == 2)
@@ -244,22 +244,24 @@ tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const
 
 /* ---- vectors to numbers ------------------------------------------------------------------------------------------ */
 
-static tc_value call_sum(const tc_call *c) {
+static tc_value call_sum(const function_call *c) {
     return tc_value_total(&c->elaborator->values, &c->arguments[0], c->tree->span);
 }
-static tc_value call_sumsq(const tc_call *c) { return sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span); }
+static tc_value call_sumsq(const function_call *c) {
+    return sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
+}
 
-static tc_value call_dot(const tc_call *c) {
+static tc_value call_dot(const function_call *c) {
     return tc_value_dot(&c->elaborator->values, &c->arguments[0], &c->arguments[1], c->tree->span);
 }
 
-static tc_value call_norm(const tc_call *c) {
+static tc_value call_norm(const function_call *c) {
     tc_value squares = sum_of_squares(c->elaborator, &c->arguments[0], c->tree->span);
     tc_value zero = tc_value_number(0);
     return tc_value_elementwise(&c->elaborator->values, &squares, &zero, sqrt_number, sqrt_node, c->tree->span, "norm");
 }
 
-static tc_value call_logsumexp(const tc_call *c) {
+static tc_value call_logsumexp(const function_call *c) {
     tc_value all = joined(c);
     tc_value result;
     if (all.is_number) {
@@ -276,7 +278,7 @@ static tc_value call_logsumexp(const tc_call *c) {
     return tc_value_checked(&c->elaborator->values, result, c->tree->span);
 }
 
-static tc_value call_quadform(const tc_call *c) {
+static tc_value call_quadform(const function_call *c) {
     const tc_value *v = &c->arguments[0], *q = &c->arguments[1];
     if (v->rank != 1)
         return refuse(c, 0, "a vector first");
@@ -311,7 +313,7 @@ static tc_value call_quadform(const tc_call *c) {
     return result;
 }
 
-static tc_value call_length(const tc_call *c) {
+static tc_value call_length(const function_call *c) {
     if (c->arguments[0].rank != 1)
         return refuse(c, 0, "a vector");
     tc_value length = tc_value_number((double)c->arguments[0].rows);
@@ -319,7 +321,7 @@ static tc_value call_length(const tc_call *c) {
     return length;
 }
 
-static tc_value call_transpose(const tc_call *c) {
+static tc_value call_transpose(const function_call *c) {
     if (c->arguments[0].rank != 2)
         return refuse(c, 0, "a matrix");
     return tc_value_transpose(&c->elaborator->values, &c->arguments[0]);
@@ -349,7 +351,7 @@ static const char *smooth_alternative(const char *name) {
     return "round the result instead of the state";
 }
 
-static bool free_of_states(const tc_call *c) {
+static bool free_of_states(const function_call *c) {
     for (size_t i = 0; i < c->count; i++) {
         if (!tc_value_has_state(&c->elaborator->values, &c->arguments[i]))
             continue;
@@ -363,7 +365,8 @@ static bool free_of_states(const tc_call *c) {
 }
 
 /* A column of the members' values of step(...step(step(first, v1), v2)..., vn), or a number. */
-static tc_value fold(const tc_call *c, const tc_value *all, tc_number_function *step, double first, bool from_first) {
+static tc_value fold(const function_call *c, const tc_value *all, tc_number_function *step, double first,
+                     bool from_first) {
     tc_elaborator *elaborator = c->elaborator;
     if (all->is_number) {
         double result = from_first ? first : all->numbers[0];
@@ -391,7 +394,7 @@ static tc_value fold(const tc_call *c, const tc_value *all, tc_number_function *
 }
 
 /* Nodes that turned out to be constants, as numbers. */
-static tc_value settled(const tc_call *c, tc_value value) {
+static tc_value settled(const function_call *c, tc_value value) {
     tc_elaborator *elaborator = c->elaborator;
     if (value.is_number || tc_value_has_data(&elaborator->values, &value))
         return value;
@@ -405,20 +408,20 @@ static tc_value settled(const tc_call *c, tc_value value) {
     return result;
 }
 
-static tc_value folded(const tc_call *c, tc_number_function *step, bool from_first) {
+static tc_value folded(const function_call *c, tc_number_function *step, bool from_first) {
     if (!free_of_states(c))
         return tc_value_broken();
     tc_value all = settled(c, joined(c));
     return fold(c, &all, step, 0, from_first);
 }
 
-static tc_value call_min(const tc_call *c) { return folded(c, take_min, false); }
-static tc_value call_max(const tc_call *c) { return folded(c, take_max, false); }
-static tc_value call_norm1(const tc_call *c) { return folded(c, take_abs_sum, true); }
-static tc_value call_norminf(const tc_call *c) { return folded(c, take_abs_max, true); }
+static tc_value call_min(const function_call *c) { return folded(c, take_min, false); }
+static tc_value call_max(const function_call *c) { return folded(c, take_max, false); }
+static tc_value call_norm1(const function_call *c) { return folded(c, take_abs_sum, true); }
+static tc_value call_norminf(const function_call *c) { return folded(c, take_abs_max, true); }
 
 /* abs, floor and ceil keep the shape of their argument. */
-static tc_value each_constant(const tc_call *c, tc_number_function *step) {
+static tc_value each_constant(const function_call *c, tc_number_function *step) {
     if (!free_of_states(c))
         return tc_value_broken();
     tc_value argument = settled(c, c->arguments[0]);
@@ -443,9 +446,9 @@ static tc_value each_constant(const tc_call *c, tc_number_function *step) {
     return value;
 }
 
-static tc_value call_abs(const tc_call *c) { return each_constant(c, take_abs); }
-static tc_value call_floor(const tc_call *c) { return each_constant(c, take_floor); }
-static tc_value call_ceil(const tc_call *c) { return each_constant(c, take_ceil); }
+static tc_value call_abs(const function_call *c) { return each_constant(c, take_abs); }
+static tc_value call_floor(const function_call *c) { return each_constant(c, take_floor); }
+static tc_value call_ceil(const function_call *c) { return each_constant(c, take_ceil); }
 
 /* ---- functions by name ------------------------------------------------------------------------------------------- */
 
@@ -488,8 +491,8 @@ tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, con
         return tc_value_broken();
     }
     tc_value few[2];
-    tc_call c = {elaborator, scope, tree, tree->count <= 2 ? few : TC_NEW(elaborator->arena, tc_value, tree->count),
-                 tree->count};
+    function_call c = {elaborator, scope, tree,
+                       tree->count <= 2 ? few : TC_NEW(elaborator->arena, tc_value, tree->count), tree->count};
     bool broken = false;
     for (size_t i = 0; i < tree->count; i++) {
         c.arguments[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);

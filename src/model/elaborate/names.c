@@ -26,7 +26,7 @@ static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc
     if (scope->member != SIZE_MAX)
         return tc_elaborate_param(elaborator, scope, local->statement);
     if (*progress == TC_UNDERWAY) {
-        tc_error(elaborator->diagnostics, span, "'%s' is defined by itself", local->name->text);
+        tc_error(elaborator->diagnostics, span, "'%s' is defined in terms of itself", local->name->text);
         local->value[part] = tc_value_broken();
         *progress = TC_DONE;
     }
@@ -64,7 +64,7 @@ static tc_value local_column(tc_elaborator *elaborator, const tc_scope *scope, t
 
 static tc_value local_state(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
     if (elaborator->no_states != NULL) {
-        tc_error(elaborator->diagnostics, span, "the state '%s' cannot be used here: %s is a constant",
+        tc_error(elaborator->diagnostics, span, "the state '%s' cannot be used here: %s must be a constant",
                  local->name->text, elaborator->no_states);
         return tc_value_broken();
     }
@@ -199,10 +199,10 @@ static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const
     }
     const char *of = owner != NULL ? owner->definition->name->text : "";
     if (owner != NULL && owner->statement->is_family)
-        near = tc_arena_format(elaborator->arena, "; a name of the family '%s': write sum(%s: %s) or %s[1].%s", of, of,
-                               name->text, of, name->text);
+        near = tc_arena_format(elaborator->arena, "; it belongs to the family '%s': write sum(%s: %s) or %s[1].%s", of,
+                               of, name->text, of, name->text);
     else if (owner != NULL)
-        near = tc_arena_format(elaborator->arena, "; a name of the agent '%s': write %s.%s", of, of, name->text);
+        near = tc_arena_format(elaborator->arena, "; it belongs to the agent '%s': write %s.%s", of, of, name->text);
     tc_error(elaborator->diagnostics, span, "there is no '%s' here%s", name->text, near);
 }
 
@@ -268,7 +268,7 @@ tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *sco
     const tc_tree *base = tree->items[0];
     const tc_tree *agent = base->kind == TC_TREE_INDEX ? base->items[0] : base;
     if (agent->kind != TC_TREE_NAME || (base->kind == TC_TREE_INDEX && base->count != 2)) {
-        tc_error(elaborator->diagnostics, base->span, "expected an agent before the point, as in depot.x or home[3].x");
+        tc_error(elaborator->diagnostics, base->span, "expected an agent before the dot, as in depot.x or home[3].x");
         return tc_value_broken();
     }
     tc_agents_block *block = tc_block_named(elaborator, agent->name, agent->span);

@@ -155,7 +155,7 @@ static bool check_radius(const set_reader *reader, tc_coef radius, tc_span span,
     for (size_t k = 0; k < members; k++) {
         if (tc_coef_at(radius, k) >= 0)
             continue;
-        tc_error(reader->elaborator->diagnostics, span, "%s is not negative, but this is %.17g%s", what,
+        tc_error(reader->elaborator->diagnostics, span, "%s must not be negative, but this is %.17g%s", what,
                  tc_coef_at(radius, k), for_member(reader, radius.column != NULL, k));
         return false;
     }
@@ -207,14 +207,14 @@ static bool check_matrix(const set_reader *reader, const tc_coef *matrix, size_t
             if (tc_coef_at(matrix[i], k) == tc_coef_at(matrix[i % n * n + i / n], k))
                 continue;
             tc_error(reader->elaborator->diagnostics, span,
-                     "the matrix of an ellipsoid is symmetric, but entries [%zu, %zu] "
+                     "the matrix of an ellipsoid must be symmetric, but entries [%zu, %zu] "
                      "and [%zu, %zu] differ%s",
                      i / n + 1, i % n + 1, i % n + 1, i / n + 1, for_member(reader, varies, k));
             return false;
         }
         if (!is_positive_definite(matrix, n, k, work)) {
             tc_error(reader->elaborator->diagnostics, span,
-                     "the matrix of an ellipsoid is positive definite, but this one "
+                     "the matrix of an ellipsoid must be positive definite, but this one "
                      "is not%s",
                      for_member(reader, varies, k));
             return false;
@@ -242,7 +242,7 @@ static tc_coef *matrix_coefs(const set_reader *reader, const tc_tree *tree, size
     if (value.rank != 2 || value.rows != n || value.columns != n ||
         tc_value_has_state(&reader->elaborator->values, &value)) {
         tc_error(reader->elaborator->diagnostics, tree->span,
-                 "the matrix of an ellipsoid is a constant %zu x %zu matrix, "
+                 "the matrix of an ellipsoid must be a constant %zu x %zu matrix, "
                  "but this is %s",
                  n, n, tc_shape_text(reader->elaborator->arena, &value));
         return NULL;
@@ -264,7 +264,7 @@ static bool state_range(const set_reader *reader, const tc_value *value, tc_span
             *first = (size_t)dag->nodes[node].u.index;
         if (is_state && dag->nodes[node].u.index == *first + i)
             continue;
-        not_recognised(reader, span, "left of 'in' stands a state, or a range p[a..b] of one");
+        not_recognised(reader, span, "expected a state, or a range p[a..b] of one, left of 'in'");
         return false;
     }
     return !value->broken;
@@ -489,7 +489,7 @@ static void read_affine(const set_reader *reader) {
             return;
         }
         if (rows[i].count == 0) {
-            tc_error(elaborator->diagnostics, span, "this relation does not speak of a state");
+            tc_error(elaborator->diagnostics, span, "this relation contains no state");
             return;
         }
     }

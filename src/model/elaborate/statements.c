@@ -102,7 +102,7 @@ static double positive(tc_elaborator *elaborator, const tc_tree *tree, const cha
     double value = tc_elaborate_number(elaborator, NULL, tree, what);
     if (isnan(value) || value > 0)
         return value;
-    tc_error(elaborator->diagnostics, tree->span, "%s is positive, but this is %.17g", what, value);
+    tc_error(elaborator->diagnostics, tree->span, "%s must be positive, but this is %.17g", what, value);
     return NAN;
 }
 
@@ -178,7 +178,7 @@ static void set_adjacency(tc_elaborator *elaborator, const tc_setting *setting) 
 static void check_delta(tc_elaborator *elaborator, const tc_setting *setting, double *delta) {
     if (!(*delta >= 1))
         return;
-    tc_error(elaborator->diagnostics, setting->value->span, "delta is a probability below 1");
+    tc_error(elaborator->diagnostics, setting->value->span, "delta must be below 1");
     *delta = NAN;
 }
 
@@ -229,7 +229,8 @@ static void set_decaying(tc_elaborator *elaborator, const tc_setting *setting, d
     *value = positive(elaborator, setting->value, setting->key.name->text);
     *decay = setting->decay != NULL ? tc_elaborate_number(elaborator, NULL, setting->decay, "a power of k") : 0;
     if (*decay < 0)
-        tc_error(elaborator->diagnostics, setting->decay->span, "steps do not grow: expected k^-c with c not negative");
+        tc_error(elaborator->diagnostics, setting->decay->span,
+                 "steps must not grow: expected k^-c with c not negative");
 }
 
 static void elaborate_schedule(tc_elaborator *elaborator, const tc_statement *statement) {
@@ -269,7 +270,7 @@ static tc_coef declared_coef(tc_elaborator *elaborator, tc_agents_block *block, 
     for (size_t k = 0; k < members; k++) {
         if (tc_coef_at(*coef, k) >= 0)
             continue;
-        tc_error(elaborator->diagnostics, tree->span, "a Lipschitz constant is not negative, but this is %.17g",
+        tc_error(elaborator->diagnostics, tree->span, "a Lipschitz constant must not be negative, but this is %.17g",
                  tc_coef_at(*coef, k));
         return (tc_coef){.value = NAN};
     }
@@ -352,8 +353,8 @@ static void elaborate_start(tc_elaborator *elaborator, const tc_statement *state
     for (size_t i = 0; coefs != NULL && i < count; i++) {
         model->start_multipliers[first + i] = coefs[i].value;
         if (coefs[i].value < 0) {
-            tc_error(elaborator->diagnostics, statement->value->span, "a multiplier is not negative, but this is %.17g",
-                     coefs[i].value);
+            tc_error(elaborator->diagnostics, statement->value->span,
+                     "a multiplier must not be negative, but this is %.17g", coefs[i].value);
             return;
         }
     }
@@ -363,8 +364,8 @@ static void elaborate_start(tc_elaborator *elaborator, const tc_statement *state
 
 static void once(tc_elaborator *elaborator, const tc_statement *statement, const tc_statement **before) {
     if (*before != NULL) {
-        tc_error(elaborator->diagnostics, statement->keyword, "this is said twice");
-        tc_note(elaborator->diagnostics, (*before)->keyword, "the first time was here");
+        tc_error(elaborator->diagnostics, statement->keyword, "this statement occurs twice");
+        tc_note(elaborator->diagnostics, (*before)->keyword, "the first one is here");
     }
     *before = statement;
 }

@@ -1,4 +1,4 @@
-#include "model/elaborate/value.h"
+#include "model/elaborate/elaborate.h"
 
 #include <math.h>
 

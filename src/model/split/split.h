@@ -2,7 +2,6 @@
 #ifndef TC_MODEL_SPLIT_SPLIT_H
 #define TC_MODEL_SPLIT_SPLIT_H
 
-#include "base/monitor.h"
 #include "model/model.h"
 
 /* Writes directory/cloud.tacit (and cloud.NAME.csv for public data) and directory/agents/NAME.tacit for every agent,

@@ -1,9 +1,143 @@
-/* Tokens to syntax. */
+/* Tokens to syntax: what was written, nothing resolved. The syntax lives as long as the model, since tc_split writes
+ * parts of it again. */
 #ifndef TC_MODEL_SYNTAX_PARSE_H
 #define TC_MODEL_SYNTAX_PARSE_H
 
 #include "model/syntax/lexer.h"
-#include "model/syntax/syntax.h"
+
+/* A name, stored once: two names are equal when their pointers are. */
+typedef struct tc_name {
+    const char *text;
+    size_t length;
+    struct tc_definition *global; /* what the name means outside blocks; set by the elaborator */
+    uint32_t agent_of;            /* the family, counted from 1, that has a member of this name; 0 for none */
+} tc_name;
+
+typedef enum tc_tree_kind {
+    TC_TREE_NUMBER,
+    TC_TREE_NAME,
+    TC_TREE_VECTOR, /* [items] */
+    TC_TREE_NEGATE,
+    TC_TREE_ADD,
+    TC_TREE_SUBTRACT,
+    TC_TREE_MULTIPLY,
+    TC_TREE_DIVIDE,
+    TC_TREE_POWER,
+    TC_TREE_CALL,   /* name(items) */
+    TC_TREE_INDEX,  /* items[0] [items[1], ...] */
+    TC_TREE_MEMBER, /* items[0] . name */
+    TC_TREE_RANGE,  /* items[0] .. items[1], only inside an index */
+    TC_TREE_SUM,    /* sum(binders: items[0]) */
+} tc_tree_kind;
+
+typedef struct tc_binder { /* `name in first..last`; a family's name alone where first is NULL */
+    tc_name *name;
+    tc_span span;
+    struct tc_tree *first, *last;
+} tc_binder;
+
+typedef struct tc_tree {
+    tc_tree_kind kind;
+    tc_span span;
+    tc_span name_span; /* of name */
+    double number;
+    tc_name *name;
+    struct tc_tree **items;
+    size_t count;
+    tc_binder *binders;
+    size_t binder_count;
+    struct tc_tree **spine; /* of a chain a + b - c * ...: its operators, innermost first; may be very long, so no code
+                               recurses along it */
+    size_t spine_count;
+} tc_tree;
+
+typedef enum tc_relation {
+    TC_RELATION_NONE,
+    TC_RELATION_LESS,    /* <= */
+    TC_RELATION_GREATER, /* >= */
+    TC_RELATION_EQUAL,   /* == */
+    TC_RELATION_IN,      /* in a named set or a box */
+} tc_relation;
+
+typedef struct tc_word {
+    tc_name *name;
+    tc_span span;
+} tc_word;
+
+typedef struct tc_setting { /* one line of a privacy, budget, schedule or declare block */
+    tc_word key;
+    tc_word word;   /* a word given as value; name NULL for none */
+    tc_tree *value; /* NULL for none */
+    tc_tree *decay; /* c in `0.1 k^-c` */
+    tc_span span;
+} tc_setting;
+
+typedef enum tc_statement_kind {
+    TC_STATEMENT_ROLE,
+    TC_STATEMENT_PARAM,
+    TC_STATEMENT_DATA,
+    TC_STATEMENT_AGENTS,
+    TC_STATEMENT_CONSTRAINT,
+    TC_STATEMENT_DUAL,
+    TC_STATEMENT_DECLARE,
+    TC_STATEMENT_PRIVACY,
+    TC_STATEMENT_BUDGET,
+    TC_STATEMENT_SCHEDULE,
+    TC_STATEMENT_START,
+    TC_STATEMENT_STATE,
+    TC_STATEMENT_COLUMN,
+    TC_STATEMENT_MINIMIZE,
+    TC_STATEMENT_SET,
+    TC_STATEMENT_GAP,
+    TC_STATEMENT_SLATER,
+} tc_statement_kind;
+
+typedef struct tc_statement {
+    tc_statement_kind kind;
+    tc_span span;    /* all of it */
+    tc_span keyword; /* its first word */
+    bool is_private;
+    bool is_family; /* agents, not agent */
+    tc_name *name;  /* what it defines or speaks of; NULL for none */
+    tc_span name_span;
+    tc_tree *value; /* right of `=`, an objective, a gap, the left side of a relation */
+    tc_tree *other; /* the right side of a relation */
+    tc_relation relation;
+    tc_tree *length;        /* state: p[length]; start: constraint[length] */
+    tc_tree *lower, *upper; /* state and `in [lower, upper]` */
+    tc_word shape;          /* `in shape(arguments)` */
+    tc_tree **arguments;
+    size_t argument_count;
+    const char *path;   /* csv */
+    bool is_given;      /* `given`; of a param: unless something is called so */
+    tc_span path_span;  /* of either */
+    tc_binder *binders; /* constraint indices, the members of a family without data */
+    size_t binder_count;
+    tc_word over;   /* agents: the data */
+    tc_word index;  /* agents home[index] */
+    tc_word *words; /* data: public columns; declare: agents */
+    size_t word_count;
+    tc_setting *settings;
+    size_t setting_count;
+    struct tc_statement *block; /* agents: first statement inside */
+    struct tc_statement *next;
+} tc_statement;
+
+typedef struct tc_syntax {
+    tc_statement *first;
+    tc_name **names; /* open addressing */
+    size_t name_count, name_capacity;
+} tc_syntax;
+
+/* The one tc_name of these bytes. */
+tc_name *tc_name_of(tc_arena *arena, tc_syntax *syntax, const char *text, size_t length);
+
+static inline bool tc_is_chain(tc_tree_kind kind) { return kind >= TC_TREE_ADD && kind <= TC_TREE_DIVIDE; }
+
+static inline tc_span tc_span_join(tc_span a, tc_span b) {
+    uint32_t end = b.offset + b.length;
+    return (tc_span){a.offset, end > a.offset ? end - a.offset : a.length};
+}
 
 /* Reports all syntax errors: after one, parsing goes on at the next statement. */
 tc_syntax *tc_parse(tc_arena *arena, tc_diagnostics *diagnostics);

@@ -148,7 +148,7 @@ static bool parse_members(tc_parser *parser, tc_statement *statement) {
             if (!tc_parse_binders(parser, &statement->binders, &statement->binder_count))
                 return false;
             if (statement->binder_count > 1) {
-                tc_error(parser->diagnostics, statement->binders[1].span, "a family has one index");
+                tc_error(parser->diagnostics, statement->binders[1].span, "a family has only one index");
                 parser->failed = true;
                 return false;
             }

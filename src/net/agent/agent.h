@@ -14,8 +14,8 @@
 #ifndef TC_NET_AGENT_AGENT_H
 #define TC_NET_AGENT_AGENT_H
 
-#include "base/buffer.h"
-#include "base/monitor.h"
+#include "base/arena.h"
+#include "base/status.h"
 #include "net/message.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "net/agent/agent.h"
 
 #include "engine/agent_half.h"
-#include "model/load.h"
+#include "model/model.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #ifndef TC_NET_AGENT_LINK_H
 #define TC_NET_AGENT_LINK_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "net/tls/tls.h"
 #include "net/message.h"
 

@@ -20,7 +20,7 @@
 #ifndef TC_NET_AGENT_STATE_FILE_H
 #define TC_NET_AGENT_STATE_FILE_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "net/message.h"
 
 enum { TC_AGENT_DIGEST = 32 };

@@ -3,7 +3,7 @@
 #ifndef TC_NET_TLS_CERTIFICATE_H
 #define TC_NET_TLS_CERTIFICATE_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>

@@ -1,7 +1,7 @@
 #include "plan/sensitivity/sensitivity.h"
 
 #include "base/search.h"
-#include "calculus/tape/rounding.h"
+#include "calculus/tape/tape.h"
 #include "noise/sampler.h"
 
 #include <string.h>

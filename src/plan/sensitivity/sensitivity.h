@@ -4,7 +4,7 @@
 
 #include "analysis/lipschitz/variation.h"
 #include "analysis/region.h"
-#include "calculus/tape/tiny.h"
+#include "calculus/tape/tape.h"
 #include "plan/entries.h"
 
 /* ==== sensitivity.c, block.c ==== */

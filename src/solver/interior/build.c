@@ -272,7 +272,7 @@ static void coupling_init(tc_interior *solver, const tc_model *model, const tc_d
                                  &coupling->step_slack, &coupling->kept};
     for (size_t a = 0; a < sizeof by_constraint / sizeof *by_constraint; a++)
         *by_constraint[a] = reals(solver, m);
-    tc_real **by_input[] = {&coupling->inputs, &coupling->input_size, &coupling->prices, &coupling->response,
+    tc_real **by_input[] = {&coupling->inputs, &coupling->input_size, &coupling->prices, &coupling->step_prices,
                             &coupling->moved};
     for (size_t a = 0; a < sizeof by_input / sizeof *by_input; a++)
         *by_input[a] = reals(solver, q);

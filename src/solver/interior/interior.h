@@ -10,7 +10,7 @@
 #ifndef TC_SOLVER_INTERIOR_INTERIOR_H
 #define TC_SOLVER_INTERIOR_INTERIOR_H
 
-#include "base/monitor.h"
+#include "base/status.h"
 #include "calculus/derivatives.h"
 #include "solver/linear.h"
 #include "solver/project/set.h"

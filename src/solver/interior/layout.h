@@ -84,11 +84,11 @@ typedef struct tc_coupling {
     tc_real *g, *mu, *slack, *trial_mu, *trial_slack;
     tc_real *residual, *miss, *right;
     tc_real *step_mu, *step_slack;
-    tc_real *input_size;       /* while scales are found: each input's largest derivative times its variable's width */
-    tc_real *prices;           /* A' mu, by input */
-    tc_real *response, *moved; /* v = C w + A' dmu and w = U dx, by input */
-    tc_real *matrix;           /* the dense system, factored */
-    tc_real *schur;            /* curved: S = U K^-1 U' */
+    tc_real *input_size; /* while scales are found: each input's largest derivative times its variable's width */
+    tc_real *prices;     /* A' mu, by input */
+    tc_real *step_prices, *moved; /* v = C w + A' dmu and w = U dx, by input */
+    tc_real *matrix;              /* the dense system, factored */
+    tc_real *schur;               /* curved: S = U K^-1 U' */
     size_t *order;
     tc_real *unknown, *scratch, *unit; /* q + m */
 } tc_coupling;
@@ -155,9 +155,9 @@ void tc_block_from_inputs(const tc_group *group, size_t member, const tc_real *p
 /* ... and the dense system that couples the blocks. */
 void tc_coupling_begin(tc_coupling *coupling);
 void tc_coupling_factor(tc_coupling *coupling);
-/* With w0 in moved and b in right: adds to step_mu, and leaves v in response. */
+/* With w0 in moved and b in right: adds to step_mu, and leaves v in step_prices. */
 void tc_coupling_solve(tc_coupling *coupling);
-/* response = C moved + A' step_mu; right -= A moved - D step_mu. */
+/* step_prices = C moved + A' step_mu; right -= A moved - D step_mu. */
 void tc_coupling_apply(tc_coupling *coupling);
 
 /* loop.c: at = trial */

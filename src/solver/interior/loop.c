@@ -97,7 +97,7 @@ static void member_leftover(const tc_interior *solver, const tc_group *group, si
         right_x[c] -= image;
     }
     if (group->is_coupled)
-        tc_block_from_inputs(group, k, solver->coupling->response, right_x);
+        tc_block_from_inputs(group, k, solver->coupling->step_prices, right_x);
     for (size_t c = 0; c < dim; c++)
         if (group->width[k * dim + c] == 0)
             right_x[c] = 0;
@@ -150,7 +150,7 @@ static void solve_system(tc_interior *solver) {
             size_t dim = group->dim;
             load_right(solver, group, k);
             if (group->is_coupled)
-                tc_block_from_inputs(group, k, coupling->response, solver->block_x);
+                tc_block_from_inputs(group, k, coupling->step_prices, solver->block_x);
             for (size_t c = 0; c < dim; c++)
                 if (group->width[k * dim + c] == 0)
                     solver->block_x[c] = 0;

@@ -279,16 +279,16 @@ void tc_coupling_factor(tc_coupling *coupling) {
     (void)tc_cholesky(m, coupling->matrix);
 }
 
-static void response_to(tc_coupling *coupling, const tc_real *w, const tc_real *dmu) {
-    memset(coupling->response, 0, coupling->q * sizeof(tc_real));
+static void set_step_prices(tc_coupling *coupling, const tc_real *w, const tc_real *dmu) {
+    memset(coupling->step_prices, 0, coupling->q * sizeof(tc_real));
     for (size_t e = 0; e < coupling->derivatives->outer_second_count; e++) {
         const tc_second *second = &coupling->derivatives->outer_second[e];
-        coupling->response[second->column] += coupling->second[e] * w[second->other];
+        coupling->step_prices[second->column] += coupling->second[e] * w[second->other];
         if (second->column != second->other)
-            coupling->response[second->other] += coupling->second[e] * w[second->column];
+            coupling->step_prices[second->other] += coupling->second[e] * w[second->column];
     }
     for (size_t e = 0; e < coupling->entry_count; e++)
-        coupling->response[coupling->entry_column[e]] += coupling->first[e] * dmu[coupling->entry_row[e]];
+        coupling->step_prices[coupling->entry_column[e]] += coupling->first[e] * dmu[coupling->entry_row[e]];
 }
 
 void tc_coupling_solve(tc_coupling *coupling) {
@@ -311,13 +311,13 @@ void tc_coupling_solve(tc_coupling *coupling) {
         tc_solve_lower(m, coupling->matrix, dmu);
         tc_solve_lower_transposed(m, coupling->matrix, dmu);
     }
-    response_to(coupling, coupling->unknown, dmu);
+    set_step_prices(coupling, coupling->unknown, dmu);
     for (size_t j = 0; j < m; j++)
         coupling->step_mu[j] += dmu[j];
 }
 
 void tc_coupling_apply(tc_coupling *coupling) {
-    response_to(coupling, coupling->moved, coupling->step_mu);
+    set_step_prices(coupling, coupling->moved, coupling->step_mu);
     for (size_t j = 0; j < coupling->m; j++)
         coupling->right[j] += price_diagonal(coupling, j) * coupling->step_mu[j];
     for (size_t e = 0; e < coupling->entry_count; e++)

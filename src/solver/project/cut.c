@@ -1,4 +1,4 @@
-#include "solver/project/project.h"
+#include "solver/project/set.h"
 
 #include "base/simd.h"
 

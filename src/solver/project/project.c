@@ -1,5 +1,6 @@
+#include "solver/project/set.h"
+
 #include "solver/interior/interior.h"
-#include "solver/project/project.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -1,5 +1,3 @@
-#include "solver/linear.h"
-#include "solver/project/project.h"
 #include "solver/project/set.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
 /* Agents that are functions: apart from those that are files, so that a device links no language. */
-#include "api/agent_open.h"
+#include "api/agent/open.h"
 #include "base/sized.h"
 #include "net/agent/agent.h"
 

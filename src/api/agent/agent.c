@@ -1,5 +1,5 @@
 /* The public functions of an agent that is open, and what both ways to open one share. */
-#include "api/agent_open.h"
+#include "api/agent/open.h"
 #include "api/handle.h"
 #include "base/sized.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* Agents that are files. */
-#include "api/agent_open.h"
+#include "api/agent/open.h"
 #include "net/agent/agent.h"
 
 typedef struct agent_paths {

@@ -1,4 +1,4 @@
-#include "analysis/convexity/eigen.h"
+#include "analysis/lipschitz/norm.h"
 
 #include "calculus/interval/interval.h"
 
