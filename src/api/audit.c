@@ -39,7 +39,7 @@ void tacit_audit_options_default(tacit_audit_options *options, size_t size) {
     tc_default_sized(options, size, &standard, sizeof standard);
 }
 
-static tc_status read_options(tc_call *call, tc_audit_options *how) {
+static tc_status read_options(tc_api_call *call, tc_audit_options *how) {
     tacit_audit_options read;
     tacit_audit_options_default(&read, sizeof read);
     if (call->own != NULL && !tc_copy_sized(&read, sizeof read, sizeof read, call->own))
@@ -58,7 +58,7 @@ static tc_status read_options(tc_call *call, tc_audit_options *how) {
     return tc_planned_refuse_costs(call);
 }
 
-static tc_status make_plan(tc_call *call, tc_planned *p, const tc_analysis **analysis) {
+static tc_status make_plan(tc_api_call *call, tc_planned *p, const tc_analysis **analysis) {
     tc_work *work = &call->work;
     const tc_loaded *loaded = &call->problem->loaded;
     tc_model *model = tc_wishes_apply(work->arena, loaded->model, &call->wishes);
@@ -79,7 +79,7 @@ static tc_status make_plan(tc_call *call, tc_planned *p, const tc_analysis **ana
     return p->plan->refusal_is_usage ? TC_BAD_USAGE : TC_OK;
 }
 
-static void add_end_to_end(tc_call *call, tc_audit *audit) {
+static void add_end_to_end(tc_api_call *call, tc_audit *audit) {
     static const tc_end_to_end nothing = {.untested = "the plan was judged before anything was released"};
     const tc_audit_hooks *hooks = call->hooks;
     if (hooks == NULL || audit->interrupted)
@@ -95,7 +95,7 @@ static const tc_audit *no_audit(tc_arena *arena, const tc_plan *plan) {
     return audit;
 }
 
-static tc_status make_audit(tc_call *call) {
+static tc_status make_audit(tc_api_call *call) {
     tacit_result *result = call->result;
     tc_planned *p = TC_NEW(call->work.arena, tc_planned, 1);
     const tc_analysis *analysis;
@@ -130,13 +130,13 @@ static tc_status make_audit(tc_call *call) {
 tacit_status tc_audit_with(tacit_problem *problem, const tacit_promise *promise, const tacit_audit_options *audit,
                            const tc_audit_hooks *hooks, const tacit_options *options, tacit_result **result,
                            char **message) {
-    tc_call call = {.command = "audit",
-                    .needs_problem = true,
-                    .has_promise = true,
-                    .problem = problem,
-                    .promise = promise,
-                    .own = audit,
-                    .hooks = hooks};
+    tc_api_call call = {.command = "audit",
+                        .needs_problem = true,
+                        .has_promise = true,
+                        .problem = problem,
+                        .promise = promise,
+                        .own = audit,
+                        .hooks = hooks};
     return tc_call_make(&call, options, make_audit, result, message);
 }
 

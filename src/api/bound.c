@@ -29,7 +29,7 @@ static void bound_text(const tacit_result *result, tc_buffer *out) { tc_bound_te
 /* ---- making one ---- */
 
 /* xi_T is about the problem with multipliers in M: of use only where a solution exists and its multipliers are in M. */
-static tc_status compare_with_solution(tc_call *call, const tc_setup *setup, tc_bound_wishes *asked) {
+static tc_status compare_with_solution(tc_api_call *call, const tc_setup *setup, tc_bound_wishes *asked) {
     asked->problem = setup->problem;
     if (setup->problem != NULL || !setup->sound || setup->model->constraint_count == 0)
         return TC_OK;
@@ -54,7 +54,7 @@ static tc_status compare_with_solution(tc_call *call, const tc_setup *setup, tc_
 
 /* Theorem 3 is about the paper's steps, even if runs use another method by default, and about rounds of fresh states.
  */
-static tc_status take_published(tc_call *call) {
+static tc_status take_published(tc_api_call *call) {
     tc_privacy_wishes *wishes = &call->wishes;
     if (wishes->plan.method == TC_METHOD_TACIT || wishes->margin.kind != TC_MARGIN_NONE)
         return tc_work_refuse(&call->work,
@@ -66,7 +66,7 @@ static tc_status take_published(tc_call *call) {
     return tc_planned_refuse_costs(call);
 }
 
-static tc_status make_bound(tc_call *call) {
+static tc_status make_bound(tc_api_call *call) {
     tc_work *work = &call->work;
     tacit_result *result = call->result;
     tc_planned *p = TC_NEW(work->arena, tc_planned, 1);
@@ -105,12 +105,12 @@ static tc_status make_bound(tc_call *call) {
 
 tacit_status tacit_bound(tacit_problem *problem, const tacit_promise *promise, double within,
                          const tacit_options *options, tacit_result **result, char **message) {
-    tc_call call = {.command = "bound",
-                    .needs_problem = true,
-                    .has_promise = true,
-                    .problem = problem,
-                    .promise = promise,
-                    .own = &within};
+    tc_api_call call = {.command = "bound",
+                        .needs_problem = true,
+                        .has_promise = true,
+                        .problem = problem,
+                        .promise = promise,
+                        .own = &within};
     return tc_call_make(&call, options, make_bound, result, message);
 }
 

@@ -13,7 +13,7 @@ static void check_json(const tacit_result *result, tc_json *json) {
 
 static void check_text(const tacit_result *result, tc_buffer *out) { tc_analysis_text(result->of.check, out, 80); }
 
-static tc_status check(tc_call *call) {
+static tc_status check(tc_api_call *call) {
     tacit_result *result = call->result;
     const tc_loaded *loaded = &call->problem->loaded;
     tc_analysis_options wishes = {.rows_limit = result->full ? SIZE_MAX : 0, .print_all_points = result->full};
@@ -29,7 +29,7 @@ static tc_status check(tc_call *call) {
 }
 
 tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_result **result, char **message) {
-    tc_call call = {.command = "check", .needs_problem = true, .problem = problem};
+    tc_api_call call = {.command = "check", .needs_problem = true, .problem = problem};
     return tc_call_make(&call, options, check, result, message);
 }
 
@@ -41,7 +41,7 @@ static void solve_text(const tacit_result *result, tc_buffer *out) {
     tc_solution_text(result->of.solve, result->full, out);
 }
 
-static tc_status solve(tc_call *call) {
+static tc_status solve(tc_api_call *call) {
     tacit_result *result = call->result;
     const tc_loaded *loaded = &call->problem->loaded;
     tc_status status = tc_want_whole(&call->work, loaded->model);
@@ -60,7 +60,7 @@ static tc_status solve(tc_call *call) {
 }
 
 tacit_status tacit_solve(tacit_problem *problem, const tacit_options *options, tacit_result **result, char **message) {
-    tc_call call = {.command = "solve", .needs_problem = true, .problem = problem};
+    tc_api_call call = {.command = "solve", .needs_problem = true, .problem = problem};
     return tc_call_make(&call, options, solve, result, message);
 }
 

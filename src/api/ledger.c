@@ -26,7 +26,7 @@ static const char **name_units(tc_arena *arena, const tc_ledger *ledger) {
     return names;
 }
 
-static tc_status make_ledger(tc_call *call) {
+static tc_status make_ledger(tc_api_call *call) {
     tacit_result *result = call->result;
     tc_ledger_output *output = TC_NEW(call->work.arena, tc_ledger_output, 1);
     tc_ledger *ledger = NULL;
@@ -45,7 +45,7 @@ static tc_status make_ledger(tc_call *call) {
 }
 
 tacit_status tacit_ledger(const char *path, tacit_result **result, char **message) {
-    tc_call call = {.command = "ledger", .own = path};
+    tc_api_call call = {.command = "ledger", .own = path};
     return tc_call_make(&call, NULL, make_ledger, result, message);
 }
 

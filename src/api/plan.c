@@ -141,7 +141,7 @@ void tc_planned_finish(tc_arena *arena, tc_planned *planned) {
         plan->adjacency == TC_ADJACENCY_UNSET ? NULL : tc_unit_text(arena, plan->adjacency, plan->adjacency_bound);
 }
 
-tc_status tc_planned_refuse_costs(tc_call *call) {
+tc_status tc_planned_refuse_costs(tc_api_call *call) {
     if (call->wishes.ledger == NULL && call->wishes.budgets.count == 0)
         return TC_OK;
     return tc_work_refuse(&call->work, tc_arena_format(call->work.arena,
@@ -150,7 +150,7 @@ tc_status tc_planned_refuse_costs(tc_call *call) {
 }
 
 /* Checks a run by this plan against the ledger and the budgets. */
-static tc_status look_up_cost(tc_call *call, tc_planned *p) {
+static tc_status look_up_cost(tc_api_call *call, tc_planned *p) {
     const tc_ledger *ledger = ledger_of(p); /* without one: this run alone */
     if (p->plan->problem != NULL)
         return TC_OK;
@@ -161,7 +161,7 @@ static tc_status look_up_cost(tc_call *call, tc_planned *p) {
     return status;
 }
 
-static tc_status find_method(tc_call *call, tc_model *model, const tc_analysis *analysis, tc_planned *p) {
+static tc_status find_method(tc_api_call *call, tc_model *model, const tc_analysis *analysis, tc_planned *p) {
     const char *why = NULL;
     if (p->plan->problem != NULL || p->plan->method != TC_METHOD_TACIT)
         return TC_OK;
@@ -170,7 +170,7 @@ static tc_status find_method(tc_call *call, tc_model *model, const tc_analysis *
     return p->method != NULL ? TC_OK : tc_work_refuse(&call->work, why);
 }
 
-static tc_status warn_and_judge(tc_call *call, const tc_model *model, const tc_analysis *analysis, tc_planned *p) {
+static tc_status warn_and_judge(tc_api_call *call, const tc_model *model, const tc_analysis *analysis, tc_planned *p) {
     tc_work *work = &call->work;
     bool convex = analysis->constraints.verdict == TC_HOLDS;
     if (!convex)
@@ -187,7 +187,7 @@ static tc_status warn_and_judge(tc_call *call, const tc_model *model, const tc_a
     return status;
 }
 
-static tc_status make_plan(tc_call *call) {
+static tc_status make_plan(tc_api_call *call) {
     tc_work *work = &call->work;
     tacit_result *result = call->result;
     tc_planned *p = TC_NEW(work->arena, tc_planned, 1);
@@ -227,7 +227,7 @@ static tc_status make_plan(tc_call *call) {
 
 tacit_status tacit_plan(tacit_problem *problem, const tacit_promise *promise, const tacit_options *options,
                         tacit_result **result, char **message) {
-    tc_call call = {
+    tc_api_call call = {
         .command = "plan", .needs_problem = true, .has_promise = true, .problem = problem, .promise = promise};
     return tc_call_make(&call, options, make_plan, result, message);
 }

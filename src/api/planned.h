@@ -20,6 +20,6 @@ typedef struct tc_planned {
 void tc_planned_finish(tc_arena *arena, tc_planned *planned);
 
 /* TC_BAD_USAGE, with a message, for a ledger or a budget in the promise of a function that spends nothing. */
-tc_status tc_planned_refuse_costs(tc_call *call) TC_MUST_USE;
+tc_status tc_planned_refuse_costs(tc_api_call *call) TC_MUST_USE;
 
 #endif

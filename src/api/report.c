@@ -144,7 +144,7 @@ static void page_text(const tacit_result *result, tc_buffer *out) {
     tc_buffer_puts(out, "\n");
 }
 
-static tc_status check_page(tc_call *call, const page_wishes *wishes) {
+static tc_status check_page(tc_api_call *call, const page_wishes *wishes) {
     tc_work *work = &call->work;
     if (wishes->path == NULL || wishes->traces == NULL || wishes->count == 0)
         return tc_work_refuse(work, "a report wants traces, and a path to write to");
@@ -157,7 +157,7 @@ static tc_status check_page(tc_call *call, const page_wishes *wishes) {
     return check_output(work->arena, "tacit_report", wishes->path, true, inputs, wishes->count, work->messages);
 }
 
-static tc_status make_page(tc_call *call) {
+static tc_status make_page(tc_api_call *call) {
     tc_work *work = &call->work;
     const page_wishes *wishes = call->own;
     tc_status status = check_page(call, wishes);
@@ -186,6 +186,6 @@ static tc_status make_page(tc_call *call) {
 tacit_status tacit_report(const char *const *traces, size_t count, const char *path, const char *title,
                           const tacit_options *options, tacit_result **result, char **message) {
     const page_wishes wishes = {.traces = traces, .count = count, .path = path, .title = title};
-    tc_call call = {.command = "report", .own = &wishes};
+    tc_api_call call = {.command = "report", .own = &wishes};
     return tc_call_make(&call, options, make_page, result, message);
 }

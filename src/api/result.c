@@ -51,7 +51,7 @@ static void hear_warning(void *context, const char *line) {
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-bool tc_call_row(tc_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts) {
+bool tc_call_row(tc_api_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts) {
     callbacks *c = call->work.monitor->context;
     (void)pthread_mutex_lock(&c->lock);
     if (!c->has_failed)
@@ -61,14 +61,14 @@ bool tc_call_row(tc_call *call, int (*row)(void *context, const tacit_row *row),
     return goes_on;
 }
 
-/* ---- making a result ---- */
+/* ---- result_making a result ---- */
 
-tc_status tc_wrong_size(tc_call *call, const char *type) {
+tc_status tc_wrong_size(tc_api_call *call, const char *type) {
     tc_work_say(&call->work, "the size of the options is not sizeof(%s)", type);
     return TC_BAD_USAGE;
 }
 
-static tc_status read_options(tc_call *call, const tacit_options *options) {
+static tc_status read_options(tc_api_call *call, const tacit_options *options) {
     tacit_options_default(&call->options, sizeof call->options);
     if (options == NULL)
         return TC_OK;
@@ -84,16 +84,16 @@ static tc_status read_options(tc_call *call, const tacit_options *options) {
 }
 
 typedef struct call_in_work {
-    tc_call *call;
+    tc_api_call *call;
     const tacit_options *options;
-    tc_status (*make)(tc_call *);
+    tc_status (*make)(tc_api_call *);
     callbacks callbacks;
     tc_monitor monitor;
     tc_buffer messages;
 } call_in_work;
 
 static tc_status make_result(call_in_work *m) {
-    tc_call *call = m->call;
+    tc_api_call *call = m->call;
     tacit_problem *problem = call->problem;
     call->work = (tc_work){.arena = call->result->arena,
                            .messages = &call->result->messages,
@@ -146,7 +146,7 @@ static tacit_status fail(tc_status status, const char *text, char **message) {
     return (tacit_status)status;
 }
 
-tacit_status tc_call_make(tc_call *call, const tacit_options *options, tc_status (*make)(tc_call *),
+tacit_status tc_call_make(tc_api_call *call, const tacit_options *options, tc_status (*make)(tc_api_call *),
                           tacit_result **result, char **message) {
     call_in_work m = {.call = call, .options = options, .make = make};
     if (message != NULL)

@@ -1,9 +1,9 @@
 /* Inside the library: problems and results as handles, and how a public function works.
  *
- *     static tc_status make_plan(tc_call *call) { ... call->result->plan = ...; return TC_OK; }
+ *     static tc_status make_plan(tc_api_call *call) { ... call->result->plan = ...; return TC_OK; }
  *
  *     tacit_status tacit_plan(...) {
- *         tc_call call = {.problem = problem, .command = "plan", ...};
+ *         tc_api_call call = {.problem = problem, .command = "plan", ...};
  *         return tc_call_make(&call, options, make_plan, result, message);
  *     }
  */
@@ -51,7 +51,7 @@ struct tacit_result {
 };
 
 /* A public function at work. */
-typedef struct tc_call {
+typedef struct tc_api_call {
     const char *command;
     bool needs_problem;
     bool has_promise; /* read it */
@@ -64,20 +64,20 @@ typedef struct tc_call {
     tc_work work;
     tacit_result *result;
     tc_privacy_wishes wishes; /* where it has a promise */
-} tc_call;
+} tc_api_call;
 
 /* Makes a result: checks arguments, takes the problem, sets escapes, calls make. On failure *result is NULL and
  * *message says why. TC_INTERRUPTED from make means that there is nothing to show; a result of what was done sets
  * is_interrupted.
  */
-tacit_status tc_call_make(tc_call *call, const tacit_options *options, tc_status (*make)(tc_call *),
+tacit_status tc_call_make(tc_api_call *call, const tacit_options *options, tc_status (*make)(tc_api_call *),
                           tacit_result **result, char **message);
 
 /* Calls a callback for rows, unless one has failed. False: the work shall stop. */
-bool tc_call_row(tc_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts);
+bool tc_call_row(tc_api_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts);
 
 /* TC_BAD_USAGE: "the run options have another size than ..." */
-tc_status tc_wrong_size(tc_call *call, const char *type) TC_MUST_USE;
+tc_status tc_wrong_size(tc_api_call *call, const char *type) TC_MUST_USE;
 
 /* Work on a result that is there, with its escape set; what it writes into messages becomes *message. */
 tacit_status tc_result_work(tacit_result *result,

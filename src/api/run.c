@@ -56,7 +56,7 @@ tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, t
 /* ---- options ---- */
 
 typedef struct run_job {
-    tc_call *call;
+    tc_api_call *call;
     tacit_run_options options;
     const tc_hooks *hooks; /* NULL */
     tc_run_output *output;
@@ -87,7 +87,7 @@ static const char *fault_of(const run_job *job) {
 }
 
 static tc_status read_run_options(run_job *job) {
-    tc_call *call = job->call;
+    tc_api_call *call = job->call;
     tacit_run_options_default(&job->options, sizeof job->options);
     if (call->own != NULL && !tc_copy_sized(&job->options, sizeof job->options, sizeof job->options, call->own))
         return tc_wrong_size(call, "tacit_run_options");
@@ -253,7 +253,7 @@ static tc_status run_rounds(run_job *job) {
 
 /* Everything before the first round; output->reason where there will be none. */
 static tc_status prepare(run_job *job) {
-    tc_call *call = job->call;
+    tc_api_call *call = job->call;
     tc_run_output *output = job->output;
     tc_status status = tc_setup_plan(&call->work, job->setup, &call->wishes.plan, &output->plan);
     if (status != TC_OK)
@@ -308,7 +308,7 @@ static tc_status choose_rows(run_job *job) {
 }
 
 static tc_status begin(run_job *job) {
-    tc_call *call = job->call;
+    tc_api_call *call = job->call;
     tc_work *work = &call->work;
     tc_run_output *output = job->output;
     tc_ledger *ledger = NULL;
@@ -370,7 +370,7 @@ static tc_planned *planned_of(const run_job *job) {
     return planned;
 }
 
-static tc_status make_run(tc_call *call) {
+static tc_status make_run(tc_api_call *call) {
     tc_arena *arena = call->work.arena;
     tacit_result *result = call->result;
     run_job job = {.call = call,
@@ -400,13 +400,13 @@ static tc_status make_run(tc_call *call) {
 
 tacit_status tc_run_with(tacit_problem *problem, const tacit_promise *promise, const tacit_run_options *run,
                          const tc_hooks *hooks, const tacit_options *options, tacit_result **result, char **message) {
-    tc_call call = {.command = "run",
-                    .needs_problem = true,
-                    .has_promise = true,
-                    .problem = problem,
-                    .promise = promise,
-                    .own = run,
-                    .hooks = hooks};
+    tc_api_call call = {.command = "run",
+                        .needs_problem = true,
+                        .has_promise = true,
+                        .problem = problem,
+                        .promise = promise,
+                        .own = run,
+                        .hooks = hooks};
     return tc_call_make(&call, options, make_run, result, message);
 }
 

@@ -127,7 +127,7 @@ static tc_status look(tc_work *work, const tc_loaded *loaded, tc_split_output *o
     return status == TC_OK && output->problem == NULL ? find_plan(work, loaded, &output->plan) : status;
 }
 
-static tc_status split(tc_call *call, tc_split_output *output) {
+static tc_status split(tc_api_call *call, tc_split_output *output) {
     tc_work *work = &call->work;
     const tc_split_wishes wishes = {.directory = output->directory,
                                     .force = ((const split_wishes *)call->own)->replace,
@@ -142,7 +142,7 @@ static tc_status split(tc_call *call, tc_split_output *output) {
     return status;
 }
 
-static tc_status make_split(tc_call *call) {
+static tc_status make_split(tc_api_call *call) {
     tacit_result *result = call->result;
     tc_work *work = &call->work;
     const split_wishes *own = call->own;
@@ -169,7 +169,7 @@ static tc_status make_split(tc_call *call) {
 tacit_status tacit_split(tacit_problem *problem, const char *directory, int replace, const tacit_options *options,
                          tacit_result **result, char **message) {
     const split_wishes own = {directory, replace != 0};
-    tc_call call = {.command = "split", .needs_problem = true, .problem = problem, .own = &own};
+    tc_api_call call = {.command = "split", .needs_problem = true, .problem = problem, .own = &own};
     return tc_call_make(&call, options, make_split, result, message);
 }
 

@@ -17,7 +17,7 @@ void tacit_sweep_options_default(tacit_sweep_options *options, size_t size) {
 }
 
 typedef struct sweep_job {
-    tc_call *call;
+    tc_api_call *call;
     tacit_sweep_options options;
     tc_setup *setup;
     tc_sweep_output *output;
@@ -254,7 +254,7 @@ static tc_status sweep_all(sweep_job *job) {
 static void sweep_json(const tacit_result *result, tc_json *json) { tc_sweep_output_json(result->of.sweep, json); }
 static void sweep_text(const tacit_result *result, tc_buffer *out) { tc_sweep_output_text(result->of.sweep, out); }
 
-static tc_status make_sweep(tc_call *call) {
+static tc_status make_sweep(tc_api_call *call) {
     tc_work *work = &call->work;
     tacit_result *result = call->result;
     const tc_hooks *hooks = call->hooks;
@@ -289,13 +289,13 @@ static tc_status make_sweep(tc_call *call) {
 
 tacit_status tc_sweep_with(tacit_problem *problem, const tacit_promise *promise, const tacit_sweep_options *sweep,
                            const tc_hooks *hooks, const tacit_options *options, tacit_result **result, char **message) {
-    tc_call call = {.command = "sweep",
-                    .needs_problem = true,
-                    .has_promise = true,
-                    .problem = problem,
-                    .promise = promise,
-                    .own = sweep,
-                    .hooks = hooks};
+    tc_api_call call = {.command = "sweep",
+                        .needs_problem = true,
+                        .has_promise = true,
+                        .problem = problem,
+                        .promise = promise,
+                        .own = sweep,
+                        .hooks = hooks};
     return tc_call_make(&call, options, make_sweep, result, message);
 }
 

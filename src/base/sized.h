@@ -24,7 +24,8 @@ static inline bool tc_copy_sized(void *to, size_t room, size_t least, const void
     return true;
 }
 
-/* Fills the caller's struct with as much of facts as it has room for; its size stays. False if it is smaller than least.
+/* Fills the caller's struct with as much of facts as it has room for; its size stays. False if it is smaller than
+ * least.
  */
 static inline bool tc_fill_sized(void *to, size_t least, const void *facts, size_t known) {
     size_t size;

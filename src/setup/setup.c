@@ -17,14 +17,14 @@ static tc_status check_schedule(tc_work *work, tc_setup *setup, tc_method method
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         bool is_step = method == TC_METHOD_TACIT && i + 1 < sizeof needed / sizeof needed[0];
         if (!is_step && isnan(needed[i].value))
-            return tc_work_refuse(work,
-                          tc_arena_format(work->arena,
-                                          "the %s is not known: add '%s' to the schedule in the file, or --%s%s",
-                                          needed[i].name, needed[i].file, needed[i].option,
-                                          i < 4 && strcmp(work->command, "bound") == 0
-                                              ? "; the theorem is about the published method, which takes its steps "
-                                                "from there"
-                                              : ""));
+            return tc_work_refuse(
+                work,
+                tc_arena_format(work->arena, "the %s is not known: add '%s' to the schedule in the file, or --%s%s",
+                                needed[i].name, needed[i].file, needed[i].option,
+                                i < 4 && strcmp(work->command, "bound") == 0
+                                    ? "; the theorem is about the published method, which takes its steps "
+                                      "from there"
+                                    : ""));
     }
     setup->rounds = (uint64_t)schedule->rounds;
     return TC_OK;
@@ -64,15 +64,16 @@ static tc_status find_radius(tc_work *work, tc_setup *setup) {
         radius = &all->dual_radius;
     }
     if (!isfinite(radius->value))
-        return tc_work_refuse(work,
-                      "there is no dual radius, which keeps the multipliers bounded, and none could be computed: add "
-                      "'dual radius R' to the file, or 'gap' and 'slater' to every agent; tacit check says more");
+        return tc_work_refuse(
+            work, "there is no dual radius, which keeps the multipliers bounded, and none could be computed: add "
+                  "'dual radius R' to the file, or 'gap' and 'slater' to every agent; tacit check says more");
     setup->dual_radius = radius->value;
     setup->radius_origin = radius->origin;
     if (radius->origin == TC_RADIUS_PRIVATE)
-        tc_work_say(work, "the dual radius %.6g was computed from private data, which no cloud could do: add "
-                         "'dual radius R' to the file, or 'gap' and 'slater' to every agent",
-                radius->value);
+        tc_work_say(work,
+                    "the dual radius %.6g was computed from private data, which no cloud could do: add "
+                    "'dual radius R' to the file, or 'gap' and 'slater' to every agent",
+                    radius->value);
     return TC_OK;
 }
 
@@ -84,7 +85,7 @@ static void judge(tc_work *work, tc_setup *setup) {
     setup->sound = objectives && setup->analysis->constraints.verdict == TC_HOLDS;
     if (!setup->sound)
         tc_work_say(work, "the %s are not proved to be convex and smooth: `tacit check %s` says where",
-                         objectives ? "constraints" : "objectives", setup->model->source.path);
+                    objectives ? "constraints" : "objectives", setup->model->source.path);
 }
 
 static tc_status check_role(tc_work *work, tc_role wanted, const tc_model *model) {

@@ -139,8 +139,8 @@ static double rounds_of(wish_reader *r, double rounds) {
 static void read_promise(wish_reader *r, const tacit_promise *promise, tc_privacy_wishes *wishes) {
     const char *positive = "a positive number", *decay = "a number from 0 to 10";
     wishes->plan = (tc_plan_options){
-        .mechanism = (tc_mechanism)(TC_MECHANISM_NONE +
-                                    choice(r, "mechanism", tc_mechanism_choices, promise->mechanism, -1)),
+        .mechanism =
+            (tc_mechanism)(TC_MECHANISM_NONE + choice(r, "mechanism", tc_mechanism_choices, promise->mechanism, -1)),
         .calibration = (tc_calibration)choice(r, "calibration", tc_calibration_choices, promise->calibration, 0),
         .constants = (tc_constants)choice(r, "constants", tc_constants_choices, promise->constants, 0),
         .placement = (tc_placement)choice(r, "placement", tc_placement_choices, promise->placement, 0),

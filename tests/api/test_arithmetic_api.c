@@ -31,13 +31,11 @@ static void entry_points_refuse_other_arithmetic(void **state) {
         const char *paths[] = {"a.tacit"};
         tweak_begin(&tweaks[i]);
         tacit_status parsed = tacit_problem_make(&SOURCE, &problem, &message);
-        const tacit_status refused[] = {tacit_check(good, NULL, &checking, NULL),
-                                        tacit_solve(good, NULL, &solution, NULL),
-                                        tacit_plan(good, NULL, NULL, &plan, NULL),
-                                        tacit_run(good, NULL, NULL, NULL, &run, NULL),
-                                        tacit_sweep(good, NULL, NULL, NULL, &sweep, NULL),
-                                        tacit_bound(good, NULL, NAN, NULL, &bound, NULL),
-                                        tacit_audit(good, NULL, NULL, NULL, &audit, NULL)};
+        const tacit_status refused[] = {
+            tacit_check(good, NULL, &checking, NULL),          tacit_solve(good, NULL, &solution, NULL),
+            tacit_plan(good, NULL, NULL, &plan, NULL),         tacit_run(good, NULL, NULL, NULL, &run, NULL),
+            tacit_sweep(good, NULL, NULL, NULL, &sweep, NULL), tacit_bound(good, NULL, NAN, NULL, &bound, NULL),
+            tacit_audit(good, NULL, NULL, NULL, &audit, NULL)};
         const char *json = tacit_result_json(before);
         tacit_status opened = tacit_agent_open_files(&(tacit_agent_options){0}, paths, 1, &agent, &agent_message);
         tweak_end();

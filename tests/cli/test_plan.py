@@ -341,7 +341,7 @@ class Refusals(Written):
         for text in ("0", "1", "1.5", "nan", "ln(2)", ""):
             self.refused("--delta wants a number above 0 and below 1", PAPER, f"--delta={text}")
         for text in ("some:1", "one", "one:", "one:0", "one:-1", "one:nan", "agent:1", "ensemble:inf", "0", "", "one:1x"):
-            self.refused("--adjacency wants ensemble:B, one:B, agent or B", PAPER, f"--adjacency={text}")
+            self.refused("adjacency wants ensemble:B, one:B, agent or B", PAPER, f"--adjacency={text}")
         for option in ("alpha-bar", "gamma-bar"):
             self.refused(f"--{option} wants a positive number, not '0'", PAPER, f"--{option}=0")
         self.refused("--c1 wants a number from 0 to", PAPER, "--c1=-1")
@@ -354,7 +354,7 @@ class Refusals(Written):
 
     def test_coalitions_that_are_none(self):
         for text in ("", ",", "a1,", ",a1", "a1,,a2"):
-            self.refused("--coalition wants names of agents", PAPER, f"--coalition={text}")
+            self.refused("coalition wants names of agents", PAPER, f"--coalition={text}")
         self.refused("'nobody'", PAPER, "--coalition", "a1,nobody")
 
     def test_what_does_not_go_together(self):
@@ -563,9 +563,9 @@ class Method(Written):
         for text in ("-1", "nan", "inf", "auto:", "auto:0.5", "auto:1", "auto:x", "automatic", ""):
             done = tacit("plan", path, "--method", "tacit", f"--margin={text}")
             self.assertEqual(done.returncode, 2)
-            self.assertIn("--margin wants a number from 0, auto, or auto:P", done.stderr)
-        for arguments, message in ((("--method", "published", "--margin", "1"), "--margin goes with --method tacit"),
-                                   (("--calibration", "published", "--margin", "1"), "--margin goes with"),
+            self.assertIn("margin wants a number from 0, auto, or auto:P", done.stderr)
+        for arguments, message in ((("--method", "published", "--margin", "1"), "a margin goes with method tacit"),
+                                   (("--calibration", "published", "--margin", "1"), "a margin goes with"),
                                    (("--method", "tacit", "--margin", "100"), "leaves no room"),
                                    (("--method", "tacit", "--calibration", "published"), "--calibration tight"),
                                    (("--method", "published", "--placement", "forms"), "--method tacit")):
