@@ -37,6 +37,7 @@ tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc
     tc_arena *arena = tc_arena_new(0);
     if (arena == NULL)
         return TACIT_NO_MEMORY;
+    locale_t host = tc_locale_begin();
     tc_escape escape;
     tc_buffer messages = tc_buffer_new(arena, MESSAGE_LIMIT);
     tc_status status = TC_TRY(arena, &escape);
@@ -46,6 +47,7 @@ tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc
             *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
     }
     tc_escape_end(arena, &escape);
+    tc_locale_end(host);
     if (status != TC_OK)
         tc_arena_free(arena);
     return (tacit_status)status;

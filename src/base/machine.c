@@ -67,3 +67,13 @@ size_t tc_processors(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (size_t)online : 1;
 }
+
+locale_t tc_locale_begin(void) {
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a static one: nothing to free */
+    return plain == (locale_t)0 ? plain : uselocale(plain);
+}
+
+void tc_locale_end(locale_t before) {
+    if (before != (locale_t)0)
+        (void)uselocale(before);
+}

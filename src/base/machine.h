@@ -1,13 +1,19 @@
-/* The machine below the library: its arithmetic, its processors, its memory. */
+/* The machine below the library: its arithmetic, its locale, its processors, its memory. */
 #ifndef TC_BASE_MACHINE_H
 #define TC_BASE_MACHINE_H
 
+#include <locale.h>
 #include <stddef.h>
 
 /* All proofs are about IEEE binary64 to nearest, with subnormal numbers. The host program, a library compiled for speed
  * or the parent thread may have switched to another arithmetic, and every bound would silently be wrong.
  * NULL where the calling thread computes as the proofs say; otherwise one sentence that says what is different. */
 const char *tc_arithmetic_fault(void);
+
+/* The host program may have chosen a locale with a decimal comma: numbers in files, JSON and hashes must not have one.
+ * Makes the calling thread's locale that of C until tc_locale_end is given what this returned. */
+locale_t tc_locale_begin(void);
+void tc_locale_end(locale_t before);
 
 /* Processors that this process may use. */
 size_t tc_processors(void);

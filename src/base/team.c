@@ -104,6 +104,7 @@ static uint64_t wait_for_job(tc_team *team, uint64_t last) {
 static void *serve(void *what) {
     const member *self = what;
     uint64_t job = 0;
+    (void)tc_locale_begin(); /* to the thread's end */
     for (;;) {
         job = wait_for_job(self->team, job);
         if (atomic_load(&self->team->ending))
