@@ -293,7 +293,6 @@ typedef struct tacit_run_options {
     /* A single run: told each kept round as it goes. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
      * tacit_options. */
     int (*row)(void *context, const tacit_row *row);
-    const char *ledger_run; /* the run's id in the ledger; NULL: a new one */
 } tacit_run_options;
 TACIT_API void tacit_run_options_default(tacit_run_options *options, size_t size);
 

@@ -3,6 +3,7 @@
 #include "api/result.h"
 #include "base/sized.h"
 #include "model/model.h"
+#include "base/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static tc_given given_of(tc_arena *arena, const tacit_source *source) {
 static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     loading *l = context;
     const tacit_source *source = &l->source;
-    double began = tc_work_seconds();
+    double began = tc_seconds();
     l->made = TC_NEW(arena, tacit_problem, 1);
     tc_monitor monitor = {.interrupted = source->interrupted == NULL ? NULL : is_interrupted, .context = &l->source};
     if (source->table_count > MOST_LISTED || source->matrix_count > MOST_LISTED) {
@@ -88,7 +89,7 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     }
     tc_status status = tc_model_load_request(&request, &l->made->loaded.model);
     l->made->arena = arena;
-    l->made->loaded.seconds = tc_work_seconds() - began;
+    l->made->loaded.seconds = tc_seconds() - began;
     return status;
 }
 
