@@ -101,8 +101,8 @@ tacit_status tc_problem_make(const tacit_source *source, bool standard_input, ta
         *problem = NULL;
     if (problem == NULL || source == NULL || !tc_copy_sized(&l.source, sizeof l.source, sizeof l.source, source)) {
         if (message != NULL)
-            *message = tc_own_text("there is no place for the problem, no source, or its size is not "
-                                   "sizeof(tacit_source)\n");
+            *message = tc_own_lines("there is no place for the problem, no source, or its size is not "
+                                    "sizeof(tacit_source)\n");
         return TACIT_BAD_USAGE;
     }
     tacit_status status = tc_handle_make(load, &l, message);

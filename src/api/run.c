@@ -388,6 +388,9 @@ static tc_status make_run(tc_api_call *call) {
     result->of.plan = planned_of(&job);
     result->is_interrupted = strcmp(output->outcome, "interrupted") == 0;
     result->holds = strcmp(output->outcome, "done") == 0 && job.setup->sound && !is_unasked(output);
+    result->reason = output->reason != NULL ? output->reason
+                     : !job.setup->sound    ? TC_UNSOUND
+                                            : tc_planned_reason(arena, result->of.plan);
     result->write_json = run_json;
     result->write_text = run_text;
     return TC_OK;

@@ -282,6 +282,9 @@ static tc_status make_sweep(tc_api_call *call) {
     result->of.sweep = job.output;
     result->is_interrupted = sweep != NULL && sweep->interrupted;
     result->holds = sweep != NULL && tc_sweep_is_whole(sweep) && job.setup->sound && !unasked;
+    result->reason = job.output->reason != NULL ? job.output->reason
+                     : unasked                  ? "the dual radius was computed from private data"
+                                                : TC_UNSOUND;
     result->write_json = sweep_json;
     result->write_text = sweep_text;
     return TC_OK;

@@ -107,8 +107,9 @@ static void same_row(const tacit_row *a, const tacit_row *b) {
 }
 
 static void states_of(const tacit_result *result, size_t i, double x[STATES]) {
-    assert_int_equal(tacit_result_x(result, i, 0, x), TACIT_OK);
-    assert_int_equal(tacit_result_x(result, i, 1, x + HOME_STATES), TACIT_OK);
+    assert_int_equal(tacit_result_x(result, i, 0, x, HOME_STATES - 1), TACIT_BAD_USAGE);
+    assert_int_equal(tacit_result_x(result, i, 0, x, HOME_STATES), TACIT_OK);
+    assert_int_equal(tacit_result_x(result, i, 1, x + HOME_STATES, STATES - HOME_STATES), TACIT_OK);
 }
 
 /* Run number i of one and number j of the other, bit for bit. */
@@ -205,7 +206,7 @@ static void each_of_many_runs_is_the_run_of_its_seed(void **state) {
     wishes.keep_states = 0; /* only the first is shown */
     many = run(problem, NULL, &wishes);
     assert_true(facts_of(many, 0).seed == 1 && facts_of(many, 0).has_states && !facts_of(many, 2).has_states);
-    assert_int_equal(tacit_result_x(many, 2, 0, x), TACIT_BAD_USAGE);
+    assert_int_equal(tacit_result_x(many, 2, 0, x, sizeof x / sizeof x[0]), TACIT_BAD_USAGE);
     assert_null(strstr(behind(tacit_result_json(many), "\"x\": {"), "\"x\": {"));
     tacit_result_free(many);
     tacit_problem_free(problem);
@@ -383,7 +384,7 @@ static void *run_in_thread(void *seed) {
         tacit_sweep(problem, &promise, &points, NULL, &sweep, NULL) == TACIT_OK && all != NULL) {
         tacit_sweep_point point = {.size = sizeof point};
         double x[HOME_STATES];
-        (void)tacit_result_x(result, 0, 0, x);
+        (void)tacit_result_x(result, 0, 0, x, sizeof x / sizeof x[0]);
         (void)tacit_result_point(sweep, 1, &point);
         (void)snprintf(all, SMALL, "%a %a %a %a", x[0], x[5], point.penalty, point.bias);
     }
@@ -594,13 +595,13 @@ static void nothing_in_the_place_of_something_is_bad_usage(void **state) {
                          TACIT_BAD_USAGE);
         assert_int_equal(tacit_result_row(others[i], i == 2, 0, &(tacit_row){.size = sizeof(tacit_row)}),
                          TACIT_BAD_USAGE);
-        assert_int_equal(tacit_result_x(others[i], i == 2, 0, x), TACIT_BAD_USAGE);
+        assert_int_equal(tacit_result_x(others[i], i == 2, 0, x, sizeof x / sizeof x[0]), TACIT_BAD_USAGE);
     }
     assert_int_equal(tacit_result_run(result, 0, NULL), TACIT_BAD_USAGE);
     assert_int_equal(tacit_result_row(result, 0, 0, NULL), TACIT_BAD_USAGE);
     assert_int_equal(tacit_result_row(result, 0, 1000, &(tacit_row){.size = sizeof(tacit_row)}), TACIT_BAD_USAGE);
-    assert_int_equal(tacit_result_x(result, 0, 0, NULL), TACIT_BAD_USAGE);
-    assert_int_equal(tacit_result_x(result, 0, 2, x), TACIT_BAD_USAGE);
+    assert_int_equal(tacit_result_x(result, 0, 0, NULL, 100), TACIT_BAD_USAGE);
+    assert_int_equal(tacit_result_x(result, 0, 2, x, sizeof x / sizeof x[0]), TACIT_BAD_USAGE);
     assert_int_equal(tacit_result_write_trace(NULL, "x", NULL, NULL), TACIT_BAD_USAGE);
     assert_int_equal(tacit_result_write_trace(check, "x", NULL, NULL), TACIT_BAD_USAGE);
     assert_int_equal(tacit_result_write_trace(result, NULL, NULL, NULL), TACIT_BAD_USAGE);
