@@ -318,11 +318,12 @@ typedef struct tacit_row {
 
 typedef struct tacit_run_options {
     size_t size;
-    size_t seeds; /* simulate so many runs, from the promise's seed on, and summarise them; 0: one run */
+    size_t seeds; /* simulate so many runs, from the promise's seed (1 without simulate) on, and summarise them; 0: one
+                     run */
     int no_reference;
     /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round; 0: 3. */
     int rows_per_decade;
-    int keep_states;     /* of every seed; a single run always keeps its own */
+    int keep_states;     /* of every seed, not of the first alone; a single run always keeps its own */
     int keep_row_states; /* of every row, and then a trace has them */
     /* A single run: told each kept round as it goes. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
      * tacit_options. */
@@ -349,7 +350,8 @@ typedef struct tacit_run_facts {
     const double *mu; /* m */
     size_t constraints;
     int has_states; /* tacit_result_x gives them */
-    /* What released data show of the constraints; probability 0: nothing */
+    /* What released data alone show of the constraints at the result: with this probability (0: they show nothing) all
+     * g_j <= feasible_bounds[j] at once; shown: no bound is above 0. */
     double feasible_probability;
     int feasible_shown;
     const double *feasible_bounds; /* m */
@@ -357,8 +359,9 @@ typedef struct tacit_run_facts {
 TACIT_API tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_facts *facts);
 TACIT_API tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row, tacit_row *facts);
 
-/* Writes the rows as a trace (docs/trace.md), and a page about them. command: how to repeat it, for readers; NULL. Of
- * run and sweep. An existing trace or page is replaced, never another file. */
+/* Writes the rows that were kept as a trace (docs/trace.md; the command keeps 60 per decade for it), and a page about
+ * them. command: how to repeat it, for readers; NULL. Of run and sweep. An existing trace or page is replaced, never
+ * another file. */
 TACIT_API tacit_status tacit_result_write_trace(tacit_result *result, const char *path, const char *command,
                                                 char **message);
 TACIT_API tacit_status tacit_result_write_report(tacit_result *result, const char *path, const char *command,
@@ -385,8 +388,9 @@ typedef struct tacit_sweep_point {
     size_t size;
     double epsilon;
     size_t runs, diverged;
-    double penalty, penalty_error;                      /* mean over seeds of |z - z_free|^2, and its standard error */
-    double bias, spread;                                /* its two parts */
+    /* Mean over seeds of |z - z'|^2, z = (x, mu) the result of a run and z' that without noise; its standard error; its
+     * two parts, of which the bias is an estimate that may come out below zero. */
+    double penalty, penalty_error, bias, spread;
     double x_error, mu_error, objective, max_violation; /* medians */
 } tacit_sweep_point;
 TACIT_API size_t tacit_result_points(const tacit_result *sweep);
@@ -404,9 +408,10 @@ TACIT_API tacit_status tacit_bound(tacit_problem *problem, const tacit_promise *
 typedef struct tacit_bound_facts {
     size_t size;
     int says_something;
-    const char *because;           /* why it says nothing, where it is vacuous; NULL otherwise */
-    double error, published_error; /* bounds of E|z(T+1) - xi_T|^2 */
-    double radius;                 /* |z(T+1) - xi_T| is at most this with probability 0.95 */
+    const char *because; /* why it says nothing, where it is vacuous; NULL otherwise */
+    /* Bounds of E|z(T+1) - xi_T|^2, where xi_T solves the problem with the last round's regularization. */
+    double error, published_error;
+    double radius; /* |z(T+1) - xi_T| is at most this with probability 0.95 */
     double within, probability;
     double diameter;   /* of all possible z: no error is larger */
     double valid_from; /* the round; INFINITY for none */
