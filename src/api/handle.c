@@ -12,14 +12,14 @@ const char *tacit_version(void) { return TACIT_VERSION; }
 
 const char *tacit_status_text(tacit_status status) { return tc_status_text((tc_status)status); }
 
-char *tc_own_text(const char *text) {
+char *tc_own_lines(const char *text) {
     size_t length = strlen(text);
+    bool is_whole = length > 0 && text[length - 1] == '\n';
     char *copy = malloc(length + 2);
     if (copy == NULL)
         return NULL;
-    memcpy(copy, text, length + 1);
-    if (length == 0 || text[length - 1] != '\n')
-        memcpy(copy + length, "\n", 2);
+    memcpy(copy, text, length);
+    memcpy(copy + length, is_whole ? "" : "\n", is_whole ? 1 : 2);
     return copy;
 }
 
@@ -31,7 +31,7 @@ tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc
                             char **message) {
     const char *fault = tc_arithmetic_fault();
     if (message != NULL)
-        *message = fault == NULL ? NULL : tc_own_text(fault);
+        *message = fault == NULL ? NULL : tc_own_lines(fault);
     if (fault != NULL)
         return TACIT_BAD_ARITHMETIC;
     tc_arena *arena = tc_arena_new(0);
@@ -44,7 +44,7 @@ tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc
     if (status == TC_OK) {
         status = make(context, arena, &messages);
         if (status != TC_OK && message != NULL)
-            *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
+            *message = tc_own_lines(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
     }
     tc_escape_end(arena, &escape);
     tc_locale_end(host);

@@ -155,7 +155,7 @@ static tc_status make_within(call_in_work *m) {
 
 static tacit_status fail(tc_status status, const char *text, char **message) {
     if (message != NULL)
-        *message = tc_own_text(text == NULL ? tc_status_text(status) : text);
+        *message = tc_own_lines(text == NULL ? tc_status_text(status) : text);
     return (tacit_status)status;
 }
 
@@ -208,6 +208,10 @@ void tacit_result_free(tacit_result *result) {
 }
 
 int tacit_result_holds(const tacit_result *result) { return result != NULL && result->holds; }
+const char *tacit_result_reason(const tacit_result *result) {
+    return result == NULL || result->holds ? NULL : result->reason;
+}
+
 int tacit_result_interrupted(const tacit_result *result) { return result != NULL && result->is_interrupted; }
 
 const char *tacit_result_warnings(const tacit_result *result) {

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <unistd.h>
+#include <time.h>
 
 enum { FIRST_GUESS = 1024, MOST_PROCESSORS = 1 << 20 };
 
@@ -76,4 +77,10 @@ locale_t tc_locale_begin(void) {
 void tc_locale_end(locale_t before) {
     if (before != (locale_t)0)
         (void)uselocale(before);
+}
+
+double tc_seconds(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

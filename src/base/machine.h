@@ -15,6 +15,9 @@ const char *tc_arithmetic_fault(void);
 locale_t tc_locale_begin(void);
 void tc_locale_end(locale_t before);
 
+/* Monotonic, in seconds. */
+double tc_seconds(void);
+
 /* Processors that this process may use. */
 size_t tc_processors(void);
 

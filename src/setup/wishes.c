@@ -82,6 +82,10 @@ static void read_adjacency(wish_reader *r, const char *text, tc_plan_options *pl
 /* "a,b", without an empty name. */
 static void read_coalitions(wish_reader *r, const tacit_promise *promise, tc_plan_options *plan) {
     size_t count = promise->coalitions == NULL ? 0 : promise->coalition_count;
+    if (promise->coalitions == NULL && promise->coalition_count > 0) {
+        tc_work_say(r->work, "there are %zu coalitions, but their list is NULL", promise->coalition_count);
+        r->wrong = true;
+    }
     const char **texts = TC_NEW(r->work->arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++) {
         const char *text = promise->coalitions[i] == NULL ? "" : promise->coalitions[i];
@@ -168,6 +172,10 @@ static void read_promise(wish_reader *r, const tacit_promise *promise, tc_privac
     wishes->seed = promise->seed;
     if (wishes->seeded && wishes->seed > MOST_SEED) {
         tc_work_say(r->work, "seeds are whole numbers up to 2^53");
+        r->wrong = true;
+    }
+    if (!wishes->seeded && wishes->seed != 0) {
+        tc_work_say(r->work, "a seed goes with simulate: without it noise is fresh");
         r->wrong = true;
     }
     if (promise->ledger != NULL)
