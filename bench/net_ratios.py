@@ -11,6 +11,7 @@ printed beside it. --quick has fewer turns, and no 10,000 connections. docs/perf
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import sqlite3
 import statistics
@@ -29,6 +30,7 @@ STATES = 2
 work = pathlib.Path(tempfile.mkdtemp(prefix="tacit-net-"))
 keys = work / "keys"
 over = []
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as Ctrl-C: no server stays behind
 
 
 def seconds_of(pid):
