@@ -33,6 +33,7 @@ tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc
     if (arena == NULL)
         return TACIT_NO_MEMORY;
     tc_escape escape;
+    const tc_locale locale = tc_locale_enter();
     tc_buffer messages = tc_buffer_new(arena, MESSAGE_LIMIT);
     tc_status status = TC_TRY(arena, &escape);
     if (status == TC_OK) {
@@ -41,6 +42,7 @@ tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc
             *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
     }
     tc_escape_end(arena, &escape);
+    tc_locale_leave(locale);
     if (status != TC_OK)
         tc_arena_free(arena);
     return (tacit_status)status;

@@ -22,46 +22,57 @@ void tacit_options_default(tacit_options *options, size_t size) {
 typedef struct callbacks {
     pthread_mutex_t lock;
     const tacit_options *options;
+    locale_t host; /* in which they are called */
     bool has_stopped, has_failed;
 } callbacks;
 
+static locale_t begin_callback(callbacks *c) {
+    (void)pthread_mutex_lock(&c->lock);
+    return uselocale(c->host);
+}
+
+static void end_callback(callbacks *c, locale_t own) {
+    (void)uselocale(own);
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
 static bool is_stopped(void *context) {
     callbacks *c = context;
-    (void)pthread_mutex_lock(&c->lock);
+    locale_t own = begin_callback(c);
     if (!c->has_stopped && !c->has_failed && c->options->interrupted != NULL)
         c->has_stopped = c->options->interrupted(c->options->context) != 0;
     bool stopped = c->has_stopped || c->has_failed;
-    (void)pthread_mutex_unlock(&c->lock);
+    end_callback(c, own);
     return stopped;
 }
 
 static void show_progress(void *context, const char *what, double fraction) {
     callbacks *c = context;
-    (void)pthread_mutex_lock(&c->lock);
+    locale_t own = begin_callback(c);
     if (!c->has_failed)
         c->has_failed = c->options->progress(c->options->context, what, fraction) != 0;
-    (void)pthread_mutex_unlock(&c->lock);
+    end_callback(c, own);
 }
 
 static void hear_warning(void *context, const char *line) {
     callbacks *c = context;
-    (void)pthread_mutex_lock(&c->lock);
+    locale_t own = begin_callback(c);
     if (!c->has_failed)
         c->has_failed = c->options->warning(c->options->context, line) != 0;
-    (void)pthread_mutex_unlock(&c->lock);
+    end_callback(c, own);
 }
 
 bool tc_call_row(tc_api_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts) {
     callbacks *c = call->work.monitor->context;
-    (void)pthread_mutex_lock(&c->lock);
+    locale_t own = begin_callback(c);
     if (!c->has_failed)
         c->has_failed = row(c->options->context, facts) != 0;
     bool goes_on = !c->has_failed;
-    (void)pthread_mutex_unlock(&c->lock);
+    end_callback(c, own);
     return goes_on;
 }
 
-/* ---- result_making a result ---- */
+/* ---- making a result ---- */
 
 tc_status tc_wrong_size(tc_api_call *call, const char *type) {
     tc_work_say(&call->work, "the size of the options is not sizeof(%s)", type);
@@ -167,7 +178,10 @@ tacit_status tc_call_make(tc_api_call *call, const tacit_options *options, tc_st
         made->arena = arena;
         made->messages = tc_buffer_new(arena, MESSAGE_LIMIT);
         call->result = made;
+        tc_locale locale = tc_locale_enter();
+        m.callbacks.host = locale.before;
         status = make_within(&m);
+        tc_locale_leave(locale);
         (void)pthread_mutex_destroy(&m.callbacks.lock);
     }
     if (call->problem != NULL)
@@ -207,6 +221,7 @@ tacit_status tc_result_work(tacit_result *result,
         *message = NULL;
     if (tc_arithmetic_fault() != NULL)
         return fail(TC_BAD_ARITHMETIC, tc_arithmetic_fault(), message);
+    const tc_locale locale = tc_locale_enter();
     tc_buffer messages = tc_buffer_new(result->arena, MESSAGE_LIMIT);
     tc_status status = TC_TRY(result->arena, &escape);
     if (status == TC_OK) {
@@ -217,6 +232,7 @@ tacit_status tc_result_work(tacit_result *result,
         (void)fail(status, NULL, message);
     }
     tc_escape_end(result->arena, &escape);
+    tc_locale_leave(locale);
     return (tacit_status)status;
 }
 

@@ -60,6 +60,17 @@ static size_t allowed_processors(void) {
     return 0;
 }
 
+tc_locale tc_locale_enter(void) {
+    locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return (tc_locale){.own = own, .before = uselocale(own)}; /* without memory for one, as it was */
+}
+
+void tc_locale_leave(tc_locale locale) {
+    (void)uselocale(locale.before);
+    if (locale.own != (locale_t)0)
+        freelocale(locale.own);
+}
+
 size_t tc_processors(void) {
     size_t allowed = allowed_processors();
     if (allowed > 0)

@@ -2,12 +2,21 @@
 #ifndef TC_BASE_MACHINE_H
 #define TC_BASE_MACHINE_H
 
+#include <locale.h>
 #include <stddef.h>
 
 /* All proofs are about IEEE binary64 to nearest, with subnormal numbers. The host program, a library compiled for speed
  * or the parent thread may have switched to another arithmetic, and every bound would silently be wrong.
  * NULL where the calling thread computes as the proofs say; otherwise one sentence that says what is different. */
 const char *tc_arithmetic_fault(void);
+
+/* The host program may have set a locale in which 0.5 is "0,5". Between these two the calling thread reads and writes
+ * numbers, and messages of the system, as C does. */
+typedef struct tc_locale {
+    locale_t own, before; /* before: the host's */
+} tc_locale;
+tc_locale tc_locale_enter(void);
+void tc_locale_leave(tc_locale locale);
 
 /* Processors that this process may use. */
 size_t tc_processors(void);

@@ -103,13 +103,15 @@ static uint64_t wait_for_job(tc_team *team, uint64_t last) {
 
 static void *serve(void *what) {
     const member *self = what;
-    uint64_t job = 0;
-    for (;;) {
+    tc_locale locale = tc_locale_enter();
+    for (uint64_t job = 0;;) {
         job = wait_for_job(self->team, job);
         if (atomic_load(&self->team->ending))
-            return NULL;
+            break;
         work(self->team, self->worker, job);
     }
+    tc_locale_leave(locale);
+    return NULL;
 }
 
 /* Opens a job of this many parts. */
