@@ -285,6 +285,11 @@ static bool is_unasked(const tc_run_output *output) {
     return !asked && !tc_plan_deserves_private(plan);
 }
 
+/* Of one row, its states apart. */
+static double row_numbers(const run_job *job) {
+    return 2 * (double)job->setup->model->constraint_count + (double)(sizeof(tc_row) / sizeof(double)) + 1;
+}
+
 /* Which rows are kept. TC_BAD_USAGE, with a message, where their states would take too much memory. */
 static tc_status choose_rows(run_job *job) {
     tc_run_output *output = job->output;
@@ -293,9 +298,12 @@ static tc_status choose_rows(run_job *job) {
     output->checkpoints = tc_grid(arena, job->setup->rounds, SHOWN_PER_DECADE, &output->checkpoint_count);
     job->grid = output->checkpoints;
     job->grid_count = output->checkpoint_count;
+    double runs = output->many ? (double)job->options.seeds : 1;
+    if (wanted < 0 && !(runs * (double)job->setup->rounds * row_numbers(job) < MOST_NUMBERS))
+        return tc_work_refuse(&job->call->work, "every round would be more rows than 2 GiB have room for: fewer rounds "
+                                                "or seeds, or not every round");
     if (wanted != 0 && wanted != SHOWN_PER_DECADE)
         job->grid = tc_grid(arena, job->setup->rounds, wanted < 0 ? 0 : (unsigned)wanted, &job->grid_count);
-    double runs = output->many ? (double)job->options.seeds : 1;
     double kept = output->keep_row_states ? (double)job->grid_count : 0;
     double numbers = runs * (kept + output->keep_states) * (double)job->setup->model->state_count;
     if (!(numbers > MOST_NUMBERS))
