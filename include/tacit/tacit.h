@@ -11,6 +11,9 @@
  *     tacit_result *plan;
  *     if (tacit_plan(problem, NULL, NULL, &plan, &message) == TACIT_OK)
  *         puts(tacit_result_text(plan));
+ *     else
+ *         fputs(message, stderr);
+ *     tacit_text_free(message);
  *     tacit_result_free(plan);
  *     tacit_problem_free(problem);
  *
@@ -45,9 +48,9 @@ extern "C" {
 typedef struct tacit_problem tacit_problem;
 
 /* Reads a problem file and the data files it names. On success *problem is the caller's, to free with
- * tacit_problem_free. On failure *problem is NULL and *message a text with all errors and their places, which is the
- * caller's, to free with tacit_text_free (NULL on success, or where memory is out). message may be NULL, here and
- * everywhere. */
+ * tacit_problem_free. On failure *problem is NULL and *message a text with all errors and their places, complete
+ * lines, which is the caller's, to free with tacit_text_free (NULL on success, or where memory is out). message may be
+ * NULL, here and everywhere. */
 TACIT_API tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message);
 
 /* A column of a table: a number for each member, or `components` of them. values[row * row_stride + component *
@@ -181,6 +184,9 @@ TACIT_API void tacit_result_free(tacit_result *result);
 /* 1 where the command would exit with 0: the assumptions hold, the plan is private, the run came to its end, ... */
 TACIT_API int tacit_result_holds(const tacit_result *result);
 
+/* Why it does not hold: a sentence without an end of line. NULL where it holds. */
+TACIT_API const char *tacit_result_reason(const tacit_result *result);
+
 /* 1 where an interrupt ended the work: the result has what was done. */
 TACIT_API int tacit_result_interrupted(const tacit_result *result);
 
@@ -201,6 +207,33 @@ TACIT_API const char *tacit_result_warnings(const tacit_result *result);
 TACIT_API tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_result **result,
                                    char **message);
 
+/* A proved bracket of a Lipschitz constant over the public box. */
+typedef struct tacit_bracket {
+    double lower, upper; /* upper is infinite where nothing is proved */
+    double declared;     /* by the file; NAN where it declares none */
+} tacit_bracket;
+
+typedef struct tacit_check_facts {
+    size_t size;
+    /* Assumptions 1 to 4: "holds", "fails", "unproved", or "elsewhere" where another party has the data. */
+    const char *objectives, *sets, *constraints, *slater;
+    tacit_bracket constraint_1, constraint_2; /* of g, in the 1-norm and the 2-norm */
+    double slater_margin;                     /* proved: some point has all g_j <= -margin */
+    double dual_radius;                       /* R; NAN for none */
+    const char *dual_radius_origin;           /* "given", "gaps", "private", "none" */
+    size_t agents; /* rows of tacit_result_check_agent: one for each agent, or for each family where there are many */
+} tacit_check_facts;
+TACIT_API tacit_status tacit_result_check(const tacit_result *check, tacit_check_facts *facts);
+
+typedef struct tacit_check_agent {
+    size_t size;
+    size_t family, member;                /* of a whole family: the member with the largest bound */
+    size_t agents;                        /* 1, or the whole family */
+    tacit_bracket objective;              /* of the gradient of f_i */
+    tacit_bracket jacobian_1, jacobian_2; /* of the Jacobian of g by x_i */
+} tacit_check_agent;
+TACIT_API tacit_status tacit_result_check_agent(const tacit_result *check, size_t row, tacit_check_agent *facts);
+
 /* ---- Solving: the least-norm saddle point, without privacy ---- */
 
 TACIT_API tacit_status tacit_solve(tacit_problem *problem, const tacit_options *options, tacit_result **result,
@@ -220,8 +253,9 @@ typedef struct tacit_solution {
 TACIT_API tacit_status tacit_result_solution(const tacit_result *solve, tacit_solution *facts);
 
 /* The states of a family's members: writes members x states numbers, row by row, into the caller's x. Of solve, and of
- * run number `run` (from 0; 0 for solve) of run and sweep where its states were kept. */
-TACIT_API tacit_status tacit_result_x(const tacit_result *result, size_t run, size_t family, double *x);
+ * run number `run` (from 0; 0 for solve) of run and sweep where its states were kept (has_states of tacit_run_facts).
+ * room: numbers that x has room for. In method tacit a run's x is the average over its rounds, which is the result. */
+TACIT_API tacit_status tacit_result_x(const tacit_result *result, size_t run, size_t family, double *x, size_t room);
 
 /* ---- Planning: how much noise, and what every observer learns ---- */
 
@@ -284,16 +318,16 @@ typedef struct tacit_row {
 
 typedef struct tacit_run_options {
     size_t size;
-    size_t seeds; /* simulate so many runs, from the promise's seed on, and summarise them; 0: one run */
+    size_t seeds; /* simulate so many runs, from the promise's seed (1 without simulate) on, and summarise them; 0: one
+                     run */
     int no_reference;
     /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round; 0: 3. */
     int rows_per_decade;
-    int keep_states;     /* of every seed; a single run always keeps its own */
+    int keep_states;     /* of every seed, not of the first alone; a single run always keeps its own */
     int keep_row_states; /* of every row, and then a trace has them */
     /* A single run: told each kept round as it goes. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
      * tacit_options. */
     int (*row)(void *context, const tacit_row *row);
-    const char *ledger_run; /* the run's id in the ledger; NULL: a new one */
 } tacit_run_options;
 TACIT_API void tacit_run_options_default(tacit_run_options *options, size_t size);
 
@@ -316,7 +350,8 @@ typedef struct tacit_run_facts {
     const double *mu; /* m */
     size_t constraints;
     int has_states; /* tacit_result_x gives them */
-    /* What released data show of the constraints; probability 0: nothing */
+    /* What released data alone show of the constraints at the result: with this probability (0: they show nothing) all
+     * g_j <= feasible_bounds[j] at once; shown: no bound is above 0. */
     double feasible_probability;
     int feasible_shown;
     const double *feasible_bounds; /* m */
@@ -324,8 +359,9 @@ typedef struct tacit_run_facts {
 TACIT_API tacit_status tacit_result_run(const tacit_result *result, size_t run, tacit_run_facts *facts);
 TACIT_API tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row, tacit_row *facts);
 
-/* Writes the rows as a trace (docs/trace.md), and a page about them. command: how to repeat it, for readers; NULL. Of
- * run and sweep. An existing trace or page is replaced, never another file. */
+/* Writes the rows that were kept as a trace (docs/trace.md; the command keeps 60 per decade for it), and a page about
+ * them. command: how to repeat it, for readers; NULL. Of run and sweep. An existing trace or page is replaced, never
+ * another file. */
 TACIT_API tacit_status tacit_result_write_trace(tacit_result *result, const char *path, const char *command,
                                                 char **message);
 TACIT_API tacit_status tacit_result_write_report(tacit_result *result, const char *path, const char *command,
@@ -352,8 +388,9 @@ typedef struct tacit_sweep_point {
     size_t size;
     double epsilon;
     size_t runs, diverged;
-    double penalty, penalty_error;                      /* mean over seeds of |z - z_free|^2, and its standard error */
-    double bias, spread;                                /* its two parts */
+    /* Mean over seeds of |z - z'|^2, z = (x, mu) the result of a run and z' that without noise; its standard error; its
+     * two parts, of which the bias is an estimate that may come out below zero. */
+    double penalty, penalty_error, bias, spread;
     double x_error, mu_error, objective, max_violation; /* medians */
 } tacit_sweep_point;
 TACIT_API size_t tacit_result_points(const tacit_result *sweep);
@@ -371,9 +408,10 @@ TACIT_API tacit_status tacit_bound(tacit_problem *problem, const tacit_promise *
 typedef struct tacit_bound_facts {
     size_t size;
     int says_something;
-    const char *because;           /* why it says nothing, where it is vacuous; NULL otherwise */
-    double error, published_error; /* bounds of E|z(T+1) - xi_T|^2 */
-    double radius;                 /* |z(T+1) - xi_T| is at most this with probability 0.95 */
+    const char *because; /* why it says nothing, where it is vacuous; NULL otherwise */
+    /* Bounds of E|z(T+1) - xi_T|^2, where xi_T solves the problem with the last round's regularization. */
+    double error, published_error;
+    double radius; /* |z(T+1) - xi_T| is at most this with probability 0.95 */
     double within, probability;
     double diameter;   /* of all possible z: no error is larger */
     double valid_from; /* the round; INFINITY for none */
@@ -449,8 +487,8 @@ TACIT_API tacit_status tacit_result_entry(const tacit_result *ledger, size_t ent
 /* ---- Splitting: the cloud's file and one for each agent ---- */
 
 /* directory: where `tacit split` would write; NULL: into memory, for tacit_result_part. replace: what an earlier split
- * wrote there. Where the public lines give no dual radius there is a result without parts that does not hold, and
- * warnings say why. */
+ * wrote there. A file that gives no public dual radius is TACIT_BAD_PROBLEM; one whose gaps and Slater point do not
+ * prove the radius they promise has a result without parts that does not hold. */
 TACIT_API tacit_status tacit_split(tacit_problem *problem, const char *directory, int replace,
                                    const tacit_options *options, tacit_result **result, char **message);
 

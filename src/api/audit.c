@@ -107,6 +107,7 @@ static tc_status make_audit(tc_api_call *call) {
     if (status != TC_OK)
         return status;
     result->of.plan = p;
+    result->reason = tc_planned_reason(call->work.arena, p);
     if (p->plan->problem != NULL) {
         result->of.audit = no_audit(call->work.arena, p->plan);
         result->write_json = problem_json;
@@ -119,6 +120,8 @@ static tc_status make_audit(tc_api_call *call) {
     add_end_to_end(call, audit);
     if (audit->verdict == TC_INCONCLUSIVE)
         tc_work_say(&call->work, "inconclusive: %s", audit->inconclusive_because);
+    if (audit->verdict != TC_NOT_REFUTED)
+        result->reason = audit->verdict == TC_REFUTED ? "the plan's promise is refuted" : audit->inconclusive_because;
     result->of.audit = audit;
     result->write_json = audit_json;
     result->write_text = audit_text;

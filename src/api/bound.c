@@ -86,6 +86,7 @@ static tc_status make_bound(tc_api_call *call) {
     result->of.plan = p;
     if (p->plan->problem != NULL) {
         tc_work_say(work, "no plan can be made: %s", p->plan->problem);
+        result->reason = p->plan->problem;
         result->write_json = problem_json;
         result->write_text = problem_text;
         return TC_OK;
@@ -98,6 +99,8 @@ static tc_status make_bound(tc_api_call *call) {
     result->of.bound = tc_bound_make(work->arena, setup.model, setup.derivatives, setup.analysis, p->plan,
                                      setup.dual_radius, &asked, work->monitor);
     result->holds = tc_bound_says_something(result->of.bound);
+    result->reason = result->of.bound->constants.problem != NULL ? result->of.bound->constants.problem
+                                                                 : result->of.bound->tight.because;
     result->write_json = bound_json;
     result->write_text = bound_text;
     return tc_interrupted(work->monitor) ? TC_INTERRUPTED : TC_OK;

@@ -13,6 +13,17 @@ static void check_json(const tacit_result *result, tc_json *json) {
 
 static void check_text(const tacit_result *result, tc_buffer *out) { tc_analysis_text(result->of.check, out, 80); }
 
+/* Of the first assumption that does not hold. */
+static const char *reason_of(const tc_analysis *analysis) {
+    const tc_assumption *all[] = {&analysis->objectives, &analysis->sets, &analysis->constraints, &analysis->slater};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i]->verdict == TC_HOLDS || all[i]->verdict == TC_ELSEWHERE)
+            continue;
+        return all[i]->finding_count > 0 ? all[i]->findings[0].text : all[i]->summary;
+    }
+    return analysis->interrupted ? "interrupted" : NULL;
+}
+
 static tc_status check(tc_api_call *call) {
     tacit_result *result = call->result;
     const tc_loaded *loaded = &call->problem->loaded;
@@ -22,6 +33,7 @@ static tc_status check(tc_api_call *call) {
     result->model = loaded->model;
     result->of.check = analysis;
     result->holds = tc_analysis_holds(analysis);
+    result->reason = reason_of(analysis);
     result->is_interrupted = analysis->interrupted;
     result->write_json = check_json;
     result->write_text = check_text;
@@ -31,6 +43,46 @@ static tc_status check(tc_api_call *call) {
 tacit_status tacit_check(tacit_problem *problem, const tacit_options *options, tacit_result **result, char **message) {
     tc_api_call call = {.command = "check", .needs_problem = true, .problem = problem};
     return tc_call_make(&call, options, check, result, message);
+}
+
+static const char *verdict_name(tc_verdict verdict) {
+    static const char *const names[] = {
+        [TC_HOLDS] = "holds", [TC_FAILS] = "fails", [TC_UNPROVED] = "unproved", [TC_ELSEWHERE] = "elsewhere"};
+    return names[verdict];
+}
+
+static tacit_bracket bracket_of(const tc_bracket *from) {
+    return (tacit_bracket){.lower = from->lower, .upper = from->upper, .declared = from->declared};
+}
+
+tacit_status tacit_result_check(const tacit_result *result, tacit_check_facts *facts) {
+    if (result == NULL || facts == NULL || result->of.check == NULL)
+        return TACIT_BAD_USAGE;
+    const tc_analysis *from = result->of.check;
+    const tacit_check_facts all = {.objectives = verdict_name(from->objectives.verdict),
+                                   .sets = verdict_name(from->sets.verdict),
+                                   .constraints = verdict_name(from->constraints.verdict),
+                                   .slater = verdict_name(from->slater.verdict),
+                                   .constraint_1 = bracket_of(&from->g[0]),
+                                   .constraint_2 = bracket_of(&from->g[1]),
+                                   .slater_margin = from->slater_facts.margin,
+                                   .dual_radius = from->dual_radius.value,
+                                   .dual_radius_origin = tc_radius_origin_name(from->dual_radius.origin),
+                                   .agents = from->agent_rows};
+    return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
+}
+
+tacit_status tacit_result_check_agent(const tacit_result *result, size_t row, tacit_check_agent *facts) {
+    if (result == NULL || facts == NULL || result->of.check == NULL || row >= result->of.check->agent_rows)
+        return TACIT_BAD_USAGE;
+    const tc_agent_constants *from = &result->of.check->agents[row];
+    const tacit_check_agent all = {.family = (size_t)(from->family - result->model->families),
+                                   .member = from->member,
+                                   .agents = from->agents,
+                                   .objective = bracket_of(&from->objective),
+                                   .jacobian_1 = bracket_of(&from->jacobian[0]),
+                                   .jacobian_2 = bracket_of(&from->jacobian[1])};
+    return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 
 /* ---- solve ---- */
@@ -53,6 +105,9 @@ static tc_status solve(tc_api_call *call) {
     result->model = loaded->model;
     result->of.solve = solution;
     result->holds = tc_solution_holds(solution);
+    result->reason = !tc_solution_is_convex(solution)
+                         ? "the problem is not proved convex and smooth: tacit check says where"
+                         : tc_outcome_name(solution->reference->outcome);
     result->is_interrupted = solution->reference->outcome == TC_SOLVE_INTERRUPTED;
     result->write_json = solve_json;
     result->write_text = solve_text;

@@ -12,10 +12,15 @@ const char *tacit_version(void) { return TACIT_VERSION; }
 
 const char *tacit_status_text(tacit_status status) { return tc_status_text((tc_status)status); }
 
-char *tc_own_text(const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy == NULL ? NULL : memcpy(copy, text, size);
+char *tc_own_lines(const char *text) {
+    size_t length = strlen(text);
+    bool is_whole = length > 0 && text[length - 1] == '\n';
+    char *copy = malloc(length + 2);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, length);
+    memcpy(copy + length, is_whole ? "" : "\n", is_whole ? 1 : 2);
+    return copy;
 }
 
 void tacit_text_free(char *text) { free(text); }
@@ -26,23 +31,23 @@ tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc
                             char **message) {
     const char *fault = tc_arithmetic_fault();
     if (message != NULL)
-        *message = fault == NULL ? NULL : tc_own_text(fault);
+        *message = fault == NULL ? NULL : tc_own_lines(fault);
     if (fault != NULL)
         return TACIT_BAD_ARITHMETIC;
     tc_arena *arena = tc_arena_new(0);
     if (arena == NULL)
         return TACIT_NO_MEMORY;
+    locale_t host = tc_locale_begin();
     tc_escape escape;
-    const tc_locale locale = tc_locale_enter();
     tc_buffer messages = tc_buffer_new(arena, MESSAGE_LIMIT);
     tc_status status = TC_TRY(arena, &escape);
     if (status == TC_OK) {
         status = make(context, arena, &messages);
         if (status != TC_OK && message != NULL)
-            *message = tc_own_text(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
+            *message = tc_own_lines(messages.length > 0 ? tc_buffer_text(&messages) : tc_status_text(status));
     }
     tc_escape_end(arena, &escape);
-    tc_locale_leave(locale);
+    tc_locale_end(host);
     if (status != TC_OK)
         tc_arena_free(arena);
     return (tacit_status)status;

@@ -12,7 +12,7 @@
 tacit_status tc_handle_make(tc_status (*make)(void *context, tc_arena *arena, tc_buffer *messages), void *context,
                             char **message);
 
-/* A copy outside of any arena, for tacit_text_free. NULL where memory is out. */
-char *tc_own_text(const char *text);
+/* A copy outside of any arena, for tacit_text_free: complete lines, the last one too. NULL where memory is out. */
+char *tc_own_lines(const char *text);
 
 #endif

@@ -149,6 +149,19 @@ tc_status tc_planned_refuse_costs(tc_api_call *call) {
                                                        call->command));
 }
 
+const char *tc_planned_reason(tc_arena *arena, const tc_planned *planned) {
+    const tc_plan *plan = planned->plan;
+    if (plan->problem != NULL)
+        return plan->problem;
+    tc_buffer reasons = tc_buffer_new(arena, 1 << 16);
+    for (size_t i = 0; i < plan->void_reason_count; i++)
+        tc_buffer_printf(&reasons, "%s%s", i == 0 ? "the plan is not private: " : "; ", plan->void_reasons[i]);
+    if (plan->void_reason_count > 0)
+        return tc_buffer_text(&reasons);
+    const char *weak = tc_name_only_reason(arena, plan);
+    return weak != NULL ? weak : planned->over;
+}
+
 /* Checks a run by this plan against the ledger and the budgets. */
 static tc_status look_up_cost(tc_api_call *call, tc_planned *p) {
     const tc_ledger *ledger = ledger_of(p); /* without one: this run alone */
@@ -183,6 +196,10 @@ static tc_status warn_and_judge(tc_api_call *call, const tc_model *model, const 
     if (p->plan->problem == NULL)
         p->card = tc_card_make(work->arena, p->plan, call->wishes.seeded);
     tc_status status = look_up_cost(call, p);
+    const char *reason = tc_planned_reason(work->arena, p);
+    call->result->reason = reason != NULL  ? reason
+                           : fault != NULL ? fault
+                                           : "the constraints are not proved to be convex and smooth";
     call->result->holds = tc_plan_deserves_private(p->plan) && convex && fault == NULL && p->over == NULL;
     return status;
 }
@@ -300,7 +317,7 @@ static tc_status write_certificate(tacit_result *result, void *context, tc_buffe
 
 const char *tacit_plan_certificate(tacit_result *plan, char **message) {
     if (message != NULL)
-        *message = planned_of(plan) == NULL ? tc_own_text("only a plan has a certificate\n") : NULL;
+        *message = planned_of(plan) == NULL ? tc_own_lines("only a plan has a certificate") : NULL;
     if (planned_of(plan) == NULL)
         return NULL;
     if (plan->certificate == NULL)

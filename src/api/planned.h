@@ -16,6 +16,9 @@ typedef struct tc_planned {
     const char *hash, *headline, *adjacency; /* for tacit_plan_facts */
 } tc_planned;
 
+/* Why a plan is not private, or does not allow a run: a sentence; NULL where it is and does. */
+const char *tc_planned_reason(tc_arena *arena, const tc_planned *planned);
+
 /* Fills what tacit_plan_facts needs beyond the plan and the card. */
 void tc_planned_finish(tc_arena *arena, tc_planned *planned);
 

@@ -3,6 +3,7 @@
 #include "api/result.h"
 #include "base/sized.h"
 #include "model/model.h"
+#include "base/machine.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static tc_given given_of(tc_arena *arena, const tacit_source *source) {
 static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     loading *l = context;
     const tacit_source *source = &l->source;
-    double began = tc_work_seconds();
+    double began = tc_seconds();
     l->made = TC_NEW(arena, tacit_problem, 1);
     tc_monitor monitor = {.interrupted = source->interrupted == NULL ? NULL : is_interrupted, .context = l};
     bool too_many = source->table_count > MOST_LISTED || source->matrix_count > MOST_LISTED;
@@ -100,7 +101,7 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     }
     tc_status status = tc_model_load_request(&request, &l->made->loaded.model);
     l->made->arena = arena;
-    l->made->loaded.seconds = tc_work_seconds() - began;
+    l->made->loaded.seconds = tc_seconds() - began;
     return status;
 }
 
@@ -112,8 +113,8 @@ tacit_status tc_problem_make(const tacit_source *source, bool standard_input, ta
         *problem = NULL;
     if (problem == NULL || source == NULL || !tc_copy_sized(&l.source, sizeof l.source, sizeof l.source, source)) {
         if (message != NULL)
-            *message = tc_own_text("there is no place for the problem, no source, or its size is not "
-                                   "sizeof(tacit_source)\n");
+            *message = tc_own_lines("there is no place for the problem, no source, or its size is not "
+                                    "sizeof(tacit_source)\n");
         return TACIT_BAD_USAGE;
     }
     tacit_status status = tc_handle_make(load, &l, message);

@@ -91,7 +91,7 @@ static tacit_status write_result(tacit_result *result, const writing *w, char **
         *message = NULL;
     if (result == NULL || w->path == NULL || (result->of.run == NULL && result->of.sweep == NULL)) {
         if (message != NULL)
-            *message = tc_own_text("there is no path, or no result of run or sweep\n");
+            *message = tc_own_lines("there is no path, or no result of run or sweep");
         return TACIT_BAD_USAGE;
     }
     writing copy = *w;

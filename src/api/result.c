@@ -22,53 +22,55 @@ void tacit_options_default(tacit_options *options, size_t size) {
 typedef struct callbacks {
     pthread_mutex_t lock;
     const tacit_options *options;
-    locale_t host; /* in which they are called */
+    locale_t host; /* the host's, in which callbacks are called */
     bool has_stopped, has_failed;
 } callbacks;
 
-static locale_t begin_callback(callbacks *c) {
+/* False: the work ends, and no callback is called. The locale is the host's until callback_end. */
+static bool callback_begin(callbacks *c, locale_t *plain) {
     (void)pthread_mutex_lock(&c->lock);
-    return uselocale(c->host);
+    *plain = uselocale(c->host);
+    return !c->has_failed;
 }
 
-static void end_callback(callbacks *c, locale_t own) {
-    (void)uselocale(own);
+static void callback_end(callbacks *c, locale_t plain) {
+    (void)uselocale(plain);
     (void)pthread_mutex_unlock(&c->lock);
 }
 
 static bool is_stopped(void *context) {
     callbacks *c = context;
-    locale_t own = begin_callback(c);
-    if (!c->has_stopped && !c->has_failed && c->options->interrupted != NULL)
+    locale_t plain;
+    if (callback_begin(c, &plain) && !c->has_stopped && c->options->interrupted != NULL)
         c->has_stopped = c->options->interrupted(c->options->context) != 0;
     bool stopped = c->has_stopped || c->has_failed;
-    end_callback(c, own);
+    callback_end(c, plain);
     return stopped;
 }
 
 static void show_progress(void *context, const char *what, double fraction) {
     callbacks *c = context;
-    locale_t own = begin_callback(c);
-    if (!c->has_failed)
+    locale_t plain;
+    if (callback_begin(c, &plain))
         c->has_failed = c->options->progress(c->options->context, what, fraction) != 0;
-    end_callback(c, own);
+    callback_end(c, plain);
 }
 
 static void hear_warning(void *context, const char *line) {
     callbacks *c = context;
-    locale_t own = begin_callback(c);
-    if (!c->has_failed)
+    locale_t plain;
+    if (callback_begin(c, &plain))
         c->has_failed = c->options->warning(c->options->context, line) != 0;
-    end_callback(c, own);
+    callback_end(c, plain);
 }
 
 bool tc_call_row(tc_api_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts) {
     callbacks *c = call->work.monitor->context;
-    locale_t own = begin_callback(c);
-    if (!c->has_failed)
+    locale_t plain;
+    if (callback_begin(c, &plain))
         c->has_failed = row(c->options->context, facts) != 0;
     bool goes_on = !c->has_failed;
-    end_callback(c, own);
+    callback_end(c, plain);
     return goes_on;
 }
 
@@ -153,7 +155,7 @@ static tc_status make_within(call_in_work *m) {
 
 static tacit_status fail(tc_status status, const char *text, char **message) {
     if (message != NULL)
-        *message = tc_own_text(text == NULL ? tc_status_text(status) : text);
+        *message = tc_own_lines(text == NULL ? tc_status_text(status) : text);
     return (tacit_status)status;
 }
 
@@ -174,16 +176,15 @@ tacit_status tc_call_make(tc_api_call *call, const tacit_options *options, tc_st
     tc_status status = TC_NO_MEMORY;
     tc_arena *arena = tc_arena_new(0);
     tacit_result *made = arena == NULL ? NULL : calloc(1, sizeof *made);
-    if (made != NULL && pthread_mutex_init(&m.callbacks.lock, NULL) == 0) {
+    m.callbacks.host = tc_locale_begin();
+    if (made != NULL && m.callbacks.host != (locale_t)0 && pthread_mutex_init(&m.callbacks.lock, NULL) == 0) {
         made->arena = arena;
         made->messages = tc_buffer_new(arena, MESSAGE_LIMIT);
         call->result = made;
-        tc_locale locale = tc_locale_enter();
-        m.callbacks.host = locale.before;
         status = make_within(&m);
-        tc_locale_leave(locale);
         (void)pthread_mutex_destroy(&m.callbacks.lock);
     }
+    tc_locale_end(m.callbacks.host);
     if (call->problem != NULL)
         atomic_store(&call->problem->is_busy, false);
     if (status == TC_OK) {
@@ -207,6 +208,10 @@ void tacit_result_free(tacit_result *result) {
 }
 
 int tacit_result_holds(const tacit_result *result) { return result != NULL && result->holds; }
+const char *tacit_result_reason(const tacit_result *result) {
+    return result == NULL || result->holds ? NULL : result->reason;
+}
+
 int tacit_result_interrupted(const tacit_result *result) { return result != NULL && result->is_interrupted; }
 
 const char *tacit_result_warnings(const tacit_result *result) {
@@ -221,7 +226,7 @@ tacit_status tc_result_work(tacit_result *result,
         *message = NULL;
     if (tc_arithmetic_fault() != NULL)
         return fail(TC_BAD_ARITHMETIC, tc_arithmetic_fault(), message);
-    const tc_locale locale = tc_locale_enter();
+    locale_t host = tc_locale_begin();
     tc_buffer messages = tc_buffer_new(result->arena, MESSAGE_LIMIT);
     tc_status status = TC_TRY(result->arena, &escape);
     if (status == TC_OK) {
@@ -232,7 +237,7 @@ tacit_status tc_result_work(tacit_result *result,
         (void)fail(status, NULL, message);
     }
     tc_escape_end(result->arena, &escape);
-    tc_locale_leave(locale);
+    tc_locale_end(host);
     return (tacit_status)status;
 }
 

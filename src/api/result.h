@@ -43,7 +43,8 @@ struct tacit_result {
     const tc_model *model; /* with the schedule of the promise; NULL for ledger and report */
     tc_contents of;
     bool holds, is_interrupted;
-    bool full; /* texts name everything */
+    const char *reason; /* why it does not hold: a sentence; NULL where it does, or nothing is known */
+    bool full;          /* texts name everything */
     tc_buffer messages;
     void (*write_json)(const tacit_result *result, tc_json *json);
     void (*write_text)(const tacit_result *result, tc_buffer *out);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SHOWN_PER_DECADE = 3, MOST_SEEDS = 1000000, MOST_PER_DECADE = 1000000, LONGEST_ID = 256 };
+enum { SHOWN_PER_DECADE = 3, MOST_SEEDS = 1000000, MOST_PER_DECADE = 1000000 };
 
 static const double MOST_NUMBERS = 0x1p28; /* of states */
 
@@ -44,9 +44,9 @@ static void judge_target(tc_work *work, tc_setup *setup, tc_run_target *target) 
 }
 
 tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, tc_run_target *target) {
-    double began = tc_work_seconds();
+    double began = tc_seconds();
     target->reference = tc_reference_solve(work->arena, setup->model, setup->derivatives, tolerance, work->monitor);
-    target->seconds = tc_work_seconds() - began;
+    target->seconds = tc_seconds() - began;
     if (target->reference->outcome == TC_SOLVE_INTERRUPTED)
         return TC_INTERRUPTED;
     judge_target(work, setup, target);
@@ -70,7 +70,6 @@ typedef struct run_job {
 static const char *fault_of(const run_job *job) {
     const tacit_run_options *run = &job->options;
     const tc_privacy_wishes *wishes = &job->call->wishes;
-    size_t id = run->ledger_run == NULL ? 1 : strlen(run->ledger_run);
     if (run->seeds > MOST_SEEDS)
         return "there are at most 1,000,000 seeds";
     if (run->seeds > 0 && !tc_seeds_fit(job->first_seed, run->seeds))
@@ -79,8 +78,6 @@ static const char *fault_of(const run_job *job) {
         return "rows are told of a single run, and not where there is a number of seeds";
     if (run->rows_per_decade < -1 || run->rows_per_decade > MOST_PER_DECADE)
         return "rows_per_decade is a number up to 1,000,000, or -1 for every round";
-    if (id == 0 || id > LONGEST_ID)
-        return "the run's id in the ledger has 1 to 256 bytes";
     if (wishes->budgets.count > 0 && wishes->ledger == NULL)
         return "a budget wants a ledger: the file where what was spent is written";
     return NULL;
@@ -104,9 +101,7 @@ static tc_status look_up_cost(run_job *job) {
     tc_run_output *output = job->output;
     tc_arena *arena = job->call->work.arena;
     tc_ledger_entry *entry = TC_NEW(arena, tc_ledger_entry, 1);
-    const char *given = job->options.ledger_run;
-    *entry = tc_ledger_entry_of(arena, output->plan,
-                                given == NULL ? tc_lab_run_id(arena) : tc_arena_copy(arena, given, strlen(given)));
+    *entry = tc_ledger_entry_of(arena, output->plan, tc_lab_run_id(arena));
     output->entry = entry;
     if (output->simulated)
         return TC_OK;
@@ -230,12 +225,12 @@ static tc_status run_rounds(run_job *job) {
     const char *why = NULL;
     if (job->hooks != NULL && job->hooks->begin != NULL)
         job->hooks->begin(job->hooks->context, output);
-    double began = tc_lab_seconds();
+    double began = tc_seconds();
     if (output->many) {
         output->wanted = job->options.seeds;
         status = tc_lab_run_many(work->arena, &experiment, job->first_seed, output->wanted, work->monitor,
                                  &output->records, &output->record_count, &why);
-        output->run_seconds = tc_lab_seconds() - began;
+        output->run_seconds = tc_seconds() - began;
     } else {
         output->wanted = output->record_count = 1;
         status = tc_lab_run(work->arena, &experiment, output->simulated ? &job->first_seed : NULL, work->monitor,
@@ -401,6 +396,9 @@ static tc_status make_run(tc_api_call *call) {
     result->of.plan = planned_of(&job);
     result->is_interrupted = strcmp(output->outcome, "interrupted") == 0;
     result->holds = strcmp(output->outcome, "done") == 0 && job.setup->sound && !is_unasked(output);
+    result->reason = output->reason != NULL ? output->reason
+                     : !job.setup->sound    ? TC_UNSOUND
+                                            : tc_planned_reason(arena, result->of.plan);
     result->write_json = run_json;
     result->write_text = run_text;
     return TC_OK;

@@ -96,11 +96,13 @@ static const double *states_of(const tacit_result *result, size_t run) {
     return record == NULL || !has_states(record) ? NULL : record->x;
 }
 
-tacit_status tacit_result_x(const tacit_result *result, size_t run, size_t family, double *x) {
+tacit_status tacit_result_x(const tacit_result *result, size_t run, size_t family, double *x, size_t room) {
     const double *states = states_of(result, run);
     if (states == NULL || x == NULL || family >= result->model->family_count)
         return TACIT_BAD_USAGE;
     const tc_family *of = &result->model->families[family];
+    if (room < of->count * of->dim)
+        return TACIT_BAD_USAGE;
     for (size_t k = 0; k < of->count; k++) {
         for (size_t c = 0; c < of->dim; c++)
             x[k * of->dim + c] = states[tc_coord_of(of, k, c)];

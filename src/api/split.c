@@ -156,6 +156,7 @@ static tc_status make_split(tc_api_call *call) {
     result->write_json = split_json;
     result->write_text = split_text;
     tc_status status = look(work, loaded, output);
+    result->reason = output->problem;
     if (status != TC_OK || output->problem != NULL)
         return status;
     status = split(call, output);

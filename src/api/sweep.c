@@ -221,10 +221,10 @@ static tc_status run_all(sweep_job *job, const tc_plan *const *plans, const tc_t
                           .grid = &job->setup->rounds,
                           .grid_count = 1,
                           .threads = output->threads};
-    double began = tc_lab_seconds();
+    double began = tc_seconds();
     tc_status status = tc_sweep_run(work->arena, &base, noise_free->plan, plans, methods, job->epsilons, job->count,
                                     wishes->seeded ? wishes->seed : 1, job->options.seeds, work->monitor, &sweep, &why);
-    output->run_seconds = tc_lab_seconds() - began;
+    output->run_seconds = tc_seconds() - began;
     if (status != TC_OK && why != NULL)
         tc_work_say(work, "%s", why);
     if (status == TC_OK) {
@@ -282,6 +282,9 @@ static tc_status make_sweep(tc_api_call *call) {
     result->of.sweep = job.output;
     result->is_interrupted = sweep != NULL && sweep->interrupted;
     result->holds = sweep != NULL && tc_sweep_is_whole(sweep) && job.setup->sound && !unasked;
+    result->reason = job.output->reason != NULL ? job.output->reason
+                     : unasked                  ? "the dual radius was computed from private data"
+                                                : TC_UNSOUND;
     result->write_json = sweep_json;
     result->write_text = sweep_text;
     return TC_OK;

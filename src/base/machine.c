@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <unistd.h>
+#include <time.h>
 
 enum { FIRST_GUESS = 1024, MOST_PROCESSORS = 1 << 20 };
 
@@ -60,21 +61,26 @@ static size_t allowed_processors(void) {
     return 0;
 }
 
-tc_locale tc_locale_enter(void) {
-    locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return (tc_locale){.own = own, .before = uselocale(own)}; /* without memory for one, as it was */
-}
-
-void tc_locale_leave(tc_locale locale) {
-    (void)uselocale(locale.before);
-    if (locale.own != (locale_t)0)
-        freelocale(locale.own);
-}
-
 size_t tc_processors(void) {
     size_t allowed = allowed_processors();
     if (allowed > 0)
         return allowed;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (size_t)online : 1;
+}
+
+locale_t tc_locale_begin(void) {
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a static one: nothing to free */
+    return plain == (locale_t)0 ? plain : uselocale(plain);
+}
+
+void tc_locale_end(locale_t before) {
+    if (before != (locale_t)0)
+        (void)uselocale(before);
+}
+
+double tc_seconds(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }

@@ -1,4 +1,4 @@
-/* The machine below the library: its arithmetic, its processors, its memory. */
+/* The machine below the library: its arithmetic, its locale, its processors, its memory. */
 #ifndef TC_BASE_MACHINE_H
 #define TC_BASE_MACHINE_H
 
@@ -10,13 +10,13 @@
  * NULL where the calling thread computes as the proofs say; otherwise one sentence that says what is different. */
 const char *tc_arithmetic_fault(void);
 
-/* The host program may have set a locale in which 0.5 is "0,5". Between these two the calling thread reads and writes
- * numbers, and messages of the system, as C does. */
-typedef struct tc_locale {
-    locale_t own, before; /* before: the host's */
-} tc_locale;
-tc_locale tc_locale_enter(void);
-void tc_locale_leave(tc_locale locale);
+/* The host program may have chosen a locale with a decimal comma: numbers in files, JSON and hashes must not have one.
+ * Makes the calling thread's locale that of C until tc_locale_end is given what this returned. */
+locale_t tc_locale_begin(void);
+void tc_locale_end(locale_t before);
+
+/* Monotonic, in seconds. */
+double tc_seconds(void);
 
 /* Processors that this process may use. */
 size_t tc_processors(void);

@@ -17,8 +17,8 @@
     X(TC_OK, 0, "done")                                                                                                \
     X(TC_NO_MEMORY, 3, "out of memory")                                                                                \
     X(TC_TOO_LARGE, 2, "the problem is larger than this program's limits")                                             \
-    X(TC_BAD_PROBLEM, 2, "the problem file has errors")                                                                \
-    X(TC_BAD_USAGE, 2, "the command line is wrong")                                                                    \
+    X(TC_BAD_PROBLEM, 2, "a file has errors")                                                                          \
+    X(TC_BAD_USAGE, 2, "an argument or option is wrong")                                                               \
     X(TC_CANNOT_READ, 3, "a file cannot be read")                                                                      \
     X(TC_CANNOT_WRITE, 3, "a file cannot be written")                                                                  \
     X(TC_INTERRUPTED, 3, "interrupted")                                                                                \

@@ -103,15 +103,14 @@ static uint64_t wait_for_job(tc_team *team, uint64_t last) {
 
 static void *serve(void *what) {
     const member *self = what;
-    tc_locale locale = tc_locale_enter();
-    for (uint64_t job = 0;;) {
+    uint64_t job = 0;
+    (void)tc_locale_begin(); /* to the thread's end */
+    for (;;) {
         job = wait_for_job(self->team, job);
         if (atomic_load(&self->team->ending))
-            break;
+            return NULL;
         work(self->team, self->worker, job);
     }
-    tc_locale_leave(locale);
-    return NULL;
 }
 
 /* Opens a job of this many parts. */

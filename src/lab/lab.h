@@ -64,9 +64,6 @@ typedef struct tc_experiment {
 
 /* "run-20260131T120000Z-4711-123456789": never the same twice on one machine. */
 const char *tc_lab_run_id(tc_arena *arena);
-/* Monotonic, in seconds. */
-double tc_lab_seconds(void);
-
 /* The row after k rounds; NULL where there is none. Half-way is k = rounds / 2. */
 const tc_row *tc_record_row(const tc_record *record, uint64_t k);
 const tc_row *tc_record_last(const tc_record *record);

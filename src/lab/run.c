@@ -10,22 +10,27 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- clock ---- */
-
-double tc_lab_seconds(void) {
+/* Nanoseconds since 1970, later than any that this process had: threads may ask at the same time, and clocks are set
+ * back. */
+static int64_t new_moment(void) {
+    static _Atomic int64_t last;
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    int64_t moment = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, before = atomic_load(&last), next;
+    do
+        next = moment > before ? moment : before + 1;
+    while (!atomic_compare_exchange_weak(&last, &before, next));
+    return next;
 }
 
 const char *tc_lab_run_id(tc_arena *arena) {
-    struct timespec now;
+    int64_t moment = new_moment();
+    time_t seconds = (time_t)(moment / 1000000000);
     struct tm parts;
     char text[32] = "";
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (gmtime_r(&now.tv_sec, &parts) != NULL)
+    if (gmtime_r(&seconds, &parts) != NULL)
         (void)strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
-    return tc_arena_format(arena, "run-%s-%ld-%09ld", text, (long)getpid(), now.tv_nsec);
+    return tc_arena_format(arena, "run-%s-%ld-%09ld", text, (long)getpid(), (long)(moment % 1000000000));
 }
 
 /* ---- progress ---- */
@@ -35,7 +40,7 @@ typedef struct run_pace {
     const tc_monitor *monitor;
     uint64_t total; /* rounds of all runs */
     _Atomic uint64_t done;
-    double began; /* on the clock of tc_lab_seconds */
+    double began; /* on the clock of tc_seconds */
     double last_report;
 } run_pace;
 
@@ -45,7 +50,7 @@ static void pace_begin(run_pace *pace, const tc_monitor *monitor, uint64_t total
     pace->monitor = monitor;
     pace->total = total;
     atomic_init(&pace->done, 0);
-    pace->began = tc_lab_seconds();
+    pace->began = tc_seconds();
     pace->last_report = pace->began;
 }
 
@@ -88,7 +93,7 @@ void tc_pace_text(char text[64], double rounds_per_second, double seconds_left) 
 }
 
 static void pace_report(run_pace *pace) {
-    double now = tc_lab_seconds();
+    double now = tc_seconds();
     if (pace->monitor == NULL || pace->monitor->progress == NULL || now - pace->last_report < REPORT_SECONDS)
         return;
     pace->last_report = now;
@@ -164,9 +169,9 @@ static uint64_t chunk_for(uint64_t chunk, double seconds) {
 /* Goes on to round `target`; *seconds: how long that took. */
 static tc_status advance(const single_run *one, tc_engine *engine, uint64_t target, double *seconds) {
     uint64_t before = tc_engine_rounds(engine);
-    double began = tc_lab_seconds();
+    double began = tc_seconds();
     tc_status status = tc_engine_advance(engine, target, one->monitor, &one->record->outcome);
-    *seconds = tc_lab_seconds() - began;
+    *seconds = tc_seconds() - began;
     one->record->seconds += *seconds;
     one->record->rounds = tc_engine_rounds(engine);
     pace_add(one->pace, one->record->rounds - before);

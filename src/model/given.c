@@ -83,6 +83,14 @@ static bool can_exist(size_t rows, size_t columns, size_t row_stride, size_t col
            last_column < most - last_row;
 }
 
+/* Whether its numbers are all different places: a stride that was left out reads rows that overlap. */
+static bool is_apart(size_t rows, size_t columns, size_t row_stride, size_t column_stride) {
+    return rows <= 1 || columns <= 1 || row_stride > (columns - 1) * column_stride ||
+           column_stride > (rows - 1) * row_stride;
+}
+
+#define OVERLAPS "%zu rows of %zu numbers, %zu and %zu apart, overlap: give both strides"
+
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 enum { LONGEST_SHOWN = 100 };
@@ -147,6 +155,8 @@ static void check_column(table_reading *r, size_t number) {
     else if (r->given->rows > 0 && !can_exist(r->given->rows, column->length, row_stride, component_stride))
         WRONG(r, "column '%s': %zu rows of %zu numbers, %zu and %zu apart, are more than a memory can hold", name,
               r->given->rows, column->length, row_stride, component_stride);
+    else if (!is_apart(r->given->rows, column->length, row_stride, component_stride))
+        WRONG(r, "column '%s': " OVERLAPS, name, r->given->rows, column->length, row_stride, component_stride);
     if (column->length <= TC_MOST_COLUMNS - r->lanes)
         r->lanes += column->length;
     else
@@ -273,6 +283,8 @@ bool tc_given_read_matrix(const tc_given_place *place, const tc_given_matrix *gi
         complain(place, "matrix", given->name,
                  "%zu rows of %zu numbers, %zu and %zu apart, are more than a memory can hold", rows, columns,
                  row_stride, column_stride);
+    else if (rows > 0 && columns > 0 && !is_apart(rows, columns, row_stride, column_stride))
+        complain(place, "matrix", given->name, OVERLAPS, rows, columns, row_stride, column_stride);
     if (place->diagnostics->errors != errors)
         return false;
     *numbers = tc_arena_room(place->arena, rows * columns, sizeof(double));

@@ -1,5 +1,7 @@
 #include "setup/setup.h"
 
+#include "base/machine.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -126,7 +128,7 @@ tc_status tc_analyse_public(tc_work *work, tc_model *model, const tc_derivatives
 
 static tc_status begin(tc_work *work, const tc_loaded *loaded, tc_role role, const tc_privacy_wishes *wishes,
                        tc_setup *setup) {
-    double began = tc_work_seconds();
+    double began = tc_seconds();
     *setup = (tc_setup){.derivatives = loaded->derivatives, .load_seconds = loaded->seconds};
     tc_status status = check_role(work, role, loaded->model);
     if (status != TC_OK)
@@ -142,7 +144,7 @@ static tc_status begin(tc_work *work, const tc_loaded *loaded, tc_role role, con
     judge_steps(work, wishes);
     if (setup->problem == NULL)
         status = find_radius(work, setup);
-    setup->analyse_seconds = tc_work_seconds() - began;
+    setup->analyse_seconds = tc_seconds() - began;
     return status;
 }
 
@@ -155,9 +157,9 @@ tc_status tc_setup_cloud(tc_work *work, const tc_loaded *loaded, const tc_privac
 }
 
 tc_status tc_setup_plan(tc_work *work, tc_setup *setup, const tc_plan_options *options, const tc_plan **plan) {
-    double began = tc_work_seconds();
+    double began = tc_seconds();
     *plan = tc_plan_make(work->arena, setup->model, setup->derivatives, setup->analysis, options, work->monitor);
-    setup->analyse_seconds += tc_work_seconds() - began;
+    setup->analyse_seconds += tc_seconds() - began;
     if (tc_interrupted(work->monitor))
         return TC_INTERRUPTED;
     return (*plan)->problem != NULL && (*plan)->refusal_is_usage ? tc_work_refuse(work, (*plan)->problem) : TC_OK;

@@ -18,6 +18,10 @@ typedef struct tc_setup {
     double load_seconds, analyse_seconds;
 } tc_setup;
 
+/* Of a setup that is not sound. */
+#define TC_UNSOUND                                                                                                     \
+    "an assumption of the method is not proved, or no point satisfies all constraints: the warnings say which"
+
 /* A problem that was loaded. */
 typedef struct tc_loaded {
     tc_model *model;

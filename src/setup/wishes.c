@@ -85,7 +85,10 @@ static void read_adjacency(wish_reader *r, const char *text, tc_plan_options *pl
 static void read_coalitions(wish_reader *r, const tacit_promise *promise, tc_plan_options *plan) {
     size_t count = promise->coalition_count;
     if (count > MOST_COALITIONS || (count > 0 && promise->coalitions == NULL)) {
-        tc_work_say(r->work, "there are no coalitions where coalition_count says so, or more than 2^20 of them");
+        tc_work_say(r->work,
+                    count > MOST_COALITIONS ? "%zu coalitions are too many"
+                                            : "there are %zu coalitions, but their list is NULL",
+                    count);
         r->wrong = true;
         return;
     }
@@ -175,6 +178,10 @@ static void read_promise(wish_reader *r, const tacit_promise *promise, tc_privac
     wishes->seed = promise->seed;
     if (wishes->seeded && wishes->seed > MOST_SEED) {
         tc_work_say(r->work, "seeds are whole numbers up to 2^53");
+        r->wrong = true;
+    }
+    if (!wishes->seeded && wishes->seed != 0) {
+        tc_work_say(r->work, "a seed goes with simulate: without it noise is fresh");
         r->wrong = true;
     }
     if (promise->ledger != NULL)

@@ -32,9 +32,3 @@ tc_status tc_work_refuse(tc_work *work, const char *text) {
     tc_work_say(work, "%s", text);
     return TC_BAD_USAGE;
 }
-
-double tc_work_seconds(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}

@@ -24,7 +24,4 @@ tc_status tc_work_refuse(tc_work *work, const char *text) TC_MUST_USE;
 /* Lets somebody hear the lines that others have written into messages. */
 void tc_work_tell(tc_work *work);
 
-/* Monotonic, in seconds. */
-double tc_work_seconds(void);
-
 #endif

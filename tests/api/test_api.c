@@ -3,6 +3,7 @@
 #include <tacit/tacit.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char two_agents[] = "agent left {\n  state x in [0, 4]\n  private minimize (x - 3)^2\n}\n"
@@ -73,6 +74,18 @@ static void checking_gives_a_verdict_and_texts(void **state) {
         assert_int_equal(tacit_check(problem, NULL, &result, NULL), TACIT_OK);
         assert_true(tacit_result_holds(result));
         assert_false(tacit_result_interrupted(result));
+        assert_null(tacit_result_reason(result));
+        tacit_check_facts facts = {.size = sizeof facts};
+        assert_int_equal(tacit_result_check(result, &facts), TACIT_OK);
+        assert_string_equal(facts.objectives, "holds");
+        assert_string_equal(facts.slater, "holds");
+        assert_true(facts.slater_margin > 0 && facts.agents == 3);
+        assert_true(facts.constraint_2.lower <= sqrt(3) && facts.constraint_2.upper >= sqrt(3) &&
+                    facts.constraint_2.upper < 1.7321); /* |(1, 1, 0, 1, 0)| */
+        tacit_check_agent agent = {.size = sizeof agent};
+        assert_int_equal(tacit_result_check_agent(result, 2, &agent), TACIT_OK);
+        assert_true(agent.family == 1 && agent.member == 1 && agent.objective.lower <= 2 && agent.objective.upper >= 2);
+        assert_int_equal(tacit_result_check_agent(result, 3, &agent), TACIT_BAD_USAGE);
         assert_non_null(strstr(tacit_result_json(result), "\"lipschitz\""));
         assert_ptr_equal(tacit_result_json(result), tacit_result_json(result));
         assert_true(strlen(tacit_result_text(result)) > 0);
@@ -94,13 +107,13 @@ static void solving_gives_the_saddle_point(void **state) {
     assert_true(solution.residual <= 1e-8 && solution.is_convex && solution.constraints == 1);
     assert_true(fabs(solution.mu[0] - 2.0 / 3.0) < 1e-7);
     assert_true(fabs(solution.objective - 1.0 / 3.0) < 1e-7);
-    assert_int_equal(tacit_result_x(result, 0, 0, x), TACIT_OK);
+    assert_int_equal(tacit_result_x(result, 0, 0, x, sizeof x / sizeof x[0]), TACIT_OK);
     assert_true(fabs(x[0] - 8.0 / 3.0) < 1e-7);
-    assert_int_equal(tacit_result_x(result, 0, 1, x), TACIT_OK);
+    assert_int_equal(tacit_result_x(result, 0, 1, x, sizeof x / sizeof x[0]), TACIT_OK);
     assert_true(fabs(x[0] - 2.0 / 3.0) < 1e-7 && fabs(x[1] - 1.0) < 1e-7); /* pair[1] */
     assert_true(fabs(x[2] - 2.0 / 3.0) < 1e-7 && fabs(x[3] - 2.0) < 1e-7); /* pair[2] */
-    assert_int_equal(tacit_result_x(result, 0, 2, x), TACIT_BAD_USAGE);
-    assert_int_equal(tacit_result_x(result, 1, 0, x), TACIT_BAD_USAGE);
+    assert_int_equal(tacit_result_x(result, 0, 2, x, sizeof x / sizeof x[0]), TACIT_BAD_USAGE);
+    assert_int_equal(tacit_result_x(result, 1, 0, x, sizeof x / sizeof x[0]), TACIT_BAD_USAGE);
     assert_non_null(strstr(tacit_result_json(result), "\"pair[2]\""));
     tacit_result_free(result);
     tacit_problem_free(problem);
@@ -165,6 +178,36 @@ static void a_promise_overrides_the_file_and_leaves_it_as_it_was(void **state) {
     tacit_problem_free(problem);
 }
 
+static void what_does_not_hold_has_a_reason(void **state) {
+    (void)state;
+    tacit_problem *problem = problem_of(promised);
+    tacit_promise promise;
+    tacit_result *result = NULL;
+    tacit_promise_default(&promise, sizeof promise);
+    promise.mechanism = "none";
+    assert_int_equal(tacit_plan(problem, &promise, NULL, &result, NULL), TACIT_OK);
+    assert_false(tacit_result_holds(result));
+    assert_non_null(strstr(tacit_result_reason(result), "not private"));
+    tacit_result_free(result);
+    tacit_problem_free(problem);
+    problem = problem_of("agent a {\n  state x in [0, 1]\n  private minimize -x^2\n}\nconstraint c: a.x <= 1\n");
+    assert_int_equal(tacit_check(problem, NULL, &result, NULL), TACIT_OK);
+    assert_false(tacit_result_holds(result));
+    assert_non_null(tacit_result_reason(result));
+    tacit_result_free(result);
+    assert_int_equal(tacit_solve(problem, NULL, &result, NULL), TACIT_OK);
+    assert_non_null(strstr(tacit_result_reason(result), "convex"));
+    tacit_result_free(result);
+    tacit_problem_free(problem);
+}
+
+static void the_header_says_the_version(void **state) {
+    (void)state;
+    char text[32];
+    (void)snprintf(text, sizeof text, "%d.%d.%d", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH);
+    assert_string_equal(tacit_version(), text);
+}
+
 static void wrong_words_and_numbers_are_named(void **state) {
     (void)state;
     tacit_problem *problem = problem_of(promised);
@@ -225,7 +268,7 @@ static void a_result_of_another_kind_has_no_such_facts(void **state) {
     assert_int_equal(tacit_check(problem, NULL, &check, NULL), TACIT_OK);
     assert_int_equal(tacit_result_solution(check, &(tacit_solution){.size = sizeof(tacit_solution)}), TACIT_BAD_USAGE);
     assert_int_equal(tacit_result_plan(check, &(tacit_plan_facts){.size = sizeof(tacit_plan_facts)}), TACIT_BAD_USAGE);
-    assert_int_equal(tacit_result_x(check, 0, 0, x), TACIT_BAD_USAGE);
+    assert_int_equal(tacit_result_x(check, 0, 0, x, sizeof x / sizeof x[0]), TACIT_BAD_USAGE);
     assert_null(tacit_plan_certificate(check, NULL));
     tacit_result_free(check);
     tacit_problem_free(problem);
@@ -317,7 +360,8 @@ static void no_callback_comes_after_one_that_failed(void **state) {
         assert_int_equal(tacit_solve(problem, &options, &result, &message), TACIT_CALLBACK_FAILED);
         assert_null(result);
         assert_int_equal(c.progress, at);
-        assert_string_equal(message, tacit_status_text(TACIT_CALLBACK_FAILED));
+        assert_non_null(strstr(message, tacit_status_text(TACIT_CALLBACK_FAILED)));
+        assert_int_equal(message[strlen(message) - 1], '\n');
         tacit_text_free(message);
     }
     tacit_problem_free(problem);
@@ -364,6 +408,8 @@ int main(void) {
         cmocka_unit_test(solving_gives_the_saddle_point),
         cmocka_unit_test(planning_gives_scales_observers_and_a_certificate),
         cmocka_unit_test(a_promise_overrides_the_file_and_leaves_it_as_it_was),
+        cmocka_unit_test(what_does_not_hold_has_a_reason),
+        cmocka_unit_test(the_header_says_the_version),
         cmocka_unit_test(wrong_words_and_numbers_are_named),
         cmocka_unit_test(nothing_in_the_place_of_something_is_bad_usage),
         cmocka_unit_test(a_result_of_another_kind_has_no_such_facts),

@@ -10,8 +10,11 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -110,6 +113,16 @@ static tacit_status call_run(tacit_problem *problem, tacit_result **result, char
     tacit_promise promise = seeded();
     tacit_options_default(&options, sizeof options);
     options.threads = 1;
+    promise.rounds = 3;
+    return tacit_run(problem, &promise, &how, &options, result, message);
+}
+
+static tacit_status call_many(tacit_problem *problem, tacit_result **result, char **message) {
+    const tacit_run_options how = {.size = sizeof how, .seeds = 3, .keep_states = 1, .keep_row_states = 1};
+    tacit_options options;
+    tacit_promise promise = seeded();
+    tacit_options_default(&options, sizeof options);
+    options.threads = 2;
     promise.rounds = 3;
     return tacit_run(problem, &promise, &how, &options, result, message);
 }
@@ -217,8 +230,50 @@ TORTURE(bound)
 TORTURE(audit)
 TORTURE(split)
 TORTURE(run)
+TORTURE(many)
 TORTURE(sweep)
 TORTURE(ledger)
+
+/* A trace and a page are whole or not there, and nothing is left beside them. */
+static void files_without_memory(void **state) {
+    (void)state;
+    char folder[] = "/tmp/tacit-failing-api-XXXXXX", trace[64], page[64];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(trace, sizeof trace, "%s/t.csv", folder);
+    (void)snprintf(page, sizeof page, "%s/p.html", folder);
+    tacit_problem *problem = NULL;
+    assert_int_equal(tacit_problem_make(&source, &problem, NULL), TACIT_OK);
+    for (failing = MALLOC; failing <= ARENA; failing++) {
+        bool is_cut = true;
+        for (long n = 0; is_cut; n = next_number(n)) {
+            AT_CASE(n);
+            tacit_result *result = NULL, *made = NULL;
+            char *message = NULL;
+            assert_int_equal(call_many(problem, &result, NULL), TACIT_OK);
+            atomic_store(&has_failed, false);
+            atomic_store(&countdown, n);
+            tacit_status status = tacit_result_write_trace(result, trace, "a program", &message);
+            if (status == TACIT_OK)
+                status = tacit_result_write_report(result, page, NULL, &message);
+            if (status == TACIT_OK)
+                status = tacit_report((const char *[]){trace}, 1, page, NULL, NULL, &made, &message);
+            atomic_store(&countdown, -1);
+            is_cut = atomic_load(&has_failed);
+            assert_true(is_cut ? status == TACIT_NO_MEMORY || status == TACIT_CANNOT_WRITE ||
+                                     status == TACIT_CANNOT_READ || (failing == MALLOC && status == TACIT_OK)
+                               : status == TACIT_OK);
+            tacit_text_free(message);
+            tacit_result_free(made);
+            tacit_result_free(result);
+            (void)unlink(trace);
+            (void)unlink(page);
+            assert_int_equal(rmdir(folder), 0); /* it is empty */
+            assert_int_equal(mkdir(folder, 0700), 0);
+        }
+    }
+    tacit_problem_free(problem);
+    assert_int_equal(rmdir(folder), 0);
+}
 
 static void problems_without_memory(void **state) {
     (void)state;
@@ -248,7 +303,8 @@ int main(void) {
         cmocka_unit_test(problems_without_memory), cmocka_unit_test(check_without_memory),
         cmocka_unit_test(solve_without_memory),    cmocka_unit_test(plan_without_memory),
         cmocka_unit_test(bound_without_memory),    cmocka_unit_test(audit_without_memory),
-        cmocka_unit_test(run_without_memory),      cmocka_unit_test(sweep_without_memory),
+        cmocka_unit_test(run_without_memory),      cmocka_unit_test(many_without_memory),
+        cmocka_unit_test(files_without_memory),    cmocka_unit_test(sweep_without_memory),
         cmocka_unit_test(split_without_memory),    cmocka_unit_test(ledger_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void ask(tacit_result *result) {
         assert_true(solution.mu == NULL || solution.mu[solution.constraints - 1] >= 0);
     for (size_t run = 0; run < 1 + tacit_result_runs(result); run++) {
         tacit_run_facts facts = {.size = sizeof facts};
-        if (tacit_result_x(result, run, 0, x) == TACIT_OK)
+        if (tacit_result_x(result, run, 0, x, 8) == TACIT_OK)
             for (size_t i = 0; i < 3; i++)
                 assert_true(isfinite(x[i]));
         if (tacit_result_run(result, run, &facts) != TACIT_OK)
@@ -284,7 +284,7 @@ typedef struct worker {
 static void *work(void *context) {
     worker *w = context;
     const tacit_promise promise = promise_of_seed(3);
-    for (size_t i = 0; i < CASES(32); i++) {
+    for (size_t i = 0; i < CASES(18); i++) {
         tacit_options options = default_options();
         options.threads = 1 + i / COMMANDS % 2;
         tacit_result *result = NULL;

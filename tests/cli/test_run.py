@@ -304,6 +304,13 @@ class Many(Written):
             self.assertEqual(one["mu"], alone["mu"])
         self.assertNotEqual(many["runs"][0]["final"], many["runs"][1]["final"])
 
+    def test_states_of_every_seed_on_request(self):
+        plain, many = run(self.whole, "--seeds", "3"), run(self.whole, "--seeds", "3", "--states")
+        for one in many["runs"]:
+            alone = run(self.whole, "--seed", str(one["seed"]))
+            self.assertEqual((one.pop("x"), one.pop("g")), (alone["x"], alone["g"]))
+        self.assertEqual(without_times(plain), without_times(many))
+
     def test_runs_repeat_on_any_number_of_threads(self):
         cases = ((self.whole, "--seeds", "5"), (PAPER, "--rounds", "200", "--seeds", "3"),
                  (EV, "--rounds", "15", "--seed", "2", "--no-reference"),
@@ -498,6 +505,32 @@ class Files(Written):
         self.assertEqual([(r["seed"], int(r["k"])) for r in rows],
                          [(s, k) for s in ("1", "2") for k in range(401)])
         self.assertEqual(without_times(answer), without_times(run(self.whole, "--seeds", "2")))
+
+    def test_a_trace_has_states_on_request(self):
+        trace, page = str(self.here / "t.csv"), self.here / "p.html"
+        plain = run(self.whole, "--seeds", "2", "--trace", trace)
+        without = self.rows(trace)
+        answer = run(self.whole, "--seeds", "2", "--trace", trace, "--states")
+        rows = self.rows(trace)
+        states = ["x[left.x]", "x[right.x]"]
+        self.assertEqual(list(rows[0])[-2:], states)
+        self.assertEqual([{k: v for k, v in row.items() if k not in states} for row in rows], without)
+        for seed in (0, 1):
+            last = [row for row in rows if row["seed"] == str(seed + 1)][-1]
+            self.assertEqual([float(last[name]) for name in states], sum(answer["runs"][seed]["x"].values(), []))
+        self.assertEqual(plain["x"], answer["x"])
+        done = tacit("report", trace, "-o", str(page))
+        self.assertEqual((done.returncode, done.stdout), (0, f"{page}: 1 trace of runs\n"), done.stderr)
+
+    def test_states_that_nobody_would_see_are_refused(self):
+        for arguments in ((), ("--json",), ("--seeds", "2"), ("--report", "r.html")):
+            done = tacit("run", self.whole, "--states", *arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--states goes with --trace FILE.csv", done.stderr)
+        done = tacit("run", self.whole, "--seeds", "1000000", "--states", "--trace-all", "--trace",
+                     str(self.here / "t.csv"))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("GiB, and at most 2 are kept", done.stderr)
 
     def test_a_report_has_the_command_that_repeats_it(self):
         page = self.here / "r.html"

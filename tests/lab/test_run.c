@@ -3,6 +3,8 @@
 #include "solver/problem.h"
 #include "support/cmocka.h"
 
+#include <stdlib.h>
+#include <pthread.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -314,6 +316,39 @@ static void the_pace_reads_well(void **state) {
     assert_string_equal(text, "0 rounds/s, days left");
 }
 
+enum { NAMERS = 4, NAMES = 2000 };
+
+static void *take_names(void *arena) {
+    const char **names = TC_NEW(arena, const char *, NAMES);
+    for (size_t i = 0; i < NAMES; i++)
+        names[i] = tc_lab_run_id(arena);
+    return names;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* A ledger enters a run of one name once: two runs with one name would pay once. */
+static void no_two_threads_name_runs_alike(void **state) {
+    (void)state;
+    pthread_t threads[NAMERS];
+    tc_arena *arenas[NAMERS];
+    const char *all[NAMERS * NAMES];
+    for (size_t t = 0; t < NAMERS; t++) {
+        arenas[t] = tc_arena_new(0);
+        assert_int_equal(pthread_create(&threads[t], NULL, take_names, arenas[t]), 0);
+    }
+    for (size_t t = 0; t < NAMERS; t++) {
+        void *names = NULL;
+        assert_int_equal(pthread_join(threads[t], &names), 0);
+        memcpy(&all[t * NAMES], names, NAMES * sizeof *all);
+    }
+    qsort(all, NAMERS * NAMES, sizeof *all, by_text);
+    for (size_t i = 1; i < NAMERS * NAMES; i++)
+        assert_string_not_equal(all[i - 1], all[i]);
+    for (size_t t = 0; t < NAMERS; t++)
+        tc_arena_free(arenas[t]);
+}
+
 static void no_two_runs_have_one_name(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(0);
@@ -344,6 +379,7 @@ int main(void) {
         cmocka_unit_test(a_penalty_that_falls_faster_is_explained_by_its_bias),
         cmocka_unit_test(the_pace_reads_well),
         cmocka_unit_test(no_two_runs_have_one_name),
+        cmocka_unit_test(no_two_threads_name_runs_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,6 +185,19 @@ static void marks_are_written_by_hand(void **unused) {
     assert_true(isnan(trace->marks[1].objective));
 }
 
+static void states_are_passed_over(void **unused) {
+    (void)unused;
+    tc_trace *trace;
+    assert_int_equal(parse("# tacit trace 1\n# kind: run\nseed,k,x_error,mu_error,objective,max_violation,g[a],mu[a],"
+                           "x[a.x],\"x[b,c.y[1]]\"\n1,0,1,2,3,4,5,6,7,8\n1,9,1,2,3,4,5,6,,\n",
+                           &trace),
+                     TC_OK);
+    assert_int_equal(trace->constraint_count, 1);
+    assert_int_equal(trace->state_count, 0);
+    assert_int_equal(trace->records->row_count, 2);
+    assert_true(trace->records->rows[1].constraints[0] == 5 && trace->records->rows[1].multipliers[0] == 6);
+}
+
 #define FIRST "# tacit trace 1\n"
 #define RUN FIRST "# kind: run\nseed,k,x_error,mu_error,objective,max_violation"
 #define SWEEP FIRST "# kind: sweep\nepsilon,seed,x_error,mu_error,objective,max_violation,penalty\n"
@@ -207,6 +220,13 @@ static void what_is_no_trace_is_refused_with_its_line(void **unused) {
         {RUN ",g[a],g[b],mu[a]\n", "t.csv:3: error: there are 2 columns g[NAME] and 1 mu[NAME]\n"},
         {RUN ",g[a],mu[b]\n", "t.csv:3: error: column 'mu[b]' is not expected here: there is g[NAME] for each "
                               "constraint, then mu[NAME] for the same names, and then x[NAME] for states, if any\n"},
+        {RUN ",x[a.x],mu[b]\n", "t.csv:3: error: column 'mu[b]' is not expected here: there is g[NAME] for each "
+                                "constraint, then mu[NAME] for the same names, and then x[NAME] for states, if any\n"},
+        {RUN ",g[a],x[a.x],mu[a]\n",
+         "t.csv:3: error: column 'x[a.x]' is not expected here: there is g[NAME] for each constraint, then mu[NAME] "
+         "for the same names, and then x[NAME] for states, if any\n"},
+        {RUN ",x[a.x]\n1,0,1,2,3,4\n", "t.csv:4: error: there are fewer fields than columns\n"},
+        {RUN ",x[a.x]\n1,0,1,2,3,4,y\n", "t.csv:4: error: this is not a number: 'y'\n"},
         {RUN ",\"g[a]\n", "t.csv:3: error: a quote is not closed\n"},
         {RUN "\n", "t.csv:3: error: there are no rows\n"},
         {RUN "\n1,0,1,2,3\n", "t.csv:4: error: there are fewer fields than columns\n"},
@@ -320,6 +340,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_run_is_read_as_it_was_written, begin, end),
         cmocka_unit_test_setup_teardown(a_sweep_is_read_as_it_was_written, begin, end),
         cmocka_unit_test_setup_teardown(marks_are_written_by_hand, begin, end),
+        cmocka_unit_test_setup_teardown(states_are_passed_over, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_trace_is_refused_with_its_line, begin, end),
         cmocka_unit_test_setup_teardown(bytes_that_are_no_text_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_file_is_whole_or_not_there, begin, end),

@@ -1,5 +1,7 @@
 #include "cli/network/network.h"
 
+#include "base/machine.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -381,13 +383,13 @@ static void say_of_journal(tc_cli *cli, const serve_wishes *w) {
 
 static tc_status set_up(tc_cli *cli, tc_work *work, const char *path, const serve_wishes *w, tc_setup *setup) {
     tc_loaded loaded = {0};
-    double began = tc_cli_seconds();
+    double began = tc_seconds();
     tc_status status = tc_cli_load(cli, path, &loaded.model);
     if (status != TC_OK)
         return status;
     tc_progress(&cli->monitor, "differentiating", 0);
     loaded.derivatives = tc_derive(cli->arena, loaded.model);
-    loaded.seconds = tc_cli_seconds() - began;
+    loaded.seconds = tc_seconds() - began;
     return tc_setup_cloud(work, &loaded, &w->privacy, setup);
 }
 

@@ -91,7 +91,4 @@ void tc_terminal_clear(void);
 /* Clears the line of progress and restores the signals. */
 void tc_terminal_end(void);
 
-/* Monotonic, in seconds. */
-double tc_cli_seconds(void);
-
 #endif

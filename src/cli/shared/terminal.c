@@ -1,5 +1,7 @@
 #include "cli/shared/cli.h"
 
+#include "base/machine.h"
+
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -34,12 +36,6 @@ static bool interrupted(void *context) {
     return atomic_load_explicit(&interrupt_seen, memory_order_relaxed) != 0;
 }
 
-double tc_cli_seconds(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* "12,345 rounds/s, 3 s left [########------------]  40 %"; no bar at 0. */
 static void write_line(char line[LINE_SIZE], const char *what, double fraction) {
     enum { CELLS = 20 };
@@ -67,7 +63,7 @@ static size_t columns(void) {
 
 static void progress(void *context, const char *what, double fraction) {
     (void)context;
-    double now = tc_cli_seconds();
+    double now = tc_seconds();
     char line[LINE_SIZE];
     if (now - last_shown < 0.1)
         return;
@@ -87,7 +83,7 @@ void tc_terminal_begin(tc_monitor *monitor) {
     action.sa_handler = on_interrupt;
     atomic_store(&interrupt_seen, 0);
     line_shown = false;
-    last_shown = tc_cli_seconds(); /* short work shows nothing */
+    last_shown = tc_seconds(); /* short work shows nothing */
     terminate_caught = false;
     (void)sigaction(SIGINT, &action, &before[0]);
     /* Neither a reader that is gone nor a file at its limit may end the program before traces and ledgers are whole. */

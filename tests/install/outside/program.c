@@ -32,7 +32,7 @@ int main(void) {
                 strstr(tacit_result_json(check), "\"assumptions\"") != NULL &&
                 tacit_solve(problem, NULL, &solve, NULL) == TACIT_OK &&
                 tacit_result_solution(solve, &solution) == TACIT_OK && strcmp(solution.outcome, "solved") == 0 &&
-                solution.residual <= 1e-8 && tacit_result_x(solve, 0, 1, &x) == TACIT_OK && x > 1.9999999 &&
+                solution.residual <= 1e-8 && tacit_result_x(solve, 0, 1, &x, 1) == TACIT_OK && x > 1.9999999 &&
                 x < 2.0000001 && solution.mu[0] > 1.9999999 && solution.mu[0] < 2.0000001;
     printf("tacit %s: x = %.9g, %s\n", tacit_version(), x, right ? "right" : "wrong");
     tacit_result_free(check);
