@@ -1,11 +1,10 @@
 /* labels: threads */
-/* The program around the library: its callbacks fail, call back and interrupt; it has threads, forks, keeps results and
- * problems for long, and has a locale of its own. */
+/* The program around the library: its callbacks fail, call back and interrupt; it has threads, forks, and keeps results
+ * and problems for long. */
 #include "api/commands.h"
 #include "api/result.h"
 #include "support/random.h"
 
-#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -461,84 +460,6 @@ static void a_problem_does_not_grow_with_its_calls(void **state) {
     tacit_problem_free(problem);
 }
 
-/* ---- locales ---- */
-
-static void is_point(const char *text) {
-    double half = 0.5;
-    char here[8];
-    (void)snprintf(here, sizeof here, "%.1f", half);
-    assert_string_equal(here, text);
-}
-
-static int progress_in_locale(void *context, const char *what, double fraction) {
-    (void)what;
-    (void)fraction;
-    is_point("0,5"); /* the host's own */
-    ++*(int *)context;
-    return 0;
-}
-
-/* In a locale where 0.5 is "0,5": what is read and written is the same. */
-static void a_host_with_decimal_commas(void **state) {
-    (void)state;
-    char folder[] = "/tmp/tacit-locale-XXXXXX", make[128], removes[64];
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(make, sizeof make, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
-    (void)snprintf(removes, sizeof removes, "rm -rf %s", folder);
-    tacit_problem *problem = problem_of(homes_text);
-    tacit_promise promise = promise_of_seed(3);
-    promise.adjacency = "one:0.25";
-    promise.margin = NULL;
-    char *before[COMMANDS], *texts[COMMANDS];
-    for (size_t c = 0; c < COMMANDS; c++) {
-        tacit_result *result = NULL;
-        const tacit_options options = default_options();
-        assert_int_equal(commands[c].call(problem, &promise, &options, NULL, &result, NULL), TACIT_OK);
-        before[c] = without_times(tacit_result_json(result));
-        texts[c] = strdup(tacit_result_text(result));
-        tacit_result_free(result);
-    }
-    bool has_locale =
-        system(make) >= 0 && setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
-    for (size_t c = 0; has_locale && c < COMMANDS; c++) {
-        tacit_result *result = NULL;
-        char *message = NULL;
-        int calls = 0;
-        tacit_options options = default_options();
-        options.progress = progress_in_locale;
-        options.context = &calls;
-        tacit_status status = commands[c].call(problem, &promise, &options, NULL, &result, &message);
-        if (status != TACIT_OK)
-            fail_msg("%s: %s", commands[c].name, message);
-        assert_true(calls > 0);
-        char *json = without_times(tacit_result_json(result));
-        assert_string_equal(json, before[c]);
-        if (strstr(texts[c], " s\n") == NULL && strstr(texts[c], "second") == NULL)
-            assert_string_equal(tacit_result_text(result), texts[c]);
-        is_point("0,5");
-        free(json);
-        tacit_result_free(result);
-    }
-    for (size_t c = 0; c < COMMANDS; c++) {
-        free(before[c]);
-        free(texts[c]);
-    }
-    if (has_locale) {
-        tacit_result *ledger = NULL;
-        tacit_problem *other = problem_of(homes_text);
-        assert_int_equal(tacit_ledger(TACIT_SOURCE_DIR "/tests/cli/ledger", &ledger, NULL), TACIT_OK);
-        assert_non_null(tacit_result_text(ledger));
-        is_point("0,5");
-        tacit_result_free(ledger);
-        tacit_problem_free(other);
-    }
-    (void)setlocale(LC_ALL, "C");
-    tacit_problem_free(problem);
-    (void)system(removes);
-    if (!has_locale)
-        skip();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_callback_that_fails_is_the_last_one),
@@ -550,7 +471,6 @@ int main(void) {
         cmocka_unit_test(a_forked_child_goes_on_with_its_copy),
         cmocka_unit_test(texts_do_not_depend_on_when_they_are_asked_for),
         cmocka_unit_test(a_problem_does_not_grow_with_its_calls),
-        cmocka_unit_test(a_host_with_decimal_commas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
