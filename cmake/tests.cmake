@@ -146,6 +146,7 @@ target_include_directories(tacit_flood PRIVATE ${tests})
 target_link_libraries(tacit_flood PRIVATE tc_net)
 
 # Allocations that fail below the public functions.
-target_link_options(
-  api_test_failing_api PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-  -Wl,--wrap=tc_arena_alloc,--wrap=tc_arena_room)
+foreach(name api_test_failing_api api_test_failing_api_long)
+  target_link_options(${name} PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+  target_link_options(${name} PRIVATE -Wl,--wrap=tc_arena_alloc,--wrap=tc_arena_room)
+endforeach()

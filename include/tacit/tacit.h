@@ -321,7 +321,8 @@ typedef struct tacit_run_options {
     size_t seeds; /* simulate so many runs, from the promise's seed (1 without simulate) on, and summarise them; 0: one
                      run */
     int no_reference;
-    /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round; 0: 3. */
+    /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round, up to 8 GiB of
+     * them; 0: 3. */
     int rows_per_decade;
     int keep_states;     /* of every seed, not of the first alone; a single run always keeps its own */
     int keep_row_states; /* of every row, and then a trace has them */

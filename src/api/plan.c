@@ -317,7 +317,7 @@ static tc_status write_certificate(tacit_result *result, void *context, tc_buffe
 
 const char *tacit_plan_certificate(tacit_result *plan, char **message) {
     if (message != NULL)
-        *message = NULL;
+        *message = planned_of(plan) == NULL ? tc_own_lines("only a plan has a certificate") : NULL;
     if (planned_of(plan) == NULL)
         return NULL;
     if (plan->certificate == NULL)

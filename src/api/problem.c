@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "base/machine.h"
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,15 +23,19 @@ _Static_assert((int)TACIT_OK == (int)TC_OK && (int)TACIT_NO_MEMORY == (int)TC_NO
 typedef struct loading {
     tacit_source source;
     bool standard_input;
+    locale_t host;
+    bool has_stopped;
     tacit_problem *made;
 } loading;
 
+/* Asked until it says yes, then no more, and as the host calls its own functions. */
 static bool is_interrupted(void *context) {
-    const tacit_source *source = context;
-    return source->interrupted(source->context) != 0;
+    loading *l = context;
+    locale_t own = uselocale(l->host);
+    l->has_stopped = l->has_stopped || l->source.interrupted(l->source.context) != 0;
+    (void)uselocale(own);
+    return l->has_stopped;
 }
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static tc_given given_of(tc_arena *arena, const tacit_source *source) {
     size_t tables = source->tables == NULL ? 0 : source->table_count;
@@ -39,7 +44,7 @@ static tc_given given_of(tc_arena *arena, const tacit_source *source) {
     tc_given_matrix *numbers = TC_NEW(arena, tc_given_matrix, matrices + 1);
     for (size_t t = 0; t < tables; t++) {
         const tacit_table *from = &source->tables[t];
-        size_t count = from->columns == NULL ? 0 : least(from->column_count, MOST_LISTED); /* the model complains */
+        size_t count = from->columns == NULL ? 0 : from->column_count;
         tc_given_column *columns = TC_NEW(arena, tc_given_column, count + 1);
         for (size_t c = 0; c < count; c++)
             columns[c] = (tc_given_column){.name = from->columns[c].name,
@@ -68,9 +73,16 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
     const tacit_source *source = &l->source;
     double began = tc_seconds();
     l->made = TC_NEW(arena, tacit_problem, 1);
-    tc_monitor monitor = {.interrupted = source->interrupted == NULL ? NULL : is_interrupted, .context = &l->source};
-    if (source->table_count > MOST_LISTED || source->matrix_count > MOST_LISTED) {
-        tc_buffer_puts(messages, "there are more tables or matrices than any problem can name\n");
+    tc_monitor monitor = {.interrupted = source->interrupted == NULL ? NULL : is_interrupted, .context = l};
+    bool too_many = source->table_count > MOST_LISTED || source->matrix_count > MOST_LISTED;
+    for (size_t t = 0; !too_many && source->tables != NULL && t < source->table_count; t++)
+        too_many = source->tables[t].column_count > MOST_LISTED;
+    if (too_many) {
+        tc_buffer_puts(messages, "there are more tables, columns or matrices than any problem can name\n");
+        return TC_TOO_LARGE;
+    }
+    if (source->text != NULL && source->length > SIZE_MAX / 4) {
+        tc_buffer_puts(messages, "the text is longer than memory\n");
         return TC_TOO_LARGE;
     }
     if (source->path == NULL && source->text == NULL) {
@@ -94,7 +106,7 @@ static tc_status load(void *context, tc_arena *arena, tc_buffer *messages) {
 }
 
 tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tacit_problem **problem, char **message) {
-    loading l = {.standard_input = standard_input};
+    loading l = {.standard_input = standard_input, .host = uselocale((locale_t)0)};
     if (message != NULL)
         *message = NULL;
     if (problem != NULL)

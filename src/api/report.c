@@ -1,4 +1,5 @@
 /* tacit_report, and the traces and pages of runs and sweeps. */
+#include "api/handle.h"
 #include "api/run.h"
 #include "base/outputs.h"
 #include "base/text.h"
@@ -88,8 +89,11 @@ static tc_status write_file(tacit_result *result, void *context, tc_buffer *mess
 static tacit_status write_result(tacit_result *result, const writing *w, char **message) {
     if (message != NULL)
         *message = NULL;
-    if (result == NULL || w->path == NULL || (result->of.run == NULL && result->of.sweep == NULL))
+    if (result == NULL || w->path == NULL || (result->of.run == NULL && result->of.sweep == NULL)) {
+        if (message != NULL)
+            *message = tc_own_lines("there is no path, or no result of run or sweep");
         return TACIT_BAD_USAGE;
+    }
     writing copy = *w;
     return tc_result_work(result, write_file, &copy, message);
 }

@@ -9,7 +9,8 @@
 
 enum { SHOWN_PER_DECADE = 3, MOST_SEEDS = 1000000, MOST_PER_DECADE = 1000000 };
 
-static const double MOST_NUMBERS = 0x1p28; /* of states */
+static const double MOST_NUMBERS = 0x1p28;   /* of states */
+static const double MOST_ROW_BYTES = 0x1p33; /* where every round has one */
 
 void tacit_run_options_default(tacit_run_options *options, size_t size) {
     const tacit_run_options standard = {.rows_per_decade = SHOWN_PER_DECADE};
@@ -280,26 +281,41 @@ static bool is_unasked(const tc_run_output *output) {
     return !asked && !tc_plan_deserves_private(plan);
 }
 
-/* Which rows are kept. TC_BAD_USAGE, with a message, where their states would take too much memory. */
+static tc_status refuse_states(run_job *job, double runs, double rows, double numbers) {
+    tc_work *work = &job->call->work;
+    return tc_work_refuse(work, tc_arena_format(work->arena,
+                                                "the states of %.0f run%s with %.0f rows each would take %.3g GiB, and "
+                                                "at most 2 are kept: fewer seeds or rounds, or no states",
+                                                runs, runs == 1 ? "" : "s", rows, numbers * sizeof(double) / 0x1p30));
+}
+
+/* Which rows are kept. TC_BAD_USAGE, with a message, where they or their states would take too much memory. */
 static tc_status choose_rows(run_job *job) {
     tc_run_output *output = job->output;
     tc_arena *arena = job->call->work.arena;
+    const tc_model *model = job->setup->model;
     int wanted = job->options.rows_per_decade;
     output->checkpoints = tc_grid(arena, job->setup->rounds, SHOWN_PER_DECADE, &output->checkpoint_count);
     job->grid = output->checkpoints;
     job->grid_count = output->checkpoint_count;
-    if (wanted != 0 && wanted != SHOWN_PER_DECADE)
-        job->grid = tc_grid(arena, job->setup->rounds, wanted < 0 ? 0 : (unsigned)wanted, &job->grid_count);
+    if (wanted > 0 && wanted != SHOWN_PER_DECADE)
+        job->grid = tc_grid(arena, job->setup->rounds, (unsigned)wanted, &job->grid_count);
     double runs = output->many ? (double)job->options.seeds : 1;
-    double kept = output->keep_row_states ? (double)job->grid_count : 0;
-    double numbers = runs * (kept + output->keep_states) * (double)job->setup->model->state_count;
-    if (!(numbers > MOST_NUMBERS))
-        return TC_OK;
-    return tc_work_refuse(&job->call->work,
-                          tc_arena_format(arena,
-                                          "the states of %.0f run%s with %.0f rows each would take %.3g GiB, and at "
-                                          "most 2 are kept: fewer seeds or rounds, or no states",
-                                          runs, runs == 1 ? "" : "s", kept, numbers * sizeof(double) / 0x1p30));
+    double rows = wanted < 0 ? (double)job->setup->rounds + 1 : (double)job->grid_count;
+    double with_states = output->keep_row_states ? rows : 0;
+    double states = runs * (with_states + output->keep_states) * (double)model->state_count;
+    double row_bytes = sizeof(tc_row) + sizeof *job->grid + 2 * (double)model->constraint_count * sizeof(double);
+    if (states > MOST_NUMBERS)
+        return refuse_states(job, runs, with_states, states);
+    if (wanted < 0 && runs * rows * row_bytes > MOST_ROW_BYTES)
+        return tc_work_refuse(&job->call->work,
+                              tc_arena_format(arena,
+                                              "the rows of every round would take %.3g GiB, and at most 8 are kept: "
+                                              "fewer seeds or rounds, or not every round",
+                                              runs * rows * row_bytes / 0x1p30));
+    if (wanted < 0)
+        job->grid = tc_grid(arena, job->setup->rounds, 0, &job->grid_count);
+    return TC_OK;
 }
 
 static tc_status begin(run_job *job) {

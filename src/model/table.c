@@ -2,6 +2,7 @@
  * decided here, for CSV files and for what a program gives. */
 #include "model/csv.h"
 
+#include "base/json.h"
 #include "model/syntax/parse.h"
 
 #include <stdio.h>
@@ -118,6 +119,15 @@ const char *tc_text_keep(tc_arena *arena, tc_text_pool *pool, const char *text, 
     return copy;
 }
 
+/* A character of several bytes begins here; moves *at to the last of them. */
+static bool is_utf8(const char *text, size_t length, size_t *at) {
+    char character[5] = "";
+    memcpy(character, text, length < 4 ? length : 4);
+    size_t bytes = tc_utf8_length(character);
+    *at += bytes > 0 ? bytes - 1 : 0;
+    return bytes > 0;
+}
+
 /* A name is shown in messages and becomes part of a file's name: printable, short, no quotes, no brackets. */
 const char *tc_member_name_problem(const char *text, size_t length) {
     const char *problem = length == 0             ? "an agent's name is missing"
@@ -127,6 +137,8 @@ const char *tc_member_name_problem(const char *text, size_t length) {
         unsigned char c = (unsigned char)text[i];
         if (c < 0x20 || c == 0x7f || strchr("\"\\[]", c) != NULL)
             problem = "an agent's name must not contain quotes, backslashes, brackets or control characters";
+        else if (c >= 0x80 && !is_utf8(text + i, length - i, &i))
+            problem = "an agent's name must be UTF-8";
     }
     return problem;
 }

@@ -12,6 +12,7 @@ const char *const tc_placement_choices[] = {"auto", "outputs", "states", "forms"
 const char *const tc_calibration_choices[] = {"tight", "published", NULL};
 const char *const tc_constants_choices[] = {"certified", "declared", NULL};
 
+enum { LONGEST_QUOTE = 200, MOST_COALITIONS = 1 << 20 };
 static const uint64_t MOST_SEED = UINT64_C(1) << 53; /* JSON keeps these */
 static const double MOST_ROUNDS = 0x1p48 - 1, MOST_DECAY = 10;
 
@@ -21,7 +22,8 @@ typedef struct wish_reader {
 } wish_reader;
 
 static void complain(wish_reader *r, const char *option, const char *wanted, const char *text) {
-    tc_work_say(r->work, "%s wants %s, not '%s'", option, wanted, text);
+    bool is_long = strlen(text) > LONGEST_QUOTE;
+    tc_work_say(r->work, "%s wants %s, not '%.*s%s'", option, wanted, LONGEST_QUOTE, text, is_long ? "..." : "");
     r->wrong = true;
 }
 
@@ -81,10 +83,14 @@ static void read_adjacency(wish_reader *r, const char *text, tc_plan_options *pl
 
 /* "a,b", without an empty name. */
 static void read_coalitions(wish_reader *r, const tacit_promise *promise, tc_plan_options *plan) {
-    size_t count = promise->coalitions == NULL ? 0 : promise->coalition_count;
-    if (promise->coalitions == NULL && promise->coalition_count > 0) {
-        tc_work_say(r->work, "there are %zu coalitions, but their list is NULL", promise->coalition_count);
+    size_t count = promise->coalition_count;
+    if (count > MOST_COALITIONS || (count > 0 && promise->coalitions == NULL)) {
+        tc_work_say(r->work,
+                    count > MOST_COALITIONS ? "%zu coalitions are too many"
+                                            : "there are %zu coalitions, but their list is NULL",
+                    count);
         r->wrong = true;
+        return;
     }
     const char **texts = TC_NEW(r->work->arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++) {

@@ -27,7 +27,9 @@ void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
 void *__real_tc_arena_room(tc_arena *arena, size_t count, size_t size);
 void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size);
 
-enum { EVERY = 25 }; /* allocations that fail one by one; beyond, in growing strides */
+#ifndef EVERY   /* test_failing_api_long.c: more */
+#define EVERY 6 /* allocations that fail one by one; beyond, in growing strides */
+#endif
 typedef enum allocator { MALLOC, ARENA } allocator;
 
 static allocator failing;          /* whose allocations fail */
