@@ -145,8 +145,9 @@ static void end_unit(units *u) {
     gathering *g = &u->gather;
     uint64_t hash = 0; /* of a set: the order of channels does not matter */
     for (size_t i = 0; i < g->touched_count; i++) {
-        double size = g->sum[g->touched[i]];
-        hash += mix(mix(UINT64_C(0x1234567), g->touched[i]), (uint64_t)(int64_t)floor(QUANTUM * log2(size)));
+        double step = floor(QUANTUM * log2(g->sum[g->touched[i]])); /* a square may be below all numbers */
+        int64_t place = isfinite(step) ? (int64_t)step : INT64_MIN;
+        hash += mix(mix(UINT64_C(0x1234567), g->touched[i]), (uint64_t)place);
     }
     bool kept = g->touched_count > 0 && u->count < MOST_UNITS && is_new(u, hash);
     if (kept && u->entries + g->touched_count > u->capacity) {
