@@ -358,7 +358,7 @@ static void an_interrupted_run_has_a_result(void **state) {
     tacit_run_facts facts = facts_of(result, 0);
     assert_string_equal(facts.outcome, "interrupted");
     assert_non_null(facts.reason);
-    assert_true(facts.rounds >= 10 && facts.rounds < 1e9 && facts.has_states);
+    assert_true(facts.rounds >= 10 && facts.rounds < 1000000000 && facts.has_states);
     assert_true(row_of(result, 0, facts.rows - 1).k == facts.rounds);
     assert_true(tacit_result_interrupted(result) && !tacit_result_holds(result));
     assert_non_null(strstr(tacit_result_json(result), "\"outcome\": \"interrupted\""));
