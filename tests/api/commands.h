@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With warnings: no radius is public. */
+/* With a warning: rounds are too few. */
 static const char homes_text[] =
     "agents home[i in 1..3] {\n  state p[2] in [0, 4]\n  private minimize sumsq(p - [1, i])\n}\n"
     "constraint feeder[t in 1..2]: sum(home: p[t]) <= 5\ndual radius 8\n"

@@ -442,7 +442,7 @@ static void a_promise_of_numbers_that_are_none(void **state) {
     tacit_problem_free(problem);
 }
 
-/* Numbers that are allowed and that no one would want: an outcome or a refusal, and not a number that is none. */
+/* Allowed numbers that no one would want: a refusal, or an outcome whose scales are finite. */
 static void a_promise_of_numbers_at_their_ends(void **state) {
     (void)state;
     static const double ends[] = {0x1p-1074, 0x1p-1022, 1e-300,     1e-9,  1 - 0x1p-53,
@@ -677,7 +677,7 @@ static void coalitions_that_are_none(void **state) {
     tacit_problem_free(problem);
 }
 
-/* No byte of a text that is no character: all of it UTF-8, and no control character. */
+/* Printable ASCII and newlines alone. */
 static void is_plain_json(const char *json) {
     assert_non_null(json);
     for (const unsigned char *c = (const unsigned char *)json; *c != '\0'; c++)
@@ -858,7 +858,7 @@ static void arrays_that_overlap(void **state) {
     tacit_result *before = NULL, *after = NULL;
     assert_int_equal(make_rows(&table, 1, &matrix, 1, &problem, NULL), TACIT_OK);
     assert_int_equal(tacit_solve(problem, NULL, &before, NULL), TACIT_OK);
-    assert_int_equal(tacit_result_x(before, 0, 0, numbers, 4), TACIT_OK); /* x is the caller's own memory, and any */
+    assert_int_equal(tacit_result_x(before, 0, 0, numbers, 4), TACIT_OK); /* x may go to any memory of the caller */
     assert_int_equal(tacit_solve(problem, NULL, &after, NULL), TACIT_OK);
     assert_int_equal(tacit_result_x(after, 0, 0, x, 4), TACIT_OK);
     assert_memory_equal(x, numbers, 3 * sizeof *x);

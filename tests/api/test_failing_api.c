@@ -43,7 +43,7 @@ static bool fails(allocator which) {
         atomic_fetch_sub(&countdown, 1);
         return false;
     }
-    atomic_store(&has_failed, true); /* memory stays out from here on */
+    atomic_store(&has_failed, true); /* no memory from here on */
     return true;
 }
 
@@ -169,7 +169,7 @@ static char *whole(call *make, tacit_problem *problem) {
     return json;
 }
 
-/* With n allocations. False: all succeeded. */
+/* False: n allocations are enough. */
 static bool cut_short(call *make, tacit_problem *problem, long n) {
     tacit_result *result = NULL;
     char *message = NULL;

@@ -67,7 +67,7 @@ static tacit_options listening(host *h) {
 
 static long next_call(long n) { return n < 12 ? n + 1 : n + n / 4; }
 
-/* For the n-th call of any callback, for all n that there are or, of many, some of them. */
+/* The n-th call of any callback fails: for all n or, if there are many, for some. */
 static void a_callback_that_fails_is_the_last_one(void **state) {
     (void)state;
     const char *const texts[] = {homes_text, warned_text};
@@ -299,7 +299,7 @@ static void *work(void *context) {
     return NULL;
 }
 
-/* One problem of two threads, two of two: they work one after the other, or one of them is told to come again. */
+/* One problem for two threads, then one each. With one they take turns, or one is told to come again. */
 static void two_threads(void **state) {
     (void)state;
     for (size_t problems = 1; problems <= 2; problems++) {

@@ -224,7 +224,7 @@ static void remove_files(const char *folder) {
     (void)rmdir(folder);
 }
 
-/* A table with a public column, which becomes a file of the cloud, and members whose names are no files'. */
+/* A table with a public column, which becomes a file of the cloud. Some members' names are no file names. */
 static tacit_problem *problem_of_rows(void) {
     static const char text[] = "data homes = given public cap\n"
                                "agents home over homes {\n  state x in [0, cap]\n  private minimize (x - wish)^2\n}\n"

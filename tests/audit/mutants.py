@@ -1,8 +1,8 @@
-"""Mutants: the whole command with a fault linked in. The audit must refute each, by the point that is there for it; and with
-the same words the command as it is must not be refuted. Prints the table, and ends with 1 where one survives.
+"""Mutants: the whole command with a fault linked in. The audit must refute each, by the point that is there for it.
+With the same options it must not refute the command as it is. Prints the table, and ends with 1 where one survives.
 
-Seeds are fixed, so verdicts are always the same; with other seeds the command as it is would be refuted with a probability
-below 1e-6 each. key_fixed alone has none: what it breaks is the system's random source, and it is certain to be found."""
+Seeds are fixed, so verdicts are always the same. With another seed, the command as it is would be refuted with a
+probability below 1e-6. key_fixed alone has no seed: it breaks the system's random source and is certain to be found."""
 # labels: long once
 
 import concurrent.futures
@@ -80,7 +80,7 @@ def try_mutant(mutant):
 
 
 def try_honest(case):
-    """The command as it is, with the same words: refuted by nothing, and each point but the samples' is looked at."""
+    """The command as it is, with the same options: each point but the samples' is looked at, and none is refuted."""
     problem, options = case
     done, answer = audit("tacit", problem, options)
     if answer is None:

@@ -157,7 +157,7 @@ static void an_agents_worst_corners_are_found(void **state) {
     }
 }
 
-/* Scales that are far above what is claimed: nothing could refute half of them, and nothing is said. */
+/* Scales far above what the claim needs: not even half of them could be refuted. */
 static void a_price_that_could_show_nothing_is_inconclusive(void **state) {
     (void)state;
     problem p = problem_of(AUDITED);

@@ -13,7 +13,7 @@ typedef struct half_wish {
     tc_margin_kind margin;
 } half_wish;
 
-/* Everything that there is, and a problem may refuse. */
+/* Wishes of every kind; a problem may refuse some. */
 static const half_wish HALF_WISHES[] = {
     {TC_METHOD_PUBLISHED, TC_MECHANISM_LAPLACE, TC_PLACEMENT_OUTPUTS, TC_MARGIN_NONE},
     {TC_METHOD_PUBLISHED, TC_MECHANISM_GAUSSIAN, TC_PLACEMENT_OUTPUTS, TC_MARGIN_NONE},
@@ -35,7 +35,7 @@ typedef struct half_case { /* a problem as wished */
     double radius;
 } half_case;
 
-/* False where the problem is none for this wish. */
+/* False where the wish does not fit the problem. */
 static inline bool half_case_of(planned *p, const half_wish *wish, double rounds, half_case *made) {
     tc_plan_options options = planned_options();
     options.method = wish->method;
@@ -105,7 +105,7 @@ static inline void half_send(tc_cloud_half *half, const half_case *of, size_t fa
         fail_msg("member %zu of family %zu is refused", member, family);
 }
 
-/* All messages; another number, another order. */
+/* All messages, in one of many orders. */
 static inline void half_send_all(tc_cloud_half *half, const half_case *of, const double *x, size_t order) {
     const tc_model *model = of->p->model;
     static const size_t strides[] = {1, 7919, 104729, 1299709};

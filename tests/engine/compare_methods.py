@@ -2,10 +2,10 @@
 
     compare_methods.py [--first N] [--count N] [--seeds N] [--rounds T] [--seconds S] [--large]
 
-The published method has its epsilon for each system by itself and, in hindsight, the best of several steps, for states
-and multipliers apart; tacit has one epsilon for all that anyone sees, and what it chooses itself. Errors are medians,
-as parts of the errors at the start; below a ten-thousandth of them nothing is compared. The last lines are geometric
-means and where tacit lost."""
+The published method has an epsilon for each system. It gets the best of several steps in hindsight, for states and
+multipliers apart. tacit has one epsilon for all that anyone sees, and chooses its own steps. Errors are medians, as
+parts of the errors at the start; those below a ten-thousandth are not compared. The last lines are geometric means and
+where tacit lost."""
 
 import argparse
 import json

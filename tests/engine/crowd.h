@@ -123,8 +123,8 @@ static inline crowd_rows crowd_rows_of(tc_arena *arena, size_t count, size_t off
     return made;
 }
 
-/* A random point of a set: drawn towards its inner point until it is inside, or, in a set without room, projected. That
- * it is in the set is checked, whatever found it. */
+/* A random point of a set: drawn towards its inner point until it is inside, or, in a set without room, projected.
+ * Either way it is checked to be in the set. */
 static inline bool crowd_feasible(tc_set *set, const double *inner, uint64_t *seed, double *y) {
     for (size_t c = 0; c < set->dim; c++)
         y[c] = uniform(seed, -2, 3);

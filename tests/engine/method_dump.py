@@ -1,5 +1,5 @@
-"""Runs of the engine, with all that goes between its parts, as engine_method_dump prints them; and what must go between
-them for the same observations by method_reference.py."""
+"""Runs of the engine, with all that goes between its parts, as engine_method_dump prints them. method_reference.py says
+what must go between them for the same observations."""
 
 import os
 import subprocess

@@ -33,7 +33,7 @@ def weights_of(row_scale):
 
 
 def radius_of(problem, row_scale):
-    """Where sum_i F_i bounds mu . (-g(xbar)): the sum of mu_j S_j is at most this."""
+    """mu . (-g(xbar)) <= sum_i F_i, so the sum of mu_j S_j is at most this."""
     slack = -problem.constraints(problem.slater) / row_scale
     return sum(problem.gaps) / np.min(slack)
 
@@ -84,7 +84,7 @@ def see_forms(forms, variance, settled, dy):
 
 
 def row_sums(matrix):
-    """Off-diagonal entries by size: no eigenvalue is larger than the largest."""
+    """Diagonal plus sizes of the rest: no eigenvalue exceeds the largest sum."""
     diagonal = np.diag(matrix)
     return diagonal + np.sum(np.abs(matrix - np.diag(diagonal)), axis=1)
 
@@ -238,7 +238,7 @@ class Cloud:
         return p
 
     def strides(self, reaches):
-        """How much longer than that of the row with the largest reach a row's dual step is."""
+        """A row's dual step as a multiple of that of the row with the largest reach."""
         most = self.facts.most_stride if self.k >= 8 else 1.0
         return np.array([min(most, max(reaches) / r) if r > 0 else most for r in reaches])
 

@@ -149,8 +149,8 @@ static inline slow_real slow_noisy(const tc_channel *channel, slow_real value, i
 }
 
 /* The entries of a Jacobian channel: first those that all members share, by row, component and member, then the single
- * ones, by row, component and member. An entry with both parts gets one noise, on their sum, where the shared part gets
- * any. */
+ * ones, by row, component and member. An entry with both parts gets one noise, on their sum: among the shared ones
+ * where that part varies. */
 static inline void slow_add_jacobian(slow_run *run, const tc_channel *channel) {
     const tc_family *family = &run->model->families[channel->family];
     uint64_t address = channel->first_entry;
@@ -163,7 +163,7 @@ static inline void slow_add_jacobian(slow_run *run, const tc_channel *channel) {
                     size_t coordinate = tc_coord_of(family, member, c);
                     slow_real *entry = &run->jacobian[row * run->model->state_count + coordinate];
                     bool here = single == 0 ? shared : !shared && slow_single(run, row, coordinate) == SLOW_VARIES;
-                    if (here) /* adding a constant that has no noise before or after rounding: less than a step apart */
+                    if (here) /* a constant part added before or after rounding: less than a step apart */
                         *entry = slow_noisy(channel, *entry, run->noise[address++]);
                 }
             }

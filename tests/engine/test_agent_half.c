@@ -163,7 +163,7 @@ static void parties_apart_have_the_bits_of_parties_together(void **state) {
         planned whole = planned_problem(path, NULL);
         crew c = crew_of(&whole, examples[i].name);
         for (size_t w = 0; w < HALF_WISH_COUNT; w++)
-            if (HALF_WISHES[w].mechanism != TC_MECHANISM_GAUSSIAN) /* its noise is no matter of the parties */
+            if (HALF_WISHES[w].mechanism != TC_MECHANISM_GAUSSIAN) /* parties act alike with either noise */
                 run_apart(&c, &whole, &HALF_WISHES[w], examples[i].rounds, examples[i].name);
         crew_end(&c);
         planned_end(&whole);

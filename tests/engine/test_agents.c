@@ -143,8 +143,8 @@ static void step_alone(const char *text, size_t j, double *x) {
     crowd_free(&c);
 }
 
-/* With columns of one number each an agent alone has the same expressions, hence the same bits. With the numbers
- * themselves in the place of columns expressions are simplified further, and may round differently. */
+/* With columns of one number each, an agent alone has the same expressions, hence the same bits. With plain numbers
+ * for columns, expressions are simplified further and may round differently. */
 static void an_agent_alone_steps_as_a_member_with_the_same_numbers(void **state) {
     (void)state;
     tc_arena *arena = tc_arena_new(0);

@@ -34,7 +34,7 @@ static planned open_situation(const situation *of) {
     return planned_problem(path, NULL);
 }
 
-/* One half by itself, then with teams; the engine goes through whole arrays, and has its p to compare with. */
+/* One half without a team, three with one. The engine goes through whole arrays; its p is compared. */
 static void follow(const situation *of, const half_case *wished) {
     enum { HALVES = 4 };
     tc_arena *arena = tc_arena_new(0);
@@ -70,8 +70,7 @@ static unsigned char *saved(tc_arena *arena, const tc_cloud_half *half) {
     return bytes;
 }
 
-/* The half is replaced after these rounds: by a new one, with a new source of the same seed and what was saved alone.
- */
+/* Every so many rounds a new half takes over, with a new source of the same seed and only what was saved. */
 static void restart(const situation *of, const half_case *wished, uint64_t every) {
     tc_arena *arena = tc_arena_new(0);
     tc_engine *engine = half_engine(arena, wished, 5, TC_DRIVER_SMALL);
@@ -105,7 +104,7 @@ static void bits_are_an_engines_in_any_order_of_messages_with_any_team_and_after
         planned p = open_situation(&situations[i]);
         for (size_t w = 0; w < HALF_WISH_COUNT; w++) {
             half_case wished;
-            bool is_dear = HALF_WISHES[w].mechanism == TC_MECHANISM_GAUSSIAN; /* to plan: for two problems */
+            bool is_dear = HALF_WISHES[w].mechanism == TC_MECHANISM_GAUSSIAN; /* to plan: two problems only */
             if ((is_dear && i % 4 != 1) || !half_case_of(&p, &HALF_WISHES[w], (double)situations[i].rounds, &wished))
                 continue;
             follow(&situations[i], &wished);
@@ -241,7 +240,7 @@ static void where_rounds_are_missing_it_goes_on_and_says_nothing_of_feasibility(
         assert_null(tc_cloud_half_feasibility(half));
         tc_cloud_half *later = half_new(f.p.arena, &f.wished, 4, NULL, 9);
         assert_true(tc_cloud_half_load(later, saved(f.p.arena, half), f.size));
-        assert_null(tc_cloud_half_feasibility(later)); /* that is remembered */
+        assert_null(tc_cloud_half_feasibility(later)); /* the gap is remembered */
         planned_end(&f.p);
     }
 }

@@ -7,9 +7,7 @@
 
 enum { MOST_INPUTS = 8, MOST_ROWS = 4 };
 
-/* ---- a estimator of the test's own
- * -------------------------------------------------------------------------------------
- */
+/* ---- an estimator of the test's own ---- */
 
 struct tc_estimator {
     tc_tariff tariff;

@@ -124,7 +124,7 @@ static void an_interrupt_stops_after_a_whole_round_and_the_run_goes_on_from_ther
     assert_int_equal(tc_engine_advance(stopped, all, &monitor, &outcome), TC_OK);
     assert_int_equal(outcome, TC_ENGINE_INTERRUPTED);
     uint64_t done = tc_engine_rounds(stopped);
-    assert_true(done > 1000 && done < all); /* a question for some thousand small rounds */
+    assert_true(done > 1000 && done < all); /* it asks once in some thousand small rounds */
     assert_null(tc_engine_reason(stopped));
     run_to(other, done);
     assert_memory_equal(tc_engine_states(stopped), tc_engine_states(other), 2 * sizeof(double));

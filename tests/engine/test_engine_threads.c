@@ -54,7 +54,7 @@ static void expect_same(const planned *p, const situation *of, const ending *fir
         fail_msg("%s: multipliers differ: %s %zu", of->name, what, number);
 }
 
-/* Everything is run from the start, each time with as many threads. */
+/* Runs from the start, once for each number of threads. */
 static void run_all(const planned *p, const situation *of, const tc_plan *plan) {
     static const size_t sizes[] = {1, 2, 3, 7};
     size_t n = p->model->state_count, m = p->model->constraint_count;

@@ -42,7 +42,7 @@ static const kind KINDS[] = {
 };
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
-/* A plan with a channel for each family but those that constraints name by members only, which get one for each. */
+/* A plan with a channel for each family; one that constraints name by members only gets three. */
 static tc_plan *states_plan(const problem *p, tc_mechanism mechanism) {
     tc_plan *plan = TC_NEW(p->arena, tc_plan, 1);
     *plan = (tc_plan){.model = p->model,

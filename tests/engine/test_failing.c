@@ -1,5 +1,4 @@
-/* A call of OpenSSL that fails below a round: multipliers are those of a run in which none fails, or the run is over
- * and stays so. */
+/* A call of OpenSSL fails during a round: multipliers are those of a run without failures, or the run ends for good. */
 #include "engine/runs.h"
 #include "noise/failing.h"
 

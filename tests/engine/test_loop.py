@@ -100,7 +100,7 @@ class Loops(unittest.TestCase):
             steps = decay * 0.9 / (size * omega + largest), decay * 0.9 * omega / size * strides(jacobian, random.choice([1, 25]))
             matrix = loop(jacobian, objective, bend, steps, beta, 1 + 2 * (1 - beta) / beta)
             values = np.linalg.eigvals(matrix)
-            # what no constraint sees stays where it is: eigenvalues 1 that are no loop
+            # what no constraint sees stays where it is: its eigenvalues 1 are no loop
             self.assertLess(max(abs(values)), 1 + 1e-9)
             at_one = abs(values - 1) < 1e-9
             self.assertLessEqual(max(abs(values[~at_one]), default=0), 1)

@@ -1,6 +1,6 @@
-/* What released data show of the constraints at the answer, and margins that make it so. Fixed seeds. With other
- * ones, what probability promises here would fail for less than one choice in 10^4; how many runs violate without a
- * margin and how many are shown with one is not promised, only expected. */
+/* What released data show of the constraints at the answer, and margins that keep them. Seeds are fixed. With others,
+ * the promised probabilities would fail for less than one choice in 10^4. How many runs violate without a margin, and
+ * how many are shown with one, is only expected. */
 /* labels: not-asan */
 #include "engine/method_runs.h"
 
@@ -85,7 +85,7 @@ static method_options asked_for(tc_mechanism mechanism, tc_placement placement, 
 static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
 enum { MECHANISMS = 2 };
 
-/* Most successes of `runs` trials of probability p that chance makes: more come with probability 5e-6 at most. */
+/* More successes than this in `runs` trials of probability p come with probability 5e-6 at most. */
 static size_t most(size_t runs, double p) {
     double chance = pow(1 - p, (double)runs), beyond = 1 - chance;
     size_t successes = 0;
@@ -164,8 +164,8 @@ static void without_noise_the_bounds_are_the_constraints_at_the_answer(void **st
     }
 }
 
-/* One affine row: the average of Gaussian noise is Gaussian whatever the cloud did with it, so the share is P itself;
- * with Laplace noise at least that. */
+/* One affine row: the average of Gaussian noise is Gaussian whatever the cloud did with it, so the share is P itself.
+ * With Laplace noise it is at least P. */
 static void one_affine_constraint_is_below_its_bound_as_often_as_stated(void **state) {
     (void)state;
     const tc_placement placements[] = {TC_PLACEMENT_STATES, TC_PLACEMENT_OUTPUTS, TC_PLACEMENT_FORMS};

@@ -183,7 +183,7 @@ static void a_run_that_diverges_says_where_and_keeps_the_state_before(void **sta
     static const char text[] =
         "agent a {\n state x in [0, 4]\n private minimize (x - 3)^2\n gap 9;  slater x = 1\n}\n"
         "agent b {\n state y in [1, 4]\n private minimize (y - 3)^2\n gap 9;  slater y = 1\n}\n"
-        "constraint c: b.y <= 3\nconstraint d: -sqrt(a.x) + b.y <= 3\n" SCHEDULE; /* steep without end at 0 */
+        "constraint c: b.y <= 3\nconstraint d: -sqrt(a.x) + b.y <= 3\n" SCHEDULE; /* infinitely steep at 0 */
     for (int driver = TC_DRIVER_SMALL; driver <= TC_DRIVER_LARGE; driver++) {
         planned p;
         tc_engine_outcome outcome;

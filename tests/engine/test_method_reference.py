@@ -1,5 +1,5 @@
-"""Every round of the engine's method `tacit` against method_reference.py, which sees what the cloud is shown and agrees
-on all the rest: prices, steps, regularization, multipliers, states and answers."""
+"""Every round of the engine's method `tacit` against method_reference.py, which sees what the cloud is shown and must
+agree on the rest: prices, steps, regularization, multipliers, states and answers."""
 # labels: once
 
 import os

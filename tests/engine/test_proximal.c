@@ -80,7 +80,7 @@ static void gradient_at(const judge *j, size_t member, tc_answer_scalars scalars
         g[d->objective_first[i].column] += values[i];
 }
 
-/* x is the point of the set nearest to x - tau gradient, tau a step for an objective of such a curvature. */
+/* x is the point of the set nearest to x - tau gradient, with a step tau that fits the curvature. */
 static void check_residual(const judge *j, size_t member, tc_answer_scalars scalars, double curvature,
                            const double *x) {
     long double g[CROWD_DIM],
@@ -234,7 +234,7 @@ static void steps_in_place_and_of_singles_are_the_same(void **state) {
     }
 }
 
-/* min -log(x) - 2 x + x^2/2 ... by hand: the positive root of x^2 (a + 1/s) + x (p - v/s) = 1. */
+/* -log(x) by hand, from x = 0: the positive root of x^2 (a + 1/s) + x p = 1. */
 static void edges_of_domains_do_no_harm(void **state) {
     (void)state;
     crowd c = crowd_of("agents m[i in 1..70] { state x in [0, 9]; private minimize -log(x) }\n"

@@ -105,7 +105,7 @@ typedef struct crowd {
     double radius[TC_LANES];
 } crowd;
 
-typedef struct view { /* of a crowd, with what is no result */
+typedef struct view { /* of a crowd, with scratch memory */
     const double *f1[MOST_DIM], *f2[MOST_DIM * MOST_DIM];
     double scratch[(2 * MOST_DIM + 9) * MOST_DIM * TC_PROXIMAL_PACK];
 } view;
@@ -198,7 +198,7 @@ static void compare(newton_advance *advance, uint64_t *seed, size_t dim, bool is
     wide = narrow;
     tc_newton_rows two = rows_of(&narrow, &narrow_view, dim, is_diagonal, part);
     tc_newton_rows more = rows_of(&wide, &wide_view, dim, is_diagonal, part);
-    two.is_quadratic = more.is_quadratic = dim % 2 == 1; /* not true, but a rule to be compared */
+    two.is_quadratic = more.is_quadratic = dim % 2 == 1; /* not true, but both must act alike */
     for (int round = 0; round < ROUNDS; round++) {
         evaluate(&narrow, dim, is_diagonal);
         evaluate(&wide, dim, is_diagonal);

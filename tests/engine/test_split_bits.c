@@ -1,6 +1,6 @@
 /* A member of a family that holds its own file alone, as `tacit split` writes it, takes the very steps that it takes in
- * the family: gradient steps and proximal ones, to the last bit, whatever else stands in the whole problem. So it is
- * with the cloud's constraints: the expressions are the same, operation by operation. */
+ * the family: gradient steps and proximal ones, to the last bit, whatever else stands in the whole problem. The
+ * cloud's constraints are the same expressions too, operation by operation. */
 #include "engine/crowd.h"
 #include "engine/proximal/proximal.h"
 #include "model/split/split.h"
@@ -35,7 +35,7 @@ static party party_of(bench loaded) {
 
 /* ---- the same expressions ---------------------------------------------------------------------------------------- */
 
-typedef struct twins { /* two models; member of the first that the second is, or SIZE_MAX for all */
+typedef struct twins { /* two models; the second is this member of the first, or SIZE_MAX: all */
     const tc_model *whole, *part;
     size_t member;
     tc_expr *twin; /* by node of the whole; TC_NO_EXPR where none has been met */

@@ -1,7 +1,7 @@
-"""The paper's two experiments. It ran each once; a run is one draw from a distribution, so each published figure must lie
-within what forty seeds of the published scheme show. If it were a further draw from the same distribution, it would fall
-outside the forty with probability 2/41, so that with eight figures this test would fail for about one choice of seeds in
-three: it is a check of scale and shape, not of the last digit, and the seeds are fixed."""
+"""The paper's two experiments. It ran each once; a run is one draw from a distribution, so each published figure must
+lie within what forty seeds of the published scheme show. If it were a further draw from the same distribution, it would
+fall outside the forty with probability 2/41. With eight figures this test would fail for about one choice of seeds in
+three. It is a check of scale and shape, not of the last digit, and the seeds are fixed."""
 # labels: long once
 import json
 import os

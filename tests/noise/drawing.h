@@ -10,11 +10,11 @@
 #include <stdbool.h>
 
 typedef struct drawing {
-    pthread_t loop;               /* who must not */
+    pthread_t loop;               /* must not draw */
     atomic_ulong by_loop, others; /* calls */
-    atomic_ulong pause;           /* nanoseconds that every draw takes more */
+    atomic_ulong pause;           /* nanoseconds added to draws by others */
     atomic_ulong fails_after;     /* calls by others, 0 for never */
-    bool ratchet_fails;           /* that is, if it is one of these */
+    bool ratchet_fails;           /* tc_ratchet fails then too */
 } drawing;
 
 static drawing drawn;

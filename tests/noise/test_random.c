@@ -104,7 +104,7 @@ static void a_word_depends_on_its_address_alone(void **state) {
     tc_arena_free(f.arena);
 }
 
-/* Any two words of a few thousand that agreed by chance would do so with a probability below 2^-40. */
+/* Two of these 6,000 words agree by chance with a probability below 2^-39. */
 static void different_addresses_and_keys_give_different_words(void **state) {
     (void)state;
     enum { ROUNDS = 20, ENTRIES = 50, KINDS = 3 };
@@ -159,7 +159,7 @@ static void rounds_only_go_forward(void **state) {
     tc_arena_free(f.arena);
 }
 
-/* The old round's words from any worker would be equal to those it drew. */
+/* A worker with an old key would draw the old round's words again. */
 static void a_worker_that_was_idle_draws_from_the_open_round(void **state) {
     (void)state;
     fixture f = seeded(1);
@@ -319,8 +319,8 @@ static void a_forked_child_is_refused(void **state) {
     tc_arena_free(f.arena);
 }
 
-/* RLIMIT_MEMLOCK is not in POSIX, so the limit is used up rather than set: each source locks a page of its own. Whether
- * or not the system lets all of them, all of them work, and those that are not locked say so. */
+/* RLIMIT_MEMLOCK is not in POSIX, so the limit is used up rather than set: each source locks a page of its own. All
+ * sources work, locked or not. Those that are not locked say so. */
 static void a_source_works_without_locked_memory(void **state) {
     (void)state;
     fixture f = seeded(1);

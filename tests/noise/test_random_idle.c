@@ -29,7 +29,7 @@ static void an_idle_worker_keeps_no_key_of_the_past(void **state) {
     assert_int_equal(tc_random_open_round(random, 1), TC_OK);
     for (size_t i = 0; i < WORKERS; i++) {
         assert_int_equal(tc_random_bulk(workers[i], 0, 1, &word), TC_OK);
-        assert_true(old_word(workers[i]) == word); /* that it can be seen */
+        assert_true(old_word(workers[i]) == word); /* old_word sees a key */
     }
     assert_int_equal(tc_random_open_round(random, 1), TC_OK); /* still open: keys stay */
     for (size_t i = 0; i < WORKERS; i++)

@@ -140,8 +140,8 @@ static void edge_bits(tc_noise_law law, double s, int64_t k, mpfr_prec_t precisi
     mpfr_clear(tail);
 }
 
-/* At the largest scale a unit of the tables is some 2^5 of the last places of V, and an edge between lattice points is
- * known to the last of them: what is decided close beside the edge shows the fast path's true error. */
+/* At the largest scale a unit of the tables is some 2^5 of the last places of V. An edge between lattice points is
+ * known to the last place, so what is decided close beside it shows the fast path's true error. */
 static void the_fast_path_is_right_close_beside_the_edges(void **state) {
     (void)state;
     uint64_t random = 16;

@@ -193,7 +193,7 @@ static void the_laplace_polynomials_keep_their_bound(void **state) {
     double worst = worst_error(expand_log, 1, 1, TC_LAPLACE_SEGMENTS, tc_laplace_table[0], TC_LAPLACE_DEGREE);
     print_message("ln: at most %.3f units from the truth\n", worst);
     assert_true(worst < 1);
-    assert_true(worst > 0.3); /* else the bound would bound something else */
+    assert_true(worst > 0.3); /* far less would mean a wrong test */
 }
 
 static void the_gaussian_polynomials_keep_their_bound(void **state) {

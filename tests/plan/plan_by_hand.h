@@ -9,7 +9,7 @@ typedef struct hand {
     tc_placement placement;
     tc_mechanism mechanism;
     int state_exponent, step_exponent, sum_exponent;
-    double scale; /* of the first channel, in units of its step; others have other multiples */
+    double scale; /* of the first channel, in units of its step; others have multiples of it */
     double rounds;
     bool every_entry;
     bool split; /* a channel for each constraint, and for each member */

@@ -42,7 +42,7 @@ static inline planned planned_problem(const char *path, const char *text) {
     return p;
 }
 
-/* Nothing set, but the method: the published one. */
+/* Nothing is set but the method: published. */
 static inline tc_plan_options planned_options(void) {
     return (tc_plan_options){.method = TC_METHOD_PUBLISHED,
                              .adjacency_bound = NAN,

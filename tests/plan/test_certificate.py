@@ -298,7 +298,7 @@ def write(listed, honest=False):
         f'"views": {json.dumps(listed["views"])},\n"plan": {parts["plan"]}\n, "model": {parts["model"]}\n}}\n'
 
 
-# What a deceiver would lower, raise or move: the path's last part, and what becomes of the number.
+# What a deceiver would lower, raise or move: the path's first and last name, and the new number.
 LESS, MORE = (lambda x: x * (1 - 1e-6)), (lambda x: x * (1 + 1e-6))
 DECEPTIONS = {
     ("systems", "scale"): LESS, ("systems", "constant"): LESS, ("systems", "sensitivity"): LESS, ("systems", "variance"): LESS,
@@ -345,7 +345,7 @@ class Changed(Folder):
         yield ev, ("--mechanism", "gaussian", "--adjacency", "agent", "--rounds", "300")
 
     def test_every_number_that_is_changed_is_noticed(self):
-        """By whoever changes one number and nothing else."""
+        """One number is changed, and nothing else."""
         for problem, options in self.certificates():
             text, why = self.certify(problem, *options)
             self.assertIsNotNone(text, why)
@@ -356,7 +356,7 @@ class Changed(Folder):
                 value = at(listed, path)
                 put(changed, path, value + 1 if isinstance(value, int) else value * (1 + 1e-15) + 1e-300)
                 if path[0] == "views":
-                    continue  # below
+                    continue  # tested below
                 with self.subTest(problem=problem.name, path=path):
                     with self.assertRaises((Refused, Malformed)):
                         V.check_hashes(*self.read(write(changed)), None)
@@ -399,8 +399,7 @@ class Changed(Folder):
             self.assertEqual(why is None, listed["plan"]["observers"][i]["kind"] == "coalition", (i, why))
 
     def test_a_model_that_moves_more_is_refused_though_all_hashes_fit(self):
-        """Wider boxes, larger coefficients, data and powers, terms that vary where they did not; one that is narrower needs
-        the hash of the model to be seen through."""
+        """Wider boxes, larger coefficients, data and powers. Only the hash of the model shows one that moves less."""
         robots = ("robots.tacit", "--method", "published", "--placement", "outputs", "--adjacency", "one:1")
         num = ("num.tacit", "--placement", "outputs")
         cases = []

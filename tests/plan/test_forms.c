@@ -261,7 +261,7 @@ static void a_feeder_s_sums_need_the_noise_of_its_rows(void **state) {
         assert_true(fabs(forms->channels[i].scale / sigma - 1) < 1e-4);
         assert_true(fabs(forms->channels[i].scale / outputs->channels[i].scale - 1) < 1e-5);
     }
-    options.placement = TC_PLACEMENT_AUTO; /* as good: the rows themselves are taken */
+    options.placement = TC_PLACEMENT_AUTO; /* a tie: the rows themselves are taken */
     assert_int_equal(made_plan(&p, &options)->placement, TC_PLACEMENT_OUTPUTS);
     planned_end(&p);
 }

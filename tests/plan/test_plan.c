@@ -161,8 +161,7 @@ static void hiding_one_agent_never_costs_more_than_hiding_all(void **state) {
     }
 }
 
-/* g1 .. g6 and the Jacobian's channels with one epsilon shared out evenly: each channel alone at epsilon over their
- * number. */
+/* An even split of one epsilon over g1 .. g6 and the Jacobian's channels: each gets epsilon over their number. */
 static void optimal_scales_beat_an_even_split(void **state) {
     (void)state;
     planned p = planned_problem(PAPER, NULL);
@@ -226,8 +225,7 @@ static void a_coalition_pays_for_its_blocks(void **state) {
     planned_end(&p);
 }
 
-/* ---- refusals
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static void refused(planned *p, tc_plan_options options, const char *word) {
     const tc_plan *plan = planned_plan(p, &options);
@@ -379,8 +377,7 @@ static void holding_a_message_costs_as_if_it_were_sent_again(void **state) {
     planned_end(&p);
 }
 
-/* ---- whole file and cloud's file
- * -------------------------------------------------------------------------------------- */
+/* ---- whole file and cloud's file ---- */
 
 static const char *json_of(planned *p, const tc_plan_options *options) {
     const tc_plan *plan = planned_plan(p, options);

@@ -39,7 +39,7 @@ static made new_budget(size_t groups, size_t units, size_t entries, int q) {
     return m;
 }
 
-/* Exactly, in long double with a margin for its own rounding. */
+/* The most that a unit uses, in long double. */
 static long double most_used(const tc_scale_problem *b, const double *a) {
     long double most = 0;
     for (size_t u = 0; u < b->units; u++) {

@@ -1,5 +1,5 @@
-/* Any call of the system or of OpenSSL may fail, once or from then on: a number that was released is that of a run in
- * which none fails, with its noise. A round that fails may have released some of its numbers and never another one. */
+/* Any call of the system or of OpenSSL may fail, once or from then on. What is released is what a run without failures
+ * releases, noise included. A round that fails may have released some of these numbers, and no others. */
 #include "noise/failing.h"
 #include "plan/plan_by_hand.h"
 #include "support/cmocka.h"

@@ -86,7 +86,7 @@ static truth truth_of(const point *at) {
         {a - 50, p1 * p1 / 100 + third * third - 5, p2 + x * x * fifth * fifth - 10, 2 * x + at->p[0][6] - 4}, p1};
 }
 
-/* J without noise; *noised says whether the value is one with noise. */
+/* J without noise; *noised says whether a release adds noise. */
 static long double slope(const point *at, const truth *t, size_t row, size_t home, size_t component, bool *noised) {
     long double x = at->x;
     *noised = row == 0 ? component == 0 : row == 1 && component == 0;

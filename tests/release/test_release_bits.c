@@ -115,7 +115,7 @@ static void mix_released(const problem *p, const tc_released *out, uint64_t *has
         mix(hash, out->states, p->model->state_count);
 }
 
-/* Three rounds, the second with its noise drawn ahead, and then what is at the point of the last. */
+/* Three rounds, the second with its noise drawn ahead; then F without noise at the last point. */
 static uint64_t hash_of(const bits_case *of) {
     problem p = problem_at(of->problem);
     gate g = gate_of(&p, plan_by_hand(&p, &of->by), 17, NULL);

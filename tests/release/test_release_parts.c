@@ -363,7 +363,7 @@ static void a_round_is_opened_once_and_one_at_a_time(void **state) {
         assert_int_equal(tc_release_open(o.g.release, round), TC_OK);
         tc_release_close(o.g.release);
     }
-    assert_int_equal(tc_release_open(o.g.release, 6), TC_BAD_USAGE); /* the horizon */
+    assert_int_equal(tc_release_open(o.g.release, 6), TC_BAD_USAGE); /* past the end */
     problem_free(&o.p);
 }
 

@@ -1,5 +1,5 @@
-/* That the time of a release tells nothing of states: no subnormal number on the way, and the same instructions one
- * after another, whatever the states are. */
+/* The time of a release tells nothing of states: it meets no subnormal number, and takes the same instructions whatever
+ * the states are. */
 /* labels: long */
 #include "plan/planned.h"
 #include "release/release.h"
@@ -147,7 +147,7 @@ static void a_release_meets_no_subnormal_number(void **state) {
     }
 }
 
-/* The problem that was seen to be slow or fast, by its states: an exponential that falls to nothing. */
+/* The problem whose states made it slow or fast: an exponential that falls to nothing. */
 static tc_plan *plan_of_slow(planned *p, const char *rate, tc_placement placement) {
     char text[512];
     (void)snprintf(text, sizeof text,
@@ -172,7 +172,7 @@ static void a_plan_that_could_meet_one_is_refused(void **state) {
         assert_non_null(strstr(plan->problem, "constraint cap: an exponential can come below 2.3e-308"));
         assert_non_null(strstr(plan->problem, "narrow the public boxes"));
         planned_end(&p);
-        plan = plan_of_slow(&p, rates[i], TC_PLACEMENT_STATES); /* noise on states computes nothing of them */
+        plan = plan_of_slow(&p, rates[i], TC_PLACEMENT_STATES); /* noise on states needs no exponential */
         assert_null(plan->problem);
         assert_int_equal(plan->placement, TC_PLACEMENT_STATES);
         planned_end(&p);
@@ -183,7 +183,7 @@ static void a_plan_that_could_meet_one_is_refused(void **state) {
     planned_end(&p);
 }
 
-/* Every number of such a problem is too small: as a state already. */
+/* Every number of this problem is too small, even its states. */
 static void states_that_are_too_small_are_refused(void **state) {
     (void)state;
     planned p = planned_problem("test.tacit", "agents h[i in 1..3] {\n state p in [0, 1e-305]\n private minimize p\n}\n"
@@ -198,7 +198,7 @@ static void states_that_are_too_small_are_refused(void **state) {
     planned_end(&p);
 }
 
-/* A plan for a tamer problem, with the same channels, does not get through the release either. */
+/* The release, too, refuses a plan that was made for a milder problem with the same channels. */
 static void a_release_refuses_what_a_plan_should_have(void **state) {
     (void)state;
     planned p, q;

@@ -23,7 +23,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Reader(html.parser.HTMLParser):
-    """Collects elements, and that each is closed in turn."""
+    """Collects elements; checks that each is closed."""
 
     def __init__(self, text):
         super().__init__()

@@ -36,7 +36,7 @@ static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); 
 
 static uint64_t seed = 4711;
 
-/* Any bits that are a finite number; now and then none. */
+/* Any bits that are a finite number; now and then NAN. */
 static double any_number(void) {
     double value;
     do {

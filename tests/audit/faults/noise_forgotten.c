@@ -1,4 +1,4 @@
-/* One entry that varies gets none. */
+/* One entry that varies gets no noise. */
 #include "spoil.h"
 
 static void spoil(uint64_t first, size_t count, int64_t *noise) {

@@ -1,5 +1,5 @@
-/* The noise object with something done to each draw; a fault includes this and defines spoil, or, where it defines
- * SPOIL_KNOWS_SCALES first, spoil_scaled for one draw. */
+/* The noise object with something done to each draw. A fault includes this and defines spoil. If it defines
+ * SPOIL_KNOWS_SCALES first, it defines spoil_scaled, for one draw. */
 #define tc_noise_fill honest_noise_fill
 #define tc_noise_fill_each honest_noise_fill_each
 #include "noise/noise.c"

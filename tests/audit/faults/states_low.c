@@ -1,4 +1,4 @@
-/* The same for noise on states. */
+/* Noise on states, too low by FACTOR. */
 #define tc_scale_states honest_scale_states
 #include "plan/tight.c"
 #undef tc_scale_states
