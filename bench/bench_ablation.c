@@ -1,7 +1,7 @@
-/* bench_ablation PROBLEM...: what each part of the method `tacit` is worth. Every part is left out in turn; printed is
- * the error in x and in mu relative to that of the whole method, geometric means over the problems, both mechanisms and
- * SEEDS seeds, after ROUNDS rounds. Fails if without some part x and mu together are better by more than BETTER:
- * then a part does more harm than good. */
+/* bench_ablation PROBLEM...: what each part of the method `tacit` is worth. Leaves every part out in turn. Prints
+ * the errors in x and in mu after ROUNDS rounds, relative to those of the whole method: geometric means over the
+ * problems, both mechanisms and SEEDS seeds. Fails if x and mu together are better by more than `better` without some
+ * part: then this part does more harm than good. */
 #include "engine/tacit/controller.h"
 #include "reference/reference.h"
 #include "setup.h"
@@ -39,7 +39,7 @@ static double distance(const double *a, const double *b, size_t count) {
     return sqrt(squares);
 }
 
-/* One that diverges counts as if it had stayed at zero. */
+/* A run that diverges counts as if it had stayed at zero. */
 static void run(const bench_problem *problem, const tc_reference *reference, uint64_t seed, size_t variant) {
     const tc_model *model = problem->model;
     tc_arena *arena = bench_arena();

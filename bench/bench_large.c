@@ -1,8 +1,10 @@
-/* bench_large PROBLEM...: agents of two states under ten coupling constraints, by method tacit; the problems in order
- * of size, the largest last. Three ratios, each within one run: a round of the largest on two threads against what no
- * round can do without: drawing its noise, and reading and writing its states once, also on two threads, in blocks that
- * fit the cache; two threads against one; the cost of one agent in one round, one thread, over all sizes. With --inform
- * first, the ratios are printed and nothing fails. */
+/* bench_large PROBLEM...: agents of two states under ten coupling constraints, by method tacit. Give the problems in
+ * order of size, the largest last. Measures three ratios, each within one run:
+ * - a round of the largest against what no round can do without, both on two threads: drawing its noise, and reading
+ *   and writing its states once, in blocks that fit the cache;
+ * - two threads against one;
+ * - the cost of one agent in one round, on one thread, over all sizes.
+ * With --inform first, it prints the ratios and does not fail. */
 #include "setup.h"
 
 #include <math.h>
@@ -84,7 +86,7 @@ static bool bench_largest(const bench_problem *problem) {
     floor_work work;
     new_floor(problem, arena, random, &work);
     double on_one = INFINITY, on_two = INFINITY, noise = INFINITY, stream = INFINITY;
-    for (uint64_t repeat = 0; repeat <= LARGE_REPEATS; repeat++) { /* in turn, so that all meet the same weather */
+    for (uint64_t repeat = 0; repeat <= LARGE_REPEATS; repeat++) { /* in turn, so that all meet the same conditions */
         double round_on_two = bench_advance(two, 1, bench_seconds);
         floor_times times = time_floor(&work, random, 1 + repeat, pair);
         double round_on_one = bench_advance(one, 1, bench_seconds);

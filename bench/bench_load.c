@@ -1,7 +1,7 @@
 /* bench_load [PROBLEM]: a million agents whose data are arrays of this program, of 2 and of 24 columns, in the four
  * layouts that arrays have. Making the problem is compared with copying the same numbers into fresh memory, in turn,
- * and the median of the turns' ratios counts. Fails where one is beyond its limit. PROBLEM: one with its data in a
- * file, whose loading is timed for information. */
+ * and the median of the turns' ratios counts. Fails where one is beyond its limit. PROBLEM has its data in a file;
+ * loading it is timed for information. */
 #include "setup.h"
 
 #include <tacit/tacit.h>
@@ -148,7 +148,7 @@ static void bench_file(const char *path, double copied) {
 
 int main(int argc, char **argv) {
     double copied;
-    if (argc > 2 || mallopt(M_MMAP_THRESHOLD, 1 << 20) == 0) /* large pieces are fresh, and given back when freed */
+    if (argc > 2 || mallopt(M_MMAP_THRESHOLD, 1 << 20) == 0) /* large pieces are new memory, given back when freed */
         return 2;
     bool good = bench_width(2, &copied);
     if (argc == 2)

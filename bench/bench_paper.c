@@ -103,7 +103,7 @@ static bool bench_law(const char *path, tc_mechanism mechanism, const char *name
     bench_problem problem = bench_load(path, &options);
     double engine = INFINITY, hand = INFINITY, plain = INFINITY, vectorised = INFINITY;
     bool good = true;
-    for (uint64_t repeat = 0; repeat < REPEATS; repeat++) { /* in turn, so that all meet the same weather */
+    for (uint64_t repeat = 0; repeat < REPEATS; repeat++) { /* in turn, so that all meet the same conditions */
         result by_engine = run_engine(&problem, repeat), by_hand = run_hand(&problem, repeat, NULL);
         engine = fmin(engine, by_engine.seconds * 1e9 / ROUNDS);
         hand = fmin(hand, by_hand.seconds * 1e9 / ROUNDS);

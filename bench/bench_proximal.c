@@ -1,6 +1,7 @@
 /* bench_proximal --steps [KIND]: one proximal step of every member of a family against one gradient step, for
- * objectives and sets of many kinds, one thread. Answers change from step to step: a part that stays, and noise, much
- * of it as in the first rounds of a run and little as in the last. Times are for one state (member and component).
+ * objectives and sets of many kinds, one thread. Answers have a part that stays and noise, which changes in every step:
+ * much noise, as in the first rounds of a run, or little, as in the last. Times are for one state (member and
+ * component).
  *
  * bench_proximal [--inform] [--pair] PROBLEM...: whole rounds of the method `tacit`, one thread, with proximal steps
  * and with gradient steps, and rounds of the published method. Fails where a proximal round takes more than three times
@@ -110,7 +111,7 @@ static crowd load_crowd(tc_arena *arena, const kind *k, size_t count) {
     return made;
 }
 
-/* All members once, bite by bite, in place. Seconds. */
+/* Steps all members once, BITE at a time, in place. Returns the seconds. */
 static double step(const crowd *c, bool is_proximal, double *x, double step) {
     const tc_answer_scalars scalars = {.step = step, .regularization = 0.01};
     const double *p_at[MOST_DIM];

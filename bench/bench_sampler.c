@@ -105,7 +105,7 @@ int main(void) {
                        {"Box-Muller, both outputs", box_muller},
                        {"exact Gaussian", exact_gaussian}};
     double best[4] = {1e9, 1e9, 1e9, 1e9};
-    for (int repeat = 0; repeat < REPEATS; repeat++) /* in turn, so that all meet the same weather */
+    for (int repeat = 0; repeat < REPEATS; repeat++) /* in turn, so that all meet the same conditions */
         for (int i = 0; i < 4; i++)
             best[i] = fmin(best[i], seconds_of(&b, contestants[i].draw));
     for (int i = 0; i < 4; i++)

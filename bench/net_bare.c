@@ -3,9 +3,9 @@
  *
  *     net_bare KEYS CONNECTIONS REQUEST ANSWER [FILE BYTES TOTALS]
  *
- * Sizes in bytes; prints its port; ends with its connections. With a FILE, each round appends so many bytes to blocks
- * that it has already, and waits until they are durable, before it answers; the file TOTALS has the seconds that these
- * took, and how many there were, as two doubles. */
+ * Sizes in bytes; prints its port; ends with its connections. With a FILE, each round appends BYTES bytes to blocks
+ * that the file has already, and answers when they are durable. The file TOTALS has two doubles: the seconds that the
+ * appends took, and how many there were. */
 #include "net/tls/tls.h"
 
 #include <arpa/inet.h>

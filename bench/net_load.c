@@ -84,7 +84,7 @@ static void prepare(load *l) {
     int64_t *units = TC_NEW(l->arena, int64_t, l->states);
     l->request = TC_NEW(l->arena, unsigned char, l->slots *(one + 128));
     for (uint32_t i = 0; i < l->states; i++)
-        units[i] = (int64_t)ldexp(0.25, -l->exponent); /* within the box, so that nobody is told of being moved */
+        units[i] = (int64_t)ldexp(0.25, -l->exponent); /* within the box, so that no state is moved */
     for (uint32_t s = 0; s < l->slots; s++) {
         if (l->peer == REDIS) {
             int head = snprintf((char *)l->request + l->request_size, 128,

@@ -4,9 +4,9 @@ gateway against single connections; memory of idle agents; a commit against an a
 
     net_ratios.py TACIT NET_LOAD NET_BARE [--quick] [PART...]      exit code 1 where a figure is beyond its limit
 
-Parts: redis, round, gateway, memory. Contestants take turns, on connections that stay open; the median of the turns'
-ratios counts, since disks and machines have moods that last longer than a turn, and the ratio of the best turns is
-printed beside it. --quick has fewer turns, and no 10,000 connections. docs/performance.md says more.
+Parts: redis, round, gateway, memory. Contestants take turns, on connections that stay open. The median of the turns'
+ratios counts, since disks and machines are slow or fast for longer than a turn. The ratio of the best turns is printed
+beside it. --quick has fewer turns, and no 10,000 connections. docs/performance.md says more.
 """
 import os
 import pathlib

@@ -62,7 +62,7 @@ static void add_jacobian(const double *x, const double *per_step, int64_t *noise
     ADD_BLOCK(6, 5);
 }
 
-/* Onto mu >= 0 with a sum of at most the radius: the rare second half takes off the same from all that stay. */
+/* Onto mu >= 0 with a sum of at most the radius. The second half, rarely needed, takes the same off all that stay. */
 static void project(double *mu, double radius) {
     double sum = 0;
     for (int j = 0; j < PAPER_CONSTRAINTS; j++) {

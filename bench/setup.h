@@ -13,8 +13,8 @@ typedef struct bench_problem {
     tc_tacit_facts *method; /* of a plan for the method `tacit` */
 } bench_problem;
 
-/* Of the wall, and of this thread's processor time: what runs on one thread is measured by the second, which other
- * programs disturb less. */
+/* By the wall clock, and of this thread's processor time. What runs on one thread is measured by the latter: other
+ * programs disturb it less. */
 double bench_seconds(void);
 double bench_own_seconds(void);
 
@@ -23,7 +23,7 @@ bench_problem bench_load(const char *path, const tc_plan_options *options);
 tc_plan_options bench_options(void); /* what the file says, by the published method */
 tc_random *bench_random(tc_arena *arena, const bench_problem *problem, uint64_t seed);
 tc_engine *bench_engine(tc_arena *arena, const bench_problem *problem, uint64_t seed, tc_team *team);
-/* The seconds of so many rounds more. */
+/* Runs so many more rounds; returns the seconds. */
 double bench_advance(tc_engine *engine, uint64_t rounds, double (*seconds)(void));
 tc_arena *bench_arena(void);
 void bench_fail(const char *what) TC_NORETURN;

@@ -1,6 +1,5 @@
-# tacit_folder(name others...): the library of src/name, linked to the other folders, and, unless it lies in another
-# folder, a test for each tests/name/test_*.c (linked to this library alone, and to what TACIT_TESTS_OF_name adds) and
-# tests/name/test_*.py.
+# tacit_folder(name others...): the library of src/name, linked to the other folders. Unless it lies in another folder,
+# also a test for each tests/name/test_*.py and test_*.c (linked to this library and what TACIT_TESTS_OF_name adds).
 
 set(TACIT_WARNINGS
     -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes

@@ -7,8 +7,7 @@ list(FILTER folders EXCLUDE REGEX "^(worlds|cli|serve)")
 list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:tc_\\1>" OUTPUT_VARIABLE objects)
 add_library(tacit SHARED ${objects})
 add_library(tacit_static STATIC ${objects})
-# An agent as functions, with what it needs of the folders, which the linker finds in their archives: no language, no
-# plan.
+# An agent as functions. The linker takes what it needs from the folders' archives: no language, no plan.
 add_library(tacit_agent SHARED src/api/agent/agent.c src/api/agent/functions.c src/api/handle.c)
 tacit_compile(tacit_agent)
 target_link_libraries(tacit_agent PRIVATE tc_net)
@@ -18,7 +17,7 @@ foreach(library tc_api tc_cli_shared tacit_agent)
   target_compile_definitions(${library} PRIVATE TACIT_VERSION="${PROJECT_VERSION}")
 endforeach()
 
-# Until 1.0 a minor version may be incompatible. cmake/*.symbols lists what each exports: tests/install/run.
+# Until 1.0 a minor version may be incompatible. cmake/*.symbols lists what each exports; tests/install/run checks it.
 set_target_properties(tacit tacit_agent PROPERTIES VERSION ${PROJECT_VERSION}
                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set_target_properties(tacit_static PROPERTIES OUTPUT_NAME tacit)

@@ -1,4 +1,4 @@
-# Tests of the whole: beyond those of the folders.
+# Tests of the whole, beyond those of the folders.
 
 set(tests ${PROJECT_SOURCE_DIR}/tests)
 tacit_script_test(layering/includes ${tests}/layering/check_includes.py)

@@ -5,7 +5,7 @@ need    energy the car must have by noon, in kWh
 weight  how much the household minds a change of plan
 pref_t  the power it would like in hour t, in kW; hour 1 begins at noon
 
-Left alone, a car starts when it comes home and stops when it is full. Always the same file.
+Left alone, a car starts when it comes home and stops when it is full. Every call writes the same file.
 """
 import csv
 import pathlib

@@ -1,5 +1,5 @@
-/* Any bytes as an agent's record: what is accepted is encoded again to the same bytes. The digest is left out, since no
- * fuzzer would find one. */
+/* Any bytes as an agent's record: what is accepted is encoded again to the same bytes. The digest is left out: no
+ * fuzzer would guess it. */
 #include "net/agent/state_file.h"
 
 #include <stdlib.h>

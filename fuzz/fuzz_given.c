@@ -1,6 +1,6 @@
-/* Bytes as a description of tables and matrices that a program gives: names, sizes, strides, holes. A model of finite
- * numbers or a list of errors. Arrays are as large as their description says, so the sanitizer sees a step too far;
- * sizes that cannot be are beyond 2^60. */
+/* Bytes as a description of tables and matrices that a program gives: names, sizes, strides, holes. They give a
+ * model of finite numbers or a list of errors. Arrays are as large as their description says, so the sanitizer sees a
+ * step too far. Impossible sizes are beyond 2^60. */
 #include "model/model.h"
 
 #include <stdint.h>
@@ -41,7 +41,7 @@ static const char *take_name(bytes *b) {
     return text;
 }
 
-/* Small, or more than can be. */
+/* A small size, or an impossible one. */
 static size_t take_size(bytes *b, unsigned limit) {
     unsigned which = take(b, 40);
     return which == 0 ? SIZE_MAX : which == 1 ? (size_t)1 << 60 : which == 2 ? SIZE_MAX / 2 + 1 : take(b, limit);

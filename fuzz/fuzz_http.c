@@ -1,5 +1,5 @@
 /* Any bytes as a request to the cloud's pages, cut anywhere, and as a name in its log: every request gets one response
- * of a known code whose length is as it says, and every name gives one line of the log. */
+ * with a known code and the length that it states, and every name gives one line of the log. */
 #include "serve/pages/pages.h"
 
 #include <stdio.h>

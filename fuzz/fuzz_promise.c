@@ -20,7 +20,7 @@ typedef struct bytes {
 
 static unsigned take(bytes *b, unsigned limit) { return b->at < b->end ? *b->at++ % limit : 0; }
 
-/* One that is known, any other, or none. */
+/* A known word, any other, or none. */
 static const char *take_word(bytes *b, const char *const *known, unsigned count) {
     unsigned which = take(b, count + 3);
     if (which < count)
@@ -150,7 +150,7 @@ static void plan(bytes *b, tacit_problem *problem) {
     tacit_result_free(result);
     if (!is_small)
         return;
-    promise.simulate = 1; /* fresh noise would be another every time */
+    promise.simulate = 1; /* fresh noise would differ every time */
     promise.seed = 1;
     message = NULL;
     check(tacit_run(problem, &promise, NULL, NULL, &result, &message), result, message);

@@ -18,7 +18,7 @@ static void read_all(tc_arena *arena, const char *text, size_t size) {
     status = tc_report_html(arena, NULL, traces, 2, &messages, &html);
     if ((status == TC_OK) != (trace->kind != TC_TRACE_MARKS))
         abort();
-    /* Text from the file has no such characters left: quotes begin attributes of our own. */
+    /* Text from the file is escaped, so a quote begins an attribute of our own. */
     static const char *const never[] = {"<script", "\"nan", "\"-nan", "\"inf", "\"-inf", "\"Mnan", "\"M-nan"};
     for (size_t i = 0; i < sizeof never / sizeof never[0] && status == TC_OK; i++) {
         if (strstr(html.text, never[i]) != NULL)

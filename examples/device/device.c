@@ -2,7 +2,8 @@
  *
  *     device HOST:PORT KEYS STATE          for example: device 10.0.0.1:7575 keys/agents/a8 /var/lib/device
  *
- * It is agent a8 of examples/paper.tacit: two states in [-10, 10], with a wish to be at (-7, 0). A real device would get its wish from its sensors and its owner; it never leaves the device. */
+ * It is agent a8 of examples/paper.tacit: two states in [-10, 10], with a wish to be at (-7, 0). A real device would
+ * get its wish from its sensors and its owner. The wish never leaves the device. */
 #include <tacit/agent.h>
 
 #include <poll.h>

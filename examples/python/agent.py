@@ -204,7 +204,7 @@ class Agent:
             raise Over(2, f"state {next_} is wanted, which was answered: the cloud was restored from a back-up")
         if self.kept["answered"] == self.kept["epoch"][0] == 0:  # no state was sent with this file
             self.begin_without_file(next_, rounds)
-        return next_ == self.kept["answered"] + 1  # else an answer or a note follows
+        return next_ == self.kept["answered"] + 1  # otherwise an answer or a note follows
 
     def begin_without_file(self, first, rounds):
         """Rounds before the first used states of this agent that are not known here."""

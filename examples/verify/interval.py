@@ -1,6 +1,6 @@
 """Intervals of doubles that contain the exact result: pairs (low, high).
 
-An operation is done to the nearest double; its error is then found exactly (Knuth's sum, Dekker's product), and the end
+An operation rounds to the nearest double; its error is then found exactly (Knuth's sum, Dekker's product), and the end
 moves outward by one double where the exact result lies there. exp, log and real powers come from mpmath's intervals.
 Where operands are so large or small that the error itself could be lost, ends move outward in any case."""
 

@@ -50,7 +50,7 @@ def half_unit_of_product(size):
 
 
 def settle(exact, computed, error):
-    """Ranges allow no more than their distance, and the error no more than ranges that are near each other."""
+    """The error is at most what the two ranges allow. Computed values leave the exact range by at most the error."""
     spread = max(I.add_up(computed[1], -exact[0]), I.add_up(exact[1], -computed[0]), 0.0)
     error = min(error, spread)
     if not (error <= MOST and I.magnitude(computed) <= MOST and I.magnitude(exact) <= MOST):

@@ -21,7 +21,7 @@ from plan import Plan, Refused
 from sensitivity import Sensitivity, View
 
 SLACK = 2.0 ** -40  # relative: both sides round outward, each in its own way
-LEVELS = 3  # how hard derivatives are tried to be bounded
+LEVELS = 3  # how hard to try to bound derivatives
 FEW_KINDS = 8  # members of a family that are looked at one by one
 EXPLICIT = 20000  # entries of a matrix whose norm is looked at as a whole
 

@@ -20,8 +20,8 @@
  *     tacit_agent_close(agent);
  *
  * There are no threads, no global state and no signals here, and nothing is printed. Different tacit_agent objects are
- * independent; use one in one thread at a time. libtacit-agent has these functions and nothing else, libtacit has them
- * too. docs/devices.md says more, and examples/device is a complete program. */
+ * independent; use one in one thread at a time. libtacit has all of these functions. libtacit-agent has nothing else,
+ * and lacks tacit_agent_open_files. docs/devices.md says more, and examples/device is a complete program. */
 #ifndef TACIT_AGENT_H
 #define TACIT_AGENT_H
 
@@ -60,7 +60,7 @@ typedef struct tacit_agent_options {
     const char *state;      /* a folder for state files, made if missing; private */
     int insecure_plaintext; /* instead of keys, to a loopback address, for tests */
     int survives_power;     /* saves wait for the disk; else they survive a crash of the process only */
-    int new_run; /* may join one other run than the state file's, and put a damaged file aside. Without it an agent
+    int new_run; /* may join one run that is not the state file's, and put a damaged file aside. Without it an agent
                     whose run is over is DONE at once and does not connect */
     /* Called with every x(round) of agent number `agent`, x(1) and the last included. May be NULL. */
     void (*moved)(void *context, size_t agent, uint64_t round, const double *x);
@@ -83,14 +83,14 @@ typedef struct tacit_agent_functions {
     const double *start; /* is projected to get x(1); NULL: the point of the box nearest to 0 */
     int slater;          /* the public Slater point lies in the agent's own set: 1 yes, 2 no; 0: there is none */
     void *context;
-    /* Writes the gradient of the agent's objective, convex and differentiable, at x. */
+    /* Writes the gradient at x of the agent's objective, which is convex and differentiable. */
     int (*gradient)(void *context, const double *x, double *gradient);
-    /* Moves v to the nearest point of the agent's own set, convex, closed, within the box. */
+    /* Moves v to the nearest point of the agent's own set, which is convex, closed and within the box. */
     int (*project)(void *context, double *v);
     /* Writes the minimiser, over the agent's own set, of
      *     f(x) + p . x + (regularization/2) |x|^2 + |x - from|^2 / (2 step),
      * which is the agent's step of the method `tacit`. NULL: it is computed from gradient and project, to 1e-10 of the
-     * narrowest side of the box. next is not from. */
+     * narrowest side of the box. next and from are different arrays. */
     int (*proximal)(void *context, const double *p, double step, double regularization, const double *from,
                     double *next);
 } tacit_agent_functions;
@@ -105,7 +105,7 @@ TACIT_API tacit_status tacit_agent_open(const tacit_agent_options *options, cons
 TACIT_API tacit_status tacit_agent_open_files(const tacit_agent_options *options, const char *const *paths,
                                               size_t count, tacit_agent **agent, char **message);
 
-/* Tells the cloud that it leaves, if that can be sent at once, and frees everything. NULL is allowed. */
+/* Tells the cloud that the agents leave, if that can be sent at once. Frees everything. NULL is allowed. */
 TACIT_API void tacit_agent_close(tacit_agent *agent);
 
 /* Does what can be done now: sends, receives, calls the agents' functions, saves. It waits only for the disk and, if
@@ -115,9 +115,9 @@ TACIT_API tacit_agent_condition tacit_agent_step(tacit_agent *agent);
 #define TACIT_AGENT_READ 1
 #define TACIT_AGENT_WRITE 2
 
-/* What to wait for before the next step: until the descriptor (-1: none now; it changes with each connection) is ready
- * for what wants says, or until these milliseconds have passed (-1: no limit). An extra step does no harm. milliseconds
- * may be NULL. */
+/* What to wait for before the next step: the descriptor is ready for what wants says, or these milliseconds (-1: no
+ * limit) have passed. The descriptor changes with each connection; -1: there is none now. An extra step does no harm.
+ * milliseconds may be NULL. */
 TACIT_API int tacit_agent_descriptor(const tacit_agent *agent);
 TACIT_API int tacit_agent_wants(const tacit_agent *agent, int *milliseconds);
 
@@ -141,8 +141,8 @@ TACIT_API int tacit_agent_was_over(const tacit_agent *agent, size_t number);
 /* The agent's current state, and its part of the result so far: in the method `tacit` an average over the rounds. */
 TACIT_API const double *tacit_agent_x(const tacit_agent *agent, size_t number);
 TACIT_API const double *tacit_agent_answer(const tacit_agent *agent, size_t number);
-/* 1; or the round in which an agent joined a running run without its state file. Its result is then of rounds from
- * there on only, and the cloud's figures are not about it. */
+/* 1; or the round in which an agent joined a running run without its state file. Its result is then made from the
+ * rounds from there on, and the cloud's figures are not about it. */
 TACIT_API uint64_t tacit_agent_first_round(const tacit_agent *agent, size_t number);
 /* Rounds since tacit_agent_open in which the state lay outside the public box of the cloud's file and was moved into
  * it. More than 0: the bounds given here are not the cloud's, and the cloud's figures are not about this result. */

@@ -12,7 +12,7 @@ extern "C" {
 
 #define TACIT_API __attribute__((visibility("default")))
 
-/* Why a thing could not be done. An outcome ("no Slater point exists") is never a status. */
+/* Why something could not be done. An outcome ("no Slater point exists") is never a status. */
 typedef enum tacit_status {
     TACIT_OK,
     TACIT_NO_MEMORY,

@@ -27,10 +27,9 @@
  * touched, and no function ends the process. A handle that was freed must not be used. After fork the child may go on
  * with the handles it has, if no function was at work in the parent.
  *
- * Structs begin with their size. Options are filled by their function tacit_..._default, then changed. Facts have their
- * size set (and are otherwise written over): a program that was built with an older header works with a newer library.
- * Texts and arrays that are given are copied or used during the call only. Texts and arrays that a result gives belong
- * to it. */
+ * Structs begin with their size. Fill options by their function tacit_..._default, then change them. Of facts, set the
+ * size; the rest is written over. So a program that was built with an older header works with a newer library. Texts
+ * and arrays that you give are copied, or used during the call only. Those that a result gives belong to it. */
 #ifndef TACIT_TACIT_H
 #define TACIT_TACIT_H
 
@@ -48,9 +47,9 @@ extern "C" {
 typedef struct tacit_problem tacit_problem;
 
 /* Reads a problem file and the data files it names. On success *problem is the caller's, to free with
- * tacit_problem_free. On failure *problem is NULL and *message a text with all errors and their places, complete
- * lines, which is the caller's, to free with tacit_text_free (NULL on success, or where memory is out). message may be
- * NULL, here and everywhere. */
+ * tacit_problem_free. On failure *problem is NULL and *message has all errors and their places, as complete
+ * lines. The caller frees it with tacit_text_free. It is NULL on success, or where memory is out. message may be NULL,
+ * here and everywhere. */
 TACIT_API tacit_status tacit_problem_load(const char *path, tacit_problem **problem, char **message);
 
 /* A column of a table: a number for each member, or `components` of them. values[row * row_stride + component *
@@ -83,7 +82,7 @@ typedef struct tacit_matrix {
 /* A problem from memory. Numbers are copied once. */
 typedef struct tacit_source {
     size_t size;      /* sizeof(tacit_source) */
-    const char *path; /* for messages, and data files are looked up beside it; NULL: "problem" in the working folder */
+    const char *path; /* for messages; data files are looked up beside it. NULL: "problem" in the working folder */
     const char *text; /* NULL: read the file at path */
     size_t length;    /* of text */
     const tacit_table *tables;
@@ -137,7 +136,7 @@ TACIT_API tacit_status tacit_problem_agent_name(const tacit_problem *problem, si
 typedef struct tacit_options {
     size_t size;
     void *context; /* of the callbacks */
-    /* Asked now and then: non-zero stops the work, and there is a result of what was done if that says anything. */
+    /* Asked now and then. Non-zero stops the work; what was done is then the result, if it says anything. */
     int (*interrupted)(void *context);
     /* Told now and then: what is done, and how much of it, 0 to 1. Non-zero: TACIT_CALLBACK_FAILED. */
     int (*progress)(void *context, const char *what, double fraction);
@@ -149,8 +148,8 @@ typedef struct tacit_options {
 } tacit_options;
 TACIT_API void tacit_options_default(tacit_options *options, size_t size);
 
-/* What to promise: what plan, run, sweep, bound and audit share. Texts are words as on the command line, numbers are
- * NAN, where the file or the default decides. */
+/* What to promise: what plan, run, sweep, bound and audit share. Texts are words as on the command line. A text that is
+ * NULL and a number that is NAN leave it to the file or the default. */
 typedef struct tacit_promise {
     size_t size;
     const char *mechanism;   /* "laplace", "gaussian", "none" */
@@ -169,9 +168,9 @@ typedef struct tacit_promise {
     double rounds_per_day;
     /* Noise from a seed, which can be repeated: for simulation only. NOT PRIVATE. Otherwise noise is fresh. */
     int simulate;
-    uint64_t seed;      /* of several runs the first */
+    uint64_t seed;      /* of the first, where there are several runs */
     const char *ledger; /* a file: plan shows what all runs cost with this one, run enters it. NULL: none */
-    double budget_epsilon, budget_delta; /* refuse what would cost more in all; NAN: no budget but the file's */
+    double budget_epsilon, budget_delta; /* refuse a run if all would then cost more; NAN: only the file's budget */
 } tacit_promise;
 TACIT_API void tacit_promise_default(tacit_promise *promise, size_t size);
 
@@ -295,8 +294,8 @@ typedef struct tacit_channel { /* numbers with one scale of noise */
 } tacit_channel;
 TACIT_API tacit_status tacit_result_channel(const tacit_result *result, size_t channel, tacit_channel *facts);
 
-/* What the plan rests on, for others to check (docs/certificate.md): JSON, made when first asked for. NULL, and why,
- * where there is none. */
+/* What the plan rests on, for others to check (docs/certificate.md): JSON, made when first asked for. Where there is
+ * none, NULL, and *message says why. */
 TACIT_API const char *tacit_plan_certificate(tacit_result *plan, char **message);
 
 /* ---- Running ---- */
@@ -324,9 +323,9 @@ typedef struct tacit_run_options {
     /* Rounds to keep: in every power of ten about so many, and 0, T/2 and T; -1: every round, up to 8 GiB of
      * them; 0: 3. */
     int rows_per_decade;
-    int keep_states;     /* of every seed, not of the first alone; a single run always keeps its own */
-    int keep_row_states; /* of every row, and then a trace has them */
-    /* A single run: told each kept round as it goes. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
+    int keep_states;     /* of every seed, not only of the first; a single run always keeps its own */
+    int keep_row_states; /* of every row; a trace then has them */
+    /* Of a single run: told each kept round at once. Non-zero: TACIT_CALLBACK_FAILED. The context is that of
      * tacit_options. */
     int (*row)(void *context, const tacit_row *row);
 } tacit_run_options;
@@ -351,8 +350,8 @@ typedef struct tacit_run_facts {
     const double *mu; /* m */
     size_t constraints;
     int has_states; /* tacit_result_x gives them */
-    /* What released data alone show of the constraints at the result: with this probability (0: they show nothing) all
-     * g_j <= feasible_bounds[j] at once; shown: no bound is above 0. */
+    /* What released data alone show of the constraints at the result: with this probability all g_j <=
+     * feasible_bounds[j] at once. 0: they show nothing. shown: no bound is above 0. */
     double feasible_probability;
     int feasible_shown;
     const double *feasible_bounds; /* m */
@@ -361,8 +360,8 @@ TACIT_API tacit_status tacit_result_run(const tacit_result *result, size_t run, 
 TACIT_API tacit_status tacit_result_row(const tacit_result *result, size_t run, size_t row, tacit_row *facts);
 
 /* Writes the rows that were kept as a trace (docs/trace.md; the command keeps 60 per decade for it), and a page about
- * them. command: how to repeat it, for readers; NULL. Of run and sweep. An existing trace or page is replaced, never
- * another file. */
+ * them. Of run and sweep. command: how to repeat it, for readers; may be NULL. An existing trace or page is replaced,
+ * but no other file. */
 TACIT_API tacit_status tacit_result_write_trace(tacit_result *result, const char *path, const char *command,
                                                 char **message);
 TACIT_API tacit_status tacit_result_write_report(tacit_result *result, const char *path, const char *command,
@@ -376,7 +375,7 @@ typedef struct tacit_sweep_options {
     size_t epsilon_count;
     double from, to; /* of the grid; NAN: an eighth of the promise's epsilon, and eight times it */
     size_t points;   /* of the grid; 0: 7 */
-    size_t seeds;    /* for each epsilon, from the promise's seed on or from 1; 0: 20 */
+    size_t seeds;    /* for each epsilon, from the promise's seed on, or from 1; 0: 20 */
     int no_reference;
 } tacit_sweep_options;
 TACIT_API void tacit_sweep_options_default(tacit_sweep_options *options, size_t size);
@@ -389,8 +388,8 @@ typedef struct tacit_sweep_point {
     size_t size;
     double epsilon;
     size_t runs, diverged;
-    /* Mean over seeds of |z - z'|^2, z = (x, mu) the result of a run and z' that without noise; its standard error; its
-     * two parts, of which the bias is an estimate that may come out below zero. */
+    /* Mean over seeds of |z - z'|^2, where z = (x, mu) is the result of a run and z' that without noise; its standard
+     * error; its two parts. The bias is an estimate, which may come out below zero. */
     double penalty, penalty_error, bias, spread;
     double x_error, mu_error, objective, max_violation; /* medians */
 } tacit_sweep_point;
@@ -402,7 +401,7 @@ TACIT_API tacit_status tacit_result_slope(const tacit_result *sweep, double *slo
 
 /* ---- Bounding: what is proved before a run ---- */
 
-/* within: a distance (NAN: a tenth of the diameter) to be kept with which probability. */
+/* within: a distance; the bound says with which probability it is kept. NAN: a tenth of the diameter. */
 TACIT_API tacit_status tacit_bound(tacit_problem *problem, const tacit_promise *promise, double within,
                                    const tacit_options *options, tacit_result **result, char **message);
 
@@ -437,7 +436,7 @@ TACIT_API tacit_status tacit_audit(tacit_problem *problem, const tacit_promise *
 typedef struct tacit_audit_facts {
     size_t size;
     const char *verdict; /* "not_refuted", "refuted", "inconclusive" */
-    const char *because; /* of one that is inconclusive, also since no plan can be made; NULL otherwise */
+    const char *because; /* why it is inconclusive, for example because no plan can be made; NULL otherwise */
     double confidence;
     double seconds; /* that it took */
     size_t systems, points, faults;
@@ -459,7 +458,7 @@ TACIT_API tacit_status tacit_result_audit_system(const tacit_result *audit, size
 typedef struct tacit_audit_point { /* what was tested */
     size_t size;
     const char *name, *verdict;
-    const char *why; /* of one that is inconclusive; NULL otherwise */
+    const char *why; /* why it is inconclusive; NULL otherwise */
 } tacit_audit_point;
 TACIT_API tacit_status tacit_result_audit_point(const tacit_result *audit, size_t point, tacit_audit_point *facts);
 
@@ -487,9 +486,9 @@ TACIT_API tacit_status tacit_result_entry(const tacit_result *ledger, size_t ent
 
 /* ---- Splitting: the cloud's file and one for each agent ---- */
 
-/* directory: where `tacit split` would write; NULL: into memory, for tacit_result_part. replace: what an earlier split
- * wrote there. A file that gives no public dual radius is TACIT_BAD_PROBLEM; one whose gaps and Slater point do not
- * prove the radius they promise has a result without parts that does not hold. */
+/* directory: where `tacit split` would write; NULL: into memory, for tacit_result_part. replace: replaces what an
+ * earlier split wrote there. A file that gives no public dual radius is TACIT_BAD_PROBLEM. If its gaps and Slater point
+ * do not prove the radius they promise, the result has no parts and does not hold. */
 TACIT_API tacit_status tacit_split(tacit_problem *problem, const char *directory, int replace,
                                    const tacit_options *options, tacit_result **result, char **message);
 

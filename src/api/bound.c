@@ -28,7 +28,7 @@ static void bound_text(const tacit_result *result, tc_buffer *out) { tc_bound_te
 
 /* ---- making one ---- */
 
-/* xi_T is about the problem with multipliers in M: of use only where a solution exists and its multipliers are in M. */
+/* xi_T solves the problem with multipliers in M. It is of use only if a solution exists with its multipliers in M. */
 static tc_status compare_with_solution(tc_api_call *call, const tc_setup *setup, tc_bound_wishes *asked) {
     asked->problem = setup->problem;
     if (setup->problem != NULL || !setup->sound || setup->model->constraint_count == 0)

@@ -13,7 +13,7 @@ static void check_json(const tacit_result *result, tc_json *json) {
 
 static void check_text(const tacit_result *result, tc_buffer *out) { tc_analysis_text(result->of.check, out, 80); }
 
-/* Of the first assumption that does not hold. */
+/* What is wrong with the first assumption that does not hold. */
 static const char *reason_of(const tc_analysis *analysis) {
     const tc_assumption *all[] = {&analysis->objectives, &analysis->sets, &analysis->constraints, &analysis->slater};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {

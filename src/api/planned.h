@@ -16,7 +16,7 @@ typedef struct tc_planned {
     const char *hash, *headline, *adjacency; /* for tacit_plan_facts */
 } tc_planned;
 
-/* Why a plan is not private, or does not allow a run: a sentence; NULL where it is and does. */
+/* A sentence: why a plan is not private, or why the budgets do not allow a run. NULL where all is well. */
 const char *tc_planned_reason(tc_arena *arena, const tc_planned *planned);
 
 /* Fills what tacit_plan_facts needs beyond the plan and the card. */

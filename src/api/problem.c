@@ -28,7 +28,7 @@ typedef struct loading {
     tacit_problem *made;
 } loading;
 
-/* Asked until it says yes, then no more, and as the host calls its own functions. */
+/* Asked until it says yes, then no more; in the host's locale. */
 static bool is_interrupted(void *context) {
     loading *l = context;
     locale_t own = uselocale(l->host);

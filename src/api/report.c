@@ -81,7 +81,7 @@ static tc_status write_file(tacit_result *result, void *context, tc_buffer *mess
     const char *command = w->command == NULL ? NULL : tc_arena_copy(arena, w->command, strlen(w->command));
     const tc_trace *trace = result->of.run != NULL ? tc_run_trace(arena, result->of.run, command)
                                                    : tc_sweep_trace(arena, result->of.sweep, command);
-    const char *path = tc_arena_copy(arena, w->path, strlen(w->path)); /* a failure is cleared away with the result */
+    const char *path = tc_arena_copy(arena, w->path, strlen(w->path)); /* after a failure it is freed with the result */
     return w->is_page ? tc_report_write(arena, path, NULL, &trace, 1, messages)
                       : tc_trace_write(arena, path, trace, messages);
 }

@@ -21,7 +21,7 @@ struct tacit_problem {
     atomic_bool is_busy;
 };
 
-/* As tacit_problem_make; the text may come from standard input, and path is for messages then. */
+/* As tacit_problem_make. The text may come from standard input; path is then for messages only. */
 tacit_status tc_problem_make(const tacit_source *source, bool standard_input, tacit_problem **problem, char **message);
 
 /* What came out of each command; one of them is not NULL. Defined where it is made. */

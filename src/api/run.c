@@ -274,7 +274,7 @@ static tc_status prepare(run_job *job) {
     return status == TC_OK ? record_cost(job) : status;
 }
 
-/* The run has no guarantee, and nobody asked to do without one. */
+/* The run has no guarantee, although nobody asked for a run without one. */
 static bool is_unasked(const tc_run_output *output) {
     const tc_plan *plan = output->plan;
     bool asked = output->simulated || plan->mechanism == TC_MECHANISM_NONE || plan->constants == TC_DECLARED;

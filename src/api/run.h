@@ -18,7 +18,7 @@ typedef struct tc_run_target {
     double seconds;                /* that it took to find */
 } tc_run_target;
 
-/* Finds the reference solution. Warns of one that is not to be measured against. */
+/* Finds the reference solution. Warns where nothing should be measured against it. */
 tc_status tc_run_target_find(tc_work *work, tc_setup *setup, double tolerance, tc_run_target *target) TC_MUST_USE;
 
 /* ---- run ---- */
@@ -40,7 +40,7 @@ typedef struct tc_run_output {
     bool many;           /* a number of seeds was given */
     bool keep_states;    /* of each of many */
     bool keep_row_states;
-    double run_seconds; /* of a single run its rounds alone; of many, from begin to end */
+    double run_seconds; /* of a single run: its rounds alone; of many: from begin to end */
     size_t threads;
     const uint64_t *checkpoints; /* rounds that are shown */
     size_t checkpoint_count;
@@ -92,7 +92,7 @@ tc_row tc_row_medians(const tc_row_quantiles *rows);
 /* For programs. */
 tacit_row tc_row_facts(const tc_model *model, const tc_row *row);
 
-/* What a trace of these would have: NULL where it would have no row. command: NULL for none. */
+/* The trace of these runs; NULL where it would have no row. command: NULL for none. */
 tc_trace *tc_run_trace(tc_arena *arena, const tc_run_output *output, const char *command);
 tc_trace *tc_sweep_trace(tc_arena *arena, const tc_sweep_output *output, const char *command);
 /* Whether there is anything that tacit_result_write_trace could write. */

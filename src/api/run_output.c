@@ -42,7 +42,7 @@ tc_row tc_row_medians(const tc_row_quantiles *rows) {
                     .max_violation = rows->max_violation.median};
 }
 
-/* of: "medians" where the numbers are no run's own; NULL. */
+/* of: "medians" where the numbers are not those of one run; else NULL. */
 static void json_row_of(tc_json *json, const char *key, const tc_row *row, const char *of) {
     if (row == NULL) {
         tc_json_null(json, key);

@@ -84,8 +84,8 @@ static void take_list(sweep_job *job) {
     job->count = kept;
 }
 
-/* from 2^t with t a share of log2(to / from), so that powers of two are exact. A value next to a short decimal becomes
- * that decimal. */
+/* from * 2^t, where t is a share of log2(to / from): so powers of two are exact. A value next to a short decimal
+ * becomes that decimal. */
 static double grid_point(double from, double to, size_t i, size_t last) {
     if (i == 0 || i == last)
         return i == 0 ? from : to;

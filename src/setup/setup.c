@@ -43,8 +43,8 @@ static const char *find_fault(const tc_setup *setup) {
     return fault;
 }
 
-/* The public radius. Where there is none, that of private data: a run in one process is a simulation, and may look at
- * them. A bad Slater point must be corrected first, since no run on a network works with it either. */
+/* The public radius. Where there is none, that of private data: a run in one process is a simulation, which may look
+ * at them. A bad Slater point must be corrected first, since a run on a network would fail with it too. */
 static tc_status find_radius(tc_work *work, tc_setup *setup) {
     const tc_dual_radius *radius = &setup->analysis->dual_radius;
     setup->dual_radius = INFINITY;

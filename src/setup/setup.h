@@ -18,7 +18,7 @@ typedef struct tc_setup {
     double load_seconds, analyse_seconds;
 } tc_setup;
 
-/* Of a setup that is not sound. */
+/* What to say of a setup that is not sound. */
 #define TC_UNSOUND                                                                                                     \
     "an assumption of the method is not proved, or no point satisfies all constraints: the warnings say which"
 
@@ -65,7 +65,7 @@ const char *tc_margin_text(tc_arena *arena, const tc_tacit_facts *method);
 /* "margin": null, or {"kind", "amount" or "probability"} */
 void tc_margin_json(const tc_tacit_facts *method, tc_json *json);
 
-/* Whether first, first + 1, ..., count of them, are numbers that --seed takes and JSON keeps. */
+/* Whether --seed takes and JSON keeps all of the `count` numbers first, first + 1, ... */
 static inline bool tc_seeds_fit(uint64_t first, uint64_t count) {
     const uint64_t most = UINT64_C(1) << 53;
     return first <= most && count - 1 <= most - first;

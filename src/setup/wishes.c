@@ -49,7 +49,7 @@ static int choice(wish_reader *r, const char *option, const char *const *choices
     return standard;
 }
 
-/* A number between two, ends included where they are finite and `closed`; NAN stays NAN. */
+/* The value, if it lies between the two, ends included if `closed`. Otherwise NAN, and a message unless it was NAN. */
 static double number(wish_reader *r, const char *option, double value, double above, double below, bool closed,
                      const char *wanted) {
     bool fits = closed ? value >= above && value <= below : value > above && value < below;

@@ -31,7 +31,7 @@ typedef struct tc_privacy_wishes {
 } tc_privacy_wishes;
 
 /* promise may be NULL. TC_BAD_USAGE, with a message, for a word or number that is wrong by itself, whatever the file
- * says. All that is wrong is said. */
+ * says. Names everything that is wrong. */
 tc_status tc_wishes_read(tc_work *work, const tacit_promise *promise, tc_privacy_wishes *wishes) TC_MUST_USE;
 
 /* A decimal number and nothing else. */

@@ -21,7 +21,7 @@ typedef struct tc_work {
 void tc_work_say(tc_work *work, const char *format, ...) TC_PRINTF(2, 3);
 /* The same, and TC_BAD_USAGE. */
 tc_status tc_work_refuse(tc_work *work, const char *text) TC_MUST_USE;
-/* Lets somebody hear the lines that others have written into messages. */
+/* Passes to `hear` the lines that others have written into messages. */
 void tc_work_tell(tc_work *work);
 
 #endif

@@ -1,4 +1,4 @@
-/* Agents that are functions: apart from those that are files, so that a device links no language. */
+/* Agents that are functions. Those that are files are in another file, so that a device links no language. */
 #include "api/agent/open.h"
 #include "base/sized.h"
 #include "net/agent/agent.h"

@@ -137,7 +137,7 @@ static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
     tc_cli_flush(cli);
 }
 
-/* Tells the service manager's watchdog in time; how long to wait at most. */
+/* Tells the service manager's watchdog in time. Returns how long to wait at most. */
 static int look_alive(double seconds, double *next, int milliseconds) {
     double now = tc_serve_now();
     if (seconds <= 0)

@@ -37,7 +37,7 @@ void tc_serve_output_json(const tc_serve_output *output, tc_json *json);
 
 typedef struct tc_serve_ledger {
     tc_cli *cli;
-    tc_buffer *messages; /* of what cannot be read at the start */
+    tc_buffer *messages; /* about what cannot be read at the start */
     tc_logbook *log;
     const tc_plan *plan;
     const char *path; /* --ledger, or the one in the state folder */
@@ -68,7 +68,7 @@ typedef struct tc_agent_output {
     bool is_withheld;   /* private numbers are not printed: they are in the file, or output goes to the system's log */
 } tc_agent_output;
 
-/* How a file of results begins. */
+/* A file of results begins so. */
 #define TC_AGENT_RESULT_MARK "{\n  \"tacit_answer\": 1"
 #define TC_AGENT_RESULT_FILE                                                                                           \
     { .mark = TC_AGENT_RESULT_MARK, .name = "a result of agents" }
@@ -92,7 +92,7 @@ void tc_agent_signals_end(const struct sigaction before[2]);
 /* Instead of tc_agent_signals_end when the program ends soon: a first signal does not cut short the last lines. */
 void tc_agent_signals_stay(void);
 
-/* Drives the agents until all are over, or a signal came: then true. Says meanwhile how they fare. */
+/* Drives the agents until all are over (false) or a signal comes (true). Reports meanwhile how they fare. */
 bool tc_agent_drive(tc_cli *cli, tc_agent *agent, size_t count, bool quiet) TC_MUST_USE;
 
 /* ---- agent: its trace, every state of its agents ---- */

@@ -68,7 +68,7 @@ static const char *shell_command(tc_arena *arena, int argc, char *const *argv) {
     return command.text;
 }
 
-/* Whether the words ask for --json, right or wrong otherwise. */
+/* Whether the words ask for --json, even if others of them are wrong. */
 static bool wants_json(int argc, char *const *argv) {
     bool is_asked = false;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -200,7 +200,7 @@ static failure_object make_failure(const char *messages, tc_status status, int e
     return failure;
 }
 
-/* Output that is there says more: an interrupted search has its best point. */
+/* Nothing where there is output, which says more: an interrupted search has its best point. */
 static void print_failure(tc_cli *cli, tc_status status, int code) {
     if (code == 0 || !cli->wants_json || cli->has_printed || cli->output.length > 0)
         return;

@@ -154,8 +154,8 @@ static const char *first_line(tc_arena *arena, const char *text) {
     return length == 0 ? "it said nothing" : tc_arena_copy(arena, text, length);
 }
 
-/* Starts the program that compares two worlds, with the words of this command, and reads its findings. It is another
- * program since noise can be coupled there, and must not be here. Where it cannot be started or does not finish, the
+/* Starts the program that compares two worlds, with the words of this command, and reads its findings. Noise can
+ * be coupled there, and must not be here: so it is another program. Where it cannot be started or does not finish, the
  * result says that nothing was tested, and why. */
 static const tc_end_to_end *run_end_to_end(void *context, tc_work *work) {
     const tc_cli *cli = context;

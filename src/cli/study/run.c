@@ -71,7 +71,7 @@ static const tc_example examples[] = {
     {"tacit run paper.tacit --seed 7 --json", "A run that can be repeated, for a program. Not private."},
 };
 
-/* Of options that are wrong together; NULL. */
+/* What is wrong with options that do not go together; NULL: nothing. */
 static const char *fault_of(const tc_option_value *values) {
     if (values[BUDGET].given && !values[LEDGER].given)
         return "--budget wants --ledger FILE, where what was spent is written";

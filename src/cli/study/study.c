@@ -35,7 +35,7 @@ typedef struct warning_line {
     const char *text;
 } warning_line;
 
-/* A line about a file is as a compiler's: it begins with the path. */
+/* A line about a file begins with the path, as a compiler's does. */
 static void add_warning(void *context) {
     const warning_line *of = context;
     const tc_study *study = of->study;

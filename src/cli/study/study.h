@@ -1,4 +1,4 @@
-/* The commands of somebody who has the whole problem before them. Each reads its options, calls the library's function
+/* The commands for whoever holds the whole problem. Each reads its options, calls the library's function
  * of the same name, and prints its result. */
 #ifndef TC_CLI_STUDY_STUDY_H
 #define TC_CLI_STUDY_STUDY_H
