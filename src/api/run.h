@@ -84,6 +84,10 @@ void tc_sweep_output_text(const tc_sweep_output *output, tc_buffer *out);
 /* {min, q10, median, q90, max} */
 void tc_json_quantiles(tc_json *json, const char *key, const tc_quantiles *quantiles);
 
+/* How long loading, analysing, solving and the runs took, and on how many threads. */
+void tc_json_times(tc_json *json, const tc_setup *setup, const tc_run_target *target, double run_seconds,
+                   size_t threads);
+
 /* x_error, mu_error, objective, max_violation: of one row (NULL: each is null), and their quantiles. */
 void tc_json_measures(tc_json *json, const tc_row *row);
 void tc_json_measure_quantiles(tc_json *json, const tc_row_quantiles *rows);

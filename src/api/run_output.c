@@ -151,15 +151,16 @@ static void json_many(tc_json *json, const tc_run_output *output) {
     }
 }
 
-static void json_times(tc_json *json, const tc_run_output *output) {
-    tc_json_number(json, "seconds", output->run_seconds);
+void tc_json_times(tc_json *json, const tc_setup *setup, const tc_run_target *target, double run_seconds,
+                   size_t threads) {
+    tc_json_number(json, "seconds", run_seconds);
     tc_json_open_object(json, "times");
-    tc_json_number(json, "load", output->setup->load_seconds);
-    tc_json_number(json, "analyse", output->setup->analyse_seconds);
-    tc_json_number(json, "solve", output->target.seconds);
-    tc_json_number(json, "run", output->run_seconds);
+    tc_json_number(json, "load", setup->load_seconds);
+    tc_json_number(json, "analyse", setup->analyse_seconds);
+    tc_json_number(json, "solve", target->seconds);
+    tc_json_number(json, "run", run_seconds);
     tc_json_close_object(json);
-    tc_json_count(json, "threads", output->threads);
+    tc_json_count(json, "threads", threads);
 }
 
 static void json_setting(tc_json *json, const tc_setup *setup, const tc_reference *reference) {
@@ -217,7 +218,7 @@ void tc_run_output_json(const tc_run_output *output, tc_json *json) {
                   output->records == NULL ? 0
                   : output->many          ? output->setup->rounds
                                           : output->records->rounds);
-    json_times(json, output);
+    tc_json_times(json, output->setup, &output->target, output->run_seconds, output->threads);
     if (output->records == NULL) {
         tc_json_null(json, "final");
         tc_json_open_array(json, "checkpoints");

@@ -128,14 +128,7 @@ void tc_sweep_output_json(const tc_sweep_output *output, tc_json *json) {
     for (size_t i = 0; i < output->warning_count; i++)
         tc_json_string(json, NULL, output->warnings[i]);
     tc_json_close_array(json);
-    tc_json_number(json, "seconds", output->run_seconds);
-    tc_json_open_object(json, "times");
-    tc_json_number(json, "load", output->setup->load_seconds);
-    tc_json_number(json, "analyse", output->setup->analyse_seconds);
-    tc_json_number(json, "solve", output->target.seconds);
-    tc_json_number(json, "run", output->run_seconds);
-    tc_json_close_object(json);
-    tc_json_count(json, "threads", output->threads);
+    tc_json_times(json, output->setup, &output->target, output->run_seconds, output->threads);
     if (output->sweep != NULL)
         json_sweep(json, output->sweep);
     tc_json_close_object(json);

@@ -1,8 +1,8 @@
 /* Fails the n-th allocation of a public function, for many n: the status says so, there is no result, nothing leaks,
- * and the same problem then gives the same result as ever. Linked with --wrap for malloc, calloc and realloc, and for
- * those of arenas: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
+ * and the same problem then gives the same result as ever. */
 #include "base/arena.h"
 #include "support/cmocka.h"
+#include "support/failing.h"
 #include "support/random.h"
 
 #include <tacit/tacit.h>
@@ -16,52 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__real_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
-void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
-void *__real_tc_arena_room(tc_arena *arena, size_t count, size_t size);
-void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size);
-
 #ifndef EVERY   /* test_failing_api_long.c: more */
 #define EVERY 6 /* allocations that fail one by one; beyond, in growing strides */
 #endif
-typedef enum allocator { MALLOC, ARENA } allocator;
-
-static allocator failing;          /* whose allocations fail */
-static atomic_long countdown = -1; /* allocations that still succeed; -1: all */
-static atomic_bool has_failed;
-
-static bool fails(allocator which) {
-    if (which != failing || atomic_load(&countdown) < 0)
-        return false;
-    if (atomic_load(&countdown) > 0) {
-        atomic_fetch_sub(&countdown, 1);
-        return false;
-    }
-    atomic_store(&has_failed, true); /* no memory from here on */
-    return true;
-}
-
-void *__wrap_malloc(size_t size) { return fails(MALLOC) ? NULL : __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return fails(MALLOC) ? NULL : __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t size) { return fails(MALLOC) ? NULL : __real_realloc(old, size); }
-
-void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
-    if (fails(ARENA))
-        tc_raise(arena, TC_NO_MEMORY);
-    return __real_tc_arena_alloc(arena, count, size);
-}
-
-void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size) {
-    if (fails(ARENA))
-        tc_raise(arena, TC_NO_MEMORY);
-    return __real_tc_arena_room(arena, count, size);
-}
 
 /* ---- the functions ---- */
 

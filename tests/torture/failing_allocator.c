@@ -1,9 +1,9 @@
 /* Fails the n-th allocation of a command, for every n: each run ends with exit code 3 and a message, and leaks neither
- * memory (the address sanitizer watches) nor file descriptors. Linked with --wrap for malloc, calloc and realloc, and
- * for those of arenas: an arena asks malloc for chunks only, so that alone most allocations would never fail. */
+ * memory (the address sanitizer watches) nor file descriptors. */
 /* labels: only-asan */
 #include "base/arena.h"
 #include "cli/tacit.h"
+#include "support/failing.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,56 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-void *__real_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
-void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size);
-void *__real_tc_arena_room(tc_arena *arena, size_t count, size_t size);
-void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size);
-
 #ifdef __SANITIZE_ADDRESS__
 enum { EVERY = 300 };
 #else
 enum { EVERY = 100000 };
 #endif
-typedef enum allocator { MALLOC, ARENA } allocator;
 static const char *const allocator_names[] = {"malloc", "arena"};
-
-static allocator failing;   /* whose allocations fail */
-static long countdown = -1; /* allocations that still succeed; -1: all */
-static bool failed;
-
-static bool fails(allocator which) {
-    if (countdown < 0 || which != failing)
-        return false;
-    if (countdown > 0) {
-        countdown--;
-        return false;
-    }
-    failed = true; /* memory stays out from here on */
-    return true;
-}
-
-void *__wrap_malloc(size_t size) { return fails(MALLOC) ? NULL : __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return fails(MALLOC) ? NULL : __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t size) { return fails(MALLOC) ? NULL : __real_realloc(old, size); }
-
-void *__wrap_tc_arena_alloc(tc_arena *arena, size_t count, size_t size) {
-    if (fails(ARENA))
-        tc_raise(arena, TC_NO_MEMORY);
-    return __real_tc_arena_alloc(arena, count, size);
-}
-
-void *__wrap_tc_arena_room(tc_arena *arena, size_t count, size_t size) {
-    if (fails(ARENA))
-        tc_raise(arena, TC_NO_MEMORY);
-    return __real_tc_arena_room(arena, count, size);
-}
 
 static int lowest_free_descriptor(void) {
     int descriptor = dup(STDIN_FILENO);
@@ -81,14 +37,14 @@ static bool survives(FILE *report, int argc, char *const *argv, long n) {
     int descriptor = lowest_free_descriptor();
     long said = error_bytes();
     (void)lseek(STDIN_FILENO, 0, SEEK_SET);
-    failed = false;
+    has_failed = false;
     countdown = n;
     int code = tc_cli_main(argc, argv);
     countdown = -1;
     const char *complaint = lowest_free_descriptor() != descriptor ? "a descriptor is left open"
-                            : failed && code != 3                  ? "the exit code is not 3"
-                            : failed && error_bytes() <= said      ? "there is no message"
-                            : !failed && code > 1                  ? "the command fails with all memory"
+                            : has_failed && code != 3              ? "the exit code is not 3"
+                            : has_failed && error_bytes() <= said  ? "there is no message"
+                            : !has_failed && code > 1              ? "the command fails with all memory"
                                                                    : NULL;
     if (complaint != NULL)
         (void)fprintf(report, "%s %s, %s %ld: %s (exit code %d)\n", argv[1], argv[2], allocator_names[failing], n,
@@ -103,7 +59,7 @@ static bool torture(FILE *report, int argc, char *const *argv, allocator which) 
     for (long n = 0;; n += n < EVERY ? 1 : n / EVERY, tried++) {
         if (!survives(report, argc, argv, n))
             return false;
-        if (!failed) {
+        if (!has_failed) {
             (void)fprintf(report, "%s %s: %s, %ld allocations failed, the last before %ld\n", argv[1], argv[2],
                           allocator_names[which], tried, n);
             return true;
