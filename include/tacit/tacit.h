@@ -136,7 +136,8 @@ TACIT_API tacit_status tacit_problem_agent_name(const tacit_problem *problem, si
 typedef struct tacit_options {
     size_t size;
     void *context; /* of the callbacks */
-    /* Asked now and then. Non-zero stops the work; what was done is then the result, if it says anything. */
+    /* Asked now and then, also from the calling thread whatever the others do. Non-zero stops the work; what was done
+     * is then the result, if it says anything. */
     int (*interrupted)(void *context);
     /* Told now and then: what is done, and how much of it, 0 to 1. Non-zero: TACIT_CALLBACK_FAILED. */
     int (*progress)(void *context, const char *what, double fraction);
@@ -194,8 +195,12 @@ TACIT_API int tacit_result_interrupted(const tacit_result *result);
 TACIT_API const char *tacit_result_json(tacit_result *result);
 TACIT_API const char *tacit_result_text(tacit_result *result);
 
-/* The warnings, as complete lines; "" for none. */
+/* The warnings, as complete lines; "" for none. The command prints them on standard error. */
 TACIT_API const char *tacit_result_warnings(const tacit_result *result);
+
+/* Further warnings, which stand in the text and in JSON: of plan, run and sweep, that there are too few rounds, that a
+ * run hardly approached the solution, and the like. Complete lines; "" for none. */
+TACIT_API const char *tacit_result_remarks(const tacit_result *result);
 
 /* The functions below say TACIT_BAD_USAGE for a result of another kind, and for a number that is too large. */
 

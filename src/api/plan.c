@@ -237,6 +237,9 @@ static tc_status make_plan(tc_api_call *call) {
     tc_planned_finish(work->arena, p);
     result->model = model;
     result->of.plan = p;
+    tc_result_remark_all(result, p->plan->warnings, p->plan->warning_count);
+    if (p->method != NULL)
+        tc_result_remark_all(result, p->method->warnings, p->method->warning_count);
     result->write_json = plan_json;
     result->write_text = plan_text;
     return TC_OK;

@@ -180,6 +180,7 @@ tacit_status tc_call_make(tc_api_call *call, const tacit_options *options, tc_st
     if (made != NULL && m.callbacks.host != (locale_t)0 && pthread_mutex_init(&m.callbacks.lock, NULL) == 0) {
         made->arena = arena;
         made->messages = tc_buffer_new(arena, MESSAGE_LIMIT);
+        made->remarks = tc_buffer_new(arena, MESSAGE_LIMIT);
         call->result = made;
         status = make_within(&m);
         (void)pthread_mutex_destroy(&m.callbacks.lock);
@@ -216,6 +217,20 @@ int tacit_result_interrupted(const tacit_result *result) { return result != NULL
 
 const char *tacit_result_warnings(const tacit_result *result) {
     return result == NULL || result->messages.length == 0 ? "" : result->messages.text;
+}
+
+const char *tacit_result_remarks(const tacit_result *result) {
+    return result == NULL || result->remarks.length == 0 ? "" : result->remarks.text;
+}
+
+void tc_result_remark(tacit_result *result, const char *warning) {
+    if (warning != NULL)
+        tc_buffer_printf(&result->remarks, "%s\n", warning);
+}
+
+void tc_result_remark_all(tacit_result *result, const char *const *warnings, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        tc_result_remark(result, warnings[i]);
 }
 
 tacit_status tc_result_work(tacit_result *result,

@@ -46,6 +46,7 @@ struct tacit_result {
     const char *reason; /* why it does not hold: a sentence; NULL where it does, or nothing is known */
     bool full;          /* texts name everything */
     tc_buffer messages;
+    tc_buffer remarks; /* warnings that text and JSON have */
     void (*write_json)(const tacit_result *result, tc_json *json);
     void (*write_text)(const tacit_result *result, tc_buffer *out);
     const char *json, *text, *certificate;
@@ -73,6 +74,10 @@ typedef struct tc_api_call {
  */
 tacit_status tc_call_make(tc_api_call *call, const tacit_options *options, tc_status (*make)(tc_api_call *),
                           tacit_result **result, char **message);
+
+/* Adds to the remarks. NULL: nothing. */
+void tc_result_remark(tacit_result *result, const char *warning);
+void tc_result_remark_all(tacit_result *result, const char *const *warnings, size_t count);
 
 /* Calls a callback for rows, unless one has failed. False: the work shall stop. */
 bool tc_call_row(tc_api_call *call, int (*row)(void *context, const tacit_row *row), const tacit_row *facts);

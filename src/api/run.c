@@ -407,6 +407,9 @@ static tc_status make_run(tc_api_call *call) {
     result->reason = output->reason != NULL ? output->reason
                      : !job.setup->sound    ? TC_UNSOUND
                                             : tc_planned_reason(arena, result->of.plan);
+    if (output->method != NULL)
+        tc_result_remark_all(result, output->method->warnings, output->method->warning_count);
+    tc_result_remark(result, output->warning);
     result->write_json = run_json;
     result->write_text = run_text;
     return TC_OK;

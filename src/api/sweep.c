@@ -285,6 +285,7 @@ static tc_status make_sweep(tc_api_call *call) {
     result->reason = job.output->reason != NULL ? job.output->reason
                      : unasked                  ? "the dual radius was computed from private data"
                                                 : TC_UNSOUND;
+    tc_result_remark_all(result, job.output->warnings, job.output->warning_count);
     result->write_json = sweep_json;
     result->write_text = sweep_text;
     return TC_OK;

@@ -8,18 +8,21 @@
 
 #include "base/machine.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     PART_BITS = 24,
     MOST_PARTS = (1 << PART_BITS) - 1,
-    SPINS = 4000, /* some tens of microseconds: as long as between two rounds, and cheap */
-    LINE = 64,    /* of the cache */
+    SPINS = 4000,          /* some tens of microseconds: as long as between two rounds, and cheap */
+    LINE = 64,             /* of the cache */
+    LOOK_EVERY = 33000000, /* nanoseconds */
 };
 
 typedef struct member {
@@ -36,7 +39,9 @@ struct tc_team {
     /* the job's description */
     void (*part)(void *context, size_t worker, size_t i);
     void *context;
-    size_t first, parts; /* of the caller's parts, those from first on */
+    size_t first, parts;         /* of the caller's parts, those from first on */
+    void (*look)(void *context); /* NULL: the caller just waits */
+    void *look_context;
 
     pthread_mutex_t mutex;
     pthread_cond_t called, finished_all;
@@ -127,6 +132,22 @@ static uint64_t call_all(tc_team *team, size_t parts) {
     return job;
 }
 
+/* Until all parts are finished or it is time to look; the mutex is held. */
+static void wait_a_while(tc_team *team) {
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_EVERY;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    if (pthread_cond_timedwait(&team->finished_all, &team->mutex, &until) != ETIMEDOUT)
+        return;
+    (void)pthread_mutex_unlock(&team->mutex);
+    team->look(team->look_context);
+    (void)pthread_mutex_lock(&team->mutex);
+}
+
 static void wait_until_finished(tc_team *team, size_t parts) {
     for (unsigned i = 0; i < team->spins; i++) {
         if (atomic_load_explicit(&team->finished, memory_order_acquire) == parts)
@@ -136,7 +157,10 @@ static void wait_until_finished(tc_team *team, size_t parts) {
     (void)pthread_mutex_lock(&team->mutex);
     atomic_store(&team->caller_waits, true);
     while (atomic_load(&team->finished) != parts)
-        (void)pthread_cond_wait(&team->finished_all, &team->mutex);
+        if (team->look != NULL)
+            wait_a_while(team);
+        else
+            (void)pthread_cond_wait(&team->finished_all, &team->mutex);
     atomic_store(&team->caller_waits, false);
     (void)pthread_mutex_unlock(&team->mutex);
 }
@@ -201,6 +225,11 @@ tc_team *tc_team_new(tc_arena *arena, size_t size) {
     tc_arena_on_free(arena, end_team, team);
     start_threads(team, wanted);
     return team;
+}
+
+void tc_team_look(tc_team *team, void (*look)(void *context), void *context) {
+    team->look = look;
+    team->look_context = context;
 }
 
 size_t tc_team_size(const tc_team *team) { return team->size; }

@@ -418,6 +418,13 @@ static tc_arena **arenas_for_workers(tc_arena *arena, size_t count) {
     return all;
 }
 
+/* What the calling thread does while others still run. */
+static void look(void *context) {
+    crowd *all = context;
+    if (!stopped(all))
+        pace_report(&all->pace);
+}
+
 /* The threads end with the work. */
 static tc_status run_on_team(crowd *all, size_t workers, size_t count) {
     tc_escape escape;
@@ -425,8 +432,11 @@ static tc_status run_on_team(crowd *all, size_t workers, size_t count) {
     if (arena == NULL)
         return TC_NO_MEMORY;
     tc_status status = TC_TRY(arena, &escape);
-    if (status == TC_OK)
-        tc_team_run(tc_team_new(arena, workers), count, run_job, all);
+    if (status == TC_OK) {
+        tc_team *team = tc_team_new(arena, workers);
+        tc_team_look(team, look, all);
+        tc_team_run(team, count, run_job, all);
+    }
     tc_escape_end(arena, &escape);
     tc_arena_free(arena);
     return status;

@@ -184,8 +184,45 @@ static void a_forked_child_may_free_the_arena(void **state) {
     tc_arena_free(arena);
 }
 
+typedef struct patience {
+    atomic_bool other_works, looked;
+    pthread_t caller;
+    atomic_int strangers;
+} patience;
+
+static void look(void *context) {
+    patience *p = context;
+    if (!pthread_equal(pthread_self(), p->caller))
+        (void)atomic_fetch_add(&p->strangers, 1);
+    atomic_store(&p->looked, true);
+}
+
+/* The caller's part ends when another thread has the other one, which lasts until the caller has looked. */
+static void wait_for_a_look(void *context, size_t worker, size_t i) {
+    patience *p = context;
+    (void)i;
+    if (worker != 0)
+        atomic_store(&p->other_works, true);
+    while (!atomic_load(worker == 0 ? &p->other_works : &p->looked))
+        wait_for(100000);
+}
+
+static void the_caller_looks_around_while_it_waits(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    tc_team *team = tc_team_new(arena, 2);
+    patience p = {.caller = pthread_self()};
+    assert_int_equal(tc_team_size(team), 2);
+    tc_team_look(team, look, &p);
+    tc_team_run(team, 2, wait_for_a_look, &p);
+    assert_true(atomic_load(&p.looked));
+    assert_int_equal(atomic_load(&p.strangers), 0);
+    tc_arena_free(arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_caller_looks_around_while_it_waits),
         cmocka_unit_test(every_part_is_done_once_by_one_worker_at_a_time),
         cmocka_unit_test(thousands_of_short_runs_follow_each_other),
         cmocka_unit_test(threads_that_fell_asleep_come_back),

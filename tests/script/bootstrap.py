@@ -56,6 +56,15 @@ class Bootstrap(unittest.TestCase):
         for package in ("libcmocka-dev", "clang", "libmpfr-dev", "python3-scipy", "chromium", "prometheus"):
             self.assertIn(package, self.log.read_text())
 
+    def test_the_python_package_has_a_list_of_its_own(self):
+        self.debian([])
+        self.run_script()
+        self.assertNotIn("python3", self.log.read_text())
+        self.run_script("--python")
+        for package in ("python3-cffi", "python3-setuptools", "python3-dev", "python3-numpy", "python3-venv"):
+            self.assertIn(package, self.log.read_text())
+        self.assertNotIn("pytest", self.log.read_text())
+
     def test_a_service_is_not_installed_for_a_tool_that_is_there(self):
         self.tool("promtool", "")
         self.debian([])

@@ -1,0 +1,6 @@
+"""The extension module that binding.py builds."""
+
+from typing import Any
+
+ffi: Any
+lib: Any

@@ -1,0 +1,292 @@
+"""One call of the library: options, progress, Ctrl-C, and exceptions that come out as themselves."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol, TypedDict, TypeVar
+
+from ._binding import ffi, lib
+from .errors import Interrupted, Status, TacitWarning, error_of
+
+Made = TypeVar("Made")
+Progress = bool | None | Callable[[str, float], object]
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class Work(TypedDict, total=False):
+    """How to work: keywords of every function that may take long.
+
+    threads: how many threads may work; all processors unless given. No result depends on it.
+    tolerance: how exact the reference solution is; 1e-8 unless given.
+    full: texts name every agent, state and constraint, however many.
+    progress: True shows a bar, False none. Unless given there is one in a terminal and in a notebook, after half a
+        second. A function gets what is done (a text) and how much of it (0 to 1), and may raise to end the work.
+    """
+
+    threads: int
+    tolerance: float
+    full: bool
+    progress: Progress
+
+
+class Shows(Protocol):
+    """What draws a progress bar."""
+
+    def draw(self, what: str, fraction: float) -> None: ...
+
+    def clear(self) -> None: ...
+
+
+class TerminalBar:
+    """A bar in the last line of standard error."""
+
+    def draw(self, what: str, fraction: float) -> None:
+        done = int(30 * fraction)
+        sys.stderr.write(f"\r[{'=' * done}{' ' * (30 - done)}] {100 * fraction:3.0f} % {what[:38]:<38}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        sys.stderr.write("\r\033[K")
+        sys.stderr.flush()
+
+
+class NotebookBar:
+    """A bar below the cell, which goes away when the work is done."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self._handle: Any = display(self._page("", 0.0), display_id=True)
+
+    @staticmethod
+    def _page(what: str, fraction: float) -> Any:
+        from IPython.display import HTML
+
+        return HTML(f'<progress value="{fraction:.3f}" max="1"></progress> {100 * fraction:.0f} % {what}')
+
+    def draw(self, what: str, fraction: float) -> None:
+        self._handle.update(self._page(what, fraction))
+
+    def clear(self) -> None:
+        from IPython.display import HTML
+
+        self._handle.update(HTML(""))
+
+
+def _bar() -> Callable[[], Shows] | None:
+    """Where a bar can be seen: in a notebook, in a terminal, or nowhere."""
+    shell = sys.modules.get("IPython")
+    if shell is not None:
+        running = shell.get_ipython()
+        if running is not None and type(running).__name__ == "ZMQInteractiveShell":
+            return NotebookBar
+    if sys.stderr is not None and sys.stderr.isatty():
+        return TerminalBar
+    return None
+
+
+class Monitor:
+    """Takes what the library tells of its progress to a bar or to a function of the caller's."""
+
+    WAIT, BETWEEN = 0.5, 0.1  # seconds until the bar is shown, and between two drawings
+
+    def __init__(self, tell: Callable[[str, float], object] | None, bar: Callable[[], Shows] | None) -> None:
+        self.raised: list[BaseException] = []
+        self._tell = tell
+        self._new_bar = bar
+        self._bar: Shows | None = None
+        self._next = time.monotonic() + self.WAIT
+
+    def told(self, what: str, fraction: float) -> None:
+        if self._tell is not None:
+            self._tell(what, fraction)
+            return
+        now = time.monotonic()
+        if now < self._next or self._new_bar is None:
+            return
+        self._next = now + self.BETWEEN
+        if self._bar is None:
+            self._bar = self._new_bar()
+        self._bar.draw(what, fraction)
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.clear()
+
+
+def _monitor(progress: Progress) -> Monitor | None:
+    if callable(progress):
+        return Monitor(progress, None)
+    if progress is None:
+        bar = _bar()
+        return None if bar is None else Monitor(None, bar)
+    return Monitor(None, _bar() or TerminalBar) if progress else None
+
+
+@ffi.def_extern(error=1, onerror=lambda *_: None)  # type: ignore[misc]
+def py_progress(callbacks: Any, what: Any, fraction: float) -> int:
+    monitor: Monitor = ffi.from_handle(callbacks)
+    try:
+        monitor.told(ffi.string(what).decode(), fraction)
+    except BaseException as error:  # all of them go to the caller, after the library has returned
+        monitor.raised.append(error)
+        return 1
+    return 0
+
+
+def message_of(text: Any, status: int) -> str:
+    """A message of the library; where it has none, what the status means."""
+    if text == ffi.NULL:
+        return str(ffi.string(lib.tacit_status_text(status)).decode())
+    return str(ffi.string(text).decode(errors="replace"))
+
+
+_BUSY = (
+    "this problem is at work in another thread, or in the call whose callback this is. One problem is for one thread at "
+    "a time: load one for each thread"
+)
+
+
+def raise_status(status: int, text: Any) -> None:
+    """Raises the exception of a status; returns where it is OK."""
+    if status == Status.OK:
+        return
+    if status == Status.BUSY:
+        raise error_of(status, _BUSY)
+    if status == Status.NO_MEMORY:
+        raise MemoryError(message_of(text, status).rstrip("\n"))
+    raise error_of(status, message_of(text, status))
+
+
+class Call:
+    """A call and what it made. The library's result lives as long as this object and whatever was taken from it."""
+
+    def __init__(self, load: Any) -> None:
+        self.handle = ffi.gc(ffi.new("py_call *"), lib.py_call_free)
+        lib.py_call_begin(self.handle, load)
+        self.process = os.getpid()
+
+    @property
+    def result(self) -> Any:
+        return self.handle.result
+
+    def options(self, work: Work) -> None:
+        """Sets the options of long work."""
+        options = self.handle.options
+        if "threads" in work:
+            options.threads = whole(work["threads"], "threads")
+            if options.threads == 0:
+                raise ValueError("threads is at least 1")
+        if "tolerance" in work:
+            options.tolerance = real(work["tolerance"], "tolerance")
+            if options.tolerance == 0:
+                raise ValueError("tolerance is above 0")
+        options.full = bool(work.get("full", False))
+
+    def make(self, function: Callable[..., int], arguments: tuple[Any, ...], progress: Progress) -> int:
+        """Calls the library. Exceptions of callbacks and signal handlers come out here, as they are.
+
+        Returns the status. A KeyboardInterrupt is kept for ``interrupted``, since there may be a result to go with it.
+        """
+        raised: list[BaseException] = []
+        monitor = _monitor(progress)
+        self.handle.raised = ffi.cast("void *", id(raised))
+        if monitor is not None:
+            handle = ffi.new_handle(monitor)
+            self.handle.callbacks = handle
+        try:
+            status = function(self.handle, *arguments)
+        finally:
+            self.handle.callbacks = ffi.NULL
+            self.handle.raised = ffi.NULL
+            if monitor is not None:
+                monitor.end()
+                raised += monitor.raised
+        if raised and type(raised[0]) is not KeyboardInterrupt:
+            raise raised[0]
+        if not raised and status == Status.CALLBACK_FAILED:
+            raised.append(KeyboardInterrupt())  # a signal came while Python entered the callback
+        self.interrupted = bool(raised)
+        return status
+
+    def members(self, family: Any) -> list[str]:
+        """The names of a family's agents, also where the problem was closed."""
+        return member_names(lib.py_call_problem(self.handle), family)
+
+    def warnings(self) -> list[str]:
+        """What the library warns of: on standard error, and in the texts of the command."""
+        said = lib.tacit_result_warnings(self.result), lib.tacit_result_remarks(self.result)
+        return [line for text in said for line in ffi.string(text).decode().splitlines()]
+
+    def text(self, which: int) -> str:
+        """A text that the result makes when it is first asked for."""
+        into = ffi.new("const char **")
+        raise_status(lib.py_text(self.handle, which, into), self.handle.message)
+        return str(ffi.string(into[0]).decode())
+
+
+def member_names(problem: Any, family: Any) -> list[str]:
+    """The names of a family's agents."""
+    text = ffi.new("char[]", 1024)
+    names = []
+    for agent in range(family.first_agent, family.first_agent + family.members):
+        raise_status(lib.tacit_problem_agent_name(problem, agent, text, len(text)), ffi.NULL)
+        names.append(ffi.string(text).decode(errors="replace"))
+    return names
+
+
+def perform(load: Any, function: Any, arguments: tuple[Any, ...], work: Work, make: Callable[[Call], Made]) -> Made:
+    """A call of the library, and the result that ``make`` builds from it."""
+    call = Call(load)
+    call.options(work)
+    status = call.make(function, arguments, work.get("progress"))
+    if call.interrupted:
+        raise Interrupted("interrupted", make(call) if status == Status.OK else None) from None
+    if status == Status.INTERRUPTED:
+        raise Interrupted("interrupted") from None
+    raise_status(status, call.handle.message)
+    result = make(call)
+    warn(call.warnings())
+    return result
+
+
+def warn(lines: list[str]) -> None:
+    """Passes warnings of the library on, as of the line that called this package."""
+    if not lines:
+        return
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    for line in lines:
+        warnings.warn(line.removeprefix("tacit: "), TacitWarning, stacklevel=level)
+
+
+def whole(value: Any, what: str, most: int = 2**53) -> int:
+    """A whole number from 0, of Python, NumPy or a float without a fraction."""
+    try:
+        number = value.__index__()
+    except AttributeError:
+        number = int(value) if isinstance(value, float) and value.is_integer() else None
+    if number is None or isinstance(value, bool):
+        raise TypeError(f"{what} is a whole number, not {value!r}")
+    if not 0 <= number <= most:
+        raise ValueError(f"{what} is a whole number from 0 to {most}, not {value!r}")
+    return int(number)
+
+
+def real(value: Any, what: str) -> float:
+    """A number."""
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{what} is a number, not {value!r}")
+    number = float(value)
+    if number != number:
+        raise ValueError(f"{what} is NaN")
+    return number
+
+

@@ -1,0 +1,396 @@
+"""A problem: loaded from a file, a text or a Model, and what can be done with it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, Unpack
+
+import numpy as np
+
+from ._binding import ffi, lib
+from .call import Work, member_names, perform, raise_status, real, whole
+from .data import Source, text_of
+from .errors import Interrupted
+from .promise import PROMISE_KEYS, Promise, split_keywords, takes_promise, takes_work
+from .results import Audit, Bound, Check, Plan, Result, Solution, Split
+from .runs import Run, Sweep
+
+
+Made = TypeVar("Made", bound=Result)
+
+
+class Options(Promise, Work, total=False):
+    """The keywords of Promise and Work."""
+
+
+class Variable(NamedTuple):
+    """One ``state`` line: components ``first`` to ``first + length - 1`` of a member's state."""
+
+    name: str
+    first: int
+    length: int
+    is_scalar: bool
+
+    @property
+    def labels(self) -> list[str]:
+        """"p[1]", "p[2]", ...: the names of its components in the language."""
+        return [self.name] if self.is_scalar else [f"{self.name}[{i + 1}]" for i in range(self.length)]
+
+
+class Family(NamedTuple):
+    """Agents that were declared together; an ``agent`` block is a family of one."""
+
+    number: int
+    name: str
+    members: int
+    first_agent: int
+    states: int
+    variables: tuple[Variable, ...]
+    is_family: bool
+
+
+class Problem:
+    """A problem that agents and a cloud solve together.
+
+    From a file, or from a text with arrays and frames in the place of data files:
+
+    >>> import tacit
+    >>> text = '''
+    ... data homes = given
+    ... agents home over homes {
+    ...   state p in [0, 5]
+    ...   private minimize (p - wish)^2
+    ... }
+    ... constraint line: sum(home: p) <= 4
+    ... '''
+    >>> problem = tacit.Problem(text=text, data={"homes": {"wish": [3.0, 4.0]}})
+    >>> problem
+    <tacit.Problem 'problem': 2 agents, 2 states, 1 constraint>
+    >>> problem.solve().x["home"]
+    array([[1.5],
+           [2.5]])
+
+    path: the problem file; data files are looked for beside it.
+    text: the problem itself, instead of a file; path then only gives messages a name, and data files a folder.
+    data: by name, what takes the place of ``data NAME = given`` (a DataFrame, a dictionary of columns or a structured
+        array) and of ``param NAME = given`` (a number, a vector or a matrix), or of a csv file of that name. A column
+        has a number for each member, or a row of numbers (members x components). A text column ``name`` gives members
+        their names. Numbers are copied: changing an array later does not change the problem.
+
+    One problem is for one thread at a time: a second one gets BusyError. Different problems are independent.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        text: str | None = None,
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        if path is None and text is None:
+            raise TypeError("a problem comes from a file, Problem('ev.tacit'), or from a text, Problem(text=...)")
+        source = ffi.new("tacit_source *")
+        given = Source(data)
+        source.size = ffi.sizeof("tacit_source")
+        kept = []
+        if path is not None:
+            kept.append(text_of(os.fspath(path), "path"))
+            source.path = kept[-1]
+        if text is not None:
+            if not isinstance(text, str):
+                raise TypeError(f"text is a text, not {type(text).__name__}; a file is Problem(path)")
+            kept.append(ffi.from_buffer(text.encode()))
+            source.text = kept[-1]
+            source.length = len(kept[-1])
+        source.tables, source.table_count = given.tables, len(given.tables)
+        source.matrices, source.matrix_count = given.matrices, len(given.matrices)
+        raised: list[BaseException] = []
+        self._load = ffi.gc(ffi.new("py_load *"), lib.py_load_free)
+        self._load.raised = ffi.cast("void *", id(raised))
+        status = lib.py_problem_make(self._load, source)
+        self._load.raised = ffi.NULL
+        if raised:
+            raise Interrupted() if type(raised[0]) is KeyboardInterrupt else raised[0]
+        raise_status(status, self._load.message)
+        self.name = "problem" if path is None else os.fspath(path)
+
+    @property
+    def _problem(self) -> Any:
+        problem = lib.py_load_problem(self._load)
+        if problem == ffi.NULL:
+            raise ValueError("this problem was closed")
+        return problem
+
+    # ---- what it says of itself ----
+
+    @property
+    def agents(self) -> int:
+        """N, how many agents there are."""
+        return int(lib.tacit_problem_agents(self._problem))
+
+    @property
+    def states(self) -> int:
+        """n, how many states all agents have together."""
+        return int(lib.tacit_problem_states(self._problem))
+
+    @functools.cached_property
+    def constraints(self) -> tuple[str, ...]:
+        """The names of the constraints, one for each multiplier: "feeder[1]", "feeder[2]", ..."""
+        problem = self._problem
+        count = lib.tacit_problem_constraints(problem)
+        return tuple(ffi.string(lib.tacit_problem_constraint_name(problem, j)).decode() for j in range(count))
+
+    @functools.cached_property
+    def families(self) -> dict[str, Family]:
+        """The families by name, in the order of the file; an ``agent`` block is a family of one."""
+        problem = self._problem
+        found = {}
+        facts = ffi.new("tacit_family *")
+        for number in range(lib.tacit_problem_families(problem)):
+            facts.size = ffi.sizeof("tacit_family")
+            raise_status(lib.tacit_problem_family(problem, number, facts), ffi.NULL)
+            name = ffi.string(facts.name).decode()
+            variables = tuple(self._variable(problem, number, i) for i in range(facts.variables))
+            found[name] = Family(
+                number, name, facts.members, facts.first_agent, facts.states, variables, bool(facts.is_family)
+            )
+        return found
+
+    @staticmethod
+    def _variable(problem: Any, family: int, number: int) -> Variable:
+        facts = ffi.new("tacit_variable *")
+        facts.size = ffi.sizeof("tacit_variable")
+        raise_status(lib.tacit_problem_variable(problem, family, number, facts), ffi.NULL)
+        return Variable(ffi.string(facts.name).decode(), facts.first, facts.length, bool(facts.is_scalar))
+
+    def members(self, family: str) -> list[str]:
+        """The names of a family's agents: "home[1]", "home[2]", ..., or those that its data give."""
+        return member_names(self._problem, self.families[family])
+
+    def __repr__(self) -> str:
+        if lib.py_load_problem(self._load) == ffi.NULL:
+            return f"<tacit.Problem {self.name!r}: closed>"
+
+        def count(number: int, word: str) -> str:
+            return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+        parts = count(self.agents, "agent"), count(self.states, "state"), count(len(self.constraints), "constraint")
+        return f"<tacit.Problem {self.name!r}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        from . import notebook
+
+        return notebook.problem(self)
+
+    def close(self) -> None:
+        """Gives the problem up now, not when it is collected. Results that were made from it stay valid."""
+        if lib.py_load_problem(self._load) != ffi.NULL:
+            _ = self.families, self.constraints  # for results, which go on showing them
+        lib.py_load_free(self._load)
+
+    def __enter__(self) -> Problem:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a problem cannot be pickled: give the other process its path, or its text and data")
+
+    # ---- what can be done with it ----
+
+    def _perform(self, function: Any, kind: type[Made], arguments: tuple[Any, ...], work: Work) -> Made:
+        _ = self._problem  # raises where it is closed
+        return perform(self._load, function, arguments, work, functools.partial(kind, self))
+
+    @takes_work
+    def check(self, **work: Unpack[Work]) -> Check:
+        """Proves the assumptions of the method, and brackets the constants that noise is scaled by.
+
+        >>> import tacit
+        >>> checked = tacit.Problem("examples/paper.tacit").check()
+        >>> checked.holds, checked.assumptions.slater
+        (True, 'holds')
+        """
+        _, work = split_keywords("check", dict(work), frozenset())
+        return self._perform(lib.py_check, Check, (), work)
+
+    @takes_work
+    def solve(self, **work: Unpack[Work]) -> Solution:
+        """Finds the exact solution, without privacy: the saddle point of least norm.
+
+        >>> import tacit
+        >>> solution = tacit.Problem("examples/paper.tacit").solve()
+        >>> round(solution.objective, 3), solution.x["a10"].round(2)
+        (6.156, array([0., 8.]))
+        """
+        _, work = split_keywords("solve", dict(work), frozenset())
+        return self._perform(lib.py_solve, Solution, (), work)
+
+    @takes_promise
+    def plan(self, **options: Unpack[Options]) -> Plan:
+        """Says how much noise keeps the promise, and what every observer learns.
+
+        >>> import tacit
+        >>> plan = tacit.Problem("examples/ev.tacit").plan(epsilon=2)
+        >>> plan.private, plan.observers[0].epsilon <= 2
+        (True, True)
+        """
+        terms, work = split_keywords("plan", dict(options), PROMISE_KEYS)
+        return self._perform(lib.py_plan, Plan, (terms.struct,), work)
+
+    @takes_promise
+    def run(
+        self,
+        *,
+        seeds: int | None = None,
+        no_reference: bool = False,
+        states: bool = False,
+        rows_per_decade: int | None = None,
+        row_states: bool = False,
+        **options: Unpack[Options],
+    ) -> Run:
+        """Runs the private algorithm, all parties in this process.
+
+        >>> import tacit
+        >>> problem = tacit.Problem("examples/paper.tacit")
+        >>> run = problem.run(rounds=1000, seed=1)
+        >>> run.final.x_error < 1
+        True
+        >>> runs = problem.run(rounds=1000, seeds=10)
+        >>> runs.summary.x_error.median < 1
+        True
+
+        Ctrl-C raises Interrupted, a KeyboardInterrupt whose ``result`` is the run until then.
+
+        seeds: simulate so many runs, from ``seed`` (1 unless given) on, and summarise them. NOT PRIVATE, as any seed.
+        no_reference: find no reference solution, where that takes too long. Then there are no errors.
+        states: keep the states of every seed, not only of the first.
+        rows_per_decade: rounds to keep in every power of ten: 10 unless given; -1 keeps every round.
+        row_states: keep the states of every kept round: ``run.trace.x["home"]``.
+        """
+        terms, work = split_keywords("run", dict(options), PROMISE_KEYS)
+        choice = ffi.new("tacit_run_options *")
+        lib.tacit_run_options_default(choice, ffi.sizeof("tacit_run_options"))
+        if seeds is not None:
+            choice.seeds = whole(seeds, "seeds")
+            if choice.seeds == 0:
+                raise ValueError("seeds is at least 1")
+        choice.no_reference = bool(no_reference)
+        choice.keep_states = bool(states)
+        choice.keep_row_states = bool(row_states)
+        if rows_per_decade is None:
+            choice.rows_per_decade = 10
+        elif rows_per_decade == -1:
+            choice.rows_per_decade = -1
+        else:
+            choice.rows_per_decade = whole(rows_per_decade, "rows_per_decade", 1000000)
+        return self._perform(lib.py_run, Run, (terms.struct, choice), work)
+
+    @takes_promise
+    def sweep(
+        self,
+        *,
+        epsilons: Sequence[float] | np.ndarray[Any, Any] | None = None,
+        start: float | None = None,
+        stop: float | None = None,
+        points: int | None = None,
+        seeds: int | None = None,
+        no_reference: bool = False,
+        **options: Unpack[Options],
+    ) -> Sweep:
+        """Runs many epsilons and many seeds: what privacy costs.
+
+        >>> import tacit
+        >>> sweep = tacit.Problem("examples/paper.tacit").sweep(epsilons=[0.5, 1, 2], seeds=5, rounds=500)
+        >>> [point.epsilon for point in sweep.points]
+        [0.5, 1.0, 2.0]
+
+        epsilons: the prices to try. Otherwise a grid with equal ratios from ``start`` to ``stop`` (an eighth and
+            eight times the problem's epsilon) of ``points`` (7) prices.
+        seeds: runs for each of them; 20 unless given.
+        no_reference: find no reference solution, where that takes too long. Then there are no errors.
+        """
+        terms, work = split_keywords("sweep", dict(options), PROMISE_KEYS)
+        choice = ffi.new("tacit_sweep_options *")
+        lib.tacit_sweep_options_default(choice, ffi.sizeof("tacit_sweep_options"))
+        if epsilons is not None:
+            listed = [real(one, "epsilons") for one in epsilons]
+            kept = ffi.new("double[]", listed)
+            choice.epsilons, choice.epsilon_count = kept, len(listed)
+            if not listed:
+                raise ValueError("epsilons is empty")
+        if start is not None:
+            setattr(choice, "from", real(start, "start"))
+        if stop is not None:
+            choice.to = real(stop, "stop")
+        if points is not None:
+            choice.points = whole(points, "points")
+        if seeds is not None:
+            choice.seeds = whole(seeds, "seeds")
+        choice.no_reference = bool(no_reference)
+        return self._perform(lib.py_sweep, Sweep, (terms.struct, choice), work)
+
+    @takes_promise
+    def bound(self, *, within: float | None = None, **options: Unpack[Options]) -> Bound:
+        """Says what is proved about a run's error before it is made, or that nothing is.
+
+        >>> import tacit
+        >>> tacit.Problem("examples/paper.tacit").bound().says_something
+        False
+
+        within: a distance; the bound says with which probability it is kept. A tenth of the diameter unless given.
+        """
+        terms, work = split_keywords("bound", dict(options), PROMISE_KEYS)
+        distance = float("nan") if within is None else real(within, "within")
+        return self._perform(lib.py_bound, Bound, (terms.struct, distance), work)
+
+    @takes_promise
+    def audit(
+        self,
+        *,
+        samples: int | None = None,
+        seconds: float | None = None,
+        confidence: float | None = None,
+        **options: Unpack[Options],
+    ) -> Audit:
+        """Tries to refute the plan's guarantee from samples of the real release.
+
+        >>> import tacit
+        >>> tacit.Problem("examples/num.tacit").audit(samples=2000, seed=1).verdict
+        'not_refuted'
+
+        samples: releases of each of two inputs, for each system; 20,000 unless given.
+        seconds: stop sampling after about so many seconds.
+        confidence: the probability with which all bounds hold together; 0.999999 unless given.
+        """
+        terms, work = split_keywords("audit", dict(options), PROMISE_KEYS)
+        choice = ffi.new("tacit_audit_options *")
+        lib.tacit_audit_options_default(choice, ffi.sizeof("tacit_audit_options"))
+        if samples is not None:
+            choice.samples = whole(samples, "samples")
+        if seconds is not None:
+            choice.seconds = real(seconds, "seconds")
+        if confidence is not None:
+            choice.confidence = real(confidence, "confidence")
+        return self._perform(lib.py_audit, Audit, (terms.struct, choice), work)
+
+    @takes_work
+    def split(
+        self, directory: str | os.PathLike[str] | None = None, *, replace: bool = False, **work: Unpack[Work]
+    ) -> Split:
+        """Cuts the problem into the cloud's file and one for each agent.
+
+        >>> import tacit
+        >>> parts = tacit.Problem("examples/paper.tacit").split().parts
+        >>> sorted(parts)[:3]
+        ['agents/a1.tacit', 'agents/a10.tacit', 'agents/a2.tacit']
+
+        directory: where to write them. Unless given they are only in ``parts``, by name.
+        replace: replace what an earlier split wrote there.
+        """
+        _, work = split_keywords("split", dict(work), frozenset())
+        folder = ffi.NULL if directory is None else text_of(os.fspath(directory), "directory")
+        return self._perform(lib.py_split, Split, (folder, int(replace)), work)

@@ -1,0 +1,267 @@
+"""Results have the numbers of the command, as arrays and frames."""
+# labels: not-clang
+import inspect
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import tacit
+
+pytestmark = pytest.mark.filterwarnings("ignore::tacit.TacitWarning")
+
+
+@pytest.fixture
+def paper(examples):
+    return tacit.Problem(examples / "paper.tacit")
+
+
+def test_a_solution_is_that_of_the_command(examples, paper, command):
+    printed, solution = command("solve", examples / "paper.tacit"), paper.solve()
+    assert solution.json == printed
+    assert solution.mu.tolist() == printed["mu"]
+    assert {name: x.tolist() for name, x in solution.x.items()} == printed["x"]
+    assert (solution.objective, solution.residual) == (printed["objective"], printed["residual"])
+    assert (solution.norm_x, solution.norm_mu) == (printed["norm_x"], printed["norm_mu"])
+    assert solution.holds and solution and solution.is_convex and solution.outcome == "solved"
+
+
+def test_checked_facts_are_those_of_the_command(examples, paper, command):
+    printed, checked = command("check", examples / "paper.tacit"), paper.check()
+    assert checked.json == printed
+    assert checked.lipschitz.l1.upper == printed["lipschitz"]["g"]["l1"]["upper"]
+    assert checked.assumptions == {name: "holds" for name in ("objectives", "sets", "constraints", "slater")}
+    assert len(checked.agents) == 10 and checked.agents[0].jacobian_1.upper == 4
+    assert checked.dual_radius == pytest.approx(466.7) and checked.slater_margin == 10
+
+
+def test_a_plan_is_that_of_the_command(examples, command):
+    options = ["--epsilon", 2, "--delta", "1e-5", "--rounds", 300, "--adjacency", "one:0.5", "--margin", "0.1"]
+    printed = command("plan", examples / "ev.tacit", *options, "--coalition", "home[1],home[2]")
+    plan = tacit.Problem(examples / "ev.tacit").plan(
+        epsilon=2, delta=1e-5, rounds=300, adjacency="one:0.5", margin=0.1, coalition="home[1],home[2]"
+    )
+    assert plan.json == printed
+    assert plan.private is True and plan.hash == printed["hash"] and plan.facts.rounds == 300
+    assert [(one.who, one.epsilon, one.delta) for one in plan.observers] == [
+        (one["who"], one["epsilon"], one["delta"]) for one in printed["observers"]
+    ]
+    assert [one.scale for one in plan.channels] == [one["scale"] for one in printed["systems"]]
+    assert plan.certificate()["hash"] == plan.hash
+
+
+def test_a_run_is_that_of_the_command(examples, paper, command):
+    printed, run = command("run", examples / "paper.tacit", "--rounds", 700, "--seed", 5), paper.run(rounds=700, seed=5)
+    assert run.mu.tolist() == printed["mu"]
+    assert {name: x.tolist() for name, x in run.x.items()} == printed["x"]
+    assert dict(run.final) == printed["final"] and run.final.x_error == run.final["x_error"]
+    kept = dict(zip(run.trace.k.tolist(), run.trace.x_error.tolist()))
+    for row in printed["checkpoints"]:
+        assert row["k"] not in kept or kept[row["k"]] == row["x_error"]
+    assert run.outcome == "done" and run.rounds == 700 and run.runs[0].seed == 5
+
+
+def test_many_seeds_are_those_of_the_command(examples, paper, command):
+    options = ["--rounds", 400, "--seed", 3, "--seeds", 5, "--states"]
+    printed = command("run", examples / "paper.tacit", *options)
+    run = paper.run(rounds=400, seed=3, seeds=5, states=True)
+    assert dict(run.summary.x_error) == printed["summary"]["x_error"]
+    assert run.final.x_error == printed["final"]["x_error"]
+    assert [one.seed for one in run.runs] == [3, 4, 5, 6, 7]
+    for one, other in zip(run.runs, printed["runs"]):
+        assert {name: x.tolist() for name, x in one.x.items()} == other["x"]
+    errors = np.array([one.final.x_error for one in run.runs])
+    assert run.summary.x_error.median == pytest.approx(np.median(errors), abs=1e-15)
+
+
+def test_states_that_were_not_kept_say_how_to_keep_them(paper):
+    run = paper.run(rounds=300, seeds=3)
+    assert run.x["a1"].shape == (2,)
+    with pytest.raises(tacit.Error, match="states=True"):
+        run.runs[1].x["a1"]
+    with pytest.raises(tacit.Error, match="row_states=True"):
+        run.trace.x
+
+
+def test_states_of_every_round_end_at_the_result(homes_text, homes_data):
+    run = tacit.Problem(text=homes_text, data=homes_data).run(seed=1, row_states=True)
+    x = run.trace.x["home"]
+    assert x.shape == (len(run.trace), 3, 2)
+    assert np.array_equal(x[-1], run.x["home"])
+    assert np.allclose(run.trace.g, x.sum(axis=1) - 6, atol=1e-12)
+
+
+def test_every_round_can_be_kept(paper):
+    run = paper.run(rounds=250, seed=1, rows_per_decade=-1)
+    assert run.trace.k.tolist() == list(range(251))
+    assert run.trace.mu.shape == (251, 6) and np.array_equal(run.trace.mu[-1], run.mu)
+
+
+def test_a_sweep_is_that_of_the_command(examples, paper, command):
+    options = ["--rounds", 300, "--seeds", 4, "--epsilons", "0.5,1,2"]
+    printed = command("sweep", examples / "paper.tacit", *options)
+    sweep = paper.sweep(rounds=300, seeds=4, epsilons=[0.5, 1, 2])
+    assert [one.x_error for one in sweep.points] == [one["x_error"] for one in printed["points"]]
+    assert [one.penalty for one in sweep.points] == [one["penalty"] for one in printed["points"]]
+    assert sweep.slope == pytest.approx(printed["slope"]) and len(sweep.runs) == 12
+    assert sorted({one.epsilon for one in sweep.runs}) == [0.5, 1, 2]
+    grid = paper.sweep(rounds=300, seeds=2, start=1, stop=4, points=3)
+    assert [one.epsilon for one in grid.points] == pytest.approx([1, 2, 4])
+
+
+def test_bound_and_audit_are_those_of_the_command(examples, paper, command):
+    printed, bound = command("bound", examples / "paper.tacit"), paper.bound()
+    assert bound.facts.radius == printed["estimate"]["radius"] and bound.says_something is not printed["vacuous"]
+    options = ["--samples", 2000, "--seed", 1]
+    printed = command("audit", examples / "num.tacit", *options)
+    audit = tacit.Problem(examples / "num.tacit").audit(samples=2000, seed=1)
+    assert audit.verdict == printed["verdict"] and audit.refuted is printed["refuted"]
+    assert [one.lower_bound for one in audit.systems] == [one["lower_bound"] for one in printed["systems"]]
+    assert [one.name for one in audit.points] == [one["name"] for one in printed["points"]] and audit.faults == []
+
+
+def test_split_gives_the_files_that_the_command_writes(examples, tmp_path, command):
+    parts = tacit.Problem(examples / "num.tacit").split().parts
+    command("split", examples / "num.tacit", "-o", tmp_path / "a")
+    written = {str(path.relative_to(tmp_path / "a")): path.read_text() for path in (tmp_path / "a").rglob("*.*") if path.is_file()}
+    assert parts == written
+    tacit.Problem(examples / "num.tacit").split(tmp_path / "b")
+    assert (tmp_path / "b" / "cloud.tacit").read_text() == parts["cloud.tacit"]
+    with pytest.raises(tacit.Error):
+        tacit.Problem(examples / "num.tacit").split(tmp_path / "b")
+    tacit.Problem(examples / "num.tacit").split(tmp_path / "b", replace=True)
+
+
+def test_frames_have_names_and_numbers(paper, homes_text, homes_data):
+    pandas = pytest.importorskip("pandas")
+    run = paper.run(rounds=300, seeds=2)
+    frame = run.frame()
+    assert list(frame.columns) == ["seed", "k", "x_error", "mu_error", "objective", "max_violation"]
+    last = frame[frame.k == 300].set_index("seed").x_error
+    assert last.tolist() == [one.final.x_error for one in run.runs]
+    assert list(paper.run(rounds=300, seed=1).frame().columns)[0] == "k"
+    solution = tacit.Problem(text=homes_text, data=homes_data).solve()
+    assert list(solution.x.frame("home").columns) == ["p[1]", "p[2]"]
+    assert list(solution.x.frame("home").index) == ["home[1]", "home[2]", "home[3]"]
+    assert solution.frame()["line[1]"] == solution.mu[0]
+    sweep = paper.sweep(rounds=300, seeds=3, epsilons=[1, 2])
+    assert isinstance(sweep.frame(), pandas.DataFrame) and sweep.frame().x_error_q90.notna().all()
+    assert list(paper.plan().frame().columns) == ["who", "about", "epsilon", "delta"]
+
+
+def test_a_missing_optional_package_is_named(paper, monkeypatch):
+    run = paper.run(rounds=300, seed=1)
+    for package, use in (("pandas", run.frame), ("matplotlib", run.plot)):
+        with monkeypatch.context() as patch:
+            for name in (package, f"{package}.pyplot"):
+                patch.setitem(__import__("sys").modules, name, None)
+            with pytest.raises(ImportError, match=f"needs {package}, which is not installed: apt install python3-{package}"):
+                use()
+
+
+def test_traces_and_pages_are_written(paper, tmp_path):
+    run = paper.run(rounds=300, seed=1)
+    run.write_trace(tmp_path / "run.csv", command="repeat me")
+    run.write_report(tmp_path / "run.html")
+    assert "<html" in (tmp_path / "run.html").read_text()
+    tacit.report([tmp_path / "run.csv"], tmp_path / "both.html", title="A & B")
+    assert "A &amp; B" in (tmp_path / "both.html").read_text()
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(tacit.Error):
+        run.write_trace(tmp_path / "mine.txt")
+    with pytest.raises(tacit.Error):
+        run.write_report(tmp_path / "nowhere" / "run.html")
+    assert (tmp_path / "mine.txt").read_text() == "keep"
+
+
+def test_private_runs_are_entered_in_a_ledger(homes_text, homes_data, tmp_path):
+    problem = tacit.Problem(text=homes_text, data=homes_data)
+    book = tmp_path / "spent"
+    assert tacit.ledger(book).entries == []
+    assert problem.run(ledger=book).outcome == "done"
+    entries = tacit.ledger(book).entries
+    assert len(entries) == 1 and entries[0].epsilon == pytest.approx(1)
+    refused = problem.run(ledger=book, budget=1.5)
+    assert not refused.holds and "budget" in refused.reason and refused.runs == []
+    with pytest.raises(tacit.Error, match="there was no run"):
+        refused.x
+    assert problem.run(ledger=book, budget=(2.5, 1e-6)).holds
+    assert len(tacit.ledger(book).frame()) == 2
+
+
+def test_a_plan_that_cannot_be_made_is_an_outcome_not_an_error():
+    text = "agent a { state x in [0, 1]; private minimize x }\nconstraint c: a.x <= 0.5"
+    plan = tacit.Problem(text=text).plan(mechanism="laplace", epsilon=1, adjacency="one:1", rounds=10)
+    assert not plan.private and not plan
+    assert plan.reason
+
+
+def test_options_that_the_library_refuses_are_usage_errors(paper):
+    for wrong in (
+        {"mechanism": "cauchy"},
+        {"epsilon": -1},
+        {"adjacency": "two:1"},
+        {"delta": 7, "mechanism": "gaussian"},
+        {"rounds": 0},
+        {"margin": "wide"},
+    ):
+        with pytest.raises(tacit.UsageError):
+            paper.plan(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "text"),
+    [
+        ({"epsilom": 1}, TypeError, "did you mean 'epsilon'"),
+        ({"epsilon": "1"}, TypeError, "epsilon is a number"),
+        ({"epsilon": math.nan}, ValueError, "epsilon is NaN"),
+        ({"seed": 1.5}, TypeError, "seed is a whole number"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"seed": True}, TypeError, "seed"),
+        ({"threads": 0}, ValueError, "threads"),
+        ({"mechanism": 3}, TypeError, "mechanism is a text"),
+        ({"mechanism": "a\0b"}, ValueError, "zero byte"),
+        ({"budget": "much"}, ValueError, "budget"),
+        ({"coalition": [1]}, TypeError, "coalition"),
+        ({"tolerance": 0}, ValueError, "tolerance"),
+    ],
+)
+def test_wrong_keywords_are_named(paper, wrong, kind, text):
+    with pytest.raises(kind, match=text):
+        paper.plan(**wrong)
+    with pytest.raises(kind, match=text):
+        paper.run(**wrong)
+
+
+def test_numpy_numbers_are_numbers(paper):
+    plan = paper.plan(epsilon=np.float32(0.5), rounds=np.int64(300), seed=np.uint8(3))
+    assert plan.facts.epsilon == 0.5 and plan.facts.rounds == 300
+
+
+def test_help_names_every_keyword(paper):
+    for function in (paper.plan, paper.run, paper.sweep, paper.bound, paper.audit):
+        assert {"mechanism", "epsilon", "seed", "progress"} <= set(inspect.signature(function).parameters)
+        assert "epsilon, delta: the price" in function.__doc__ and ">>>" in function.__doc__
+
+
+def test_what_the_library_warns_of_is_a_warning_of_the_callers_line(paper):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = paper.run(rounds=50, seed=1)
+    assert any("too few" in str(one.message) for one in caught)
+    assert all(one.filename == __file__ and one.category is tacit.TacitWarning for one in caught)
+    assert any("too few" in line for line in run.warnings)
+
+
+def test_unknown_agents_and_facts_are_named(paper):
+    with pytest.raises(KeyError, match="no agent or family 'a99'"):
+        paper.solve().x["a99"]
+    with pytest.raises(AttributeError, match="there are: k, x_error"):
+        paper.run(rounds=300, seed=1).final.y_error
+
+
+def test_text_and_json_are_what_the_command_prints(paper):
+    plan = paper.plan()
+    assert json.loads(plan.json_text) == plan.json and "Plan" in plan.text and str(plan) == plan.text.rstrip()
