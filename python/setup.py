@@ -1,9 +1,11 @@
 """Builds the extension module by binding.py; the rest is in pyproject.toml."""
 
 import pathlib
+import shutil
 import sys
 
 from setuptools import setup
+from setuptools.command.build import build
 from setuptools.command.sdist import sdist
 
 sys.path.insert(0, ".")
@@ -20,4 +22,16 @@ class SourceArchive(sdist):
             pathlib.Path(base_dir, binding.BUILD_FOLDER).write_text(f"{folder}\n")
 
 
-setup(version=binding.Library().version(), cffi_modules=["binding.py:extension"], cmdclass={"sdist": SourceArchive})
+class Build(build):
+    """Without what an earlier build left: a module that was deleted since must not be packed."""
+
+    def run(self):
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+setup(
+    version=binding.Library().version(),
+    cffi_modules=["binding.py:extension"],
+    cmdclass={"build": Build, "sdist": SourceArchive},
+)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypedDict, TypeVar
 
 from ._binding import ffi, lib
-from .errors import Interrupted, Status, TacitWarning, error_of
+from .errors import Status, TacitWarning, error_of, interrupted
 
 Made = TypeVar("Made")
 Progress = bool | None | Callable[[str, float], object]
@@ -246,9 +246,9 @@ def perform(load: Any, function: Any, arguments: tuple[Any, ...], work: Work, ma
     call.options(work)
     status = call.make(function, arguments, work.get("progress"))
     if call.interrupted:
-        raise Interrupted("interrupted", make(call) if status == Status.OK else None) from None
+        raise interrupted(make(call) if status == Status.OK else None)
     if status == Status.INTERRUPTED:
-        raise Interrupted("interrupted") from None
+        raise interrupted()
     raise_status(status, call.handle.message)
     result = make(call)
     warn(call.warnings())

@@ -112,17 +112,14 @@ class BusyError(Error, RuntimeError):
     """The problem is at work: in another thread, or in the call whose callback this is."""
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the work. ``result`` has what was done until then, or is None where that says nothing yet.
+def interrupted(result: Any = None) -> KeyboardInterrupt:
+    """Ctrl-C ended the work. The exception's ``result`` has what was done until then; None where that says nothing.
 
-    It is a KeyboardInterrupt, so a notebook and an interactive session stop as they always do.
+    It is a plain KeyboardInterrupt: only that lets Python end a script as Ctrl-C should.
     """
-
-    result: Any
-
-    def __init__(self, message: str = "interrupted", result: Any = None) -> None:
-        super().__init__(message)
-        self.result = result
+    stop: Any = KeyboardInterrupt("interrupted")
+    stop.result = result
+    return stop  # type: ignore[no-any-return]
 
 
 class TacitWarning(UserWarning):

@@ -12,7 +12,7 @@ import numpy as np
 from ._binding import ffi, lib
 from .call import Work, member_names, perform, raise_status, real, whole
 from .data import Source, text_of
-from .errors import Interrupted
+from .errors import interrupted
 from .promise import PROMISE_KEYS, Promise, split_keywords, takes_promise, takes_work
 from .results import Audit, Bound, Check, Plan, Result, Solution, Split
 from .runs import Run, Sweep
@@ -112,7 +112,7 @@ class Problem:
         status = lib.py_problem_make(self._load, source)
         self._load.raised = ffi.NULL
         if raised:
-            raise Interrupted() if type(raised[0]) is KeyboardInterrupt else raised[0]
+            raise interrupted() if type(raised[0]) is KeyboardInterrupt else raised[0]
         raise_status(status, self._load.message)
         self.name = "problem" if path is None else os.fspath(path)
 
@@ -263,7 +263,7 @@ class Problem:
         >>> runs.summary.x_error.median < 1
         True
 
-        Ctrl-C raises Interrupted, a KeyboardInterrupt whose ``result`` is the run until then.
+        Ctrl-C raises KeyboardInterrupt; the exception's ``result`` is the run until then.
 
         seeds: simulate so many runs, from ``seed`` (1 unless given) on, and summarise them. NOT PRIVATE, as any seed.
         no_reference: find no reference solution, where that takes too long. Then there are no errors.
