@@ -1,0 +1,149 @@
+"""Tables for families: a frame, a dictionary of arrays, or a CSV file; which columns they have, and as files again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from .data import columns_of, is_table, numbers_of
+from .errors import UsageError
+from .places import did_you_mean, refusal
+from .printer import Array, Definition, number_text
+
+# `stem_7`, without zeros in front: columns stem_1, stem_2, ... form a vector (src/model/table.c).
+_NUMBERED: Final = re.compile(r"(?P<stem>[A-Za-z_][A-Za-z0-9_]*)_[1-9][0-9]{0,6}\Z")
+
+
+class Table(NamedTuple):
+    """Data of a family: made by ``Model.data``, and used by ``Model.family``."""
+
+    definition: Definition
+    columns: dict[str, tuple[int, ...]]  #: the shape of each: () for a number, (n,) for a vector
+    public: tuple[str, ...]
+    rows: int | None  #: None where they are in a file
+    given: dict[str, Any] | None  #: arrays by column, and the members' names; None where they are in a file
+    path: str | None  #: of the file
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+
+def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int]:
+    """The columns of a frame or a dictionary as arrays, and how many rows there are."""
+    if not is_table(value):
+        raise TypeError(
+            f"{what} is a DataFrame, a dictionary of columns or a structured array, not {type(value).__name__}; a file "
+            "is m.data('homes', csv='homes.csv')"
+        )
+    try:
+        given: dict[str, Any] = {}
+        for name, values in columns_of(value, what).items():
+            given[name] = list(values) if name == "name" else numbers_of(values, f"column '{name}' of {what}")
+    except UsageError as error:
+        raise refusal(str(error)) from None
+    for name, array in given.items():
+        if name != "name" and (array.ndim not in (1, 2) or array.size == 0):
+            raise refusal(
+                f"column '{name}' of {what} has shape {array.shape}; a column is members, or members x components"
+            )
+        if len(array) != len(next(iter(given.values()))):
+            first, rows = next((one, len(values)) for one, values in given.items())
+            raise refusal(f"{what}: '{first}' has {rows} rows, '{name}' has {len(array)}")
+    return given, len(next(iter(given.values())))
+
+
+def read_header(path: str) -> list[str]:
+    """The names of the columns of a CSV file."""
+    with open(path, newline="", encoding="utf-8", errors="replace") as file:
+        return next(csv.reader(file), [])
+
+
+def read_shape(path: str) -> tuple[int | None, ...]:
+    """The shape of a matrix in a CSV file: one row or one column is a vector."""
+    with open(path, newline="", encoding="utf-8", errors="replace") as file:
+        rows = [row for row in itertools.islice(csv.reader(file), 2) if row]
+    columns = len(rows[0]) if rows else 1
+    if len(rows) < 2:
+        return () if columns == 1 else (columns,)
+    return (None,) if columns == 1 else (None, columns)
+
+
+def shapes_of(names: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
+    """The columns by name, where each of the names has so many components: pref_1, pref_2, ... are one vector.
+
+    >>> shapes_of([("need", 1), ("pref_1", 1), ("pref_2", 1), ("goal", 3)])
+    {'need': (), 'pref': (2,), 'goal': (3,)}
+    """
+    flat: list[str] = []
+    for name, components in names:
+        flat += [name] if components == 1 else [f"{name}_{i + 1}" for i in range(components)]
+    there = set(flat)
+    found: dict[str, tuple[int, ...]] = {}
+    for name in flat:
+        numbered = _NUMBERED.match(name)
+        if numbered is not None and f"{numbered['stem']}_1" in there:
+            before = found.get(numbered["stem"], (0,))
+            found[numbered["stem"]] = ((before[0] if before else 0) + 1,)
+        elif name != "name":
+            found[name] = ()
+    return found
+
+
+def columns_of_table(given: dict[str, Any] | None, header: list[str]) -> dict[str, tuple[int, ...]]:
+    """The shapes of the columns of arrays, or of a file with this header."""
+    if given is None:
+        return shapes_of((name, 1) for name in header)
+    return shapes_of(
+        (name, 1 if name == "name" or array.ndim == 1 else array.shape[1]) for name, array in given.items()
+    )
+
+
+def check_public(
+    public: Iterable[str], columns: dict[str, tuple[int, ...]], has_names: bool, what: str
+) -> tuple[str, ...]:
+    """The columns to make public. All of them exist."""
+    if isinstance(public, str):
+        raise TypeError(f"public is a list of columns: public=[{public!r}]")
+    listed = tuple(public)
+    for one in listed:
+        if one not in columns and not (one == "name" and has_names):
+            raise refusal(f"{what} has no column {one!r}{did_you_mean(str(one), columns)}")
+    return listed
+
+
+def _exact(value: float) -> str:
+    return "-0.0" if value == 0 and math.copysign(1, value) < 0 else number_text(value)
+
+
+def csv_of_table(given: dict[str, Any]) -> str:
+    """The table as a CSV file. Reading it gives the same doubles."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    header: list[str] = []
+    columns: list[list[str]] = []
+    for name, values in given.items():
+        if name == "name":
+            header.append(name)
+            columns.append([str(one) for one in values])
+            continue
+        parts = values.reshape(len(values), -1)
+        header += [name] if parts.shape[1] == 1 else [f"{name}_{i + 1}" for i in range(parts.shape[1])]
+        columns += [[_exact(one) for one in parts[:, i].tolist()] for i in range(parts.shape[1])]
+    writer.writerow(header)
+    writer.writerows(zip(*columns))
+    return out.getvalue()
+
+
+def csv_of_array(array: Array) -> str:
+    """A vector (one number in each line) or a matrix as a CSV file without a header."""
+    rows = np.atleast_1d(array)
+    rows = rows.reshape(len(rows), -1)
+    return "".join(",".join(_exact(one) for one in row) + "\n" for row in rows.tolist())

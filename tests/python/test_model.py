@@ -1,0 +1,860 @@
+"""Problems made of objects: what they print, what they refuse, and that an error points at its line of Python."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacit
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def numbers(path: Path) -> dict[str, Any]:
+    """The columns of a CSV file."""
+    header, *rows = [line.split(",") for line in path.read_text().splitlines()]
+    columns = dict(zip(header, zip(*rows)))
+    return {name: list(one) if name == "name" else np.array(one, float) for name, one in columns.items()}
+
+
+def small() -> tuple[tacit.Model, Any, Any]:
+    m = tacit.Model()
+    home = m.family("home", {"need": [4.0, 2.5], "cap": [3.0, 7.4], "pref": [[3, 1], [0, 2.5]]}, public=["cap"])
+    p = home.state("p", 2, lower=0, upper=home.cap)
+    return m, home, p
+
+
+def refused(call: Callable[[], object], *words: str, line: int | None = None) -> tacit.ProblemError:
+    """The error that a function raises: at the line of it that ends with `# here`, unless told otherwise."""
+    with pytest.raises(tacit.ProblemError) as caught:
+        call()
+    lines, first = inspect.getsourcelines(call)
+    marked = [first + i for i, text in enumerate(lines) if text.rstrip().endswith("# here")]
+    assert caught.value.file == __file__
+    assert caught.value.line == (line or (marked or [first])[0])
+    for word in words:
+        assert word in str(caught.value)
+    return caught.value
+
+
+# ---- whole problems ----
+
+
+def test_the_example_of_the_issue_prints_the_language_and_is_solved() -> None:
+    pandas = pytest.importorskip("pandas")
+    prefs = {f"pref_{t + 1}": [t % 5, 3.0] for t in range(24)}
+    homes = pandas.DataFrame({"weight": [1.0, 2.0], "need": [20, 31.5], **prefs})
+    limit, household = 12.0, np.linspace(3, 6, 24)
+
+    m = tacit.Model()
+    home = m.family("home", data=homes)
+    p = home.state("p", 24, lower=0, upper=7.4)
+    home.minimize(home.weight * tacit.sumsq(p - home.pref))
+    home.require(tacit.sum(p) >= home.need)
+    m.constraint("feeder", tacit.total(home, p) <= limit - household)
+
+    lines = str(m).splitlines()
+    assert lines[:7] == [
+        "data home_data = given",
+        "",
+        "agents home over home_data {",
+        "  state p[24] in [0, 7.4]",
+        "  private minimize weight * sumsq(p - pref)",
+        "  private set sum(p) >= need",
+        "}",
+    ]
+    assert lines[8].startswith("constraint feeder: sum(home: p) <= [9, 8.869565217391305, ")
+    solution = m.solve()
+    assert solution.x["home"].shape == (2, 24)
+    assert (solution.x["home"].sum(axis=0) <= limit - household + 1e-6).all()
+
+
+def ev() -> tacit.Model:
+    m = tacit.Model()
+    table = numbers(EXAMPLES / "homes.csv")
+    pref = np.column_stack([table[f"pref_{t}"] for t in range(1, 25)])
+    T = m.param("T", 24)
+    limit = m.param("feeder_limit", 3000)
+    household = [820, 800, 780, 760, 780, 840, 920, 980, 1000, 960, 900, 820]
+    household += [720, 640, 600, 580, 560, 580, 640, 760, 840, 860, 840, 820]
+    known = m.param("household", household)
+    home = m.family("home", m.data("homes", {"need": table["need"], "weight": table["weight"], "pref": pref}))
+    p = home.state("p", T, lower=0, upper=7.4)
+    home.require(tacit.sum(p) >= home.need)
+    home.minimize(home.weight * tacit.sumsq(p - home.pref))
+    home.gap(330)
+    home.slater(p, 1.7)
+    t = tacit.index("t", T)
+    m.constraint("feeder", tacit.total(home, p[t]) <= limit - known[t], over=t)
+    m.privacy(mechanism="gaussian", epsilon=1, delta=1e-6, adjacency="agent")
+    m.schedule(alpha=(0.1, 0.3), gamma=(0.01, 0.52), rounds=100000)
+    return m
+
+
+def paper() -> tacit.Model:
+    m = tacit.Model()
+    norm = tacit.norm
+    wishes: list[tuple[Callable[[Any], Any], float]] = [
+        (lambda x: (x[0] - 5) + (x[1] + 5), 20),
+        (lambda x: norm(x) ** 2, 0),
+        (lambda x: norm(x - [-7, 7]) ** 2, 98),
+        (lambda x: (x[0] - 8) + (x[1] - 8), 20),
+        (lambda x: norm(x + [3, 3]) ** 4, 324),
+        (lambda x: (x[0] - 10) + (x[1] - 10), 20),
+        (lambda x: (x[0] + 10) + (x[1] + 10), 20),
+        (lambda x: norm(x + [7, 0]) ** 2, 49),
+        (lambda x: (x[0] - 6) + x[1], 20),
+        (lambda x: norm(x - [0, 8]) ** 4, 4096),
+    ]
+    agents = []
+    for i, (wish, gap) in enumerate(wishes):
+        agents.append(m.agent(f"a{i + 1}"))
+        x = agents[-1].state("x", 2, lower=-10, upper=10)
+        agents[-1].minimize(wish(x))
+        agents[-1].gap(gap)
+        agents[-1].slater(x, 0)
+    a = [None, *[one.x for one in agents]]
+    m.constraint("g1", sum(norm(x) ** 2 for x in a[1:4]) <= 10)
+    m.constraint("g2", sum(norm(x) ** 2 for x in a[4:7]) <= 50)
+    m.constraint("g3", sum(norm(x) ** 2 for x in a[7:10]) <= 50)
+    m.constraint("g4", a[1][0] ** 2 + a[5][0] + a[10][0] ** 2 <= 50)
+    m.constraint("g5", a[4][1] ** 2 + a[7][0] + a[9][1] <= 20)
+    m.constraint("g6", norm(a[8]) ** 2 + norm(a[6]) ** 2 <= 30)
+    m.lipschitz_constraints(l1=39.82, l2=56.71)
+    m.lipschitz_jacobian(*[agents[i] for i in (0, 5, 7)], l1=4, l2=tacit.sqrt(8))
+    m.lipschitz_jacobian(*[agents[i] for i in (1, 2, 3, 4, 6, 8, 9)], l1=2, l2=2)
+    m.privacy(mechanism="laplace", epsilon=tacit.ln(2), delta=0.01, adjacency=("ensemble", 1))
+    m.schedule(alpha=(0.1, 0.3), gamma=(0.01, 0.52), rounds=100000)
+    return m
+
+
+def robots() -> tacit.Model:
+    m = tacit.Model()
+    team, reach = m.param("team", 8), m.param("range", 3)
+    target, slack = m.param("target", [1, 0.5]), m.param("slack", 0.6)
+    robot = m.family("robot", m.data("plans", csv=EXAMPLES / "robots_plans.csv"))
+    pos = robot.state("pos", 2, lower=-10, upper=10)
+    robot.minimize(tacit.sumsq(pos - robot.goal))
+    robot.require(tacit.norm(pos - robot.base) <= robot.reach)
+    robot.gap(75)
+    robot.slater(pos, target)
+    k = tacit.index("k", 1, team - 1)
+    m.constraint("chain", tacit.sumsq(robot[k].pos - robot[k + 1].pos) <= reach**2, over=k)
+    m.constraint("camera", tacit.sumsq(tacit.total(robot, pos) / team - target) <= slack**2)
+    m.privacy(mechanism="gaussian", epsilon=tacit.ln(2), delta=1e-5, adjacency=("ensemble", 0.5))
+    m.schedule(alpha=(0.1, 0.3), gamma=(0.01, 0.52), rounds=100000)
+    return m
+
+
+def num() -> tacit.Model:
+    m = tacit.Model()
+    route = m.param("route", csv=EXAMPLES / "num_routes.csv")
+    capacity = m.param("capacity", [10, 12, 8, 15, 10, 9])
+    flow = m.family("flow", m.data("flows", numbers(EXAMPLES / "num_flows.csv")), index="i")
+    rate = flow.state("rate", lower=0.1, upper=10)
+    flow.minimize(-flow.weight * tacit.log(rate))
+    flow.gap(10)
+    flow.slater(rate, 0.5)
+    link = tacit.index("l", tacit.length(capacity))
+    m.constraint("link", tacit.total(flow, route[link, flow.index] * rate) <= capacity[link], over=link)
+    m.privacy(mechanism="laplace", epsilon=1, adjacency=("one", 0.1))
+    m.schedule(alpha=(0.1, 0.3), gamma=(0.05, 0.52), rounds=50000)
+    return m
+
+
+@pytest.mark.parametrize("make", [ev, paper, robots, num], ids=lambda make: make.__name__)
+def test_an_example_made_of_objects_has_the_plan_of_its_file(make: Callable[[], tacit.Model]) -> None:
+    wanted = tacit.Problem(EXAMPLES / f"{make.__name__}.tacit").plan().hash
+    assert wanted is not None
+    assert make().plan().hash == wanted
+
+
+def test_a_problem_is_made_once_and_made_anew_after_a_change() -> None:
+    m, home, p = small()
+    home.minimize(tacit.sumsq(p))
+    first = m.problem()
+    assert m.problem() is first
+    m.constraint("feeder", tacit.total(home, p) >= 1)
+    assert m.problem() is not first
+    assert m.problem().constraints == ("feeder[1]", "feeder[2]")
+
+
+def test_a_second_setting_replaces_the_first() -> None:
+    m = tacit.Model()
+    m.privacy(mechanism="laplace", epsilon=1)
+    m.privacy(mechanism="gaussian", epsilon=2, adjacency="agent")
+    assert str(m) == "privacy { mechanism gaussian; epsilon 2; adjacency agent }"
+
+
+# ---- indices ----
+
+
+def text_of(expression: object) -> str:
+    return repr(expression).split(" ", 1)[1][:-1]
+
+
+def test_numbers_of_python_count_from_0_and_indices_of_the_language_from_1() -> None:
+    m, home, p = small()
+    M = m.param("M", [[1, 2, 3], [4, 5, 6]])
+    t = tacit.index("t", 1, 2)
+    assert [text_of(one) for one in (p[0], p[-1], p[0:2], p[1:], p[t], p[t + 1])] == [
+        "p[1]", "p[2]", "p[1..2]", "p[2..2]", "p[t]", "p[t + 1]",
+    ]  # fmt: skip
+    assert [text_of(one) for one in (M[0, 1], M[-1], M[:, 2], M[0:1, 1:3], M[tacit.part(t, 2), t])] == [
+        "M[1, 2]", "M[2]", "M[1..2, 3]", "M[1..1, 2..3]", "M[t..2, t]",
+    ]  # fmt: skip
+    assert [text_of(one) for one in (home[0].p, home[-1].cap, home[t].p[0], home[1]["p"])] == [
+        "home[1].p", "home[2].cap", "home[t].p[1]", "home[2].p",
+    ]  # fmt: skip
+    assert p[:] is p and len(p) == 2 and [text_of(one) for one in p] == ["p[1]", "p[2]"]
+    assert [M[0, 1].shape, M[0].shape, M[:, 2].shape, M[0:1, 1:3].shape, M.T.shape] == [(), (3,), (2,), (1, 2), (3, 2)]
+
+
+def test_a_wrong_index_is_an_error_of_python() -> None:
+    m, home, p = small()
+    t = tacit.index("t", 1, 2)
+    unknown = home.state("q", tacit.max(2, 3), lower=0, upper=1)
+    for wrong in (2, -3, slice(1, 1), (0, 0)):
+        with pytest.raises(IndexError):
+            p[wrong]
+    for wrong in (1.5, True, "a", None, slice(0, 2, 2), slice(t, None)):
+        with pytest.raises(TypeError):
+            p[wrong]
+    for wrong in (-1, slice(0, None), slice(-2, 5)):
+        with pytest.raises(IndexError, match="not known in Python"):
+            unknown[wrong]
+    assert text_of(unknown[0:2]) == "q[1..2]"
+    for wrong in (2, -3):
+        with pytest.raises(IndexError, match="2 members"):
+            home[wrong]
+    with pytest.raises(TypeError):
+        iter(p[0])
+    with pytest.raises(TypeError, match="tacit.constant"):
+        [1, 2][t]
+
+
+# ---- operators ----
+
+
+def test_numpy_leaves_operators_to_expressions() -> None:
+    m = tacit.Model()
+    a = m.agent("a")
+    x = a.state("x", 2, lower=0, upper=1)
+    v, M = np.array([1.0, 2.5]), np.array([[1.0, 2], [3, 4]])
+    shown = [v + x, np.float64(2) * x, v @ x, M @ x, x @ M, np.int64(3) - x, v / x, 2 / x[0], abs(v - x), [1, 2] * x]
+    assert [text_of(one) for one in shown] == [
+        "[1, 2.5] + x", "2 * x", "dot([1, 2.5], x)", "[[1, 2], [3, 4]] * x", "transpose([[1, 2], [3, 4]]) * x",
+        "3 - x", "[1, 2.5] / x", "2 / x[1]", "abs([1, 2.5] - x)", "[1, 2] * x",
+    ]  # fmt: skip
+    assert text_of(v <= x) == "x >= [1, 2.5]" and text_of(np.float64(1) >= x) == "x <= 1"
+    assert text_of(sum([x[0], x[1]])) == "x[1] + x[2]"
+    assert text_of(as_vector := tacit.constant([x[0], 1, x[1]])) == "[x[1], 1, x[2]]" and as_vector.shape == (3,)
+
+
+def test_a_product_of_matrices_is_written_with_an_at_sign() -> None:
+    m = tacit.Model()
+    x = m.agent("a").state("x", 2, lower=0, upper=1)
+    M = m.param("M", np.eye(2))
+    refused(lambda: M * x, "write @")
+    refused(lambda: M * M, "write @")
+    refused(lambda: x * np.ones((2, 2)), "write @")
+    refused(lambda: 2 @ x, "write *")
+    refused(lambda: M @ [1, 2, 3], "the shapes do not fit: a 2 x 2 matrix times a vector of 3")
+    refused(lambda: x + [1, 2, 3], "+ needs equal shapes")
+    refused(lambda: x <= [1, 2, 3], "a relation needs equal shapes")
+    refused(lambda: tacit.dot(x, [1, 2, 3]), "dot needs two vectors of equal length")
+    refused(lambda: x.T, "transpose needs a matrix")
+    assert text_of(2 * M @ x / 3) == "2 * M * x / 3"
+
+
+def test_parentheses_stand_only_where_they_are_needed() -> None:
+    m = tacit.Model()
+    a, b, c = (m.param(name, 2) for name in "abc")
+    shown = [
+        a + b + c, a + (b + c), a - (b - c), (a - b) - c, a * b + c, a * (b + c), a / (b * c), a / b * c, -(a**2),
+        (-a) ** 2, a**b**c, (a**b) ** c, a**-b, -(-a), a - -b, a * -b, (-a) * b, -(a * b), -(a + b), (a + b) ** 2,
+        a * -3, -3 * a, (-3 * tacit.constant(1)) ** 2, tacit.constant(-3) ** 2, 2.0**-a,
+    ]  # fmt: skip
+    assert [text_of(one) for one in shown] == [
+        "a + b + c", "a + (b + c)", "a - (b - c)", "a - b - c", "a * b + c", "a * (b + c)", "a / (b * c)", "a / b * c",
+        "-a^2", "(-a)^2", "a^b^c", "(a^b)^c", "a^-b", "-(-a)", "a - -b", "a * -b", "-a * b", "-(a * b)", "-(a + b)",
+        "(a + b)^2", "a * -3", "-3 * a", "(-3 * 1)^2", "(-3)^2", "2^-a",
+    ]  # fmt: skip
+
+
+class Grower:
+    """Random expressions, and their values by NumPy."""
+
+    def __init__(self, seed: int, model: tacit.Model) -> None:
+        self.random = np.random.default_rng(seed)
+        self.leaves: list[tuple[Any, Any]] = []
+        for name, shape in (("a", ()), ("b", ()), ("u", (3,)), ("v", (3,)), ("M", (3, 3))):
+            value = self.random.uniform(-2, 2, shape).round(2)
+            self.leaves.append((model.param(name, value), value))
+
+    def leaf(self, ndim: int) -> tuple[Any, Any]:
+        if self.random.random() < 0.4:
+            value = self.random.uniform(-3, 3, (3,) * ndim).round(1)
+            return tacit.constant(value), value
+        fitting = [one for one in self.leaves if np.ndim(one[1]) == ndim]
+        return fitting[self.random.integers(len(fitting))]
+
+    def grow(self, ndim: int, depth: int) -> tuple[Any, Any]:
+        while True:
+            expression, value = self.step(ndim, depth)
+            if np.isfinite(value).all() and np.abs(value).max() < 1e5:
+                return expression, value
+
+    def step(self, ndim: int, depth: int) -> tuple[Any, Any]:
+        kind = self.random.integers(10) if depth > 0 else -1
+        if kind < 0:
+            return self.leaf(ndim)
+        if kind < 5:  # element by element, or with a number on either side
+            sign = (operator.add, operator.sub, operator.mul, operator.truediv, operator.sub)[kind]
+            mixed = self.random.random() < 0.4 or (ndim == 2 and sign is operator.mul)
+            a, b = self.grow(ndim, depth - 1), self.grow(0 if mixed else ndim, depth - 1)
+            if sign is not operator.truediv and self.random.random() < 0.5:
+                a, b = b, a
+            if sign is operator.truediv and np.abs(b[1]).min() < 1e-2:
+                b = self.leaf(0)[0] * 0 + 1.5, 1.5
+            return sign(a[0], b[0]), sign(a[1], b[1])
+        a = self.grow(ndim, depth - 1)
+        if kind == 5:
+            return -a[0], -a[1]
+        if kind == 6 and ndim < 2:
+            return a[0] ** 2, a[1] ** 2
+        if kind == 7 and ndim < 2 and np.abs(a[1]).min() > 0.1:
+            return a[0] ** -1, a[1] ** -1.0
+        M, u = self.grow(2, depth - 1), self.grow(1, depth - 1)
+        if kind == 8:
+            left, right = {0: (u, self.grow(1, depth - 1)), 1: (M, u), 2: (M, a)}[ndim]
+            return left[0] @ right[0], left[1] @ right[1]
+        at = int(self.random.integers(3))
+        return {0: (u[0][at], u[1][at]), 1: (M[0][at], M[1][at]), 2: (M[0].T, M[1].T)}[ndim]
+
+
+def test_random_expressions_mean_the_same_in_python_and_in_the_language() -> None:
+    m = tacit.Model()
+    grower = Grower(20180, m)
+    values = []
+    for i in range(250):
+        expression, value = grower.grow(i % 2, 5)
+        agent = m.agent(f"z{i}")
+        x = agent.state("x", *([3] if i % 2 else []), lower=expression, upper=expression + 1)
+        agent.minimize(tacit.sum(x))
+        values.append(value)
+    printed = m._print()
+    enclosed = m._write_all(m._source, parentheses=True)
+    assert printed.text.count("(") < enclosed.text.count("(")
+    found = m.solve().x
+    same = tacit.Problem(text=enclosed.text, data=enclosed.given).solve().x
+    for i, value in enumerate(values):
+        assert np.allclose(found[f"z{i}"], value, rtol=1e-9, atol=1e-7), f"z{i}"
+        assert (found[f"z{i}"] == same[f"z{i}"]).all()
+
+
+# ---- relations ----
+
+
+def test_a_relation_has_no_truth_value() -> None:
+    m, home, p = small()
+    with pytest.raises(TypeError, match=r"p.isin\(tacit.box\(0, 5\)\)"):
+        0 <= p <= 5
+    with pytest.raises(TypeError, match="no truth value"):
+        if p == 1:
+            pass
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(p)
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(p.isin(tacit.box(0, 1)))
+    with pytest.raises(TypeError, match="write <="):
+        p < 5
+    with pytest.raises(TypeError, match="write >="):
+        p > 5
+    with pytest.raises(TypeError, match="no !="):
+        p != 5
+    assert (p == None) is False and (p == "p") is False and p != "p"  # noqa: E711
+
+
+def test_what_is_no_relation_is_refused() -> None:
+    m, home, p = small()
+    for wrong in (True, p, 3, None, "p <= 3"):
+        with pytest.raises(TypeError):
+            home.require(wrong)
+        with pytest.raises(TypeError):
+            m.constraint("c", wrong)
+    with pytest.raises(TypeError):
+        m.constraint("c", p.isin(tacit.box(0, 1)))
+    with pytest.raises(TypeError):
+        p.isin([0, 1])
+    with pytest.raises(TypeError):
+        home.minimize(p <= 3)
+    with pytest.raises(TypeError):
+        home.require()
+
+
+# ---- numbers ----
+
+
+def test_numbers_that_are_not_finite_are_refused_at_their_line() -> None:
+    m, home, p = small()
+    a, e = np.array([1, np.nan]), [np.inf, 1]
+    refused(lambda: p - a, "NaN")
+    refused(lambda: e * p, "infinite")
+    refused(lambda: m.param("x", float("nan")), "NaN")
+    refused(lambda: home.state("q", lower=-np.inf, upper=1), "infinite")
+    refused(lambda: m.family("other", {"need": [1, np.nan]}), "'need'", "NaN")
+    refused(lambda: p + 10**17, "2^53")
+    refused(lambda: p + 10**400, "too large")
+    refused(lambda: p + np.zeros((2, 0)), "shape")
+    refused(lambda: p + np.zeros((2, 2, 2)), "shape")
+    refused(lambda: tacit.constant([[1, 2], [3]]), "array")
+    for wrong in (True, None, "1", {"a": 1}, b"1"):
+        with pytest.raises(TypeError):
+            p + wrong
+    assert "other" not in str(m)
+
+
+def test_numbers_keep_all_their_digits() -> None:
+    values = [0.1, 1 / 3, 1e-300, -1.7976931348623157e308, 5e-324, 123456789012345.6, 1e22, -0.0, 2**53, 1e15]
+    m = tacit.Model()
+    a = m.agent("a")
+    w = m.param("w", values)
+    for i, value in enumerate(values):
+        x = a.state(f"x{i}", lower=w[i], upper=value)
+    a.minimize(0)
+    x = m.solve().x["a"]
+    assert (x == np.array(values)).all()
+
+
+def test_long_arrays_are_given_beside_the_text() -> None:
+    m = tacit.Model()
+    a = m.agent("a")
+    array_1 = m.param("array_1", 1)
+    x = a.state("x", 100, lower=0, upper=5)
+    wish = np.linspace(0, 4, 100)
+    a.minimize(tacit.sumsq(x - wish) * array_1)
+    m.constraint("c", tacit.sum(wish * x) <= 400)
+    m.constraint("d", wish @ x <= 400)
+    row = m.param("row", np.ones((1, 100)))
+    m.constraint("e", row @ x <= 400)
+    m.constraint("f", tacit.constant(np.ones((100, 1))) @ [1] >= -x)
+    m.param("wide", np.ones((2, 50)), private=True)
+    assert str(m) == "\n".join(
+        [
+            "private param array_2 = given",
+            "agent a {",
+            "  state x[100] in [0, 5]",
+            "  private minimize sumsq(x - array_2) * array_1",
+            "}",
+            "",
+            "param array_1 = 1",
+            "param array_3 = given",
+            "constraint c: sum(array_3 * a.x) <= 400",
+            "constraint d: dot(array_3, a.x) <= 400",
+            "param array_4 = given",
+            "param row = [array_4]",
+            "constraint e: row * a.x <= 400",
+            "constraint f: transpose([array_4]) * [1] >= -a.x",
+            "private param wide = given",
+        ]
+    )
+    given = m._print().given
+    assert (given["array_2"] == wish).all() and given["wide"].shape == (2, 50)
+    wish[:] = 7  # a copy was taken
+    assert m.solve().objective < 1000 and m.problem().constraints[-1] == "f[100]"
+
+
+def test_a_long_array_in_a_private_line_stays_out_of_the_file_of_the_cloud() -> None:
+    m = tacit.Model()
+    for name in ("a", "b"):
+        agent = m.agent(name)
+        x = agent.state("x", 100, lower=0, upper=1)
+        secret = agent.param("secret", np.full(100, 0.123 if name == "a" else 0.456), private=True)
+        agent.minimize(tacit.sumsq(x - secret) + x @ np.full(100, 0.789))
+        m.constraint(f"c_{name}", np.full(100, 0.5) @ x <= 20)
+    m.dual_radius(10)
+    parts = m.split().parts
+    assert "0.5" in str({name: text for name, text in parts.items() if name.startswith("cloud")})
+    for number, holders in (("0.123", "a"), ("0.456", "b"), ("0.789", "ab")):
+        assert sorted(name for name, text in parts.items() if number in text) == [
+            f"agents/{one}.tacit" for one in holders
+        ]
+
+
+# ---- names ----
+
+
+def test_columns_are_attributes_and_items() -> None:
+    m = tacit.Model()
+    table = {"weight": [1, 2], "state": [1, 2], "pref": np.ones((2, 3)), "name": ["anna", "ben"], "_x": [1, 2]}
+    home = m.family("home", table)
+    assert [home.weight.shape, home.pref.shape, home["state"].shape, home["pref"].shape] == [(), (3,), (), (3,)]
+    assert home._x.ndim == 0 and callable(home.state)
+    assert {"weight", "pref", "state", "minimize"} <= set(dir(home)) and "pref" in dir(home[0])
+    with pytest.raises(AttributeError, match=r"'home' has no 'wieght'; did you mean 'weight'\?; it has weight, state"):
+        home.wieght
+    with pytest.raises(KeyError, match="did you mean 'weight'"):
+        home["wieght"]
+    with pytest.raises(AttributeError, match="did you mean 'weight'"):
+        home[0].wieght
+    with pytest.raises(AttributeError, match="index='i'"):
+        home.index
+    with pytest.raises(TypeError, match="one agent"):
+        m.agent("a")[0]
+    refused(lambda: m.data("d", {"cap": [1]}, public=["cpa"]), "did you mean 'cap'")
+    refused(lambda: m.family("f", {"i": [1]}, index="i"), "another name")
+    refused(lambda: m.data("d", {"a b": [1]}), "a b")
+    refused(lambda: m.data("d", {"a": [1, 2], "b": [1]}), "2 rows")
+    assert "f_data" not in str(m) and "data d" not in str(m)
+
+
+def test_a_name_is_defined_once() -> None:
+    m, home, p = small()
+    error = refused(lambda: home.state("p", lower=0, upper=1), "'p' is defined twice", "state 'p' was made here")
+    assert [one.kind for one in error.diagnostics] == ["error", "note"]
+    refused(lambda: home.param("cap", 3), "'cap' is defined twice", "column 'cap'")
+    refused(lambda: m.param("home", 3), "'home' is defined twice")
+    refused(lambda: m.agent("home_data"), "'home_data' is defined twice")
+    home.minimize(tacit.sum(p))
+    refused(lambda: home.minimize(tacit.sum(p)), "two objectives; add them up", "the first one is here")
+    home.slater(p, 0)
+    refused(lambda: home.slater(p, 0), "given twice")
+    refused(lambda: home.slater("q", 0), "has no state 'q'")
+    i = tacit.index("i", 2)
+    refused(lambda: m.constraint("c", tacit.total(home, p[i]) <= 1, over=[i, tacit.index("i", 3)]), "two indices")
+
+
+def test_text_that_would_mean_something_else_is_never_printed() -> None:
+    m, home, p = small()
+    other = m.param("p", 7)
+    x = m.agent("a").state("x", lower=0, upper=1)
+
+    def parameter_behind_a_state() -> None:
+        home.minimize(other * tacit.sum(p))  # here
+
+    def state_before_a_parameter() -> None:
+        limit = m.param("limit", 3)
+        home.require(p <= limit)
+        home.state("limit", lower=0, upper=1)  # here
+
+    def state_before_a_parameter_in_a_sum() -> None:
+        factor = m.param("factor", 3)
+        m.constraint("c", tacit.total(home, factor * p) <= 1)
+        home.param("factor", 2)  # here
+
+    def column_behind_an_index() -> None:
+        cap = tacit.index("cap", 1, 2)
+        home.minimize(tacit.sum(home.cap * p[cap], over=cap))  # here
+
+    def index_behind_a_column() -> None:
+        cap = tacit.index("cap", 1, 2)
+        m.constraint("d", tacit.total(home, p[cap]) <= 1, over=cap)  # here
+
+    def index_behind_an_index() -> None:
+        one, two = tacit.index("k", 1, 2), tacit.index("k", 1, 3)
+        m.constraint("e", tacit.sum(one * two, over=two) * x <= 1, over=one)  # here
+
+    def column_and_parameter() -> None:
+        m.param("need", 3)
+        home.require(tacit.sum(p) >= home.need)  # here
+
+    refused(parameter_behind_a_state, "the state 'p', which has the same name", "this 'p' is meant")
+    refused(state_before_a_parameter, "use the parameter 'limit'", "would hide it")
+    refused(state_before_a_parameter_in_a_sum, "would hide it")
+    refused(column_behind_an_index, "the text would mean the index 'cap'")
+    refused(index_behind_a_column, "the text would mean the column 'cap'")
+    refused(index_behind_an_index, "the text would mean the index 'k'")
+    refused(column_and_parameter, "a column and also a parameter")
+    home.minimize(tacit.sum(p))  # what was refused has left nothing behind
+    m.constraint("shared", other * x <= 3)
+    assert "constraint shared: p * a.x <= 3" in str(m)
+
+
+def test_names_of_a_family_stand_in_sums_and_members() -> None:
+    m, home, p = small()
+    t = tacit.index("t", 1, 2)
+    refused(lambda: m.constraint("c", p <= 3), "write tacit.total(home, ...)", "home[0].p for one of them")
+    refused(lambda: m.param("q", home.cap), "home[0].cap")
+    refused(lambda: m.constraint("c", tacit.total(home, p[t]) <= 3), "over=t")
+    refused(lambda: home.minimize(p[t]), "over=t")
+    refused(lambda: tacit.Model().param("x", home[0].cap), "'home' belongs to another model")
+    other = tacit.Model()
+    mine = other.agent("mine").state("x", lower=0, upper=1)
+    refused(lambda: m.constraint("c", mine <= 1), "'x' belongs to another model")
+    refused(lambda: other.family("b", m.data("d", {"a": [1]})), "belong to another model")
+    quoted = m.agent("a b")
+    y = quoted.state("y", lower=0, upper=1)
+    refused(lambda: m.constraint("c", y <= 1), "has a name in quotes")
+    refused(lambda: m.constraint("c", tacit.total(quoted, y) <= 1), "has a name in quotes")
+
+
+@pytest.mark.filterwarnings("ignore::tacit.TacitWarning")
+def test_every_word_of_the_language_can_be_a_name() -> None:
+    words = "csv over private param state set minimize gap slater start k sum norm one agent public column data".split()
+    m = tacit.Model()
+    nodes = {word: m.param(word, 1 + i) for i, word in enumerate(words)}
+    for i, word in enumerate(words):
+        m.param(f"p_{word}", nodes[word] * 2 + nodes[words[i - 1]])
+        a = m.agent(f"a_{word}")
+        x = a.state(word, 2, lower=0, upper=9)
+        a.minimize(tacit.sumsq(x - nodes["csv"] if word != "csv" else x))
+        a.start(x, 1)
+    m.privacy(mechanism="laplace", epsilon=nodes["k"], adjacency=nodes["one"])
+    m.schedule(alpha=(nodes["k"], nodes["k"]), rounds=nodes["agent"])
+    m.dual_radius(nodes["private"])
+    assert len(m.problem().families) == len(words)
+    assert m.plan().json["epsilon"] == 1 + words.index("k")
+    refused(lambda: m.param("given", 1), "'given'")
+    refused(lambda: m.param("in", 1), "'in'")
+
+
+INJECTIONS = [
+    "x = 1\nparam y", "x; dual radius 1", "x # ", 'x"', "a b", "", "1x", "x\0", "é", "x[1]", "x" * 201, "\u2028",
+    "a\r\nb",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_a_name_brings_no_other_statements_along(text: str) -> None:
+    m, home, p = small()
+    before = str(m)
+    for call in (
+        lambda: m.param(text, 1),
+        lambda: m.data(text, {"a": [1]}),
+        lambda: m.data("d", {text: [1]}),
+        lambda: m.family(text, count=3),
+        lambda: m.family("f", count=3, index=text),
+        lambda: m.constraint(text, tacit.total(home, p) <= 1),
+        lambda: home.state(text, lower=0, upper=1),
+        lambda: home.param(text, 1),
+        lambda: home.column(text, 1),
+        lambda: home.slater(text, 1),
+        lambda: tacit.index(text, 1, 2),
+        lambda: m.privacy(mechanism=text),
+        lambda: m.privacy(adjacency=text),
+        lambda: m.privacy(adjacency=(text, 1)),
+        lambda: m.data("d", {"a": [1]}, public=[text]),
+        lambda: tacit.Model(role=text),
+    ):
+        with pytest.raises(tacit.ProblemError):
+            call()
+    assert str(m) == before
+
+
+@pytest.mark.parametrize("text", ['a" { }\nagent b', "a\n", "a\0", "", "\u2028"])
+def test_a_text_in_quotes_stays_in_them(text: str, tmp_path: Path) -> None:
+    m = tacit.Model()
+    refused(lambda: m.agent(text), "an agent")
+    if "\0" not in text and text:
+        path = tmp_path / f"x{text}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("a\n1\n")
+        refused(lambda: m.data("d", csv=path), "a file")
+        refused(lambda: m.param("d", csv=path), "a file")
+    assert str(m) == ""
+
+
+# ---- errors of the library ----
+
+
+def test_errors_of_the_library_are_shown_at_their_lines_of_python() -> None:
+    m = tacit.Model()
+    a = m.agent("a")
+    x = a.state("x", 2, lower=[0, 3], upper=[1, 2])
+
+    def several() -> None:
+        b = m.agent("b")
+        y = b.state("y", lower=0, upper=1)
+        b.minimize(3 * y + tacit.sqrt(tacit.constant(-4)))  # here
+        b.require(tacit.log(y) <= 1)
+        m.problem()
+
+    with pytest.raises(tacit.ProblemError) as caught:
+        several()
+    lines, first = inspect.getsourcelines(several)
+    state, objective, limit = caught.value.diagnostics
+    assert "is empty" in state.message and state.source.strip().startswith("x = a.state(")
+    assert objective.line == first + 3
+    assert objective.source[objective.caret.index("^") :][: len(objective.caret.strip())] == "tacit.constant(-4)"
+    assert limit.line == first + 4
+    assert limit.source[limit.caret.index("^") :][: len(limit.caret.strip())] == "tacit.log(y)"
+    assert "  in the language:\n    private minimize 3 * y + sqrt(-4)\n" in str(caught.value)
+    assert x.shape == (2,)
+
+
+def test_errors_of_a_later_function_are_shown_at_their_lines_of_python() -> None:
+    m = tacit.Model()
+    w = m.param("w", [1.0, 2], private=True)
+    node = m.family("node", count=2)
+    x = node.state("x", lower=0, upper=1)
+    node.minimize(w[node.index] * x)
+    m.dual_radius(3)
+    m.solve()
+    with pytest.raises(tacit.ProblemError) as caught:
+        m.split()
+    assert caught.value.file == __file__
+    assert "node.minimize(w[node.index] * x)" in str(caught.value)
+
+
+def test_a_model_without_agents_is_refused_where_it_was_made() -> None:
+    def empty() -> None:
+        m = tacit.Model()  # here
+        m.problem()
+
+    refused(empty, "describes no agent")
+
+
+def test_a_refused_statement_leaves_nothing_behind() -> None:
+    m, home, p = small()
+    before = str(m)
+    t = tacit.index("t", 2)
+    for call in (
+        lambda: home.minimize(p[t]),
+        lambda: home.state("q", lower=t, upper=1),
+        lambda: home.param("q", t),
+        lambda: home.gap(t),
+        lambda: home.slater(p, t),
+        lambda: m.param("q", p),
+        lambda: m.constraint("q", p <= 1),
+        lambda: m.dual_radius(p),
+        lambda: m.family("q", count=p),
+        lambda: m.privacy(epsilon=home.cap),
+    ):
+        with pytest.raises(tacit.ProblemError):
+            call()
+    assert str(m) == before
+    home.state("q", lower=0, upper=1)
+    home.minimize(tacit.sum(p))
+    home.gap(1)
+    home.slater(p, 0)
+    home.slater("q", 0)
+    m.param("q", 1)
+    m.problem()
+
+
+def test_long_chains_are_not_nested_and_deep_nesting_is_refused() -> None:
+    m = tacit.Model()
+    a = m.agent("a")
+    x = a.state("x", lower=0, upper=1)
+    chain: Any = 0
+    for i in range(20000):
+        chain = chain + i * x if i % 2 else chain - x
+    a.minimize(chain)
+    assert len(m.problem().families) == 1
+    nested = x
+    with pytest.raises(tacit.ProblemError, match="nested more than 200 levels"):
+        for _ in range(201):
+            nested = tacit.exp(nested)
+    deep = x
+    for _ in range(90):
+        deep = (deep + 1) ** 2
+    assert repr(deep).count("(") == 90
+
+
+def test_declared_constants_may_use_columns() -> None:
+    m, home, p = small()
+    home.minimize(tacit.sumsq(p))
+    x = (other := m.agent("other")).state("x", lower=0, upper=1)
+    other.minimize(x)
+    m.lipschitz_objective(home, value=home.cap + 1)
+    m.lipschitz_jacobian(home, other, l1=2, l2=tacit.sqrt(8))
+    refused(lambda: m.lipschitz_objective(home, other, value=home.cap), "belongs to every member")
+    assert "declare lipschitz objective home cap + 1\n" in str(m)
+    assert "declare lipschitz jacobian home, other { l1 2; l2 sqrt(8) }" in str(m)
+    declared = [one["gradient"].get("declared") for one in m.check().json["lipschitz"]["objective"]]
+    assert declared == [4, 8.4, None]
+
+
+# ---- files ----
+
+
+def test_a_saved_model_has_the_same_plan_as_the_model(tmp_path: Path) -> None:
+    for make in (ev, robots, num):
+        m = make()
+        path = tmp_path / make.__name__ / "my.tacit"
+        path.parent.mkdir()
+        m.save(path)
+        assert tacit.Problem(path).plan().hash == m.plan().hash
+
+
+def test_a_saved_model_has_all_its_numbers(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "k.csv").write_text("1,2\n3,4\n")
+    outside = tmp_path.parent / f"{tmp_path.name}.csv"
+    outside.write_text("cap\n1\n")
+    m = tacit.Model()
+    names = ["anna, the first", "ben", "Zoë"]
+    table = {"name": names, "w": random.normal(size=3), "pref": random.normal(size=(3, 100)) * 1e-5}
+    home = m.family("home", table, public=["name"])
+    p = home.state("p", 100, lower=-1, upper=1)
+    home.minimize(home.w**2 * tacit.sumsq(p - home.pref - random.normal(size=100)))
+    m.param("M", random.normal(size=(10, 10)))
+    m.param("k", csv=tmp_path / "more" / "k.csv")
+    car = m.family("car", m.data("cars", csv=outside, public=["cap"]))
+    car.minimize(car.state("x", lower=0, upper=car.cap))
+    m.constraint("c", tacit.total(home, p) <= random.normal(size=100) + 3)
+    m.save(tmp_path / "fleet.tacit")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "fleet.M.csv", "fleet.array_1.csv", "fleet.array_2.csv", "fleet.cars.csv", "fleet.home_data.csv", "fleet.tacit",
+        "more",
+    ]  # fmt: skip
+    text = (tmp_path / "fleet.tacit").read_text()
+    assert 'param k = csv "more/k.csv"' in text and 'data cars = csv "fleet.cars.csv" public cap' in text
+    loaded = tacit.Problem(tmp_path / "fleet.tacit")
+    assert loaded.members("home") == names
+    one, two = loaded.solve(), m.solve()
+    assert (one.x["home"] == two.x["home"]).all() and one.objective == two.objective
+
+
+def test_saving_replaces_no_file_unless_told(tmp_path: Path) -> None:
+    m, home, p = small()
+    home.minimize(tacit.sumsq(p))
+    (tmp_path / "a.home_data.csv").write_text("mine")
+    with pytest.raises(FileExistsError, match="a.home_data.csv"):
+        m.save(tmp_path / "a.tacit")
+    assert os.listdir(tmp_path) == ["a.home_data.csv"]
+    assert (tmp_path / "a.home_data.csv").read_text() == "mine"
+    m.save(tmp_path / "a.tacit", replace=True)
+    tacit.Problem(tmp_path / "a.tacit")
+    m.save(tmp_path / "a.tacit", replace=True)
+    with pytest.raises(FileExistsError):
+        m.save(tmp_path / "a.tacit")
+
+
+def test_files_that_are_not_there_are_an_error_of_python() -> None:
+    m = tacit.Model()
+    with pytest.raises(FileNotFoundError):
+        m.data("d", csv="/no/such/file.csv")
+    with pytest.raises(FileNotFoundError):
+        m.param("d", csv="/no/such/file.csv")
+    with pytest.raises(TypeError):
+        m.data("d")
+    with pytest.raises(TypeError):
+        m.param("d")
+    with pytest.raises(TypeError, match="csv='homes.csv'"):
+        m.family("home", "homes.csv")
+    assert str(m) == ""
+
+
+def test_frames_give_the_columns_of_dictionaries() -> None:
+    pandas = pytest.importorskip("pandas")
+    m = tacit.Model()
+    prefs = {"pref_1": [1.5, 2], "pref_2": [0, 1]}
+    frame = pandas.DataFrame({"name": ["anna", "ben"], "need": [1, 2], **prefs, "x_2": [1, 2]})
+    home = m.family("home", frame, public=["need"])
+    assert [home.need.shape, home.pref.shape, home.x_2.shape] == [(), (2,), ()]
+    p = home.state("p", 2, lower=0, upper=home.need)
+    home.minimize(tacit.sumsq(p - home.pref))
+    assert m.problem().members("home") == ["anna", "ben"]
+    frame.loc[0, "pref_1"] = None
+    refused(lambda: m.family("other", frame), "'pref_1'")
