@@ -47,7 +47,14 @@ def is_table(value: Any) -> bool:
 
 
 def numbers_of(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """float64 in an order that the library can read: the array itself where possible. what: for messages."""
+    """Finite numbers, float64, in an order that the library can read: the array itself where possible."""
+    array = as_numbers(value, what)
+    check_finite(array, what)
+    return array
+
+
+def as_numbers(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The same without a look at every number, which the library takes while it copies. what: for messages."""
     if hasattr(value, "to_numpy") and getattr(getattr(value, "dtype", None), "na_value", None) is not None:
         missing = np.asarray(value.isna())
         if missing.any():
@@ -70,14 +77,16 @@ def numbers_of(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     wanted = np.dtype(np.float64)
     if array.dtype != wanted or not array.flags.aligned:
         array = array.astype(wanted)
-    if not _is_readable(array):
-        array = np.ascontiguousarray(array)
+    return array if _is_readable(array) else np.ascontiguousarray(array)
+
+
+def check_finite(array: np.ndarray[Any, np.dtype[np.float64]], what: str) -> None:
+    """Raises where a number is not finite, with its place."""
     finite = np.isfinite(array)
     if not finite.all():
         at = tuple(int(i) for i in np.argwhere(~finite)[0])
         word = "no value (NaN)" if np.isnan(array[at]) else "an infinite value"
         raise _wrong(f"{what} has {word} {_place(at)}; every number must be finite")
-    return array
 
 
 def _is_readable(array: np.ndarray[Any, np.dtype[np.float64]]) -> bool:
@@ -153,6 +162,7 @@ class Source:
 
     def __init__(self, data: Mapping[str, Any] | None) -> None:
         self._kept: list[Any] = []
+        self._arrays: list[tuple[np.ndarray[Any, np.dtype[np.float64]], str]] = []
         if data is not None and not isinstance(data, Mapping):
             raise TypeError(f"data is a dictionary from names to tables and arrays, not {type(data).__name__}")
         tables = {name: value for name, value in (data or {}).items() if is_table(value)}
@@ -168,18 +178,24 @@ class Source:
         self._kept.append(value)
         return value
 
-    def _numbers(self, array: np.ndarray[Any, np.dtype[np.float64]]) -> Any:
-        return ffi.cast("double *", self._keep(array).ctypes.data)
+    def _numbers(self, array: np.ndarray[Any, np.dtype[np.float64]], what: str) -> Any:
+        self._arrays.append((array, what))
+        return ffi.cast("double *", array.ctypes.data)
+
+    def check_finite(self) -> None:
+        """Raises where a number is not finite. The library looks for that too, while it copies: this says it better."""
+        for array, what in self._arrays:
+            check_finite(array, what)
 
     def _matrix(self, matrix: Any, name: str, value: Any) -> None:
         what = f"data[{name!r}]"
         matrix.name = self._keep(text_of(name, "the name of data"))
-        array = numbers_of(value, what)
+        array = as_numbers(value, what)
         if array.ndim > 2 or array.size == 0:
             raise _wrong(f"{what} has shape {array.shape}; a parameter is a number, a vector or a matrix, and not empty")
+        matrix.values = self._numbers(array, what)
         if array.ndim < 2:
             array = array.reshape(-1, 1)
-        matrix.values = self._numbers(array)
         matrix.rows, matrix.columns = array.shape
         matrix.row_stride, matrix.column_stride = _strides(array)
 
@@ -210,7 +226,7 @@ class Source:
         for i, (column, array) in enumerate(arrays.items()):
             to = table.columns[i]
             to.name = self._keep(text_of(column, what))
-            to.values = self._numbers(array)
+            to.values = self._numbers(array, f"{what}[{column!r}]")
             to.components = 1 if array.ndim == 1 else array.shape[1]
             to.row_stride, to.component_stride = _strides(array if array.ndim == 2 else array[:, np.newaxis])
 
@@ -231,7 +247,7 @@ def _is_text(values: Any) -> bool:
 
 
 def _column(values: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    array = numbers_of(values, what)
+    array = as_numbers(values, what)
     if array.ndim == 0:
         raise _wrong(f"{what} is one number; a column has a number for each member")
     if array.ndim > 2 or (array.ndim == 2 and array.shape[1] == 0):

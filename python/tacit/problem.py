@@ -12,7 +12,7 @@ import numpy as np
 from ._binding import ffi, lib
 from .call import Work, member_names, perform, raise_status, real, whole
 from .data import Source, text_of
-from .errors import interrupted
+from .errors import Status, interrupted
 from .promise import PROMISE_KEYS, Promise, split_keywords, takes_promise, takes_work
 from .results import Audit, Bound, Check, Plan, Result, Solution, Split
 from .runs import Run, Sweep
@@ -113,6 +113,8 @@ class Problem:
         self._load.raised = ffi.NULL
         if raised:
             raise interrupted() if type(raised[0]) is KeyboardInterrupt else raised[0]
+        if status == Status.BAD_PROBLEM:
+            given.check_finite()
         raise_status(status, self._load.message)
         self.name = "problem" if path is None else os.fspath(path)
 
