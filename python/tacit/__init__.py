@@ -4,8 +4,8 @@ A problem comes from a file, from a text with arrays, or from objects:
 
 >>> import tacit
 >>> problem = tacit.Problem("examples/paper.tacit")
->>> problem.solve().x["a2"]
-array([0., 0.])
+>>> problem.solve().x["a3"].round(2)
+array([-2.22,  2.22])
 >>> problem.run(rounds=1000, seed=1).final.x_error < 1
 True
 
@@ -24,13 +24,49 @@ from .errors import (
     TacitWarning,
     UsageError,
 )
+from .expressions import Expression
 from .facts import Facts
+from .functions import (  # noqa: A004 - sum, min, max, abs and pow are of the language
+    abs,
+    ball,
+    ball1,
+    box,
+    ceil,
+    constant,
+    dot,
+    ellipsoid,
+    exp,
+    floor,
+    huber,
+    index,
+    length,
+    ln,
+    log,
+    logsumexp,
+    max,
+    min,
+    norm,
+    norm1,
+    norm2,
+    norminf,
+    part,
+    pow,
+    quadform,
+    simplex,
+    sqrt,
+    sum,
+    sumsq,
+    total,
+    transpose,
+)
+from .model import Model
 from .problem import Family, Problem, Variable
 from .results import Audit, Bound, Check, Ledger, Plan, Result, Solution, Split, States, ledger, report
 from .runs import OneRun, Run, Sweep, Trace
 
 __version__: str = _ffi.string(_lib.tacit_version()).decode()
 
+# sum, min, max, abs and pow are not here: 'from tacit import *' must not hide Python's own.
 __all__ = [
     "Audit",
     "Bound",
@@ -38,9 +74,11 @@ __all__ = [
     "Check",
     "Diagnostic",
     "Error",
+    "Expression",
     "Facts",
     "Family",
     "Ledger",
+    "Model",
     "OneRun",
     "Plan",
     "Problem",
@@ -56,6 +94,32 @@ __all__ = [
     "Trace",
     "UsageError",
     "Variable",
+    "ball",
+    "ball1",
+    "box",
+    "ceil",
+    "constant",
+    "dot",
+    "ellipsoid",
+    "exp",
+    "floor",
+    "huber",
+    "index",
     "ledger",
+    "length",
+    "ln",
+    "log",
+    "logsumexp",
+    "norm",
+    "norm1",
+    "norm2",
+    "norminf",
+    "part",
+    "quadform",
     "report",
+    "simplex",
+    "sqrt",
+    "sumsq",
+    "total",
+    "transpose",
 ]
