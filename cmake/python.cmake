@@ -10,7 +10,7 @@ endif()
 
 set(python_source ${PROJECT_SOURCE_DIR}/python)
 set(python_place ${PROJECT_BINARY_DIR}/python)
-file(GLOB python_sources CONFIGURE_DEPENDS ${python_source}/tacit/*.py ${python_source}/tacit/*.pyi
+file(GLOB_RECURSE python_sources CONFIGURE_DEPENDS ${python_source}/tacit/*.py ${python_source}/tacit/*.pyi
      ${python_source}/tacit/py.typed)
 file(GLOB headers ${PROJECT_SOURCE_DIR}/include/tacit/*.h)
 set(python_stamp ${PROJECT_BINARY_DIR}/python-build/stamp)

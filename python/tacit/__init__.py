@@ -24,9 +24,9 @@ from .errors import (
     TacitWarning,
     UsageError,
 )
-from .expressions import Expression
+from .language.expressions import Expression
 from .facts import Facts
-from .functions import (  # noqa: A004 - sum, min, max, abs and pow are of the language
+from .language.functions import (  # noqa: A004 - sum, min, max, abs and pow are of the language
     abs,
     ball,
     ball1,
@@ -59,7 +59,7 @@ from .functions import (  # noqa: A004 - sum, min, max, abs and pow are of the l
     total,
     transpose,
 )
-from .model import Model
+from .language.model import Model
 from .problem import Family, Problem, Variable
 from .results import Audit, Bound, Check, Ledger, Plan, Result, Solution, Split, States, ledger, report
 from .runs import OneRun, Run, Sweep, Trace

@@ -15,7 +15,7 @@ import pytest
 import tacit
 
 ROOT = pathlib.Path(os.environ.get("TACIT_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
-MODULES = sorted(one.name for one in pkgutil.iter_modules(tacit.__path__) if one.name != "_binding")
+MODULES = sorted(one.name for one in pkgutil.walk_packages(tacit.__path__, "tacit.") if not one.name.endswith("_binding"))
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -51,7 +51,7 @@ def test_a_user_sees_the_types(tmp_path):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name):
-    module = importlib.import_module(f"tacit.{name}")
+    module = importlib.import_module(name)
     failed, _ = doctest.testmod(module, optionflags=OPTIONS)
     assert failed == 0
 
@@ -59,6 +59,21 @@ def test_examples_in_docstrings_run(name):
 def test_the_example_of_the_package_runs():
     failed, tried = doctest.testmod(tacit, optionflags=OPTIONS)
     assert failed == 0 and tried >= 3
+
+
+def test_programs_of_the_guide_run(tmp_path):
+    """All blocks of docs/python.md, one after another."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/python.md").read_text(), re.M | re.S)
+    assert len(blocks) >= 6
+    done = subprocess.run(
+        [sys.executable, "-W", "error::tacit.TacitWarning", "-"],
+        input="import tacit\n" + "\n".join(blocks),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "problem:2:18: error: there is no 'sped' here" in done.stdout
 
 
 def test_everything_public_has_a_docstring():

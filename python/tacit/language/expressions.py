@@ -24,8 +24,8 @@ from typing import Any, ClassVar, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .data import numbers_of
-from .errors import UsageError
+from ..data import numbers_of
+from ..errors import UsageError
 from .places import Place, here, refusal
 from .printer import (
     ADD,

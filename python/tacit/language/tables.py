@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from .data import columns_of, is_table, numbers_of
-from .errors import UsageError
+from ..data import columns_of, is_table, numbers_of
+from ..errors import UsageError
 from .places import did_you_mean, refusal
 from .printer import Array, Definition, number_text
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .errors import Diagnostic, ProblemError
+from ..errors import Diagnostic, ProblemError
 from .places import Place, refusal
 
 if TYPE_CHECKING:

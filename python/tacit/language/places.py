@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Final
 
-from .errors import Diagnostic, ProblemError, Status
+from ..errors import Diagnostic, ProblemError, Status
 
-_PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _LONGEST_NAME: Final = 200
 _LONGEST_TEXT: Final = 4000

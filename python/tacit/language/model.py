@@ -33,13 +33,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from .blocks import Block, FamilyBlock, Statement
-from .errors import ProblemError
+from ..errors import ProblemError
 from .expressions import Expression, Literal, Operand, as_expression, begins_with
 from .functions import indices
 from .names import Index, Name
 from .places import checked_name, here, is_name, quoted, refusal
 from .printer import INLINE_NUMBERS, Arrays, Definition, Printed, Scope, Writer
-from .problem import Problem
+from ..problem import Problem
 from .relations import Relation
 from .settings import Constraint, Settings
 from .shapes import shape_text
