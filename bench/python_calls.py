@@ -4,7 +4,6 @@ Arguments: the tacit command, and the folder of examples. Prints ratios and over
 beyond its limit.
 """
 
-import json
 import pathlib
 import subprocess
 import sys
@@ -23,9 +22,22 @@ warnings.simplefilter("ignore")
 beyond = False
 
 
-def best(work, number=1, repeat=7):
-    """Seconds for one call: the least of several measurements."""
-    return min(timeit.repeat(work, number=number, repeat=repeat)) / number
+def pairs(one, other, count):
+    """Seconds of both, in turns: so that what else the machine does falls on both."""
+    seconds = np.array([(timeit.timeit(one, number=1), timeit.timeit(other, number=1)) for _ in range(count)])
+    return seconds[:, 0], seconds[:, 1]
+
+
+def more(one, other, count):
+    """How many seconds more the first takes: the median over pairs."""
+    first, second = pairs(one, other, count)
+    return float(np.median(first - second))
+
+
+def ratio(one, other, count):
+    """How many times as long the first takes: the median over pairs."""
+    first, second = pairs(one, other, count)
+    return float(np.median(first / second))
 
 
 def show(what, value, unit, limit):
@@ -56,40 +68,27 @@ schedule { rounds 200 }
 """
 )
 terms = Terms({"epsilon": 2.0})
-seeded = Terms({"epsilon": 2.0, "seed": 1})
+noiseless = Terms({"mechanism": "none"})  # short, so that what is around it can be seen
 options = ffi.new("tacit_run_options *")
 lib.tacit_run_options_default(options, ffi.sizeof("tacit_run_options"))
 options.rows_per_decade = 10
-for name, whole, part, number in (
-    ("solve()", small.solve, bare(lib.py_solve), 500),
-    ("plan(epsilon=2)", lambda: small.plan(epsilon=2), bare(lib.py_plan, (terms.struct,)), 200),
-    ("run(epsilon=2, seed=1)", lambda: small.run(epsilon=2, seed=1), bare(lib.py_run, (seeded.struct, options)), 20),
+for name, whole, part, count in (
+    ("solve()", small.solve, bare(lib.py_solve), 2000),
+    ("plan(epsilon=2)", lambda: small.plan(epsilon=2), bare(lib.py_plan, (terms.struct,)), 1000),
+    ("run(...)", lambda: small.run(mechanism="none"), bare(lib.py_run, (noiseless.struct, options)), 1000),
 ):
-    overhead = 1e6 * (best(whole, number) - best(part, number))
-    show(f"{name}: overhead of the call", overhead, "us", 50)
+    show(f"{name}: overhead of the call", 1e6 * more(whole, part, count), "us", 50)
 
 
 def by_command():
-    done = subprocess.run(
-        [command, "run", examples / "paper.tacit", "--seed", "1", "--json"], capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)["times"]["run"]
-
-
-paper = tacit.Problem(examples / "paper.tacit")
-ratio = min(paper.run(seed=1).seconds for _ in range(5)) / min(by_command() for _ in range(5))
-show("100,000 rounds of the paper's problem: p.run() over the command", ratio, "", 1.15)
-
-
-def whole_by_command():
     subprocess.run([command, "run", examples / "paper.tacit", "--seed", "1", "--json"], capture_output=True, check=True)
 
 
-def whole_by_python():
+def by_python():
     tacit.Problem(examples / "paper.tacit").run(seed=1)
 
 
-show("the same with loading, plan and reference", best(whole_by_python, repeat=5) / best(whole_by_command, repeat=5), "", 1.15)
+show("the paper's problem, 100,000 rounds: Python over the command", ratio(by_python, by_command, 15), "", 1.15)
 
 # Loading and reading 10^6 agents of two states, against one copy of the same numbers.
 count = 1000000
@@ -102,8 +101,6 @@ dual radius 100
 privacy { mechanism gaussian; epsilon 1; delta 1e-9; adjacency one 1 }
 """
 columns = {"want": np.asfortranarray(want)}
-copy = np.empty_like(columns["want"])
-memory = best(lambda: np.copyto(copy, columns["want"]))
 
 
 def bare_load():
@@ -118,10 +115,8 @@ def bare_load():
 
 encoded = ffi.from_buffer(text.encode())
 given = tacit.data.Source({"units": columns})
-library = best(bare_load)
-python = best(lambda: tacit.Problem(text=text, data={"units": columns}))
-print(f"{'10^6 agents from arrays: copies of the numbers, in the library':<64} {library / memory:8.2f}")
-show("10^6 agents from arrays: Python over the library alone", python / library, "", 1.1)
+python = ratio(lambda: tacit.Problem(text=text, data={"units": columns}), bare_load, 15)
+show("10^6 agents from arrays: Python over the library alone", python, "", 1.1)
 run = tacit.Problem(text=text, data={"units": columns}).run(rounds=3, seed=1, no_reference=True)
 
 
@@ -130,5 +125,5 @@ def read():
     assert tacit.results.States(run.problem, run._call, 0)["unit"].shape == (count, 2)
 
 
-show("10^6 agents: reading x over one copy of it", best(read) / best(lambda: want.copy()), "", 2.5)
+show("10^6 agents: reading x over one copy of it", ratio(read, want.copy, 31), "", 2.5)
 sys.exit(beyond)

@@ -198,8 +198,8 @@ TACIT_API const char *tacit_result_text(tacit_result *result);
 /* The warnings, as complete lines; "" for none. The command prints them on standard error. */
 TACIT_API const char *tacit_result_warnings(const tacit_result *result);
 
-/* Further warnings, which stand in the text and in JSON: of plan, run and sweep, that there are too few rounds, that a
- * run hardly approached the solution, and the like. Complete lines; "" for none. */
+/* Further warnings, which stand in the text and in JSON: of check, plan, run and sweep, that there are too few rounds,
+ * that a run hardly approached the solution, and the like. Complete lines; "" for none. */
 TACIT_API const char *tacit_result_remarks(const tacit_result *result);
 
 /* The functions below say TACIT_BAD_USAGE for a result of another kind, and for a number that is too large. */

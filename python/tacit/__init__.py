@@ -15,6 +15,7 @@ objects. Agent takes part in a run on a network. docs/python.md is the guide.
 
 from ._binding import ffi as _ffi
 from ._binding import lib as _lib
+from .agent import Agent, AgentCondition, AgentError, AgentResult, run_agents, run_agents_async
 from .errors import (
     BusyError,
     Diagnostic,
@@ -24,8 +25,8 @@ from .errors import (
     TacitWarning,
     UsageError,
 )
-from .language.expressions import Expression
 from .facts import Facts
+from .language.expressions import Expression
 from .language.functions import (  # noqa: A004 - sum, min, max, abs and pow are of the language
     abs,
     ball,
@@ -68,6 +69,10 @@ __version__: str = _ffi.string(_lib.tacit_version()).decode()
 
 # sum, min, max, abs and pow are not here: 'from tacit import *' must not hide Python's own.
 __all__ = [
+    "Agent",
+    "AgentCondition",
+    "AgentError",
+    "AgentResult",
     "Audit",
     "Bound",
     "BusyError",
@@ -117,6 +122,8 @@ __all__ = [
     "part",
     "quadform",
     "report",
+    "run_agents",
+    "run_agents_async",
     "simplex",
     "sqrt",
     "sumsq",

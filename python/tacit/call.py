@@ -169,7 +169,6 @@ class Call:
     def __init__(self, load: Any) -> None:
         self.handle = ffi.gc(ffi.new("py_call *"), lib.py_call_free)
         lib.py_call_begin(self.handle, load)
-        self.process = os.getpid()
 
     @property
     def result(self) -> Any:

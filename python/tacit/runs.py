@@ -233,11 +233,14 @@ class Run(_Runs):
             parts.append(pandas.DataFrame(columns if len(self.runs) == 1 else {"seed": one.seed, **columns}))
         return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=["k", *NAMES])
 
-    def plot(self, what: str = "errors", ax: Any = None) -> Any:
-        """Draws "errors" (with bands, where there are many runs), "constraints" or "multipliers". Returns the axes."""
+    def plot(self, what: str = "errors", ax: Any = None, *, label: str | None = None) -> Any:
+        """Draws "errors" (with bands, where there are many runs), "constraints" or "multipliers". Returns the axes.
+
+        ax: axes to draw into; new ones unless given. label: its name in the legend, where several share the axes.
+        """
         from . import plots
 
-        return plots.run(self, what, ax)
+        return plots.run(self, what, ax, label=label)
 
     def _headline(self) -> str:
         if not self.runs:
@@ -283,11 +286,14 @@ class Sweep(_Runs):
             rows.append(row)
         return pandas.DataFrame(rows)
 
-    def plot(self, what: str = "x_error", ax: Any = None) -> Any:
-        """Draws a figure ("x_error", "mu_error", "penalty", "max_violation") against epsilon. Returns the axes."""
+    def plot(self, what: str = "x_error", ax: Any = None, *, label: str | None = None) -> Any:
+        """Draws a figure ("x_error", "mu_error", "penalty", "max_violation") against epsilon. Returns the axes.
+
+        ax: axes to draw into; new ones unless given. label: its name in the legend, where several share the axes.
+        """
         from . import plots
 
-        return plots.sweep(self, what, ax)
+        return plots.sweep(self, what, ax, label=label)
 
     def _headline(self) -> str:
         return f"{len(self.points)} epsilons, slope {self.slope:.2f}"

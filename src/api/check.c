@@ -35,6 +35,7 @@ static tc_status check(tc_api_call *call) {
     result->holds = tc_analysis_holds(analysis);
     result->reason = reason_of(analysis);
     result->is_interrupted = analysis->interrupted;
+    tc_result_remark_all(result, analysis->warnings, analysis->warning_count);
     result->write_json = check_json;
     result->write_text = check_text;
     return TC_OK;

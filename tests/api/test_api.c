@@ -254,6 +254,7 @@ static void nothing_in_the_place_of_something_is_bad_usage(void **state) {
     assert_null(tacit_result_json(NULL));
     assert_null(tacit_result_text(NULL));
     assert_string_equal(tacit_result_warnings(NULL), "");
+    assert_string_equal(tacit_result_remarks(NULL), "");
     assert_int_equal(tacit_result_plan(NULL, &(tacit_plan_facts){.size = sizeof(tacit_plan_facts)}), TACIT_BAD_USAGE);
     assert_null(tacit_plan_certificate(NULL, NULL));
     tacit_options_default(NULL, sizeof(tacit_options));

@@ -166,6 +166,26 @@ static void numbers_of_a_run_are_those_of_its_json(void **state) {
     tacit_problem_free(problem);
 }
 
+static void remarks_are_the_warnings_of_text_and_json(void **state) {
+    (void)state;
+    tacit_problem *problem = load();
+    tacit_promise promise = from_seed(1);
+    tacit_result *result = run(problem, &promise, NULL);
+    assert_string_equal(tacit_result_remarks(result), "");
+    tacit_result_free(result);
+    promise.rounds = 20;
+    result = run(problem, &promise, NULL);
+    static const char few[] = "20 rounds are too few for the method to settle; 200 or more are usual";
+    assert_non_null(strstr(tacit_result_remarks(result), few));
+    assert_non_null(strstr(tacit_result_json(result), few));
+    assert_null(strstr(tacit_result_warnings(result), few));
+    tacit_result_free(result);
+    assert_int_equal(tacit_plan(problem, &promise, NULL, &result, NULL), TACIT_OK);
+    assert_non_null(strstr(tacit_result_remarks(result), few));
+    tacit_result_free(result);
+    tacit_problem_free(problem);
+}
+
 static void a_run_without_a_seed_is_private_and_never_the_same(void **state) {
     (void)state;
     tacit_problem *problem = load();
@@ -735,6 +755,7 @@ static void every_private_run_is_entered_and_a_budget_kept(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_a_run_are_those_of_its_json),
+        cmocka_unit_test(remarks_are_the_warnings_of_text_and_json),
         cmocka_unit_test(a_run_without_a_seed_is_private_and_never_the_same),
         cmocka_unit_test(each_of_many_runs_is_the_run_of_its_seed),
         cmocka_unit_test(rows_have_states_if_asked),

@@ -389,7 +389,7 @@ class Answers(unittest.TestCase):
                 self.assertEqual(tacit("solve", str(path)).returncode, 1)
 
     def test_the_problem_in_the_readme_runs_as_it_says(self):
-        text = re.search(r"```\n(.*?)```", (SOURCE / "README.md").read_text(), re.DOTALL).group(1)
+        text = re.search(r"```\n(agent .*?)```", (SOURCE / "README.md").read_text(), re.DOTALL).group(1)
         self.assertLessEqual(len(text.splitlines()), 10)
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "first.tacit")
