@@ -1,5 +1,5 @@
-/* Between Python and libtacit: one handle for each problem and each call, which Python's collector may free in any order
- * and at any moment; a flag that keeps two threads apart; Ctrl-C.
+/* Between Python and libtacit: one handle for each problem and each call, which Python's collector may free in any
+ * order and at any moment; a flag that keeps two threads apart; Ctrl-C.
  *
  * A py_problem is counted: the Python object and every call hold it, so that results are freed before their problem. A
  * py_load and a py_call are memory of Python's own, zero at first. The library writes its handles into them, so an
@@ -237,8 +237,8 @@ static tacit_status py_write(py_call *call, int is_report, const char *path, con
 
 /* ---- agents ---- */
 
-/* Memory of Python's own, like a py_call. A child of fork has a copy of it, but the connection and the state file are its
- * parent's: it closes nothing, since closing would tell the cloud that the agents leave. */
+/* Memory of Python's own, like a py_call. A child of fork has a copy of it, but the connection and the state file are
+ * its parent's: it closes nothing, since closing would tell the cloud that the agents leave. */
 typedef struct py_agent {
     tacit_agent *agent;
     char *message;
