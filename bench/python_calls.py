@@ -122,7 +122,7 @@ run = tacit.Problem(text=text, data={"units": columns}).run(rounds=3, seed=1, no
 
 def read():
     """Only the states: the run stays."""
-    assert tacit.results.States(run.problem, run._call, 0)["unit"].shape == (count, 2)
+    assert tacit.results.States(run.problem, run._call, 0, '')["unit"].shape == (count, 2)
 
 
 show("10^6 agents: reading x over one copy of it", ratio(read, want.copy, 31), "", 2.5)

@@ -1,7 +1,8 @@
 /* Between Python and libtacit: one handle for each problem and each call, which Python's collector may free in any
  * order and at any moment; a flag that keeps two threads apart; Ctrl-C.
  *
- * A py_problem is counted: the Python object and every call hold it, so that results are freed before their problem. A
+ * A py_problem is counted: the Python object and every call hold it, so that results are freed before their problem.
+ * Python may close a problem in one thread while another takes it: both go through one mutex. A
  * py_load and a py_call are memory of Python's own, zero at first. The library writes its handles into them, so an
  * exception at any moment loses none: their destructors free what is there. */
 #include <Python.h>
@@ -34,6 +35,7 @@ typedef struct py_call {
     char *message;
     tacit_options options;
     void *raised;
+    atomic_int busy; /* of a result without a problem */
     void *callbacks; /* a handle of the Python object that progress goes to; NULL: none */
     int stops;       /* a callback has failed, or a signal handler has raised */
 } py_call;
@@ -89,12 +91,22 @@ static int is_interrupted(void *context) {
 
 /* ---- problems ---- */
 
-static tacit_status hold(py_problem *problem) {
+static tacit_status hold(atomic_int *busy) {
     int idle = 0;
-    return atomic_compare_exchange_strong(&problem->busy, &idle, 1) ? TACIT_OK : TACIT_BUSY;
+    return atomic_compare_exchange_strong(busy, &idle, 1) ? TACIT_OK : TACIT_BUSY;
 }
 
-static void let_go(py_problem *problem) { atomic_store(&problem->busy, 0); }
+static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER; /* guards py_load.problem */
+
+/* The problem, held once more; NULL where it was closed. */
+static py_problem *take(py_load *load) {
+    (void)pthread_mutex_lock(&taking);
+    py_problem *problem = load == NULL ? NULL : load->problem;
+    if (problem != NULL)
+        (void)atomic_fetch_add(&problem->holders, 1);
+    (void)pthread_mutex_unlock(&taking);
+    return problem;
+}
 
 static void release(py_problem *problem) {
     if (problem == NULL || atomic_fetch_sub(&problem->holders, 1) > 1)
@@ -118,18 +130,23 @@ static tacit_status py_problem_make(py_load *load, const tacit_source *given) {
     return stops != 0 ? TACIT_CALLBACK_FAILED : status;
 }
 
-static void py_load_free(py_load *load) {
-    release(load->problem);
+static void py_load_close(py_load *load) {
+    (void)pthread_mutex_lock(&taking);
+    py_problem *problem = load->problem;
     load->problem = NULL;
+    (void)pthread_mutex_unlock(&taking);
+    release(problem);
+}
+
+static void py_load_free(py_load *load) {
+    py_load_close(load);
     tacit_text_free(load->message);
     load->message = NULL;
 }
 
-static tacit_problem *py_load_problem(py_load *load) { return load->problem == NULL ? NULL : load->problem->problem; }
-
 /* ---- calls ---- */
 
-/* The functions that Python defines. They return 0 to go on. */
+/* Defined in Python. Non-zero: it raised, and the work shall stop, with what was done as its result. */
 static int py_progress(void *callbacks, char *what, double fraction);
 
 typedef struct call_watch {
@@ -141,18 +158,14 @@ static int is_call_interrupted(void *context) { return is_interrupted(&((call_wa
 
 static int show_progress(void *context, const char *what, double fraction) {
     py_call *call = ((call_watch *)context)->call;
-    if (call->stops != 0 || py_progress(call->callbacks, (char *)(uintptr_t)what, fraction) == 0)
-        return call->stops;
-    call->stops = 1;
-    return 1;
+    if (call->stops == 0 && py_progress(call->callbacks, (char *)(uintptr_t)what, fraction) != 0)
+        call->stops = 1;
+    return 0;
 }
 
 static void py_call_begin(py_call *call, py_load *load) {
     tacit_options_default(&call->options, sizeof call->options);
-    if (load == NULL || load->problem == NULL)
-        return;
-    call->problem = load->problem;
-    (void)atomic_fetch_add(&call->problem->holders, 1);
+    call->problem = take(load);
 }
 
 static void py_call_free(py_call *call) {
@@ -166,18 +179,17 @@ static void py_call_free(py_call *call) {
 
 static tacit_problem *py_call_problem(py_call *call) { return call->problem == NULL ? NULL : call->problem->problem; }
 
+/* Alone on the problem, or on the result where it has none. */
+static tacit_status begin(py_call *call) { return hold(call->problem != NULL ? &call->problem->busy : &call->busy); }
+
+static void end(py_call *call) { atomic_store(call->problem != NULL ? &call->problem->busy : &call->busy, 0); }
+
 static tacit_status start(py_call *call, call_watch *w) {
     *w = (call_watch){watch_of(call->raised, &call->stops), call};
     call->options.context = w;
     call->options.interrupted = is_call_interrupted;
     call->options.progress = call->callbacks == NULL ? NULL : show_progress;
-    return call->problem == NULL ? TACIT_OK : hold(call->problem);
-}
-
-static void end(py_call *call) {
-    call->options.context = NULL;
-    if (call->problem != NULL)
-        let_go(call->problem);
+    return begin(call);
 }
 
 /* A function of the library as one of this call: with its options and callbacks, and alone on its problem. */
@@ -208,29 +220,25 @@ CALL(ledger, (py_call * call, const char *path), path)
 CALL(report, (py_call * call, const char *const *traces, size_t count, const char *path, const char *title), traces,
      count, path, title, &call->options)
 
-/* Texts that are made when first asked for, and files. *text belongs to the result. */
+/* Texts that are made when first asked for, and files. *text belongs to the result; why gets the message. */
 enum { PY_JSON, PY_TEXT, PY_CERTIFICATE };
-static tacit_status py_text(py_call *call, int which, const char **text) {
-    tacit_status status = call->problem == NULL ? TACIT_OK : hold(call->problem);
+static tacit_status py_text(py_call *call, int which, const char **text, py_load *why) {
+    tacit_status status = begin(call);
     if (status != TACIT_OK)
         return status;
-    tacit_text_free(call->message);
-    call->message = NULL;
     *text = which == PY_JSON   ? tacit_result_json(call->result)
             : which == PY_TEXT ? tacit_result_text(call->result)
-                               : tacit_plan_certificate(call->result, &call->message);
+                               : tacit_plan_certificate(call->result, &why->message);
     end(call);
-    return *text != NULL ? TACIT_OK : call->message != NULL ? TACIT_BAD_USAGE : TACIT_NO_MEMORY;
+    return *text != NULL ? TACIT_OK : why->message != NULL ? TACIT_BAD_USAGE : TACIT_NO_MEMORY;
 }
 
-static tacit_status py_write(py_call *call, int is_report, const char *path, const char *command) {
-    tacit_status status = call->problem == NULL ? TACIT_OK : hold(call->problem);
+static tacit_status py_write(py_call *call, int is_report, const char *path, const char *command, py_load *why) {
+    tacit_status status = begin(call);
     if (status != TACIT_OK)
         return status;
-    tacit_text_free(call->message);
-    call->message = NULL;
-    status = is_report ? tacit_result_write_report(call->result, path, command, &call->message)
-                       : tacit_result_write_trace(call->result, path, command, &call->message);
+    status = is_report ? tacit_result_write_report(call->result, path, command, &why->message)
+                       : tacit_result_write_trace(call->result, path, command, &why->message);
     end(call);
     return status;
 }

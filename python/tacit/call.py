@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from typing import Any, Protocol, TypedDict, TypeVar
+
+import numpy as np
 
 from ._binding import ffi, lib
 from .errors import Status, TacitWarning, error_of, interrupted
@@ -139,11 +142,27 @@ def py_progress(callbacks: Any, what: Any, fraction: float) -> int:
     return 0
 
 
+_OPTION = re.compile(r"--([a-z][a-z0-9-]*[a-z0-9])(?:[ =]([a-z]+:[0-9.]+|none|laplace|gaussian|auto|published|tacit|hold))?(?![a-z])")
+
+
+def in_python(text: str) -> str:
+    """The words of the command as Python has them.
+
+    >>> in_python("give --epsilon and --adjacency, or --mechanism none; tacit check says where")
+    "give epsilon= and adjacency=, or mechanism='none'; check() says where"
+    """
+
+    def keyword(found: re.Match[str]) -> str:
+        return found[1].replace("-", "_") + "=" + (repr(found[2]) if found[2] else "")
+
+    return re.sub(r"\btacit (check|solve|plan|bound|audit)\b", r"\1()", _OPTION.sub(keyword, text))
+
+
 def message_of(text: Any, status: int) -> str:
     """A message of the library; where it has none, what the status means."""
     if text == ffi.NULL:
         return str(ffi.string(lib.tacit_status_text(status)).decode())
-    return str(ffi.string(text).decode(errors="replace"))
+    return in_python(ffi.string(text).decode(errors="replace"))
 
 
 _BUSY = (
@@ -163,6 +182,11 @@ def raise_status(status: int, text: Any) -> None:
     raise error_of(status, message_of(text, status))
 
 
+def new_load() -> Any:
+    """Room for a problem and a message, which go when it goes."""
+    return ffi.gc(ffi.new("py_load *"), lib.py_load_free)
+
+
 class Call:
     """A call and what it made. The library's result lives as long as this object and whatever was taken from it."""
 
@@ -174,17 +198,21 @@ class Call:
     def result(self) -> Any:
         return self.handle.result
 
+    @property
+    def problem(self) -> Any:
+        """The library's problem, which this call holds."""
+        problem = lib.py_call_problem(self.handle)
+        if problem == ffi.NULL:
+            raise ValueError("this problem was closed")
+        return problem
+
     def options(self, work: Work) -> None:
         """Sets the options of long work."""
         options = self.handle.options
-        if "threads" in work:
-            options.threads = whole(work["threads"], "threads")
-            if options.threads == 0:
-                raise ValueError("threads is at least 1")
-        if "tolerance" in work:
-            options.tolerance = real(work["tolerance"], "tolerance")
-            if options.tolerance == 0:
-                raise ValueError("tolerance is above 0")
+        if work.get("threads") is not None:
+            options.threads = positive(work["threads"], "threads")
+        if work.get("tolerance") is not None:
+            options.tolerance = above_zero(work["tolerance"], "tolerance")
         options.full = bool(work.get("full", False))
 
     def make(self, function: Callable[..., int], arguments: tuple[Any, ...], progress: Progress) -> int:
@@ -208,25 +236,30 @@ class Call:
                 raised += monitor.raised
         if raised and type(raised[0]) is not KeyboardInterrupt:
             raise raised[0]
-        if not raised and status == Status.CALLBACK_FAILED:
-            raised.append(KeyboardInterrupt())  # a signal came while Python entered the callback
-        self.interrupted = bool(raised)
+        # Without an exception: a signal came while Python entered the callback.
+        self.interrupted = bool(raised) or self.handle.stops != 0
         return status
 
     def members(self, family: Any) -> list[str]:
         """The names of a family's agents, also where the problem was closed."""
-        return member_names(lib.py_call_problem(self.handle), family)
+        return member_names(self.problem, family)
 
     def warnings(self) -> list[str]:
         """What the library warns of: on standard error, and in the texts of the command."""
         said = lib.tacit_result_warnings(self.result), lib.tacit_result_remarks(self.result)
-        return [line for text in said for line in ffi.string(text).decode().splitlines()]
+        return [in_python(line) for text in said for line in ffi.string(text).decode().splitlines()]
 
     def text(self, which: int) -> str:
         """A text that the result makes when it is first asked for."""
         into = ffi.new("const char **")
-        raise_status(lib.py_text(self.handle, which, into), self.handle.message)
+        why = new_load()
+        raise_status(lib.py_text(self.handle, which, into, why), why.message)
         return str(ffi.string(into[0]).decode())
+
+    def write(self, is_report: int, path: Any, command: Any) -> None:
+        """Writes a file about the result."""
+        why = new_load()
+        raise_status(lib.py_write(self.handle, is_report, path, command, why), why.message)
 
 
 def member_names(problem: Any, family: Any) -> list[str]:
@@ -242,6 +275,8 @@ def member_names(problem: Any, family: Any) -> list[str]:
 def perform(load: Any, function: Any, arguments: tuple[Any, ...], work: Work, make: Callable[[Call], Made]) -> Made:
     """A call of the library, and the result that ``make`` builds from it."""
     call = Call(load)
+    if load != ffi.NULL:
+        _ = call.problem  # raises where it was closed
     call.options(work)
     status = call.make(function, arguments, work.get("progress"))
     if call.interrupted:
@@ -250,7 +285,11 @@ def perform(load: Any, function: Any, arguments: tuple[Any, ...], work: Work, ma
         raise interrupted()
     raise_status(status, call.handle.message)
     result = make(call)
-    warn(call.warnings())
+    try:
+        warn(call.warnings())
+    except TacitWarning as warning:  # warnings are errors: what was done is not lost
+        warning.result = result
+        raise
     return result
 
 
@@ -272,16 +311,32 @@ def whole(value: Any, what: str, most: int = 2**53) -> int:
         number = value.__index__()
     except AttributeError:
         number = int(value) if isinstance(value, float) and value.is_integer() else None
-    if number is None or isinstance(value, bool):
+    if number is None or isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{what} is a whole number, not {value!r}")
     if not 0 <= number <= most:
         raise ValueError(f"{what} is a whole number from 0 to {most}, not {value!r}")
     return int(number)
 
 
+def positive(value: Any, what: str, most: int = 2**53) -> int:
+    """A whole number from 1."""
+    number = whole(value, what, most)
+    if number == 0:
+        raise ValueError(f"{what} is at least 1")
+    return number
+
+
+def above_zero(value: Any, what: str) -> float:
+    """A number above 0."""
+    number = real(value, what)
+    if not number > 0:
+        raise ValueError(f"{what} is above 0, not {value!r}")
+    return number
+
+
 def real(value: Any, what: str) -> float:
     """A number."""
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+    if isinstance(value, (bool, np.bool_, str)) or not hasattr(value, "__float__"):
         raise TypeError(f"{what} is a number, not {value!r}")
     number = float(value)
     if number != number:

@@ -102,11 +102,18 @@ def _is_readable(array: np.ndarray[Any, np.dtype[np.float64]]) -> bool:
 
 def _from_objects(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
     flat = array.ravel()
+    if array.ndim == 1 and len(flat) and all(isinstance(one, (list, tuple, np.ndarray)) for one in flat):
+        lengths = {len(one) for one in flat}
+        if len(lengths) > 1:
+            raise _wrong(f"{what} has vectors of different lengths: {min(lengths)} to {max(lengths)}")
+        return np.stack([as_numbers(one, f"{what}, row {i},") for i, one in enumerate(flat)])
     for i, one in enumerate(flat):
         if one is None or one is getattr(one, "NA", 0) or str(one) in ("<NA>", "NaT"):
             raise _wrong(f"{what} has no value {_place((i,))}; every number must be finite")
+        if isinstance(one, int) and abs(one) > 2**53:
+            raise _wrong(f"{what} has whole numbers beyond 2^53, which a double does not keep")
         if not isinstance(one, numbers.Real):
-            raise _wrong(f"{what} holds {one!r} {_place((i,))}, which is not a number")
+            raise _wrong(f"{what} holds a {type(one).__name__} {_place((i,))}, which is not a number")
     return array.astype(np.float64)
 
 
@@ -137,6 +144,12 @@ def columns_of(value: Any, what: str) -> dict[str, Any]:
             raise _wrong(f"{what} has a column whose name is {name!r}; names are texts")
         if not _NAME.match(name):
             raise _wrong(f"{what} has a column {name!r}; names are made of letters, digits and underscores")
+        stem = name.removesuffix("_0") if name.endswith("_0") else name.removesuffix("_01")
+        if stem != name and f"{stem}_{'1' if name.endswith('_0') else '02'}" in columns:
+            raise _wrong(
+                f"{what} has a column {name!r}, but columns that form a vector are called {stem}_1, {stem}_2, ...: rename "
+                f"them, or give one array called {stem!r} (members x components)"
+            )
     if not columns:
         raise _wrong(f"{what} has no columns")
     return columns

@@ -123,7 +123,9 @@ def interrupted(result: Any = None) -> KeyboardInterrupt:
 
 
 class TacitWarning(UserWarning):
-    """What the library warns of; the text is the line that the command prints."""
+    """What the library warns of; the text is the line that the command prints. Raised as an error it has the result."""
+
+    result: Any = None
 
 
 _HEAD = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|note): (?P<message>.*)$")

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeVar, Unpack
 import numpy as np
 
 from ._binding import ffi, lib
-from .call import Work, member_names, perform, raise_status, real, whole
+from .call import Call, Work, above_zero, new_load, perform, positive, raise_status, real, warn
 from .data import Source, text_of
-from .errors import Status, interrupted
+from .errors import Status, UsageError, interrupted
 from .promise import PROMISE_KEYS, Promise, split_keywords, takes_promise, takes_work
 from .results import Audit, Bound, Check, Plan, Result, Solution, Split
 from .runs import Run, Sweep
@@ -91,6 +91,8 @@ class Problem:
     ) -> None:
         if path is None and text is None:
             raise TypeError("a problem comes from a file, Problem('ev.tacit'), or from a text, Problem(text=...)")
+        if isinstance(path, str) and "\n" in path:
+            raise UsageError("a path has no line breaks; a problem's text is Problem(text=...)")
         source = ffi.new("tacit_source *")
         given = Source(data)
         source.size = ffi.sizeof("tacit_source")
@@ -107,7 +109,7 @@ class Problem:
         source.tables, source.table_count = given.tables, len(given.tables)
         source.matrices, source.matrix_count = given.matrices, len(given.matrices)
         raised: list[BaseException] = []
-        self._load = ffi.gc(ffi.new("py_load *"), lib.py_load_free)
+        self._load = new_load()
         self._load.raised = ffi.cast("void *", id(raised))
         status = lib.py_problem_make(self._load, source)
         self._load.raised = ffi.NULL
@@ -118,36 +120,33 @@ class Problem:
         raise_status(status, self._load.message)
         self.name = "problem" if path is None else os.fspath(path)
 
-    @property
-    def _problem(self) -> Any:
-        problem = lib.py_load_problem(self._load)
-        if problem == ffi.NULL:
-            raise ValueError("this problem was closed")
-        return problem
-
     # ---- what it says of itself ----
 
     @property
     def agents(self) -> int:
         """N, how many agents there are."""
-        return int(lib.tacit_problem_agents(self._problem))
+        held = Call(self._load)
+        return int(lib.tacit_problem_agents(held.problem))
 
     @property
     def states(self) -> int:
         """n, how many states all agents have together."""
-        return int(lib.tacit_problem_states(self._problem))
+        held = Call(self._load)
+        return int(lib.tacit_problem_states(held.problem))
 
     @functools.cached_property
     def constraints(self) -> tuple[str, ...]:
         """The names of the constraints, one for each multiplier: "feeder[1]", "feeder[2]", ..."""
-        problem = self._problem
+        held = Call(self._load)
+        problem = held.problem
         count = lib.tacit_problem_constraints(problem)
         return tuple(ffi.string(lib.tacit_problem_constraint_name(problem, j)).decode() for j in range(count))
 
     @functools.cached_property
     def families(self) -> dict[str, Family]:
         """The families by name, in the order of the file; an ``agent`` block is a family of one."""
-        problem = self._problem
+        held = Call(self._load)
+        problem = held.problem
         found = {}
         facts = ffi.new("tacit_family *")
         for number in range(lib.tacit_problem_families(problem)):
@@ -169,10 +168,12 @@ class Problem:
 
     def members(self, family: str) -> list[str]:
         """The names of a family's agents: "home[1]", "home[2]", ..., or those that its data give."""
-        return member_names(self._problem, self.families[family])
+        if family not in self.families:
+            raise KeyError(f"there is no family '{family}'; there are: {', '.join(list(self.families)[:8])}")
+        return Call(self._load).members(self.families[family])
 
     def __repr__(self) -> str:
-        if lib.py_load_problem(self._load) == ffi.NULL:
+        if self.is_closed:
             return f"<tacit.Problem {self.name!r}: closed>"
 
         def count(number: int, word: str) -> str:
@@ -186,11 +187,16 @@ class Problem:
 
         return notebook.problem(self)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return bool(lib.py_call_problem(Call(self._load).handle) == ffi.NULL)
+
     def close(self) -> None:
         """Gives the problem up now, not when it is collected. Results that were made from it stay valid."""
-        if lib.py_load_problem(self._load) != ffi.NULL:
+        if not self.is_closed:
             _ = self.families, self.constraints  # for results, which go on showing them
-        lib.py_load_free(self._load)
+        lib.py_load_close(self._load)
 
     def __enter__(self) -> Problem:
         return self
@@ -204,7 +210,6 @@ class Problem:
     # ---- what can be done with it ----
 
     def _perform(self, function: Any, kind: type[Made], arguments: tuple[Any, ...], work: Work) -> Made:
-        _ = self._problem  # raises where it is closed
         return perform(self._load, function, arguments, work, functools.partial(kind, self))
 
     @takes_work
@@ -277,9 +282,7 @@ class Problem:
         choice = ffi.new("tacit_run_options *")
         lib.tacit_run_options_default(choice, ffi.sizeof("tacit_run_options"))
         if seeds is not None:
-            choice.seeds = whole(seeds, "seeds")
-            if choice.seeds == 0:
-                raise ValueError("seeds is at least 1")
+            choice.seeds = positive(seeds, "seeds")
         choice.no_reference = bool(no_reference)
         choice.keep_states = bool(states)
         choice.keep_row_states = bool(row_states)
@@ -288,8 +291,11 @@ class Problem:
         elif rows_per_decade == -1:
             choice.rows_per_decade = -1
         else:
-            choice.rows_per_decade = whole(rows_per_decade, "rows_per_decade", 1000000)
-        return self._perform(lib.py_run, Run, (terms.struct, choice), work)
+            choice.rows_per_decade = positive(rows_per_decade, "rows_per_decade", 1000000)
+        result = self._perform(lib.py_run, Run, (terms.struct, choice), work)
+        if lib.tacit_result_runs(result._call.result) == 0:
+            warn([f"nothing was run: {result.reason}"])
+        return result
 
     @takes_promise
     def sweep(
@@ -329,9 +335,9 @@ class Problem:
         if stop is not None:
             choice.to = real(stop, "stop")
         if points is not None:
-            choice.points = whole(points, "points")
+            choice.points = positive(points, "points")
         if seeds is not None:
-            choice.seeds = whole(seeds, "seeds")
+            choice.seeds = positive(seeds, "seeds")
         choice.no_reference = bool(no_reference)
         return self._perform(lib.py_sweep, Sweep, (terms.struct, choice), work)
 
@@ -372,11 +378,11 @@ class Problem:
         choice = ffi.new("tacit_audit_options *")
         lib.tacit_audit_options_default(choice, ffi.sizeof("tacit_audit_options"))
         if samples is not None:
-            choice.samples = whole(samples, "samples")
+            choice.samples = positive(samples, "samples")
         if seconds is not None:
-            choice.seconds = real(seconds, "seconds")
+            choice.seconds = above_zero(seconds, "seconds")
         if confidence is not None:
-            choice.confidence = real(confidence, "confidence")
+            choice.confidence = above_zero(confidence, "confidence")
         return self._perform(lib.py_audit, Audit, (terms.struct, choice), work)
 
     @takes_work

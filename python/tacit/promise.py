@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypedDict, TypeVar
 
@@ -19,7 +20,7 @@ class Promise(TypedDict, total=False):
     mechanism: the law of the noise: "laplace", "gaussian" or "none".
     epsilon, delta: the price that is allowed. A ln(2) of the paper is ``math.log(2)``.
     adjacency: what is hidden: "one:0.5" (changes of one agent's messages by 0.5 in all), "ensemble:0.5" (of all agents
-        together) or "agent" (whatever one agent may do). A number B alone means "one:B".
+        together) or "agent" (whatever one agent may do). A number B alone means "one:B", in published calibration "ensemble:B".
     rounds: how many rounds there will be.
     method: "tacit", or "published" for the paper's steps.
     placement: where noise is added: "auto", "outputs", "states" or "forms".
@@ -38,7 +39,7 @@ class Promise(TypedDict, total=False):
     mechanism: str
     epsilon: float
     delta: float
-    adjacency: str | float
+    adjacency: str | float | tuple[str, float]
     rounds: float
     method: str
     placement: str
@@ -63,10 +64,17 @@ _WORDS_OR_NUMBERS = ("adjacency", "margin")
 PROMISE_KEYS = frozenset(Promise.__annotations__)
 WORK_KEYS = frozenset(Work.__annotations__)
 
+_KEYWORDS: dict[str, list[str]] = {}  # of each function that is documented below
+
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 
 def _number_text(value: Any, what: str) -> str:
+    if isinstance(value, tuple) and what == "adjacency" and len(value) == 2 and isinstance(value[0], str):
+        return f"{value[0]}:{real(value[1], what)!r}"
+    if isinstance(value, (bool, bytes)) or not (isinstance(value, str) or hasattr(value, "__float__")):
+        like = "'one:0.5', 'ensemble:2', 'agent' or a number" if what == "adjacency" else "a number, 'auto' or 'auto:0.99'"
+        raise TypeError(f"{what} is {like}, not {value!r}")
     return value if isinstance(value, str) else repr(real(value, what))
 
 
@@ -95,6 +103,9 @@ class Terms:
             setattr(struct, name, self._text(_number_text(value, name), name))
         elif name == "coalition":
             groups = [value] if isinstance(value, str) else list(value)
+            for group in groups:
+                if isinstance(group, str) and "," not in group:
+                    raise ValueError(f"a coalition has two agents or more in one text, such as 'a,b', not {group!r}")
             self._kept.append(ffi.new("char *[]", [self._text(group, name) for group in groups]))
             struct.coalitions = self._kept[-1]
             struct.coalition_count = len(groups)
@@ -109,13 +120,12 @@ class Terms:
             self._set_budget(value)
 
     def _set_budget(self, value: Any) -> None:
-        parts: Any = value.split(":") if isinstance(value, str) else value if isinstance(value, tuple) else (value,)
-        try:
-            numbers = [float(part) if isinstance(part, str) else real(part, "budget") for part in parts]
-        except ValueError:
-            numbers = []
-        if len(numbers) not in (1, 2):
+        parts: Any = value if isinstance(value, (tuple, list)) else (value,)
+        if isinstance(value, str) and re.fullmatch(r"[0-9.]+(e-?[0-9]+)?(:[0-9.]+(e-?[0-9]+)?)?", value):
+            parts = [float(part) for part in value.split(":")]
+        if len(parts) not in (1, 2) or any(isinstance(part, str) for part in parts):
             raise ValueError(f"budget is epsilon or (epsilon, delta), such as 4 or (4, 1e-6), not {value!r}")
+        numbers = [real(part, "budget") for part in parts]
         self.struct.budget_epsilon = numbers[0]
         if len(numbers) == 2:
             self.struct.budget_delta = numbers[1]
@@ -131,8 +141,9 @@ def split_keywords(function: str, given: dict[str, Any], keys: frozenset[str]) -
         elif name in keys:
             terms[name] = value
         else:
-            near = difflib.get_close_matches(name, keys | WORK_KEYS, 1)
-            hint = f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(sorted(keys | WORK_KEYS))}"
+            known = _KEYWORDS[function]
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(known)}"
             raise TypeError(f"{function}() has no keyword '{name}'{hint}")
     return Terms(terms), work
 
@@ -142,13 +153,14 @@ def _documented(function: Made, *kinds: Any) -> Made:
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__annotations__[name])
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
         for kind in kinds
         for name in kind.__annotations__
         if name not in signature.parameters
     ]
     wrapped: Any = function
     wrapped.__signature__ = signature.replace(parameters=[*own, *more])
+    _KEYWORDS[function.__name__] = [one for one in wrapped.__signature__.parameters if one != "self"]
     body = [inspect.cleandoc(function.__doc__ or "")]
     body += [inspect.cleandoc(kind.__doc__ or "") for kind in kinds]
     wrapped.__doc__ = "\n\n".join(body)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ._binding import ffi, lib
-from .call import Call, Work, perform, raise_status
+from .call import Call, Work, in_python, perform, raise_status
 from .data import text_of
 from .errors import Error, Status
 from .facts import Facts, need
@@ -79,11 +79,11 @@ def read(call: Call, type_name: str, function: Any, *numbers: int) -> Facts:
 class States(Mapping[str, Array]):
     """The states of all agents: ``x["home"]`` is members x states, ``x["home[17]"]`` one member, ``x["a1"]`` an agent.
 
-    An array is read from the library when it is first asked for, and is yours: writing to it changes nothing else.
+    An array is read from the library when it is first asked for. It is read-only; ``x["home"].copy()`` is yours.
     """
 
-    def __init__(self, problem: Problem, call: Call, run: int) -> None:
-        self._call, self._run = call, run
+    def __init__(self, problem: Problem, call: Call, run: int, missing: str) -> None:
+        self._call, self._run, self._missing = call, run, missing
         self._families = problem.families
         self._read: dict[str, Array] = {}
         self._named: dict[str, dict[str, int]] = {}
@@ -94,8 +94,9 @@ class States(Mapping[str, Array]):
             room = ffi.cast("double *", x.ctypes.data)
             status = lib.tacit_result_x(self._call.result, self._run, family.number, room, x.size)
             if status == Status.BAD_USAGE:
-                raise Error("the states of this run were not kept: run(..., states=True) keeps those of every seed")
+                raise Error(self._missing)
             raise_status(status, ffi.NULL)
+            x.setflags(write=False)
             self._read[family.name] = x
         return self._read[family.name]
 
@@ -106,7 +107,10 @@ class States(Mapping[str, Array]):
         for one in self._families.values():
             if one.is_family and name in self._members(one):
                 return self._family(one)[self._members(one)[name]]  # type: ignore[no-any-return]
-        raise KeyError(f"there is no agent or family '{name}'; there are: {', '.join(list(self)[:8])}")
+        shown = ", ".join(list(self)[:8]) + (", ..." if len(self) > 8 else "")
+        families = [one for one in self._families.values() if one.is_family and one.members]
+        example = f"; members are called as in {self._call.members(families[0]._replace(members=1))[0]!r}" if families else ""
+        raise KeyError(f"there is no agent or family '{name}'; there are: {shown}{example}")
 
     def _members(self, family: Family) -> dict[str, int]:
         if family.name not in self._named:
@@ -147,7 +151,8 @@ class Result:
     @property
     def reason(self) -> str | None:
         """Why it does not hold, in a sentence. None where it does."""
-        return text_or_none(lib.tacit_result_reason(self._call.result))
+        reason = text_or_none(lib.tacit_result_reason(self._call.result))
+        return None if reason is None else in_python(reason)
 
     @property
     def interrupted(self) -> bool:
@@ -271,7 +276,7 @@ class Solution(Result):
     @functools.cached_property
     def x(self) -> States:
         """The states by agent and family: ``solution.x["home"]`` is members x states."""
-        return States(self.problem, self._call, 0)
+        return States(self.problem, self._call, 0, f"there is no solution: {self.reason}")
 
     @functools.cached_property
     def mu(self) -> Array:

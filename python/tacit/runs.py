@@ -111,7 +111,8 @@ class OneRun:
     @functools.cached_property
     def x(self) -> States:
         """The states by agent and family, where they were kept."""
-        return States(self._problem, self._call, self._number)
+        missing = "the states of this run were not kept: run(..., states=True) keeps those of every seed"
+        return States(self._problem, self._call, self._number, missing)
 
     @property
     def feasible(self) -> Facts:
@@ -148,7 +149,7 @@ class _Runs(Result):
 
     def _write(self, is_report: int, path: str | os.PathLike[str], command: str | None) -> None:
         texts = text_of(os.fspath(path), "path"), ffi.NULL if command is None else text_of(command, "command")
-        raise_status(lib.py_write(self._call.handle, is_report, *texts), self._call.handle.message)
+        self._call.write(is_report, *texts)
 
     def write_trace(self, path: str | os.PathLike[str], *, command: str | None = None) -> None:
         """Writes the kept rounds as a trace (docs/trace.md), which ``tacit.report`` and ``tacit report`` read.

@@ -30,7 +30,8 @@ def load(w=((1.0, 2.0), (3.0, 4.0)), n=(0.0, 0.0), q=(0.0, 0.0), **more):
         ({"n": [0.0, None]}, "\\['n'\\] has no value in row 1"),
         ({"n": ["a", "b"]}, "\\['n'\\] holds texts, not numbers"),
         ({"n": [1, "b"]}, "\\['n'\\] holds texts, not numbers"),
-        ({"n": np.array([1, "b"], dtype=object)}, "\\['n'\\] holds 'b' in row 1, which is not a number"),
+        ({"n": np.array([1, "b"], dtype=object)}, "\\['n'\\] holds a str in row 1, which is not a number"),
+        ({"n": [2**70, 0.5]}, "beyond 2\\^53"),
         ({"n": np.array([1 + 2j, 0])}, "complex numbers"),
         ({"n": np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")}, "dates"),
         ({"n": [datetime.date(2020, 1, 1)] * 2}, "not a number"),
@@ -135,7 +136,7 @@ class TestFrames:
             self.load(frame)
 
     def test_a_text_column_is_named(self):
-        with pytest.raises(tacit.UsageError, match="\\['city'\\] holds 'Rome' in row 0"):
+        with pytest.raises(tacit.UsageError, match="\\['city'\\] holds a str in row 0"):
             self.load(self.pandas.DataFrame({"w": [1.0], "city": ["Rome"]}))
 
     def test_duplicate_names_are_named(self):
@@ -151,6 +152,18 @@ class TestFrames:
         columns = self.pandas.MultiIndex.from_tuples([("w", "a"), ("w", "b")])
         with pytest.raises(tacit.UsageError, match="names are texts"):
             self.load(self.pandas.DataFrame([[1.0, 2.0]], columns=columns))
+
+    def test_cells_with_vectors_are_a_vector_column(self):
+        text = "data u = given\nagents a over u { state x[2] in [-9, 9]; private minimize sumsq(x - w) }"
+        frame = self.pandas.DataFrame({"w": [np.array([1.0, 2.0]), [3, 4]]})
+        assert tacit.Problem(text=text, data={"u": frame}).solve().x["a"] == pytest.approx(np.array([[1, 2], [3, 4]]))
+        with pytest.raises(tacit.UsageError, match="vectors of different lengths: 1 to 2"):
+            tacit.Problem(text=text, data={"u": self.pandas.DataFrame({"w": [[1], [3, 4]]})})
+
+    def test_vectors_that_count_from_zero_are_refused(self):
+        for names in (["w_0", "w_1", "w_2"], ["w_01", "w_02"]):
+            with pytest.raises(tacit.UsageError, match="called w_1, w_2, ...: rename them"):
+                self.load(self.pandas.DataFrame(np.ones((2, len(names))), columns=names))
 
     def test_an_empty_frame_is_refused(self):
         with pytest.raises(tacit.UsageError, match="no rows"):

@@ -91,6 +91,17 @@ class TooLate(Exception):
     pass
 
 
+@pytest.mark.parametrize("options", [LONG, {**LONG, "seeds": 3}])
+def test_an_interrupt_while_progress_is_told_keeps_the_result(problem, options):
+    def progress(what, fraction):
+        if "rounds/s" in what:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        problem.run(**options, progress=progress)
+    assert caught.value.result.rounds > 0
+
+
 def test_what_a_signal_handler_raises_comes_out_as_itself(problem):
     def handler(*_):
         raise TooLate("after 0.2 s")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import inspect
 import os
 from collections.abc import Callable
@@ -523,3 +525,67 @@ def test_frames_give_the_columns_of_dictionaries() -> None:
     assert m.problem().members("home") == ["anna", "ben"]
     frame.loc[0, "pref_1"] = None
     refused(lambda: m.family("other", frame), "'pref_1'")
+
+
+def test_a_whole_column_as_an_array_is_refused_in_a_family():
+    need = np.array([4.0, 2.5, 3.0])
+    m = tacit.Model()
+    home = m.family("home", data={"need": need, "weight": need})
+    p = home.state("p", 2, lower=0, upper=5)
+    with pytest.raises(tacit.ProblemError, match="a number for each of the 3 members.*home.COLUMN"):
+        home.require(tacit.sum(p) >= need)
+    with pytest.raises(tacit.ProblemError, match="a number for each of the 3 members"):
+        home.minimize(tacit.sum(need * tacit.sumsq(p)))
+    home.require(tacit.sum(p) >= home.need)
+    home.minimize(tacit.sumsq(p - np.array([1.0, 2.0])))
+    assert m.solve().holds
+
+
+def test_data_are_those_of_the_moment_they_were_given():
+    w = np.array([1.0, 2.0])
+    m = tacit.Model()
+    home = m.family("home", data={"w": w})
+    x = home.state("x", lower=0, upper=9)
+    home.minimize((x - home.w) ** 2)
+    w[:] = 7
+    assert m.solve().x["home"].ravel() == pytest.approx([1, 2])
+
+
+def test_a_generated_name_is_not_taken_by_an_index():
+    with pytest.raises(tacit.ProblemError, match="cannot be called 'array_1'"):
+        tacit.index("array_1", 1, 3)
+
+
+def test_functions_of_numpy_are_refused_with_those_of_tacit():
+    x = tacit.Model().agent("a").state("x", 3, lower=0, upper=1)
+    with pytest.raises(TypeError, match="tacit.exp does"):
+        np.exp(x)
+    with pytest.raises(TypeError, match="tacit.abs does"):
+        np.abs(x)
+    assert str(np.ones(3) - x) == str(tacit.constant(np.ones(3)) - x)
+
+
+def test_a_closed_problem_is_made_anew_and_a_model_is_not_copied():
+    m = tacit.Model()
+    a = m.agent("a")
+    x = a.state("x", lower=0, upper=1)
+    a.minimize((x - 1) ** 2)
+    with m.problem() as problem:
+        problem.solve()
+    assert m.solve().holds
+    for copying in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="neither copied nor pickled"):
+            copying(m)
+
+
+def test_save_does_not_write_over_what_the_model_reads(tmp_path):
+    (tmp_path / "fleet.homes.csv").write_text("3\n1\n")
+    m = tacit.Model()
+    q = m.param("q", csv=str(tmp_path / "fleet.homes.csv"))
+    table = m.data("homes", {"w": [1.0, 2.0]})
+    home = m.family("home", data=table)
+    x = home.state("x", lower=0, upper=9)
+    home.minimize((x - home.w) ** 2 + tacit.sum(q) * x)
+    with pytest.raises(FileExistsError, match="reads"):
+        m.save(tmp_path / "fleet.tacit", replace=True)
+    assert (tmp_path / "fleet.homes.csv").read_text() == "3\n1\n"

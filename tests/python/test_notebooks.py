@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -16,16 +17,29 @@ def cells(path):
     return [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
 
 
+def execute(path, place):
+    """Runs one. A kernel's ports are chosen before they are taken, and others may take them: then again."""
+    environment = {
+        **os.environ,
+        "TACIT": os.environ.get("TACIT", str(ROOT / "build/release/tacit")),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    }
+    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--output-dir", place, path]
+    command += ["--ExecutePreprocessor.startup_timeout=1800"]  # however slow the machine is
+    for _ in range(5):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if "Kernel died before replying" not in done.stderr:
+            break
+    return done
+
+
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
     """All of them, run side by side."""
     place = tmp_path_factory.mktemp("notebooks")
-    environment = {**os.environ, "TACIT": os.environ.get("TACIT", str(ROOT / "build/release/tacit")), "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--output-dir", place]
-    started = {path.stem: subprocess.Popen([*command, path], env=environment, stderr=subprocess.PIPE, text=True) for path in NOTEBOOKS}
-    messages = {name: process.communicate()[1] for name, process in started.items()}
-    for name, process in started.items():
-        assert process.returncode == 0, messages[name][-3000:]
+    with ThreadPoolExecutor(2) as pool:
+        for done in pool.map(lambda path: execute(path, place), NOTEBOOKS):
+            assert done.returncode == 0, done.stderr[-3000:]
     return place
 
 

@@ -224,7 +224,15 @@ def test_options_that_the_library_refuses_are_usage_errors(paper):
         ({"mechanism": 3}, TypeError, "mechanism is a text"),
         ({"mechanism": "a\0b"}, ValueError, "zero byte"),
         ({"budget": "much"}, ValueError, "budget"),
+        ({"budget": "nan"}, ValueError, "budget"),
+        ({"budget": ("nan",)}, ValueError, "budget"),
+        ({"budget": math.nan}, ValueError, "budget is NaN"),
+        ({"budget": (4, 1e-6, 2)}, ValueError, "budget"),
         ({"coalition": [1]}, TypeError, "coalition"),
+        ({"coalition": ["a1", "a2"]}, ValueError, "two agents or more in one text"),
+        ({"adjacency": True}, TypeError, "adjacency is 'one:0.5'"),
+        ({"margin": ("auto", 2)}, TypeError, "margin is a number, 'auto'"),
+        ({"epsilon": np.True_}, TypeError, "epsilon is a number"),
         ({"tolerance": 0}, ValueError, "tolerance"),
     ],
 )
@@ -233,6 +241,53 @@ def test_wrong_keywords_are_named(paper, wrong, kind, text):
         paper.plan(**wrong)
     with pytest.raises(kind, match=text):
         paper.run(**wrong)
+
+
+def test_zero_does_not_mean_the_default(paper):
+    for wrong in ({"seeds": 0}, {"points": 0}):
+        with pytest.raises(ValueError, match="at least 1"):
+            paper.sweep(**wrong)
+    for wrong in ({"samples": 0}, {"seconds": 0}, {"confidence": 0}):
+        with pytest.raises(ValueError):
+            paper.audit(**wrong)
+    with pytest.raises(ValueError, match="rows_per_decade"):
+        paper.run(rows_per_decade=0)
+
+
+def test_states_cannot_be_changed_by_accident(paper):
+    x = paper.solve().x
+    with pytest.raises(ValueError, match="read-only"):
+        x["a1"][:] = 99
+    mine = x["a1"].copy()
+    mine[:] = 99
+    assert x["a1"].max() < 99
+
+
+def test_messages_have_the_words_of_python():
+    text = "agent a { state x in [0, 1]; private minimize x }\nconstraint c: a.x <= 0.5\ndual radius 3"
+    with pytest.raises(tacit.UsageError) as caught:
+        tacit.Problem(text=text).plan()
+    assert "--" not in str(caught.value) and "epsilon=" in str(caught.value)
+
+
+def test_a_run_that_was_refused_warns(homes_text, homes_data, tmp_path):
+    problem = tacit.Problem(text=homes_text, data=homes_data)
+    with pytest.warns(tacit.TacitWarning, match="nothing was run: .*budget"):
+        problem.run(ledger=tmp_path / "spent", budget=0.5)
+
+
+def test_warnings_that_are_errors_do_not_lose_a_run(paper):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tacit.TacitWarning)
+        with pytest.raises(tacit.TacitWarning, match="too few") as caught:
+            paper.run(rounds=50, seed=1)
+    assert caught.value.result.rounds == 50
+
+
+def test_an_unknown_keyword_lists_all_there_are(paper):
+    with pytest.raises(TypeError, match="seeds, no_reference, states, rows_per_decade, row_states, mechanism"):
+        paper.run(zzz=1)
+    assert paper.plan(adjacency=("one", 1)).hash == paper.plan(adjacency="one:1").hash
 
 
 def test_numpy_numbers_are_numbers(paper):

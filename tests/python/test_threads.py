@@ -75,6 +75,49 @@ def test_many_threads_on_one_problem_get_results_or_busy(problem):
     assert set(seen) <= {True, None} and True in seen
 
 
+def test_a_problem_closed_in_one_thread_is_closed_or_whole_in_another(homes_text, homes_data):
+    """Every use races with close(): each gets numbers, BusyError, or is told that it was closed."""
+
+    def use(problem, stop):
+        while not stop.is_set():
+            for work in (problem.solve, lambda: problem.agents, lambda: problem.members("home"), lambda: repr(problem), problem.close):
+                try:
+                    work()
+                except (tacit.BusyError, ValueError):
+                    pass
+
+    for _ in range(30):
+        problem, stop = tacit.Problem(text=homes_text, data=homes_data), threading.Event()
+        threads = [threading.Thread(target=use, args=(problem, stop)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.01)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert problem.is_closed
+
+
+def test_a_ledger_is_read_by_many_threads(problem, tmp_path):
+    problem.run(ledger=tmp_path / "spent")
+    for _ in range(30):
+        ledger, seen = tacit.ledger(tmp_path / "spent"), []
+
+        def read():
+            for _ in range(5):
+                try:
+                    seen.append(("epsilon" in ledger.text, len(ledger.json)))
+                except tacit.BusyError:
+                    pass
+
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(seen)) == 1
+
+
 def test_problems_of_different_threads_do_not_meet(homes_text, homes_data):
     expected = tacit.Problem(text=homes_text, data=homes_data).run(seed=7).x["home"]
 

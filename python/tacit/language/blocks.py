@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from .expressions import Expression, Literal, Operand, as_expression
+from .expressions import Binary, Expression, Literal, Operand, as_expression, parts_of
 from .names import MemberName, Name
 from .places import Place, checked_name, did_you_mean, here, is_name, quoted, refusal
 from .printer import Definition, Scope, Writer
@@ -327,6 +327,37 @@ class FamilyBlock(Block):
             if column == index:
                 raise refusal(f"'{column}' is a column of '{name}', so the member's number needs another name")
             self._define(column, "column", shape, None, None)
+
+    def minimize(self, objective: Operand) -> None:
+        """What each member wishes, a number: private, and once for each family."""
+        node = as_expression(objective)
+        self._refuse_columns_as_arrays(node)
+        super().minimize(node)
+
+    def require(self, *conditions: Relation | Membership) -> None:
+        """Private limits of each member, beyond the public box: relations, or ``p.isin(...)``. All of them hold."""
+        for one in conditions:
+            if isinstance(one, Relation):
+                self._refuse_pair(one.left, one.right)
+                self._refuse_columns_as_arrays(one.left)
+                self._refuse_columns_as_arrays(one.right)
+        super().require(*conditions)
+
+    def _refuse_columns_as_arrays(self, node: Expression) -> None:
+        if isinstance(node, Binary):
+            self._refuse_pair(node._left, node._right)
+        for part in parts_of(node):
+            self._refuse_columns_as_arrays(part)
+
+    def _refuse_pair(self, left: Expression, right: Expression) -> None:
+        """A whole column beside a number: each member would get all of it, which is neither meant nor private."""
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Literal) and other.ndim == 0 and one.shape == (self._members,) and one.shape != (1,):
+                raise refusal(
+                    f"this array has a number for each of the {self._members} members, and each member would get all of "
+                    f"them: give it as a column of data=, and write {self.name}.COLUMN",
+                    one._place,
+                )
 
     @property
     def index(self) -> Expression:

@@ -46,12 +46,25 @@ from .shapes import Shape, equal_shapes, shape_text
 Operand: TypeAlias = "Expression | float | Sequence[Any] | npt.NDArray[Any]"
 
 _DEEPEST = 200
+_UFUNCS: dict[str, Any] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "power": operator.pow,
+    "matmul": operator.matmul,
+    "less_equal": operator.le,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "greater": operator.gt,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+}
 
 
 class Expression:
     """A number, a vector or a matrix of a problem: made by operators and functions, and printed as the language."""
 
-    __array_ufunc__ = None  # NumPy leaves array + expression to __radd__
     __slots__ = ("_place", "_shape", "_depth")
     _level: ClassVar[int] = POSTFIX
     _place: Place | None
@@ -72,6 +85,15 @@ class Expression:
     def ndim(self) -> int:
         """0 for a number, 1 for a vector, 2 for a matrix."""
         return len(self._shape)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
+        """array + expression is the expression's; NumPy's functions are not for expressions."""
+        operator_of = _UFUNCS.get(ufunc.__name__)
+        if operator_of is not None and method == "__call__" and len(inputs) == 2:
+            left, right = (one if isinstance(one, Expression) else as_expression(one) for one in inputs)
+            return operator_of(left, right)
+        name = {"absolute": "abs", "add": "sum", "maximum": "max", "minimum": "min"}.get(ufunc.__name__, ufunc.__name__)
+        raise TypeError(f"numpy.{ufunc.__name__} does not take expressions; tacit.{name} does, where the language has it")
 
     def _write(self, out: Writer, scope: Scope | None) -> None:
         raise NotImplementedError
@@ -225,6 +247,16 @@ def as_expression(value: Operand) -> Expression:
     if array.ndim > 2 or array.size == 0:
         raise refusal(f"this array has shape {array.shape}; the language has numbers, vectors and matrices, none empty")
     return Literal(array)
+
+
+def parts_of(node: Expression) -> Iterator[Expression]:
+    """The expressions that it is made of."""
+    for kind in type(node).__mro__:
+        for name in getattr(kind, "__slots__", ()):
+            value = getattr(node, name, None)
+            for one in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(one, Expression):
+                    yield one
 
 
 def _has_expression(values: Sequence[Any]) -> bool:

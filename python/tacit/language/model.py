@@ -360,22 +360,32 @@ class Model(Settings):
             names[name] = f"{stem}.{name}.csv"
             files[names[name]] = csv_of_table(value) if isinstance(value, dict) else csv_of_array(value)
         files[base] = self._write_all(lambda name: f"csv {quoted(names[name], 'a file')}").text
+        read = {os.path.realpath(source) for source in self._files.values()}
+        for name in files:
+            if os.path.realpath(os.path.join(folder, name)) in read:
+                raise FileExistsError(f"{name} in {folder} is a file that this model reads; save it under another name")
         present = [name for name in files if os.path.lexists(os.path.join(folder, name))]
         if present and not replace:
             raise FileExistsError(f"{', '.join(sorted(present))} in {folder}: save(..., replace=True) replaces files")
         for name, content in files.items():
-            with open(os.path.join(folder, name), "wb" if replace else "xb") as file:
+            whole, part = os.path.join(folder, name), os.path.join(folder, f".{name}.part")
+            with open(part if replace else whole, "wb" if replace else "xb") as file:
                 file.write(content if isinstance(content, bytes) else content.encode())
+            if replace:
+                os.replace(part, whole)
 
     def problem(self) -> Problem:
         """The problem that the objects describe: made once, and made anew after a change."""
-        if self._problem is None or self._problem[0] != self._version:
+        if self._problem is None or self._problem[0] != self._version or self._problem[1].is_closed:
             if not any(isinstance(one, Block) for one in self._parts):
                 raise refusal("this model describes no agent; make one with agent(...) or family(...)", self._place)
             printed = self._print()
             with self._python_places():
                 self._problem = self._version, Problem(text=printed.text, data=printed.given)
         return self._problem[1]
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a model is neither copied nor pickled: write a function that builds it, or keep str(model)")
 
     check = _as_problem(Problem.check)
     solve = _as_problem(Problem.solve)

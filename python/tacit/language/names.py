@@ -6,6 +6,7 @@ family, as ``agent.x`` or ``home[3].p`` elsewhere. Text that would mean somethin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,8 @@ class Index(Expression):
     __slots__ = ("name", "first", "last")
 
     def __init__(self, name: str, first: Expression, last: Expression) -> None:
+        if re.fullmatch(r"array_\d+", name):
+            raise refusal(f"an index cannot be called '{name}': long arrays are printed under such names")
         super().__init__(None, (), 1)
         self.name = name
         self.first = first

@@ -7,7 +7,7 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int]:
     try:
         given: dict[str, Any] = {}
         for name, values in columns_of(value, what).items():
-            given[name] = list(values) if name == "name" else numbers_of(values, f"column '{name}' of {what}")
+            given[name] = list(values) if name == "name" else numbers_of(values, f"column '{name}' of {what}").copy()
     except UsageError as error:
         raise refusal(str(error)) from None
     for name, array in given.items():
@@ -110,8 +110,8 @@ def check_public(
     public: Iterable[str], columns: dict[str, tuple[int, ...]], has_names: bool, what: str
 ) -> tuple[str, ...]:
     """The columns to make public. All of them exist."""
-    if isinstance(public, str):
-        raise TypeError(f"public is a list of columns: public=[{public!r}]")
+    if isinstance(public, (str, Mapping)):
+        raise TypeError(f"public is a list of names of columns, such as public=['cap'], not {public!r}")
     listed = tuple(public)
     for one in listed:
         if one not in columns and not (one == "name" and has_names):
