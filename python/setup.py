@@ -1,5 +1,6 @@
 """Builds the extension module by binding.py; the rest is in pyproject.toml."""
 
+import importlib.util
 import pathlib
 import shutil
 import sys
@@ -8,6 +9,16 @@ from setuptools import setup
 from setuptools.command.build import build
 from setuptools.command.sdist import sdist
 
+try:
+    import cffi  # noqa: F401
+
+    if "bdist_wheel" in sys.argv and not importlib.util.find_spec("setuptools.command.bdist_wheel"):
+        import wheel  # noqa: F401
+except ImportError as error:
+    sys.exit(
+        f"tacit: {sys.executable} has no {error.name}. On Debian: script/bootstrap --python, and /usr/bin/python3; "
+        f"elsewhere: pip install cffi setuptools wheel numpy"
+    )
 sys.path.insert(0, ".")
 import binding  # noqa: E402
 

@@ -152,7 +152,11 @@ def in_python(text: str) -> str:
     "give epsilon= and adjacency=, or mechanism='none'; check() says where"
     """
 
+    flags = {"new-run": "new_run=True", "force": "replace=True", "full": "full=True", "states": "states=True"}
+
     def keyword(found: re.Match[str]) -> str:
+        if found[1] in flags:
+            return flags[found[1]] + (f" {found[2]}" if found[2] else "")
         return found[1].replace("-", "_") + "=" + (repr(found[2]) if found[2] else "")
 
     return re.sub(r"\btacit (check|solve|plan|bound|audit)\b", r"\1()", _OPTION.sub(keyword, text))

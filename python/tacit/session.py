@@ -228,7 +228,7 @@ class Session:
         if status == Status.CANNOT_READ:
             self._look_for_rivals()
         if status != Status.OK:
-            raise_status(status, text_of(_in_python(message_of(self._handle.message, status)), "message"))
+            raise_status(status, self._handle.message)
         _open.update(dict.fromkeys(self._places, self))
 
     def _text(self, value: Path | None, what: str) -> Any:
@@ -340,7 +340,7 @@ class Session:
                 timer.cancel()
 
     def _message(self) -> str:
-        return _in_python(message_of(lib.tacit_agent_message(self._handle.agent), Status.OK))
+        return message_of(lib.tacit_agent_message(self._handle.agent), Status.OK)
 
     def _result(self, number: int) -> AgentResult:
         agent, run = self._handle.agent, lib.tacit_agent_run(self._handle.agent, number)
@@ -361,7 +361,10 @@ class Session:
         results = [self._result(number) for number in range(len(self.agents))]
         warn([line for result in results for line in _oddities(result)])
         if self._condition is not AgentCondition.DONE:
-            raise AgentError(self._message(), self._condition, results)
+            text = self._message()
+            if "Slater point" in text and any(agent.path is None and agent.slater is None for agent in self.agents):
+                text += ", or that was not checked: if it does, say Agent(..., slater=True)"
+            raise AgentError(text, self._condition, results)
         return results
 
     def orphan(self) -> None:
@@ -397,11 +400,6 @@ def _seconds(timeout: float) -> float:
     if seconds < 0:
         raise ValueError("timeout is a number of seconds from 0")
     return seconds
-
-
-def _in_python(text: str) -> str:
-    """The library's messages name options of the command."""
-    return text.replace("--new-run", "new_run=True").replace("--plan", "plan=")
 
 
 def _oddities(result: AgentResult) -> list[str]:

@@ -264,6 +264,11 @@ def test_where_one_of_a_gateway_is_refused_the_others_have_their_results(cloud):
     assert_right(cloud, *(result for result in caught.value.results if result.condition == "done"))
 
 
+def test_a_slater_point_that_was_not_checked_is_said_to_be_that(cloud):
+    with pytest.raises(AgentError, match="was not checked: if it does, say Agent\\(..., slater=True\\)"):
+        asyncio.run(all_at_once(cloud, agent_a(slater=None), agent_b(), agent_c()))
+
+
 def test_a_set_without_the_slater_point_ends_the_run(cloud):
     with pytest.raises(AgentError) as caught:
         asyncio.run(all_at_once(cloud, agent_a(slater=False), agent_b(), agent_c()))
