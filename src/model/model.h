@@ -6,7 +6,7 @@
  * first_coord + c * count + k, so that a component of all members is one contiguous array.
  *
  * In symbols: agent i = 1..N chooses x_i in X_i; together they minimise sum_i f_i(x_i) subject to g_j(x) <= 0, j
- * = 1..m. paper: Problem 0.1 */
+ * = 1..m; some rows may be affine equalities g_j(x) == 0. paper: Problem 0.1 */
 #ifndef TC_MODEL_MODEL_H
 #define TC_MODEL_MODEL_H
 
@@ -78,9 +78,10 @@ typedef struct tc_family {
     tc_set_piece *pieces;
     size_t piece_count;
     bool has_gap, has_slater, has_start;
-    tc_coef gap;                  /* public F_i >= f_i(xbar_i) - min f_i */
-    tc_coef *slater;              /* public xbar_i: dim */
-    tc_coef *start;               /* x_i(1): dim; zero clipped to the box where absent */
+    tc_coef gap;     /* public F_i >= f_i(xbar_i) - min f_i */
+    tc_coef *slater; /* public xbar_i: dim */
+    tc_coef *room;   /* public r_i: X_i holds the box xbar_i +- r_i, and gap covers it; dim, zero if not said */
+    tc_coef *start;  /* x_i(1): dim; zero clipped to the box where absent */
     tc_coef declared_objective;   /* L_i; NAN where not declared */
     tc_coef declared_jacobian[2]; /* K^i_1, K^i_2 */
     tc_span span, declared_span;
@@ -91,10 +92,11 @@ typedef struct tc_inner_sum { /* sum over the members of a family of a body */
     tc_expr body;
 } tc_inner_sum;
 
-typedef struct tc_constraint { /* outer <= 0 */
+typedef struct tc_constraint { /* outer <= 0, or outer == 0 */
     const char *name;          /* "feeder[3]" */
-    tc_expr outer;
+    tc_expr outer;             /* of an equality E == F: E - F, affine */
     tc_span span;
+    bool is_equality; /* its multiplier may have either sign */
 } tc_constraint;
 
 typedef enum tc_role { TC_ROLE_WHOLE, TC_ROLE_CLOUD, TC_ROLE_AGENT } tc_role;

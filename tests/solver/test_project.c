@@ -181,8 +181,43 @@ static void the_simplex_is_projected_exactly(void **state) {
     }
 }
 
+static void multipliers_of_equalities_keep_their_sign(void **state) {
+    (void)state;
+    tc_constraint rows[5] = {{.is_equality = true}, {.is_equality = false}, {.is_equality = true}};
+    uint64_t seed = 11;
+    double v[5], mu[5], work[5], mirrored[5], mirror[5];
+    for (int trial = 0; trial < 1000; trial++) {
+        AT_CASE(trial);
+        double radius = trial % 4 == 0 ? INFINITY : uniform(&seed, 0.1, 4), size = 0, step = 0;
+        for (size_t j = 0; j < 5; j++) {
+            v[j] = uniform(&seed, -3, 3);
+            mirror[j] = rows[j].is_equality ? -v[j] : v[j];
+        }
+        tc_project_multipliers(rows, 5, radius, v, mu, work);
+        tc_project_multipliers(rows, 5, radius, mirror, mirrored, work);
+        for (size_t j = 0; j < 5; j++) {
+            assert_true(rows[j].is_equality ? mu[j] * v[j] >= 0 : mu[j] >= 0);
+            assert_true(mirrored[j] == (rows[j].is_equality ? -mu[j] : mu[j]));
+            size += fabs(mu[j]);
+        }
+        assert_true(size <= radius * (1 + 1e-14));
+        for (size_t other = 0; other < 20; other++) { /* nearest: (v - mu).(w - mu) <= 0 for every w in M */
+            double w[5], sum = 0, product = 0;
+            for (size_t j = 0; j < 5; j++) {
+                w[j] = rows[j].is_equality ? uniform(&seed, -1, 1) : uniform(&seed, 0, 1);
+                sum += fabs(w[j]);
+            }
+            for (size_t j = 0; j < 5; j++)
+                product += (v[j] - mu[j]) * (w[j] * (isfinite(radius) ? radius / sum : 1) - mu[j]);
+            step = fmax(step, product);
+        }
+        assert_true(step <= 1e-13);
+    }
+}
+
 static void multipliers_are_projected_exactly(void **state) {
     (void)state;
+    const tc_constraint inequalities[6] = {{.is_equality = false}};
     uint64_t seed = 7;
     double v[6], mu[6], work[6];
     for (int trial = 0; trial < 2000; trial++) {
@@ -190,7 +225,7 @@ static void multipliers_are_projected_exactly(void **state) {
         double radius = trial % 3 == 0 ? 0.5 : trial % 3 == 1 ? 1e-12 : 20, sum = 0, threshold = 0;
         for (size_t j = 0; j < 6; j++)
             v[j] = trial % 5 == 0 ? (double)(j / 2) : uniform(&seed, -2, 3);
-        tc_project_multipliers(6, radius, v, mu, work);
+        tc_project_multipliers(inequalities, 6, radius, v, mu, work);
         for (size_t j = 0; j < 6; j++) {
             assert_true(mu[j] >= 0);
             sum += mu[j];
@@ -202,16 +237,16 @@ static void multipliers_are_projected_exactly(void **state) {
         for (size_t j = 0; j < 6; j++)
             assert_true(fabs(mu[j] - fmax(0, v[j] - threshold)) <= 1e-15);
     }
-    tc_project_multipliers(6, 0, (double[]){1, 2, 3, -1, 0, 1}, mu, work);
+    tc_project_multipliers(inequalities, 6, 0, (double[]){1, 2, 3, -1, 0, 1}, mu, work);
     for (size_t j = 0; j < 6; j++)
         assert_true(mu[j] == 0);
     for (double size = 1e10; size < 1e300; size *= 1e10) { /* far outside: still on the edge, and in the right corner */
-        tc_project_multipliers(3, 466.75, (double[]){size, -size, size / 2}, mu, work);
+        tc_project_multipliers(inequalities, 3, 466.75, (double[]){size, -size, size / 2}, mu, work);
         assert_true(mu[0] == 466.75 && mu[1] == 0 && mu[2] == 0);
-        tc_project_multipliers(3, 3, (double[]){size, 0, size}, mu, work);
+        tc_project_multipliers(inequalities, 3, 3, (double[]){size, 0, size}, mu, work);
         assert_true(mu[0] == 1.5 && mu[1] == 0 && mu[2] == 1.5);
     }
-    tc_project_multipliers(6, INFINITY, (double[]){1, 2, 3, -1, 0, 1}, mu, work);
+    tc_project_multipliers(inequalities, 6, INFINITY, (double[]){1, 2, 3, -1, 0, 1}, mu, work);
     assert_true(mu[2] == 3 && mu[3] == 0);
 }
 
@@ -319,6 +354,7 @@ int main(void) {
         cmocka_unit_test(intersections_agree_with_dykstra),
         cmocka_unit_test(the_simplex_is_projected_exactly),
         cmocka_unit_test(multipliers_are_projected_exactly),
+        cmocka_unit_test(multipliers_of_equalities_keep_their_sign),
         cmocka_unit_test(degenerate_sets_have_their_one_point),
         cmocka_unit_test(touching_sets_are_projected_to_their_meeting_point),
         cmocka_unit_test(a_projection_takes_no_memory),

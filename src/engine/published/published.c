@@ -92,7 +92,8 @@ static void start(void *self, const double *x, double *mu) { /* mu(1): the neare
     published *method = self;
     const tc_model *model = method->engine->model;
     (void)x;
-    tc_project_multipliers(model->constraint_count, method->dual_radius, model->start_multipliers, mu, method->scratch);
+    tc_project_multipliers(model->constraints, model->constraint_count, method->dual_radius, model->start_multipliers,
+                           mu, method->scratch);
 }
 
 static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_scalars *scalars) {
@@ -104,7 +105,8 @@ static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_sc
         if (!isfinite(method->moved[j]))
             return j;
     }
-    tc_project_multipliers(count, method->dual_radius, method->moved, next_mu, method->scratch);
+    tc_project_multipliers(method->engine->model->constraints, count, method->dual_radius, method->moved, next_mu,
+                           method->scratch);
     return TC_ALL_FINITE;
 }
 

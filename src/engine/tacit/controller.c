@@ -125,7 +125,7 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
             (mu[j] + s->dual * rho * g_with_margin(controller, j)) / (1 + s->pull * controller->pull_weight[j] * rho);
         mu_led[j] = mu[j];
     }
-    tc_project_multipliers(m, controller->R, moved, mu, controller->work);
+    tc_project_multipliers(controller->constraints, m, controller->R, moved, mu, controller->work);
     for (size_t j = 0; j < m; j++)
         mu_led[j] = mu[j] + s->theta * (mu[j] - mu_led[j]);
 }
@@ -407,7 +407,8 @@ static void start(tc_arena *arena, tc_controller *controller, const tc_model *mo
         controller->kept.margin[j] =
             controller->facts->margin.kind == TC_MARGIN_GIVEN ? controller->facts->margin.amount : 0;
     }
-    tc_project_multipliers(m, controller->R, controller->moved, controller->kept.mu, controller->work);
+    tc_project_multipliers(controller->constraints, m, controller->R, controller->moved, controller->kept.mu,
+                           controller->work);
     for (size_t j = 0; j < m; j++)
         controller->kept.mu_average[j] = controller->multipliers[j] = controller->kept.mu[j] * controller->inverse_S[j];
 }
@@ -418,6 +419,7 @@ tc_controller *tc_controller_new(tc_arena *arena, const tc_tacit_facts *facts, c
     size_t m = model->constraint_count;
     tc_controller *made = TC_NEW(arena, tc_controller, 1);
     *made = (tc_controller){.facts = facts,
+                            .constraints = model->constraints,
                             .estimator = estimator,
                             .without = without,
                             .moved = TC_NEW(arena, double, m),

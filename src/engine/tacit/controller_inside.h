@@ -63,10 +63,11 @@ typedef struct tc_margin tc_margin;
 
 struct tc_controller {
     const tc_tacit_facts *facts;
+    const tc_constraint *constraints; /* m */
     tc_estimator *estimator;
     unsigned without;
     double X;            /* size of the box */
-    double R;            /* R': multipliers stay in M' = { mu >= 0, sum mu <= R' } */
+    double R;            /* R': multipliers stay in M' = { |mu|_1 <= R', mu_j >= 0 but of equalities } */
     double *S;           /* S_j */
     double *inverse_S;   /* 1 / S_j */
     double *pull_weight; /* w_j: keeps the pull on mu_j S_j what it is on mu_j */

@@ -301,6 +301,26 @@ static bool check_inside(tc_elaborator *elaborator, const tc_agents_block *block
     return true;
 }
 
+/* slater p = ... within r: the room around the Slater point. */
+static void elaborate_room(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
+                           const tc_variable *variable) {
+    static const char what[] = "the room around a Slater point";
+    tc_family *family = family_of(elaborator, block);
+    tc_value value = in_block(elaborator, block, statement->other, what);
+    if (value.broken || !tc_must_be_public(elaborator, &value, statement->other->span, what))
+        return;
+    tc_coef *coefs = tc_elaborate_coefs(elaborator, block, &value, variable->length, statement->other->span, what);
+    for (size_t c = 0; coefs != NULL && c < variable->length; c++) {
+        family->room[variable->first + c] = coefs[c];
+        for (size_t k = 0; k < (coefs[c].column != NULL ? family->count : 1); k++)
+            if (!(tc_coef_at(coefs[c], k) >= 0)) {
+                tc_error(elaborator->diagnostics, statement->other->span, "%s must not be negative, but this is %.17g",
+                         what, tc_coef_at(coefs[c], k));
+                return;
+            }
+    }
+}
+
 /* slater p = ...   start p = ...; given marks the components that have a value. */
 static void elaborate_point(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
                             tc_coef *point, bool *given) {
@@ -324,6 +344,8 @@ static void elaborate_point(tc_elaborator *elaborator, tc_agents_block *block, c
         if (!check_inside(elaborator, block, statement, coefs[c], variable->first + c, what))
             return;
     }
+    if (statement->other != NULL)
+        elaborate_room(elaborator, block, statement, variable);
 }
 
 /* Zero, or the point of the box nearest to it. */
@@ -342,6 +364,7 @@ static void elaborate_points(tc_elaborator *elaborator, tc_agents_block *block) 
     bool *has_slater = TC_NEW(elaborator->arena, bool, family->dim);
     bool *has_start = TC_NEW(elaborator->arena, bool, family->dim);
     family->slater = TC_NEW(elaborator->arena, tc_coef, family->dim);
+    family->room = TC_NEW(elaborator->arena, tc_coef, family->dim);
     family->start = TC_NEW(elaborator->arena, tc_coef, family->dim);
     const tc_statement *slater = NULL;
     for (const tc_statement *s = block->statement->block; s != NULL; s = s->next) {

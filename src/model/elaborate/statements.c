@@ -1,9 +1,12 @@
-/* Statements outside of blocks: shared constraints (each an outer expression that must be <= 0), and settings. */
+/* Statements outside of blocks: shared constraints (each an outer expression that must be <= 0 or == 0), and settings.
+ */
 #include "model/elaborate/elaborate.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { EQUALITIES = 0 }; /* until every command knows them */
 
 typedef struct constraint_reader {
     tc_elaborator *elaborator;
@@ -41,7 +44,47 @@ static void add_constraint(const constraint_reader *reader, tc_expr outer, size_
                                            sizeof *model->constraints);
         elaborator->constraint_capacity = capacity;
     }
-    model->constraints[model->constraint_count++] = (tc_constraint){constraint_name(reader, last), outer, span};
+    model->constraints[model->constraint_count++] =
+        (tc_constraint){.name = constraint_name(reader, last),
+                        .outer = outer,
+                        .span = span,
+                        .is_equality = reader->statement->relation == TC_RELATION_EQUAL};
+}
+
+/* Whether every node under root is affine in the states; *culprit is one that is not. Bodies of sums are looked into.
+ */
+static bool is_affine(tc_elaborator *elaborator, tc_expr root, tc_expr *culprit) {
+    const tc_dag *dag = elaborator->dag;
+    size_t count;
+    tc_expr *nodes = tc_nodes_under(elaborator, root, &count);
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *n = &dag->nodes[nodes[i]];
+        bool sum_or_leaf = n->op == TC_ADD || n->op == TC_SUB || n->op == TC_NEG || n->op == TC_STATE ||
+                           n->op == TC_COORD || n->op == TC_SUM;
+        bool scaled = (n->op == TC_MUL && !(dag->nodes[n->a].has_state && dag->nodes[n->b].has_state)) ||
+                      (n->op == TC_DIV && !dag->nodes[n->b].has_state);
+        *culprit = nodes[i];
+        if (n->has_state && !sum_or_leaf && !scaled)
+            return false;
+        if (n->op == TC_SUM && !is_affine(elaborator, elaborator->model->sums[n->u.index].body, culprit))
+            return false;
+    }
+    return true;
+}
+
+static bool check_equality(const constraint_reader *reader, const tc_value *difference, tc_span span) {
+    tc_elaborator *elaborator = reader->elaborator;
+    for (size_t i = 0; i < tc_value_count(difference); i++) {
+        tc_expr culprit, node = tc_value_node_at(&elaborator->values, difference, i);
+        if (is_affine(elaborator, node, &culprit))
+            continue;
+        tc_span at = elaborator->dag->spans[culprit];
+        tc_error(elaborator->diagnostics, at.length > 0 ? at : span,
+                 "an equality must be affine in the states, or the problem is not convex; for a curved function, "
+                 "write <= or >=");
+        return false;
+    }
+    return true;
 }
 
 static bool elaborate_one(const constraint_reader *reader) {
@@ -55,13 +98,20 @@ static bool elaborate_one(const constraint_reader *reader) {
         return false;
     tc_span span = tc_span_join(s->value->span, s->other->span);
     elaborator->dag->origin = span;
-    tc_value difference = s->relation == TC_RELATION_LESS ? tc_value_compare(&elaborator->values, &left, &right, span)
-                                                          : tc_value_compare(&elaborator->values, &right, &left, span);
+    tc_value difference = s->relation == TC_RELATION_GREATER
+                              ? tc_value_compare(&elaborator->values, &right, &left, span)
+                              : tc_value_compare(&elaborator->values, &left, &right, span);
     if (difference.broken)
         return false;
     if (difference.rank == 2) {
         tc_error(elaborator->diagnostics, span, "a constraint compares numbers or vectors, but this is %s",
                  tc_shape_text(elaborator->arena, &difference));
+        return false;
+    }
+    if (s->relation == TC_RELATION_EQUAL && !check_equality(reader, &difference, span))
+        return false;
+    if (s->relation == TC_RELATION_EQUAL && !EQUALITIES) {
+        tc_error(elaborator->diagnostics, span, "a shared constraint cannot be an equality yet");
         return false;
     }
     for (size_t i = 0; i < tc_value_count(&difference); i++)
@@ -352,7 +402,7 @@ static void elaborate_start(tc_elaborator *elaborator, const tc_statement *state
                                         "the start of multipliers");
     for (size_t i = 0; coefs != NULL && i < count; i++) {
         model->start_multipliers[first + i] = coefs[i].value;
-        if (coefs[i].value < 0) {
+        if (coefs[i].value < 0 && !model->constraints[first + i].is_equality) {
             tc_error(elaborator->diagnostics, statement->value->span,
                      "a multiplier must not be negative, but this is %.17g", coefs[i].value);
             return;

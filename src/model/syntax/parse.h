@@ -101,7 +101,7 @@ typedef struct tc_statement {
     tc_name *name;  /* what it defines or speaks of; NULL for none */
     tc_span name_span;
     tc_tree *value; /* right of `=`, an objective, a gap, the left side of a relation */
-    tc_tree *other; /* the right side of a relation */
+    tc_tree *other; /* the right side of a relation; slater: the room around the point */
     tc_relation relation;
     tc_tree *length;        /* state: p[length]; start: constraint[length] */
     tc_tree *lower, *upper; /* state and `in [lower, upper]` */

@@ -195,18 +195,18 @@ static bool parse_constraint(tc_parser *parser, tc_statement *statement) {
     if (statement->value == NULL)
         return false;
     tc_token relation = parser->token;
-    if (relation.kind == TC_TOKEN_EQUAL || relation.kind == TC_TOKEN_ASSIGN) {
-        tc_error(parser->diagnostics, relation.span,
-                 "a shared constraint cannot be an equality: no point would satisfy it strictly (Slater's condition, "
-                 "Assumption 4); allow a band with two constraints, <= b + d and >= b - d");
+    if (relation.kind == TC_TOKEN_ASSIGN) {
+        tc_error(parser->diagnostics, relation.span, "an equality is written with two signs: ==");
         parser->failed = true;
         return false;
     }
-    if (relation.kind != TC_TOKEN_LESS && relation.kind != TC_TOKEN_GREATER) {
-        tc_parser_expected(parser, "<= or >=");
+    if (relation.kind != TC_TOKEN_LESS && relation.kind != TC_TOKEN_GREATER && relation.kind != TC_TOKEN_EQUAL) {
+        tc_parser_expected(parser, "<=, >= or ==");
         return false;
     }
-    statement->relation = relation.kind == TC_TOKEN_LESS ? TC_RELATION_LESS : TC_RELATION_GREATER;
+    statement->relation = relation.kind == TC_TOKEN_LESS      ? TC_RELATION_LESS
+                          : relation.kind == TC_TOKEN_GREATER ? TC_RELATION_GREATER
+                                                              : TC_RELATION_EQUAL;
     tc_parser_next(parser);
     statement->other = tc_parse_expression(parser);
     return statement->other != NULL;
@@ -345,7 +345,8 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
  *                   |  'private' 'set' expression 'in' ('[' expression ',' expression ']' | NAME '(' arguments ')')
  *                   |  ['private'] ('param' | 'column') NAME '=' expression
  *                   |  'gap' expression
- *                   |  'slater' NAME '=' expression  |  ['private'] 'start' NAME '=' expression */
+ *                   |  'slater' NAME '=' expression ['within' expression]  |  ['private'] 'start' NAME '=' expression
+ */
 
 static bool parse_box(tc_parser *parser, tc_statement *statement) {
     tc_span opened = parser->token.span;
@@ -484,6 +485,10 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
         tc_parser_next(parser);
         done = must_be_public(parser, statement, keyword, "a Slater point") &&
                parse_assignment(parser, statement, "the name of a state");
+        if (done && tc_parser_at_word(parser, "within")) {
+            tc_parser_next(parser);
+            done = (statement->other = tc_parse_expression(parser)) != NULL;
+        }
     } else if (tc_parser_at_word(parser, "start")) {
         statement->kind = TC_STATEMENT_START;
         tc_parser_next(parser);

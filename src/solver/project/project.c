@@ -162,18 +162,23 @@ static int decreasing(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
+/* The part of v_j that counts against the radius: its size, or its positive part. */
+static double multiplier_size(const tc_constraint *row, double v) { return row->is_equality ? fabs(v) : v > 0 ? v : 0; }
+
 /* paper: the set M
  * Beyond the radius the nearest point is max(v - t, 0) with the t that makes the sum the radius: with the k largest
- * entries positive, t = (their sum - radius) / k, for the largest k whose k-th entry exceeds its t. */
-void tc_project_multipliers(size_t count, double radius, const double *v, double *mu, double *work) {
+ * entries positive, t = (their sum - radius) / k, for the largest k whose k-th entry exceeds its t. The multiplier of
+ * an equality keeps its sign, and |v| takes the place of v. */
+void tc_project_multipliers(const tc_constraint *rows, size_t count, double radius, const double *v, double *mu,
+                            double *work) {
     long double sum = 0;
     for (size_t j = 0; j < count; j++) {
-        work[j] = v[j] > 0 ? v[j] : 0;
+        work[j] = multiplier_size(&rows[j], v[j]);
         sum += (long double)work[j];
     }
     if (sum <= (long double)radius) {
         for (size_t j = 0; j < count; j++)
-            mu[j] = work[j];
+            mu[j] = rows[j].is_equality ? v[j] : work[j];
         return;
     }
     qsort(work, count, sizeof *work, decreasing);
@@ -188,7 +193,8 @@ void tc_project_multipliers(size_t count, double radius, const double *v, double
         threshold = candidate;
     }
     for (size_t j = 0; j < count; j++) {
-        long double rest = (long double)v[j] - top - threshold;
-        mu[j] = rest > 0 ? (double)rest : 0;
+        long double rest = (long double)(rows[j].is_equality ? fabs(v[j]) : v[j]) - top - threshold;
+        double size = rest > 0 ? (double)rest : 0;
+        mu[j] = rows[j].is_equality && v[j] < 0 ? -size : size;
     }
 }

@@ -80,8 +80,10 @@ void tc_set_describe(tc_buffer *out, const tc_set *set);
  * general intersection did not reach its accuracy; x is then its best point. */
 bool tc_project(tc_set *set, const double *v, double *x);
 
-/* The multipliers' set: { mu >= 0, sum mu <= radius }; radius may be INFINITY. work: count entries. */
-void tc_project_multipliers(size_t count, double radius, const double *v, double *mu, double *work);
+/* The multipliers' set M = { mu : |mu|_1 <= radius, mu_j >= 0 where row j is an inequality }; radius may be INFINITY.
+ * work: count entries. */
+void tc_project_multipliers(const tc_constraint *rows, size_t count, double radius, const double *v, double *mu,
+                            double *work);
 
 /* One part within bounds, count components each; the part's own first is not applied. They assume that the two
  * meet. x may be v. */
