@@ -22,6 +22,10 @@ static void read_all(tc_arena *arena, tc_buffer *messages, const uint8_t *data, 
         abort();
     for (size_t c = 0; table != NULL && c < table->value_count; c++)
         must_be_finite(table->values[c], table->rows);
+    for (size_t c = 0; table != NULL && c < table->column_count && diagnostics.errors == 0; c++) {
+        if (tc_column_has_numbers(&diagnostics, &table->columns[c]) != (diagnostics.errors == 0))
+            abort();
+    }
     double *numbers;
     size_t rows, columns, before = diagnostics.errors;
     bool good = tc_csv_matrix(arena, &diagnostics, &source, &numbers, &rows, &columns);

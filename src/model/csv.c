@@ -132,12 +132,7 @@ static bool refill(tc_csv *csv) {
 
 /* ---- records ---------------------------------------------------------------------------------------------------- */
 
-void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    char text[1024];
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+tc_text_place tc_csv_place(const tc_csv *csv, const char *from, size_t length) {
     /* A record of several lines (newlines in quotes) is shown up to its first. */
     const char *newline = memchr(csv->record, '\n', csv->length);
     size_t shown = newline != NULL ? (size_t)(newline - csv->record) : csv->length;
@@ -147,9 +142,17 @@ void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *form
     }
     size_t offset = (size_t)(from - csv->record);
     offset = offset < shown ? offset : shown;
+    return (tc_text_place){csv->source->path, csv->line, csv->record, shown, offset, offset + length};
+}
+
+void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char text[1024];
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     csv->failed = true;
-    tc_error_at(csv->diagnostics,
-                (tc_text_place){csv->source->path, csv->line, csv->record, shown, offset, offset + length}, "%s", text);
+    tc_error_at(csv->diagnostics, tc_csv_place(csv, from, length), "%s", text);
 }
 
 /* The length of the record at start, up to its newline; quotes hide newlines. SIZE_MAX when more bytes are needed. */
@@ -203,19 +206,9 @@ static bool read_record(tc_csv *csv) {
 }
 
 bool tc_csv_next(tc_csv *csv) {
-    if (csv->failed)
-        return false;
-    while (read_record(csv)) {
-        if (!is_blank(csv->record, csv->length)) {
-            if (csv->blank_line == 0)
-                return true;
-            csv->line = csv->blank_line;
-            csv->length = 0;
-            tc_csv_error(csv, csv->record, 1, "an empty line in the middle of the data");
-            return false;
-        }
-        if (csv->blank_line == 0)
-            csv->blank_line = csv->line;
+    while (!csv->failed && read_record(csv)) {
+        if (!is_blank(csv->record, csv->length))
+            return true;
     }
     return false;
 }
@@ -299,45 +292,37 @@ static bool is_word(const char *text, size_t length, const char *word) {
     return true;
 }
 
-static void not_a_number(tc_csv *csv, const char *text, size_t length, const char *where) {
+static const char *problem_of(const char *text, size_t length, bool is_read) {
     if (length == 0)
-        tc_csv_error(csv, text, 1, "%s: a number is missing", where);
-    else if (is_word(text, length, "nan") || is_word(text, length, "inf") || is_word(text, length, "infinity"))
-        tc_csv_error(csv, text, length, "%s: data must be finite", where);
-    else if (memchr(text, ';', length) != NULL)
-        tc_csv_error(csv, text, length, "%s: this is not a number; columns are separated by commas, not semicolons",
-                     where);
-    else
-        tc_csv_error(csv, text, length, "%s: this is not a number", where);
+        return "a number is missing";
+    if (is_read)
+        return "this number is too large for a double";
+    if (is_word(text, length, "nan") || is_word(text, length, "inf") || is_word(text, length, "infinity"))
+        return "data must be finite";
+    if (memchr(text, ';', length) != NULL)
+        return "this is not a number; columns are separated by commas, not semicolons";
+    return "this is not a number";
 }
 
-bool tc_csv_number(tc_csv *csv, size_t column, const char *column_name, double *value) {
+bool tc_csv_read_cell(tc_csv *csv, tc_csv_cell *cell) {
     const char *end = csv->record + csv->length;
     /* The common case: a bare number up to the comma. */
-    size_t used = tc_number_read(csv->at, (size_t)(end - csv->at), true, value);
+    size_t used = tc_number_read(csv->at, (size_t)(end - csv->at), true, &cell->value);
     const char *after = csv->at + used;
-    if (used > 0 && csv->fields_left && (after == end || *after == ',') && *value - *value == 0) {
+    cell->is_number = true;
+    if (used > 0 && csv->fields_left && (after == end || *after == ',') && cell->value - cell->value == 0) {
         csv->fields_left = after < end;
         csv->at = after + (after < end);
         return true;
     }
-    const char *text;
-    size_t length;
-    if (!tc_csv_field(csv, &text, &length))
+    if (!tc_csv_field(csv, &cell->text, &cell->length))
         return false;
-    used = tc_number_read(text, length, true, value);
-    if (used == length && length > 0 && *value - *value == 0)
-        return true;
-    char where[200];
-    if (column_name != NULL)
-        (void)snprintf(where, sizeof where, "column '%.150s'", column_name);
-    else
-        (void)snprintf(where, sizeof where, "column %zu", column + 1);
-    if (used == length && length > 0)
-        tc_csv_error(csv, text, length, "%s: this number is too large for a double", where);
-    else
-        not_a_number(csv, text, length, where);
-    return false;
+    used = tc_number_read(cell->text, cell->length, true, &cell->value);
+    bool is_read = used == cell->length && cell->length > 0;
+    cell->is_number = is_read && cell->value - cell->value == 0;
+    if (!cell->is_number)
+        cell->problem = problem_of(cell->text, cell->length, is_read);
+    return true;
 }
 
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
@@ -354,12 +339,18 @@ static size_t count_fields(tc_csv *csv) {
 
 static bool matrix_row(tc_csv *csv, double *row, size_t columns) {
     for (size_t c = 0; c < columns; c++) {
-        if (!tc_csv_number(csv, c, NULL, &row[c])) {
-            if (!csv->failed)
-                tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu number%s, the first line %zu", c,
-                             c == 1 ? "" : "s", columns);
-            return false;
+        tc_csv_cell cell;
+        bool is_there = tc_csv_read_cell(csv, &cell);
+        if (is_there && cell.is_number) {
+            row[c] = cell.value;
+            continue;
         }
+        if (is_there)
+            tc_csv_error(csv, cell.text, cell.length > 0 ? cell.length : 1, "column %zu: %s", c + 1, cell.problem);
+        else if (!csv->failed)
+            tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu number%s, the first line %zu", c,
+                         c == 1 ? "" : "s", columns);
+        return false;
     }
     if (csv->fields_left) {
         tc_csv_error(csv, csv->at, 1, "this line has more than the %zu number%s of the first line", columns,

@@ -15,11 +15,19 @@ typedef struct tc_csv_source {
     const tc_monitor *monitor;
 } tc_csv_source;
 
+/* The first cell of a column that is no number. Nobody hears of it unless the problem uses the column. */
+typedef struct tc_text_cell {
+    tc_text_place place;
+    const char *message;
+    bool told;
+} tc_text_cell;
+
 typedef struct tc_table_column {
     const char *name;
-    size_t first;   /* into values */
-    size_t length;  /* components; 1 for a plain column */
-    bool is_vector; /* made of name_1 .. name_n */
+    size_t first;       /* into values */
+    size_t length;      /* components; 1 for a plain column */
+    bool is_vector;     /* made of name_1 .. name_n */
+    tc_text_cell *text; /* NULL where all cells are numbers; else values of the column must not be used */
 } tc_table_column;
 
 typedef struct tc_table {
@@ -35,6 +43,9 @@ typedef struct tc_table {
 /* A table with a header. NULL after a reported error. */
 tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source);
 
+/* Whether all cells of a column are numbers. Reports the first other cell, once. */
+bool tc_column_has_numbers(tc_diagnostics *diagnostics, const tc_table_column *column);
+
 /* A matrix without a header, row by row. false after a reported error. */
 bool tc_csv_matrix(tc_arena *arena, tc_diagnostics *diagnostics, const tc_csv_source *source, double **numbers,
                    size_t *rows, size_t *columns);
@@ -46,7 +57,8 @@ enum { TC_MOST_COLUMNS = 100000 };
 typedef struct tc_table_header { /* physical columns */
     const char **names;
     size_t count;
-    size_t text_column; /* the column `name`, or SIZE_MAX */
+    size_t text_column;  /* the column `name`, or SIZE_MAX */
+    tc_text_cell **text; /* by column: NULL, or its first cell that is no number; NULL: there are none */
 } tc_table_header;
 
 typedef struct tc_text_pool {
@@ -98,8 +110,7 @@ typedef struct tc_csv {
     size_t length;
     size_t line; /* its first line, 1-based */
     size_t next_line;
-    size_t blank_line; /* an empty line was met here; 0 for none */
-    const char *at;    /* the next field */
+    const char *at; /* the next field */
     bool fields_left;
     const char *quoted; /* the field read last as it stands in the record, where it has doubled quotes */
     size_t quoted_length;
@@ -111,12 +122,21 @@ typedef struct tc_csv {
 /* false after a reported error. */
 bool tc_csv_open(tc_csv *csv);
 void tc_csv_close(tc_csv *csv);
-/* The next record that is not empty; false at the end or after an error (csv->failed). */
+/* The next record that is not blank; false at the end or after an error (csv->failed). */
 bool tc_csv_next(tc_csv *csv);
 /* The next field of the record, without quotes; text is good until the next call. */
 bool tc_csv_field(tc_csv *csv, const char **text, size_t *length);
-/* The next field as a number; column names it in messages. */
-bool tc_csv_number(tc_csv *csv, size_t column, const char *column_name, double *value);
+typedef struct tc_csv_cell { /* a field that should be a number */
+    bool is_number;
+    double value;
+    const char *problem; /* otherwise: what to say of it */
+    const char *text;
+    size_t length;
+} tc_csv_cell;
+/* false where there is no field, and after an error. */
+bool tc_csv_read_cell(tc_csv *csv, tc_csv_cell *cell);
+/* The place of bytes of the record read last. */
+tc_text_place tc_csv_place(const tc_csv *csv, const char *from, size_t length);
 void tc_csv_error(tc_csv *csv, const char *from, size_t length, const char *format, ...) TC_PRINTF(4, 5);
 
 #endif

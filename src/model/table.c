@@ -143,23 +143,71 @@ const char *tc_member_name_problem(const char *text, size_t length) {
     return problem;
 }
 
-static bool read_row(tc_csv *csv, const tc_table_header *head, tc_table *table, tc_text_pool *pool) {
+typedef struct row_reader {
+    tc_csv *csv;
+    tc_table_header *head;
+    tc_table *table;
+    tc_text_pool names;
+    size_t *lines;      /* of members with names */
+    const char *record; /* a copy of the record on record_line, for the cells in it that are no numbers */
+    size_t record_line;
+} row_reader;
+
+/* Text is allowed where nobody uses it, so it is only noted. Its column takes no numbers from then on. */
+static void note_text(row_reader *r, size_t column, const tc_csv_cell *cell) {
+    tc_csv *csv = r->csv;
+    tc_text_cell *text = TC_NEW(csv->arena, tc_text_cell, 1);
+    text->place = tc_csv_place(csv, cell->text, cell->length > 0 ? cell->length : 1);
+    if (r->record_line != csv->line)
+        r->record = tc_arena_copy(csv->arena, text->place.text, text->place.length);
+    r->record_line = csv->line;
+    text->place.text = r->record;
+    text->message = tc_arena_format(csv->arena, "column '%.150s': %s", r->head->names[column], cell->problem);
+    r->head->text[column] = text;
+    memset(r->table->values[column], 0, r->table->rows * sizeof(double));
+}
+
+static bool read_name(row_reader *r) {
+    const char *text;
+    size_t length;
+    if (!tc_csv_field(r->csv, &text, &length))
+        return false;
+    const char *problem = tc_member_name_problem(text, length);
+    if (problem != NULL) {
+        tc_csv_error(r->csv, text, length > 0 ? length : 1, "%s", problem);
+        return false;
+    }
+    r->lines[r->table->rows] = r->csv->line;
+    r->table->names[r->table->rows] = tc_text_keep(r->csv->arena, &r->names, text, length);
+    return true;
+}
+
+/* false where there is no cell, and after an error. */
+static bool read_value(row_reader *r, size_t column, size_t *missing) {
+    tc_csv_cell cell;
+    if (r->head->text[column] != NULL) {
+        bool is_there = tc_csv_field(r->csv, &cell.text, &cell.length);
+        *missing += is_there && cell.length == 0;
+        return is_there;
+    }
+    if (!tc_csv_read_cell(r->csv, &cell))
+        return false;
+    if (cell.is_number) {
+        r->table->values[column][r->table->rows] = cell.value;
+    } else {
+        note_text(r, column, &cell);
+        *missing += cell.length == 0;
+    }
+    return true;
+}
+
+static bool read_row(row_reader *r) {
+    tc_csv *csv = r->csv;
+    const tc_table_header *head = r->head;
+    size_t missing = 0;
     for (size_t c = 0; c < head->count; c++) {
-        if (c == head->text_column) {
-            const char *text;
-            size_t length;
-            if (tc_csv_field(csv, &text, &length)) {
-                const char *problem = tc_member_name_problem(text, length);
-                if (problem != NULL) {
-                    tc_csv_error(csv, text, length > 0 ? length : 1, "%s", problem);
-                    return false;
-                }
-                table->names[table->rows] = tc_text_keep(csv->arena, pool, text, length);
-                continue;
-            }
-        } else if (tc_csv_number(csv, c, head->names[c], &table->values[c][table->rows])) {
+        if (c == head->text_column ? read_name(r) : read_value(r, c, &missing))
             continue;
-        }
         if (!csv->failed)
             tc_csv_error(csv, csv->record + csv->length, 1, "this line has %zu of the %zu column%s: '%s' is missing", c,
                          head->count, head->count == 1 ? "" : "s", head->names[c]);
@@ -170,15 +218,29 @@ static bool read_row(tc_csv *csv, const tc_table_header *head, tc_table *table, 
                      head->count == 1 ? "" : "s");
         return false;
     }
-    table->rows++;
+    if (missing == head->count) {
+        tc_csv_error(csv, csv->record, 1, "all cells of this line are empty");
+        return false;
+    }
+    r->table->rows++;
     return true;
 }
 
-static bool names_differ(tc_csv *csv, const tc_table *table) {
+bool tc_column_has_numbers(tc_diagnostics *diagnostics, const tc_table_column *column) {
+    tc_text_cell *text = column->text;
+    if (text != NULL && !text->told)
+        tc_error_at(diagnostics, text->place, "%s", text->message);
+    if (text != NULL)
+        text->told = true;
+    return text == NULL;
+}
+
+static bool names_differ(const row_reader *r) {
+    const tc_table *table = r->table;
     size_t first, second;
-    if (table->names == NULL || !tc_table_twice(csv->arena, table->names, table->rows, &first, &second))
+    if (table->names == NULL || !tc_table_twice(r->csv->arena, table->names, table->rows, &first, &second))
         return true;
-    tc_error_at(csv->diagnostics, (tc_text_place){.path = csv->source->path, .line = second + 2},
+    tc_error_at(r->csv->diagnostics, (tc_text_place){.path = r->csv->source->path, .line = r->lines[second]},
                 "the name '%s' is given to two agents, in rows %zu and %zu", table->names[second], first + 1,
                 second + 1);
     return false;
@@ -277,25 +339,32 @@ const char *tc_table_name_columns(tc_arena *arena, const tc_table_header *head, 
         size_t place = in_vector ? table->columns[group->column].first + number - 1
                                  : table->columns[table->column_count - 1].first;
         table->values[place] = physical[c];
+        tc_table_column *column = &table->columns[in_vector ? group->column : table->column_count - 1];
+        if (head->text != NULL && column->text == NULL)
+            column->text = head->text[c];
     }
     return NULL;
 }
 
-static bool read_rows(tc_csv *csv, const tc_table_header *head, tc_table *table) {
-    size_t most = csv->bytes / head->count + 1;
+static bool read_rows(row_reader *r) {
+    tc_csv *csv = r->csv;
+    tc_table *table = r->table;
+    size_t columns = r->head->count, most = csv->bytes / columns + 1;
     most = most < csv->most_lines ? most : csv->most_lines;
-    tc_text_pool pool = {0};
-    table->values = TC_NEW(csv->arena, double *, head->count);
-    for (size_t c = 0; c < head->count; c++)
-        table->values[c] = c == head->text_column ? NULL : TC_NEW(csv->arena, double, most);
-    if (head->text_column != SIZE_MAX)
+    table->values = TC_NEW(csv->arena, double *, columns);
+    r->head->text = TC_NEW(csv->arena, tc_text_cell *, columns);
+    for (size_t c = 0; c < columns; c++)
+        table->values[c] = c == r->head->text_column ? NULL : TC_NEW(csv->arena, double, most);
+    if (r->head->text_column != SIZE_MAX) {
         table->names = TC_NEW(csv->arena, const char *, most);
+        r->lines = TC_NEW(csv->arena, size_t, most);
+    }
     while (tc_csv_next(csv)) {
         if (table->rows == most) {
             tc_error(csv->diagnostics, csv->source->span, "'%s' changed while it was read", csv->source->path);
             return false;
         }
-        if (!read_row(csv, head, table, &pool))
+        if (!read_row(r))
             return false;
     }
     return !csv->failed;
@@ -306,22 +375,24 @@ tc_table *tc_csv_table(tc_arena *arena, tc_diagnostics *diagnostics, const tc_cs
     tc_table *table = TC_NEW(arena, tc_table, 1);
     table->path = source->path;
     tc_table_header head = {0};
+    row_reader reader = {.csv = &csv, .head = &head, .table = table};
     bool good = tc_csv_open(&csv);
     if (good && !tc_csv_next(&csv)) {
         if (!csv.failed)
             tc_error(diagnostics, source->span, "'%s' is empty; its first line names the columns", source->path);
         good = false;
     }
-    good = good && read_header(&csv, &head) && read_rows(&csv, &head, table);
+    size_t header_line = csv.line;
+    good = good && read_header(&csv, &head) && read_rows(&reader);
     tc_csv_close(&csv);
     if (good && table->rows == 0) {
         tc_error(diagnostics, source->span, "'%s' has a header but no rows", source->path);
         good = false;
     }
-    if (!good || !names_differ(&csv, table))
+    if (!good || !names_differ(&reader))
         return NULL;
     const char *problem = tc_table_name_columns(arena, &head, table);
     if (problem != NULL)
-        tc_error_at(diagnostics, (tc_text_place){.path = source->path, .line = 1}, "%s", problem);
+        tc_error_at(diagnostics, (tc_text_place){.path = source->path, .line = header_line}, "%s", problem);
     return problem == NULL ? table : NULL;
 }

@@ -25,9 +25,18 @@ static reading read_table(const char *text) {
     return r;
 }
 
+/* The table of a problem that uses all columns. NULL after an error. */
+static tc_table *use_all(reading *r) {
+    tc_diagnostics diagnostics = {r->b.arena, &problem, &r->b.messages, 0};
+    bool good = r->table != NULL;
+    for (size_t c = 0; good && c < r->table->column_count; c++)
+        good = tc_column_has_numbers(&diagnostics, &r->table->columns[c]);
+    return good ? r->table : NULL;
+}
+
 static void expect_table_error(const char *text, const char *messages) {
     reading r = read_table(text);
-    assert_null(r.table);
+    assert_null(use_all(&r));
     assert_string_equal(tc_buffer_text(&r.b.messages), messages);
     bench_free(&r.b);
 }
@@ -123,7 +132,60 @@ static void ragged_lines_are_shown(void **state) {
                        "t.csv:3:2: error: this line has 1 of the 2 columns: 'cap' is missing\n    3\n     ^\n");
     expect_table_error("need,cap\n1,2,3\n",
                        "t.csv:2:5: error: this line has more than the 2 columns of the header\n    1,2,3\n        ^\n");
-    expect_table_error("need\n1\n\n2\n", "t.csv:3:1: error: an empty line in the middle of the data\n    \n    ^\n");
+    expect_table_error("need,cap\n1,2\n,\n", "t.csv:3:1: error: all cells of this line are empty\n    ,\n    ^\n");
+}
+
+static void blank_lines_are_skipped(void **state) {
+    (void)state;
+    reading r = read_table("\n \t\r\nname,need\n\nanna,1\n   \n\nben,2\n\r\n");
+    assert_non_null(use_all(&r));
+    assert_int_equal(r.table->rows, 2);
+    assert_string_equal(r.table->names[1], "ben");
+    assert_true(r.table->values[0][0] == 1 && r.table->values[0][1] == 2);
+    bench_free(&r.b);
+    /* Messages count them. */
+    expect_table_error("\nneed,cap\n\n1,2\n\n3\n",
+                       "t.csv:6:2: error: this line has 1 of the 2 columns: 'cap' is missing\n    3\n     ^\n");
+    expect_table_error("\nname,a\nx,1\n\nx,2\n",
+                       "t.csv:5: error: the name 'x' is given to two agents, in rows 1 and 2\n");
+    expect_table_error("\n\np_1,p_3\n1,2\n",
+                       "t.csv:3: error: columns p_1 to p_3 form a vector, but only 2 of them are there\n");
+}
+
+/* The first cell that is no number is kept for the message, whatever the column's other cells are. */
+static void text_is_an_error_only_where_it_is_used(void **state) {
+    (void)state;
+    reading r = read_table("need,town,note_1,note_2\n1,7,,3\n2,\"Ulm, old\",x,4\n3,,\"a \"\"b\"\"\",5\n");
+    assert_non_null(r.table);
+    assert_string_equal(tc_buffer_text(&r.b.messages), "");
+    assert_int_equal(r.table->rows, 3);
+    assert_null(r.table->columns[0].text);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(r.table->values[0][i] == (double)i + 1);
+    tc_diagnostics diagnostics = {r.b.arena, &problem, &r.b.messages, 0};
+    assert_true(tc_column_has_numbers(&diagnostics, &r.table->columns[0]));
+    assert_false(tc_column_has_numbers(&diagnostics, &r.table->columns[1]));
+    assert_false(tc_column_has_numbers(&diagnostics, &r.table->columns[1])); /* says so once */
+    assert_false(tc_column_has_numbers(&diagnostics, &r.table->columns[2]));
+    assert_string_equal(
+        tc_buffer_text(&r.b.messages),
+        "t.csv:3:4: error: column 'town': this is not a number\n    2,\"Ulm, old\",x,4\n       ^~~~~~~~\n"
+        "t.csv:2:5: error: column 'note_1': a number is missing\n    1,7,,3\n        ^\n");
+    bench_free(&r.b);
+}
+
+static void a_problem_may_leave_text_columns_alone(void **state) {
+    (void)state;
+    put_file("d.csv", "need,town,cap\n1,Ulm,2\n3,Bonn,4\n");
+    bench b = load_good("data d = csv \"d.csv\" public cap\n"
+                        "agents f over d { state x in [0, cap]; private minimize x * need }\n");
+    assert_int_equal(b.model->families[0].count, 2);
+    bench_free(&b);
+    expect_messages("data d = csv \"d.csv\"\nagents f over d { state x in [0, 1]; private minimize x * town + town }\n",
+                    "d.csv:2:3: error: column 'town': this is not a number\n    1,Ulm,2\n      ^~~\n");
+    /* What is public goes to the cloud, so it is used. */
+    expect_messages("data d = csv \"d.csv\" public town\nagents f over d { state x in [0, 1]; private minimize x }\n",
+                    "d.csv:2:3: error: column 'town': this is not a number\n    1,Ulm,2\n      ^~~\n");
 }
 
 static void headers_must_make_sense(void **state) {
@@ -185,8 +247,11 @@ static void matrices_have_no_header(void **state) {
     assert_int_equal(columns, 3);
     for (size_t i = 0; i < 6; i++)
         assert_true(numbers[i] == (double)i + 1);
-    static const char *const wrong[] = {"1,2\n3\n", "1,2\n3,4,5\n", "a,b\n1,2\n", "",
-                                        "\n",       "1,2\n\n3,4\n", "1,\"2\"\n"};
+    put_file("m.csv", "\n1,2,3\n \n\n4,5,6\n\n");
+    assert_true(tc_csv_matrix(b.arena, &diagnostics, &source, &numbers, &rows, &columns));
+    assert_true(rows == 2 && columns == 3 && numbers[3] == 4);
+    static const char *const wrong[] = {"1,2\n3\n", "1,2\n3,4,5\n",  "a,b\n1,2\n", "",
+                                        "\n",       "1,2\n,\n3,4\n", "1,\"2\"\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         put_file("m.csv", wrong[i]);
         size_t before = diagnostics.errors;
@@ -226,6 +291,9 @@ int main(void) {
         cmocka_unit_test(numbered_columns_form_a_vector),
         cmocka_unit_test(wrong_cells_are_shown),
         cmocka_unit_test(ragged_lines_are_shown),
+        cmocka_unit_test(blank_lines_are_skipped),
+        cmocka_unit_test(text_is_an_error_only_where_it_is_used),
+        cmocka_unit_test(a_problem_may_leave_text_columns_alone),
         cmocka_unit_test(headers_must_make_sense),
         cmocka_unit_test(empty_tables_are_errors),
         cmocka_unit_test(names_are_unique_and_printable),

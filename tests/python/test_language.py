@@ -63,7 +63,7 @@ REFUSED: dict[tuple[str, int], Maker] = {}
 IMPOSSIBLE = {
     ("Text", 2): "a name is a variable of Python, which says itself that there is none",
     ("Parameters", 2): "an expression is made before the parameter that it defines, so there is no circle",
-    ("Data", 3): "a model gives every table that its text asks for",
+    ("Data", 4): "a model gives every table that its text asks for",
 }
 
 
@@ -391,6 +391,14 @@ def a_ragged_file() -> tacit.Model:
     m = tacit.Model()
     home = m.family("home", m.data("homes", csv="ragged.csv"))
     home.minimize(home.state("p", lower=0, upper=1) * home.need)
+    return m
+
+
+@refused("Data", 3)
+def a_column_of_words() -> tacit.Model:
+    m = tacit.Model()
+    home = m.family("home", m.data("homes", csv="towns.csv"))
+    home.minimize(home.state("p", lower=0, upper=1) * home.need + home.town)
     return m
 
 

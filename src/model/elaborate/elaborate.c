@@ -213,6 +213,7 @@ static void load_data(tc_elaborator *elaborator, tc_definition *definition) {
             if (definition->columns[c] == statement->words[w].name) {
                 definition->secrets[c] = NULL;
                 found = true;
+                (void)tc_column_has_numbers(elaborator->diagnostics, &table->columns[c]);
             }
         }
         if (!found)

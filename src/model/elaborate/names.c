@@ -99,6 +99,8 @@ static tc_value column_value(tc_elaborator *elaborator, const tc_scope *scope, s
     const tc_table_column *facts = &data->table->columns[column];
     tc_part part = part_of(elaborator);
     tc_value value;
+    if (!tc_column_has_numbers(elaborator->diagnostics, facts))
+        return tc_value_broken();
     if (scope->member == SIZE_MAX && scope->block->column_known[part][column])
         return scope->block->column_values[part][column];
     if (scope->member != SIZE_MAX) {
