@@ -50,8 +50,9 @@ typedef enum tc_set_kind {
     TC_SET_ELLIPSOID,  /* (x - center)' matrix (x - center) <= radius; matrix symmetric positive definite */
 } tc_set_kind;
 
-typedef struct tc_set_piece { /* one `private set` line; X_i is the public box and all pieces */
+typedef struct tc_set_piece { /* one `private set` or `public set` line; X_i is the public box and all pieces */
     tc_set_kind kind;
+    bool is_public;      /* a half-space that everybody knows: at most one in a family */
     size_t first, count; /* the components it speaks of */
     tc_coef *center;     /* count of them: centre, normal or lower bounds */
     tc_coef *upper;      /* boxes: count */
@@ -170,6 +171,15 @@ typedef struct tc_model {
     tc_schedule schedule;
     struct tc_syntax *syntax; /* the parsed file, kept for tc_split */
 } tc_model;
+
+/* The half-space that everybody knows; NULL: the box is all that is public. */
+static inline const tc_set_piece *tc_public_set(const tc_family *family) {
+    for (size_t p = 0; p < family->piece_count; p++) {
+        if (family->pieces[p].is_public)
+            return &family->pieces[p];
+    }
+    return NULL;
+}
 
 static inline size_t tc_coord_of(const tc_family *family, size_t member, size_t component) {
     return family->first_coord + component * family->count + member;

@@ -150,6 +150,59 @@ static void what_is_not_a_set_is_refused(void **state) {
     }
 }
 
+static void a_public_set_is_one_half_space_that_everybody_knows(void **state) {
+    (void)state;
+    put_file("d.csv", "cap,w_1,w_2,need\n8,1,2,0\n5,1,-1,3\n");
+    bench b = load_good("data d = csv \"d.csv\" public cap, w\nagents f over d {\n  state p[2] in [0, 4]\n"
+                        "  private set sum(p) >= need\n  public set dot(w, p) <= cap\n  private minimize p[1]\n}\n");
+    tc_set_piece piece = piece_of(&b, 1);
+    assert_true(piece.is_public && !b.model->families[0].pieces[0].is_public);
+    assert_ptr_equal(tc_public_set(&b.model->families[0]), &b.model->families[0].pieces[1]);
+    assert_int_equal(piece.kind, TC_SET_HALFSPACE);
+    assert_true(tc_coef_at(piece.center[1], 0) == 2 && tc_coef_at(piece.center[1], 1) == -1);
+    assert_true(tc_coef_at(piece.radius, 0) == 8 && tc_coef_at(piece.radius, 1) == 5);
+    bench_free(&b);
+    b = load_set("public set 3 >= s");
+    assert_int_not_equal(b.status, TC_OK);
+    bench_free(&b);
+    b = load_set("public set 20 <= sum(p) + s");
+    piece = piece_of(&b, 0);
+    assert_true(piece.is_public && piece.count == 3 && piece.center[0].value == -1 && piece.radius.value == -20);
+    bench_free(&b);
+}
+
+static void what_a_public_set_may_not_be_is_said(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *what;
+    } cases[] = {
+        {"public set sum(p) <= need", "this set is public, but this uses the private 'need'"},
+        {"public set sum(p) == 1", "a public set is one relation E <= F or E >= F"},
+        {"public set p <= 1", "bounds of single states belong into the box of 'state'"},
+        {"public set P * p <= 1", "a public set is one relation"},
+        {"public set norm(p) <= 1", "a public set is one relation"},
+        {"public set p in [0, 1]", "a public set is one relation"},
+        {"public set sum(p) <= -20.5", "no state in the box of f[1] keeps to this public set"},
+        {"public set sum(p) <= 1; public set sum(p) >= -1", "'f' has two public sets; one is allowed"},
+        {"public set sum(p) <= 1; slater s = 0; slater p = 0.6", "the Slater point of f[1] leaves the public set"},
+        {"public set sum(p) <= 1; slater s = 0; slater p = 0.4 within 0.2",
+         "the Slater point of f[1] leaves the public set"},
+        {"public gap 3", "'public' goes with 'set'"},
+        {"public", "'public' goes with 'set'"},
+        {"public minimize s", "'public' goes with 'set'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench b = load_set(cases[i].line);
+        assert_int_equal(b.status, TC_BAD_PROBLEM);
+        if (strstr(messages_of(&b), cases[i].what) == NULL)
+            fail_msg("%s\n%s", cases[i].line, messages_of(&b));
+        bench_free(&b);
+    }
+    bench b = load_set("public set sum(p) <= 1.2; slater s = 0; slater p = 0.6");
+    assert_true(piece_of(&b, 0).is_public);
+    bench_free(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(relations_become_half_spaces_and_hyperplanes),
@@ -157,6 +210,8 @@ int main(void) {
         cmocka_unit_test(curved_sets_are_recognised_however_written),
         cmocka_unit_test(pieces_are_kept_in_order),
         cmocka_unit_test(what_is_not_a_set_is_refused),
+        cmocka_unit_test(a_public_set_is_one_half_space_that_everybody_knows),
+        cmocka_unit_test(what_a_public_set_may_not_be_is_said),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

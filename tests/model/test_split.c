@@ -561,6 +561,33 @@ static void only_whole_problems_are_split(void **state) {
                    "only a whole problem can be split");
 }
 
+static void a_public_set_goes_to_both_and_its_numbers_with_it(void **state) {
+    (void)state;
+    put_data();
+    remove_all("out");
+    size_t files;
+    bench b = split_into("param hours = 2\ndata homes = csv \"homes.csv\" public cap\n"
+                         "agents home over homes {\n  state p[2] in [0, cap]\n  private set sum(p) >= need / 100000\n"
+                         "  public set hours * p[1] + p[2] <= cap + 1 / 3\n  private minimize sumsq(p - pref)\n"
+                         "  gap 1; slater p = 0.5\n}\nconstraint c: sum(home: p[1]) <= 9\n",
+                         "out", false, &files);
+    assert_string_equal(messages_of(&b), "");
+    bench cloud = load_path("out/cloud.tacit"), agent = load_path("out/agents/home.3.tacit");
+    assert_string_equal(messages_of(&cloud), "");
+    assert_string_equal(messages_of(&agent), "");
+    const tc_set_piece *whole = tc_public_set(&b.model->families[0]), *known = tc_public_set(&cloud.model->families[0]),
+                       *own = tc_public_set(&agent.model->families[0]);
+    assert_true(whole != NULL && known != NULL && own != NULL);
+    assert_int_equal(cloud.model->families[0].piece_count, 1);
+    assert_int_equal(agent.model->families[0].piece_count, 2);
+    for (size_t k = 0; k < 3; k++)
+        assert_true(tc_coef_at(known->radius, k) == tc_coef_at(whole->radius, k));
+    assert_true(tc_coef_at(own->radius, 0) == tc_coef_at(whole->radius, 2) && own->center[0].value == 2);
+    bench_free(&b);
+    bench_free(&cloud);
+    bench_free(&agent);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_kinds_of_files_load_again),
@@ -579,6 +606,7 @@ int main(void) {
         cmocka_unit_test(a_private_parameter_goes_to_those_who_use_it),
         cmocka_unit_test(in_memory_there_is_room_for_so_many_bytes),
         cmocka_unit_test(only_whole_problems_are_split),
+        cmocka_unit_test(a_public_set_goes_to_both_and_its_numbers_with_it),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

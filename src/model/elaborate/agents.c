@@ -383,6 +383,8 @@ static void elaborate_points(tc_elaborator *elaborator, tc_agents_block *block) 
             tc_error(elaborator->diagnostics, slater->span, "the Slater point of '%s' lacks the state '%s'",
                      family->name, family->variables[v].name);
     }
+    if (slater != NULL)
+        tc_check_public_slater(elaborator, block, slater);
     for (size_t c = 0; c < family->dim; c++) {
         if (!has_start[c])
             family->start[c] = clipped_zero(elaborator, family, c);

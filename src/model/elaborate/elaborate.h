@@ -243,6 +243,13 @@ const char *tc_member_text(tc_elaborator *elaborator, const tc_agents_block *blo
 void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
                       size_t *capacity);
 
+/* public_set.c */
+void tc_refuse_public_set(tc_elaborator *elaborator, const tc_statement *statement);
+/* The pieces from `before` on are what the statement made: marks its one half-space, or reports. */
+void tc_check_public_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
+                         size_t before);
+void tc_check_public_slater(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *slater);
+
 /* statements.c */
 void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definition);
 void tc_elaborate_settings(tc_elaborator *elaborator);

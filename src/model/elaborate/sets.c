@@ -1,4 +1,4 @@
-/* Private sets: recognises boxes, half-spaces, hyperplanes, balls, simplices and ellipsoids in what was written. */
+/* Sets: recognises boxes, half-spaces, hyperplanes, balls, simplices and ellipsoids in what was written. */
 #include "model/elaborate/elaborate.h"
 
 #include <math.h>
@@ -477,7 +477,7 @@ static void read_affine(const set_reader *reader) {
     tc_span span = tc_span_join(s->value->span, s->other->span);
     elaborator->dag->origin = span;
     tc_value difference = tc_value_compare(&elaborator->values, &left, &right, span);
-    if (difference.broken)
+    if (difference.broken || (s->is_public && !tc_must_be_public(elaborator, &difference, span, "this set")))
         return;
     size_t count = tc_value_count(&difference);
     affine_form *rows = TC_NEW(elaborator->arena, affine_form, count);
@@ -505,7 +505,9 @@ void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const t
                          statement,  capacity, {.block = block, .member = SIZE_MAX}};
     size_t before = reader.family->piece_count;
     elaborator->no_states = NULL;
-    if (statement->relation == TC_RELATION_IN)
+    if (statement->is_public && (statement->relation == TC_RELATION_IN || statement->relation == TC_RELATION_EQUAL))
+        tc_refuse_public_set(elaborator, statement);
+    else if (statement->relation == TC_RELATION_IN)
         read_membership(&reader);
     else if (statement->relation == TC_RELATION_LESS && is_curved(statement->value))
         read_curved(&reader, statement->value, statement->other);
@@ -513,6 +515,8 @@ void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const t
         read_curved(&reader, statement->other, statement->value);
     else
         read_affine(&reader);
+    if (statement->is_public && reader.family->piece_count > before)
+        tc_check_public_set(elaborator, block, statement, before);
     if (reader.family->piece_count == before)
         elaborator->dropped = true;
 }

@@ -14,8 +14,9 @@ static bool is_for_cloud(const tc_statement *s) {
 }
 
 static bool is_public_line(const tc_statement *s) {
-    return !s->is_private && (s->kind == TC_STATEMENT_STATE || s->kind == TC_STATEMENT_GAP ||
-                              s->kind == TC_STATEMENT_SLATER || s->kind == TC_STATEMENT_PARAM);
+    return !s->is_private &&
+           (s->kind == TC_STATEMENT_STATE || s->kind == TC_STATEMENT_GAP || s->kind == TC_STATEMENT_SLATER ||
+            s->kind == TC_STATEMENT_PARAM || s->kind == TC_STATEMENT_SET);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */

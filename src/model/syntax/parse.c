@@ -140,8 +140,8 @@ tc_name *tc_name_of(tc_arena *arena, tc_syntax *syntax, const char *text, size_t
 
 static const char *const file_words[] = {"role", "param",   "private", "data",   "agents",   "agent", "constraint",
                                          "dual", "declare", "privacy", "budget", "schedule", "start"};
-static const char *const block_words[] = {"state", "minimize", "private", "set",   "param",
-                                          "gap",   "slater",   "start",   "column"};
+static const char *const block_words[] = {"state", "minimize", "private", "public", "set",
+                                          "param", "gap",      "slater",  "start",  "column"};
 
 static bool at_one_of(const tc_parser *parser, const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -219,6 +219,20 @@ static bool parse_private(tc_parser *parser, tc_statement *statement) {
     return parser->token.kind == TC_TOKEN_NAME;
 }
 
+/* `public set`: no other line has the word. */
+static bool parse_public(tc_parser *parser, tc_statement *statement) {
+    tc_span word = parser->token.span;
+    if (statement->is_private || !tc_parser_at_word(parser, "public"))
+        return true;
+    statement->is_public = true;
+    tc_parser_next(parser);
+    if (tc_parser_at_word(parser, "set"))
+        return true;
+    tc_error(parser->diagnostics, word, "'public' goes with 'set': other lines are public unless they are private");
+    parser->failed = true;
+    return false;
+}
+
 static void parse_block(tc_parser *parser, tc_statement *agents, tc_span opened) {
     tc_statement **next = &agents->block;
     for (;;) {
@@ -236,7 +250,7 @@ static void parse_block(tc_parser *parser, tc_statement *agents, tc_span opened)
         }
         tc_statement *statement = TC_NEW(parser->arena, tc_statement, 1);
         tc_span start = parser->token.span;
-        bool known = parse_private(parser, statement);
+        bool known = parse_private(parser, statement) && parse_public(parser, statement);
         statement = tc_parse_block_statement(parser, statement, &known);
         if (!known)
             unknown_statement(parser, block_words, sizeof block_words / sizeof block_words[0], " in an agent's block");

@@ -97,6 +97,7 @@ typedef struct tc_statement {
     tc_span span;    /* all of it */
     tc_span keyword; /* its first word */
     bool is_private;
+    bool is_public; /* says so: a set; other lines are public unless private */
     bool is_family; /* agents, not agent */
     tc_name *name;  /* what it defines or speaks of; NULL for none */
     tc_span name_span;

@@ -466,7 +466,8 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
     } else if (tc_parser_at_word(parser, "set")) {
         statement->kind = TC_STATEMENT_SET;
         tc_parser_next(parser);
-        done = must_be_private(parser, statement, keyword, "a set") && parse_set(parser, statement);
+        done = (statement->is_public || must_be_private(parser, statement, keyword, "a set")) &&
+               parse_set(parser, statement);
     } else if (tc_parser_at_word(parser, "param")) {
         statement->kind = TC_STATEMENT_PARAM;
         tc_parser_next(parser);
