@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { WIDTH = 80, TEXT_AT = 24 };
+#define MOST_WHOLE 0x1p53 /* doubles have all whole numbers up to here */
 
 typedef struct parser {
     tc_arena *arena;
@@ -52,6 +53,18 @@ static void complain(parser *p, const char *before, const char *what, const char
     p->wrong = true;
 }
 
+static const char *hint_of(parser *p, const tc_option *option, const char *text) {
+    size_t count = 0;
+    if (option->type != TC_OPTION_CHOICE)
+        return "";
+    while (option->choices[count] != NULL)
+        count++;
+    const char *near = tc_suggest_word(text, option->choices, count);
+    return near != NULL           ? tc_arena_format(p->arena, "; did you mean %s?", near)
+           : option->hint != NULL ? tc_arena_format(p->arena, "; %s", option->hint)
+                                  : "";
+}
+
 static void bad_value(parser *p, const tc_option *option, const char *text) {
     tc_buffer range = tc_buffer_new(p->arena, 4096);
     if (option->type == TC_OPTION_INT)
@@ -60,7 +73,24 @@ static void bad_value(parser *p, const tc_option *option, const char *text) {
         tc_buffer_puts(&range, "a number ");
     put_range(option, &range);
     complain(p, "", tc_arena_format(p->arena, "--%s wants %s, not '%s'", option->name, tc_buffer_text(&range), text),
-             "");
+             hint_of(p, option, text));
+}
+
+/* 10000, 1e4 or 1.5e3. */
+static bool read_whole(const char *text, long long *integer, double *real) {
+    char *end = NULL;
+    errno = 0;
+    *integer = strtoll(text, &end, 10);
+    *real = (double)*integer;
+    if (errno == 0 && end != text && *end == '\0')
+        return true;
+    size_t length = strlen(text);
+    if (length == 0 || tc_number_read(text, length, true, real) != length)
+        return false;
+    if (!(fabs(*real) <= MOST_WHOLE) || *real != floor(*real))
+        return false;
+    *integer = (long long)*real;
+    return true;
 }
 
 static bool read_value(const tc_option *option, const char *text, tc_option_value *value) {
@@ -73,10 +103,8 @@ static bool read_value(const tc_option *option, const char *text, tc_option_valu
     case TC_OPTION_STRING:
         return true;
     case TC_OPTION_INT:
-        errno = 0;
-        value->integer = strtoll(text, &end, 10);
-        value->real = (double)value->integer;
-        return errno == 0 && end != text && *end == '\0' && value->real >= option->least && value->real <= option->most;
+        return read_whole(text, &value->integer, &value->real) && value->real >= option->least &&
+               value->real <= option->most;
     case TC_OPTION_REAL:
         value->real = strtod(text, &end);
         return end != text && *end == '\0' && isfinite(value->real) && value->real >= option->least &&
@@ -125,7 +153,7 @@ static void unknown(parser *p, const char *word, const char *name) {
             names[count++] = p->usage->options[i].name;
     }
     names[count++] = "help";
-    const char *near = name == NULL ? NULL : tc_suggest(name, names, count);
+    const char *near = name == NULL ? NULL : tc_suggest_word(name, names, count);
     complain(p, "there is no option ", word,
              near == NULL ? "; --help lists them" : tc_arena_format(p->arena, "; did you mean --%s?", near));
 }

@@ -293,3 +293,16 @@ const char *tc_suggest(const char *wrong, const char *const *candidates, size_t 
     }
     return found;
 }
+
+const char *tc_suggest_word(const char *wrong, const char *const *candidates, size_t count) {
+    const char *found = tc_suggest(wrong, candidates, count);
+    size_t length = strlen(wrong);
+    if (found != NULL || length < 2)
+        return found;
+    for (size_t i = 0; i < count; i++) {
+        bool begins = strncmp(candidates[i], wrong, length) == 0;
+        if (begins && (found == NULL || strlen(candidates[i]) < strlen(found)))
+            found = candidates[i];
+    }
+    return found;
+}

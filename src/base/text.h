@@ -48,4 +48,8 @@ bool tc_hexadecimal_read(const char *text, unsigned char *bytes, size_t size);
  * swapped with a neighbour count one each; upper and lower case are the same. The first of equals wins. */
 const char *tc_suggest(const char *wrong, const char *const *candidates, size_t count);
 
+/* The same for the words of a command, which people cut short: where nothing is close, the shortest candidate that
+ * begins with what was written, which has two letters at least. */
+const char *tc_suggest_word(const char *wrong, const char *const *candidates, size_t count);
+
 #endif

@@ -1,6 +1,7 @@
 #include "setup/wishes.h"
 
 #include "base/sized.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +22,10 @@ typedef struct wish_reader {
     bool wrong;
 } wish_reader;
 
-static void complain(wish_reader *r, const char *option, const char *wanted, const char *text) {
+static void complain(wish_reader *r, const char *option, const char *wanted, const char *text, const char *hint) {
     bool is_long = strlen(text) > LONGEST_QUOTE;
-    tc_work_say(r->work, "%s wants %s, not '%.*s%s'", option, wanted, LONGEST_QUOTE, text, is_long ? "..." : "");
+    tc_work_say(r->work, "%s wants %s, not '%.*s%s'%s", option, wanted, LONGEST_QUOTE, text, is_long ? "..." : "",
+                hint);
     r->wrong = true;
 }
 
@@ -38,14 +40,20 @@ bool tc_read_number(const char *text, double *value) {
 /* The number of a word in a list; `standard` where none is given. */
 static int choice(wish_reader *r, const char *option, const char *const *choices, const char *word, int standard) {
     tc_buffer list = tc_buffer_new(r->work->arena, 1 << 12);
+    size_t count = 0;
     if (word == NULL)
         return standard;
     for (int i = 0; choices[i] != NULL; i++) {
         if (strcmp(word, choices[i]) == 0)
             return i;
         tc_buffer_printf(&list, "%s%s", i == 0 ? "" : choices[i + 1] == NULL ? " or " : ", ", choices[i]);
+        count++;
     }
-    complain(r, option, tc_buffer_text(&list), word);
+    const char *near = tc_suggest_word(word, choices, count);
+    complain(r, option, tc_buffer_text(&list), word,
+             near != NULL                   ? tc_arena_format(r->work->arena, "; did you mean %s?", near)
+             : choices == tc_method_choices ? "; published is the paper's"
+                                            : "");
     return standard;
 }
 
@@ -54,15 +62,22 @@ static double number(wish_reader *r, const char *option, double value, double ab
                      const char *wanted) {
     bool fits = closed ? value >= above && value <= below : value > above && value < below;
     if (!isnan(value) && !fits)
-        complain(r, option, wanted, tc_arena_format(r->work->arena, "%g", value));
+        complain(r, option, wanted, tc_arena_format(r->work->arena, "%g", value), "");
     return fits ? value : NAN;
 }
 
+/* Bytes of a colon, blanks, or a colon between blanks. */
+static size_t separator(const char *text) {
+    size_t blanks = strspn(text, " ");
+    return text[blanks] == ':' ? blanks + 1 + strspn(text + blanks + 1, " ") : blanks;
+}
+
+/* "one:1", and "one 1" as in a file. */
 static void read_adjacency(wish_reader *r, const char *text, tc_plan_options *plan) {
     static const struct {
-        const char *prefix;
+        const char *word;
         tc_adjacency unit;
-    } units[] = {{"ensemble:", TC_ADJACENCY_ENSEMBLE}, {"one:", TC_ADJACENCY_ONE}, {"", TC_ADJACENCY_BARE}};
+    } units[] = {{"ensemble", TC_ADJACENCY_ENSEMBLE}, {"one", TC_ADJACENCY_ONE}, {"", TC_ADJACENCY_BARE}};
     if (text == NULL)
         return;
     if (strcmp(text, "agent") == 0) {
@@ -70,15 +85,17 @@ static void read_adjacency(wish_reader *r, const char *text, tc_plan_options *pl
         return;
     }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t length = strlen(units[i].prefix);
-        if (strncmp(text, units[i].prefix, length) != 0)
+        size_t length = strlen(units[i].word), between = 0;
+        if (strncmp(text, units[i].word, length) == 0)
+            between = separator(text + length);
+        if (strncmp(text, units[i].word, length) != 0 || (length > 0) != (between > 0))
             continue;
         plan->adjacency = units[i].unit;
-        if (tc_read_number(text + length, &plan->adjacency_bound) && plan->adjacency_bound > 0)
+        if (tc_read_number(text + length + between, &plan->adjacency_bound) && plan->adjacency_bound > 0)
             return;
         break;
     }
-    complain(r, "adjacency", "ensemble:B, one:B, agent or B, where B is a positive number", text);
+    complain(r, "adjacency", "ensemble:B, one:B, agent or B, where B is a positive number", text, "");
 }
 
 /* "a,b", without an empty name. */
@@ -97,7 +114,7 @@ static void read_coalitions(wish_reader *r, const tacit_promise *promise, tc_pla
         const char *text = promise->coalitions[i] == NULL ? "" : promise->coalitions[i];
         size_t length = strlen(text);
         if (length == 0 || text[0] == ',' || text[length - 1] == ',' || strstr(text, ",,") != NULL)
-            complain(r, "coalition", "names of agents with a comma between", text);
+            complain(r, "coalition", "names of agents with a comma between", text, "");
         texts[i] = tc_arena_copy(r->work->arena, text, length);
     }
     plan->coalitions = texts;
@@ -113,7 +130,7 @@ static void read_margin(wish_reader *r, const char *text, tc_privacy_wishes *wis
     bool read = automatic ? text[4] == '\0' || (text[4] == ':' && tc_read_number(text + 5, &value))
                           : tc_read_number(text, &value);
     if (!read || (automatic ? !(value > 0.5 && value < 1) : !(value >= 0))) {
-        complain(r, "margin", "a number from 0, auto, or auto:P with P above 0.5 and below 1", text);
+        complain(r, "margin", "a number from 0, auto, or auto:P with P above 0.5 and below 1", text, "");
         return;
     }
     if (automatic)
@@ -142,7 +159,7 @@ static double rounds_of(wish_reader *r, double rounds) {
     double value = number(r, "rounds", rounds, 1, MOST_ROUNDS, true, "a whole number from 1 to 2^48 - 1");
     if (isnan(value) || value == floor(value))
         return value;
-    complain(r, "rounds", "a whole number", tc_arena_format(r->work->arena, "%g", value));
+    complain(r, "rounds", "a whole number", tc_arena_format(r->work->arena, "%g", value), "");
     return NAN;
 }
 

@@ -2,6 +2,7 @@
 #include "support/cmocka.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { JSON, TOLERANCE, ROUNDS, MECHANISM, OUTPUT };
@@ -136,11 +137,42 @@ static void a_bad_value_says_the_range(void **state) {
     assert_refused("file --tolerance nan", "from 1e-12 to 1");
     assert_refused("file --tolerance 1e-8x", "from 1e-12 to 1");
     assert_refused("file --rounds 0", "--rounds wants a whole number at least 1, not '0'");
-    assert_refused("file --rounds 1.5", "a whole number");
+    assert_refused("file --rounds 1.5", "--rounds wants a whole number at least 1, not '1.5'");
+    static const char *const not_whole[] = {"1e-1", "12e-1", "1e400", "1e17", "1e", "e3", "0x10", "inf"};
+    for (size_t i = 0; i < sizeof not_whole / sizeof not_whole[0]; i++) {
+        char words[64];
+        (void)snprintf(words, sizeof words, "file --rounds=%s", not_whole[i]);
+        assert_refused(words, "--rounds wants a whole number");
+    }
     assert_refused("file --rounds 99999999999999999999999", "a whole number");
     assert_refused("file --mechanism cauchy", "--mechanism wants none, laplace or gaussian, not 'cauchy'");
     assert_refused("file --json=yes", "--json takes no argument");
     assert_refused("file --rounds", "--rounds wants an argument: --rounds N");
+}
+
+static void counts_may_have_an_exponent(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        long long value;
+    } counts[] = {{"file --rounds 1e4", 10000},
+                  {"file --rounds 1.5e3", 1500},
+                  {"file --rounds 2E2", 200},
+                  {"file --rounds 9007199254740993", 9007199254740993}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        trial t = parse(&usage, counts[i].words);
+        assert_int_equal(t.status, TC_OK);
+        assert_true(t.arguments.values[ROUNDS].integer == counts[i].value);
+        tc_arena_free(t.arena);
+    }
+}
+
+static void a_word_cut_short_is_completed(void **state) {
+    (void)state;
+    assert_refused("file --tol 1", "there is no option --tol; did you mean --tolerance?");
+    assert_refused("file --mechanism gauss", "not 'gauss'; did you mean gaussian?");
+    assert_refused("file --mechanism laplac", "not 'laplac'; did you mean laplace?");
+    assert_refused("file --t 1", "there is no option --t; --help lists them");
 }
 
 static void the_number_of_operands_is_checked(void **state) {
@@ -204,6 +236,8 @@ int main(void) {
         cmocka_unit_test(after_two_dashes_everything_is_an_operand),
         cmocka_unit_test(an_unknown_option_suggests_the_near_one),
         cmocka_unit_test(a_bad_value_says_the_range),
+        cmocka_unit_test(counts_may_have_an_exponent),
+        cmocka_unit_test(a_word_cut_short_is_completed),
         cmocka_unit_test(the_number_of_operands_is_checked),
         cmocka_unit_test(a_required_option_is_asked_for),
         cmocka_unit_test(asking_for_help_overrides_errors),

@@ -96,6 +96,17 @@ static void nothing_close_suggests_nothing(void **state) {
     assert_null(tc_suggest("feder", names, 0));
 }
 
+static void a_word_cut_short_finds_the_shortest_that_begins_so(void **state) {
+    (void)state;
+    static const char *const words[] = {"epsilons", "epsilon", "rounds", "rounds-per-day", "seed"};
+    assert_string_equal(tc_suggest_word("eps", words, 5), "epsilon");
+    assert_string_equal(tc_suggest_word("rou", words, 5), "rounds");
+    assert_string_equal(tc_suggest_word("sed", words, 5), "seed");
+    assert_null(tc_suggest_word("e", words, 5));
+    assert_null(tc_suggest_word("", words, 5));
+    assert_null(tc_suggest_word("per", words, 5));
+}
+
 static void very_long_names_are_left_alone(void **state) {
     (void)state;
     char long_name[1000];
@@ -117,6 +128,7 @@ int main(void) {
         cmocka_unit_test(case_alone_is_no_difference),
         cmocka_unit_test(the_nearest_of_two_wins),
         cmocka_unit_test(nothing_close_suggests_nothing),
+        cmocka_unit_test(a_word_cut_short_finds_the_shortest_that_begins_so),
         cmocka_unit_test(very_long_names_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -340,7 +340,8 @@ class Refusals(Written):
                          f"--epsilon={text}")
         for text in ("0", "1", "1.5", "nan", "ln(2)", ""):
             self.refused("--delta wants a number above 0 and below 1", PAPER, f"--delta={text}")
-        for text in ("some:1", "one", "one:", "one:0", "one:-1", "one:nan", "agent:1", "ensemble:inf", "0", "", "one:1x"):
+        for text in ("some:1", "one", "one:", "one:0", "one:-1", "one:nan", "agent:1", "ensemble:inf", "0", "", "one:1x",
+                     "one1", "one::1", " 1", "one 0", "agent 1"):
             self.refused("adjacency wants ensemble:B, one:B, agent or B", PAPER, f"--adjacency={text}")
         for option in ("alpha-bar", "gamma-bar"):
             self.refused(f"--{option} wants a positive number, not '0'", PAPER, f"--{option}=0")
@@ -351,6 +352,26 @@ class Refusals(Written):
         self.refused("--calibration wants tight or published", PAPER, "--calibration", "loose")
         self.refused("--constants wants certified or declared", PAPER, "--constants", "guessed")
         self.refused("--seed wants a whole number", PAPER, "--seed", "x")
+
+    def test_words_that_are_nearly_right(self):
+        self.refused("there is no option --eps; did you mean --epsilon?", PAPER, "--eps", "1")
+        self.refused("there is no option --adj; did you mean --adjacency?", PAPER, "--adj", "one:1")
+        self.refused("--method wants published or tacit, not 'paper'; published is the paper's", PAPER, "--method", "paper")
+        self.refused("--mechanism wants none, laplace or gaussian, not 'gauss'; did you mean gaussian?", PAPER,
+                     "--mechanism", "gauss")
+        self.refused("--calibration wants tight or published, not 'publish'; did you mean published?", PAPER,
+                     "--calibration", "publish")
+
+    def test_a_unit_is_written_with_a_colon_or_a_blank_in_options_and_files(self):
+        asked = ("--epsilon", "1", "--rounds", "1e2")
+        for unit in ("one", "ensemble"):
+            expected = plan(self.problem(PAIR), *asked, "--adjacency", f"{unit}:0.5")
+            self.assertEqual(expected["unit"], f"{unit}:0.5")
+            for way in (f"{unit} 0.5", f"{unit}: 0.5", f"{unit} : 0.5"):
+                self.assertEqual(plan(self.problem(PAIR), *asked, "--adjacency", way)["hash"], expected["hash"], way)
+            for way in (f"{unit} 0.5", f"{unit}:0.5", f"{unit}: 1/2"):
+                path = self.problem(PAIR + "privacy { epsilon 1; adjacency " + way + " }\nschedule { rounds 1e2 }\n")
+                self.assertEqual(plan(path)["hash"], expected["hash"], way)
 
     def test_coalitions_that_are_none(self):
         for text in ("", ",", "a1,", ",a1", "a1,,a2"):

@@ -441,6 +441,9 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error(AGENT "budget { epsilon 4; rounds 3 }", "budget has no 'rounds'");
     expect_error(AGENT "budget { epsilon 4 }\nbudget { epsilon 5 }", "this statement occurs twice");
     expect_error(AGENT "privacy { adjacency agent 3 }", "adjacency agent has no bound");
+    expect_error(AGENT "privacy { adjacency agent:3 }", "adjacency agent has no bound");
+    expect_error(AGENT "privacy { adjacency one: }", "expected an expression");
+    expect_error(AGENT "privacy { epsilon: 1 }", "expected an expression, found ':'");
     expect_error(AGENT "schedule { gamma 1 k^0.5 }", "expected '-': steps shrink");
     expect_error(AGENT "schedule { rounds 2.5 }", "the number of rounds must be a whole number");
     expect_error("role cloud\nagent x { state y in [0, 1]; private minimize y }",

@@ -174,6 +174,9 @@ def test_a_second_setting_replaces_the_first() -> None:
     m.privacy(mechanism="laplace", epsilon=1)
     m.privacy(mechanism="gaussian", epsilon=2, adjacency="agent")
     assert str(m) == "privacy { mechanism gaussian; epsilon 2; adjacency agent }"
+    for unit in ("one:0.5", "one 0.5", "one: 0.5"):
+        m.privacy(epsilon=2, adjacency=unit)
+        assert str(m) == "privacy { epsilon 2; adjacency one 0.5 }"
 
 
 # ---- names ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from .blocks import Block, Statement
@@ -68,8 +69,8 @@ class Settings:
             parts.append((f"mechanism {mechanism}", None))
         parts += _numbers(epsilon=epsilon, delta=delta)
         if isinstance(adjacency, str):
-            kind, _, bound = adjacency.partition(":")
-            adjacency = (kind, _bound(adjacency, bound)) if bound else kind
+            kind, *bound = re.split("[: ]+", adjacency, maxsplit=1)
+            adjacency = (kind, _bound(adjacency, bound[0])) if bound else kind
         if isinstance(adjacency, tuple) and len(adjacency) == 2 and adjacency[0] in _ADJACENCY:
             parts.append((f"adjacency {adjacency[0]}", as_expression(adjacency[1])))
         elif isinstance(adjacency, str) and adjacency == "agent":

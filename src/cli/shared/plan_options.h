@@ -69,6 +69,7 @@ enum {
                            .type = TC_OPTION_CHOICE,                                                                   \
                            .argument = "M",                                                                            \
                            .choices = tc_method_choices,                                                               \
+                           .hint = "published is the paper's",                                                         \
                            .text = "What the cloud and the agents do with what is released. tacit, the default: "      \
                                    "filtered measurements, steps and regularization that set themselves, proximal "    \
                                    "agents. published: the paper's steps, and the default of --calibration published " \

@@ -5,7 +5,7 @@
 
 /* ---- lists of settings in braces ---------------------------------------------------------------------------------
  *
- *   settings := { NAME [NAME] [expression] ['k' '^' '-' expression] } separated by newlines or semicolons
+ *   settings := { NAME [NAME [':']] [expression] ['k' '^' '-' expression] } separated by newlines or semicolons
  *
  * Which keys exist, and what their values mean, is the elaborator's business. */
 
@@ -27,12 +27,15 @@ static bool parse_setting(tc_parser *parser, tc_setting *setting) {
     if (!tc_parser_word(parser, &setting->key, "the name of a setting"))
         return false;
     setting->span = setting->key.span;
+    bool has_colon = false;
     if (takes_word(&setting->key) && parser->token.kind == TC_TOKEN_NAME) {
         if (!tc_parser_word(parser, &setting->word, "a word"))
             return false;
+        /* 'one:1' as in options, beside 'one 1'. */
+        has_colon = tc_parser_accept(parser, TC_TOKEN_COLON);
     }
     bool ends = parser->token.kind == TC_TOKEN_NEWLINE || parser->token.kind == TC_TOKEN_CLOSE_BRACE;
-    if (!ends || setting->word.name == NULL) {
+    if (!ends || has_colon || setting->word.name == NULL) {
         setting->value = tc_parse_expression(parser);
         if (setting->value == NULL)
             return false;
