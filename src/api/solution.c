@@ -196,8 +196,19 @@ static void text_multipliers(const tc_solution *solution, bool full, tc_buffer *
         tc_point_left_out(out, active - shown);
 }
 
-static void text_facts(const tc_reference *reference, tc_buffer *out) {
-    tc_buffer_printf(out, "  objective           %.10g\n", reference->objective);
+static bool somebody_maximizes(const tc_model *model) {
+    for (size_t f = 0; f < model->family_count; f++) {
+        if (model->families[f].maximizes)
+            return true;
+    }
+    return false;
+}
+
+static void text_facts(const tc_solution *solution, tc_buffer *out) {
+    const tc_reference *reference = solution->reference;
+    tc_buffer_printf(out, "  objective           %.10g%s\n", reference->objective,
+                     somebody_maximizes(solution->model) ? ", minimised: what is maximized counts with a minus sign"
+                                                         : "");
     tc_buffer_printf(out, "  residual            %.1e after %zu iteration%s\n", reference->residual,
                      reference->iterations, tc_plural(reference->iterations));
     tc_buffer_printf(out, "  largest violation   %.1e\n", reference->max_violation);
@@ -218,7 +229,7 @@ void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out) {
     }
     text_assumptions(solution, &layout);
     tc_buffer_printf(out, "%s\n\n", heading(solution));
-    text_facts(solution->reference, out);
+    text_facts(solution, out);
     tc_buffer_puts(out, "\nstates\n");
     tc_point_states(solution->model, solution->reference->x, full, out);
     if (solution->model->constraint_count > 0)

@@ -75,6 +75,7 @@ typedef struct tc_family {
     size_t column_count;
     tc_coef *lower, *upper; /* the public box: dim each */
     tc_expr objective;      /* f_i; TC_NO_EXPR in a cloud's file */
+    bool maximizes;         /* the file says what to maximize; f_i is that with a minus sign */
     tc_span objective_span;
     tc_set_piece *pieces;
     size_t piece_count;

@@ -167,6 +167,22 @@ static void a_concave_side_of_a_constraint_gives_a_clear_counterexample(void **s
     study_end(&s);
 }
 
+static void what_is_maximized_must_be_concave_and_messages_speak_of_it(void **state) {
+    (void)state;
+    tc_analysis_options options = {.skip_private = true};
+    study s = study_text("agent a {\n state x in [0, 2]\n private maximize 3 * x + x^2\n}\n"
+                         "agent b {\n state x in [0, 2]\n private maximize log(x + 1) - x^2\n}\n",
+                         &options);
+    const tc_assumption *objectives = &s.analysis->objectives;
+    assert_int_equal(objectives->verdict, TC_FAILS);
+    assert_int_equal(objectives->finding_count, 1);
+    assert_string_equal(objectives->findings[0].expression, "x^2");
+    assert_string_equal(objectives->findings[0].text,
+                        "This is convex where a concave function is needed, so the objective that a maximizes is not "
+                        "concave: at x = 1 the second derivative along x is 2.");
+    study_end(&s);
+}
+
 static void sums_over_one_family_are_judged_together(void **state) {
     (void)state;
     tc_analysis_options options = {.skip_private = true};
@@ -285,6 +301,7 @@ int main(void) {
         cmocka_unit_test(constraints_that_are_not_convex_are_refuted),
         cmocka_unit_test(the_smallest_expression_at_fault_is_named),
         cmocka_unit_test(a_concave_side_of_a_constraint_gives_a_clear_counterexample),
+        cmocka_unit_test(what_is_maximized_must_be_concave_and_messages_speak_of_it),
         cmocka_unit_test(sums_over_one_family_are_judged_together),
         cmocka_unit_test(outer_functions_of_sums_are_judged_by_composition),
         cmocka_unit_test(a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy),

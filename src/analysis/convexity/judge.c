@@ -28,8 +28,8 @@ static void leaf_name(tc_prover *p, tc_buffer *out, tc_expr leaf) {
         tc_buffer_puts(out, "the sum");
 }
 
-/* "at x = 1, y = 0 its second derivative along (1, -1) is -2" */
-static const char *describe(tc_prover *p, const tc_counterexample *c) {
+/* "at x = 1, y = 0 the second derivative along (1, -1) is -2"; of minus the function where sign is -1. */
+static const char *describe(tc_prover *p, const tc_counterexample *c, double sign) {
     enum { SHOWN = 6 };
     tc_buffer out = tc_buffer_new(p->arena, 16384);
     char number[32];
@@ -52,13 +52,15 @@ static const char *describe(tc_prover *p, const tc_counterexample *c) {
             tc_buffer_printf(&out, "%s%s", i > 0 ? ", " : "", tc_short_number(number, c->direction[i]));
         tc_buffer_puts(&out, count > SHOWN ? ", ...)" : ")");
     }
-    tc_buffer_printf(&out, " is %s", tc_short_number(number, c->value));
+    tc_buffer_printf(&out, " is %s", tc_short_number(number, sign * c->value));
     return tc_buffer_text(&out);
 }
 
-/* whose: "the objective of home[3]". refutable: a counterexample of root is one of the whole function. */
+/* whose: "the objective of home[3]". refutable: a counterexample of root is one of the whole function. maximized: the
+ * file speaks of minus this function, and so do the words. */
 static void report_curvature(tc_prover *p, tc_assumption *assumption, const char *whose, tc_expr root, tc_span fallback,
-                             bool refutable) {
+                             bool refutable, bool maximized) {
+    const char *shape = maximized ? "concave" : "convex";
     const char *why = "";
     tc_expr guilty = tc_prover_blame(p, root, TC_CONVEX, &why);
     tc_span span = span_of(p, guilty, fallback);
@@ -68,12 +70,12 @@ static void report_curvature(tc_prover *p, tc_assumption *assumption, const char
         tc_counterexample other = tc_refute(p, guilty, TC_CONCAVE);
         if (part.found && other.found)
             why = "is neither convex nor concave";
-        tc_find(p->arena, assumption, &p->model->source, TC_FAILS, span, "This %s, so %s is not convex: %s.", why,
-                whose, describe(p, &whole));
+        tc_find(p->arena, assumption, &p->model->source, TC_FAILS, span, "This %s, so %s is not %s: %s.", why, whose,
+                shape, describe(p, &whole, maximized ? -1 : 1));
         return;
     }
     tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, span,
-            "This %s, so %s could not be proved convex on the box.%s", why, whose,
+            "This %s, so %s could not be proved %s on the box.%s", why, whose, shape,
             whole.found ? "" : " Sums of squares, sumsq(v), or a tighter box may help.");
 }
 
@@ -197,14 +199,15 @@ static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption
     if (v.convex && v.flaw.node == TC_NO_EXPR)
         return;
     const char *name = tc_who(p->arena, family, v.member, v.whole && family->count > 1);
-    const char *whose = tc_arena_format(p->arena, "the objective of %s", name);
+    const char *whose =
+        tc_arena_format(p->arena, family->maximizes ? "the objective that %s maximizes" : "the objective of %s", name);
     if (v.interrupted)
         tc_find(p->arena, assumption, &p->model->source, TC_UNPROVED, family->objective_span,
                 "%s was not judged: interrupted.", whose);
     else if (v.flaw.node != TC_NO_EXPR)
         report_flaw(p, assumption, whose, &v.flaw, family->objective_span, !v.whole || family->count == 1);
     else
-        report_curvature(p, assumption, whose, family->objective, family->objective_span, true);
+        report_curvature(p, assumption, whose, family->objective, family->objective_span, true, family->maximizes);
 }
 
 /* paper: Assumption 1 */
@@ -317,7 +320,7 @@ static bool judge_combined(constraint_judge *c, const tc_constraint *constraint,
         if (v.flaw.node != TC_NO_EXPR)
             report_flaw(c->prover, c->assumption, whose, &v.flaw, constraint->span, !v.whole);
         else
-            report_curvature(c->prover, c->assumption, whose, body, constraint->span, refutable);
+            report_curvature(c->prover, c->assumption, whose, body, constraint->span, refutable, false);
         return true;
     }
     tc_prover_at_outer(c->prover, c->coords, c->sums);
@@ -374,7 +377,7 @@ static void judge_constraint(constraint_judge *c, const tc_constraint *constrain
         return;
     tc_prover_at_outer(p, c->coords, c->sums);
     report_curvature(p, c->assumption, whose, constraint->outer, constraint->span,
-                     inputs_are_free(c, constraint->outer));
+                     inputs_are_free(c, constraint->outer), false);
 }
 
 /* paper: Assumption 3 */

@@ -263,6 +263,9 @@ static void elaborate_objective(tc_elaborator *elaborator, tc_agents_block *bloc
                  tc_shape_text(elaborator->arena, &value));
         return;
     }
+    if (statement->maximizes)
+        value = tc_value_negate(&elaborator->values, &value);
+    family->maximizes = statement->maximizes;
     family->objective = tc_value_node_at(&elaborator->values, &value, 0);
     family->objective_span = statement->value->span;
 }

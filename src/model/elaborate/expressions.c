@@ -369,23 +369,16 @@ static tc_value elaborate_sum(tc_elaborator *elaborator, const tc_scope *scope, 
 
 /* ---- trees ------------------------------------------------------------------------------------------------------ */
 
-/* [a, b, c]: a vector of numbers, or a matrix of equally long vectors. */
-static tc_value elaborate_vector(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
-    tc_value *items = TC_NEW(elaborator->arena, tc_value, tree->count);
+/* Items one below another: a vector of numbers, or a matrix of equally long vectors. */
+static tc_value stacked(tc_elaborator *elaborator, const tc_tree *tree, const tc_value *items, size_t count) {
     const tc_private_datum *secret = NULL;
-    bool broken = false, is_number = true;
-    for (size_t i = 0; i < tree->count; i++) {
-        items[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);
-        broken = broken || items[i].broken;
+    bool is_number = true;
+    for (size_t i = 0; i < count; i++) {
         is_number = is_number && items[i].is_number;
         secret = secret != NULL ? secret : items[i].secret;
-    }
-    if (broken)
-        return tc_value_broken();
-    for (size_t i = 0; i < tree->count; i++) {
         if (items[i].rank == items[0].rank && items[i].rows == items[0].rows && items[i].rank < 2)
             continue;
-        tc_error(elaborator->diagnostics, tree->items[i]->span,
+        tc_error(elaborator->diagnostics, tree->items[i < tree->count ? i : 0]->span,
                  "the rows of a matrix are vectors of equal length: "
                  "the first entry is %s, this one %s",
                  tc_shape_text(elaborator->arena, &items[0]), tc_shape_text(elaborator->arena, &items[i]));
@@ -393,19 +386,55 @@ static tc_value elaborate_vector(tc_elaborator *elaborator, const tc_scope *scop
     }
     bool is_matrix = items[0].rank == 1;
     size_t columns = is_matrix ? items[0].rows : 1;
-    double *numbers = is_number ? TC_NEW(elaborator->arena, double, tree->count *columns) : NULL;
-    tc_expr *nodes = is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, tree->count * columns);
-    for (size_t i = 0; i < tree->count * columns; i++) {
+    double *numbers = is_number ? TC_NEW(elaborator->arena, double, count *columns) : NULL;
+    tc_expr *nodes = is_number ? NULL : TC_NEW(elaborator->arena, tc_expr, count * columns);
+    for (size_t i = 0; i < count * columns; i++) {
         if (is_number)
             numbers[i] = tc_value_number_at(&items[i / columns], i % columns);
         else
             nodes[i] = tc_value_node_at(&elaborator->values, &items[i / columns], i % columns);
     }
     unsigned char rank = is_matrix ? 2 : 1;
-    tc_value value = is_number ? tc_value_numbers(numbers, rank, tree->count, columns)
-                               : tc_value_nodes(nodes, rank, tree->count, columns);
+    tc_value value =
+        is_number ? tc_value_numbers(numbers, rank, count, columns) : tc_value_nodes(nodes, rank, count, columns);
     value.secret = secret;
     return value;
+}
+
+/* [a, b, c] */
+static tc_value elaborate_vector(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
+    tc_value *items = TC_NEW(elaborator->arena, tc_value, tree->count);
+    bool broken = false;
+    for (size_t i = 0; i < tree->count; i++) {
+        items[i] = tc_elaborate_tree(elaborator, scope, tree->items[i]);
+        broken = broken || items[i].broken;
+    }
+    return broken ? tc_value_broken() : stacked(elaborator, tree, items, tree->count);
+}
+
+/* [i in 1..n: E], from binder b on: [i in 1..n, j in 1..m: E] is [i in 1..n: [j in 1..m: E]]. */
+static tc_value elaborate_list(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree, size_t b) {
+    double first, last;
+    if (b == tree->binder_count)
+        return tc_elaborate_tree(elaborator, scope, tree->items[0]);
+    const tc_binder *binder = &tree->binders[b];
+    if (!tc_elaborate_range(elaborator, scope, binder, &first, &last))
+        return tc_value_broken();
+    if (last < first) {
+        tc_error(elaborator->diagnostics, tc_span_join(binder->first->span, binder->last->span),
+                 "this range is empty, and a vector has at least one element");
+        return tc_value_broken();
+    }
+    size_t count = (size_t)(last - first) + 1;
+    tc_count_expansion(elaborator, count, tree->span);
+    tc_value *items = TC_NEW(elaborator->arena, tc_value, count);
+    for (size_t i = 0; i < count; i++) {
+        tc_scope inner = {.outer = scope, .name = binder->name, .value = first + (double)i};
+        items[i] = elaborate_list(elaborator, &inner, tree, b + 1);
+        if (items[i].broken)
+            return tc_value_broken();
+    }
+    return stacked(elaborator, tree, items, count);
 }
 
 static tc_value elaborate_chain(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
@@ -457,6 +486,8 @@ static tc_value elaborate_kind(tc_elaborator *elaborator, const tc_scope *scope,
         return tc_elaborate_member_name(elaborator, scope, tree);
     case TC_TREE_SUM:
         return elaborate_sum(elaborator, scope, tree);
+    case TC_TREE_LIST:
+        return elaborate_list(elaborator, scope, tree, 0);
     case TC_TREE_RANGE:
         break;
     }

@@ -117,11 +117,11 @@ typedef struct set_reader {
     const tc_family *family;
     const tc_statement *statement;
     size_t *capacity;
-    tc_scope scope;
+    const tc_scope *scope;
 } set_reader;
 
 static tc_value evaluate(const set_reader *reader, const tc_tree *tree) {
-    return tc_elaborate_tree(reader->elaborator, &reader->scope, tree);
+    return tc_elaborate_tree(reader->elaborator, reader->scope, tree);
 }
 
 static void add_piece(const set_reader *reader, tc_set_piece piece) {
@@ -499,24 +499,60 @@ static void read_affine(const set_reader *reader) {
         continue;
 }
 
+/* One relation, or one membership. false after an error. */
+static bool read_one(const set_reader *reader) {
+    const tc_statement *statement = reader->statement;
+    size_t before = reader->family->piece_count;
+    reader->elaborator->no_states = NULL;
+    if (statement->is_public && (statement->relation == TC_RELATION_IN || statement->relation == TC_RELATION_EQUAL))
+        tc_refuse_public_set(reader->elaborator, statement);
+    else if (statement->relation == TC_RELATION_IN)
+        read_membership(reader);
+    else if (statement->relation == TC_RELATION_LESS && is_curved(statement->value))
+        read_curved(reader, statement->value, statement->other);
+    else if (statement->relation == TC_RELATION_GREATER && is_curved(statement->other))
+        read_curved(reader, statement->other, statement->value);
+    else
+        read_affine(reader);
+    if (statement->is_public && reader->family->piece_count > before)
+        tc_check_public_set(reader->elaborator, reader->block, statement, before);
+    return reader->family->piece_count > before;
+}
+
+/* A chain a <= b <= c is two relations. */
+static bool read_chain(const set_reader *reader) {
+    const tc_statement *s = reader->statement;
+    tc_statement half = *s;
+    set_reader second = *reader;
+    half.value = s->other;
+    half.other = s->third;
+    second.statement = &half;
+    return read_one(reader) && (s->third == NULL || read_one(&second));
+}
+
+/* All values of the indices from binder b on. */
+static bool read_indices(const set_reader *reader, size_t b) {
+    const tc_statement *s = reader->statement;
+    double first, last;
+    if (b == s->binder_count)
+        return read_chain(reader);
+    if (!tc_elaborate_range(reader->elaborator, reader->scope, &s->binders[b], &first, &last))
+        return false;
+    for (double i = first; i <= last; i++) {
+        tc_count_expansion(reader->elaborator, 1, s->name_span);
+        tc_scope inner = {.outer = reader->scope, .name = s->binders[b].name, .value = i};
+        set_reader next = *reader;
+        next.scope = &inner;
+        if (!read_indices(&next, b + 1))
+            return false;
+    }
+    return true;
+}
+
 void tc_elaborate_set(tc_elaborator *elaborator, tc_agents_block *block, const tc_statement *statement,
                       size_t *capacity) {
-    set_reader reader = {elaborator, block,    &elaborator->model->families[block->number],
-                         statement,  capacity, {.block = block, .member = SIZE_MAX}};
-    size_t before = reader.family->piece_count;
-    elaborator->no_states = NULL;
-    if (statement->is_public && (statement->relation == TC_RELATION_IN || statement->relation == TC_RELATION_EQUAL))
-        tc_refuse_public_set(elaborator, statement);
-    else if (statement->relation == TC_RELATION_IN)
-        read_membership(&reader);
-    else if (statement->relation == TC_RELATION_LESS && is_curved(statement->value))
-        read_curved(&reader, statement->value, statement->other);
-    else if (statement->relation == TC_RELATION_GREATER && is_curved(statement->other))
-        read_curved(&reader, statement->other, statement->value);
-    else
-        read_affine(&reader);
-    if (statement->is_public && reader.family->piece_count > before)
-        tc_check_public_set(elaborator, block, statement, before);
-    if (reader.family->piece_count == before)
+    tc_scope scope = {.block = block, .member = SIZE_MAX};
+    set_reader reader = {elaborator, block, &elaborator->model->families[block->number], statement, capacity, &scope};
+    if (!read_indices(&reader, 0))
         elaborator->dropped = true;
 }

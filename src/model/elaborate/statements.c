@@ -12,6 +12,8 @@ typedef struct constraint_reader {
     tc_elaborator *elaborator;
     const tc_statement *statement;
     const tc_scope *scope;
+    bool is_part;  /* of a line that makes several rows: each has a number */
+    size_t before; /* rows of the line before this part */
 } constraint_reader;
 
 /* "feeder", "feeder[3]", "link[2,7]"; last: the element of a vector relation, 0 for none. */
@@ -114,23 +116,41 @@ static bool elaborate_one(const constraint_reader *reader) {
         tc_error(elaborator->diagnostics, span, "a shared constraint cannot be an equality yet");
         return false;
     }
+    bool is_one = difference.rank == 0 && !reader->is_part;
     for (size_t i = 0; i < tc_value_count(&difference); i++)
-        add_constraint(reader, tc_value_node_at(&elaborator->values, &difference, i), difference.rank == 0 ? 0 : i + 1);
+        add_constraint(reader, tc_value_node_at(&elaborator->values, &difference, i),
+                       is_one ? 0 : reader->before + i + 1);
     return true;
+}
+
+/* a <= b <= c: the rows of a <= b, then those of b <= c, numbered on. */
+static bool elaborate_chain(const constraint_reader *reader) {
+    const tc_statement *s = reader->statement;
+    if (s->third == NULL)
+        return elaborate_one(reader);
+    size_t first = reader->elaborator->model->constraint_count;
+    tc_statement half = *s;
+    constraint_reader part = {reader->elaborator, &half, reader->scope, .is_part = true};
+    if (!elaborate_one(&part))
+        return false;
+    half.value = s->other;
+    half.other = s->third;
+    part.before = reader->elaborator->model->constraint_count - first;
+    return elaborate_one(&part);
 }
 
 static bool elaborate_indices(const constraint_reader *reader, size_t b) {
     tc_elaborator *elaborator = reader->elaborator;
     const tc_statement *s = reader->statement;
     if (b == s->binder_count)
-        return elaborate_one(reader);
+        return elaborate_chain(reader);
     double first, last;
     if (!tc_elaborate_range(elaborator, reader->scope, &s->binders[b], &first, &last))
         return false;
     for (double i = first; i <= last; i++) {
         tc_count_expansion(elaborator, 1, s->name_span);
         tc_scope inner = {.outer = reader->scope, .name = s->binders[b].name, .value = i};
-        constraint_reader next = {elaborator, s, &inner};
+        constraint_reader next = {.elaborator = elaborator, .statement = s, .scope = &inner};
         if (!elaborate_indices(&next, b + 1))
             return false;
     }
@@ -138,7 +158,7 @@ static bool elaborate_indices(const constraint_reader *reader, size_t b) {
 }
 
 void tc_elaborate_constraint(tc_elaborator *elaborator, tc_definition *definition) {
-    constraint_reader reader = {elaborator, definition->statement, NULL};
+    constraint_reader reader = {.elaborator = elaborator, .statement = definition->statement};
     definition->first = elaborator->model->constraint_count;
     elaborator->no_states = NULL;
     if (!elaborate_indices(&reader, 0))

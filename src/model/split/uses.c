@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-typedef struct bound_names { /* names of enclosing sums */
+typedef struct bound_names { /* names of enclosing sums and lists */
     const struct bound_names *outer;
     const tc_tree *sum;
 } bound_names;
@@ -102,8 +102,8 @@ static void pick_from(const picking *p, const bound_names *scope, const tc_tree 
         pick_from_name(p, scope, tree, in_vector);
     bound_names inner = {scope, tree};
     for (size_t i = 0; i < tree->count; i++)
-        pick_from(p, tree->kind == TC_TREE_SUM ? &inner : scope, tree->items[i],
-                  tree->kind == TC_TREE_VECTOR ? 1 : in_vector);
+        pick_from(p, tc_binds_names(tree->kind) ? &inner : scope, tree->items[i],
+                  tc_is_vector(tree->kind) ? 1 : in_vector);
 }
 
 /* ---- private numbers in a family's block ------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static bool holds_numbers(const tc_uses *uses, const tc_tree *tree, unsigned in_
     /* The indices of an inner selection are public. */
     size_t count = tree->kind == TC_TREE_INDEX ? 1 : tree->count;
     for (size_t i = 0; i < count && !found; i++)
-        found = holds_numbers(uses, tree->items[i], tree->kind == TC_TREE_VECTOR ? 1 : in_vector);
+        found = holds_numbers(uses, tree->items[i], tc_is_vector(tree->kind) ? 1 : in_vector);
     tc_local *local = tree->kind == TC_TREE_NAME ? local_named(uses->family, tree->name) : NULL;
     if (found || local == NULL || !local->statement->is_private)
         return found;
@@ -215,8 +215,8 @@ static unsigned made_of(const tc_uses *uses, const bound_names *scope, const tc_
         found = name_is_made_of(uses, scope, tree);
     bound_names inner = {scope, tree};
     for (size_t i = 0; i < tree->count; i++)
-        found |= made_of(uses, tree->kind == TC_TREE_SUM ? &inner : scope, tree->items[i]);
-    if (tree->kind == TC_TREE_VECTOR)
+        found |= made_of(uses, tc_binds_names(tree->kind) ? &inner : scope, tree->items[i]);
+    if (tc_is_vector(tree->kind))
         found |= made_of_constants;
     if (tree->kind == TC_TREE_INDEX && (found & made_of_constants) != 0)
         found |= made_by_member; /* a row of a public matrix */
@@ -318,7 +318,7 @@ static void walk(tc_uses *uses, const bound_names *scope, const tc_tree *tree, b
         walk(uses, &inner, tree->binders[i].last, is_private);
     }
     for (size_t i = 0; i < tree->count; i++)
-        walk(uses, tree->kind == TC_TREE_SUM ? &inner : scope, tree->items[i], is_private);
+        walk(uses, tc_binds_names(tree->kind) ? &inner : scope, tree->items[i], is_private);
     if (tree->kind == TC_TREE_NAME)
         use_name(uses, scope, tree->name, tree->span);
     if (tree->kind == TC_TREE_MEMBER)
@@ -330,14 +330,14 @@ static void walk(tc_uses *uses, const bound_names *scope, const tc_tree *tree, b
 }
 
 void tc_uses_add(tc_uses *uses, const tc_statement *s) {
-    /* The indices of a constraint are bound in its sides. */
+    /* The indices of a constraint or set are bound in its sides. */
     tc_tree indices = {.kind = TC_TREE_SUM, .binders = s->binders, .binder_count = s->binder_count};
     bound_names scope = {NULL, &indices};
     for (size_t i = 0; i < s->binder_count; i++) {
         walk(uses, &scope, s->binders[i].first, s->is_private);
         walk(uses, &scope, s->binders[i].last, s->is_private);
     }
-    const tc_tree *trees[] = {s->value, s->other, s->length, s->lower, s->upper};
+    const tc_tree *trees[] = {s->value, s->other, s->third, s->length, s->lower, s->upper};
     for (size_t i = 0; i < sizeof trees / sizeof trees[0]; i++)
         walk(uses, &scope, trees[i], s->is_private);
     for (size_t i = 0; i < s->argument_count; i++)

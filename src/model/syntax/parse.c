@@ -7,7 +7,7 @@
  *             |  'agents' NAME ['[' NAME ']'] 'over' NAME '{' { block-statement } '}'
  *             |  'agents' NAME '[' NAME 'in' expression '..' expression ']' '{' { block-statement } '}'
  *             |  'agent' (NAME | STRING) '{' { block-statement } '}'
- *             |  'constraint' NAME ['[' binders ']'] ':' expression ('<=' | '>=') expression
+ *             |  'constraint' NAME ['[' binders ']'] ':' expression ('<=' | '>=') expression [('<=' | '>=') expression]
  *             |  'dual' 'radius' expression
  *             |  'declare' 'lipschitz' 'constraints' '{' settings '}'
  *             |  'declare' 'lipschitz' 'jacobian' agents '{' settings '}'
@@ -140,8 +140,8 @@ tc_name *tc_name_of(tc_arena *arena, tc_syntax *syntax, const char *text, size_t
 
 static const char *const file_words[] = {"role", "param",   "private", "data",   "agents",   "agent", "constraint",
                                          "dual", "declare", "privacy", "budget", "schedule", "start"};
-static const char *const block_words[] = {"state", "minimize", "private", "public", "set",
-                                          "param", "gap",      "slater",  "start",  "column"};
+static const char *const block_words[] = {"state", "minimize", "maximize", "private", "public", "set",
+                                          "param", "gap",      "slater",   "start",   "column"};
 
 static bool at_one_of(const tc_parser *parser, const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -28,6 +28,7 @@ typedef enum tc_tree_kind {
     TC_TREE_MEMBER, /* items[0] . name */
     TC_TREE_RANGE,  /* items[0] .. items[1], only inside an index */
     TC_TREE_SUM,    /* sum(binders: items[0]) */
+    TC_TREE_LIST,   /* [binders: items[0]] */
 } tc_tree_kind;
 
 typedef struct tc_binder { /* `name in first..last`; a family's name alone where first is NULL */
@@ -99,10 +100,12 @@ typedef struct tc_statement {
     bool is_private;
     bool is_public; /* says so: a set; other lines are public unless private */
     bool is_family; /* agents, not agent */
+    bool maximizes; /* an objective: maximize, not minimize */
     tc_name *name;  /* what it defines or speaks of; NULL for none */
     tc_span name_span;
     tc_tree *value; /* right of `=`, an objective, a gap, the left side of a relation */
     tc_tree *other; /* the right side of a relation; slater: the room around the point */
+    tc_tree *third; /* of a chain value <= other <= third, or >= and >=; else NULL */
     tc_relation relation;
     tc_tree *length;        /* state: p[length]; start: constraint[length] */
     tc_tree *lower, *upper; /* state and `in [lower, upper]` */
@@ -112,7 +115,7 @@ typedef struct tc_statement {
     const char *path;   /* csv */
     bool is_given;      /* `given`; of a param: unless something is called so */
     tc_span path_span;  /* of either */
-    tc_binder *binders; /* constraint indices, the members of a family without data */
+    tc_binder *binders; /* indices of a constraint or set, the members of a family without data */
     size_t binder_count;
     tc_word over;   /* agents: the data */
     tc_word index;  /* agents home[index] */
@@ -132,6 +135,11 @@ typedef struct tc_syntax {
 
 /* The one tc_name of these bytes. */
 tc_name *tc_name_of(tc_arena *arena, tc_syntax *syntax, const char *text, size_t length);
+
+/* Whether the tree's binders are names in its items. */
+static inline bool tc_binds_names(tc_tree_kind kind) { return kind == TC_TREE_SUM || kind == TC_TREE_LIST; }
+/* Whether it makes a vector or matrix of its items. */
+static inline bool tc_is_vector(tc_tree_kind kind) { return kind == TC_TREE_VECTOR || kind == TC_TREE_LIST; }
 
 static inline bool tc_is_chain(tc_tree_kind kind) { return kind >= TC_TREE_ADD && kind <= TC_TREE_DIVIDE; }
 

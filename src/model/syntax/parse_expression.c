@@ -5,7 +5,7 @@
  *   postfix    := primary { '[' index { ',' index } ']' | '.' NAME }
  *   index      := expression [ '..' expression ]
  *   primary    := NUMBER | NAME | NAME '(' arguments ')' | '(' expression ')' | '[' expression { ',' expression } ']'
- *              |  'sum' '(' binders ':' expression ')'
+ *              |  'sum' '(' binders ':' expression ')'  |  '[' binders ':' expression ']'
  *   binders    := NAME | NAME 'in' expression '..' expression { ',' NAME 'in' expression '..' expression }
  */
 #include "model/syntax/parse.h"
@@ -123,19 +123,38 @@ static tc_tree *parse_sum(tc_parser *parser, tc_span start, tc_span opened) {
     return tree;
 }
 
-static bool binder_follows(const tc_parser *parser) {
+/* `i in` stands here, or, where a family may, `home:`. */
+static bool binder_follows(const tc_parser *parser, bool families) {
     if (parser->token.kind != TC_TOKEN_NAME)
         return false;
     tc_token after = tc_parser_peek(parser);
-    return after.kind == TC_TOKEN_COLON || (after.kind == TC_TOKEN_NAME && after.span.length == 2 &&
-                                            memcmp(parser->lexer.text + after.span.offset, "in", 2) == 0);
+    return (families && after.kind == TC_TOKEN_COLON) || (after.kind == TC_TOKEN_NAME && after.span.length == 2 &&
+                                                          memcmp(parser->lexer.text + after.span.offset, "in", 2) == 0);
+}
+
+/* After `[`, where `i in` follows. */
+static tc_tree *parse_list(tc_parser *parser, tc_span opened) {
+    tc_tree *tree = new_tree(parser, TC_TREE_LIST, opened, 1);
+    if (!tc_parse_binders(parser, &tree->binders, &tree->binder_count) ||
+        !tc_parser_expect(parser, TC_TOKEN_COLON, "':' and the elements"))
+        return NULL;
+    if (tree->binder_count > 2) {
+        tc_error(parser->diagnostics, tree->binders[2].span, "a vector has one index and a matrix two");
+        parser->failed = true;
+        return NULL;
+    }
+    tree->items[0] = tc_parse_expression(parser);
+    if (tree->items[0] == NULL || !tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened))
+        return NULL;
+    tree->span = tc_span_join(opened, parser->last);
+    return tree;
 }
 
 static tc_tree *parse_call(tc_parser *parser, tc_span name) {
     tc_span opened = parser->token.span;
     bool is_sum = name.length == 3 && memcmp(parser->lexer.text + name.offset, "sum", 3) == 0;
     tc_parser_next(parser);
-    if (is_sum && binder_follows(parser))
+    if (is_sum && binder_follows(parser, true))
         return parse_sum(parser, name, opened);
     tc_tree *tree = new_tree(parser, TC_TREE_CALL, name, 0);
     tree->name = tc_parser_name_of(parser, name);
@@ -172,6 +191,8 @@ static tc_tree *parse_primary(tc_parser *parser) {
         return tree;
     }
     if (tc_parser_accept(parser, TC_TOKEN_OPEN_BRACKET)) {
+        if (binder_follows(parser, false))
+            return parse_list(parser, token.span);
         tc_tree *tree = new_tree(parser, TC_TREE_VECTOR, token.span, 0);
         return parse_items(parser, tree, TC_TOKEN_CLOSE_BRACKET, token.span, false) ? tree : NULL;
     }

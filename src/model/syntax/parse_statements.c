@@ -184,6 +184,23 @@ static bool parse_agent_name(tc_parser *parser, tc_statement *statement) {
     return true;
 }
 
+/* The second sign of a chain a <= b <= c, if there is one. */
+static bool parse_chain(tc_parser *parser, tc_statement *statement) {
+    tc_token sign = parser->token;
+    if (sign.kind != TC_TOKEN_LESS && sign.kind != TC_TOKEN_GREATER && sign.kind != TC_TOKEN_EQUAL)
+        return true;
+    tc_token_kind wanted = statement->relation == TC_RELATION_LESS ? TC_TOKEN_LESS : TC_TOKEN_GREATER;
+    if (statement->third != NULL || statement->relation == TC_RELATION_EQUAL || sign.kind != wanted) {
+        tc_error(parser->diagnostics, sign.span,
+                 "a chain has two signs that point the same way, a <= b <= c or a >= b >= c; write two lines");
+        parser->failed = true;
+        return false;
+    }
+    tc_parser_next(parser);
+    statement->third = tc_parse_expression(parser);
+    return statement->third != NULL && parse_chain(parser, statement);
+}
+
 static bool parse_constraint(tc_parser *parser, tc_statement *statement) {
     tc_span opened = parser->token.span;
     statement->kind = TC_STATEMENT_CONSTRAINT;
@@ -212,7 +229,7 @@ static bool parse_constraint(tc_parser *parser, tc_statement *statement) {
                                                               : TC_RELATION_EQUAL;
     tc_parser_next(parser);
     statement->other = tc_parse_expression(parser);
-    return statement->other != NULL;
+    return statement->other != NULL && parse_chain(parser, statement);
 }
 
 static bool parse_start(tc_parser *parser, tc_statement *statement) {
@@ -343,13 +360,13 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
 /* ---- statements inside an agent's block --------------------------------------------------------------------------
  *
  *   block-statement := 'state' NAME ['[' expression ']'] 'in' '[' expression ',' expression ']'
- *                   |  'private' 'minimize' expression
- *                   |  'private' 'set' expression ('<=' | '>=' | '==') expression
- *                   |  'private' 'set' expression 'in' ('[' expression ',' expression ']' | NAME '(' arguments ')')
+ *                   |  'private' ('minimize' | 'maximize') expression
+ *                   |  ('private' | 'public') 'set' [NAME ['[' binders ']'] ':'] set
  *                   |  ['private'] ('param' | 'column') NAME '=' expression
  *                   |  'gap' expression
  *                   |  'slater' NAME '=' expression ['within' expression]  |  ['private'] 'start' NAME '=' expression
- */
+ *   set             := expression ('<=' | '>=' | '==') expression [('<=' | '>=') expression]
+ *                   |  expression 'in' ('[' expression ',' expression ']' | NAME '(' arguments ')') */
 
 static bool parse_box(tc_parser *parser, tc_statement *statement) {
     tc_span opened = parser->token.span;
@@ -402,7 +419,35 @@ static bool parse_membership(tc_parser *parser, tc_statement *statement) {
     return tc_parser_close(parser, TC_TOKEN_CLOSE, opened);
 }
 
+/* Whether the set has a name: `NAME :` or `NAME [ NAME in` stands here. */
+static bool at_set_name(const tc_parser *parser) {
+    tc_buffer unsaid = tc_buffer_new(parser->arena, 1 << 20);
+    tc_diagnostics silent = {parser->arena, parser->diagnostics->source, &unsaid, 0};
+    tc_lexer lexer = parser->lexer;
+    lexer.diagnostics = &silent;
+    tc_token_kind kind = tc_lexer_next(&lexer).kind;
+    if (parser->token.kind != TC_TOKEN_NAME || kind != TC_TOKEN_OPEN_BRACKET)
+        return parser->token.kind == TC_TOKEN_NAME && kind == TC_TOKEN_COLON;
+    kind = tc_lexer_next(&lexer).kind;
+    tc_token after = tc_lexer_next(&lexer);
+    return kind == TC_TOKEN_NAME && after.kind == TC_TOKEN_NAME && after.span.length == 2 &&
+           memcmp(lexer.text + after.span.offset, "in", 2) == 0;
+}
+
+static bool parse_set_name(tc_parser *parser, tc_statement *statement) {
+    if (!parse_named(parser, statement, "the name of the set"))
+        return false;
+    tc_span opened = parser->token.span;
+    if (tc_parser_accept(parser, TC_TOKEN_OPEN_BRACKET) &&
+        (!tc_parse_binders(parser, &statement->binders, &statement->binder_count) ||
+         !tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened)))
+        return false;
+    return tc_parser_expect(parser, TC_TOKEN_COLON, "':' and the set");
+}
+
 static bool parse_set(tc_parser *parser, tc_statement *statement) {
+    if (at_set_name(parser) && !parse_set_name(parser, statement))
+        return false;
     statement->value = tc_parse_expression(parser);
     if (statement->value == NULL)
         return false;
@@ -420,7 +465,7 @@ static bool parse_set(tc_parser *parser, tc_statement *statement) {
                                                      : TC_RELATION_EQUAL;
     tc_parser_next(parser);
     statement->other = tc_parse_expression(parser);
-    return statement->other != NULL;
+    return statement->other != NULL && parse_chain(parser, statement);
 }
 
 static bool parse_assignment(tc_parser *parser, tc_statement *statement, const char *what) {
@@ -461,8 +506,9 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
         statement->kind = TC_STATEMENT_STATE;
         tc_parser_next(parser);
         done = must_be_public(parser, statement, keyword, "a state with its box") && parse_state(parser, statement);
-    } else if (tc_parser_at_word(parser, "minimize")) {
+    } else if (tc_parser_at_word(parser, "minimize") || tc_parser_at_word(parser, "maximize")) {
         statement->kind = TC_STATEMENT_MINIMIZE;
+        statement->maximizes = tc_parser_at_word(parser, "maximize");
         tc_parser_next(parser);
         done = must_be_private(parser, statement, keyword, "an objective") &&
                (statement->value = tc_parse_expression(parser)) != NULL;

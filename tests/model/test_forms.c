@@ -1,0 +1,324 @@
+/* Forms that say the same thing in fewer words: maximize, chains of relations, lists, sets with indices. Each means
+ * what its longer form means, and the parties' files have the numbers of the whole. */
+#include "model/evaluate.h"
+#include "model/split/split.h"
+#include "model/support.h"
+#include "support/random.h"
+
+/* ---- one meaning ---- */
+
+static void expect_same_pieces(const tc_family *f, size_t k, const tc_family *g, size_t l) {
+    assert_int_equal(f->piece_count, g->piece_count);
+    for (size_t p = 0; p < f->piece_count; p++) {
+        const tc_set_piece *a = &f->pieces[p], *b = &g->pieces[p];
+        AT_CASE(p);
+        assert_int_equal(a->kind, b->kind);
+        assert_int_equal(a->first, b->first);
+        assert_int_equal(a->count, b->count);
+        assert_true(tc_coef_at(a->radius, k) == tc_coef_at(b->radius, l));
+        for (size_t c = 0; a->center != NULL && c < a->count; c++)
+            assert_true(tc_coef_at(a->center[c], k) == tc_coef_at(b->center[c], l));
+        for (size_t c = 0; a->upper != NULL && c < a->count; c++)
+            assert_true(tc_coef_at(a->upper[c], k) == tc_coef_at(b->upper[c], l));
+    }
+}
+
+/* The same objective, set and start of one member each; x and y are points of the two models. */
+static void expect_same_member(const tc_model *m, size_t f, size_t k, const double *x, const tc_model *n, size_t g,
+                               size_t l, const double *y) {
+    const tc_family *one = &m->families[f], *other = &n->families[g];
+    double a = objective_at(m, f, k, x), b = objective_at(n, g, l, y);
+    assert_true(a == b || (isnan(a) && isnan(b)));
+    expect_same_pieces(one, k, other, l);
+    for (size_t c = 0; c < one->dim; c++)
+        assert_true(tc_coef_at(one->start[c], k) == tc_coef_at(other->start[c], l));
+}
+
+static void expect_same_constraints(const tc_model *m, const tc_model *n, const double *x) {
+    assert_int_equal(m->constraint_count, n->constraint_count);
+    for (size_t j = 0; j < m->constraint_count; j++) {
+        AT_CASE(j);
+        assert_true(constraint_at(m, j, x) == constraint_at(n, j, x));
+        assert_true(m->start_multipliers[j] == n->start_multipliers[j]);
+    }
+}
+
+enum { MOST_STATES = 100, TRIALS = 20 };
+
+/* That two texts are the same problem, to the last bit, but for the names of constraints. */
+static void expect_same(const char *text, const char *longer) {
+    bench a = load_good(text), b = load_good(longer);
+    uint64_t seed = 7;
+    double x[MOST_STATES];
+    assert_int_equal(a.model->state_count, b.model->state_count);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        for (size_t i = 0; i < a.model->state_count; i++)
+            x[i] = uniform(&seed, 0, 2);
+        expect_same_constraints(a.model, b.model, x);
+        for (size_t f = 0; f < a.model->family_count; f++) {
+            for (size_t k = 0; k < a.model->families[f].count; k++)
+                expect_same_member(a.model, f, k, x, b.model, f, k, x);
+        }
+    }
+    bench_free(&a);
+    bench_free(&b);
+}
+
+/* That the parties' files have the numbers of the whole, to the last bit. */
+static void expect_same_parts(const char *text) {
+    bench b = load_good(text);
+    tc_arena *arena = tc_arena_new((size_t)1 << 30);
+    tc_split_parts parts = {.arena = arena, .most = (size_t)1 << 20};
+    const tc_split_wishes wishes = {.parts = &parts};
+    size_t files;
+    b.status = tc_split_with(b.arena, b.model, &wishes, NULL, &b.messages, &files);
+    assert_string_equal(messages_of(&b), "");
+    double x[MOST_STATES], y[MOST_STATES];
+    uint64_t seed = 11;
+    for (size_t i = 0; i < b.model->state_count; i++)
+        x[i] = uniform(&seed, 0, 2);
+    size_t agents = 0;
+    for (size_t i = 0; i < parts.count; i++) {
+        if (strstr(parts.list[i].name, ".csv") != NULL)
+            put_file(parts.list[i].name, parts.list[i].text);
+    }
+    for (size_t i = 0; i < parts.count; i++) {
+        if (strstr(parts.list[i].name, ".csv") != NULL)
+            continue;
+        bench part = load_good(parts.list[i].text);
+        if (part.model->role == TC_ROLE_CLOUD) {
+            expect_same_constraints(b.model, part.model, x);
+        } else {
+            const tc_family *family = tc_family_of_agent(b.model, agents);
+            size_t k = agents++ - family->first_agent;
+            for (size_t c = 0; c < family->dim; c++)
+                y[c] = x[tc_coord_of(family, k, c)];
+            expect_same_member(b.model, (size_t)(family - b.model->families), k, x, part.model, 0, 0, y);
+        }
+        bench_free(&part);
+    }
+    assert_int_equal(agents, b.model->agent_count);
+    tc_arena_free(arena);
+    bench_free(&b);
+}
+
+#define OTHER "agent o { state z in [0, 2]; private minimize z^2 }\n"
+
+/* ---- maximize ---- */
+
+static void to_maximize_is_to_minimize_with_a_minus_sign(void **state) {
+    (void)state;
+    expect_same("agent a { state x[2] in [0, 2]; private maximize sum(sqrt(x + 1)) - sumsq(x) }\n",
+                "agent a { state x[2] in [0, 2]; private minimize -(sum(sqrt(x + 1)) - sumsq(x)) }\n");
+    expect_same("agent a { state x in [0, 2]; private maximize 3 }\n",
+                "agent a { state x in [0, 2]; private minimize -3 }\n");
+    bench b = load_good("agent a { state x in [0, 2]; private maximize x }\n" OTHER);
+    assert_true(b.model->families[0].maximizes && !b.model->families[1].maximizes);
+    bench_free(&b);
+    expect_same_parts("agents a[i in 1..3] { state x in [0, 2]; private maximize log(x + i) - x * i }\n"
+                      "constraint c: sum(a: x) <= 3\ndual radius 5\n");
+}
+
+static void an_agent_has_one_objective_of_either_kind(void **state) {
+    (void)state;
+    expect_error("agent a { state x in [0, 2]; private maximize x; private minimize x }\n",
+                 "'a' has two objectives; add them up");
+    expect_error("agent a { state x in [0, 2]; maximize x }\n",
+                 "an objective is private to its agent; write 'private maximize'");
+    expect_error("agent a { state x[2] in [0, 2]; private maximize x }\n",
+                 "an objective must be a number, but this is a vector of 2");
+}
+
+/* ---- chains ---- */
+
+static void a_chain_in_a_set_is_two_relations(void **state) {
+    (void)state;
+    expect_same("agent a { state x[2] in [-9, 9]; private minimize x[1]\n"
+                "  private set 0.5 <= x <= [2, 3]\n"
+                "  private set 4 >= x[1] + x[2] >= 1 }\n",
+                "agent a { state x[2] in [-9, 9]; private minimize x[1]\n"
+                "  private set 0.5 <= x; private set x <= [2, 3]\n"
+                "  private set 4 >= x[1] + x[2]; private set x[1] + x[2] >= 1 }\n");
+}
+
+static void the_rows_of_a_chain_are_numbered(void **state) {
+    (void)state;
+    bench b = load_good("agent a { state x[2] in [-9, 9]; private minimize x[1] }\n"
+                        "constraint c: 0 <= a.x[1] <= 2\n"
+                        "constraint d: [1, 2] >= a.x >= -1\n"
+                        "constraint e[i in 1..2]: 0 <= a.x[i] <= i\n"
+                        "start c = [1, 2]\nstart d[4] = 5\n");
+    static const struct {
+        const char *name;
+        double value, start; /* at x = (0.25, 0.5) */
+    } rows[] = {{"c[1]", -0.25, 1},  {"c[2]", -1.75, 2}, {"d[1]", -0.75, 0},   {"d[2]", -1.5, 0},
+                {"d[3]", -1.25, 0},  {"d[4]", -1.5, 5},  {"e[1,1]", -0.25, 0}, {"e[1,2]", -0.75, 0},
+                {"e[2,1]", -0.5, 0}, {"e[2,2]", -1.5, 0}};
+    double x[] = {0.25, 0.5};
+    assert_int_equal(b.model->constraint_count, sizeof rows / sizeof rows[0]);
+    for (size_t j = 0; j < b.model->constraint_count; j++) {
+        assert_string_equal(b.model->constraints[j].name, rows[j].name);
+        assert_true(constraint_at(b.model, j, x) == rows[j].value);
+        assert_true(b.model->start_multipliers[j] == rows[j].start);
+    }
+    bench_free(&b);
+}
+
+static void chains_go_to_the_parties(void **state) {
+    (void)state;
+    put_file("n.csv", "need,cap\n0.5,3\n0.7,4\n");
+    expect_same_parts("data d = csv \"n.csv\" public cap\nparam low = 0.1\nparam high = 7\n"
+                      "agents a over d { state x[2] in [0, cap]; private minimize sumsq(x - need)\n"
+                      "  private set need / 3 <= sum(x) <= cap * need }\n"
+                      "constraint c: low <= sum(a: x) <= high\nstart c = [1, 2, 3, 4]\ndual radius 9\n");
+}
+
+static void a_chain_has_two_signs_that_point_the_same_way(void **state) {
+    (void)state;
+    static const char *const chains[] = {"0 <= x >= 1", "0 == x <= 1", "0 <= x == 1", "0 <= x <= 1 <= 2"};
+    for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++) {
+        char text[200];
+        (void)snprintf(text, sizeof text, "agent a { state x in [0, 1]; private minimize x; private set %s }\n",
+                       chains[i]);
+        expect_error(text, "a chain has two signs that point the same way, a <= b <= c or a >= b >= c");
+    }
+    expect_messages("agent a { state x in [0, 1]; private minimize x }\nconstraint c: 0 <= a.x >= 1\n",
+                    "p.tacit:2:24: error: a chain has two signs that point the same way, a <= b <= c or a >= b >= c; "
+                    "write two lines\n"
+                    "    constraint c: 0 <= a.x >= 1\n"
+                    "                           ^~\n");
+    expect_error("agent a { state x in [0, 1]; private minimize x; private set 0 <= x <= x^2 }\n",
+                 "this part is not affine in the state");
+}
+
+/* ---- lists ---- */
+
+static void a_list_is_the_vector_of_its_elements(void **state) {
+    (void)state;
+    expect_same("param v = [i in 0..2: 2^i]\n"
+                "param M = [i in 1..2, j in 1..3: i + 10 * j]\n"
+                "param N = [i in 1..2: v[i..i + 1]]\n"
+                "agent a { state x[3] in [0, 2]; private minimize sum(M * x) + sum(N * x[1..2]) + dot(v, x)\n"
+                "  private set [i in 1..3: x[i] * i] <= 4\n"
+                "  private start x = [i in 1..3: i / 4] }\n"
+                "constraint c: [i in 1..2: a.x[i] + a.x[i + 1]] <= [i in 1..2: i + 1]\n",
+                "param v = [1, 2, 4]\n"
+                "param M = [[11, 21, 31], [12, 22, 32]]\n"
+                "param N = [[1, 2], [2, 4]]\n"
+                "agent a { state x[3] in [0, 2]; private minimize sum(M * x) + sum(N * x[1..2]) + dot(v, x)\n"
+                "  private set [x[1], x[2] * 2, x[3] * 3] <= 4\n"
+                "  private start x = [0.25, 0.5, 0.75] }\n"
+                "constraint c: [a.x[1] + a.x[2], a.x[2] + a.x[3]] <= [2, 3]\n");
+}
+
+static void a_list_may_use_data_indices_and_outer_names(void **state) {
+    (void)state;
+    put_file("w.csv", "bus,w_1,w_2\n2,0.5,0.25\n1,1.5,3\n");
+    static const char text[] = "param fee = [3, 4]\ndata d = csv \"w.csv\" public bus\n"
+                               "agents s[k] over d { state x[2] in [0, 2]\n"
+                               "  private param u = [t in 1..2: w[t] * fee[bus] + k]\n"
+                               "  private minimize sum([t in 1..2: (x[t] - u[t])^2]) }\n"
+                               "constraint c: sum(s: [t in 1..2: sum(i in t..2: x[i]) / k]) <= 5\n"
+                               "constraint e[t in 1..2]: sum([i in t..2: sum(s: x[i])]) <= 5\ndual radius 9\n";
+    expect_same(text, "param fee = [3, 4]\ndata d = csv \"w.csv\" public bus\n"
+                      "agents s[k] over d { state x[2] in [0, 2]\n"
+                      "  private param u = [w[1] * fee[bus] + k, w[2] * fee[bus] + k]\n"
+                      "  private minimize sum([(x[1] - u[1])^2, (x[2] - u[2])^2]) }\n"
+                      "constraint c: sum(s: [(x[1] + x[2]) / k, x[2] / k]) <= 5\n"
+                      "constraint e1: sum([sum(s: x[1]), sum(s: x[2])]) <= 5\n"
+                      "constraint e2: sum([sum(s: x[2])]) <= 5\n");
+    expect_same_parts(text);
+}
+
+static void a_list_keeps_the_label_of_its_elements(void **state) {
+    (void)state;
+    expect_error("private param w = 3\nparam v = [i in 1..2: w * i]\n" OTHER,
+                 "a 'param' without 'private' before it is public, but this uses the private 'w'");
+    expect_error("private param n = 3\nprivate param v = [i in 1..n: 1]\n" OTHER,
+                 "the last value of a range is public, but this uses the private 'n'");
+}
+
+static void what_is_no_vector_is_refused(void **state) {
+    (void)state;
+    expect_messages("param v = [i in 1..0: i]\n" OTHER,
+                    "p.tacit:1:17: error: this range is empty, and a vector has at least one element\n"
+                    "    param v = [i in 1..0: i]\n"
+                    "                    ^~~~\n");
+    expect_error("param v = [i in 1..2: [j in 1..i: 1]]\n" OTHER, "the rows of a matrix are vectors of equal length");
+    expect_error("param v = [i in 1..2, j in 1..2: [1, 2]]\n" OTHER,
+                 "the rows of a matrix are vectors of equal length");
+    expect_error("param v = [i in 1..2, j in 1..2, k in 1..2: 1]\n" OTHER, "a vector has one index and a matrix two");
+    expect_error("param v = [i in 1..2 i]\n" OTHER, "expected ':' and the elements");
+    expect_error("param v = [i in 1..2: i\n", "expected ']'");
+    expect_error("param v = [i in 1..10000001: i]\n" OTHER, "this range has 10000001 elements");
+}
+
+/* A private vector may not be cut into its parts by a list where several agents would get the parts of the others. */
+static void a_list_hides_no_pick_from_the_splitter(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "private param w = [1, 2]\n"
+        "agents a[i in 1..2] { state x in [0, 1]; private minimize [t in 1..2: w[t]][i] * x }\ndual radius 1\n",
+        "agents a[i in 1..2] { state x in [0, 1]; private minimize [t in 1..2: 3 * t][i] * x }\ndual radius 1\n",
+        "private param w = [1, 2]\n"
+        "agents a[i in 1..2] { state x in [0, 1]; private minimize dot(w, [t in 1..2: t]) * x }\ndual radius 1\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        AT_CASE(i);
+        bench b = load_good(texts[i]);
+        size_t files;
+        assert_int_equal(tc_split(b.arena, b.model, "refused", false, NULL, &b.messages, &files), TC_BAD_PROBLEM);
+        bench_free(&b);
+    }
+}
+
+/* ---- names and indices of sets ---- */
+
+static void a_set_with_an_index_is_one_for_each_value(void **state) {
+    (void)state;
+    static const char text[] = "agents a[k in 1..2] { state p[3] in [0, 5]; private minimize sumsq(p)\n"
+                               "  private set ramp[t in 1..2]: -1 <= p[t + 1] - p[t] <= k\n"
+                               "  private set floor: p >= 0.1\n"
+                               "  private set pair[t in 1..2]: p[t..t + 1] in ball(1, 3)\n"
+                               "  private set every[i in 1..2, j in i..2]: p[i] + 2 * p[j + 1] <= 4 }\ndual radius 1\n";
+    expect_same(text, "agents a[k in 1..2] { state p[3] in [0, 5]; private minimize sumsq(p)\n"
+                      "  private set -1 <= p[2] - p[1]; private set p[2] - p[1] <= k\n"
+                      "  private set -1 <= p[3] - p[2]; private set p[3] - p[2] <= k\n"
+                      "  private set p >= 0.1\n"
+                      "  private set p[1..2] in ball(1, 3); private set p[2..3] in ball(1, 3)\n"
+                      "  private set p[1] + 2 * p[2] <= 4; private set p[1] + 2 * p[3] <= 4\n"
+                      "  private set p[2] + 2 * p[3] <= 4 }\n");
+    expect_same_parts(text);
+}
+
+static void the_name_of_a_set_may_be_any_and_its_range_empty(void **state) {
+    (void)state;
+    bench b = load_good("agent a { state p[2] in [0, 5]; private minimize p[1]\n"
+                        "  private set p: p[1] <= 3\n"
+                        "  private set none[t in 1..0]: p[t] <= 3\n"
+                        "  private set p[1] <= 4 }\n");
+    assert_int_equal(b.model->families[0].piece_count, 2);
+    bench_free(&b);
+    expect_error("agent a { state p[2] in [0, 5]; private minimize p[1]; private set c[t in 1..3]: p[t] <= 3 }\n",
+                 "the index 3 is outside of 1..2");
+    expect_error("agent a { state p[2] in [0, 5]; private minimize p[1]; private set c[t in 1..2] p[t] <= 3 }\n",
+                 "expected ':' and the set, found 'p'");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(to_maximize_is_to_minimize_with_a_minus_sign),
+        cmocka_unit_test(an_agent_has_one_objective_of_either_kind),
+        cmocka_unit_test(a_chain_in_a_set_is_two_relations),
+        cmocka_unit_test(the_rows_of_a_chain_are_numbered),
+        cmocka_unit_test(chains_go_to_the_parties),
+        cmocka_unit_test(a_chain_has_two_signs_that_point_the_same_way),
+        cmocka_unit_test(a_list_is_the_vector_of_its_elements),
+        cmocka_unit_test(a_list_may_use_data_indices_and_outer_names),
+        cmocka_unit_test(a_list_keeps_the_label_of_its_elements),
+        cmocka_unit_test(what_is_no_vector_is_refused),
+        cmocka_unit_test(a_list_hides_no_pick_from_the_splitter),
+        cmocka_unit_test(a_set_with_an_index_is_one_for_each_value),
+        cmocka_unit_test(the_name_of_a_set_may_be_any_and_its_range_empty),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
