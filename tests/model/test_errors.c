@@ -105,6 +105,86 @@ static void a_name_of_a_block_is_explained_outside_of_it(void **state) {
                  "'x' is an agent, not a number or vector; name a state of it, as in x.x");
 }
 
+static void signs_of_other_languages_are_answered_with_what_to_write(void **state) {
+    (void)state;
+    static const struct {
+        const char *sign, *instead;
+    } cases[] = {
+        {"minimize sum(y.^2)", "^ works element by element; leave the dot out"},
+        {"minimize sum(y.*y)", "* works element by element on vectors; leave the dot out"},
+        {"minimize sum(y./2)", "/ works element by element; leave the dot out"},
+        {"minimize sum(y**2)", "write ^ for a power"},
+        {"minimize y'*y", "write dot(u, v) for u'v, and transpose(M) for M'"},
+        {"minimize sum(y[1:2])", "a part of a vector is written with two dots, as in x[1..2]"},
+        {"minimize sum(y[:])", "a whole vector has no index: write x, or a part of it, x[1..2]"},
+        {"minimize sum([1, 2; 3, 4] * y)", "a matrix is a vector of rows, as in [[1, 2], [3, 4]]"},
+        {"minimize sum([1..2] * y)", "a vector of numbers in a row is written [i in 1..3: i]"},
+        {"minimize sum(y[t] for t in 1..2)", "the index comes first: sum(i in 1..3: ...), [i in 1..3: ...]"},
+        {"minimize y(1)", "there is no function 'y'; an index is written in brackets"},
+        {"minimize pi * y[1]", "there is no 'pi' here; write 3.141592653589793"},
+        {"minimize y[1] subject to y[2] <= 1", "'subject to' is not written: limits stand on lines of their own"},
+        {"minimize y[1] if 1", "there is no 'if'"},
+        {"minimize sum(y); private set y = 1", "an equality is written with two signs: =="},
+        {"minimize sum(y); private set y =< 1", "write <= for '=<'"},
+        {"minimize sum(y); private set y => 1", "write >= for '=>'"},
+        {"minimize sum(y); private set y != 1", "what differs from a point is not a convex set"},
+        {"minimize sum(y); private set y < 1", "a strict inequality describes an open set; write <="},
+        {"minimize sum(y); private set y[1] <= 1 && y[2] <= 1", "a line holds one relation, or a chain a <= b <= c"},
+        {"minimize sum(y); private set y[1] <= 1 and y[2] <= 1", "a line holds one relation, or a chain a <= b <= c"},
+        {"minimize sum(y); private set y[1] <= 1 || y[2] <= 1", "one relation or another is not a convex set"},
+        {"minimize sum(y); private set |y| <= 1", "write abs(u) for |u|"},
+        {"minimize sum(y) // the cost", "a comment begins with #"},
+        {"minimize sum(y) % the cost", "a comment begins with #"},
+        {"minimize sum(y); private param q == 1", "a definition is written with one sign: ="},
+        {"minimize sum(y); private param q := 1", "write = for ':='"},
+        {"minimise y", "did you mean 'minimize'?"},
+        {"maximise y", "did you mean 'maximize'?"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[300];
+        (void)snprintf(text, sizeof text, "agent x {\n  state y[2] in [0, 1]\n  private %s\n}\n", cases[i].sign);
+        expect_error(text, cases[i].instead);
+    }
+    expect_messages("agent x {\n  state y[2] in [0, 1]\n  private minimize sum([1, 2; 3, 4] * y)\n}\n",
+                    "p.tacit:3:29: error: a matrix is a vector of rows, as in [[1, 2], [3, 4]]\n"
+                    "      private minimize sum([1, 2; 3, 4] * y)\n"
+                    "                                ^\n");
+}
+
+static void statements_of_other_languages_are_answered_with_what_to_write(void **state) {
+    (void)state;
+    static const char *const words[] = {"subject to y <= 1", "s.t. y <= 1", "y <= 1", "y[1] <= 1"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        char text[200];
+        (void)snprintf(text, sizeof text, "agent x {\n  state y in [0, 1]\n  private minimize y\n  %s\n}\n", words[i]);
+        expect_error(text, "; a limit of the agent alone is written 'private set x <= 1'");
+        (void)snprintf(text, sizeof text, AGENT "%s\n", words[i]);
+        expect_error(text, "; a limit that binds agents together is written 'constraint NAME: a.x + b.x <= 1'");
+    }
+    expect_error("agent x { var y in [0, 1]; private minimize y }", "; write 'state x in [0, 1]'");
+    expect_error("var y in [0, 1]\n" AGENT, "; states belong to agents: write 'agent a { state x in [0, 1] }'");
+    expect_error("minimize x.y\n" AGENT, "each agent has an objective of its own: write 'private minimize ...'");
+    expect_error("maximise x.y\n" AGENT, "each agent has an objective of its own: write 'private minimize ...'");
+    expect_error(AGENT "constraint x.y <= 1\n", "expected ':' and the constraint, as in 'constraint NAME: a.x <= 1'");
+    expect_error("agent x { state y in [0, 1]; private minimize y; constraint c: y <= 1 }",
+                 "'{' was opened here; a limit of the agent alone is written 'private set'");
+    expect_error("agent x { state y in [0, inf]; private minimize y }",
+                 "there is no 'inf' here; every number is finite: write a bound that is large enough");
+    expect_error("param inf = 100 + x\nagent x { state y in [0, inf]; private minimize y }", "'x' is an agent");
+}
+
+static void agents_meet_in_constraints_alone(void **state) {
+    (void)state;
+    static const char advice[] = "bind agents together by a 'constraint' outside of the blocks";
+    expect_error(AGENT "agent z { state v in [0, 1]; private minimize v * x.y }", advice);
+    expect_error(AGENT "agent z { state v in [0, 1]; private minimize v * y }", advice);
+    expect_error(AGENT "agent z { state v in [0, 1]; private minimize v; private set v <= x.y }", advice);
+    expect_error("agents f[i in 1..3] { state v in [0, 1]; private minimize v * sum(f: v) }", advice);
+    expect_error("agents f[i in 1..3] { state v in [0, 1]; private minimize v }\n" AGENT
+                 "constraint c: sum(f: v * x.y) <= 1",
+                 "a state of another agent cannot be used inside a sum over agents; move it outside of the sum");
+}
+
 static void all_errors_of_a_file_are_reported(void **state) {
     (void)state;
     expect_messages("param a = 1 +\nparam b = )\nparam c = 5kW\nparam d = \"open\n",
@@ -546,6 +626,9 @@ int main(void) {
         cmocka_unit_test(a_long_line_is_clipped_around_the_caret),
         cmocka_unit_test(names_near_a_known_one_are_suggested),
         cmocka_unit_test(a_name_of_a_block_is_explained_outside_of_it),
+        cmocka_unit_test(signs_of_other_languages_are_answered_with_what_to_write),
+        cmocka_unit_test(statements_of_other_languages_are_answered_with_what_to_write),
+        cmocka_unit_test(agents_meet_in_constraints_alone),
         cmocka_unit_test(all_errors_of_a_file_are_reported),
         cmocka_unit_test(errors_stop_after_twenty),
         cmocka_unit_test(what_is_not_closed_is_shown_where_it_was_opened),

@@ -305,10 +305,15 @@ static tc_value sum_element(tc_elaborator *elaborator, const tc_agents_block *bl
 static tc_value sum_over_family(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
     const tc_binder *binder = &tree->binders[0];
     if (tc_general_scope(scope) != NULL) {
-        tc_error(elaborator->diagnostics, tree->span,
-                 "a sum over agents cannot stand inside %s; a term speaks of one agent only (a square of a sum is "
-                 "written outside: sum(%s: ...)^2)",
-                 elaborator->in_block ? "an agent's block" : "another sum over agents", binder->name->text);
+        if (elaborator->in_block)
+            tc_error(elaborator->diagnostics, tree->span,
+                     "a sum over agents cannot stand inside an agent's block: bind agents together by a 'constraint' "
+                     "outside of the blocks");
+        else
+            tc_error(elaborator->diagnostics, tree->span,
+                     "a sum over agents cannot stand inside another sum over agents; a term speaks of one agent only "
+                     "(a square of a sum is written outside: sum(%s: ...)^2)",
+                     binder->name->text);
         return tc_value_broken();
     }
     tc_agents_block *block = tc_block_named(elaborator, binder->name, binder->span);

@@ -468,13 +468,17 @@ static const struct {
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
 
-static tc_value unknown_function(tc_elaborator *elaborator, const tc_tree *tree) {
+static tc_value unknown_function(tc_elaborator *elaborator, const tc_scope *scope, const tc_tree *tree) {
     const char *names[FUNCTION_COUNT];
     for (size_t f = 0; f < FUNCTION_COUNT; f++)
         names[f] = functions[f].name;
-    const char *near = tree->name->global != NULL && tree->name->global->kind == TC_DEFINES_PARAM
-                           ? "; an index is written in brackets"
-                           : tc_did_you_mean(elaborator->arena, tree->name->text, names, FUNCTION_COUNT);
+    bool is_value = tree->name->global != NULL && tree->name->global->kind == TC_DEFINES_PARAM;
+    for (const tc_scope *s = scope; s != NULL; s = s->outer) {
+        for (size_t i = 0; s->name == NULL && i < s->block->local_count; i++)
+            is_value = is_value || s->block->locals[i].name == tree->name;
+    }
+    const char *near = is_value ? "; an index is written in brackets"
+                                : tc_did_you_mean(elaborator->arena, tree->name->text, names, FUNCTION_COUNT);
     tc_error(elaborator->diagnostics, tree->name_span, "there is no function '%s'%s", tree->name->text, near);
     return tc_value_broken();
 }
@@ -484,7 +488,7 @@ tc_value tc_elaborate_call(tc_elaborator *elaborator, const tc_scope *scope, con
     while (f < FUNCTION_COUNT && strcmp(functions[f].name, tree->name->text) != 0)
         f++;
     if (f == FUNCTION_COUNT)
-        return unknown_function(elaborator, tree);
+        return unknown_function(elaborator, scope, tree);
     if (tree->count < functions[f].least || tree->count > functions[f].most) {
         tc_error(elaborator->diagnostics, tree->span, "%s takes %zu argument%s, not %zu", tree->name->text,
                  functions[f].least, functions[f].least == 1 ? "" : "s", tree->count);

@@ -180,6 +180,28 @@ static void add_block_names(tc_elaborator *elaborator, const tc_agents_block *bl
         TC_PUSH(elaborator->arena, *names, *count, block->index->text);
 }
 
+/* Names that other languages have. */
+static const char *known_elsewhere(const char *name) {
+    static const struct {
+        const char *name, *instead;
+    } known[] = {
+        {"inf", "; every number is finite: write a bound that is large enough"},
+        {"infinity", "; every number is finite: write a bound that is large enough"},
+        {"Inf", "; every number is finite: write a bound that is large enough"},
+        {"INF", "; every number is finite: write a bound that is large enough"},
+        {"Infinity", "; every number is finite: write a bound that is large enough"},
+        {"pi", "; write 3.141592653589793"},
+        {"e", "; write exp(1), and exp(x) for a power of it"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].instead;
+    }
+    return "";
+}
+
+static bool in_block(const tc_elaborator *elaborator) { return part_of(elaborator) == TC_PART_BLOCK; }
+
 static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const tc_name *name, tc_span span) {
     const char **names = NULL;
     size_t count = 0;
@@ -191,7 +213,8 @@ static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const
     }
     for (const tc_definition *d = elaborator->definitions; d != NULL; d = d->next)
         TC_PUSH(elaborator->arena, names, count, d->name->text);
-    const char *near = tc_did_you_mean(elaborator->arena, name->text, names, count);
+    const char *elsewhere = known_elsewhere(name->text);
+    const char *near = elsewhere[0] != '\0' ? elsewhere : tc_did_you_mean(elaborator->arena, name->text, names, count);
     const tc_agents_block *owner = NULL;
     for (size_t b = 0; b < elaborator->model->family_count && near[0] == '\0' && owner == NULL; b++) {
         for (size_t i = 0; i < elaborator->blocks[b].local_count; i++) {
@@ -200,7 +223,12 @@ static void unknown_name(tc_elaborator *elaborator, const tc_scope *scope, const
         }
     }
     const char *of = owner != NULL ? owner->definition->name->text : "";
-    if (owner != NULL && owner->statement->is_family)
+    if (owner != NULL && in_block(elaborator))
+        near = tc_arena_format(elaborator->arena,
+                               "; it belongs to '%s', and an agent's block speaks of its own states alone: bind agents "
+                               "together by a 'constraint' outside of the blocks",
+                               of);
+    else if (owner != NULL && owner->statement->is_family)
         near = tc_arena_format(elaborator->arena, "; it belongs to the family '%s': write sum(%s: %s) or %s[1].%s", of,
                                of, name->text, of, name->text);
     else if (owner != NULL)
@@ -304,8 +332,10 @@ tc_value tc_elaborate_member_name(tc_elaborator *elaborator, const tc_scope *sco
         return tc_value_broken();
     if (!value.broken && tc_general_scope(scope) != NULL && tc_value_has_state(&elaborator->values, &value)) {
         tc_error(elaborator->diagnostics, tree->span,
-                 "a state of another agent cannot be used inside a block or inside a sum over agents; move it outside "
-                 "of the sum");
+                 in_block(elaborator)
+                     ? "a state of another agent cannot be used inside a block: bind agents together by a 'constraint' "
+                       "outside of the blocks"
+                     : "a state of another agent cannot be used inside a sum over agents; move it outside of the sum");
         return tc_value_broken();
     }
     return value;

@@ -154,6 +154,39 @@ static tc_token foreign(tc_lexer *lexer) {
                                byte));
 }
 
+/* Signs of other languages, and what this one writes instead. Longer ones stand before those they begin with. */
+static const struct {
+    const char *sign, *instead;
+} habits[] = {
+    {"**", "write ^ for a power"},
+    {".^", "^ works element by element; leave the dot out"},
+    {".*", "* works element by element on vectors; leave the dot out"},
+    {"./", "/ works element by element; leave the dot out"},
+    {"'", "write dot(u, v) for u'v, and transpose(M) for M'"},
+    {"=<", "write <= for '=<'"},
+    {"=>", "write >= for '=>'"},
+    {":=", "write = for ':='"},
+    {"!=", "what differs from a point is not a convex set; write <=, >= or =="},
+    {"&&", "a line holds one relation, or a chain a <= b <= c: write a line for each"},
+    {"&", "a line holds one relation, or a chain a <= b <= c: write a line for each"},
+    {"||", "one relation or another is not a convex set: all lines must hold"},
+    {"|", "write abs(u) for |u|; all lines must hold, there is no 'or'"},
+    {"//", "a comment begins with #"},
+    {"%", "a comment begins with #"},
+};
+
+/* The habit that stands here, or the number of them. */
+static size_t habit_at(const tc_lexer *lexer) {
+    const char *text = lexer->text + lexer->at;
+    size_t i = 0, left = lexer->length - lexer->at;
+    for (; i < sizeof habits / sizeof habits[0]; i++) {
+        size_t length = strlen(habits[i].sign);
+        if (left >= length && memcmp(text, habits[i].sign, length) == 0)
+            break;
+    }
+    return i;
+}
+
 static tc_token relation(tc_lexer *lexer, char c) {
     bool equals = byte_at(lexer, lexer->at + 1) == '=';
     if (equals)
@@ -167,6 +200,9 @@ static tc_token relation(tc_lexer *lexer, char c) {
 
 static tc_token punctuation(tc_lexer *lexer) {
     char c = lexer->text[lexer->at];
+    size_t habit = habit_at(lexer);
+    if (habit < sizeof habits / sizeof habits[0])
+        return bad(lexer, strlen(habits[habit].sign), habits[habit].instead);
     switch (c) {
     case '(':
         lexer->open++;
@@ -193,8 +229,6 @@ static tc_token punctuation(tc_lexer *lexer) {
     case '-':
         return make(lexer, TC_TOKEN_MINUS, 1);
     case '*':
-        if (byte_at(lexer, lexer->at + 1) == '*')
-            return bad(lexer, 2, "write ^ for a power");
         return make(lexer, TC_TOKEN_STAR, 1);
     case '/':
         return make(lexer, TC_TOKEN_SLASH, 1);

@@ -61,6 +61,13 @@ void tc_parser_expected(tc_parser *parser, const char *what) {
     }
 }
 
+bool tc_parser_refuse(tc_parser *parser, tc_span span, const char *message) {
+    if (!parser->failed)
+        tc_error(parser->diagnostics, span, "%s", message);
+    parser->failed = true;
+    return false;
+}
+
 bool tc_parser_accept(tc_parser *parser, tc_token_kind kind) {
     if (parser->token.kind != kind)
         return false;
@@ -182,6 +189,29 @@ static void recover(tc_parser *parser) {
     parser->depth = 0;
 }
 
+/* What people write out of habit where a statement should begin, and what to write; NULL for nothing known. */
+static const char *statement_habit(const tc_parser *parser, bool in_block) {
+    static const char *const limits[] = {"subject", "s", "st", "such", "where", "with", "and"};
+    static const char *const states[] = {"var", "variable", "let", "decision"};
+    static const char *const objectives[] = {"minimize", "maximize", "minimise", "maximise", "min", "max", "objective"};
+    if (at_one_of(parser, objectives, sizeof objectives / sizeof objectives[0]))
+        return in_block ? "write 'private minimize ...' or 'private maximize ...'"
+                        : "each agent has an objective of its own: write 'private minimize ...' or 'private maximize "
+                          "...' in its block; the sum over all agents is minimised";
+    if (at_one_of(parser, states, sizeof states / sizeof states[0]))
+        return in_block ? "write 'state x in [0, 1]'"
+                        : "states belong to agents: write 'agent a { state x in [0, 1] }'";
+    size_t after = parser->token.span.offset + parser->token.span.length;
+    while (after < parser->lexer.length && parser->lexer.text[after] == ' ')
+        after++;
+    bool is_relation = after < parser->lexer.length && strchr("<>=+-*/^[", parser->lexer.text[after]) != NULL &&
+                       parser->lexer.text[after] != '\0';
+    if (!is_relation && !at_one_of(parser, limits, sizeof limits / sizeof limits[0]))
+        return NULL;
+    return in_block ? "a limit of the agent alone is written 'private set x <= 1'"
+                    : "a limit that binds agents together is written 'constraint NAME: a.x + b.x <= 1'";
+}
+
 static void unknown_statement(tc_parser *parser, const char *const *words, size_t count, const char *where) {
     if (parser->failed)
         return;
@@ -190,15 +220,40 @@ static void unknown_statement(tc_parser *parser, const char *const *words, size_
         return;
     }
     tc_name *name = tc_parser_name_of(parser, parser->token.span);
-    tc_error(parser->diagnostics, parser->token.span, "no statement%s begins with '%s'%s", where, name->text,
-             tc_did_you_mean(parser->arena, name->text, words, count));
+    const char *near = tc_did_you_mean(parser->arena, name->text, words, count);
+    const char *habit = near[0] == '\0' ? statement_habit(parser, where[0] != '\0') : NULL;
+    tc_error(parser->diagnostics, parser->token.span, "no statement%s begins with '%s'%s%s", where, name->text,
+             habit != NULL ? "; " : near, habit != NULL ? habit : "");
     parser->failed = true;
+}
+
+/* A statement goes on where it should end. */
+static void unexpected_end(tc_parser *parser) {
+    static const struct {
+        const char *word, *instead;
+    } habits[] = {
+        {"subject",
+         "'subject to' is not written: limits stand on lines of their own, 'private set' in an agent's block, "
+         "'constraint' outside"},
+        {"and", "a line holds one relation, or a chain a <= b <= c: write a line for each"},
+        {"or", "one relation or another is not a convex set: all lines must hold"},
+        {"for", "the index comes first: constraint c[i in 1..3]: ..., sum(i in 1..3: ...), [i in 1..3: ...]"},
+        {"forall", "the index comes first: constraint c[i in 1..3]: ..., sum(i in 1..3: ...), [i in 1..3: ...]"},
+        {"if", "a function must be convex: there is no 'if'"},
+    };
+    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++) {
+        if (tc_parser_at_word(parser, habits[i].word)) {
+            (void)tc_parser_refuse(parser, parser->token.span, habits[i].instead);
+            return;
+        }
+    }
+    tc_parser_expected(parser, "an operator or the end of the statement");
 }
 
 static void end_statement(tc_parser *parser) {
     if (!parser->failed && parser->token.kind != TC_TOKEN_NEWLINE && parser->token.kind != TC_TOKEN_END &&
         parser->token.kind != TC_TOKEN_CLOSE_BRACE)
-        tc_parser_expected(parser, "an operator or the end of the statement");
+        unexpected_end(parser);
     if (parser->failed)
         recover(parser);
 }
@@ -244,7 +299,9 @@ static void parse_block(tc_parser *parser, tc_statement *agents, tc_span opened)
         if (parser->token.kind == TC_TOKEN_END || outside) {
             tc_error(parser->diagnostics, parser->token.span, "expected '}' before %s",
                      outside ? "a statement that stands outside of blocks" : "the end of the file");
-            tc_note(parser->diagnostics, opened, "'{' was opened here");
+            tc_note(parser->diagnostics, opened, "'{' was opened here%s",
+                    tc_parser_at_word(parser, "constraint") ? "; a limit of the agent alone is written 'private set'"
+                                                            : "");
             parser->failed = true;
             return;
         }
@@ -268,7 +325,9 @@ static bool parse_statement(tc_parser *parser, tc_statement *statement) {
     bool known = parse_private(parser, statement);
     if (!known || !at_file_word(parser)) {
         if (known && at_block_word(parser)) {
-            tc_error(parser->diagnostics, parser->token.span, "this statement stands inside an agent's block");
+            const char *habit = statement_habit(parser, false);
+            tc_error(parser->diagnostics, parser->token.span, "this statement stands inside an agent's block%s%s",
+                     habit != NULL ? "; " : "", habit != NULL ? habit : "");
             tc_parser_next(parser);
             parser->failed = true;
             return false;

@@ -171,6 +171,8 @@ tc_token tc_parser_peek(const tc_parser *parser); /* the token after the next */
 bool tc_parser_at_word(const tc_parser *parser, const char *word);
 /* Reports "expected ..., found ...", once for a statement. */
 void tc_parser_expected(tc_parser *parser, const char *what);
+/* Reports what to write instead, once for a statement; false. */
+bool tc_parser_refuse(tc_parser *parser, tc_span span, const char *message);
 bool tc_parser_accept(tc_parser *parser, tc_token_kind kind);
 bool tc_parser_expect(tc_parser *parser, tc_token_kind kind, const char *what);
 /* The bracket that closes the one at opened. */

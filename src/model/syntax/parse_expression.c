@@ -52,9 +52,30 @@ tc_tree *tc_parse_expression(tc_parser *parser) {
     return tree;
 }
 
+/* What people write out of habit before a closing bracket. */
+static bool check_close(tc_parser *parser, tc_token_kind close, bool is_index) {
+    tc_span span = parser->token.span;
+    if (is_index && parser->token.kind == TC_TOKEN_COLON)
+        return tc_parser_refuse(parser, span, "a part of a vector is written with two dots, as in x[1..2]");
+    if (close == TC_TOKEN_CLOSE_BRACKET && parser->token.kind == TC_TOKEN_NEWLINE) {
+        (void)tc_parser_refuse(parser, span, "a matrix is a vector of rows, as in [[1, 2], [3, 4]]");
+        while (parser->token.kind != close && parser->token.kind != TC_TOKEN_END && !tc_parser_at_statement(parser))
+            tc_parser_next(parser);
+        return false;
+    }
+    if (tc_parser_at_word(parser, "for"))
+        return tc_parser_refuse(parser, span, "the index comes first: sum(i in 1..3: ...), [i in 1..3: ...]");
+    if (!is_index && parser->token.kind == TC_TOKEN_RANGE)
+        return tc_parser_refuse(parser, span, "a vector of numbers in a row is written [i in 1..3: i]");
+    return true;
+}
+
 /* Items up to the closing bracket; ranges where an index allows them. */
 static bool parse_items(tc_parser *parser, tc_tree *tree, tc_token_kind close, tc_span opened, bool ranges) {
     do {
+        if (ranges && parser->token.kind == TC_TOKEN_COLON)
+            return tc_parser_refuse(parser, parser->token.span,
+                                    "a whole vector has no index: write x, or a part of it, x[1..2]");
         tc_tree *item = tc_parse_expression(parser);
         if (item == NULL)
             return false;
@@ -69,7 +90,7 @@ static bool parse_items(tc_parser *parser, tc_tree *tree, tc_token_kind close, t
         }
         TC_PUSH(parser->arena, tree->items, tree->count, item);
     } while (tc_parser_accept(parser, TC_TOKEN_COMMA));
-    if (!tc_parser_close(parser, close, opened))
+    if (!check_close(parser, close, ranges) || !tc_parser_close(parser, close, opened))
         return false;
     tree->span = tc_span_join(tree->span, parser->last);
     return true;

@@ -91,9 +91,18 @@ static bool parse_csv(tc_parser *parser, tc_statement *statement) {
     return !parser->failed;
 }
 
+static const char two_signs[] = "an equality is written with two signs: ==";
+
+/* The `=` of a definition. */
+static bool parse_equals(tc_parser *parser) {
+    if (parser->token.kind == TC_TOKEN_EQUAL)
+        return tc_parser_refuse(parser, parser->token.span, "a definition is written with one sign: =");
+    return tc_parser_expect(parser, TC_TOKEN_ASSIGN, "'='");
+}
+
 static bool parse_param(tc_parser *parser, tc_statement *statement) {
     statement->kind = TC_STATEMENT_PARAM;
-    if (!tc_parser_expect(parser, TC_TOKEN_ASSIGN, "'='"))
+    if (!parse_equals(parser))
         return false;
     if (tc_parser_at_word(parser, "csv"))
         return parse_csv(parser, statement);
@@ -124,7 +133,7 @@ static bool parse_words(tc_parser *parser, tc_statement *statement, const char *
 
 static bool parse_data(tc_parser *parser, tc_statement *statement) {
     statement->kind = TC_STATEMENT_DATA;
-    if (!tc_parser_expect(parser, TC_TOKEN_ASSIGN, "'='"))
+    if (!parse_equals(parser))
         return false;
     if (tc_parser_at_word(parser, "given")) {
         statement->is_given = true;
@@ -209,17 +218,14 @@ static bool parse_constraint(tc_parser *parser, tc_statement *statement) {
             !tc_parser_close(parser, TC_TOKEN_CLOSE_BRACKET, opened))
             return false;
     }
-    if (!tc_parser_expect(parser, TC_TOKEN_COLON, "':' and the constraint"))
+    if (!tc_parser_expect(parser, TC_TOKEN_COLON, "':' and the constraint, as in 'constraint NAME: a.x <= 1'"))
         return false;
     statement->value = tc_parse_expression(parser);
     if (statement->value == NULL)
         return false;
     tc_token relation = parser->token;
-    if (relation.kind == TC_TOKEN_ASSIGN) {
-        tc_error(parser->diagnostics, relation.span, "an equality is written with two signs: ==");
-        parser->failed = true;
-        return false;
-    }
+    if (relation.kind == TC_TOKEN_ASSIGN)
+        return tc_parser_refuse(parser, relation.span, two_signs);
     if (relation.kind != TC_TOKEN_LESS && relation.kind != TC_TOKEN_GREATER && relation.kind != TC_TOKEN_EQUAL) {
         tc_parser_expected(parser, "<=, >= or ==");
         return false;
@@ -330,7 +336,8 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
     }
     if (tc_parser_at_word(parser, "constraint")) {
         tc_parser_next(parser);
-        return parse_named(parser, statement, "the name of the constraint") && parse_constraint(parser, statement);
+        return parse_named(parser, statement, "a name, as in 'constraint NAME: a.x <= 1'") &&
+               parse_constraint(parser, statement);
     }
     if (tc_parser_at_word(parser, "role")) {
         statement->kind = TC_STATEMENT_ROLE;
@@ -456,6 +463,8 @@ static bool parse_set(tc_parser *parser, tc_statement *statement) {
         return parse_membership(parser, statement);
     }
     tc_token_kind kind = parser->token.kind;
+    if (kind == TC_TOKEN_ASSIGN)
+        return tc_parser_refuse(parser, parser->token.span, two_signs);
     if (kind != TC_TOKEN_LESS && kind != TC_TOKEN_GREATER && kind != TC_TOKEN_EQUAL) {
         tc_parser_expected(parser, "<=, >=, == or 'in'");
         return false;
@@ -474,7 +483,7 @@ static bool parse_assignment(tc_parser *parser, tc_statement *statement, const c
         return false;
     statement->name = word.name;
     statement->name_span = word.span;
-    if (!tc_parser_expect(parser, TC_TOKEN_ASSIGN, "'='"))
+    if (!parse_equals(parser))
         return false;
     statement->value = tc_parse_expression(parser);
     return statement->value != NULL;
