@@ -72,6 +72,62 @@ def test_numpy_leaves_operators_to_expressions() -> None:
     assert text_of(as_vector := tacit.constant([x[0], 1, x[1]])) == "[x[1], 1, x[2]]" and as_vector.shape == (3,)
 
 
+def test_functions_of_numpy_that_the_language_has_take_expressions() -> None:
+    m = tacit.Model()
+    x = m.agent("a").state("x", 2, lower=0, upper=1)
+    v = np.array([1.0, 2.5])
+    shown = [
+        np.abs(x), np.maximum(x, v), np.minimum(3, x), np.exp(x), np.log(x), np.sqrt(x), np.square(x), np.negative(x),
+        np.sum(x), np.max(x), np.min(x), np.power(x, 3), np.multiply(v, x),
+    ]  # fmt: skip
+    assert [text_of(one) for one in shown] == [
+        "abs(x)", "maximum(x, [1, 2.5])", "minimum(3, x)", "exp(x)", "log(x)", "sqrt(x)", "x^2", "-x", "sum(x)", "max(x)",
+        "min(x)", "x^3", "[1, 2.5] * x",
+    ]  # fmt: skip
+    assert [np.maximum(3, x).shape, np.abs(x).shape, np.max(x).shape] == [(2,), (2,), ()]
+    refused(lambda: np.maximum(x, [1, 2, 3]), "maximum needs equal shapes")
+    for wrong in (lambda: np.sin(x), lambda: np.sum(x, axis=0), lambda: np.add.accumulate(x)):
+        with pytest.raises(TypeError, match="the language has no numpy"):
+            wrong()
+
+
+def test_a_series_of_pandas_on_the_left_means_its_numbers() -> None:
+    pd = pytest.importorskip("pandas")
+    m = tacit.Model()
+    x = m.agent("a").state("x", 2, lower=0, upper=1)
+    for numbers in (pd.Series([1.0, 2.5]), pd.Index([1.0, 2.5]), pd.Series([1.0, 2.5], index=["b", "a"])):
+        shown = [numbers * x, numbers + x, numbers - x, numbers / x, numbers <= x, numbers == x, x * numbers]
+        assert [text_of(one) for one in shown] == [
+            "[1, 2.5] * x", "[1, 2.5] + x", "[1, 2.5] - x", "[1, 2.5] / x", "x >= [1, 2.5]", "x == [1, 2.5]",
+            "x * [1, 2.5]",
+        ]  # fmt: skip
+    assert text_of(pd.Series([1.0, 2.5]) @ x) == "1 * x[1] + 2.5 * x[2]"
+    assert text_of(tacit.constant(pd.DataFrame(np.eye(2)) @ x)) == "[1 * x[1] + 0 * x[2], 0 * x[1] + 1 * x[2]]"
+    assert not isinstance(x, pd.DataFrame) and not pd.api.types.is_number(x)
+
+
+def test_functions_element_by_element_have_names_of_their_own() -> None:
+    m = tacit.Model()
+    x = m.agent("a").state("x", 3, lower=0, upper=1)
+    t = tacit.index("t", 1, 3)
+    each = [tacit.maximum(x, 0, [1, 2, 3]), tacit.minimum(1, x), tacit.pos(x - 1), tacit.abs(x), tacit.vector(x[t] * t, over=t)]
+    assert [text_of(one) for one in each] == [
+        "maximum(x, 0, [1, 2, 3])", "minimum(1, x)", "pos(x - 1)", "abs(x)", "[t in 1..3: x[t] * t]",
+    ]  # fmt: skip
+    assert {one.shape for one in each} == {(3,)}
+    assert text_of(tacit.vector(each[-1][0] * x, over=t)) == "[t in 1..3: [t in 1..3: x[t] * t][1] * x]"
+    assert tacit.vector(x, over=t).shape == (3, 3)
+    one = [tacit.max(x), tacit.min(x[0], 2), tacit.norm1(x), tacit.norminf(x), tacit.norm(x)]
+    assert [text_of(each) for each in one] == ["max(x)", "min(x[1], 2)", "norm1(x)", "norminf(x)", "norm(x)"]
+    assert {each.shape for each in one} == {()}
+    refused(lambda: tacit.maximum(x, [1, 2]), "maximum needs equal shapes")
+    refused(lambda: tacit.vector(x, over=[t, tacit.index("s", 1, 2)]), "a vector has one index")
+    with pytest.raises(TypeError, match="tacit.max"):
+        tacit.maximum(x)
+    with pytest.raises(TypeError, match="tacit.max"):
+        max(x[0], x[1])
+
+
 def test_a_product_of_matrices_is_written_with_an_at_sign() -> None:
     m = tacit.Model()
     x = m.agent("a").state("x", 2, lower=0, upper=1)
@@ -179,7 +235,7 @@ def test_random_expressions_mean_the_same_in_python_and_in_the_language() -> Non
 
 def test_a_relation_has_no_truth_value() -> None:
     m, home, p = small()
-    with pytest.raises(TypeError, match=r"p.isin\(tacit.box\(0, 5\)\)"):
+    with pytest.raises(TypeError, match=r"tacit.between\(0, p, 5\)"):
         0 <= p <= 5
     with pytest.raises(TypeError, match="no truth value"):
         if p == 1:
@@ -195,6 +251,20 @@ def test_a_relation_has_no_truth_value() -> None:
     with pytest.raises(TypeError, match="no !="):
         p != 5
     assert (p == None) is False and (p == "p") is False and p != "p"  # noqa: E711
+
+
+def test_a_relation_may_have_two_bounds() -> None:
+    m, home, p = small()
+    assert text_of(tacit.between(0, tacit.sum(p), home.need)) == "0 <= sum(p) <= need"
+    assert text_of(tacit.between([0, 1], p, 5)) == "[0, 1] <= p <= 5"
+    refused(lambda: tacit.between(0, p, [1, 2, 3]), "a relation needs equal shapes")
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(tacit.between(0, p, 5))
+    home.require(tacit.between(0, p, 5), tacit.between(1, tacit.sum(p), home.need))
+    m.constraint("line", tacit.between(2, tacit.total(home, p), [8, 9]))
+    assert "private set 0 <= p <= 5\n  private set 1 <= sum(p) <= need\n" in str(m)
+    assert "constraint line: 2 <= sum(home: p) <= [8, 9]" in str(m)
+    refused(lambda: home.require(tacit.between(0, p[0], [4.0, 2.5])), "a number for each of the 2 members")
 
 
 def test_what_is_no_relation_is_refused() -> None:

@@ -1,17 +1,19 @@
 """Agents and families of a model: their states, wishes and limits.
 
-Statements of a block are methods: ``state``, ``param``, ``minimize``, ``require``, ``gap``, ``slater``, ``start``. What
-a block has is also an attribute and an item: ``home.weight``, or ``home["weight"]`` where a method has that name.
+Statements of a block are methods: ``state``, ``param``, ``minimize``, ``maximize``, ``require``, ``public_set``, ``gap``,
+``slater``, ``start``. What a block has is also an attribute and an item: ``home.weight``, or ``home["weight"]`` where a
+method has that name.
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from .expressions import Binary, Expression, Literal, Operand, as_expression, parts_of
-from .names import MemberName, Name
+from .names import Index, MemberName, Name, indices, write_ranges
 from .places import Place, checked_name, did_you_mean, here, is_name, quoted, refusal
 from .printer import Definition, Scope, Writer
 from .relations import Membership, Relation
@@ -121,31 +123,75 @@ class Block:
         return self._assign("column", "own column", name, value, private, None)
 
     def minimize(self, objective: Operand) -> None:
-        """What the agent wishes, a number: private, and once for each agent."""
-        node = as_expression(objective)
-        if node.ndim != 0:
-            raise refusal(f"an objective must be a number, but this is {shape_text(node.shape)}", node._place)
-        self._add(self._line(True, "minimize ", node), "minimize", f"'{self.name}' has two objectives; add them up")
+        """What the agent wishes to be small, a number: private, and once for each agent or family."""
+        self._wish("minimize ", as_expression(objective))
 
-    def require(self, *conditions: Relation | Membership) -> None:
-        """Private limits of the agent, beyond the public box: relations, or ``p.isin(...)``. All of them hold."""
+    def maximize(self, objective: Operand) -> None:
+        """What the agent wishes to be large: ``minimize(-objective)``."""
+        self._wish("maximize ", as_expression(objective))
+
+    def require(
+        self, *conditions: Relation | Membership, over: Index | Iterable[Index] = (), name: str | None = None
+    ) -> None:
+        """Private limits of the agent, beyond the public box: relations, or ``p.isin(...)``. All of them hold.
+
+        over: one limit for every index, called ``name``.
+
+        >>> import tacit
+        >>> car = tacit.Model().agent("car")
+        >>> p = car.state("p", 24, lower=0, upper=7.4)
+        >>> t = tacit.index("t", 1, 23)
+        >>> car.require(p[t + 1] - p[t] <= 2, over=t, name="ramp")
+        >>> car.require(tacit.between(9, tacit.sum(p), 40))
+        >>> print(car)
+        agent car {
+          state p[24] in [0, 7.4]
+          private set ramp[t in 1..23]: p[t + 1] - p[t] <= 2
+          private set 9 <= sum(p) <= 40
+        }
+        """
         for one in conditions:
             if not isinstance(one, (Relation, Membership)):
                 raise TypeError(
                     f"require takes relations, such as p >= 1, and p.isin(tacit.simplex(1)), not {type(one).__name__}"
                 )
+            self._look_at(*(one.sides() if isinstance(one, Relation) else ()))
         if not conditions:
             raise TypeError("require takes at least one relation")
+        binders = indices(over)
+        if name is not None:
+            checked_name(name, "a set")
         place = here()
         for one in conditions:
-            self._add(Statement(place, True, _set_line(one, self._scope)))
+            self._add(Statement(place, True, _set_line(one, self._scope, name, binders)))
+
+    def public_set(self, limit: Relation) -> None:
+        """A public limit on a sum of the agent's states, which the agent keeps and everybody may know. One for each agent.
+
+        >>> import tacit
+        >>> home = tacit.Model().family("home", count=100)
+        >>> p = home.state("p", 24, lower=0, upper=7.4)
+        >>> home.public_set(tacit.sum(p) <= 45)
+        >>> print(home)
+        agents home[i in 1..100] {
+          state p[24] in [0, 7.4]
+          public set sum(p) <= 45
+        }
+        """
+        if not isinstance(limit, Relation):
+            raise TypeError(f"a public set is a relation, such as tacit.sum(p) <= 45, not {type(limit).__name__}")
+        self._look_at(*limit.sides())
+        line = Statement(here(), False, _set_line(limit, self._scope, None, (), "public set "))
+        self._add(line, "public set", f"'{self.name}' has two public sets")
 
     def gap(self, value: Operand) -> None:
         """A public promise: f(Slater point) is at most this much above the least value of f."""
         self._add(self._line(False, "gap ", as_expression(value)), "gap", f"'{self.name}' has two gaps")
 
-    def slater(self, state: Expression | str, value: Operand) -> None:
+    def slater(self, state: Expression | str, value: Operand, *, within: Operand | None = None) -> None:
         """A public point of the agent's set; a number stands for all elements of a vector.
+
+        within: also promises the box of all points that are at most so far from it, and that the gap covers them.
 
         >>> import tacit
         >>> home = tacit.Model().family("home", count=100)
@@ -162,8 +208,17 @@ class Block:
         }
         """
         name = self._state_name(state, "slater")
-        line = self._line(False, f"slater {name} = ", as_expression(value))
-        self._add(line, f"slater {name}", f"a Slater point of '{name}' is given twice")
+        point = as_expression(value)
+        room = None if within is None else as_expression(within)
+
+        def write(out: Writer) -> None:
+            out.put(f"slater {name} = ")
+            out.node(point, self._scope)
+            if room is not None:
+                out.put(" within ")
+                out.node(room, self._scope)
+
+        self._add(Statement(here(), False, write), f"slater {name}", f"a Slater point of '{name}' is given twice")
 
     def start(self, state: Expression | str, value: Operand, *, private: bool = False) -> None:
         """The agent's first state, which may be private. Without it the start is zero."""
@@ -269,6 +324,15 @@ class Block:
 
         return self._define(name, kind, node.shape, node, Statement(here(), bool(private), write))
 
+    def _wish(self, word: str, node: Expression) -> None:
+        self._look_at(node)
+        if node.ndim != 0:
+            raise refusal(f"an objective must be a number, but this is {shape_text(node.shape)}", node._place)
+        self._add(self._line(True, word, node), "objective", f"'{self.name}' has two objectives; add them up")
+
+    def _look_at(self, *sides: Expression) -> None:
+        """What else is wrong with expressions of this block that are compared with each other."""
+
     def _line(self, private: bool, text: str, node: Expression) -> Statement:
         def write(out: Writer) -> None:
             out.put(text)
@@ -296,10 +360,19 @@ class Block:
         return name
 
 
-def _set_line(condition: Relation | Membership, scope: Scope) -> Callable[[Writer], None]:
+def _set_line(
+    condition: Relation | Membership, scope: Scope, name: str | None, binders: tuple[Index, ...], word: str = "set "
+) -> Callable[[Writer], None]:
     def write(out: Writer) -> None:
-        out.put("set ")
-        condition._write(out, scope)
+        out.put(word)
+        inner: Scope | None = scope
+        if binders:
+            out.put(f"{name or 'each'}[")
+            inner = write_ranges(out, binders, scope)
+            out.put("]: ")
+        elif name is not None:
+            out.put(f"{name}: ")
+        condition._write(out, inner)
 
     return write
 
@@ -328,20 +401,11 @@ class FamilyBlock(Block):
                 raise refusal(f"'{column}' is a column of '{name}', so the member's number needs another name")
             self._define(column, "column", shape, None, None)
 
-    def minimize(self, objective: Operand) -> None:
-        """What each member wishes, a number: private, and once for each family."""
-        node = as_expression(objective)
-        self._refuse_columns_as_arrays(node)
-        super().minimize(node)
-
-    def require(self, *conditions: Relation | Membership) -> None:
-        """Private limits of each member, beyond the public box: relations, or ``p.isin(...)``. All of them hold."""
-        for one in conditions:
-            if isinstance(one, Relation):
-                self._refuse_pair(one.left, one.right)
-                self._refuse_columns_as_arrays(one.left)
-                self._refuse_columns_as_arrays(one.right)
-        super().require(*conditions)
+    def _look_at(self, *sides: Expression) -> None:
+        for left, right in itertools.combinations(sides, 2):
+            self._refuse_pair(left, right)
+        for one in sides:
+            self._refuse_columns_as_arrays(one)
 
     def _refuse_columns_as_arrays(self, node: Expression) -> None:
         if isinstance(node, Binary):

@@ -18,6 +18,7 @@ of the language, from 1: ``p[t]`` and ``p[t + 1]`` are printed as they are writt
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
@@ -59,7 +60,13 @@ _UFUNCS: dict[str, Any] = {
     "greater": operator.gt,
     "equal": operator.eq,
     "not_equal": operator.ne,
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "square": lambda one: one**2,
+    "absolute": abs,
 }
+_CALLS = ("exp", "log", "sqrt", "floor", "ceil", "maximum", "minimum")
+_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min"}
 
 
 class Expression:
@@ -68,6 +75,7 @@ class Expression:
     __slots__ = ("_place", "_shape", "_depth")
     _level: ClassVar[int] = POSTFIX
     _place: Place | None
+    __pandas_priority__: ClassVar[int] = 5000  # above Series and DataFrame: series * expression is the expression's
 
     def __init__(self, place: Place | None, shape: Shape, depth: int) -> None:
         if depth > _DEEPEST:
@@ -86,14 +94,26 @@ class Expression:
         """0 for a number, 1 for a vector, 2 for a matrix."""
         return len(self._shape)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
-        """array + expression is the expression's; NumPy's functions are not for expressions."""
-        operator_of = _UFUNCS.get(ufunc.__name__)
-        if operator_of is not None and method == "__call__" and len(inputs) == 2:
-            left, right = (one if isinstance(one, Expression) else as_expression(one) for one in inputs)
-            return operator_of(left, right)
-        name = {"absolute": "abs", "add": "sum", "maximum": "max", "minimum": "min"}.get(ufunc.__name__, ufunc.__name__)
-        raise TypeError(f"numpy.{ufunc.__name__} does not take expressions; tacit.{name} does, where the language has it")
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """array + expression is the expression's, and so are those functions of NumPy that the language has."""
+        name = ufunc.__name__
+        parts = [as_expression(one) for one in inputs]
+        if method == "__call__" and name in _UFUNCS:
+            return _UFUNCS[name](*parts)
+        if method == "__call__" and name in _CALLS:
+            shape = parts[0]._shape if len(parts) == 1 else equal_shapes(name, parts[0]._shape, parts[1]._shape)
+            return Call(name, parts, shape)
+        if method == "reduce" and name in _REDUCTIONS and options.get("axis") is None:
+            return Call(_REDUCTIONS[name], parts, ())
+        raise TypeError(f"the language has no numpy.{name}; help(tacit.language.functions) lists what it has")
+
+    @property
+    def _typ(self) -> str:
+        # Before 2.1, pandas leaves an operator of a Series to the right side only where that calls itself a frame.
+        caller = sys._getframe(1).f_back
+        while caller is not None and caller.f_code.co_name == "_instancecheck":
+            caller = caller.f_back
+        return "dataframe" if caller is not None and caller.f_code.co_name == "new_method" else "expression"
 
     def _write(self, out: Writer, scope: Scope | None) -> None:
         raise NotImplementedError
@@ -183,10 +203,10 @@ class Expression:
         raise TypeError("the language has no !=; a set and a constraint are made with <=, >= and ==")
 
     def __lt__(self, other: Operand) -> NoReturn:
-        raise TypeError("a strict inequality describes an open set; write <=")
+        raise TypeError("a strict inequality describes an open set; write <=; the least of several is tacit.min")
 
     def __gt__(self, other: Operand) -> NoReturn:
-        raise TypeError("a strict inequality describes an open set; write >=")
+        raise TypeError("a strict inequality describes an open set; write >=; the largest of several is tacit.max")
 
     __hash__ = object.__hash__
 
@@ -236,7 +256,7 @@ def as_expression(value: Operand) -> Expression:
         raise TypeError(f"expected a number, an array or an expression, not {type(value).__name__}: {value!r}")
     if isinstance(value, (Relation, Membership)):
         raise TypeError("a relation cannot be part of an expression")
-    if isinstance(value, np.ndarray) and value.dtype == object:
+    if getattr(value, "dtype", None) == object and hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, (list, tuple)) and _has_expression(value):
         return Vector([as_expression(one) for one in value])

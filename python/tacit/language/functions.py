@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .expressions import Call, Expression, Operand, Part, as_expression
-from .names import Index, IndexSum, Total
+from .names import Index, IndexSum, IndexVector, Total, indices
 from .places import checked_name, refusal
-from .relations import SetShape
-from .shapes import shape_text
+from .relations import Relation, SetShape
+from .shapes import equal_shapes, shape_text
 
 if TYPE_CHECKING:
     from .blocks import Block
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ball",
     "ball1",
+    "between",
     "box",
     "ceil",
     "constant",
@@ -34,17 +35,21 @@ __all__ = [
     "ln",
     "log",
     "logsumexp",
+    "maximum",
+    "minimum",
     "norm",
     "norm1",
     "norm2",
     "norminf",
     "part",
+    "pos",
     "quadform",
     "simplex",
     "sqrt",
     "sumsq",
     "total",
     "transpose",
+    "vector",
 ]
 
 
@@ -57,6 +62,16 @@ def _number(name: str, *arguments: Operand) -> Expression:
     if not arguments:
         raise TypeError(f"{name} takes at least one argument")
     return Call(name, [as_expression(one) for one in arguments], ())
+
+
+def _together(name: str, arguments: tuple[Operand, ...]) -> Expression:
+    if len(arguments) < 2:
+        raise TypeError(f"{name} takes at least two arguments; the {name[:3]} of one vector is tacit.{name[:3]}")
+    parts = [as_expression(one) for one in arguments]
+    shape = parts[0].shape
+    for one in parts[1:]:
+        shape = equal_shapes(name, shape, one.shape)
+    return Call(name, parts, shape)
 
 
 # ---- indices and sums ----
@@ -84,18 +99,6 @@ def index(name: str, first: Operand, last: Operand | None = None) -> Index:
     """
     begin, end = (1, first) if last is None else (first, last)
     return Index(checked_name(name, "an index"), as_expression(begin), as_expression(end))
-
-
-def indices(over: Index | Iterable[Index]) -> tuple[Index, ...]:
-    """One index or several, as a tuple."""
-    found = (over,) if isinstance(over, Index) else tuple(over)
-    for one in found:
-        if not isinstance(one, Index):
-            raise TypeError(f"over has indices, made by tacit.index, not {type(one).__name__}")
-    names = [one.name for one in found]
-    if len(set(names)) < len(names):
-        raise refusal(f"two indices have the same name: {', '.join(names)}")
-    return found
 
 
 def part(first: Operand, last: Operand) -> Part:
@@ -131,6 +134,22 @@ def sum(value: Operand, over: Index | Iterable[Index] | None = None) -> Expressi
     if not found:
         raise TypeError("over has no index")
     return IndexSum(found, as_expression(value))
+
+
+def vector(value: Operand, over: Index | Iterable[Index]) -> Expression:
+    """The vector of the value for every index, ``[t in 1..24: value]``; the matrix, with two indices or rows.
+
+    Where the index is no part of the language, a list does as well: ``tacit.constant([p[i] - 1 for i in range(3)])``.
+
+    >>> t = index("t", 1, 3)
+    >>> vector(t**2, over=t), vector(t**2, over=t).shape
+    (<expression [t in 1..3: t^2]>, (3,))
+    """
+    found = indices(over)
+    body = as_expression(value)
+    if not found or len(found) + body.ndim > 2:
+        raise refusal("a vector has one index, of numbers; a matrix two indices of numbers, or one of rows")
+    return IndexVector(found, body)
 
 
 def total(family: Block, value: Operand) -> Expression:
@@ -170,12 +189,12 @@ def norm2(value: Operand) -> Expression:
 
 
 def norm1(value: Operand) -> Expression:
-    """The sum of absolute values; of a state only as a set, ``norm1(p - c) <= r``."""
+    """The sum of absolute values."""
     return _number("norm1", value)
 
 
 def norminf(value: Operand) -> Expression:
-    """The largest absolute value, of constants and data."""
+    """The largest absolute value."""
     return _number("norminf", value)
 
 
@@ -205,12 +224,12 @@ def logsumexp(*values: Operand) -> Expression:
 
 
 def min(*values: Operand) -> Expression:
-    """The smallest of constants and data."""
+    """The smallest of several numbers, or of the elements of one vector; ``minimum`` is element by element."""
     return _number("min", *values)
 
 
 def max(*values: Operand) -> Expression:
-    """The largest of constants and data."""
+    """The largest of several numbers, or of the elements of one vector; ``maximum`` is element by element."""
     return _number("max", *values)
 
 
@@ -254,8 +273,27 @@ def huber(value: Operand, threshold: Operand) -> Expression:
 
 
 def abs(value: Operand) -> Expression:
-    """The absolute value of constants and data; of states, ``huber`` is smooth."""
+    """The absolute value, element by element."""
     return _each("abs", value)
+
+
+def pos(value: Operand) -> Expression:
+    """max(0, u), element by element: what lies above zero."""
+    return _each("pos", value)
+
+
+def maximum(*values: Operand) -> Expression:
+    """The larger one, element by element; a number goes with every element.
+
+    >>> maximum([1, 5, 2], 3)
+    <expression maximum([1, 5, 2], 3)>
+    """
+    return _together("maximum", values)
+
+
+def minimum(*values: Operand) -> Expression:
+    """The smaller one, element by element; a number goes with every element."""
+    return _together("minimum", values)
 
 
 def floor(value: Operand) -> Expression:
@@ -273,7 +311,18 @@ def transpose(matrix: Operand) -> Expression:
     return as_expression(matrix).T
 
 
-# ---- sets ----
+# ---- relations and sets ----
+
+
+def between(low: Operand, value: Operand, high: Operand) -> Relation:
+    """low <= value <= high: for ``require`` and ``constraint``. Python's own 0 <= p <= 5 cannot mean that.
+
+    >>> import tacit
+    >>> p = tacit.Model().agent("a").state("p", 3, lower=-5, upper=5)
+    >>> between(-1, sum(p), 2)
+    <relation -1 <= sum(p) <= 2>
+    """
+    return Relation(as_expression(low), "<=", as_expression(value), as_expression(high))
 
 
 def box(lower: Operand, upper: Operand) -> SetShape:

@@ -35,10 +35,9 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from .blocks import Block, FamilyBlock, Statement
 from ..errors import ProblemError
 from .expressions import Expression, Literal, Operand, as_expression, begins_with
-from .functions import indices
-from .names import Index, Name
+from .names import Index, Name, indices, write_ranges
 from .places import checked_name, here, is_name, quoted, refusal
-from .printer import INLINE_NUMBERS, Arrays, Definition, Printed, Scope, Writer
+from .printer import INLINE_NUMBERS, Arrays, Definition, Printed, Writer
 from ..problem import Problem
 from .relations import Relation
 from .settings import Constraint, Settings
@@ -289,7 +288,9 @@ class Model(Settings):
     # ---- constraints ----
 
     def constraint(self, name: str, relation: Relation, over: Index | Iterable[Index] = ()) -> Constraint:
-        """A shared constraint, ``<=`` or ``>=``. Of vectors each element is one; ``over`` makes one for every index.
+        """A shared constraint: ``<=``, ``>=``, or ``==`` between affine expressions; ``tacit.between`` for two bounds.
+
+        Of vectors each element is one; ``over`` makes one for every index.
 
         >>> import tacit
         >>> m = Model()
@@ -306,21 +307,12 @@ class Model(Settings):
             raise TypeError(
                 f"a constraint is a relation, such as tacit.total(home, p) <= 10, not {type(relation).__name__}"
             )
-        if relation.sign == "==":
-            raise refusal(
-                "a shared constraint cannot be an equality: no point would satisfy it strictly (Slater's condition, "
-                "Assumption 4); allow a band with two constraints, <= b + d and >= b - d",
-                relation._place,
-            )
         definition = self._define(name, "constraint")
         binders = indices(over)
 
         def write(out: Writer) -> None:
-            scope: Scope | None = None
-            out.put(f"constraint {name}")
-            for i, one in enumerate(binders):
-                out.put(", " if i else "[")
-                scope = one._write_range(out, scope)
+            out.put(f"constraint {name}{'[' if binders else ''}")
+            scope = write_ranges(out, binders, None)
             out.put("]: " if binders else ": ")
             relation._write(out, scope)
 

@@ -7,7 +7,7 @@ family, as ``agent.x`` or ``home[3].p`` elsewhere. Text that would mean somethin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .expressions import Expression
@@ -108,13 +108,18 @@ class Index(Expression):
         if at is None and not out.sketch:
             name = self.name
             raise refusal(
-                f"the index '{name}' has no range here: write over={name} in the constraint, or "
+                f"the index '{name}' has no range here: write over={name} in the constraint, in require, or in "
                 f"tacit.sum(..., over={name})"
             )
         found = self if out.sketch else out.find(self.name, scope)
         if found is not self:
             raise explain_hidden(self.name, self, found, None)
         out.put(self.name)
+
+    def _count(self) -> int | None:
+        """How many numbers it runs through; None where Python cannot tell."""
+        first, last = self.first._constant(), self.last._constant()
+        return None if first is None or last is None else int(last - first) + 1
 
     def _write_range(self, out: Writer, scope: Scope | None) -> Scope:
         """`t in 1..24`; the scope in which the index is known."""
@@ -123,6 +128,26 @@ class Index(Expression):
         out.put("..")
         out.node(self.last, scope)
         return Scope(scope, self, None)
+
+
+def indices(over: Index | Iterable[Index]) -> tuple[Index, ...]:
+    """One index or several, as a tuple."""
+    found = (over,) if isinstance(over, Index) else tuple(over)
+    for one in found:
+        if not isinstance(one, Index):
+            raise TypeError(f"over has indices, made by tacit.index, not {type(one).__name__}")
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise refusal(f"two indices have the same name: {', '.join(names)}")
+    return found
+
+
+def write_ranges(out: Writer, indices: Sequence[Index], scope: Scope | None) -> Scope | None:
+    """`i in 1..3, j in 1..2`; the scope in which all of them are known."""
+    for i, index in enumerate(indices):
+        out.put(", " if i else "")
+        scope = index._write_range(out, scope)
+    return scope
 
 
 class IndexSum(Expression):
@@ -136,12 +161,30 @@ class IndexSum(Expression):
         self._body = body
 
     def _write(self, out: Writer, scope: Scope | None) -> None:
-        for i, index in enumerate(self._indices):
-            out.put(", " if i else "sum(")
-            scope = index._write_range(out, scope)
+        out.put("sum(")
+        inner = write_ranges(out, self._indices, scope)
         out.put(": ")
-        out.node(self._body, scope)
+        out.node(self._body, inner)
         out.put(")")
+
+
+class IndexVector(Expression):
+    """[i in 1..n: body]: a vector of numbers, or a matrix of rows or with two indices."""
+
+    __slots__ = ("_indices", "_body")
+
+    def __init__(self, indices: Sequence[Index], body: Expression) -> None:
+        lengths = tuple(index._count() for index in indices)
+        super().__init__(here(), lengths + body._shape, body._depth + 1)
+        self._indices = indices
+        self._body = body
+
+    def _write(self, out: Writer, scope: Scope | None) -> None:
+        out.put("[")
+        inner = write_ranges(out, self._indices, scope)
+        out.put(": ")
+        out.node(self._body, inner)
+        out.put("]")
 
 
 class Total(Expression):

@@ -1,6 +1,7 @@
 """Relations and sets: what ``require`` and ``constraint`` take.
 
-``<=``, ``>=`` and ``==`` between expressions make a relation; ``p.isin(...)`` says that a state lies in a set.
+``<=``, ``>=`` and ``==`` between expressions make a relation, :func:`tacit.between` one with two bounds; ``p.isin(...)``
+says that a state lies in a set.
 """
 
 from __future__ import annotations
@@ -16,32 +17,39 @@ if TYPE_CHECKING:
 
 
 class Relation:
-    """left <= right, >= or ==: for ``require`` and ``constraint``."""
+    """left <= right, >= or ==, or left <= right <= third: for ``require`` and ``constraint``."""
 
-    __slots__ = ("left", "sign", "right", "_place")
+    __slots__ = ("left", "sign", "right", "third", "_place")
 
-    def __init__(self, left: Expression, sign: str, right: Expression) -> None:
+    def __init__(self, left: Expression, sign: str, right: Expression, third: Expression | None = None) -> None:
         equal_shapes("a relation", left.shape, right.shape)
+        if third is not None:
+            equal_shapes("a relation", right.shape, third.shape)
         self.left = left
         self.sign = sign
         self.right = right
+        self.third = third
         self._place = here()
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            "a relation has no truth value. Python reads 0 <= p <= 5 as two relations: write them one by one, p >= 0 "
-            "and then p <= 5, or p.isin(tacit.box(0, 5)) in require"
+            "a relation has no truth value. Python reads 0 <= p <= 5 as two relations: write tacit.between(0, p, 5)"
         )
 
     def __repr__(self) -> str:
-        return f"<relation {repr(self.left)[12:-1]} {self.sign} {repr(self.right)[12:-1]}>"
+        return f"<relation {f' {self.sign} '.join(repr(one)[12:-1] for one in self.sides())}>"
+
+    def sides(self) -> list[Expression]:
+        """Its two or three expressions, from left to right."""
+        return [self.left, self.right] + ([] if self.third is None else [self.third])
 
     def _write(self, out: Writer, scope: Scope | None) -> None:
         start = out.length
-        out.node(self.left, scope)
-        out.put(f" {self.sign}")
-        out.pause()
-        out.node(self.right, scope)
+        for i, one in enumerate(self.sides()):
+            if i > 0:
+                out.put(f" {self.sign}")
+                out.pause()
+            out.node(one, scope)
         out.mark(start, self._place)
 
 
