@@ -304,6 +304,144 @@ static void the_name_of_a_set_may_be_any_and_its_range_empty(void **state) {
                  "expected ':' and the set, found 'p'");
 }
 
+/* ---- files in blocks ---- */
+
+static void a_file_in_a_block_is_a_matrix_written_there(void **state) {
+    (void)state;
+    put_file("a.csv", "1,2.5\n-3,4\n0.1,6\n");
+    put_file("v.csv", "0.1\n0.2\n");
+    put_file("one.csv", "7\n");
+    static const char text[] = "agents a[i in 1..2] { state x[2] in [0, 2]\n"
+                               "  private param A = csv \"a.csv\"\n  param v = csv \"v.csv\"\n"
+                               "  private param one = csv \"one.csv\"\n"
+                               "  private minimize sumsq(A * x - one) + dot(v, x) * i\n"
+                               "  private set A[2] * x <= one\n  slater x = v / 2\n  gap 1000 }\n"
+                               "agent b { state y in [0, 1]; private param A = 3 * 0.1; private minimize A * y\n"
+                               "  gap 1; slater y = 0 }\n"
+                               "constraint c: sum(a: dot(v, x)) + a[1].v[2] * b.y <= 5\n";
+    static const char longer[] = "agents a[i in 1..2] { state x[2] in [0, 2]\n"
+                                 "  private param A = [[1, 2.5], [-3, 4], [0.1, 6]]\n  param v = [0.1, 0.2]\n"
+                                 "  private param one = 7\n"
+                                 "  private minimize sumsq(A * x - one) + dot(v, x) * i\n"
+                                 "  private set A[2] * x <= one\n  slater x = v / 2\n  gap 1000 }\n"
+                                 "agent b { state y in [0, 1]; private param A = 3 * 0.1; private minimize A * y\n"
+                                 "  gap 1; slater y = 0 }\n"
+                                 "constraint c: sum(a: dot(v, x)) + 0.2 * b.y <= 5\n";
+    expect_same(text, longer);
+    expect_same_parts(text);
+}
+
+static bench load_with(const char *text, const tc_given_matrix *matrices, size_t count) {
+    bench b = bench_new();
+    tc_load_request request = {.arena = b.arena, .path = "p.tacit", .text = text, .length = strlen(text)};
+    request.messages = &b.messages;
+    request.given = (tc_given){.matrices = matrices, .matrix_count = count};
+    b.status = tc_model_load_request(&request, &b.model);
+    return b;
+}
+
+static void a_program_gives_the_parameters_of_a_block_by_both_names(void **state) {
+    (void)state;
+    static const double numbers[] = {3, 5, 7, 11};
+    const tc_given_matrix given[] = {{.name = "a.w", .values = numbers, .rows = 2, .columns = 1},
+                                     {.name = "b.w", .values = numbers + 2, .rows = 2, .columns = 1}};
+    static const char text[] =
+        "agent a { state x[2] in [0, 2]; private param w = given; private minimize dot(w, x) }\n"
+        "agent b { state x[2] in [0, 2]; param w = csv \"no.csv\"; private minimize dot(w, x) }\n"
+        "agents c[given in 1..2] { state x in [0, 2]; param w = given; private minimize w * x }\n";
+    bench b = load_with(text, given, 2);
+    assert_string_equal(messages_of(&b), "");
+    double x[] = {1, 2, 1, 2, 1, 1};
+    assert_true(objective_at(b.model, 0, 0, x) == 13);
+    assert_true(objective_at(b.model, 1, 0, x) == 29);
+    assert_true(objective_at(b.model, 2, 1, x) == 2); /* there, `given` is the member's number */
+    bench_free(&b);
+    static const struct {
+        const char *name, *text, *message;
+    } wrong[] = {{"a.v", "agent a { state x in [0, 2]; param w = given; private minimize w * x }\n",
+                  "a matrix 'a.v' is given, but no agent's block has a 'param v = given' or csv for it"},
+                 {"a.w", "agent a { state x in [0, 2]; param w = 3; private minimize w * x }\n",
+                  "a matrix 'a.w' is given, but the parameter has a value here; write 'given' instead"},
+                 {"w", "agent a { state x in [0, 2]; param w = given; private minimize w * x }\n",
+                  "no matrix 'a.w' is given: a program that loads this file gives it one"},
+                 {"a.", "agent a { state x in [0, 2]; private minimize x }\n",
+                  "the given matrix 'a.': a name is made of letters"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        AT_CASE(i);
+        tc_given_matrix one = {.name = wrong[i].name, .values = numbers, .rows = 1, .columns = 1};
+        bench bad = load_with(wrong[i].text, &one, 1);
+        assert_int_equal(bad.status, TC_BAD_PROBLEM);
+        assert_non_null(strstr(messages_of(&bad), wrong[i].message));
+        bench_free(&bad);
+    }
+    const tc_given_matrix twice[] = {given[0], given[0]};
+    bench bad = load_with("agent a { state x in [0, 2]; param w = given; private minimize sum(w) * x }\n", twice, 2);
+    assert_non_null(strstr(messages_of(&bad), "a matrix 'a.w' is given twice"));
+    bench_free(&bad);
+}
+
+static void a_private_file_goes_to_its_owner_alone(void **state) {
+    (void)state;
+    char numbers[3000] = "";
+    for (int i = 0; i < 300; i++)
+        (void)snprintf(numbers + strlen(numbers), sizeof numbers - strlen(numbers), "%d\n", 40000 + i);
+    put_file("secret.csv", "71131,2\n3,4\n");
+    put_file("many.csv", numbers);
+    bench b = load_good("agent a { state x[2] in [0, 2]; private param A = csv \"secret.csv\"\n"
+                        "  param many = csv \"many.csv\"\n"
+                        "  private minimize sumsq(A * x)\n  gap many[1]; slater x = 0 }\n"
+                        "agent b { state y in [0, 1]; private minimize y; gap 1; slater y = 0 }\n"
+                        "constraint c: a.x[1] * a.many[300] + b.y <= 5\n");
+    tc_arena *arena = tc_arena_new((size_t)1 << 30);
+    tc_split_parts parts = {.arena = arena, .most = (size_t)1 << 20};
+    const tc_split_wishes wishes = {.parts = &parts};
+    size_t files;
+    assert_int_equal(tc_split_with(b.arena, b.model, &wishes, NULL, &b.messages, &files), TC_OK);
+    assert_int_equal(files, 4);
+    for (size_t i = 0; i < parts.count; i++) {
+        bool is_owner = strcmp(parts.list[i].name, "agents/a.tacit") == 0;
+        assert_true((strstr(parts.list[i].text, "71131") != NULL) == is_owner);
+        assert_null(strstr(parts.list[i].text, "secret"));
+        if (strcmp(parts.list[i].name, "cloud.a.many.csv") == 0)
+            assert_string_equal(parts.list[i].text, numbers);
+    }
+    tc_arena_free(arena);
+    bench_free(&b);
+}
+
+static void a_private_file_of_a_family_is_known_to_all_members(void **state) {
+    (void)state;
+    put_file("w.csv", "1\n2\n");
+    static const char *const refused[] = {
+        "agents a[i in 1..2] { state x in [0, 1]; private param w = csv \"w.csv\"; private minimize w[i] * x }\n",
+        "private param w = [5, 6]\nagents a[i in 1..2] { state x in [0, 1]; param v = csv \"w.csv\"\n"
+        "  private minimize dot(w, v) * x }\n"};
+    for (size_t i = 0; i < 2; i++) {
+        AT_CASE(i);
+        bench b = load_good(refused[i]);
+        size_t files;
+        assert_int_equal(tc_split(b.arena, b.model, "refused", false, NULL, &b.messages, &files), TC_BAD_PROBLEM);
+        bench_free(&b);
+    }
+    expect_same_parts("agents a[i in 1..2] { state x[2] in [0, 1]; private param w = csv \"w.csv\"\n"
+                      "  private minimize dot(w, x) }\n");
+}
+
+static void what_is_wrong_with_a_file_in_a_block_is_said_once(void **state) {
+    (void)state;
+    put_file("bad.csv", "1,x\n");
+    static const char text[] = "agents a[i in 1..2] { state x[2] in [0, 2]; param A = csv \"bad.csv\"\n"
+                               "  private minimize sum(A) * x[1] }\n"
+                               "constraint c: sum(a: A[1] * x[1]) + a[1].A[1] <= 5\n";
+    bench b = load_bytes(text, strlen(text));
+    const char *first = strstr(messages_of(&b), "error:");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "error:"));
+    bench_free(&b);
+    expect_error("agent a { state x in [0, 2]; param A = csv \"missing.csv\"; private minimize A * x }\n",
+                 "missing.csv");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(to_maximize_is_to_minimize_with_a_minus_sign),
@@ -319,6 +457,11 @@ int main(void) {
         cmocka_unit_test(a_list_hides_no_pick_from_the_splitter),
         cmocka_unit_test(a_set_with_an_index_is_one_for_each_value),
         cmocka_unit_test(the_name_of_a_set_may_be_any_and_its_range_empty),
+        cmocka_unit_test(a_file_in_a_block_is_a_matrix_written_there),
+        cmocka_unit_test(a_program_gives_the_parameters_of_a_block_by_both_names),
+        cmocka_unit_test(a_private_file_goes_to_its_owner_alone),
+        cmocka_unit_test(a_private_file_of_a_family_is_known_to_all_members),
+        cmocka_unit_test(what_is_wrong_with_a_file_in_a_block_is_said_once),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

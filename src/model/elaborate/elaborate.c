@@ -23,6 +23,7 @@ static void collect_locals(tc_elaborator *elaborator, tc_agents_block *block) {
                 already_defined(elaborator, s->name, s->name_span, block->locals[i].statement->name_span);
         }
         tc_local local = {.name = s->name, .statement = s, .column = tc_value_broken()};
+        s->agent = block->statement->name->text;
         if (!again)
             TC_PUSH(elaborator->arena, block->locals, block->local_count, local);
     }
@@ -81,6 +82,30 @@ static void find_given_params(tc_elaborator *elaborator) {
     }
 }
 
+/* Takes the matrix `agent.param`, for a parameter in an agent's block. */
+static void give_to_block(tc_elaborator *elaborator, const tc_given_matrix *given, const char *dot) {
+    const char *shown = tc_given_shown(elaborator->arena, given->name);
+    const tc_definition *agent =
+        tc_name_of(elaborator->arena, elaborator->syntax, given->name, (size_t)(dot - given->name))->global;
+    tc_statement *taker = NULL;
+    for (size_t i = 0; agent != NULL && agent->kind == TC_DEFINES_FAMILY && i < agent->block->local_count; i++) {
+        tc_statement *s = agent->block->locals[i].statement;
+        if (s->kind == TC_STATEMENT_PARAM && strcmp(s->name->text, dot + 1) == 0)
+            taker = s;
+    }
+    if (taker == NULL)
+        tc_error_file(elaborator->diagnostics, elaborator->model->source.path,
+                      "a matrix '%s' is given, but no agent's block has a 'param %s = given' or csv for it", shown,
+                      tc_given_shown(elaborator->arena, dot + 1));
+    else if (taker->value != NULL && !taker->is_given)
+        tc_error(elaborator->diagnostics, taker->value->span,
+                 "a matrix '%s' is given, but the parameter has a value here; write 'given' instead", shown);
+    else if (taker->matrix != NULL)
+        tc_error(elaborator->diagnostics, taker->name_span, "a matrix '%s' is given twice", shown);
+    else
+        taker->matrix = given;
+}
+
 /* The definition that takes what is given; NULL after a reported error. */
 static tc_definition *taker_of(tc_elaborator *elaborator, const char *name, tc_definition_kind kind, size_t number) {
     tc_diagnostics *diagnostics = elaborator->diagnostics;
@@ -116,7 +141,7 @@ static tc_definition *taker_of(tc_elaborator *elaborator, const char *name, tc_d
     } else if (taker->statement->value != NULL) {
         tc_error(diagnostics, taker->statement->value->span,
                  "a matrix '%s' is given, but the parameter has a value here; write 'given' instead", name);
-    } else if (taker->given_table != NULL || taker->given_matrix != NULL) {
+    } else if (taker->given_table != NULL || taker->statement->matrix != NULL) {
         tc_error(diagnostics, taker->statement->name_span, "a %s '%s' is given twice", what, name);
     } else {
         return taker;
@@ -138,9 +163,14 @@ static void take_given(tc_elaborator *elaborator, const tc_given *given) {
             taker->given_table = &given->tables[i];
     }
     for (size_t i = 0; i < given->matrix_count; i++) {
-        tc_definition *taker = taker_of(elaborator, given->matrices[i].name, TC_DEFINES_PARAM, i);
+        const char *name = given->matrices[i].name, *dot = name != NULL ? strchr(name, '.') : NULL;
+        if (dot != NULL && dot != name && tc_is_column_name(dot + 1, strlen(dot + 1))) {
+            give_to_block(elaborator, &given->matrices[i], dot);
+            continue;
+        }
+        tc_definition *taker = taker_of(elaborator, name, TC_DEFINES_PARAM, i);
         if (taker != NULL)
-            taker->given_matrix = &given->matrices[i];
+            taker->statement->matrix = &given->matrices[i];
     }
 }
 
@@ -154,9 +184,10 @@ static bool is_missing(tc_elaborator *elaborator, const tc_statement *statement)
         return false;
     const char *what = statement->kind == TC_STATEMENT_DATA ? "table" : "matrix";
     tc_error(elaborator->diagnostics, statement->path_span,
-             "no %s '%s' is given: a program that loads this file gives it one; for the tacit command, write csv "
+             "no %s '%s%s%s' is given: a program that loads this file gives it one; for the tacit command, write csv "
              "\"FILE\" here",
-             what, statement->name->text);
+             what, statement->agent != NULL ? statement->agent : "", statement->agent != NULL ? "." : "",
+             statement->name->text);
     return true;
 }
 
@@ -225,7 +256,7 @@ static void load_data(tc_elaborator *elaborator, tc_definition *definition) {
 
 static bool load_numbers(tc_elaborator *elaborator, const tc_statement *statement, double **numbers, size_t *rows,
                          size_t *columns) {
-    const tc_given_matrix *given = statement->name->global->given_matrix;
+    const tc_given_matrix *given = statement->matrix;
     if (given != NULL) {
         tc_given_place place = given_place(elaborator, statement);
         *rows = given->rows;

@@ -103,8 +103,7 @@ typedef struct tc_definition {
     tc_definition_kind kind;
     tc_name *name;
     tc_statement *statement;
-    const tc_given_table *given_table;   /* data: instead of a file */
-    const tc_given_matrix *given_matrix; /* params: the same */
+    const tc_given_table *given_table; /* data: instead of a file */
     tc_elaboration_phase progress;
     tc_value value;             /* params */
     tc_table *table;            /* data; NULL after an error */
@@ -126,7 +125,8 @@ typedef struct tc_local { /* a name defined in a block */
     tc_statement *statement; /* param, state or column */
     tc_elaboration_phase progress[TC_PARTS];
     tc_value value[TC_PARTS]; /* for the member in general */
-    tc_value column;          /* column: its numbers */
+    tc_value column;          /* column, and param from a file or given: its numbers */
+    bool is_loaded;           /* param: column has them */
     size_t variable;          /* state: its number; column: the number of the first of the family's */
     size_t member;            /* state: the member whose coordinates were asked for last, plus one */
     tc_value of_member;
@@ -189,6 +189,11 @@ typedef struct tc_elaborator {
 /* elaborate.c: definitions */
 void tc_need_definition(tc_elaborator *elaborator, tc_definition *definition, tc_span used);
 tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, const tc_statement *statement);
+
+/* Whether a parameter's numbers come from a file or are given; names must be known. */
+static inline bool tc_is_loaded_param(const tc_statement *s) {
+    return s->kind == TC_STATEMENT_PARAM && s->value == NULL;
+}
 
 /* names.c */
 tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);

@@ -20,9 +20,39 @@ static bool is_known_broken(const tc_local *local) {
     return broken;
 }
 
+/* Whether anything in a block goes by this name, or outside of blocks. */
+static bool is_defined(const tc_agents_block *block, const tc_name *name) {
+    bool found = name->global != NULL || block->index == name;
+    for (size_t i = 0; i < block->local_count; i++)
+        found = found || block->locals[i].name == name;
+    for (size_t c = 0; block->data != NULL && c < block->data->table->column_count; c++)
+        found = found || block->data->columns[c] == name;
+    return found;
+}
+
+/* `param m = given` in a block means whatever is called `given` where something is. */
+static void settle_given(const tc_agents_block *block, tc_statement *statement) {
+    if (!statement->is_given || statement->value == NULL)
+        return;
+    statement->is_given = !is_defined(block, statement->value->name);
+    if (statement->is_given)
+        statement->value = NULL;
+}
+
+/* The numbers of a file, or those given: one value for all members, read once. */
+static tc_value loaded_param(tc_elaborator *elaborator, tc_local *local) {
+    if (!local->is_loaded)
+        local->column = tc_elaborate_param(elaborator, NULL, local->statement);
+    local->is_loaded = true;
+    return local->column;
+}
+
 static tc_value local_param(tc_elaborator *elaborator, const tc_scope *scope, tc_local *local, tc_span span) {
     tc_part part = part_of(elaborator);
     tc_elaboration_phase *progress = &local->progress[part];
+    settle_given(scope->block, local->statement);
+    if (tc_is_loaded_param(local->statement))
+        return loaded_param(elaborator, local);
     if (scope->member != SIZE_MAX)
         return tc_elaborate_param(elaborator, scope, local->statement);
     if (*progress == TC_UNDERWAY) {

@@ -83,20 +83,22 @@ static tc_status write_data(tc_split_job *job, tc_buffer *out, const tc_statemen
 }
 
 /* A long vector or a matrix goes into a file of its own. */
-static tc_status write_param(tc_split_job *job, tc_buffer *out, const tc_definition *param) {
-    const tc_value *value = &param->value;
+static tc_status write_param(tc_split_job *job, tc_buffer *out, const tc_statement *param, const tc_value *value) {
     bool fits = value->rank == 1 || (value->rank == 2 && value->rows > 1 && value->columns > 1);
     if (!fits || tc_value_count(value) <= LONGEST_LITERAL) {
-        tc_write_param(out, param);
+        tc_write_param(out, param, value);
         return TC_OK;
     }
-    tc_buffer_printf(out, "param %s = csv \"cloud.%s.csv\"\n", param->name->text, param->name->text);
+    const char *name = param->name->text;
+    if (param->agent != NULL)
+        name = tc_arena_format(job->arena, "%s.%s", param->agent, name);
+    tc_buffer_printf(out, "param %s = csv \"cloud.%s.csv\"\n", param->name->text, name);
     tc_buffer rows = tc_buffer_new(job->arena, SIZE_MAX / 4);
     for (size_t i = 0; i < tc_value_count(value); i++) {
         tc_write_number(&rows, value->numbers[i]);
         tc_buffer_puts(&rows, (i + 1) % value->columns == 0 ? "\n" : ",");
     }
-    return tc_write_file(job, data_name(job, param->name->text), &rows);
+    return tc_write_file(job, data_name(job, name), &rows);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -117,7 +119,15 @@ static const char *fresh_name(tc_split_job *job) {
     return name;
 }
 
-static void write_block(tc_split_job *job, tc_buffer *out, const tc_statement *statement, const char *fresh) {
+/* The numbers of a parameter in a block that a file holds, or that were given. */
+static const tc_value *numbers_of(const tc_agents_block *block, const tc_statement *param) {
+    size_t i = 0;
+    while (block->locals[i].statement != param)
+        i++;
+    return &block->locals[i].column;
+}
+
+static tc_status write_block(tc_split_job *job, tc_buffer *out, const tc_statement *statement, const char *fresh) {
     const tc_agents_block *block = statement->name->global->block;
     const tc_family *family = &job->model->families[block->number];
     bool has_table = block->data != NULL && (count_public(block->data) > 0 || block->data->table->names != NULL);
@@ -132,13 +142,18 @@ static void write_block(tc_split_job *job, tc_buffer *out, const tc_statement *s
         tc_buffer_printf(out, "agents %s[%s in 1..%zu] {\n", family->name,
                          block->index != NULL ? block->index->text : fresh, family->count);
     }
-    for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
+    tc_status status = TC_OK;
+    for (const tc_statement *s = statement->block; s != NULL && status == TC_OK; s = s->next) {
         if (!is_public_line(s))
             continue;
         tc_buffer_puts(out, "  ");
-        tc_write_statement(out, &job->model->source, s->span);
+        if (tc_is_loaded_param(s))
+            status = write_param(job, out, s, numbers_of(block, s));
+        else
+            tc_write_statement(out, &job->model->source, s->span);
     }
     tc_buffer_puts(out, "}\n");
+    return status;
 }
 
 static void find_uses(const tc_model *model, tc_uses *uses) {
@@ -175,15 +190,15 @@ tc_status tc_split_cloud(tc_split_job *job) {
     find_uses(job->model, &uses);
     tc_buffer_puts(&out, "role cloud\n");
     for (size_t i = 0; i < uses.param_count && status == TC_OK; i++)
-        status = write_param(job, &out, uses.params[i]);
+        status = write_param(job, &out, uses.params[i]->statement, &uses.params[i]->value);
     for (const tc_statement *s = syntax->first; s != NULL && status == TC_OK; s = s->next) {
         if (s->kind == TC_STATEMENT_DATA)
             status = write_data(job, &out, s);
     }
     const char *fresh = fresh_name(job);
-    for (const tc_statement *s = syntax->first; s != NULL; s = s->next) {
+    for (const tc_statement *s = syntax->first; s != NULL && status == TC_OK; s = s->next) {
         if (s->kind == TC_STATEMENT_AGENTS)
-            write_block(job, &out, s, fresh);
+            status = write_block(job, &out, s, fresh);
     }
     for (const tc_statement *s = syntax->first; s != NULL; s = s->next) {
         if (is_for_cloud(s))
@@ -262,6 +277,11 @@ static tc_status check_uses(tc_split_job *job, const tc_uses *uses, const tc_fam
     double copied = 0;
     for (size_t i = 0; i < uses->param_count; i++)
         copied += (double)tc_value_count(&uses->params[i]->value) * (double)family->count;
+    for (size_t i = 0; i < uses->family->block->local_count; i++) {
+        const tc_local *local = &uses->family->block->locals[i];
+        if (tc_is_loaded_param(local->statement))
+            copied += (double)tc_value_count(&local->column) * (double)family->count;
+    }
     if (uses->foreign.length > 0)
         tc_error(&diagnostics, uses->foreign,
                  "the file of '%s' knows no other agent; define what it needs as a parameter outside of the blocks",
@@ -332,7 +352,10 @@ static tc_uses uses_of(tc_split_job *job, const tc_statement *statement) {
 static void write_lines(tc_split_job *job, tc_buffer *out, const tc_statement *statement) {
     for (const tc_statement *s = statement->block; s != NULL; s = s->next) {
         tc_buffer_puts(out, "  ");
-        tc_write_statement(out, &job->model->source, s->span);
+        if (tc_is_loaded_param(s))
+            tc_write_param(out, s, numbers_of(statement->name->global->block, s));
+        else
+            tc_write_statement(out, &job->model->source, s->span);
     }
 }
 
@@ -351,7 +374,7 @@ static tc_status split_family(tc_split_job *job, const tc_statement *statement) 
         tc_write_statement(&schedule, &job->model->source, steps->span);
     }
     for (size_t i = 0; i < uses.param_count; i++)
-        tc_write_param(&common, uses.params[i]);
+        tc_write_param(&common, uses.params[i]->statement, &uses.params[i]->value);
     const char *texts[] = {tc_buffer_text(&common), tc_buffer_text(&lines), tc_buffer_text(&schedule)};
     for (size_t k = 0; k < family->count && status == TC_OK; k++) {
         if (tc_interrupted(job->monitor))

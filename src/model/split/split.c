@@ -81,9 +81,9 @@ static void write_value(tc_buffer *out, const tc_value *value) {
     }
 }
 
-void tc_write_param(tc_buffer *out, const tc_definition *definition) {
-    tc_buffer_printf(out, "%sparam %s = ", definition->statement->is_private ? "private " : "", definition->name->text);
-    write_value(out, &definition->value);
+void tc_write_param(tc_buffer *out, const tc_statement *statement, const tc_value *value) {
+    tc_buffer_printf(out, "%sparam %s = ", statement->is_private ? "private " : "", statement->name->text);
+    write_value(out, value);
     tc_buffer_puts(out, "\n");
 }
 

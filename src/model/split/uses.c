@@ -51,6 +51,9 @@ typedef struct picking {
     tc_span span;
 } picking;
 
+/* Numbers from a file stand in the agent's file as if they had been written there. */
+static bool is_loaded(const tc_local *local) { return tc_is_loaded_param(local->statement); }
+
 static const tc_tree *param_of(const tc_local *local) {
     return local->statement->kind == TC_STATEMENT_PARAM ? local->statement->value : NULL;
 }
@@ -151,6 +154,8 @@ static bool holds_numbers(const tc_uses *uses, const tc_tree *tree, unsigned in_
     tc_local *local = tree->kind == TC_TREE_NAME ? local_named(uses->family, tree->name) : NULL;
     if (found || local == NULL || !local->statement->is_private)
         return found;
+    if (is_loaded(local))
+        return true;
     if ((local->walks & numbers_seen << in_vector) == 0) {
         local->walks |= numbers_seen << in_vector;
         local->walks |= holds_numbers(uses, param_of(local), in_vector) ? numbers_found << in_vector : 0;
@@ -186,6 +191,8 @@ static unsigned name_is_made_of(const tc_uses *uses, const bound_names *scope, c
     if (local != NULL) {
         if (local->statement->kind == TC_STATEMENT_STATE)
             return made_of_state;
+        if (is_loaded(local))
+            return made_of_constants;
         if ((local->walks & made_seen) == 0) {
             local->walks |= made_seen;
             local->walks |= made_of(uses, NULL, param_of(local));

@@ -112,10 +112,12 @@ typedef struct tc_statement {
     tc_word shape;          /* `in shape(arguments)` */
     tc_tree **arguments;
     size_t argument_count;
-    const char *path;   /* csv */
-    bool is_given;      /* `given`; of a param: unless something is called so */
-    tc_span path_span;  /* of either */
-    tc_binder *binders; /* indices of a constraint or set, the members of a family without data */
+    const char *path;              /* csv */
+    bool is_given;                 /* `given`; of a param: unless something is called so */
+    tc_span path_span;             /* of either */
+    const tc_given_matrix *matrix; /* param: what a program gives in place of the file; set by the elaborator */
+    const char *agent;             /* param: in whose block; NULL outside; set by the elaborator */
+    tc_binder *binders;            /* indices of a constraint or set, the members of a family without data */
     size_t binder_count;
     tc_word over;   /* agents: the data */
     tc_word index;  /* agents home[index] */

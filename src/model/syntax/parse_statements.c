@@ -369,7 +369,8 @@ bool tc_parse_file_statement(tc_parser *parser, tc_statement *statement) {
  *   block-statement := 'state' NAME ['[' expression ']'] 'in' '[' expression ',' expression ']'
  *                   |  'private' ('minimize' | 'maximize') expression
  *                   |  ('private' | 'public') 'set' [NAME ['[' binders ']'] ':'] set
- *                   |  ['private'] ('param' | 'column') NAME '=' expression
+ *                   |  ['private'] 'param' NAME '=' (expression | 'csv' STRING | 'given')
+ *                   |  ['private'] 'column' NAME '=' expression
  *                   |  'gap' expression
  *                   |  'slater' NAME '=' expression ['within' expression]  |  ['private'] 'start' NAME '=' expression
  *   set             := expression ('<=' | '>=' | '==') expression [('<=' | '>=') expression]
@@ -527,9 +528,8 @@ tc_statement *tc_parse_block_statement(tc_parser *parser, tc_statement *statemen
         done = (statement->is_public || must_be_private(parser, statement, keyword, "a set")) &&
                parse_set(parser, statement);
     } else if (tc_parser_at_word(parser, "param")) {
-        statement->kind = TC_STATEMENT_PARAM;
         tc_parser_next(parser);
-        done = parse_assignment(parser, statement, "the name of the parameter");
+        done = parse_named(parser, statement, "the name of the parameter") && parse_param(parser, statement);
     } else if (tc_parser_at_word(parser, "column")) {
         statement->kind = TC_STATEMENT_COLUMN;
         tc_parser_next(parser);
