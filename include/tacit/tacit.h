@@ -105,6 +105,9 @@ TACIT_API size_t tacit_problem_families(const tacit_problem *problem);    /* an 
 /* "feeder[3]"; NULL where there is no such constraint (from 0). */
 TACIT_API const char *tacit_problem_constraint_name(const tacit_problem *problem, size_t constraint);
 
+/* 1 for E == F, whose g is E - F and whose multiplier may have either sign; 0 for an inequality, and for none. */
+TACIT_API int tacit_problem_constraint_is_equality(const tacit_problem *problem, size_t constraint);
+
 typedef struct tacit_family {
     size_t size;
     const char *name;
@@ -247,8 +250,8 @@ typedef struct tacit_solution {
     size_t size;
     const char *outcome; /* "solved", "inaccurate", "infeasible_suspected", "interrupted" */
     double objective;
-    double residual; /* of the saddle point conditions */
-    double max_violation;
+    double residual;      /* of the saddle point conditions */
+    double max_violation; /* the largest g_j above 0, or |g_j| of an equality */
     double norm_x, norm_mu;
     const double *mu; /* the multipliers, m of them */
     size_t constraints;
@@ -356,7 +359,8 @@ typedef struct tacit_run_facts {
     size_t constraints;
     int has_states; /* tacit_result_x gives them */
     /* What released data alone show of the constraints at the result: with this probability all g_j <=
-     * feasible_bounds[j] at once. 0: they show nothing. shown: no bound is above 0. */
+     * feasible_bounds[j] at once, and |g_j| of equalities. 0: they show nothing. shown: no bound of an inequality is
+     * above 0. */
     double feasible_probability;
     int feasible_shown;
     const double *feasible_bounds; /* m */

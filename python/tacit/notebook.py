@@ -354,9 +354,17 @@ def _released(run: Run) -> str:
     if len(run.runs) > 1 or not run.runs[0].feasible.probability > 0:
         return ""
     feasible = run.runs[0].feasible
+    try:
+        constraints, equalities = run.problem.constraints, run.problem.equalities
+    except ValueError:
+        constraints, equalities = (), ()
     shown = "show" if feasible.shown else "do not show"
-    words = f"Released data {shown} that the result satisfies all constraints, with probability"
-    return _line(f"{words} {_short(feasible.probability)}.")
+    parts = [f"{shown} that the result satisfies all {'inequalities' if equalities else 'constraints'}"]
+    if equalities:
+        widest = max(bound for name, bound in zip(constraints, feasible.bounds) if name in equalities)
+        parts = parts if len(equalities) < len(constraints) else []
+        parts.append(f"show that it keeps every equality to within {_number(widest)}")
+    return _line(f"Released data {', and '.join(parts)}, with probability {_short(feasible.probability)}.")
 
 
 def _sweep(sweep: Sweep) -> str:
@@ -418,10 +426,10 @@ def _solution(solution: Solution) -> str:
     outcome = words.get(solution.outcome, solution.outcome.replace("_", " ").capitalize())
     try:
         names = solution.problem.constraints
-        priced = [(name, float(mu)) for name, mu in zip(names, solution.mu) if mu > 0]
+        priced = [(name, float(mu)) for name, mu in zip(names, solution.mu) if mu != 0]
     except ValueError:
         names, priced = (), []
-    priced.sort(key=lambda one: -one[1])
+    priced.sort(key=lambda one: -abs(one[1]))
     rows = [[f"<code>{_text(name, LONGEST_NAME)}</code>", _number(mu)] for name, mu in priced[:MOST_ROWS]]
     more = len(priced) - MOST_ROWS
     return _card(

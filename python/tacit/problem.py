@@ -143,6 +143,13 @@ class Problem:
         return tuple(ffi.string(lib.tacit_problem_constraint_name(problem, j)).decode() for j in range(count))
 
     @functools.cached_property
+    def equalities(self) -> tuple[str, ...]:
+        """Those of the constraints that are equalities: E == F, whose multiplier may have either sign."""
+        held = Call(self._load)
+        is_equality = lib.tacit_problem_constraint_is_equality
+        return tuple(name for j, name in enumerate(self.constraints) if is_equality(held.problem, j))
+
+    @functools.cached_property
     def families(self) -> dict[str, Family]:
         """The families by name, in the order of the file; an ``agent`` block is a family of one."""
         held = Call(self._load)

@@ -255,7 +255,7 @@ class Solution(Result):
 
     @property
     def max_violation(self) -> float:
-        """The largest constraint value above 0."""
+        """The largest constraint value above 0, or |g| of an equality."""
         return float(self._facts.max_violation)
 
     @property

@@ -116,7 +116,10 @@ class OneRun:
 
     @property
     def feasible(self) -> Facts:
-        """What released data alone show: with ``probability`` all g_j <= ``bounds[j]``; ``shown``: none is above 0."""
+        """What released data alone show: with ``probability`` all g_j <= ``bounds[j]``, and of equalities |g_j|.
+
+        ``shown``: no bound of an inequality is above 0.
+        """
         bounds = shared(self._call, self._facts.feasible_bounds, (self._facts.constraints,))
         probability = float(self._facts.feasible_probability)
         return Facts(probability=probability, shown=bool(self._facts.feasible_shown), bounds=bounds)

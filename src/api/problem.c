@@ -158,6 +158,11 @@ const char *tacit_problem_constraint_name(const tacit_problem *problem, size_t c
     return constraint < tacit_problem_constraints(problem) ? problem->loaded.model->constraints[constraint].name : NULL;
 }
 
+int tacit_problem_constraint_is_equality(const tacit_problem *problem, size_t constraint) {
+    return constraint < tacit_problem_constraints(problem) &&
+           problem->loaded.model->constraints[constraint].is_equality;
+}
+
 tacit_status tacit_problem_family(const tacit_problem *problem, size_t family, tacit_family *facts) {
     if (facts == NULL || family >= tacit_problem_families(problem))
         return TACIT_BAD_USAGE;

@@ -65,6 +65,8 @@ static void nothing_in_the_place_of_what_a_problem_says(void **state) {
     tacit_problem *problem = problem_of(homes_text);
     char name[8] = "before";
     assert_null(tacit_problem_constraint_name(NULL, 0));
+    assert_int_equal(tacit_problem_constraint_is_equality(NULL, 0), 0);
+    assert_int_equal(tacit_problem_constraint_is_equality(problem, SIZE_MAX), 0);
     assert_null(tacit_problem_constraint_name(problem, SIZE_MAX));
     assert_int_equal(tacit_problem_family(NULL, 0, &(tacit_family){.size = sizeof(tacit_family)}), TACIT_BAD_USAGE);
     assert_int_equal(tacit_problem_family(problem, 0, NULL), TACIT_BAD_USAGE);
