@@ -142,7 +142,7 @@ def py_progress(callbacks: Any, what: Any, fraction: float) -> int:
     return 0
 
 
-_OPTION = re.compile(r"--([a-z][a-z0-9-]*[a-z0-9])(?:[ =]([a-z]+:[0-9.]+|none|laplace|gaussian|auto|published|tacit|hold))?(?![a-z])")
+_OPTION = re.compile(r"--([a-z][a-z0-9-]*[a-z0-9])(?:[ =]([a-z]+:[0-9.]+|[0-9.]+(?:e-?[0-9]+)?(?!,?[0-9a-z])|none|laplace|gaussian|auto|published|tacit|hold))?(?![a-z])")
 
 
 def in_python(text: str) -> str:
@@ -150,6 +150,8 @@ def in_python(text: str) -> str:
 
     >>> in_python("give --epsilon and --adjacency, or --mechanism none; tacit check says where")
     "give epsilon= and adjacency=, or mechanism='none'; check() says where"
+    >>> in_python("or --rounds 1000, for example --delta 1e-6")
+    'or rounds=1000, for example delta=1e-6'
     """
 
     flags = {"new-run": "new_run=True", "force": "replace=True", "full": "full=True", "states": "states=True"}
@@ -157,7 +159,8 @@ def in_python(text: str) -> str:
     def keyword(found: re.Match[str]) -> str:
         if found[1] in flags:
             return flags[found[1]] + (f" {found[2]}" if found[2] else "")
-        return found[1].replace("-", "_") + "=" + (repr(found[2]) if found[2] else "")
+        value = found[2] or ""
+        return found[1].replace("-", "_") + "=" + (value if value == "" or value[0].isdigit() else repr(value))
 
     return re.sub(r"\btacit (check|solve|plan|bound|audit)\b", r"\1()", _OPTION.sub(keyword, text))
 

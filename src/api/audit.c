@@ -62,7 +62,9 @@ static tc_status make_plan(tc_api_call *call, tc_planned *p, const tc_analysis *
     tc_work *work = &call->work;
     const tc_loaded *loaded = &call->problem->loaded;
     tc_model *model = tc_wishes_apply(work->arena, loaded->model, &call->wishes);
-    tc_status status = tc_analyse_public(work, model, loaded->derivatives, analysis);
+    tc_status status = tc_check_wishes(work, model, &call->wishes, false);
+    if (status == TC_OK)
+        status = tc_analyse_public(work, model, loaded->derivatives, analysis);
     if (status != TC_OK)
         return status;
     p->derivatives = loaded->derivatives;

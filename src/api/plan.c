@@ -216,7 +216,9 @@ static tc_status make_plan(tc_api_call *call) {
     if (status != TC_OK)
         return status;
     tc_model *model = tc_wishes_apply(work->arena, call->problem->loaded.model, &call->wishes);
-    status = tc_analyse_public(work, model, call->problem->loaded.derivatives, &analysis);
+    status = tc_check_wishes(work, model, &call->wishes, false);
+    if (status == TC_OK)
+        status = tc_analyse_public(work, model, call->problem->loaded.derivatives, &analysis);
     if (status != TC_OK)
         return status;
     *budgets = call->wishes.budgets;

@@ -42,6 +42,8 @@ typedef struct tc_plan_options {
 
 /* The method that options ask for. The default is written here alone. */
 tc_method tc_resolve_method(const tc_plan_options *options);
+/* The mechanism of options or file, or Laplace. */
+tc_mechanism tc_resolve_mechanism(const tc_model *model, const tc_plan_options *options);
 
 typedef enum tc_channel_kind {
     TC_CHANNEL_CONSTRAINTS, /* g_j, j = first_row ..; for placement FORMS the constraints of plan->measured */

@@ -71,6 +71,12 @@ tc_method tc_resolve_method(const tc_plan_options *options) {
     return options->calibration == TC_PUBLISHED ? TC_METHOD_PUBLISHED : DEFAULT_METHOD;
 }
 
+tc_mechanism tc_resolve_mechanism(const tc_model *model, const tc_plan_options *options) {
+    if (options->mechanism != TC_MECHANISM_UNSET)
+        return options->mechanism;
+    return model->privacy.mechanism != TC_MECHANISM_UNSET ? model->privacy.mechanism : TC_MECHANISM_LAPLACE;
+}
+
 static double first_set(double a, double b) { return isnan(a) ? b : a; }
 
 static bool resolve_unit(tc_planner *p) {
@@ -206,9 +212,7 @@ bool tc_plan_resolve(tc_planner *p) {
                   "--adjacency, or --mechanism none");
         return false;
     }
-    plan->mechanism = o->mechanism != TC_MECHANISM_UNSET                  ? o->mechanism
-                      : p->model->privacy.mechanism != TC_MECHANISM_UNSET ? p->model->privacy.mechanism
-                                                                          : TC_MECHANISM_LAPLACE;
+    plan->mechanism = tc_resolve_mechanism(p->model, o);
     if (!resolve_rounds(p) || !resolve_method(p))
         return false;
     if (plan->mechanism == TC_MECHANISM_NONE) {

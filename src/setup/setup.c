@@ -3,34 +3,6 @@
 #include "base/machine.h"
 
 #include <math.h>
-#include <string.h>
-
-/* Method tacit sets its steps itself. */
-static tc_status check_schedule(tc_work *work, tc_setup *setup, tc_method method) {
-    const tc_schedule *schedule = &setup->model->schedule;
-    const struct {
-        double value;
-        const char *name, *file, *option;
-    } needed[] = {{schedule->step, "step", "gamma", "gamma-bar"},
-                  {schedule->step_decay, "decay of the step", "gamma", "c2"},
-                  {schedule->regularization, "regularization", "alpha", "alpha-bar"},
-                  {schedule->regularization_decay, "decay of the regularization", "alpha", "c1"},
-                  {schedule->rounds, "number of rounds", "rounds", "rounds"}};
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
-        bool is_step = method == TC_METHOD_TACIT && i + 1 < sizeof needed / sizeof needed[0];
-        if (!is_step && isnan(needed[i].value))
-            return tc_work_refuse(
-                work,
-                tc_arena_format(work->arena, "the %s is not known: add '%s' to the schedule in the file, or --%s%s",
-                                needed[i].name, needed[i].file, needed[i].option,
-                                i < 4 && strcmp(work->command, "bound") == 0
-                                    ? "; the theorem is about the published method, which takes its steps "
-                                      "from there"
-                                    : ""));
-    }
-    setup->rounds = (uint64_t)schedule->rounds;
-    return TC_OK;
-}
 
 /* Why no radius follows from the gaps and the Slater points of all agents; NULL where one does, or none is promised. */
 static const char *find_fault(const tc_setup *setup) {
@@ -110,15 +82,6 @@ static tc_status check_role(tc_work *work, tc_role wanted, const tc_model *model
 
 tc_status tc_want_whole(tc_work *work, const tc_model *model) { return check_role(work, TC_ROLE_WHOLE, model); }
 
-static void judge_steps(tc_work *work, const tc_privacy_wishes *wishes) {
-    const tc_schedule *given = &wishes->schedule;
-    bool any = !isnan(given->step) || !isnan(given->step_decay) || !isnan(given->regularization) ||
-               !isnan(given->regularization_decay);
-    if (any && tc_resolve_method(&wishes->plan) == TC_METHOD_TACIT)
-        tc_work_say(work, "gamma-bar, alpha-bar, c1 and c2 belong to method published: they change nothing in method "
-                          "tacit");
-}
-
 tc_status tc_analyse_public(tc_work *work, tc_model *model, const tc_derivatives *derivatives,
                             const tc_analysis **analysis) {
     tc_analysis_options public_facts = {.skip_private = true};
@@ -134,14 +97,14 @@ static tc_status begin(tc_work *work, const tc_loaded *loaded, tc_role role, con
     if (status != TC_OK)
         return status;
     setup->model = tc_wishes_apply(work->arena, loaded->model, wishes);
-    status = check_schedule(work, setup, tc_resolve_method(&wishes->plan));
+    status = tc_check_wishes(work, setup->model, wishes, true);
     if (status != TC_OK)
         return status;
+    setup->rounds = (uint64_t)setup->model->schedule.rounds;
     status = tc_analyse_public(work, setup->model, setup->derivatives, &setup->analysis);
     if (status != TC_OK)
         return status;
     judge(work, setup);
-    judge_steps(work, wishes);
     if (setup->problem == NULL)
         status = find_radius(work, setup);
     setup->analyse_seconds = tc_seconds() - began;

@@ -34,11 +34,17 @@ typedef struct tc_loaded {
 tc_status tc_analyse_public(tc_work *work, tc_model *model, const tc_derivatives *derivatives,
                             const tc_analysis **analysis) TC_MUST_USE;
 
+/* TC_BAD_USAGE, with a message, for options that have no effect under the mechanism and the method that were chosen;
+ * and where file and options together leave something out. Names everything that is missing. runs: for a run, which
+ * needs more than a plan. The model has the schedule of the wishes. */
+tc_status tc_check_wishes(tc_work *work, const tc_model *model, const tc_privacy_wishes *wishes, bool runs) TC_MUST_USE;
+
 /* TC_BAD_PROBLEM, with a message, for a party's part. */
 tc_status tc_want_whole(tc_work *work, const tc_model *model) TC_MUST_USE;
 
-/* Analyses the whole problem, with the schedule of the wishes. Refuses a party's part and an incomplete schedule, with
- * a message. Warns of unproved assumptions. setup->model is a copy, and the loaded one stays as it was. */
+/* Analyses the whole problem, with the schedule of the wishes. Refuses a party's part, and what
+ * tc_check_wishes refuses, with a message. Warns of unproved assumptions. setup->model is a copy, and the loaded one
+ * stays as it was. */
 tc_status tc_setup_whole(tc_work *work, const tc_loaded *loaded, const tc_privacy_wishes *wishes,
                          tc_setup *setup) TC_MUST_USE;
 

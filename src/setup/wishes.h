@@ -26,6 +26,7 @@ typedef struct tc_privacy_wishes {
     tc_schedule schedule; /* numbers are NAN where not given */
     tc_budgets budgets;
     const char *ledger; /* NULL for none */
+    bool has_epsilons;  /* a sweep, which brings its own */
     bool seeded;        /* noise from a seed */
     uint64_t seed;
 } tc_privacy_wishes;

@@ -232,6 +232,40 @@ static void wrong_words_and_numbers_are_named(void **state) {
     tacit_problem_free(problem);
 }
 
+static void all_that_a_run_lacks_is_named_at_once(void **state) {
+    (void)state;
+    tacit_problem *problem = problem_of("agent a { state x in [0, 1]; private minimize (x - 1)^2 }\n"
+                                        "constraint c: a.x <= 0.5\n");
+    char *message = NULL;
+    tacit_result *result = NULL;
+    assert_int_equal(tacit_run(problem, NULL, NULL, NULL, &result, &message), TACIT_BAD_USAGE);
+    assert_null(result);
+    static const char *const says[] = {"3 things are missing:\n",
+                                       "  the number of rounds: ", "  what to promise: ", "  a public dual radius, "};
+    for (size_t i = 0; i < sizeof says / sizeof says[0]; i++)
+        if (strstr(message, says[i]) == NULL)
+            fail_msg("'%s' is not in:\n%s", says[i], message);
+    tacit_text_free(message);
+    tacit_problem_free(problem);
+}
+
+static void wishes_that_would_change_nothing_are_refused(void **state) {
+    (void)state;
+    tacit_problem *problem = problem_of(promised);
+    tacit_promise promise;
+    char *message = NULL;
+    tacit_result *result = NULL;
+    tacit_promise_default(&promise, sizeof promise);
+    promise.mechanism = "laplace";
+    promise.delta = 1e-6;
+    promise.c1 = 0.3;
+    assert_int_equal(tacit_plan(problem, &promise, NULL, &result, &message), TACIT_BAD_USAGE);
+    assert_non_null(strstr(message, "--delta would change nothing: Laplace noise"));
+    assert_non_null(strstr(message, "--c1 would change nothing: method tacit"));
+    tacit_text_free(message);
+    tacit_problem_free(problem);
+}
+
 static void nothing_in_the_place_of_something_is_bad_usage(void **state) {
     (void)state;
     tacit_problem *problem = problem_of(promised);
@@ -412,6 +446,8 @@ int main(void) {
         cmocka_unit_test(what_does_not_hold_has_a_reason),
         cmocka_unit_test(the_header_says_the_version),
         cmocka_unit_test(wrong_words_and_numbers_are_named),
+        cmocka_unit_test(all_that_a_run_lacks_is_named_at_once),
+        cmocka_unit_test(wishes_that_would_change_nothing_are_refused),
         cmocka_unit_test(nothing_in_the_place_of_something_is_bad_usage),
         cmocka_unit_test(a_result_of_another_kind_has_no_such_facts),
         cmocka_unit_test(structs_of_other_sizes),

@@ -154,7 +154,7 @@ class Bound(unittest.TestCase):
     def test_wrong_use_is_refused(self):
         self.refused("wants", self.tiny, "--epsilon", "zero")
         bare = self.problem(TINY.replace("schedule { alpha 0.5 k^-0.1; gamma 0.5 k^-0.6; rounds 2000 }\n", ""), "bare.tacit")
-        self.refused("not known", bare)
+        self.refused("the step: add", bare)
         tacit("split", self.tiny, "-o", self.folder.name + "/parts")
         cloud = next(pathlib.Path(self.folder.name, "parts").glob("cloud*"))
         self.refused("whole problem", str(cloud))

@@ -100,7 +100,11 @@ class Keys(unittest.TestCase):
 
     def test_wrong_uses_say_what_is_wrong(self):
         for arguments, word in ((["issue", self.keys, "a"], "init"), (["make", self.keys], "renew DIR"),
-                                (["init"], "init|issue|renew|check DIR"),
+                                (["make"], "'make' is no action: init DIR, issue DIR NAME"),
+                                (["renewal", self.keys], "'renewal' is no action; did you mean renew?"),
+                                ([], "init|issue|renew|check DIR"), (["init"], "missing DIR: init DIR"),
+                                (["init", self.keys, "a1"], "unexpected argument 'a1': init takes a folder"),
+                                (["check", self.keys, "--days", "9"], "--days goes with init, issue and renew"),
                                 (["init", self.keys, "--together", "site"], "--together goes with issue"),
                                 (["init", self.keys, "--all"], "--all goes with renew"),
                                 (["renew", self.keys, "--authority-days", "9"], "--authority-days goes with init")):

@@ -132,8 +132,8 @@ class Methods(Written):
         path = self.problem(PAIR + RADIUS + PRIVACY)
         self.assertEqual(run(path, "--method", "tacit", "--rounds", "7")["rounds"], 7)
         self.refused(2, "--rounds", path, "--method", "tacit")
-        done = tacit("run", path, "--method", "tacit", "--rounds", "7", "--gamma-bar", "0.1")
-        self.assertIn("gamma-bar, alpha-bar, c1 and c2 belong to method published: they change nothing", done.stderr)
+        self.refused(2, "--gamma-bar would change nothing: method tacit sets its steps itself", path, "--rounds", "7", "--gamma-bar",
+                     "0.1")
         self.refused(2, "--gamma-bar", path, "--method", "published", "--rounds", "7")
 
     def test_where_it_is_not_expected_to_do_well_it_says_so(self):
@@ -354,11 +354,58 @@ class Refusals(Written):
     def test_a_schedule_with_something_missing_says_what(self):
         path = self.problem(PAIR + RADIUS + PRIVACY)
         published = ("--method", "published")
-        self.refused(2, "the step is not known: add 'gamma' to the schedule in the file, or --gamma-bar", path, *published)
-        self.refused(2, "or --c2", path, "--gamma-bar", "0.1", *published)
+        step = ("--gamma-bar", "0.1", "--c2", "0.5", "--rounds", "7")
+        alpha = ("--alpha-bar", "0.1", "--c1", "0.2", "--rounds", "7")
+        self.refused(2, "the step is not known: add 'gamma' to the schedule in the file, or --gamma-bar and --c2", path, *published,
+                     *alpha)
+        self.refused(2, "the decay of the regularization is not known: add 'alpha' to the schedule in the file, or --c1", path,
+                     *published, *step, "--alpha-bar", "0.1")
         steps = (*published, "--gamma-bar", "0.1", "--c2", "0.5", "--alpha-bar", "0.1", "--c1", "0.2")
         self.refused(2, "the number of rounds is not known", path, *steps)
         self.assertEqual(run(path, *steps, "--rounds", "7")["rounds"], 7)
+
+    def test_all_that_is_missing_is_named_at_once(self):
+        lines = ["the number of rounds: add 'schedule { rounds 1000 }' to the file, or --rounds 1000",
+                 "what to promise: add 'privacy { mechanism laplace; epsilon 1; adjacency one 1 }' to the file, or --epsilon 1 and "
+                 "--adjacency one:1; --mechanism none makes no noise",
+                 "the step: add 'gamma 0.01 k^-0.52' to the schedule in the file, or --gamma-bar and --c2",
+                 "the regularization: add 'alpha 0.1 k^-0.3' to the schedule in the file, or --alpha-bar and --c1",
+                 "a public dual radius, which keeps the multipliers bounded: add 'dual radius R' to the file, or 'gap' and 'slater' to "
+                 "every agent; tacit check shows what R must be"]
+
+        def missing(options, *numbers):
+            done = tacit("run", self.problem(PAIR), *options)
+            expected = [f"{len(numbers)} things are missing:", *("  " + lines[i] for i in numbers)]
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr.splitlines(), ["tacit run: " + line for line in expected])
+
+        missing((), 0, 1, 4)
+        missing(("--rounds", "1e2"), 1, 4)
+        missing(("--mechanism", "none"), 0, 4)
+        missing(("--method", "published"), 0, 1, 2, 3, 4)
+        missing(("--method", "published", "--rounds", "9", "--alpha-bar", "1", "--c1", "0"), 1, 2, 4)
+        self.refused(2, "epsilon: add it to the privacy block", self.problem(PAIR), "--mechanism", "gaussian", "--rounds", "9")
+        self.refused(2, "the delta of Gaussian noise: add 'delta 1e-6'", self.problem(PAIR), "--mechanism", "gaussian")
+        self.refused(2, "the unit of privacy: say what is to be hidden", self.problem(PAIR), "--epsilon", "1")
+
+    def test_an_option_that_would_change_nothing_is_refused(self):
+        for option, value in (("--delta", "1e-6"), ("--c1", "0.1"), ("--c2", "0.1"), ("--alpha-bar", "1"), ("--gamma-bar", "1")):
+            self.refused(2, f"{option} would change nothing: ", self.whole, option, value)
+        self.refused(2, "--delta would change nothing: Laplace noise keeps epsilon without exception; leave it out, or take "
+                        "--mechanism gaussian", self.whole, "--delta", "0.1")
+        self.refused(2, "--c1 and --c2 would change nothing: method tacit sets its steps itself; leave them out, or take --method "
+                        "published", self.whole, "--c1", "0.1", "--c2", "0.1")
+        self.refused(2, "--epsilon, --delta and --adjacency would change nothing: --mechanism none makes no noise", self.whole,
+                     "--mechanism", "none", "--epsilon", "1", "--delta", "0.1", "--adjacency", "one:1")
+        silent = self.problem(PAIR + RADIUS + "privacy { mechanism none }\n" + SCHEDULE)
+        self.refused(2, "--epsilon would change nothing: the file's mechanism is none", silent, "--epsilon", "1")
+        self.refused(2, "a margin goes with method tacit", self.whole, "--method", "published", "--margin", "0.1")
+        self.refused(2, "--tolerance would change nothing", self.whole, "--no-reference", "--tolerance", "1e-6")
+        done = tacit("run", self.whole, "--json", "--card")
+        self.assertEqual((done.returncode, "--card would change nothing" in json.loads(done.stdout)["error"]), (2, True))
+        # A file serves several commands: it may say more than one of them uses.
+        richer = self.problem(PAIR + RADIUS + PRIVACY.replace("}", "; delta 0.1 }") + SCHEDULE)
+        self.assertEqual(run(richer, "--rounds", "9")["rounds"], 9)
 
     def test_a_part_of_a_problem_is_no_problem(self):
         parts = self.here / "parts"

@@ -243,6 +243,24 @@ def test_wrong_keywords_are_named(paper, wrong, kind, text):
         paper.run(**wrong)
 
 
+def test_all_that_is_missing_is_named_at_once():
+    text = "agent a { state x in [0, 1]; private minimize (x - 1)^2 }\nconstraint c: a.x <= 0.5\n"
+    with pytest.raises(tacit.Error) as caught:
+        tacit.Problem(text=text).run()
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "3 things are missing:"
+    assert lines[1].endswith("or rounds=1000")
+    assert "epsilon=1 and" in lines[2] and "adjacency='one:1'" in lines[2]
+    assert "dual radius R" in lines[3]
+
+
+def test_keywords_that_would_change_nothing_are_refused(paper):
+    with pytest.raises(tacit.Error, match="delta= would change nothing: Laplace noise keeps epsilon"):
+        paper.run(mechanism="laplace", delta=1e-6)
+    with pytest.raises(tacit.Error, match="c1= would change nothing: method tacit sets its steps itself"):
+        paper.run(c1=0.3)
+
+
 def test_zero_does_not_mean_the_default(paper):
     for wrong in ({"seeds": 0}, {"points": 0}):
         with pytest.raises(ValueError, match="at least 1"):

@@ -1,5 +1,6 @@
 #include "cli/network/network.h"
 
+#include "base/text.h"
 #include "net/files.h"
 #include "net/tls/certificate.h"
 #include "net/tls/tls.h"
@@ -117,39 +118,61 @@ static const char *find_stray(const char *verb, const tc_option_value *values) {
         return "--authority-days goes with init";
     if (values[ALL].flag && strcmp(verb, "renew") != 0)
         return "--all goes with renew";
+    if (values[DAYS].given && strcmp(verb, "check") == 0)
+        return "--days goes with init, issue and renew: check makes no certificate";
+    return NULL;
+}
+
+/* What is wrong with the words that are no options; NULL: nothing. */
+static const char *find_wrong(tc_cli *cli, const tc_arguments *arguments) {
+    static const char *const actions[] = {"init", "issue", "renew", "check"};
+    enum { ACTIONS = sizeof actions / sizeof actions[0] };
+    const char *verb = arguments->operands[0];
+    size_t found = 0;
+    while (found < ACTIONS && strcmp(actions[found], verb) != 0)
+        found++;
+    if (found == ACTIONS) {
+        const char *near = tc_suggest_word(verb, actions, ACTIONS);
+        return tc_arena_format(
+            cli->arena,
+            "'%s' is no action%s%s%s: init DIR, issue DIR NAME..., renew DIR [NAME...] or check DIR; "
+            "tacit keys --help",
+            verb, near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
+    }
+    if (arguments->operand_count < 2)
+        return tc_arena_format(cli->arena, "missing DIR: %s DIR; tacit keys --help", verb);
+    if (arguments->operand_count > 2 && (strcmp(verb, "init") == 0 || strcmp(verb, "check") == 0))
+        return tc_arena_format(cli->arena, "unexpected argument '%s': %s takes a folder and nothing else",
+                               arguments->operands[2], verb);
     return NULL;
 }
 
 static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *answer) {
     (void)answer;
-    const char *verb = arguments->operands[0], *folder = arguments->operands[1];
-    const char *stray = find_stray(verb, arguments->values);
-    if (stray != NULL) {
-        tc_buffer_printf(&cli->messages, "tacit keys: %s\n", stray);
+    const char *wrong = find_wrong(cli, arguments);
+    if (wrong == NULL)
+        wrong = find_stray(arguments->operands[0], arguments->values);
+    if (wrong != NULL) {
+        tc_buffer_printf(&cli->messages, "tacit keys: %s\n", wrong);
         return TC_BAD_USAGE;
     }
+    const char *verb = arguments->operands[0], *folder = arguments->operands[1];
     tc_authority_settings settings = {.party_days = (int)arguments->values[DAYS].integer,
                                       .authority_days = (int)arguments->values[AUTHORITY_DAYS].integer};
     size_t made = 1;
     tc_status status;
     tc_buffer messages = tc_buffer_new(cli->arena, 1 << 16);
-    if (strcmp(verb, "check") == 0 && arguments->operand_count == 2) {
+    if (strcmp(verb, "check") == 0) {
         status = check(cli, arguments, &messages);
         tc_cli_say(cli, "tacit keys", tc_buffer_text(&messages));
         return status;
     }
-    if (strcmp(verb, "init") == 0 && arguments->operand_count == 2) {
+    if (strcmp(verb, "init") == 0)
         status = tc_authority_init(cli->arena, folder, &settings, &messages);
-    } else if (strcmp(verb, "issue") == 0) {
+    else if (strcmp(verb, "issue") == 0)
         status = issue(cli, arguments, &settings, &messages, &made);
-    } else if (strcmp(verb, "renew") == 0) {
+    else
         status = renew(cli, arguments, &settings, &messages, &made);
-    } else {
-        tc_buffer_puts(
-            &cli->messages,
-            "tacit keys: init DIR, issue DIR NAME..., renew DIR [NAME...] or check DIR; tacit keys --help\n");
-        return TC_BAD_USAGE;
-    }
     tc_cli_say(cli, "tacit keys", tc_buffer_text(&messages));
     if (status != TC_OK)
         return status;
@@ -170,7 +193,7 @@ const tc_command tc_command_keys = {
         {.name = "keys",
          .summary = "make certificates for mutual TLS",
          .operands = "init|issue|renew|check DIR [NAME...]",
-         .least_operands = 2,
+         .least_operands = 1,
          .most_operands = 1 << 20,
          .description =
              "Keeps a small certificate authority in DIR. A party needs one folder, DIR/cloud or DIR/agents/NAME: "

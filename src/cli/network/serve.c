@@ -198,6 +198,9 @@ static const char *find_wrong(const serve_wishes *w) {
     if (values[KEYS].given == values[INSECURE_PLAINTEXT].flag)
         return values[KEYS].given ? "--keys and --insecure-plaintext exclude each other"
                                   : "--keys DIR is needed: the cloud's folder of keys, which `tacit keys init` makes";
+    if (strcmp(values[HTTP].text, "off") == 0 && (values[HTTP_HOST].given || values[LINGER].given))
+        return values[LINGER].given ? "--linger would change nothing: there are no pages with --http off"
+                                    : "--http-host would change nothing: there are no pages with --http off";
     if (values[AFTER_RESTORE].flag && values[NEW_RUN].flag)
         return "--after-restore goes on with a run, and --new-run begins another: give one of them";
     return NULL;

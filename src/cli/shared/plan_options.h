@@ -158,6 +158,9 @@ enum {
         .text = "Find no reference solution, where that takes too long. Then no errors are shown."                     \
     }
 
+#define TC_TOLERANCE_IN_VAIN                                                                                           \
+    "--tolerance would change nothing: it is that of the reference solution, and --no-reference asks for none"
+
 #define TC_CARD_OPTION                                                                                                 \
     { .name = "card", .type = TC_OPTION_FLAG, .text = "Print the whole guarantee card, as tacit plan does." }
 

@@ -79,6 +79,10 @@ static const char *fault_of(const tc_option_value *values) {
         return "--trace-all wants --trace FILE.csv or --report FILE.html";
     if (values[STATES].flag && !values[TRACE].given && !(values[SEEDS].given && values[JSON].flag))
         return "--states goes with --trace FILE.csv, or with --seeds N and --json";
+    if (values[NO_REFERENCE].flag && values[TOLERANCE].given)
+        return TC_TOLERANCE_IN_VAIN;
+    if (values[CARD].flag && values[JSON].flag)
+        return "--card would change nothing: with --json the whole card is always there";
     return NULL;
 }
 

@@ -125,6 +125,8 @@ static tc_status read_options(tc_study *study, const tc_arguments *arguments, ta
     tc_status status = tc_promise_options(study->cli, "sweep", arguments, promise);
     if (status == TC_OK)
         status = read_epsilons(study->cli, values, wishes);
+    if (status == TC_OK && values[NO_REFERENCE].flag && values[TOLERANCE].given)
+        status = refuse(study->cli, TC_TOLERANCE_IN_VAIN);
     if (status != TC_OK)
         return status;
     wishes->seeds = (size_t)values[SEEDS].integer;
