@@ -101,6 +101,17 @@ def parameters() -> tacit.Model:
     return m
 
 
+@says("Parameters", 2)
+def a_matrix_of_one_agent() -> tacit.Model:
+    m = tacit.Model()
+    sensor = m.agent("sensor")
+    x = sensor.state("x", 3, lower=-4, upper=4)
+    A = sensor.param("A", csv="rows.csv", private=True)
+    sensor.minimize(tacit.sumsq(A @ x - 1))
+    m.constraint("c", tacit.sum(x) <= 1)
+    return m
+
+
 @says("Data", 1)
 def data_of_a_family() -> tacit.Model:
     m = tacit.Model()

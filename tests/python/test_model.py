@@ -179,63 +179,6 @@ def test_a_second_setting_replaces_the_first() -> None:
         assert str(m) == "privacy { epsilon 2; adjacency one 0.5 }"
 
 
-# ---- objectives, limits and Slater points ----
-
-
-def test_an_agent_has_one_objective_which_it_minimizes_or_maximizes() -> None:
-    m = tacit.Model()
-    a, b = m.agent("a"), m.agent("b")
-    for one in (a, b):
-        one.state("x", lower=0, upper=3)
-    a.minimize((a.x - 1) ** 2 - 2)
-    b.maximize(2 - (b.x - 1) ** 2)
-    assert "private maximize 2 - (x - 1)^2" in str(b)
-    solution = m.solve()
-    assert solution.x["a"] == pytest.approx(solution.x["b"]) and solution.objective == pytest.approx(-4)
-    refused(lambda: b.minimize(b.x), "two objectives", "the first one is here")
-    refused(lambda: m.agent("c").maximize([1, 2]), "an objective must be a number")
-
-
-def test_limits_for_every_index_and_with_names() -> None:
-    m = tacit.Model()
-    home = m.family("home", {"rise": [1.0, 2.0]})
-    p = home.state("p", 4, lower=0, upper=9)
-    home.minimize(tacit.sumsq(p - [0, 9, 9, 9]))
-    t, s = tacit.index("t", 1, 3), tacit.index("s", 1, 2)
-    home.require(p[t + 1] - p[t] <= home.rise, over=t)
-    home.require(p[s + t - 1] <= 8, over=(s, t), name="top")
-    home.require(p[0] == 0, p[1] <= 5, name="first")
-    assert str(home).splitlines()[3:-1] == [
-        "  private set each[t in 1..3]: p[t + 1] - p[t] <= rise",
-        "  private set top[s in 1..2, t in 1..3]: p[s + t - 1] <= 8",
-        "  private set first: p[1] == 0",
-        "  private set first: p[2] <= 5",
-    ]
-    assert m.solve().x["home"] == pytest.approx(np.array([[0, 1, 2, 3], [0, 2, 4, 6]]), abs=1e-6)
-    refused(lambda: home.require(p[t] <= 1), "the index 't' has no range here")
-    refused(lambda: home.require(p[0] <= 1, name="a b"), "a set cannot be called")
-
-
-def test_a_public_set_is_in_the_files_of_the_cloud_and_of_the_agents() -> None:
-    m, home, p = small()
-    home.minimize(tacit.sumsq(p - home.pref))
-    home.public_set(tacit.sum(p) <= 2)
-    m.constraint("line", tacit.total(home, p) <= [3, 4])
-    m.dual_radius(10)
-    assert m.solve().x["home"].sum(axis=1).max() == pytest.approx(2, abs=1e-6)
-    assert all("public set sum(p) <= 2" in text for name, text in m.split().parts.items() if name.endswith(".tacit"))
-    refused(lambda: home.public_set(p[0] <= 1), "two public sets")
-    with pytest.raises(TypeError, match="a public set is a relation"):
-        home.public_set(p.isin(tacit.box(0, 1)))  # type: ignore[arg-type]
-
-
-def test_a_slater_point_may_have_room_around_it() -> None:
-    m, home, p = small()
-    home.slater(p, 0.5, within=home.cap / 10)
-    assert "slater p = 0.5 within cap / 10" in str(home)
-    refused(lambda: home.slater(p, 1), "a Slater point of 'p' is given twice")
-
-
 # ---- names ----
 
 

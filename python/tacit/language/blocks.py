@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import itertools
 import operator
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from .expressions import Binary, Expression, Literal, Operand, as_expression, parts_of
+from .expressions import Binary, Expression, Literal, Operand, as_expression, begins_with, parts_of
 from .names import Index, MemberName, Name, indices, write_ranges
 from .places import Place, checked_name, did_you_mean, here, is_name, quoted, refusal
-from .printer import Definition, Scope, Writer
+from .printer import INLINE_NUMBERS, Definition, Scope, Writer
 from .relations import Membership, Relation
 from .shapes import Shape, shape_text
-from .tables import Table
+from .tables import Table, read_shape
 
 if TYPE_CHECKING:
     from .model import Model
@@ -49,6 +50,39 @@ def length_of(length: Operand | None) -> tuple[Expression | None, Shape]:
         raise refusal(f"the length of a state is a number, but this is {shape_text(node.shape)}")
     known = node._constant()
     return node, (int(known) if known is not None and known == int(known) and known >= 1 else None,)
+
+
+def value_or_file(
+    value: Operand | None, csv: str | os.PathLike[str] | None
+) -> tuple[Expression | None, Shape, str | None]:
+    """The value of a parameter, its shape, and the path of its file: it has a value or a file."""
+    if (value is None) == (csv is None):
+        raise TypeError("a parameter has a value, or csv='FILE'")
+    if csv is None:
+        assert value is not None
+        node = as_expression(value)
+        return node, node.shape, None
+    path = os.fspath(csv)
+    quoted(path, "a file")
+    return None, read_shape(path), path
+
+
+def write_value(out: Writer, key: str | None, node: Expression | None, scope: Scope | None) -> None:
+    """What stands right of `=`. Numbers of a file, and long arrays where they have a key, come from outside."""
+    if node is None and key is not None:
+        out.put(out.source(key))
+        return
+    assert node is not None
+    if key is not None and isinstance(node, Literal) and node._array.size > INLINE_NUMBERS and 1 not in node._array.shape:
+        out.arrays.given[key] = node._array
+        out.put(out.source(key))
+        return
+    # The word csv has a meaning of its own right of `=`.
+    first = begins_with(node)
+    special = isinstance(first, Name) and first._definition.name == "csv"
+    out.put("(" if special else "")
+    out.node(node, scope)
+    out.put(")" if special else "")
 
 
 class Block:
@@ -103,8 +137,17 @@ class Block:
 
         return self._define(name, "state", shape, None, Statement(here(), False, write))
 
-    def param(self, name: str, value: Operand, *, private: bool = False) -> Expression:
-        """A name for a part of the lines of this block.
+    def param(
+        self,
+        name: str,
+        value: Operand | None = None,
+        *,
+        csv: str | os.PathLike[str] | None = None,
+        private: bool = False,
+    ) -> Expression:
+        """A name for a part of the lines of this block, for an array, or for the numbers of a CSV file.
+
+        What is private here goes into the file of this agent alone; of a family, to all its members.
 
         >>> import tacit
         >>> heater = tacit.Model().agent("heater")
@@ -116,11 +159,29 @@ class Block:
           private param cost = 0.2 * sum(warm)
         }
         """
-        return self._assign("param", "parameter", name, value, private, self._scope)
+        node, shape, path = value_or_file(value, csv)
+        key = f"{self.name}.{name}"  # the name of the matrix that a program gives
+
+        def write(out: Writer) -> None:
+            out.put(f"param {name} = ")
+            own = path is not None or (is_name(self.name) and "given" not in self._names)
+            write_value(out, key if own else None, node, self._scope)
+
+        made = self._define(name, "parameter", shape, node, Statement(here(), bool(private), write))
+        if path is not None:
+            self._model._files[key] = path
+            self._model._change()
+        return made
 
     def column(self, name: str, value: Operand, *, private: bool = False) -> Expression:
         """A member's own number or vector, in an agent's file alone (``Model(role="agent")``)."""
-        return self._assign("column", "own column", name, value, private, None)
+        node = as_expression(value)
+
+        def write(out: Writer) -> None:
+            out.put(f"column {name} = ")
+            out.node(node, None)
+
+        return self._define(name, "own column", node.shape, node, Statement(here(), bool(private), write))
 
     def minimize(self, objective: Operand) -> None:
         """What the agent wishes to be small, a number: private, and once for each agent or family."""
@@ -312,17 +373,6 @@ class Block:
             raise
         self._nodes[name] = node
         return node
-
-    def _assign(
-        self, word: str, kind: str, name: str, value: Operand, private: bool, scope: Scope | None
-    ) -> Expression:
-        node = as_expression(value)
-
-        def write(out: Writer) -> None:
-            out.put(f"{word} {name} = ")
-            out.node(node, scope)
-
-        return self._define(name, kind, node.shape, node, Statement(here(), bool(private), write))
 
     def _wish(self, word: str, node: Expression) -> None:
         self._look_at(node)

@@ -29,15 +29,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import urllib.parse
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from .blocks import Block, FamilyBlock, Statement
+from .blocks import Block, FamilyBlock, Statement, value_or_file, write_value
 from ..errors import ProblemError
-from .expressions import Expression, Literal, Operand, as_expression, begins_with
+from .expressions import Expression, Operand, as_expression
 from .names import Index, Name, indices, write_ranges
 from .places import checked_name, here, is_name, quoted, refusal
-from .printer import INLINE_NUMBERS, Arrays, Definition, Printed, Writer
+from .printer import Arrays, Definition, Printed, Writer
 from ..problem import Problem
 from .relations import Relation
 from .settings import Constraint, Settings
@@ -50,7 +51,6 @@ from .tables import (
     csv_of_table,
     read_frame,
     read_header,
-    read_shape,
 )
 
 _P = ParamSpec("_P")
@@ -115,33 +115,12 @@ class Model(Settings):
         private param taste = [1, 2, 3]
         private param both = taste * hours
         """
-        if (value is None) == (csv is None):
-            raise TypeError("a parameter has a value, or csv='FILE'")
         definition = self._define(name, "parameter")
-        if csv is not None:
-            path = os.fspath(csv)
-            quoted(path, "a file")
-            node, shape = None, read_shape(path)
-        else:
-            path = None
-            assert value is not None
-            node = as_expression(value)
-            shape = node.shape
+        node, shape, path = value_or_file(value, csv)
 
         def write(out: Writer) -> None:
             out.put(f"param {name} = ")
-            if node is None:
-                out.put(out.source(name))
-            elif isinstance(node, Literal) and node._array.size > INLINE_NUMBERS and 1 not in node._array.shape:
-                out.arrays.given[name] = node._array
-                out.put(out.source(name))
-            else:
-                # The word csv has a meaning of its own right of `=`.
-                first = begins_with(node)
-                special = isinstance(first, Name) and first._definition.name == "csv"
-                out.put("(" if special else "")
-                out.node(node, None)
-                out.put(")" if special else "")
+            write_value(out, name, node, None)
 
         with self._defining(definition):
             self._add(Statement(here(), bool(private), write))
@@ -345,7 +324,7 @@ class Model(Settings):
             inside = os.path.relpath(os.path.realpath(source), os.path.realpath(folder))
             if inside.startswith(os.pardir):
                 with open(source, "rb") as file:
-                    inside, data = f"{stem}.{name}.csv", file.read()
+                    inside, data = f"{stem}.{urllib.parse.quote(name)}.csv", file.read()
                 files[inside] = data
             names[name] = inside
         for name, value in printed.given.items():

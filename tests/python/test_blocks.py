@@ -1,0 +1,109 @@
+"""Lines of an agent's block: parameters of its own, objectives, limits and Slater points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import refused, small
+
+import tacit
+
+# ---- parameters of blocks ----
+
+
+def test_an_array_of_a_block_is_the_agents_own(tmp_path: Path) -> None:
+    def build() -> tacit.Model:
+        m = tacit.Model()
+        for name, secret in (("sensor", 0.123), ("home[17]", 0.456)):
+            agent = m.agent(name)
+            x = agent.state("x", 8, lower=-1, upper=1)
+            A = agent.param("A", np.full((9, 8), secret), private=True)
+            B = agent.param("B", csv=tmp_path / "b.csv", private=True)
+            agent.minimize(tacit.sumsq(A @ x) + tacit.sumsq(B @ x - 1))
+        return m
+
+    (tmp_path / "b.csv").write_text("1,0,0,0,0,0,0,0\n0,1,0,0,0,0,0,0\n")
+    m = build()
+    assert "private param A = given\n" in str(m) and "private param A = array_1\n" in str(m)
+    assert set(m._print().given) == {"sensor.A", "array_1"}
+    for name, text in m.split().parts.items():
+        assert ("0.123" in text) == (name == "agents/sensor.tacit")
+        assert ("0.456" in text) == ("17" in name)
+    (tmp_path / "there").mkdir()
+    m.save(tmp_path / "there" / "fleet.tacit")
+    saved = tacit.Problem(tmp_path / "there" / "fleet.tacit").solve()
+    assert (saved.x["sensor"] == m.solve().x["sensor"]).all() and saved.objective == m.solve().objective
+    assert sorted(one.name for one in (tmp_path / "there").iterdir()) == [
+        "fleet.array_1.csv", "fleet.home%5B17%5D.B.csv", "fleet.sensor.A.csv", "fleet.sensor.B.csv", "fleet.tacit",
+    ]  # fmt: skip
+    with pytest.raises(TypeError, match="a value, or csv"):
+        m.agent("c").param("A")
+
+
+def test_what_is_called_given_or_csv_in_a_block_keeps_its_meaning() -> None:
+    m = tacit.Model()
+    home = m.family("home", {"given": [1.0, 2.0], "csv": [3.0, 4.0]})
+    x = home.state("x", 70, lower=-9, upper=9)
+    wish = home.param("wish", np.ones(70), private=True)
+    more = home.param("more", home.csv + 1, private=True)
+    home.minimize(tacit.sumsq(x - wish * home.given * more))
+    assert m.solve().x["home"][:, 0] == pytest.approx([4, 9], abs=1e-5)
+
+
+# ---- objectives, limits and Slater points ----
+
+
+def test_an_agent_has_one_objective_which_it_minimizes_or_maximizes() -> None:
+    m = tacit.Model()
+    a, b = m.agent("a"), m.agent("b")
+    for one in (a, b):
+        one.state("x", lower=0, upper=3)
+    a.minimize((a.x - 1) ** 2 - 2)
+    b.maximize(2 - (b.x - 1) ** 2)
+    assert "private maximize 2 - (x - 1)^2" in str(b)
+    solution = m.solve()
+    assert solution.x["a"] == pytest.approx(solution.x["b"]) and solution.objective == pytest.approx(-4)
+    refused(lambda: b.minimize(b.x), "two objectives", "the first one is here")
+    refused(lambda: m.agent("c").maximize([1, 2]), "an objective must be a number")
+
+
+def test_limits_for_every_index_and_with_names() -> None:
+    m = tacit.Model()
+    home = m.family("home", {"rise": [1.0, 2.0]})
+    p = home.state("p", 4, lower=0, upper=9)
+    home.minimize(tacit.sumsq(p - [0, 9, 9, 9]))
+    t, s = tacit.index("t", 1, 3), tacit.index("s", 1, 2)
+    home.require(p[t + 1] - p[t] <= home.rise, over=t)
+    home.require(p[s + t - 1] <= 8, over=(s, t), name="top")
+    home.require(p[0] == 0, p[1] <= 5, name="first")
+    assert str(home).splitlines()[3:-1] == [
+        "  private set each[t in 1..3]: p[t + 1] - p[t] <= rise",
+        "  private set top[s in 1..2, t in 1..3]: p[s + t - 1] <= 8",
+        "  private set first: p[1] == 0",
+        "  private set first: p[2] <= 5",
+    ]
+    assert m.solve().x["home"] == pytest.approx(np.array([[0, 1, 2, 3], [0, 2, 4, 6]]), abs=1e-6)
+    refused(lambda: home.require(p[t] <= 1), "the index 't' has no range here")
+    refused(lambda: home.require(p[0] <= 1, name="a b"), "a set cannot be called")
+
+
+def test_a_public_set_is_in_the_files_of_the_cloud_and_of_the_agents() -> None:
+    m, home, p = small()
+    home.minimize(tacit.sumsq(p - home.pref))
+    home.public_set(tacit.sum(p) <= 2)
+    m.constraint("line", tacit.total(home, p) <= [3, 4])
+    m.dual_radius(10)
+    assert m.solve().x["home"].sum(axis=1).max() == pytest.approx(2, abs=1e-6)
+    assert all("public set sum(p) <= 2" in text for name, text in m.split().parts.items() if name.endswith(".tacit"))
+    refused(lambda: home.public_set(p[0] <= 1), "two public sets")
+    with pytest.raises(TypeError, match="a public set is a relation"):
+        home.public_set(p.isin(tacit.box(0, 1)))  # type: ignore[arg-type]
+
+
+def test_a_slater_point_may_have_room_around_it() -> None:
+    m, home, p = small()
+    home.slater(p, 0.5, within=home.cap / 10)
+    assert "slater p = 0.5 within cap / 10" in str(home)
+    refused(lambda: home.slater(p, 1), "a Slater point of 'p' is given twice")
