@@ -204,6 +204,35 @@ static void json_dual(tc_json *json, const tc_analysis *a) {
     tc_json_close_object(json);
 }
 
+/* ---- public sets ---- */
+
+static bool has_public_set(const tc_model *model) {
+    bool found = false;
+    for (size_t f = 0; f < model->family_count; f++)
+        found = found || tc_public_set(&model->families[f]) != NULL;
+    return found;
+}
+
+/* "sum(p) <= 45" of "public set sum(p) <= 45" */
+static const char *public_set_text(tc_arena *arena, const tc_model *model, const tc_set_piece *set) {
+    tc_buffer text = tc_buffer_new(arena, 1 << 12);
+    tc_span_text(&text, &model->source, set->span);
+    const char *whole = tc_buffer_text(&text), *relation = strstr(whole, "set ");
+    return relation != NULL ? relation + strlen("set ") : whole;
+}
+
+static void json_public_sets(tc_json *json, const tc_model *model) {
+    if (!has_public_set(model))
+        return;
+    tc_json_open_object(json, "public_sets");
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_set_piece *set = tc_public_set(&model->families[f]);
+        if (set != NULL)
+            tc_json_string(json, model->families[f].name, public_set_text(json->out->arena, model, set));
+    }
+    tc_json_close_object(json);
+}
+
 void tc_analysis_json(const tc_analysis *a, tc_json *json) {
     static const char *const roles[] = {
         [TC_ROLE_WHOLE] = "whole", [TC_ROLE_CLOUD] = "cloud", [TC_ROLE_AGENT] = "agent"};
@@ -218,6 +247,7 @@ void tc_analysis_json(const tc_analysis *a, tc_json *json) {
     json_assumption(json, "constraints", &a->constraints);
     json_assumption(json, "slater", &a->slater);
     tc_json_close_object(json);
+    json_public_sets(json, a->model);
     json_lipschitz(json, a);
     json_constancy(json, a);
     json_slater(json, a);
@@ -487,6 +517,18 @@ static void text_radius(analysis_text *p) {
                                   tc_shown(other, r->from_data, 0, DIGITS)));
 }
 
+static void text_public_sets(analysis_text *p) {
+    const tc_model *model = p->analysis->model;
+    if (!has_public_set(model))
+        return;
+    tc_buffer_puts(p->out, "\nPublic sets: kept by the agents; for the unit agent enforced by the cloud\n");
+    for (size_t f = 0; f < model->family_count; f++) {
+        const tc_set_piece *set = tc_public_set(&model->families[f]);
+        if (set != NULL)
+            tc_buffer_printf(p->out, "  %s: %s\n", model->families[f].name, public_set_text(p->out->arena, model, set));
+    }
+}
+
 void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
     analysis_text p = {.layout = {.out = out, .width = width != 0 ? width : 80}, .out = out, .analysis = a};
     text_head(&p);
@@ -495,6 +537,7 @@ void tc_analysis_text(const tc_analysis *a, tc_buffer *out, unsigned width) {
     text_assumption(&p, 2, "sets", &a->sets);
     text_assumption(&p, 3, "constraints", &a->constraints);
     text_assumption(&p, 4, "Slater", &a->slater);
+    text_public_sets(&p);
     text_constants(&p);
     text_slater(&p);
     text_radius(&p);

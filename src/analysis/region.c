@@ -78,6 +78,14 @@ bool tc_same_boxes(const tc_family *family) {
     return true;
 }
 
+bool tc_same_public(const tc_family *family) {
+    const tc_set_piece *set = tc_public_set(family);
+    bool same = tc_same_boxes(family) && (set == NULL || set->radius.column == NULL);
+    for (size_t c = 0; set != NULL && c < set->count; c++)
+        same = same && set->center[c].column == NULL;
+    return same;
+}
+
 typedef double (*pick)(tc_interval range);
 static double pick_lower(tc_interval range) { return range.lo; }
 static double pick_upper(tc_interval range) { return range.hi; }

@@ -34,6 +34,9 @@ void tc_batch_load_member(tc_batch *batch, size_t member);
 /* Whether all members have the same public box. */
 bool tc_same_boxes(const tc_family *family);
 
+/* The same public set too, or none. */
+bool tc_same_public(const tc_family *family);
+
 /* The public box of every coordinate, as points of the ensemble. */
 void tc_fill_lower(const tc_model *model, double *x);
 void tc_fill_upper(const tc_model *model, double *x);

@@ -13,7 +13,7 @@ tc_sampler *tc_sampler_new(tc_arena *arena, tc_audit_view *view, uint64_t most_s
     *s = (tc_sampler){.view = view, .released = tc_released_new(arena, view->release), .worlds = 1};
     s->values = TC_NEW(arena, double, view->count);
     for (size_t w = 0; w < 2; w++) {
-        s->states[w] = tc_states_new(arena, view->model, view->plan->state_exponent);
+        s->states[w] = tc_states_of_plan(arena, view->model, view->plan);
         s->previous[w] = TC_NEW(arena, double, view->count);
         if (s->states[w] == NULL)
             return NULL;

@@ -72,7 +72,7 @@ static tc_status prepare(tc_engine *engine, const tc_derivatives *derivatives, c
     if (kind.has_agents)
         engine->agents = tc_agents_new(engine->arena, engine->model, derivatives, engine->workers);
     if (!kind.has_agents || !large)
-        engine->states = tc_states_new(engine->arena, engine->model, engine->plan->state_exponent);
+        engine->states = tc_states_of_plan(engine->arena, engine->model, engine->plan);
     if (engine->states == NULL && (!kind.has_agents || !large)) {
         *why = "the public box of some agent holds no point of the states' lattice";
         return TC_BAD_USAGE;

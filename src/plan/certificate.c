@@ -256,6 +256,8 @@ const char *tc_certificate_problem(const tc_plan *plan) {
         return "there is no plan";
     if (plan->mechanism == TC_MECHANISM_NONE)
         return "a plan without noise promises nothing";
+    if (tc_relies_on_caps(plan))
+        return "certificates do not know public sets yet";
     return plan->is_private ? NULL : "the plan is not private";
 }
 

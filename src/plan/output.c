@@ -130,6 +130,18 @@ static void write_budget(const tc_plan *plan, tc_json *json) {
     tc_json_close_object(json);
 }
 
+/* Families whose public sets the prices rely on. Left out where there are none, like budgets. */
+static void write_public_sets(const tc_plan *plan, tc_json *json) {
+    if (!tc_relies_on_caps(plan))
+        return;
+    tc_json_open_array(json, "public_sets");
+    for (size_t f = 0; f < plan->model->family_count; f++) {
+        if (tc_public_set(&plan->model->families[f]) != NULL)
+            tc_json_string(json, NULL, plan->model->families[f].name);
+    }
+    tc_json_close_array(json);
+}
+
 /* null: not decided */
 static void write_choices(const tc_plan *plan, tc_json *json) {
     bool open = plan->mechanism == TC_MECHANISM_UNSET, anywhere = plan->placement == TC_PLACEMENT_AUTO;
@@ -151,6 +163,7 @@ static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
         return;
     }
     write_choices(plan, json);
+    write_public_sets(plan, json);
     tc_json_number(json, "adjacency", plan->adjacency_bound);
     tc_json_number(json, "epsilon", plan->epsilon);
     tc_json_number(json, "delta", plan->delta);
@@ -251,7 +264,8 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
              plan->calibration == TC_PUBLISHED ? "" : " for all that leaves the cloud");
     int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
     if (plan->adjacency == TC_ADJACENCY_AGENT)
-        put_line(out, "hides", "everything one agent does in all %.0f rounds", plan->rounds);
+        put_line(out, "hides", "everything one agent does in all %.0f rounds%s", plan->rounds,
+                 tc_relies_on_caps(plan) ? ", within its public set" : "");
     else if (plan->adjacency == TC_ADJACENCY_ONE)
         put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
                  norm);

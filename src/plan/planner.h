@@ -64,8 +64,10 @@ int tc_first_state_exponent(const tc_planner *planner);
 enum { TC_LATTICE_TRIES = 16 }; /* to a 16th of B, or of the narrowest side of the box */
 /* Copies the chosen placement to the plan. */
 void tc_take_layout(tc_plan *plan, tc_placement placement, const tc_layout *layout);
+/* The public sets that this plan may rely on; NULL: none. */
+const tc_caps *tc_planned_caps(const tc_planner *planner, int state_exponent);
 /* What one agent of a STATES channel can do in one round, in the norm of the mechanism. */
-double tc_state_reach(const tc_planner *planner, const tc_channel *channel);
+double tc_state_reach(const tc_planner *planner, const tc_channel *channel, const tc_caps *caps);
 
 /* ---- account/observers.c ---- */
 

@@ -268,6 +268,7 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
     layout->lattice = TC_NEW(p->arena, tc_lattice, 1);
     p->sensitivity->map = layout->map;
     p->sensitivity->lattice = NULL;
+    p->sensitivity->caps = tc_planned_caps(p, tc_first_state_exponent(p));
     p->sensitivity->extras_only = false;
     tc_sensitivity_prepare(p->sensitivity);
     tc_pricing pricing = pricing_of(p, layout);
@@ -307,18 +308,27 @@ void tc_scale_outputs(tc_planner *p, tc_layout *layout) {
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
-double tc_state_reach(const tc_planner *p, const tc_channel *channel) {
+/* The unit agent alone relies on public sets. */
+const tc_caps *tc_planned_caps(const tc_planner *p, int state_exponent) {
+    bool agent = p->plan->adjacency == TC_ADJACENCY_AGENT && tc_lattice_check_states(p->model, state_exponent) == NULL;
+    return agent ? tc_caps_new(p->arena, p->model, state_exponent) : NULL;
+}
+
+double tc_state_reach(const tc_planner *p, const tc_channel *channel, const tc_caps *caps) {
     const tc_family *family = &p->model->families[channel->family];
     bool gaussian = p->plan->mechanism == TC_MECHANISM_GAUSSIAN;
+    bool capped = caps != NULL && caps->families[channel->family] != NULL;
     double worst = 0;
     for (size_t k = channel->first_member;
-         k < channel->first_member + (tc_same_boxes(family) ? 1 : channel->member_count); k++) {
+         k < channel->first_member + (tc_same_public(family) ? 1 : channel->member_count); k++) {
         double sum = 0;
         for (size_t c = 0; c < family->dim; c++) {
             double width = tc_add_up(tc_coef_at(family->upper[c], k), -tc_coef_at(family->lower[c], k));
             sum = tc_add_up(sum, gaussian ? tc_mul_up(width, width) : width);
         }
-        worst = fmax(worst, gaussian ? tc_sqrt_up(sum) : sum);
+        sum = gaussian ? tc_sqrt_up(sum) : sum;
+        worst =
+            fmax(worst, capped ? fmin(sum, tc_cap_reach(p->arena, caps, family, channel->family, k, gaussian)) : sum);
     }
     return worst;
 }
@@ -326,13 +336,12 @@ double tc_state_reach(const tc_planner *p, const tc_channel *channel) {
 void tc_scale_states(tc_planner *p, tc_layout *layout) {
     list_state_channels(p, layout);
     layout->state_exponent = tc_first_state_exponent(p);
-    for (size_t i = 0; i < layout->count; i++) {
-        tc_channel *channel = &layout->channels[i];
-        channel->constant = channel->sensitivity =
-            p->plan->adjacency == TC_ADJACENCY_AGENT ? tc_state_reach(p, channel) : 1;
-    }
     for (int i = 0; i < TC_LATTICE_TRIES; i++, layout->state_exponent++) {
+        const tc_caps *caps = tc_planned_caps(p, layout->state_exponent);
         layout->problem = tc_lattice_check_states(p->model, layout->state_exponent);
+        for (size_t k = 0; k < layout->count; k++)
+            layout->channels[k].constant = layout->channels[k].sensitivity =
+                p->plan->adjacency == TC_ADJACENCY_AGENT ? tc_state_reach(p, &layout->channels[k], caps) : 1;
         for (size_t k = 0; layout->problem == NULL && k < layout->count; k++) {
             tc_channel *channel = &layout->channels[k];
             double scale = tc_div_up(tc_mul_up(p->multiplier, channel->sensitivity), p->target);

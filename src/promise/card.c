@@ -206,7 +206,10 @@ tc_card *tc_card_make(tc_arena *arena, const tc_plan *plan, bool seeded) {
     say_lattice(arena, card);
     say(arena, card, "constants_text", "Constants",
         plan->constants == TC_DECLARED ? "those that the file declares, compared with certified ones"
-                                       : "certified: upper bounds proved over the public box");
+        : tc_relies_on_caps(plan)
+            ? "certified: upper bounds proved over the public box and the agents' public sets; the cloud moves a state "
+              "that is outside of them into them before anything is computed, and only its agent is told"
+            : "certified: upper bounds proved over the public box");
     if (plan->doubt_count > 0)
         (void)item(arena, card, "assumptions_not_proved", "Convergence", true, plan->doubts, plan->doubt_count);
     say_hold(arena, card);

@@ -98,8 +98,8 @@ size_t tc_words_promise(tc_arena *arena, const tc_plan *plan, const char **texts
     if (plan->adjacency == TC_ADJACENCY_AGENT) {
         texts[0] = tc_arena_format(arena,
                                    "Claim B, about one agent entirely. Somebody wonders whether an agent behaved as it "
-                                   "did, or in some other way that its public box allows, in all rounds. %s",
-                                   odds(arena, plan));
+                                   "did, or in some other way that its public box%s allows, in all rounds. %s",
+                                   tc_relies_on_caps(plan) ? " and public set" : "", odds(arena, plan));
         texts[1] =
             tc_arena_format(arena,
                             "Exactly: let P and P' be the laws of what is seen in %.0f rounds for two behaviours "
@@ -203,6 +203,8 @@ size_t tc_words_not_hidden(tc_arena *arena, const tc_plan *plan, const char **te
         texts[0] = "What several agents do together: for k agents that change at once, epsilon (Laplace) or mu "
                    "(Gaussian) is k times as large.";
         texts[1] = "That an agent takes part, its name and its public box.";
+        if (tc_relies_on_caps(plan))
+            texts[1] = "That an agent takes part, its name, its public box and its public set.";
         return 2;
     }
     bool published = plan->calibration == TC_PUBLISHED;

@@ -3,6 +3,7 @@
 #ifndef TC_RELEASE_INSIDE_H
 #define TC_RELEASE_INSIDE_H
 
+#include "plan/sensitivity/cap.h"
 #include "release/evaluate.h"
 #include "release/lattice.h"
 #include "release/release.h"
@@ -19,6 +20,7 @@ struct tc_private_states {
     tc_lattice_box **boxes;      /* [family][component] */
     tc_lattice_box *flat;        /* small ensembles: one box for all coordinates; NULL otherwise */
     const double *lower, *upper; /* its public bounds, by coordinate */
+    const tc_caps *caps;         /* public sets that the plan relies on; NULL: the box is all */
     int64_t *units; /* one per coordinate, in the model's order; |units| <= 2^53, so that h * units is exact */
 };
 
@@ -153,6 +155,7 @@ struct tc_release {
     tc_release_channel *channels;       /* as in the plan */
     tc_sum_lattice *sum_lattices;       /* by sum; OUTPUTS with noise */
     tc_lattice_box **boxes;             /* [family][component] */
+    const tc_caps *caps;                /* public sets that the plan relies on; NULL: the box is all */
     double state_step, states_per_unit; /* h and 1 / h */
     size_t block;
     tc_random *random;
@@ -182,9 +185,10 @@ static inline bool tc_release_has_noise(const tc_release *release) {
     return release->plan->mechanism != TC_MECHANISM_NONE;
 }
 
-/* States of the agents of the model that is released, or of one with the same agents (plan/placement/forms.c). */
+/* States of the agents of the model that is released, or of one with the same agents (plan/placement/forms.c), which
+ * keep to the public sets that prices rely on. */
 static inline bool tc_release_knows(const tc_release *release, const tc_private_states *states) {
-    return states->model->families == release->model->families;
+    return states->model->families == release->model->families && (states->caps != NULL || release->caps == NULL);
 }
 
 /* NULL if the release can obey the plan, else what is wrong with it. */

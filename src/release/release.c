@@ -247,6 +247,7 @@ static const char *prepare_to_release(tc_arena *arena, tc_release *release) {
     release->boxes = tc_lattice_boxes(arena, release->model, plan->state_exponent);
     if (release->boxes == NULL)
         return "the public box of some agent has no point on the plan's lattice, or too many";
+    release->caps = tc_caps_of_plan(arena, release->model, plan);
     release->entries = tc_entries_new(arena, release->model, release->derivatives, every);
     release->evaluator = tc_evaluator_new(arena, release->model, release->derivatives, release->entries);
     list_channels(arena, release);

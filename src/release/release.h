@@ -26,13 +26,17 @@ typedef struct tc_private_values tc_private_values; /* entries of F(x) before no
 /* Told to that agent alone. Nothing else may depend on it: prices do not cover it. */
 typedef enum tc_taken {
     TC_STATE_TAKEN,
-    TC_STATE_CLAMPED, /* lay outside the public box; the nearest lattice point in the box was taken */
+    TC_STATE_CLAMPED, /* lay outside the public box or set; a lattice point inside was taken, of a box the nearest */
     TC_STATE_REFUSED, /* not finite: the sender's fault; the state before is kept */
 } tc_taken;
 
 /* One state for each agent of the model on the lattice of step 2^exponent: at first the lattice points of the box that
  * are nearest to zero. NULL where the box of some agent holds no lattice point, or one beyond 2^53 steps. */
 tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exponent) TC_MUST_USE;
+
+/* The same for a plan: on its lattice, and moved into the public sets that its prices rely on. A release by a plan that
+ * relies on some refuses states that were not made so. */
+tc_private_states *tc_states_of_plan(tc_arena *arena, const tc_model *model, const tc_plan *plan) TC_MUST_USE;
 
 /* Takes an agent's state x (family->dim numbers): the nearest lattice point, clamped to the public box. */
 tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) TC_MUST_USE;
@@ -126,7 +130,8 @@ void tc_release_worker_fetches(tc_release_worker *worker, tc_fetch *fetch);
 tc_status tc_release_open(tc_release *release, uint64_t round) TC_MUST_USE;
 
 /* Takes the block's states: the agents' own numbers x[component][k], moved to the nearest lattice points of the public
- * box, or those of a cloud that keeps all states. A number that is not finite is TC_BAD_USAGE, and nothing is taken. */
+ * box (and into public sets, as tc_states_of_plan), or those of a cloud that keeps all states. A number that is not
+ * finite is TC_BAD_USAGE, and nothing is taken. */
 tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t block, const double *const *x) TC_MUST_USE;
 tc_status tc_release_take_stored(tc_release_worker *worker, size_t family, size_t block,
                                  const tc_private_states *states) TC_MUST_USE;

@@ -158,6 +158,32 @@ tc_private_states *tc_states_new(tc_arena *arena, const tc_model *model, int exp
     return states;
 }
 
+/* ---- public sets: docs/proofs/publicset.md, section 2 ------------------------------------------------------------ */
+
+static bool keep_member(tc_private_states *states, size_t family, size_t member) {
+    const tc_family *of = &states->model->families[family];
+    if (states->caps == NULL || states->caps->families[family] == NULL)
+        return false;
+    return tc_cap_keep(states->caps->families[family], member, &states->units[tc_coord_of(of, member, 0)], of->count);
+}
+
+static bool keep_all(tc_private_states *states) {
+    bool moved = false;
+    for (size_t f = 0; states->caps != NULL && f < states->model->family_count; f++)
+        for (size_t k = 0; states->caps->families[f] != NULL && k < states->model->families[f].count; k++)
+            moved |= keep_member(states, f, k);
+    return moved;
+}
+
+tc_private_states *tc_states_of_plan(tc_arena *arena, const tc_model *model, const tc_plan *plan) {
+    tc_private_states *states = tc_states_new(arena, model, plan->state_exponent);
+    if (states != NULL) {
+        states->caps = tc_caps_of_plan(arena, model, plan);
+        (void)keep_all(states);
+    }
+    return states;
+}
+
 tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t member, const double *x) {
     const tc_family *of = &states->model->families[family];
     tc_taken taken = TC_STATE_TAKEN;
@@ -170,7 +196,7 @@ tc_taken tc_states_from_doubles(tc_private_states *states, size_t family, size_t
         if (x[c] < tc_coef_at(of->lower[c], member) || x[c] > tc_coef_at(of->upper[c], member))
             taken = TC_STATE_CLAMPED;
     }
-    return taken;
+    return keep_member(states, family, member) ? TC_STATE_CLAMPED : taken;
 }
 
 static bool is_any_outside(const double *lower, const double *upper, size_t count, const double *x) {
@@ -219,6 +245,7 @@ tc_taken tc_states_take(tc_private_states *states, const double *x) {
     } else {
         outside = take_families(states, x);
     }
+    outside |= keep_all(states);
     return outside ? TC_STATE_CLAMPED : TC_STATE_TAKEN;
 }
 
@@ -233,7 +260,7 @@ tc_taken tc_states_from_integers(tc_private_states *states, size_t family, size_
         if (inside != units[c])
             taken = TC_STATE_CLAMPED;
     }
-    return taken;
+    return keep_member(states, family, member) ? TC_STATE_CLAMPED : taken;
 }
 
 /* ---- a worker takes the states of a block: no other code can read them there ------------------------------------- */
@@ -257,6 +284,28 @@ static void to_points(const tc_release *release, const int64_t *units, size_t co
         row[k] = tc_lattice_double(units[k]) * step;
 }
 
+/* A member's points as rows of doubles: multiples of h, so that they become integers again exactly. */
+static void keep_rows(const tc_release *release, const tc_cap *cap, size_t member, double *const *rows, size_t k) {
+    int64_t excess = -tc_cap_bound(cap, member);
+    for (size_t c = 0; c < cap->dim; c++)
+        excess += tc_cap_use(cap, member, c, (int64_t)(rows[c][k] * release->states_per_unit));
+    for (size_t c = 0; excess > 0 && c < cap->dim; c++) {
+        int64_t units = tc_cap_moved(cap, member, c, (int64_t)(rows[c][k] * release->states_per_unit), &excess);
+        rows[c][k] = tc_lattice_double(units) * release->state_step;
+    }
+}
+
+static void keep_block(tc_release_worker *worker, size_t family, const tc_release_block *block) {
+    const tc_release *release = worker->release;
+    const tc_cap *cap = release->caps != NULL ? release->caps->families[family] : NULL;
+    for (size_t k = 0; cap != NULL && k < block->count; k++) {
+        if (keeps_integers(release))
+            (void)tc_cap_keep(cap, block->first + k, worker->values->units + k, block->count);
+        else
+            keep_rows(release, cap, block->first + k, worker->rows, k);
+    }
+}
+
 tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t number, const double *const *x) {
     tc_release *release = worker->release;
     tc_release_block *block = block_at(release, family, number);
@@ -273,6 +322,7 @@ tc_status tc_release_take(tc_release_worker *worker, size_t family, size_t numbe
         if (!integers)
             to_points(release, units, block->count, worker->rows[c]);
     }
+    keep_block(worker, family, block);
     worker->holds = block;
     return TC_OK;
 }

@@ -202,7 +202,7 @@ static void build_family(tc_streams *s, size_t index) {
     const tc_family_derivatives *d = &s->derivatives->families[index];
     f->family = &s->model->families[index];
     f->derivatives = d;
-    f->alike = bodies_alike(dag, d) && tc_same_boxes(f->family);
+    f->alike = bodies_alike(dag, d) && tc_same_public(f->family);
     f->values_tape = tc_tape_new(arena, dag, d->bodies, d->body_count);
     f->first_tape = tape_of_first(arena, dag, d->body_first, d->body_first_count);
     f->second_tape = tape_of_second(arena, dag, d->body_second, d->body_second_count);

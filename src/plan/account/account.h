@@ -65,7 +65,8 @@ double tc_normal_tail_inverse_up(double probability);
  *   Laplace   max over coordinates c of  sum_e sup |dF_e/dx_c| / b_e                    epsilon per unit of l1 distance
  *   Gaussian  sup |diag(1/sigma) DF|_2 over the columns that may change together        gdp per unit of l2 distance
  *             (ensemble: all outside the view; one: those of one agent)
- *   agent     sum_e move_e / b_e, and sqrt(sum_e (move_e / sigma_e)^2)                  for one round of one agent */
+ *   agent     sum_e move_e / b_e, and sqrt(sum_e (move_e / sigma_e)^2)                  for one round of one agent;
+ *             less where it keeps to a public set (docs/proofs/publicset.md) */
 
 typedef struct tc_pricing {
     tc_sensitivity *sensitivity;

@@ -220,8 +220,9 @@ static double whole_agent(tc_planner *p) {
         return tc_price_view(&pricing, &all);
     }
     double worst = 0;
+    const tc_caps *caps = tc_planned_caps(p, plan->state_exponent);
     for (size_t i = 0; i < plan->channel_count; i++)
-        worst = fmax(worst, tc_div_up(tc_state_reach(p, &plan->channels[i]), plan->channels[i].scale));
+        worst = fmax(worst, tc_div_up(tc_state_reach(p, &plan->channels[i], caps), plan->channels[i].scale));
     return worst;
 }
 
@@ -278,9 +279,10 @@ static double widest(const tc_model *model) {
 /* The largest distance one agent can make in one round, in the mechanism's norm. */
 static double furthest(tc_planner *p) {
     double worst = 0;
+    const tc_caps *caps = tc_planned_caps(p, p->plan->state_exponent);
     for (uint32_t f = 0; f < p->model->family_count; f++) {
         tc_channel whole = {.kind = TC_CHANNEL_STATES, .family = f, .member_count = p->model->families[f].count};
-        worst = fmax(worst, tc_state_reach(p, &whole));
+        worst = fmax(worst, tc_state_reach(p, &whole, caps));
     }
     return worst;
 }

@@ -42,6 +42,18 @@ static tc_interval divided(tc_interval value, double scale) {
 
 static double nan_is_infinite(double x) { return isnan(x) ? (double)INFINITY : x; }
 
+/* The unit agent with a public set: all entries together. */
+static double together(scaled *p, const tc_sensitivity_block *block) {
+    tc_mark mark = tc_arena_mark(p->arena);
+    double *scales = TC_NEW(p->arena, double, block->start[1] + 1);
+    for (size_t i = 0; i < block->start[1]; i++)
+        scales[i] = scale_of(p, &block->moved[i]);
+    double price =
+        tc_capped_price(p->pricing->sensitivity, block, scales, p->pricing->mechanism == TC_MECHANISM_GAUSSIAN);
+    tc_arena_rewind(p->arena, mark);
+    return nan_is_infinite(price);
+}
+
 /* ---- Laplace ----------------------------------------------------------------------------------------------------- */
 
 static void take_column_sums(void *context, const tc_sensitivity_block *block) {
@@ -50,7 +62,8 @@ static void take_column_sums(void *context, const tc_sensitivity_block *block) {
         double sum = 0;
         for (size_t i = block->start[c]; i < block->start[c + 1]; i++)
             sum = tc_add_up(sum, tc_div_up(tc_magnitude(block->moved[i].value), scale_of(p, &block->moved[i])));
-        p->worst = fmax(p->worst, nan_is_infinite(sum));
+        sum = nan_is_infinite(sum);
+        p->worst = fmax(p->worst, block->capped != NULL && sum > p->worst ? fmin(sum, together(p, block)) : sum);
     }
 }
 
@@ -133,6 +146,8 @@ static void take_block_norm(void *context, const tc_sensitivity_block *block) {
     double norm = frobenius(p);
     if (norm > p->worst && block->columns > 1 && norm < (double)INFINITY)
         norm = fmin(norm, stored_norm(p));
+    if (norm > p->worst && block->capped != NULL)
+        norm = fmin(norm, together(p, block));
     p->worst = fmax(p->worst, norm);
 }
 

@@ -82,7 +82,7 @@ static void push_jacobian(making *m, uint32_t family, uint32_t row, uint32_t com
                        .value = value});
 }
 
-static int compare_moved(const void *x, const void *y) {
+int tc_compare_moved(const void *x, const void *y) {
     const tc_moved *a = x, *b = y;
     if (a->family != b->family) /* constraints first */
         return a->family + 1 < b->family + 1 ? -1 : 1;
@@ -115,10 +115,10 @@ static double extra_of(const making *m, const tc_moved *entry) {
 
 static size_t merge(tc_sensitivity *s, size_t first) {
     if (s->count - first > 1)
-        qsort(s->moved + first, s->count - first, sizeof *s->moved, compare_moved);
+        qsort(s->moved + first, s->count - first, sizeof *s->moved, tc_compare_moved);
     size_t kept = first;
     for (size_t i = first; i < s->count; i++) {
-        if (kept > first && compare_moved(&s->moved[kept - 1], &s->moved[i]) == 0)
+        if (kept > first && tc_compare_moved(&s->moved[kept - 1], &s->moved[i]) == 0)
             s->moved[kept - 1].value = tc_iadd(s->moved[kept - 1].value, s->moved[i].value);
         else
             s->moved[kept++] = s->moved[i];
@@ -302,17 +302,21 @@ static double coupled_extra(const making *m, const tc_moved *entry) {
 /* One column for the agent: each entry's slopes times the ranges of its coordinates, or what is known better. */
 static void collapse(making *m, const tc_singled *singled, size_t named) {
     tc_sensitivity *s = m->s;
+    bool capped = tc_is_capped(s, m->family);
+    if (capped)
+        tc_capped_keep(s, m->stream->family);
     for (size_t c = 0; c < m->stream->family->dim; c++) {
         double range = width(tc_public_range(m->stream->family, m->member, c));
         for (size_t i = s->start[c]; i < s->start[c + 1]; i++)
             s->moved[i].value = symmetric(tc_mul_up(tc_magnitude(s->moved[i].value), range));
     }
     (void)merge(s, 0);
+    if (capped)
+        tc_capped_bound(s, m->family, m->member);
     for (size_t i = 0; i < s->count; i++) {
         tc_moved *entry = &s->moved[i];
-        double move = entry->value.hi;
+        double move = entry->value.hi, sums = 0;
         if (entry->family == UINT32_MAX) {
-            double sums = 0;
             double known = move_of_row(m, entry->row, singled, named);
             for (size_t b = 0; s->lattice != NULL && b < m->stream->derivatives->body_count; b++) {
                 uint32_t input = m->stream->derivatives->sums[b];
@@ -324,8 +328,11 @@ static void collapse(making *m, const tc_singled *singled, size_t named) {
             }
             move = fmin(tc_add_up(move, sums), known);
         } else {
-            move = tc_add_up(move, coupled_extra(m, entry));
+            sums = coupled_extra(m, entry);
+            move = tc_add_up(move, sums);
         }
+        if (capped)
+            s->capped.extra[i] = tc_add_up(sums, extra_of(m, entry));
         entry->value = symmetric(tc_add_up(move, extra_of(m, entry)));
     }
     s->start[1] = s->count;

@@ -144,6 +144,7 @@ tc_sensitivity *tc_sensitivity_new(tc_arena *arena, tc_streams *streams) {
             s->slope_end[sum] = s->slope_end[sum] == 0 ? e + 1 : s->slope_end[sum];
         }
     }
+    s->widest = widest;
     s->start = TC_NEW(arena, size_t, widest + 2);
     s->first = TC_NEW(arena, tc_interval, d->outer_first_count + 1);
     s->second = TC_NEW(arena, tc_interval, d->outer_second_count + 1);
@@ -234,7 +235,8 @@ bool tc_sensitivity_blocks(tc_sensitivity *s, const tc_view *view, tc_block_sink
                                               .weight = weight,
                                               .columns = s->whole_agents ? 1 : f->family->dim,
                                               .start = s->start,
-                                              .moved = s->moved};
+                                              .moved = s->moved,
+                                              .capped = tc_is_capped(s, k) ? &s->capped : NULL};
                 sink(context, &block);
             }
         }

@@ -6,6 +6,7 @@
 #include "analysis/region.h"
 #include "calculus/tape/tape.h"
 #include "plan/entries.h"
+#include "plan/sensitivity/cap.h"
 
 /* ==== sensitivity.c, block.c ==== */
 
@@ -56,6 +57,22 @@ typedef struct tc_moved {
     tc_interval value;
 } tc_moved;
 
+typedef struct tc_capped_slope { /* of an entry, in one column */
+    tc_moved moved;
+    size_t column;
+} tc_capped_slope;
+
+/* The unit `agent` with a public set that is relied on: what each entry is made of (docs/proofs/publicset.md). By entry
+ * of the block's one column, |F_e(x) - F_e(x')| <= |sum_c M_ec (x_c - x_c')| + extra_e, and that sum is at most
+ * linear_e for all states of the set. */
+typedef struct tc_capped {
+    double *linear, *extra;
+    tc_capped_slope *slopes; /* M, by entry in the order of the column */
+    size_t *start;           /* slopes of entry e: start[e] .. start[e + 1] - 1 */
+    size_t slope_count, capacity;
+    tc_gain *gains; /* scratch, by column */
+} tc_capped;
+
 typedef struct tc_sensitivity_block {
     const tc_family *family;
     size_t member;
@@ -63,6 +80,7 @@ typedef struct tc_sensitivity_block {
     size_t columns;
     const size_t *start; /* entries of column c: start[c] .. start[c + 1] - 1; sorted, each once */
     const tc_moved *moved;
+    const tc_capped *capped; /* NULL: the box is all there is */
 } tc_sensitivity_block;
 typedef void (*tc_block_sink)(void *context, const tc_sensitivity_block *block);
 
@@ -73,13 +91,15 @@ typedef struct tc_sensitivity {
     const tc_channel_map *map;
     const tc_lattice *lattice;       /* NULL: exact arithmetic */
     bool whole_agents;               /* the unit `agent` */
+    const tc_caps *caps;             /* public sets that whole agents keep to; NULL: the box is all */
     bool extras_only;                /* what rounding adds, alone */
     int norm;                        /* 1 or 2 */
     size_t *slope_start, *slope_end; /* by sum: its body_first entries */
     /* the block being made */
     size_t *start;
     tc_moved *moved;
-    size_t count, capacity;
+    size_t count, capacity, widest; /* widest: the most states of an agent */
+    tc_capped capped;
     tc_interval *first, *second;        /* outer derivatives where sums are off by sum_spread ... */
     double *first_shift, *second_shift; /* ... and how far those can be from the ones over the exact sums' range */
 } tc_sensitivity;
@@ -97,6 +117,16 @@ tc_view *tc_view_new(tc_sensitivity *sensitivity, bool everything, const size_t 
 bool tc_sensitivity_blocks(tc_sensitivity *sensitivity, const tc_view *view, tc_block_sink sink, void *context);
 
 /* ---- for sensitivity.c and block.c ------------------------------------------------------------------------------- */
+
+/* In s->moved from first on: entries sorted, each once. */
+int tc_compare_moved(const void *x, const void *y);
+
+/* capped.c: before a block becomes one column, keeps its slopes; then bounds each entry's linear part. */
+bool tc_is_capped(const tc_sensitivity *s, size_t family);
+void tc_capped_keep(tc_sensitivity *s, const tc_family *family);
+void tc_capped_bound(tc_sensitivity *s, size_t family, size_t member);
+/* What a capped block costs with all entries together, scales by entry: epsilon, or gdp, of one round. */
+double tc_capped_price(tc_sensitivity *s, const tc_sensitivity_block *block, const double *scales, bool gaussian);
 
 /* The block of the member in a lane of its family's current batch, into s->start and s->moved. */
 void tc_make_block(tc_sensitivity *s, const tc_view *view, size_t family, size_t lane);
