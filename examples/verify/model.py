@@ -1,5 +1,6 @@
 """The public model of a certificate: families of agents with public boxes, terms that are summed over members, constraints."""
 
+from cap import Cap
 from expression import Graph, Malformed, number, whole
 
 
@@ -18,6 +19,13 @@ class Family:
         if self.names and (len(self.names) != self.members or not all(isinstance(n, str) for n in self.names)):
             raise Malformed("'names' has not one name for each member")
         self.lower, self.upper = self.bounds(listed, "lower"), self.bounds(listed, "upper")
+        self.public_set = None  # coefficients and bound
+        if "public_set" in listed:
+            bound = take(listed, "public_bound", list)
+            if len(bound) != 1:
+                raise Malformed("'public_bound' is not one number")
+            self.public_set = (self.bounds(listed, "public_set"),
+                               self.column(bound[0]) if isinstance(bound[0], list) else number(bound[0]))
         self.data = [self.column(c) for c in take(listed, "data", list)]
         self.graph = Graph(take(listed, "nodes", list), "state", self.dim, len(self.data))
         last = len(self.graph.nodes) - 1
@@ -50,10 +58,25 @@ class Family:
     def varies(self):
         return any(isinstance(v, list) for v in self.lower + self.upper)
 
+    def set_varies(self):
+        """Whether boxes or public sets differ."""
+        return self.varies() or (self.public_set is not None and
+                                 any(isinstance(v, list) for v in [*self.public_set[0], self.public_set[1]]))
+
     def box(self, member):
         def at(v):
             return v[member] if isinstance(v, list) else v
         return [(at(low), at(high)) for low, high in zip(self.lower, self.upper)]
+
+    def public_set_of(self, member):
+        def at(v):
+            return v[member] if isinstance(v, list) else v
+        return None if self.public_set is None else (tuple(map(at, self.public_set[0])), at(self.public_set[1]))
+
+    def cap(self, member, step):
+        """The public set on the lattice; None where there is none."""
+        found = self.public_set_of(member)
+        return None if found is None else Cap(*found, self.box(member), step)
 
     def data_of(self, member):
         return [(c[member], c[member]) for c in self.data]

@@ -12,6 +12,7 @@ import math
 
 import interval as I
 import rounded as R
+from cap import Whole
 from expression import Unprovable
 
 NOTHING = (0.0, 0.0)
@@ -70,7 +71,7 @@ class Sensitivity:
         if member in named:
             return ("named", member)
         channels = tuple(sorted(self.plan.channels_of_member(f, member)))
-        box = tuple(family.box(member)) if family.varies() else ()
+        box = (*family.box(member), family.public_set_of(member)) if family.set_varies() else ()
         return (channels, box, tuple(c[member] for c in family.data))
 
     def find_groups(self):
@@ -82,7 +83,7 @@ class Sensitivity:
             members = range(family.members)
             if not family.sums:
                 members = sorted(named[f])
-            plain = not family.varies() and not family.data and not self.plan.has_member_channels(f)
+            plain = not family.set_varies() and not family.data and not self.plan.has_member_channels(f)
             if plain and f not in named:
                 group = Group(f, family, 0, family.members)
                 groups.append(group)
@@ -492,21 +493,28 @@ class Sensitivity:
 
     def collapse(self, group, columns, view, norm, shares, single):
         """One column: how far each entry can move when all states of this agent do."""
-        moves = {}
+        moves, slopes = {}, {}
         for c, column in enumerate(columns):
             across = I.width_up(group.box[c])
             for key, value in column.items():
                 moves[key] = I.add_up(moves.get(key, 0.0), I.mul_up(I.magnitude(value), across))
-        result = {}
+                slopes.setdefault(key, {})[c] = value
+        result = Whole()
+        if "cap" not in group.memory:
+            group.memory["cap"] = group.family.cap(group.member, self.plan.state_step)
+        result.cap, result.slopes, result.linear, result.extra = group.memory["cap"], columns, {}, {}
         for key, move in moves.items():
+            rounding, by_ranges = 0.0, I.INF
+            if result.cap is not None:
+                move = min(move, result.cap.entry(slopes[key]))
+            result.linear[key] = move
             if key[0] == "g":
                 by_ranges, rounding = self.move_of_row(group, key[1])
-                move = min(I.add_up(move, rounding), by_ranges)
             elif self.lattice is not None:
-                move = I.add_up(move, self.coupled_rounding(group, key, shares, single))
-            if self.lattice is not None:
-                move = I.add_up(move, self.extra_of(key, view, norm))
-            result[key] = I.symmetric(move)
+                rounding = self.coupled_rounding(group, key, shares, single)
+            extra = self.extra_of(key, view, norm) if self.lattice is not None else 0.0
+            result.extra[key] = I.add_up(rounding, extra)
+            result[key] = I.symmetric(I.add_up(min(I.add_up(move, rounding), by_ranges), extra))
         return result
 
     def move_of_row(self, group, row):

@@ -122,6 +122,10 @@ class Prices:
             found[key] = (I.div_down(value[0], channel.scale), I.div_up(value[1], channel.scale))
         return found
 
+    def scale(self, key):
+        channel = self.plan.channel_of(key)
+        return None if channel is None else channel.scale
+
     def of_any(self, view, unit, target):
         """Each of a family: one of every kind stands for all, where there are few kinds; else a bound for any of them."""
         kinds = [g for g in self.s.groups if g.number == view.each_of] if self.s is not None else []
@@ -140,7 +144,10 @@ class Prices:
         if self.plan.gaussian and unit == "ensemble":
             return self.ensemble(view, target, apart)
         for _, _, columns in self.s.blocks(view, self.plan.norm, unit == "agent", apart):
+            whole = columns[0] if unit == "agent" else None
             columns = [self.scaled(c) for c in columns]
+            if whole is not None and whole.cap is not None and whole.together(self.scale, self.plan.gaussian) <= target:
+                continue
             if not self.plan.gaussian:
                 if any(norm.sum_up(map(I.magnitude, c.values())) > target for c in columns):
                     return False
@@ -153,10 +160,11 @@ class Prices:
         if unit != "agent":
             return 1.0
         family, worst = self.model.families[channel.family], 0.0
-        for k in range(channel.first_member, channel.first_member + (channel.members if family.varies() else 1)):
-            widths = [I.width_up(b) for b in family.box(k)]
+        for k in range(channel.first_member, channel.first_member + (channel.members if family.set_varies() else 1)):
+            widths, cap = [I.width_up(b) for b in family.box(k)], family.cap(k, self.plan.state_step)
             total = norm.sum_up(I.mul_up(w, w) for w in widths) if self.plan.gaussian else norm.sum_up(widths)
-            worst = max(worst, I.sqrt_up(total) if self.plan.gaussian else total)
+            total = I.sqrt_up(total) if self.plan.gaussian else total
+            worst = max(worst, total if cap is None else min(total, cap.reach(self.plan.gaussian)))
         return worst
 
     # ---- all agents together, l2 ----
@@ -365,6 +373,15 @@ def check_states(plan, model):
                 plan.demand(first * step <= high, "state_exponent: a box holds no point of the lattice")
 
 
+def check_public_sets(plan, model):
+    """Prices may rely on public sets for the unit agent alone: for other units nobody enforces them."""
+    listed = plan.listed.get("public_sets", [])
+    plan.demand(listed == [f.name for f in model.families if f.public_set is not None],
+                "public_sets: not those of the model")
+    plan.demand(plan.unit == "agent" or not listed, "public_sets: they are enforced for the unit agent alone")
+    plan.demand("public_sets" not in plan.listed or listed, "public_sets: there are none")
+
+
 def check_constants(plan, s, prices):
     """The certified constant of each system, and its sensitivity, which has rounding in it."""
     if plan.placement == "states":
@@ -530,6 +547,7 @@ def verify(listed, raw, wanted=None):
     views = read_views(listed, plan, model)
     check_cover(plan, model)
     check_states(plan, model)
+    check_public_sets(plan, model)
     for level in range(LEVELS):
         try:
             s = Sensitivity(model, plan, level) if plan.placement != "states" else None

@@ -23,6 +23,7 @@ typedef struct node_table { /* of nodes that were written */
     tc_expr *stack;
     uint32_t *columns; /* data columns of the family, in order of first use */
     uint32_t column_count;
+    bool capped; /* prices rely on public sets */
 } node_table;
 
 static void write_string(tc_buffer *out, const char *text) {
@@ -148,6 +149,18 @@ static void write_coefs(tc_buffer *out, const char *key, const tc_coef *coefs, s
     tc_buffer_puts(out, "]");
 }
 
+/* a.x <= b, only where prices rely on it: then a for each state, and b. */
+static void write_public_set(tc_arena *arena, tc_buffer *out, const tc_family *family) {
+    const tc_set_piece *set = tc_public_set(family);
+    if (set == NULL)
+        return;
+    tc_coef *weights = TC_NEW(arena, tc_coef, family->dim);
+    for (size_t c = 0; c < set->count; c++)
+        weights[set->first + c] = set->center[c];
+    write_coefs(out, "public_set", weights, family->dim, family->count);
+    write_coefs(out, "public_bound", &set->radius, 1, family->count);
+}
+
 static void write_names(tc_buffer *out, const tc_family *family) {
     tc_buffer_puts(out, ",\n\"names\": [");
     for (size_t k = 0; family->member_names != NULL && k < family->count; k++) {
@@ -175,6 +188,8 @@ static void write_family(node_table *t, size_t f, bool slopes) {
     write_names(t->out, family);
     write_coefs(t->out, "lower", family->lower, family->dim, family->count);
     write_coefs(t->out, "upper", family->upper, family->dim, family->count);
+    if (t->capped)
+        write_public_set(t->arena, t->out, family);
     tc_buffer_puts(t->out, ",\n");
     open_table(t, family->column_count);
     for (size_t b = 0; b < d->body_count; b++)
@@ -234,7 +249,8 @@ static void write_model(tc_arena *arena, const tc_plan *plan, const tc_derivativ
                     .arena = arena,
                     .out = out,
                     .number = TC_NEW(arena, uint32_t, nodes),
-                    .stack = TC_NEW(arena, tc_expr, nodes)};
+                    .stack = TC_NEW(arena, tc_expr, nodes),
+                    .capped = tc_relies_on_caps(plan)};
     tc_buffer_puts(out, "{\"families\": [");
     for (size_t f = 0; f < model->family_count; f++)
         write_family(&t, f, slopes);
@@ -256,8 +272,6 @@ const char *tc_certificate_problem(const tc_plan *plan) {
         return "there is no plan";
     if (plan->mechanism == TC_MECHANISM_NONE)
         return "a plan without noise promises nothing";
-    if (tc_relies_on_caps(plan))
-        return "certificates do not know public sets yet";
     return plan->is_private ? NULL : "the plan is not private";
 }
 

@@ -10,15 +10,16 @@ MECHANISMS, UNITS = ("laplace", "gaussian"), ("one", "ensemble", "agent")
 class Problem:
     """text, files {name: text} and options of the problem with this seed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, capped=False):
         self.random = random.Random(1000003 * seed + 17)
+        self.caps = random.Random(seed) if capped else None
         self.files, self.blocks, self.families = {}, [], []
         for name in "abc"[:self.random.choice([1, 1, 2, 3])]:
             self.add_family(name)
         count = self.random.randint(1, 4)
         rows = [f"constraint g{j + 1}: {self.row()} <= {self.number(5, 500)}" for j in range(count)]
         self.text = "".join(self.blocks) + "\n".join(rows) + "\ndual radius 10\n"
-        self.options = self.pick_options()
+        self.options = self.capped_options() if capped else self.pick_options()
 
     def number(self, low, high):
         """Sometimes with few digits, so that products are exact."""
@@ -43,8 +44,26 @@ class Problem:
             over = f"[i] over rows_{name}"
         top = "cap" if boxes else repr(high)
         self.blocks.append(f"agents {name}{over} {{\n  state x[{dim}] in [{low!r}, {top}]\n"
-                           f"  private minimize sum(x)\n}}\n")
+                           f"{self.public_set(dim, low, high, data)}  private minimize sum(x)\n}}\n")
         self.families.append((name, members, dim, low, high, data))
+
+    def public_set(self, dim, low, high, data):
+        """A line that cuts some of the box off, with coefficients of both signs and columns."""
+        r = self.caps
+        if r is None or r.random() < 0.2 or dim == 1:
+            return ""
+        weights = [r.choice([1.0, 1.0, r.uniform(0.3, 3), -1.0]) for _ in range(dim)]
+        terms = " + ".join(f"{w!r} * x[{c + 1}]" for c, w in enumerate(weights))
+        least = sum(w * (low if w > 0 else high) for w in weights)
+        most = sum(w * (high if w > 0 else low) for w in weights)
+        bound = repr(least + r.uniform(0.1, 0.6) * (most - least))
+        return f"  public set {terms} <= {bound}{' + 0.1 * w' if data and r.random() < 0.5 else ''}\n"
+
+    def capped_options(self):
+        r = self.caps
+        mechanism = r.choice(MECHANISMS)
+        return ["--mechanism", mechanism, "--epsilon", "1", *(("--delta", "1e-5") if mechanism == "gaussian" else ()), "--rounds", "1000",
+                "--adjacency", "agent", *r.choice([("--method", "tacit"), ("--method", "tacit", "--placement", "states"), ("--method", "published")])]
 
     # ---- rows ----
 
