@@ -130,6 +130,57 @@ static void warnings_say_where_little_is_to_be_expected(void **state) {
                    quietly(), "the dual radius is 0");
 }
 
+/* Every warning of a plan with the file's own promise. */
+static void expect_warnings(const char *text, tc_mechanism mechanism, double rounds, size_t count,
+                            const char *const *parts) {
+    planned p;
+    method_options asked = {.mechanism = mechanism, .rounds = rounds, .radius = NAN, .keeps_privacy = true};
+    const tc_tacit_facts *f = facts_of(&p, text, asked);
+    for (size_t i = 0; i < f->warning_count && i < count; i++)
+        if (strstr(f->warnings[i], parts[i]) == NULL)
+            fail_msg("\"%s\" is not in: %s", parts[i], f->warnings[i]);
+    if (f->warning_count != count)
+        fail_msg("%zu warnings, not %zu: %s", f->warning_count, count, f->warning_count > 0 ? f->warnings[0] : "");
+    planned_end(&p);
+}
+
+#define THREE_ROWS(limit)                                                                                              \
+    "agents a[i in 1..3] {\n state x in [0, 6]\n private minimize x^2\n gap 4;  slater x = 1\n}\n"                     \
+    "constraint c[i in 1..3]: a[i].x <= " limit "\nprivacy { epsilon 1; adjacency one 1 }\n" SCHEDULE
+
+/* Noise on states: variance 2 in a round, so sqrt(1.8 * 2 / 2000) = 0.0424 in each constraint after all rounds. */
+static void a_slack_that_noise_hides_is_warned_of_even_where_all_are_alike(void **state) {
+    (void)state;
+    const char *tiny = THREE_ROWS("1.001"), *wide = THREE_ROWS("1.06");
+    expect_warnings(tiny, TC_MECHANISM_LAPLACE, 2000, 1,
+                    (const char *const[]){"satisfies constraint c[1] by 0.001, and the noise left in it after all "
+                                          "rounds has a standard deviation of 0.0424, and so it is with 2 others"});
+    expect_warnings(tiny, TC_MECHANISM_LAPLACE, 2000, 1,
+                    (const char *const[]){"a point further inside, more rounds or a larger epsilon helps"});
+    expect_warnings(tiny, TC_MECHANISM_NONE, 2000, 0, NULL);
+    expect_warnings(wide, TC_MECHANISM_LAPLACE, 2000, 0, NULL);
+}
+
+/* All rounds of an agent share one promise: averaged Gaussian noise does not depend on their number, Laplace noise
+ * grows with its root. */
+static void for_the_unit_agent_nobody_is_told_to_take_more_rounds(void **state) {
+    (void)state;
+    char loud[1024], quiet[1024];
+    (void)snprintf(loud, sizeof loud, "%sprivacy { epsilon 1; delta 1e-6; adjacency agent }\n", affine);
+    (void)snprintf(quiet, sizeof quiet, "%sprivacy { epsilon 2000; delta 1e-6; adjacency agent }\n", affine);
+    expect_warnings(loud, TC_MECHANISM_LAPLACE, 2000, 1,
+                    (const char *const[]){"more rounds make it worse, since all of them are hidden together: Gaussian "
+                                          "noise (--mechanism gaussian) and about 200 rounds help"});
+    expect_warnings(loud, TC_MECHANISM_GAUSSIAN, 2000, 1,
+                    (const char *const[]){"more rounds do not help, since all of them are hidden together, and about "
+                                          "200 are enough for the method"});
+    expect_warnings(quiet, TC_MECHANISM_LAPLACE, 2000, 1,
+                    (const char *const[]){"averaged over 2000 rounds it is 3.2 times that of about 200, which are "
+                                          "enough for the method; take --rounds 200, or --mechanism gaussian"});
+    expect_warnings(quiet, TC_MECHANISM_LAPLACE, 200, 0, NULL);
+    expect_warnings(quiet, TC_MECHANISM_GAUSSIAN, 2000, 0, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scales_radius_and_weights_are_those_of_the_formulas),
@@ -138,6 +189,8 @@ int main(void) {
         cmocka_unit_test(a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left),
         cmocka_unit_test(a_margin_keeps_the_answer_inside),
         cmocka_unit_test(warnings_say_where_little_is_to_be_expected),
+        cmocka_unit_test(a_slack_that_noise_hides_is_warned_of_even_where_all_are_alike),
+        cmocka_unit_test(for_the_unit_agent_nobody_is_told_to_take_more_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

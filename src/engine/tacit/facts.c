@@ -125,10 +125,12 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
 
 /* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
-enum { MOST_WARNINGS = 8, FEW_ROUNDS = 200 };
+enum { MOST_WARNINGS = 10, FEW_ROUNDS = 200 };
 #define UNLIKE_WIDTHS 30.0 /* boxes may differ in width by this factor: one length serves all steps */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
+#define OWN_ERROR 3.0    /* without noise the result is about so many X / T away, or less: measured (docs/method.md) */
+#define FAR_TOO_MANY 4.0 /* times the rounds that are enough: then Laplace noise in the unit agent has doubled */
 
 typedef struct warner {
     tc_arena *arena;
@@ -194,20 +196,73 @@ static double *find_widths(warner *w) {
     return found.of_row;
 }
 
-/* How far averaged noise moves the scaled constraints, relative to the length of the box. */
-static bool rows_drown(const warner *w) {
-    double total = 0;
-    for (size_t i = 0; i < sizeof w->plan->facts / sizeof *w->plan->facts; i++) {
-        const tc_placement_facts *of = &w->plan->facts[i];
-        if (of->placement != w->plan->placement || of->constraint_variance == NULL)
-            continue;
-        for (size_t j = 0; j < w->model->constraint_count; j++)
-            total += of->constraint_variance[j] / (w->facts->row_scale[j] * w->facts->row_scale[j]);
-    }
-    return sqrt(AVERAGED * total / w->plan->rounds) > w->facts->box_length;
+/* The variance of one round's noise in each constraint; NULL where there is no noise. */
+static const double *row_variances(const warner *w) {
+    for (size_t i = 0; i < sizeof w->plan->facts / sizeof *w->plan->facts; i++)
+        if (w->plan->facts[i].placement == w->plan->placement && w->plan->facts[i].constraint_variance != NULL)
+            return w->plan->facts[i].constraint_variance;
+    return NULL;
 }
 
-static void warn_of_noise(warner *w) {
+/* How far averaged noise moves the scaled constraints. A gradient there has length 1: it is a length of states too. */
+static double averaged_noise(const warner *w) {
+    const double *variance = row_variances(w);
+    double total = 0;
+    for (size_t j = 0; variance != NULL && j < w->model->constraint_count; j++)
+        total += variance[j] / (w->facts->row_scale[j] * w->facts->row_scale[j]);
+    return sqrt(AVERAGED * total / w->plan->rounds);
+}
+
+/* ---- hiding an agent entirely ------------------------------------------------------------------------------------ */
+
+/* All rounds share one promise, so each of T rounds has noise of variance T (Gaussian) or T^2 (Laplace) times that of a
+ * single one: averaged, it does not depend on T, or grows with it. */
+static bool hides_agents(const warner *w) {
+    return w->plan->adjacency == TC_ADJACENCY_AGENT && w->plan->mechanism != TC_MECHANISM_NONE;
+}
+
+/* The least T at which the method's own error is no larger than the noise, to two digits. */
+static double enough_rounds(const warner *w) {
+    double noise = averaged_noise(w), own = OWN_ERROR * w->facts->box_length;
+    double rounds =
+        w->plan->mechanism == TC_MECHANISM_LAPLACE ? pow(own * sqrt(w->plan->rounds) / noise, 2.0 / 3) : own / noise;
+    if (!(rounds > FEW_ROUNDS))
+        return FEW_ROUNDS;
+    double unit = pow(10, floor(log10(rounds)) - 1);
+    return ceil(rounds / unit) * unit;
+}
+
+static void warn_of_shared_rounds(warner *w) {
+    double enough = hides_agents(w) ? enough_rounds(w) : INFINITY;
+    if (w->plan->mechanism == TC_MECHANISM_LAPLACE && w->plan->rounds >= FAR_TOO_MANY * enough)
+        warn(w,
+             tc_arena_format(w->arena,
+                             "all rounds of an agent are hidden together, so Laplace noise grows with their number: "
+                             "averaged over %.6g rounds it is %.2g times that of about %.6g, which are enough for "
+                             "the method; take --rounds %.0f, or --mechanism gaussian, whose averaged noise does not "
+                             "depend on their number",
+                             w->plan->rounds, sqrt(w->plan->rounds / enough), enough, enough));
+}
+
+static const char *drowning_helps(const warner *w) {
+    if (!hides_agents(w))
+        return "more rounds or a larger epsilon help, and so does a unit of adjacency that asks for less noise";
+    if (w->plan->mechanism == TC_MECHANISM_LAPLACE)
+        return tc_arena_format(
+            w->arena,
+            "more rounds make it worse, since all of them are hidden together: Gaussian noise "
+            "(--mechanism gaussian) and about %.6g rounds help, and so does a larger epsilon or a unit "
+            "of adjacency that asks for less noise",
+            enough_rounds(w));
+    return tc_arena_format(
+        w->arena,
+        "more rounds do not help, since all of them are hidden together, and about %.6g are enough for "
+        "the method; a larger epsilon or a unit of adjacency that asks for less noise does",
+        enough_rounds(w));
+}
+
+/* Whether noise drowns everything. */
+static bool warn_of_noise(warner *w) {
     hidden_tally t = {0};
     tc_mark mark = tc_arena_mark(w->arena);
     double *of_row = NULL;
@@ -222,10 +277,13 @@ static void warn_of_noise(warner *w) {
         }
     }
     tc_arena_rewind(w->arena, mark);
-    if (t.hidden > t.all / 2 || rows_drown(w))
-        warn(w, "even averaged over all rounds the noise is wider than the public boxes, so the result says "
-                "nothing about the constraints' prices: it may ignore them or stay far inside; more rounds or a larger "
-                "epsilon help, and so does a unit of adjacency that asks for less noise");
+    bool drowns = t.hidden > t.all / 2 || averaged_noise(w) > w->facts->box_length;
+    if (drowns)
+        warn(w, tc_arena_format(w->arena,
+                                "even averaged over all rounds the noise is wider than the public boxes, so the result "
+                                "says nothing about the constraints' prices: it may ignore them or stay far inside; %s",
+                                drowning_helps(w)));
+    return drowns;
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -274,6 +332,32 @@ static void warn_of_slack(warner *w) {
                                 w->model->constraints[worst].name, w->facts->radius));
 }
 
+/* A slack that noise hides: nobody can tell then on which side of the constraint a result is. */
+static void warn_of_hidden_slack(warner *w) {
+    const double *variance = row_variances(w);
+    size_t m = w->model->constraint_count, worst = m, count = 0;
+    double most = 1;
+    for (size_t j = 0; variance != NULL && j < m; j++) {
+        double noise = sqrt(AVERAGED * variance[j] / w->plan->rounds), times = noise / w->facts->slack[j];
+        count += times > 1;
+        if (times > most) {
+            most = times;
+            worst = j;
+        }
+    }
+    if (worst == m)
+        return;
+    const char *others = count == 1   ? ""
+                         : count == 2 ? ", and so it is with another constraint"
+                                      : tc_arena_format(w->arena, ", and so it is with %zu others", count - 1);
+    warn(w, tc_arena_format(w->arena,
+                            "the declared Slater point satisfies constraint %s by %.3g, and the noise left in it after "
+                            "all rounds has a standard deviation of %.3g%s: it is chance whether the result satisfies "
+                            "such a constraint, and no margin fits; a point further inside%s or a larger epsilon helps",
+                            w->model->constraints[worst].name, w->facts->slack[worst], most * w->facts->slack[worst],
+                            others, hides_agents(w) ? "" : ", more rounds"));
+}
+
 static void warn_of_radius(warner *w) {
     if (w->model->constraint_count == 0)
         return;
@@ -307,9 +391,13 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
     warner w = {.arena = arena, .plan = plan, .model = model, .derivatives = derivatives, .facts = facts};
     facts->warnings = TC_NEW(arena, const char *, MOST_WARNINGS);
     facts->warning_count = 0;
-    warn_of_noise(&w);
+    bool drowns = warn_of_noise(&w);
+    if (!drowns)
+        warn_of_shared_rounds(&w);
     warn_of_widths(&w);
     warn_of_slack(&w);
+    if (!drowns)
+        warn_of_hidden_slack(&w);
     warn_of_radius(&w);
     warn_of_curved_bodies(&w);
     if (plan->rounds < FEW_ROUNDS)
