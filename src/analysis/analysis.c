@@ -291,9 +291,12 @@ static void summarise(tc_analysis *a) {
                 a->model->constraint_count == 0 ? "there are no constraints" : "g is convex and C1 on the public box",
                 "g is not proved convex and C1 on the public box", "held by the cloud");
     if (a->slater.summary == NULL)
-        a->slater.summary = summary(&a->slater, "a point satisfies every constraint strictly",
-                                    "no point is known to satisfy every constraint strictly",
-                                    lone ? "held by the cloud" : "held by the agents");
+        a->slater.summary =
+            summary(&a->slater,
+                    a->slater_facts.equalities == 0 ? "a point satisfies every constraint strictly"
+                                                    : "a point satisfies every equality, and every inequality strictly",
+                    "no point is known to satisfy every constraint strictly",
+                    lone ? "held by the cloud" : "held by the agents");
 }
 
 tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,

@@ -76,12 +76,16 @@ typedef struct tc_constancy {
 typedef enum tc_point_origin { TC_POINT_NONE, TC_POINT_FOUND, TC_POINT_DECLARED } tc_point_origin;
 
 typedef struct tc_slater_facts {
-    tc_point_origin origin; /* FOUND also where the best point found has a margin <= 0 */
-    const double *point;    /* n coordinates, NULL for none */
-    double margin;          /* proved lower bound of min_j -g_j(point); INFINITY without constraints */
-    size_t worst;           /* the constraint that decides the margin */
-    bool declared;          /* the file gives a public Slater point ... */
-    double declared_margin; /* ... whose margin is this; NAN otherwise */
+    tc_point_origin origin;         /* FOUND also where the best point found has a margin <= 0 */
+    const double *point;            /* n coordinates, NULL for none */
+    double margin;                  /* proved lower bound of min_j -g_j(point) of inequalities; INFINITY without */
+    size_t worst;                   /* the constraint that decides the margin */
+    bool declared;                  /* the file gives a public Slater point ... */
+    double declared_margin;         /* ... whose margin is this; NAN otherwise */
+    size_t equalities, independent; /* rows that are equalities, and how many of them no others imply */
+    double missed;                  /* upper bound of |g_j(point)| over them */
+    bool has_room;                  /* the file gives room around its Slater points */
+    const char *contradiction;      /* NULL, or a sentence that names equalities which no point satisfies */
     /* NULL, or why no radius follows from it, as far as the public boxes and the constraints tell: a sentence */
     const char *declared_fault;
 } tc_slater_facts;
@@ -135,6 +139,13 @@ typedef struct tc_analysis_options {
  * options and monitor may be NULL. */
 tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
                              const tc_analysis_options *options, const tc_monitor *monitor);
+
+/* A proved bound of sum_j w_j |mu_j| for the saddle point whose multipliers w_j mu_j have the least norm, from public
+ * promises alone: gaps, Slater points and the rooms around them. docs/proofs/equalities.md
+ * weights: m positive numbers, NULL for ones. taken: what a margin takes from the slack of each inequality, NULL for
+ * nothing. NAN where no bound follows; `dual radius` is not looked at. */
+double tc_multiplier_bound(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                           const double *weights, const double *taken, const tc_monitor *monitor);
 
 /* Whether all assumptions that this file can be judged by hold. */
 bool tc_analysis_holds(const tc_analysis *analysis);

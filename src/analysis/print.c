@@ -177,10 +177,16 @@ static void json_slater(tc_json *json, const tc_analysis *a) {
                    s->origin == TC_POINT_DECLARED ? "declared"
                    : s->origin == TC_POINT_FOUND  ? "found"
                                                   : NULL);
-    if (s->origin != TC_POINT_NONE && a->model->constraint_count > 0)
+    if (s->origin != TC_POINT_NONE && a->model->constraint_count > s->equalities)
         tc_json_string(json, "deciding_constraint", a->model->constraints[s->worst].name);
     if (s->declared)
         tc_json_number(json, "declared_margin", s->declared_margin);
+    if (s->equalities > 0) {
+        tc_json_count(json, "independent_equalities", s->independent);
+        tc_json_number(json, "largest_equality_error", s->point == NULL ? NAN : s->missed);
+    }
+    if (s->has_room || s->equalities > 0)
+        tc_json_bool(json, "has_room", s->has_room);
     tc_json_close_object(json);
 }
 
@@ -240,6 +246,8 @@ void tc_analysis_json(const tc_analysis *a, tc_json *json) {
     tc_json_count(json, "agents", a->model->agent_count);
     tc_json_count(json, "states", a->model->state_count);
     tc_json_count(json, "constraints", a->model->constraint_count);
+    if (tc_equality_count(a->model) > 0)
+        tc_json_count(json, "equalities", tc_equality_count(a->model));
     tc_json_bool(json, "holds", tc_analysis_holds(a));
     tc_json_open_object(json, "assumptions");
     json_assumption(json, "objectives", &a->objectives);
@@ -283,10 +291,14 @@ static void text_head(analysis_text *p) {
     const tc_model *m = p->analysis->model;
     static const char *const roles[] = {
         [TC_ROLE_WHOLE] = "", [TC_ROLE_CLOUD] = " (the cloud's file)", [TC_ROLE_AGENT] = " (an agent's file)"};
-    tc_buffer_printf(p->out, "%s%s: %zu agent%s, %zu state%s, %zu constraint%s\n\n",
+    tc_buffer_printf(p->out, "%s%s: %zu agent%s, %zu state%s, %zu constraint%s",
                      m->source.path != NULL ? m->source.path : "problem", roles[m->role], m->agent_count,
                      tc_plural(m->agent_count), m->state_count, tc_plural(m->state_count), m->constraint_count,
                      tc_plural(m->constraint_count));
+    size_t equalities = tc_equality_count(m);
+    if (equalities > 0)
+        tc_buffer_printf(p->out, " (%zu equalit%s)", equalities, equalities == 1 ? "y" : "ies");
+    tc_buffer_puts(p->out, "\n\n");
 }
 
 static void text_assumption(analysis_text *p, int number, const char *name, const tc_assumption *a) {
@@ -469,6 +481,25 @@ static void text_point(analysis_text *p, const double *point) {
         tc_buffer_printf(p->out, "    (%s)\n", how_to_see_all(p));
 }
 
+static void text_equalities(analysis_text *p, bool strict) {
+    const tc_slater_facts *s = &p->analysis->slater_facts;
+    char number[32];
+    const char *which = s->origin == TC_POINT_DECLARED ? "The declared point" : "A point that was found";
+    if (s->missed > 0 || !strict)
+        paragraph(p, 2,
+                  tc_arena_format(p->out->arena, "%s satisfies the equalities to within %s.", which,
+                                  tc_shown(number, s->missed, 1, 2)));
+    else
+        paragraph(p, 2, tc_arena_format(p->out->arena, "%s satisfies the equalities exactly.", which));
+    if (s->independent < s->equalities)
+        paragraph(p, 2,
+                  tc_arena_format(p->out->arena,
+                                  "%zu of %zu equalities follow%s from the others: multipliers are those "
+                                  "of least norm.",
+                                  s->equalities - s->independent, s->equalities,
+                                  s->equalities - s->independent == 1 ? "s" : ""));
+}
+
 static void text_slater(analysis_text *p) {
     const tc_analysis *a = p->analysis;
     const tc_slater_facts *s = &a->slater_facts;
@@ -477,14 +508,17 @@ static void text_slater(analysis_text *p) {
         return;
     bool strict = s->margin > 0;
     tc_buffer_puts(p->out, strict ? "\nSlater point\n" : "\nBest point found\n");
-    paragraph(p, 2,
-              tc_arena_format(p->out->arena, "%s margin %s%s, decided by constraint %s.",
-                              !strict                          ? "It is not strictly feasible:"
-                              : s->origin == TC_POINT_DECLARED ? "The declared point with"
-                                                               : "A point with",
-                              tc_shown(number, s->margin, 0, DIGITS), strict ? " (proved)" : "",
-                              a->model->constraints[s->worst].name));
-    if (s->declared && s->origin != TC_POINT_DECLARED)
+    if (s->equalities > 0)
+        text_equalities(p, strict);
+    if (isfinite(s->margin) || s->equalities == 0)
+        paragraph(p, 2,
+                  tc_arena_format(p->out->arena, "%s margin %s%s, decided by constraint %s.",
+                                  !strict                          ? "It is not strictly feasible:"
+                                  : s->origin == TC_POINT_DECLARED ? "The declared point with"
+                                                                   : "A point with",
+                                  tc_shown(number, s->margin, 0, DIGITS), strict ? " (proved)" : "",
+                                  a->model->constraints[s->worst].name));
+    if (s->declared && s->origin != TC_POINT_DECLARED && !(isinf(s->declared_margin) && s->equalities > 0))
         paragraph(p, 2,
                   tc_arena_format(p->out->arena, "The declared public point has margin %s.",
                                   tc_shown(number, s->declared_margin, 0, DIGITS)));
@@ -494,23 +528,32 @@ static void text_slater(analysis_text *p) {
 static void text_radius(analysis_text *p) {
     const tc_dual_radius *r = &p->analysis->dual_radius;
     char number[32], other[32];
-    if (r->origin == TC_RADIUS_NONE)
+    const tc_slater_facts *s = &p->analysis->slater_facts;
+    bool lacks_room = s->equalities > 0 && isnan(r->public_value) && s->declared && s->declared_fault != NULL &&
+                      p->analysis->slater.verdict == TC_HOLDS;
+    if (r->origin == TC_RADIUS_NONE && !lacks_room)
         return;
     tc_buffer_puts(p->out, "\nDual radius\n");
+    if (lacks_room)
+        paragraph(p, 2, tc_arena_format(p->out->arena, "There is no public one. %s", s->declared_fault));
+    if (r->origin == TC_RADIUS_NONE)
+        return;
     if (r->origin == TC_RADIUS_PRIVATE) {
         paragraph(p, 2,
                   tc_arena_format(p->out->arena,
                                   "R = %s from private data, for study only: neither it nor a number made of it may be "
-                                  "published. To run privately, give every agent a `slater` point and a `gap`, or the "
-                                  "file a `dual radius`, chosen from what everybody may know: what any agent could "
+                                  "published. To run privately, give every agent a `slater` point%s and a `gap`, or "
+                                  "the file a `dual radius`, chosen from what everybody may know: what any agent could "
                                   "have at stake, not what these ones have.",
-                                  tc_shown(number, r->value, 0, DIGITS)));
+                                  tc_shown(number, r->value, 0, DIGITS), s->equalities > 0 ? " with room" : ""));
         return;
     }
     paragraph(p, 2,
               tc_arena_format(p->out->arena, "R = %s, %s.", tc_shown(number, r->value, 0, DIGITS),
                               r->origin == TC_RADIUS_GIVEN ? "as the file gives it"
-                                                           : "from the public gaps and the public Slater point"));
+                              : p->analysis->slater_facts.equalities > 0
+                                  ? "from the public gaps and the room around the public Slater point"
+                                  : "from the public gaps and the public Slater point"));
     if (!isnan(r->from_data))
         paragraph(p, 2,
                   tc_arena_format(p->out->arena, "Private data would allow R = %s.",

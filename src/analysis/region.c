@@ -37,6 +37,14 @@ void tc_batch_load_point(tc_batch *batch, const double *x) {
     }
 }
 
+void tc_batch_load_between(tc_batch *batch, const double *lower, const double *upper) {
+    for (size_t c = 0; c < batch->family->dim; c++)
+        for (size_t l = 0; l < batch->lanes; l++) {
+            size_t coord = tc_coord_of(batch->family, batch->members[l], c);
+            batch->state[c * TC_LANES + l] = (tc_interval){lower[coord], upper[coord]};
+        }
+}
+
 static tc_interval column_hull(const double *values, size_t count) {
     tc_interval hull = tc_point(values[0]);
     for (size_t k = 1; k < count; k++) {

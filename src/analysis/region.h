@@ -25,6 +25,7 @@ tc_batch *tc_batch_new(tc_arena *arena, const tc_family *family);
 void tc_batch_load_data(tc_batch *batch);
 void tc_batch_load_box(tc_batch *batch);
 void tc_batch_load_point(tc_batch *batch, const double *x); /* x: all coordinates of the ensemble */
+void tc_batch_load_between(tc_batch *batch, const double *lower, const double *upper);
 
 /* One lane that stands for all members: hulls of their boxes and of their data. */
 void tc_batch_load_hull(tc_batch *batch);

@@ -4,6 +4,8 @@
 #include "reference/reference.h"
 #include "theory/bound.h"
 
+#include <math.h>
+
 /* ---- JSON and text ---- */
 
 static void problem_json(const tacit_result *result, tc_json *json) {
@@ -43,7 +45,7 @@ static tc_status compare_with_solution(tc_api_call *call, const tc_setup *setup,
         return TC_OK;
     }
     for (size_t j = 0; j < setup->model->constraint_count; j++)
-        sum += reference->mu[j];
+        sum += fabs(reference->mu[j]);
     asked->outside_radius = sum > setup->dual_radius + reference->residual;
     if (asked->outside_radius)
         tc_work_say(&call->work,

@@ -41,7 +41,7 @@ const char *tc_outcome_name(tc_reference_outcome outcome) {
 double tc_solution_sum(const tc_solution *solution) {
     double sum = 0;
     for (size_t j = 0; j < solution->model->constraint_count; j++)
-        sum += solution->reference->mu[j];
+        sum += fabs(solution->reference->mu[j]);
     return sum;
 }
 
@@ -53,6 +53,35 @@ double tc_solution_radius(const tc_solution *solution) {
 bool tc_solution_outside_radius(const tc_solution *solution) {
     return solution->reference->outcome != TC_INFEASIBLE_SUSPECTED &&
            tc_solution_sum(solution) > tc_solution_radius(solution) + solution->reference->residual;
+}
+
+/* Which constraints exclude each other; NULL where that is not known. */
+static const char *conflict_of(tc_arena *arena, const tc_solution *solution) {
+    enum { LISTED = 20 };
+    const tc_model *model = solution->model;
+    const bool *conflict = solution->reference->conflict;
+    size_t count = 0, said = 0;
+    if (solution->assumptions != NULL && solution->assumptions->slater_facts.contradiction != NULL)
+        return solution->assumptions->slater_facts.contradiction;
+    for (size_t j = 0; conflict != NULL && j < model->constraint_count; j++)
+        count += conflict[j];
+    if (count == 0)
+        return NULL;
+    tc_buffer out = tc_buffer_new(arena, 1 << 16);
+    tc_buffer_printf(&out, "No point of the sets satisfies constraint%s ", tc_plural(count));
+    for (size_t j = 0; j < model->constraint_count && said < LISTED; j++)
+        if (conflict[j]) {
+            tc_buffer_printf(&out, "%s%s",
+                             said == 0           ? ""
+                             : said + 1 == count ? " and "
+                                                 : ", ",
+                             model->constraints[j].name);
+            said++;
+        }
+    if (count > LISTED)
+        tc_buffer_printf(&out, " and %zu others", count - LISTED);
+    tc_buffer_puts(&out, count > 1 ? " together." : ".");
+    return tc_buffer_text(&out);
 }
 
 static void json_findings(const tc_assumption *assumption, tc_json *json) {
@@ -77,6 +106,13 @@ static void json_assumptions(const tc_solution *solution, tc_json *json) {
         json_findings(&a->objectives, json);
         json_findings(&a->sets, json);
         json_findings(&a->constraints, json);
+    }
+    if (conflict_of(json->out->arena, solution) != NULL) {
+        tc_json_open_object(json, NULL);
+        tc_json_null(json, "place");
+        tc_json_null(json, "expression");
+        tc_json_string(json, "text", conflict_of(json->out->arena, solution));
+        tc_json_close_object(json);
     }
     tc_json_close_array(json);
 }
@@ -182,14 +218,14 @@ static void text_multipliers(const tc_solution *solution, bool full, tc_buffer *
     const double *mu = solution->reference->mu, least = least_price(solution->reference);
     size_t active = 0, shown = 0;
     for (size_t j = 0; j < model->constraint_count; j++)
-        active += mu[j] > least;
+        active += fabs(mu[j]) > least;
     tc_buffer_printf(out, "\nmultipliers: %zu of %zu constraint%s %s a price\n", active, model->constraint_count,
                      tc_plural(model->constraint_count), active == 1 || model->constraint_count == 1 ? "has" : "have");
     for (size_t j = 0; j < model->constraint_count && (full || shown < SHOWN_CONSTRAINTS); j++) {
-        if (!(mu[j] > least) && !full)
+        if (!(fabs(mu[j]) > least) && !full)
             continue;
         tc_point_name(out, model->constraints[j].name);
-        tc_point_numbers(out, &(double){mu[j] > least ? mu[j] : 0}, 1, true);
+        tc_point_numbers(out, &(double){fabs(mu[j]) > least ? mu[j] : 0}, 1, true);
         shown++;
     }
     if (!full)
@@ -229,6 +265,11 @@ void tc_solution_text(const tc_solution *solution, bool full, tc_buffer *out) {
     }
     text_assumptions(solution, &layout);
     tc_buffer_printf(out, "%s\n\n", heading(solution));
+    if (conflict_of(out->arena, solution) != NULL) {
+        tc_buffer_puts(out, "  ");
+        tc_layout_wrap(&layout, conflict_of(out->arena, solution), 2, 2);
+        tc_buffer_puts(out, "\n");
+    }
     text_facts(solution, out);
     tc_buffer_puts(out, "\nstates\n");
     tc_point_states(solution->model, solution->reference->x, full, out);

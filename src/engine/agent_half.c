@@ -12,8 +12,8 @@ struct tc_agent_half {
     tc_agents *agents;
     tc_proximal *proximal;
     tc_set *set;
-    double *point;         /* dim */
-    const double **p, **x; /* by component */
+    double *point, *room, *vertex; /* dim */
+    const double **p, **x;         /* by component */
     double **next;
 };
 
@@ -33,6 +33,8 @@ tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_der
                             .agents = tc_agents_new(arena, model, derivatives, 1),
                             .set = tc_set_of(arena, family, 0),
                             .point = TC_NEW(arena, double, family->dim),
+                            .room = TC_NEW(arena, double, family->dim),
+                            .vertex = TC_NEW(arena, double, family->dim),
                             .p = TC_NEW(arena, const double *, family->dim),
                             .x = TC_NEW(arena, const double *, family->dim),
                             .next = TC_NEW(arena, double *, family->dim)};
@@ -48,9 +50,11 @@ tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half) {
     const tc_family *family = half->family;
     if (!family->has_slater)
         return (tc_agent_half_slater){0};
-    for (size_t c = 0; c < family->dim; c++)
+    for (size_t c = 0; c < family->dim; c++) {
         half->point[c] = tc_coef_at(family->slater[c], 0);
-    double outside = tc_set_violation(half->set, half->point, NULL);
+        half->room[c] = tc_coef_at(family->room[c], 0);
+    }
+    double outside = tc_set_room_violation(half->set, half->point, half->room, half->vertex, NULL);
     return (tc_agent_half_slater){.has_point = true,
                                   .holds = !half->set->is_empty && outside <= MEMBERSHIP * tc_set_scale(half->set)};
 }

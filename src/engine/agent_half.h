@@ -15,7 +15,8 @@ tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_der
 const char *tc_agent_half_name(const tc_agent_half *half); /* "a4", "home[17]" */
 size_t tc_agent_half_states(const tc_agent_half *half);
 
-/* Whether the public Slater point lies in the agent's own set; has_point false: the file names none. */
+/* Whether the public Slater point, with the room around it, lies in the agent's own set; has_point false: the file
+ * names none. */
 typedef struct tc_agent_half_slater {
     bool has_point, holds;
 } tc_agent_half_slater;

@@ -186,6 +186,14 @@ static inline size_t tc_coord_of(const tc_family *family, size_t member, size_t 
     return family->first_coord + component * family->count + member;
 }
 
+/* How many constraints are equalities. */
+static inline size_t tc_equality_count(const tc_model *model) {
+    size_t count = 0;
+    for (size_t j = 0; j < model->constraint_count; j++)
+        count += model->constraints[j].is_equality;
+    return count;
+}
+
 /* The family of an agent or of a coordinate (binary search). */
 const tc_family *tc_family_of_agent(const tc_model *model, size_t agent);
 const tc_family *tc_family_of_coord(const tc_model *model, size_t coord);

@@ -39,7 +39,8 @@ void tc_judge_repair(tc_judge *judge, double *x, double *mu) {
         }
     }
     for (size_t j = 0; j < judge->model->constraint_count; j++)
-        mu[j] = mu[j] > 0 ? mu[j] : 0;
+        if (!judge->model->constraints[j].is_equality)
+            mu[j] = mu[j] > 0 ? mu[j] : 0;
 }
 
 /* The part of one block of members. */
@@ -62,16 +63,18 @@ static tc_real block_residual(tc_judge *judge, size_t f, size_t first, size_t la
 }
 
 /* paper: Problem 0.2
- * A point solves it where its natural residual |z - Proj[z - G(z)]|, over X and mu >= 0, is 0. */
+ * A point solves it where its natural residual |z - Proj[z - G(z)]|, over X and mu >= 0 (free in the rows of
+ * equalities), is 0. */
 tc_certificate tc_judge_point(tc_judge *judge, const double *x, const double *mu) {
     const tc_model *model = judge->model;
     bool defined = tc_ensemble_values(judge->ensemble, x);
     tc_certificate found = {.objective = (double)judge->ensemble->objective, .residual = INFINITY};
     tc_real squares_mu = 0, squares_x = 0;
     for (size_t j = 0; j < model->constraint_count; j++) {
-        tc_real g = judge->ensemble->g[j], move = fminl((tc_real)mu[j], -g);
+        bool is_equality = model->constraints[j].is_equality;
+        tc_real g = judge->ensemble->g[j], move = is_equality ? -g : fminl((tc_real)mu[j], -g);
         squares_mu += move * move;
-        found.max_violation = fmax(found.max_violation, (double)g);
+        found.max_violation = fmax(found.max_violation, (double)(is_equality ? fabsl(g) : g));
     }
     if (!defined)
         return found;

@@ -245,11 +245,14 @@ static bool all_sets_hold_points(tc_arena *arena, const tc_model *model) {
 
 /* Whether the problem is infeasible, or only hard: the largest margin of the constraints decides. */
 static bool is_infeasible(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                          const tc_monitor *monitor) {
+                          const tc_monitor *monitor, tc_reference *best) {
+    bool *conflict = TC_NEW(arena, bool, model->constraint_count);
     tc_mark mark = tc_arena_mark(arena);
     const tc_slater *slater = tc_slater_search(arena, model, derivatives, SIZE_MAX, monitor);
     bool infeasible =
         slater->outcome == TC_SLATER_EMPTY_SET || (slater->outcome == TC_SLATER_NONE && slater->margin < -1e-9);
+    memcpy(conflict, slater->conflict, model->constraint_count * sizeof *conflict);
+    best->conflict = slater->is_shown ? conflict : NULL;
     tc_arena_rewind(arena, mark);
     return infeasible;
 }
@@ -351,9 +354,9 @@ static void snap(solution_attempt *a) {
             }
     }
     for (size_t j = 0; j < m; j++)
-        largest = fmax(largest, a->best->mu[j]);
+        largest = fmax(largest, fabs(a->best->mu[j]));
     for (size_t j = 0; j < m; j++)
-        a->mu[j] = a->best->mu[j] <= 1e-14 * largest ? 0 : a->best->mu[j];
+        a->mu[j] = fabs(a->best->mu[j]) <= 1e-14 * largest ? 0 : a->best->mu[j];
     tc_judge_repair(a->judge, a->x, a->mu);
     if (tc_judge_point(a->judge, a->x, a->mu).residual <= fmax(before, 1e-3 * a->tolerance)) {
         a->best->residual = INFINITY;
@@ -421,7 +424,7 @@ tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const t
         a.mu = TC_NEW(arena, double, model->constraint_count);
         solve(arena, &a, derivatives, monitor);
         tc_arena_rewind(arena, mark);
-        if (best->outcome == TC_INACCURATE && is_infeasible(arena, model, derivatives, monitor))
+        if (best->outcome == TC_INACCURATE && is_infeasible(arena, model, derivatives, monitor, best))
             best->outcome = TC_INFEASIBLE_SUSPECTED;
     } else {
         best->outcome = TC_INFEASIBLE_SUSPECTED;

@@ -25,9 +25,10 @@ typedef struct tc_reference {
     double *x;  /* state_count, by coordinate; inside X */
     double *mu; /* constraint_count */
     double objective;
-    double residual; /* |z - Proj(z - G(z))|_2 on X x {mu >= 0} */
+    double residual; /* |z - Proj(z - G(z))|_2 on X x {mu >= 0 but for equalities} */
     double max_violation;
     double norm_x, norm_mu;
+    bool *conflict;           /* NULL, or marks constraints that no point of X satisfies together */
     bool is_solution;         /* the residual is within the tolerance, whether of least norm or not */
     double error_x, error_mu; /* estimates: how far x and mu are from those of least norm; INFINITY where unknown */
     size_t iterations;
@@ -41,14 +42,14 @@ tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const t
 
 typedef struct tc_certificate {
     double objective;
-    double max_violation; /* max_j g_j, at least 0 */
-    double residual;      /* |z - Proj(z - G(z))|_2, G = (grad f + mu'g_x, -g), on X x {mu >= 0} */
+    double max_violation; /* max_j g_j, of equalities |g_j|; at least 0 */
+    double residual;      /* |z - Proj(z - G(z))|_2, G = (grad f + mu'g_x, -g), on X x {mu >= 0 but for equalities} */
     double residual_x, residual_mu;
 } tc_certificate;
 
 typedef struct tc_judge tc_judge;
 tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
-/* Moves x into X and mu to non-negative numbers, exactly. */
+/* Moves x into X and mu, but for equalities, to non-negative numbers, exactly. */
 void tc_judge_repair(tc_judge *judge, double *x, double *mu);
 tc_certificate tc_judge_point(tc_judge *judge, const double *x, const double *mu);
 

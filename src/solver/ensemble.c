@@ -203,7 +203,7 @@ tc_real tc_ensemble_largest(const tc_ensemble *ensemble, size_t *worst) {
     tc_real most = -INFINITY;
     *worst = 0;
     for (size_t j = 0; j < ensemble->model->constraint_count; j++)
-        if (!(ensemble->g[j] <= most)) {
+        if (!ensemble->model->constraints[j].is_equality && !(ensemble->g[j] <= most)) {
             most = ensemble->g[j];
             *worst = j;
         }

@@ -36,7 +36,7 @@ void tc_ensemble_prices(tc_ensemble *ensemble, const double *mu);
 void tc_ensemble_gradient(tc_ensemble *ensemble, size_t family, size_t first, size_t lanes, const double *x,
                           bool with_objective, tc_real *out);
 
-/* The largest g_j; *worst its number. -INFINITY where there are no constraints. */
+/* The largest g_j of the inequalities; *worst its number. -INFINITY where there are none. */
 tc_real tc_ensemble_largest(const tc_ensemble *ensemble, size_t *worst);
 
 #endif

@@ -17,7 +17,8 @@ typedef struct tc_minimum {
 tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                 const tc_family *family, const tc_monitor *monitor, double *minima, double *points);
 
-/* A Slater point: xbar in X with g_j(xbar) < 0 for all j, with as large a margin min_j -g_j(xbar) as is found. */
+/* A Slater point: xbar in X with g_j(xbar) < 0 for all inequalities, with as large a margin min_j -g_j(xbar) as is
+ * found, and g_j(xbar) = 0, to rounding, for all equalities. */
 #define TC_SLATER_OUTCOMES(X)                                                                                          \
     X(TC_SLATER_FOUND, "found", "the point satisfies all constraints strictly")                                        \
     X(TC_SLATER_NONE, "none", "no point satisfies all constraints strictly: the best margin is not positive")          \
@@ -34,8 +35,11 @@ typedef enum tc_slater_outcome {
 typedef struct tc_slater {
     tc_slater_outcome outcome;
     double *point;      /* state_count, by coordinate, in X; NULL for an empty set */
-    double margin;      /* min_j -g_j(point); INFINITY without constraints */
+    double margin;      /* min_j -g_j(point); INFINITY without inequalities; -INFINITY if an equality is missed */
     size_t worst;       /* the constraint that decides it */
+    double missed;      /* the largest |g_j(point)| of the equalities; 0 without */
+    bool is_shown;      /* NONE: constraints that cannot be satisfied together in X are marked in conflict */
+    bool *conflict;     /* constraint_count */
     double objective;   /* f(point); 0 where files have no objectives */
     bool is_declared;   /* it is the problem's own `slater` point */
     bool is_largest;    /* the margin is the largest there is, to rounding */
@@ -46,5 +50,10 @@ typedef struct tc_slater {
  * states (50,000 is a good value). Needs memory for a few points when large. */
 tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                             size_t exact_limit, const tc_monitor *monitor);
+
+/* A point inside X that satisfies the equalities to rounding and the inequalities strictly, away from all bounds.
+ * False where none was found. There must be constraints. */
+bool tc_inner_point(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                    const tc_monitor *monitor, double *x);
 
 #endif

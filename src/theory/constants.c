@@ -307,15 +307,16 @@ static void add_family(tc_arena *arena, const tc_family *family, box_extent *e) 
     }
 }
 
-/* M = {mu >= 0, |mu|_1 <= R}: no longer than R from 0, and two vertices R e_i, R e_j are sqrt(2) R apart. */
+/* M = {|mu|_1 <= R, mu_j >= 0 but for equalities}: no longer than R from 0. Two vertices R e_i, R e_j are sqrt(2) R
+ * apart; the vertices R e_j and -R e_j of an equality, 2 R. */
 static void measure_sets(tc_arena *arena, const tc_model *model, tc_bound_constants *c) {
     box_extent e = {0, 0};
     for (size_t f = 0; f < model->family_count; f++)
         add_family(arena, &model->families[f], &e);
     double square = tc_mul_up(c->dual_radius, c->dual_radius);
-    size_t m = model->constraint_count;
+    double apart = tc_equality_count(model) > 0 ? 4 : model->constraint_count > 1 ? 2 : 1; /* squared, in units of R */
     c->reach = tc_sqrt_up(tc_add_up(e.reaches, square));
-    c->diameter = tc_sqrt_up(tc_add_up(e.widths, m > 1 ? tc_mul_up(2, square) : square));
+    c->diameter = tc_sqrt_up(tc_add_up(e.widths, tc_mul_up(apart, square)));
 }
 
 /* The norm of [h s; s 0]: G's derivative [H J'; -J 0] has blocks no longer than that. */

@@ -499,7 +499,6 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error("agent x { private minimize 0 }", "'x' has no state");
     expect_error("agent x { state y in [0, 1] }", "'x' has no objective");
     expect_error("agent x { state y in [0, 1]; private minimize y; private minimize y }", "'x' has two objectives");
-    expect_error(AGENT "constraint c: x.y == 1", "a shared constraint cannot be an equality");
     expect_error(AGENT "constraint c: x.y = 1", "an equality is written with two signs: ==");
     expect_error(AGENT "constraint c: x.y^2 == 1", "an equality must be affine in the states");
     expect_error(AGENT "constraint c: x.y < 1", "a strict inequality describes an open set; write <=");

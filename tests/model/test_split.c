@@ -288,6 +288,32 @@ static void expect_refusal(const char *text, const char *folder, tc_status statu
     bench_free(&b);
 }
 
+static void equalities_and_rooms_reach_both_sides(void **state) {
+    (void)state;
+    size_t files;
+    remove_all("equal");
+    bench b = split_into("param wide = 0.25\n"
+                         "agents gen[i in 1..2] {\n  state p[2] in [0, 1]\n  private minimize sumsq(p - i)\n  gap 3\n"
+                         "  slater p = 0.5 within [wide, 0.1 + 0.2]\n}\n"
+                         "constraint balance: sum(gen: p[1] + p[2]) == 2\n"
+                         "constraint most: sum(gen: p[1]) <= 1.5\n",
+                         "equal", false, &files);
+    assert_int_equal(b.status, TC_OK);
+    bench cloud = load_path("equal/cloud.tacit"), agent = load_path("equal/agents/gen.2.tacit");
+    assert_string_equal(messages_of(&cloud), "");
+    assert_string_equal(messages_of(&agent), "");
+    assert_true(cloud.model->constraints[0].is_equality);
+    assert_false(cloud.model->constraints[1].is_equality);
+    const tc_family *families[] = {&b.model->families[0], &cloud.model->families[0], &agent.model->families[0]};
+    for (size_t f = 0; f < 3; f++) {
+        assert_true(tc_coef_at(families[f]->room[0], 0) == 0.25);
+        assert_true(tc_coef_at(families[f]->room[1], 0) == 0.1 + 0.2);
+    }
+    bench_free(&agent);
+    bench_free(&cloud);
+    bench_free(&b);
+}
+
 static void a_public_dual_radius_is_asked_for(void **state) {
     (void)state;
     remove_all("none");
@@ -596,6 +622,7 @@ int main(void) {
         cmocka_unit_test(numbers_are_written_to_the_last_bit),
         cmocka_unit_test(names_from_data_become_file_names),
         cmocka_unit_test(every_example_splits_and_loads),
+        cmocka_unit_test(equalities_and_rooms_reach_both_sides),
         cmocka_unit_test(a_public_dual_radius_is_asked_for),
         cmocka_unit_test(a_folder_with_files_is_left_alone_unless_forced),
         cmocka_unit_test(force_replaces_the_files_of_an_earlier_split_and_no_others),

@@ -78,10 +78,12 @@ def quadratic_program(form, cost, rows, bounds, equal, values, lower):
 
 
 class Problem:
-    """Some agents, their own rows, and constraints that touch at chosen points, so that degeneracy is common."""
+    """Some agents, their own rows, and constraints that touch at chosen points, so that degeneracy is common. With
+    equalities, about half of the constraints are such, and some of them follow from others."""
 
-    def __init__(self, seed, spread):
+    def __init__(self, seed, spread, equalities=False):
         self.random = random.Random(seed)
+        self.equalities = equalities
         self.spread = spread
         self.sizes, self.lower, self.upper, self.cost, self.curve = [], [], [], [], []
         self.text = ""
@@ -91,7 +93,7 @@ class Problem:
         blocks = [self.agent(i, self.scale() if wide else 1.0) for i in range(self.random.randint(1, 4))]
         self.n = len(self.lower)
         self.text = "".join(blocks)
-        self.shared, self.shared_bounds = [], []
+        self.shared, self.shared_bounds, self.relations = [], [], []
         for _ in range(self.random.randint(0, 3)):
             self.constraint()
 
@@ -133,16 +135,21 @@ class Problem:
     def constraint(self):
         pick = self.random
         row = [float(pick.randint(-1, 2)) / w if pick.random() < 0.7 else 0.0 for w in self.widths]
+        if self.equalities and pick.random() < 0.6:
+            for _ in range(2 if pick.random() < 0.4 else 1):
+                self.add_constraint(row, dot(row, self.inner), pick.choice([-1, 1]) * self.scale(), "==")
+            return
         bound = dot(row, self.inner) + pick.choice([0, 0, 0.5])
         for _ in range(2 if pick.random() < 0.4 else 1):
             self.add_constraint(row, bound, self.scale())
 
-    def add_constraint(self, row, bound, scale):
+    def add_constraint(self, row, bound, scale, relation="<="):
         if not any(row):
             return
         names = [f"a{k}.x[{i + 1}]" for k, size in enumerate(self.sizes) for i in range(size)]
         terms = " + ".join(f"{a * scale!r} * {name}" for a, name in zip(row, names) if a)
-        self.text += f"constraint c{len(self.shared)}: {terms} <= {bound * scale!r}\n"
+        self.text += f"constraint c{len(self.shared)}: {terms} {relation} {bound * scale!r}\n"
+        self.relations.append(relation)
         self.shared.append([Fraction(a * scale) for a in row])
         self.shared_bounds.append(Fraction(bound * scale))
 
@@ -153,28 +160,37 @@ class Problem:
         n, own, equal = self.n, self.whole(self.own), self.whole(self.equal)
         form = [[v if i == j else Fraction(0) for j in range(n)] for i, v in enumerate(self.curve)]
         units = [unit(n, i) for i in range(n)]
-        rows, bounds = self.shared + own + units, self.shared_bounds + self.own_bounds + self.upper
-        x = quadratic_program(form, self.cost, rows, bounds, equal, self.equal_values, self.lower)
+        less = [j for j, relation in enumerate(self.relations) if relation == "<="]
+        tied = [j for j, relation in enumerate(self.relations) if relation == "=="]
+        rows = [self.shared[j] for j in less] + own + units
+        bounds = [self.shared_bounds[j] for j in less] + self.own_bounds + self.upper
+        equal, values = equal + [self.shared[j] for j in tied], self.equal_values + [self.shared_bounds[j] for j in tied]
+        x = quadratic_program(form, self.cost, rows, bounds, equal, values, self.lower)
         curved = [form[i] for i in range(n) if self.curve[i]] + [self.cost]
         least = quadratic_program(
-            units, [Fraction(0)] * n, rows, bounds, equal + curved,
-            self.equal_values + [dot(row, x) for row in curved], self.lower)
-        return least, self.multipliers(x, rows, bounds, equal, form)
+            units, [Fraction(0)] * n, rows, bounds, equal + curved, values + [dot(row, x) for row in curved], self.lower)
+        return least, self.multipliers(x, rows, bounds, equal, form, less, tied)
 
-    def multipliers(self, x, rows, bounds, equal, form):
-        m = len(self.shared)
+    def multipliers(self, x, rows, bounds, equal, form, less, tied):
+        """Of the shared rows, the least-norm ones. A multiplier of either sign is the difference of two."""
         tight = [j for j, row in enumerate(rows) if dot(row, x) == bounds[j]]
         columns = [rows[j] for j in tight] + equal + [[-v for v in row] for row in equal]
+        first, count = len(tight) + len(equal) - len(tied), len(equal)
         columns += [[-v for v in unit(self.n, i)] for i in range(self.n) if x[i] == self.lower[i]]
-        k, priced = len(columns), [j for j in tight if j < m]
+        k, priced = len(columns), [j for j in tight if j < len(less)]
         weights = [[Fraction(int(i == j and i < len(priced))) for j in range(k)] for i in range(k)]
+        for i in range(first, first + len(tied)):
+            for p, q, sign in [(i, i, 1), (i + count, i + count, 1), (i, i + count, -1), (i + count, i, -1)]:
+                weights[p][q] = Fraction(sign)
         gradient = [self.cost[i] + dot(form[i], x) for i in range(self.n)]
         found = quadratic_program(weights, [Fraction(0)] * k, [], [],
                                   [[column[i] for column in columns] for i in range(self.n)],
                                   [-v for v in gradient], [Fraction(0)] * k)
-        mu = [Fraction(0)] * m
+        mu = [Fraction(0)] * len(self.shared)
         for value, j in zip(found, priced):
-            mu[j] = value
+            mu[less[j]] = value
+        for i, j in enumerate(tied):
+            mu[j] = found[first + i] - found[first + count + i]
         return mu
 
 
@@ -184,8 +200,8 @@ class Exact(unittest.TestCase):
         for a, b in zip(found, exact):
             self.assertLessEqual(abs(a - float(b)), 1e-6 * float(size) + 1e-12, f"{found}\n{exact}\n{text}")
 
-    def compare(self, seed, spread):
-        problem = Problem(seed, spread)
+    def compare(self, seed, spread, equalities=False):
+        problem = Problem(seed, spread, equalities)
         x, mu = problem.solve()
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "p.tacit")
@@ -204,6 +220,14 @@ class Exact(unittest.TestCase):
     def test_scales_that_differ_by_thousands(self):
         for seed in range(30):
             self.compare(1000 + seed, 5)
+
+    def test_equalities(self):
+        for seed in range(40):
+            self.compare(3000 + seed, 2, True)
+
+    def test_equalities_whose_scales_differ_by_thousands(self):
+        for seed in range(30):
+            self.compare(4100 + seed, 5, True)
 
     def test_scales_that_differ_by_millions(self):
         for seed in range(40):

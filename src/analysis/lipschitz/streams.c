@@ -401,17 +401,18 @@ void tc_streams_member(tc_streams *s, size_t family, size_t member, const double
 
 /* ---- the outer functions ---- */
 
-void tc_streams_sums(tc_streams *s, const double *x, tc_interval *sums) {
+/* Over the public box where lower is NULL. */
+static void sums_between(tc_streams *s, const double *lower, const double *upper, tc_interval *sums) {
     for (size_t r = 0; r < s->model->sum_count; r++)
         sums[r] = tc_point(0);
     for (size_t k = 0; k < s->model->family_count; k++) {
         tc_family_stream *f = &s->families[k];
         size_t cursor = 0;
-        while (f->derivatives->body_count > 0 && choose_members(f, &cursor, x == NULL)) {
+        while (f->derivatives->body_count > 0 && choose_members(f, &cursor, lower == NULL)) {
             tc_batch *batch = f->batch;
             tc_batch_load_data(batch);
-            if (x != NULL)
-                tc_batch_load_point(batch, x);
+            if (lower != NULL)
+                tc_batch_load_between(batch, lower, upper);
             else
                 tc_batch_load_box(batch);
             tc_tape_enclose(f->values_tape, &batch->inputs, batch->lanes, f->work, f->values_out);
@@ -425,6 +426,8 @@ void tc_streams_sums(tc_streams *s, const double *x, tc_interval *sums) {
         }
     }
 }
+
+void tc_streams_sums(tc_streams *s, const double *x, tc_interval *sums) { sums_between(s, x, x, sums); }
 
 static void put_outer_ends(tc_streams *s, size_t entry, bool upper, bool restore, tc_interval *saved) {
     const tc_derivatives *d = s->derivatives;
@@ -525,13 +528,13 @@ size_t tc_build_column(tc_streams *s, const tc_family_stream *f, size_t lane, si
     return kept;
 }
 
-bool tc_streams_columns(tc_streams *s, const double *x, tc_column_sink sink, void *context) {
+static bool columns(tc_streams *s, const double *x, bool grouped, tc_column_sink sink, void *context) {
     for (size_t k = 0; k < s->model->family_count; k++) {
         tc_family_stream *f = &s->families[k];
         size_t cursor = 0;
         if (f->term_count == 0 && f->singled_count == 0)
             continue;
-        while (tc_streams_next(s, k, &cursor, true, x, false)) {
+        while (tc_streams_next(s, k, &cursor, grouped, x, false)) {
             if (tc_interrupted(s->monitor))
                 return false;
             for (size_t l = 0; l < f->batch->lanes; l++) {
@@ -553,7 +556,17 @@ bool tc_streams_columns(tc_streams *s, const double *x, tc_column_sink sink, voi
     return true;
 }
 
-void tc_constraint_values(tc_streams *s, const double *x, tc_interval *g) {
+bool tc_streams_columns(tc_streams *s, const double *x, tc_column_sink sink, void *context) {
+    return columns(s, x, true, sink, context);
+}
+
+bool tc_streams_all_columns(tc_streams *s, tc_column_sink sink, void *context) {
+    return columns(s, NULL, false, sink, context);
+}
+
+void tc_constraint_values(tc_streams *s, const double *x, tc_interval *g) { tc_constraint_ranges(s, x, x, g); }
+
+void tc_constraint_ranges(tc_streams *s, const double *lower, const double *upper, tc_interval *g) {
     const tc_model *model = s->model;
     tc_mark mark = tc_arena_mark(s->arena);
     size_t rows = model->constraint_count;
@@ -564,11 +577,11 @@ void tc_constraint_values(tc_streams *s, const double *x, tc_interval *g) {
         roots[j] = model->constraints[j].outer;
         out[j] = &g[j];
     }
-    tc_streams_sums(s, x, sums);
+    sums_between(s, lower, upper, sums);
     for (size_t i = 0; i < s->derivatives->input_count; i++) {
         const tc_outer_input *input = &s->derivatives->inputs[i];
         if (input->op == TC_COORD)
-            s->coords[input->index] = tc_point(x[input->index]);
+            s->coords[input->index] = (tc_interval){lower[input->index], upper[input->index]};
     }
     tc_tape *tape = tc_tape_new(s->arena, model->dag, roots, rows);
     tc_interval *work = TC_NEW(s->arena, tc_interval, tc_tape_work(tape));

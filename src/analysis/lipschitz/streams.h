@@ -91,6 +91,8 @@ void tc_streams_outer_point(tc_streams *streams, const double *x);
 
 /* All columns of J; x NULL for the box. False when interrupted. */
 bool tc_streams_columns(tc_streams *streams, const double *x, tc_column_sink sink, void *context);
+/* Over the box, each member by itself. */
+bool tc_streams_all_columns(tc_streams *streams, tc_column_sink sink, void *context);
 
 /* Over the box: for each coordinate, a number whose sign says at which end of its range the entries of J are largest
  * in magnitude; the vertex so guessed goes to x. */
@@ -108,8 +110,9 @@ void tc_streams_member(tc_streams *streams, size_t family, size_t member, const 
 /* Bodies' values summed: an enclosure of sum r over the box or at x. */
 void tc_streams_sums(tc_streams *streams, const double *x, tc_interval *sums);
 
-/* Enclosures of all g_j(x). */
+/* Enclosures of all g_j(x), and of all g_j on the box between two points. */
 void tc_constraint_values(tc_streams *streams, const double *x, tc_interval *g);
+void tc_constraint_ranges(tc_streams *streams, const double *lower, const double *upper, tc_interval *g);
 
 /* Column (member of lane, component) into column_rows and column_values; returns how many entries. */
 size_t tc_build_column(tc_streams *streams, const tc_family_stream *stream, size_t lane, size_t component,

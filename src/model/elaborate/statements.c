@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EQUALITIES = 0 }; /* until every command knows them */
-
 typedef struct constraint_reader {
     tc_elaborator *elaborator;
     const tc_statement *statement;
@@ -112,10 +110,6 @@ static bool elaborate_one(const constraint_reader *reader) {
     }
     if (s->relation == TC_RELATION_EQUAL && !check_equality(reader, &difference, span))
         return false;
-    if (s->relation == TC_RELATION_EQUAL && !EQUALITIES) {
-        tc_error(elaborator->diagnostics, span, "a shared constraint cannot be an equality yet");
-        return false;
-    }
     bool is_one = difference.rank == 0 && !reader->is_part;
     for (size_t i = 0; i < tc_value_count(&difference); i++)
         add_constraint(reader, tc_value_node_at(&elaborator->values, &difference, i),

@@ -416,7 +416,8 @@ static tc_status check_dual_radius(const tc_split_job *job) {
                      model->source.path);
     tc_buffer_printf(job->messages,
                      "  either add a line 'dual radius R' to the file,\n  or give every agent the public lines "
-                     "'gap F' and 'slater x = ...'");
+                     "'gap F' and 'slater x = ...%s'",
+                     tc_equality_count(model) > 0 ? " within r" : "");
     if (without_gap != NULL)
         tc_buffer_printf(job->messages, "; 'gap' is missing for '%s'%s", without_gap->name,
                          model->family_count - gaps > 1 ? " and others" : "");

@@ -163,15 +163,20 @@ void tc_group_place(tc_interior *solver, tc_group *group, tc_real where) {
 static void init_entries(tc_interior *solver, tc_coupling *coupling, bool has_shift) {
     tc_arena *arena = solver->arena;
     const tc_derivatives *d = coupling->derivatives;
-    coupling->entry_count = d->outer_first_count + (has_shift ? coupling->m : 0);
+    coupling->entry_count = d->outer_first_count;
+    for (size_t j = 0; j < coupling->m; j++)
+        coupling->entry_count += has_shift && !tc_is_free(coupling, j);
     coupling->entry_row = TC_NEW(arena, uint32_t, coupling->entry_count);
     coupling->entry_column = TC_NEW(arena, uint32_t, coupling->entry_count);
     coupling->first = TC_NEW(arena, tc_real, coupling->entry_count);
     coupling->column_start = TC_NEW(arena, uint32_t, coupling->q + 2);
     coupling->column_entry = TC_NEW(arena, uint32_t, coupling->entry_count);
+    uint32_t row = 0;
     for (size_t e = 0; e < coupling->entry_count; e++) {
         bool shift = e >= d->outer_first_count;
-        coupling->entry_row[e] = shift ? (uint32_t)(e - d->outer_first_count) : d->outer_first[e].row;
+        while (shift && tc_is_free(coupling, row))
+            row++;
+        coupling->entry_row[e] = shift ? row++ : d->outer_first[e].row;
         coupling->entry_column[e] = shift ? (uint32_t)(coupling->q - 1) : d->outer_first[e].column;
         coupling->column_start[coupling->entry_column[e] + 2]++;
     }
@@ -432,6 +437,17 @@ tc_interior *tc_interior_margin(tc_arena *arena, const tc_model *model, const tc
     tc_interior *solver = new_solver(arena, TC_GOAL_MARGIN, model->family_count + 1, 1e-10L);
     add_families(solver, model, derivatives);
     group_init_shift(solver, &solver->groups[model->family_count]);
+    coupling_init(solver, model, derivatives);
+    components_init(solver);
+    new_scratch(solver);
+    return solver;
+}
+
+tc_interior *tc_interior_feasible(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                  tc_real give) {
+    tc_interior *solver = new_solver(arena, TC_GOAL_FEASIBLE, model->family_count, 1e-10L);
+    solver->give = give;
+    add_families(solver, model, derivatives);
     coupling_init(solver, model, derivatives);
     components_init(solver);
     new_scratch(solver);

@@ -1,7 +1,9 @@
 /* Functions and derivatives of all blocks at the trial point, and the residuals of the optimality conditions:
  *
  *     grad f + weight (x - center) + E' y + U' A' mu - z_below + z_above = 0
- *     h(x) + slack = 0 (or h(x) = 0),   g(x) - price_weight (mu - price_center) + slack = 0,   products = target */
+ *     h(x) + slack = 0 (or h(x) = 0),   g(x) - price_weight (mu - price_center) + slack = 0,   products = target
+ *
+ * A row of g that is an equality has no slack. */
 #include "solver/interior/layout.h"
 
 #include <math.h>
@@ -158,15 +160,17 @@ static bool coupling_evaluate(tc_interior *solver) {
     tc_tape_eval_long(coupling->values, &inputs, 1, coupling->work, coupling->output_at);
     for (size_t j = 0; j < coupling->m; j++) {
         coupling->g[j] = coupling->row_scale[j] * coupling->outputs[j];
-        if (solver->goal == TC_GOAL_MARGIN)
+        if (solver->goal == TC_GOAL_MARGIN && !tc_is_free(coupling, j))
             coupling->g[j] -= coupling->row_scale[j] * coupling->inputs[coupling->q - 1];
         tc_real value = coupling->g[j] - coupling->weight[j] * (coupling->trial_mu[j] - coupling->center[j]);
-        adopt_slack(&coupling->trial_slack[j], value, 1);
+        if (!tc_is_free(coupling, j)) {
+            adopt_slack(&coupling->trial_slack[j], value, 1);
+            solver->gap += coupling->trial_mu[j] * coupling->trial_slack[j];
+            solver->pairs++;
+        }
         coupling->residual[j] = value + coupling->trial_slack[j];
         finite += coupling->g[j];
         solver->residual = fmaxl(solver->residual, fabsl(coupling->residual[j]));
-        solver->gap += coupling->trial_mu[j] * coupling->trial_slack[j];
-        solver->pairs++;
     }
     tc_tape_eval_long(coupling->firsts, &inputs, 1, coupling->work, coupling->output_at);
     memset(coupling->prices, 0, coupling->q * sizeof(tc_real));

@@ -1,7 +1,7 @@
 /* One primal-dual interior-point method for everything that must be minimised:
  *
  *     minimise    sum_i f_i(x_i) + (weight/2) |x - center|^2        over x_i in X_i
- *     subject to  g(x) - price_weight (mu - price_center) <= 0
+ *     subject to  g(x) - price_weight (mu - price_center) <= 0, or == 0 in the rows of equalities
  *
  * The two quadratic terms are Tikhonov's regularisation of the saddle point (center 0) or, with the last solution as
  * center, a proximal step. Agents are blocks: the work is linear in their number, and one dense system couples them,
@@ -39,8 +39,14 @@ enum { TC_COUPLING_LIMIT = 8000 };
 /* The whole problem. regularization is relative: 1 would be as strong as the objective itself. */
 tc_interior *tc_interior_model(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                tc_real regularization);
-/* Minimise t subject to g(x) <= t. */
+/* Minimise t subject to g(x) <= t, equalities as they are. At least one row must be an inequality. */
 tc_interior *tc_interior_margin(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
+/* A point of X that satisfies the constraints; where give is not small, one that minimises the sum of the squares of
+ * what the scaled rows miss, which are give times their multipliers. Solved to a coarse gap it lies inside. */
+tc_interior *tc_interior_feasible(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                  tc_real give);
+/* After a solve: how much one variable can change each constraint across its box. */
+void tc_interior_row_sizes(const tc_interior *solver, double *sizes);
 /* min f_i over X_i for members of one family, one at a time (tc_interior_member). */
 tc_interior *tc_interior_agent(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                const tc_family *family);

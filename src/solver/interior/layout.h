@@ -5,7 +5,13 @@
 #include "calculus/tape/tape.h"
 #include "solver/interior/interior.h"
 
-typedef enum tc_goal { TC_GOAL_OBJECTIVE, TC_GOAL_MARGIN, TC_GOAL_NEAREST, TC_GOAL_QUADRATIC } tc_goal;
+typedef enum tc_goal {
+    TC_GOAL_OBJECTIVE,
+    TC_GOAL_MARGIN,
+    TC_GOAL_FEASIBLE,
+    TC_GOAL_NEAREST,
+    TC_GOAL_QUADRATIC
+} tc_goal;
 
 /* A family evaluated through tapes, TC_LANES members at a time. */
 typedef struct tc_group_tapes {
@@ -73,7 +79,7 @@ typedef struct tc_coupling {
     tc_real *work, *coords, *outputs;
     tc_real **output_at;
     tc_real *inputs; /* u */
-    tc_real *first;  /* values of derivatives->outer_first, scaled; then -row_scale for t */
+    tc_real *first;  /* values of derivatives->outer_first, scaled; then -row_scale for t, by inequality */
     tc_real *second;
     uint32_t *column_start; /* outer_first by input: places in `first` */
     uint32_t *column_entry;
@@ -104,6 +110,7 @@ struct tc_interior {
     tc_real regularization;
     bool is_least_norm; /* the regularisation is centred at zero; else in the middle of the boxes */
     tc_real shift_reach, shift_weight, shift_bound; /* of the variable t: its unit, its added curvature, its limit */
+    tc_real give;                                   /* TC_GOAL_FEASIBLE */
     const double *target;                           /* TC_GOAL_NEAREST */
     const tc_quadratic *quadratic;                  /* TC_GOAL_QUADRATIC */
     tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
@@ -123,6 +130,11 @@ struct tc_interior {
 
 static inline const tc_component *tc_component_of(const tc_interior *solver, const tc_group *group, size_t member) {
     return &solver->components[group->component[member]];
+}
+
+/* A multiplier of either sign, and no slack. */
+static inline bool tc_is_free(const tc_coupling *coupling, size_t j) {
+    return coupling->model->constraints[j].is_equality;
 }
 
 /* build.c. The trial x at a fraction of the boxes, all multipliers zero. */

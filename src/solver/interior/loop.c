@@ -42,8 +42,9 @@ static void set_misses(tc_interior *solver, direction_aim aim, tc_real target) {
     }
     tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        coupling->miss[j] =
-            coupling->slack[j] * coupling->mu[j] - target + order * coupling->step_slack[j] * coupling->step_mu[j];
+        coupling->miss[j] = tc_is_free(coupling, j) ? 0
+                                                    : coupling->slack[j] * coupling->mu[j] - target +
+                                                          order * coupling->step_slack[j] * coupling->step_mu[j];
 }
 
 static void right_of_member(const tc_group *group, size_t k) {
@@ -68,7 +69,8 @@ static void set_rights(tc_interior *solver) {
             right_of_member(&solver->groups[g], k);
     tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        coupling->right[j] = -coupling->residual[j] + coupling->miss[j] / coupling->mu[j];
+        coupling->right[j] =
+            -coupling->residual[j] + (tc_is_free(coupling, j) ? 0 : coupling->miss[j] / coupling->mu[j]);
 }
 
 static void clear_step(tc_interior *solver) {
@@ -182,7 +184,10 @@ static void complete_step(tc_interior *solver) {
     }
     tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        coupling->step_slack[j] = (-coupling->miss[j] - coupling->slack[j] * coupling->step_mu[j]) / coupling->mu[j];
+        coupling->step_slack[j] =
+            tc_is_free(coupling, j)
+                ? 0
+                : (-coupling->miss[j] - coupling->slack[j] * coupling->step_mu[j]) / coupling->mu[j];
 }
 
 /* The Newton direction towards complementarity `target`; CORRECT adds the second-order term of the direction that is in
@@ -226,6 +231,8 @@ static tc_real longest_step(const tc_interior *solver) {
     }
     const tc_coupling *coupling = solver->coupling;
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
+        if (tc_is_free(coupling, j))
+            continue;
         length = shorter(length, coupling->slack[j], coupling->step_slack[j]);
         length = shorter(length, coupling->mu[j], coupling->step_mu[j]);
     }
@@ -480,6 +487,11 @@ void tc_interior_multipliers(const tc_interior *solver, double *mu) {
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
         mu[j] = (double)(coupling->mu[j] * coupling->row_scale[j] /
                          solver->components[coupling->component[j]].objective_scale);
+}
+
+void tc_interior_row_sizes(const tc_interior *solver, double *sizes) {
+    for (size_t j = 0; j < solver->coupling->m; j++)
+        sizes[j] = (double)(1 / solver->coupling->row_scale[j]);
 }
 
 void tc_interior_block(const tc_interior *solver, tc_real *x) {

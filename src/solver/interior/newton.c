@@ -204,7 +204,9 @@ void tc_block_couple(tc_interior *solver, const tc_group *group, size_t k) {
 
 /* g = Phi(u), A = Phi', C = sum_j mu_j Phi_j'', and the dense system
  *
- *     w + S v = w0,   v = C w + A' dmu,   A w - D dmu = b        with S = U K^-1 U', D = price_weight + slack / mu.
+ *     w + S v = w0,   v = C w + A' dmu,   A w - D dmu = b        with S = U K^-1 U', D = price_weight + slack / mu,
+ *
+ * where an equality has no slack.
  *
  * Where C is zero by structure, A S A' is assembled directly and (A S A' + D) dmu = A w0 - b is all there is. */
 
@@ -214,7 +216,7 @@ void tc_coupling_begin(tc_coupling *coupling) {
 }
 
 static tc_real price_diagonal(const tc_coupling *coupling, size_t j) {
-    return coupling->weight[j] + coupling->slack[j] / coupling->mu[j];
+    return coupling->weight[j] + (tc_is_free(coupling, j) ? 0 : coupling->slack[j] / coupling->mu[j]);
 }
 
 static void add_column(tc_coupling *coupling, size_t to, size_t from, tc_real factor) {

@@ -82,7 +82,8 @@ static void scale_coupling(tc_interior *solver, tc_real *sizes) {
     for (size_t p = 0; p < solver->component_count; p++)
         solver->components[p].row_middle = counts[p] == 0 ? 1 : expl(logs[p] / (tc_real)counts[p]);
     if (solver->goal == TC_GOAL_MARGIN) {
-        tc_component *component = &solver->components[coupling->component[0]]; /* t couples all constraints */
+        /* t couples all inequalities */
+        tc_component *component = &solver->components[solver->groups[solver->group_count - 1].component[0]];
         tc_real middle = component->objective_scale = component->row_middle;
         solver->shift_reach = 1 / middle;
         solver->shift_weight = 1e-6L * middle * middle;
@@ -144,7 +145,8 @@ static void start_shift(tc_interior *solver, tc_group *group) {
     const tc_coupling *coupling = solver->coupling;
     tc_real most = -INFINITY;
     for (size_t j = 0; j < coupling->m; j++)
-        most = fmaxl(most, coupling->g[j] / coupling->row_scale[j]);
+        if (!tc_is_free(coupling, j))
+            most = fmaxl(most, coupling->g[j] / coupling->row_scale[j]);
     solver->shift_bound += 1e6L * fabsl(most);
     tc_group_place(solver, group, 0.5L);
     tc_real t = most + solver->shift_reach;
@@ -166,6 +168,8 @@ bool tc_start(tc_interior *solver) {
     for (size_t g = 0; g < solver->group_count; g++)
         start_group(solver, &solver->groups[g]);
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
+        if (tc_is_free(coupling, j))
+            continue;
         coupling->trial_slack[j] = fmaxl(-coupling->g[j], 1);
         coupling->trial_mu[j] = 1 / coupling->trial_slack[j];
     }
@@ -211,7 +215,9 @@ void tc_regularize(tc_interior *solver) {
         }
     }
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
-        coupling->weight[j] = solver->regularization * ratio_of(solver, j) * ratio_of(solver, j);
+        coupling->weight[j] = solver->goal == TC_GOAL_FEASIBLE
+                                  ? solver->give
+                                  : solver->regularization * ratio_of(solver, j) * ratio_of(solver, j);
         coupling->center[j] = 0;
     }
 }
@@ -250,7 +256,7 @@ static void hold_small_multipliers(tc_interior *solver, tc_real strength) {
     tc_real *most = TC_NEW(solver->arena, tc_real, solver->component_count);
     hold_multipliers(solver, strength);
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
-        most[coupling->component[j]] = fmaxl(most[coupling->component[j]], coupling->kept[j]);
+        most[coupling->component[j]] = fmaxl(most[coupling->component[j]], fabsl(coupling->kept[j]));
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++)
         coupling->weight[j] *=
             fmaxl(1, ratio_of(solver, j) * ratio_of(solver, j)) / fminl(1, fmaxl(most[coupling->component[j]], 1e-8L));
@@ -291,7 +297,7 @@ void tc_weigh_least_multipliers(tc_interior *solver, tc_real strength) {
     tc_real *most = TC_NEW(solver->arena, tc_real, solver->component_count);
     for (size_t j = 0; j < coupling->m; j++) {
         tc_real *largest = &most[coupling->component[j]];
-        *largest = fmaxl(*largest, ratio_of(solver, j) * ratio_of(solver, j) * coupling->kept[j]);
+        *largest = fmaxl(*largest, ratio_of(solver, j) * ratio_of(solver, j) * fabsl(coupling->kept[j]));
     }
     for (size_t j = 0; j < coupling->m; j++) {
         tc_real pull = most[coupling->component[j]], ratio = ratio_of(solver, j);
@@ -331,7 +337,7 @@ void tc_interior_felt(const tc_interior *solver, tc_real gap, bool *states, bool
     for (size_t j = 0; coupling != NULL && j < coupling->m; j++) {
         uint32_t p = coupling->component[j];
         squares[p] = fmaxl(squares[p], coupling->weight[j] * coupling->mu[j] * coupling->mu[j]);
-        sizes[p] = fmaxl(sizes[p], coupling->mu[j]);
+        sizes[p] = fmaxl(sizes[p], fabsl(coupling->mu[j]));
     }
     for (size_t p = 0; p < solver->component_count; p++) {
         *multipliers = *multipliers && is_felt(squares[p], sizes[p], gap);

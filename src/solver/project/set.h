@@ -63,6 +63,14 @@ void tc_set_bounds(const tc_set *set, double *lower, double *upper);
  * ellipsoids the length of the outer piece of the ray from the centre). *piece may be NULL. */
 double tc_set_violation(const tc_set *set, const double *x, size_t *piece);
 
+/* ---- room.c: boxes x +- room around a point ---- */
+
+/* How far the box is outside, as tc_set_violation. For an ellipsoid of many components it may be less: what is
+ * returned is always attained at some vertex. vertex: scratch of dim numbers. */
+double tc_set_room_violation(const tc_set *set, const double *x, const double *room, double *vertex, size_t *piece);
+/* The box around x that touches the bounds, shrunk until it lies in the set. work: 2 dim numbers. */
+void tc_set_largest_room(const tc_set *set, const double *x, double *room, double *work);
+
 /* A size for "relative to the data": the largest magnitude among bounds, centres and radii. */
 double tc_set_scale(const tc_set *set);
 
