@@ -175,7 +175,8 @@ class Source:
 
     def __init__(self, data: Mapping[str, Any] | None) -> None:
         self._kept: list[Any] = []
-        self._arrays: list[tuple[np.ndarray[Any, np.dtype[np.float64]], str]] = []
+        self._arrays: list[tuple[np.ndarray[Any, np.dtype[np.float64]], str, str]] = []
+        self._unread: list[tuple[UsageError, str]] = []
         if data is not None and not isinstance(data, Mapping):
             raise TypeError(f"data is a dictionary from names to tables and arrays, not {type(data).__name__}")
         tables = {name: value for name, value in (data or {}).items() if is_table(value)}
@@ -191,14 +192,34 @@ class Source:
         self._kept.append(value)
         return value
 
-    def _numbers(self, array: np.ndarray[Any, np.dtype[np.float64]], what: str) -> Any:
-        self._arrays.append((array, what))
+    def _numbers(self, array: np.ndarray[Any, np.dtype[np.float64]], what: str, said: str) -> Any:
+        self._arrays.append((array, what, said))
         return ffi.cast("double *", array.ctypes.data)
 
-    def check_finite(self) -> None:
-        """Raises where a number is not finite. The library looks for that too, while it copies: this says it better."""
-        for array, what in self._arrays:
-            check_finite(array, what)
+    def _column(self, values: Any, what: str, column: str, table: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The numbers of a column. What holds none is given as NaN, which the library minds only where it is used."""
+        what = f"{what}[{column!r}]"
+        try:
+            array = as_numbers(values, what)
+        except UsageError as error:
+            if not hasattr(values, "__len__") or isinstance(values, (str, bytes)):
+                raise
+            self._unread.append((error, _said(table, column)))
+            array = np.full(len(values), np.nan)
+        if array.ndim == 0:
+            raise _wrong(f"{what} is one number; a column has a number for each member")
+        if array.ndim > 2 or (array.ndim == 2 and array.shape[1] == 0):
+            raise _wrong(f"{what} has shape {array.shape}; a column is members, or members x components")
+        return array
+
+    def explain(self, message: str) -> None:
+        """Raises where the library's message is about a number that is none: this says it better."""
+        for error, said in self._unread:
+            if said in message:
+                raise error
+        for array, what, said in self._arrays:
+            if said in message:
+                check_finite(array, what)
 
     def _matrix(self, matrix: Any, name: str, value: Any) -> None:
         what = f"data[{name!r}]"
@@ -206,7 +227,7 @@ class Source:
         array = as_numbers(value, what)
         if array.ndim > 2 or array.size == 0:
             raise _wrong(f"{what} has shape {array.shape}; a parameter is a number, a vector or a matrix, and not empty")
-        matrix.values = self._numbers(array, what)
+        matrix.values = self._numbers(array, what, f"the matrix '{name}' that is given")
         if array.ndim < 2:
             array = array.reshape(-1, 1)
         matrix.rows, matrix.columns = array.shape
@@ -223,7 +244,7 @@ class Source:
             table.rows = len(names)
         if not columns:
             raise _wrong(f"{what} has names but no numbers")
-        arrays = {column: _column(values, f"{what}[{column!r}]") for column, values in columns.items()}
+        arrays = {column: self._column(values, what, column, name) for column, values in columns.items()}
         lengths = {column: len(array) for column, array in arrays.items()}
         if table.members:
             lengths["name"] = table.rows
@@ -239,7 +260,7 @@ class Source:
         for i, (column, array) in enumerate(arrays.items()):
             to = table.columns[i]
             to.name = self._keep(text_of(column, what))
-            to.values = self._numbers(array, f"{what}[{column!r}]")
+            to.values = self._numbers(array, f"{what}[{column!r}]", _said(name, column))
             to.components = 1 if array.ndim == 1 else array.shape[1]
             to.row_stride, to.component_stride = _strides(array if array.ndim == 2 else array[:, np.newaxis])
 
@@ -259,10 +280,6 @@ def _is_text(values: Any) -> bool:
     return isinstance(first, str) or first is None or not isinstance(first, (numbers.Real, Iterable))
 
 
-def _column(values: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    array = as_numbers(values, what)
-    if array.ndim == 0:
-        raise _wrong(f"{what} is one number; a column has a number for each member")
-    if array.ndim > 2 or (array.ndim == 2 and array.shape[1] == 0):
-        raise _wrong(f"{what} has shape {array.shape}; a column is members, or members x components")
-    return array
+def _said(table: str, column: str) -> str:
+    """How the library begins what it says of a column."""
+    return f"the table '{table}' that is given: column '{column}"

@@ -115,8 +115,8 @@ class Problem:
         self._load.raised = ffi.NULL
         if raised:
             raise interrupted() if type(raised[0]) is KeyboardInterrupt else raised[0]
-        if status == Status.BAD_PROBLEM:
-            given.check_finite()
+        if status == Status.BAD_PROBLEM and self._load.message != ffi.NULL:
+            given.explain(ffi.string(self._load.message).decode(errors="replace"))
         raise_status(status, self._load.message)
         self.name = "problem" if path is None else os.fspath(path)
 

@@ -17,7 +17,8 @@ typedef struct tc_csv_source {
 
 /* The first cell of a column that is no number. Nobody hears of it unless the problem uses the column. */
 typedef struct tc_text_cell {
-    tc_text_place place;
+    tc_text_place place; /* without a path: span says where */
+    tc_span span;        /* of the line that the program's numbers are given for */
     const char *message;
     bool told;
 } tc_text_cell;

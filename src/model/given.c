@@ -209,6 +209,20 @@ static void check_header(table_reading *r, tc_table *table) {
         WRONG(r, "%s", problem);
 }
 
+/* Allowed where nobody uses the column, as text in a file is. */
+static void note_not_finite(table_reading *r, size_t column, const lane *from, size_t rows) {
+    tc_arena *arena = r->place->arena;
+    tc_text_cell *cell = TC_NEW(arena, tc_text_cell, 1);
+    cell->span = r->place->span;
+    cell->message = tc_arena_format(
+        arena, "the table '%s' that is given: column '%s', row %zu: %s is not a finite number", r->given->name,
+        tc_given_shown(arena, r->head.names[column]), from->bad + 1, not_finite(from->to[from->bad]));
+    if (r->head.text == NULL)
+        r->head.text = TC_NEW(arena, tc_text_cell *, r->head.count);
+    r->head.text[column] = cell;
+    memset(from->to, 0, rows * sizeof(double));
+}
+
 static void read_numbers(table_reading *r, tc_table *table) {
     tc_arena *arena = r->place->arena;
     lane *lanes = TC_NEW(arena, lane, r->lanes);
@@ -226,11 +240,9 @@ static void read_numbers(table_reading *r, tc_table *table) {
         }
     }
     copy_all(r->place, lanes, l, table->rows);
-    for (l = 0; l < r->lanes; l++) {
+    for (l = 0; l < r->lanes; l++)
         if (lanes[l].bad != SIZE_MAX)
-            WRONG(r, "column '%s', row %zu: %s is not a finite number", tc_given_shown(arena, r->head.names[l]),
-                  lanes[l].bad + 1, not_finite(lanes[l].to[lanes[l].bad]));
-    }
+            note_not_finite(r, l, &lanes[l], table->rows);
 }
 
 static void read_members(table_reading *r, tc_table *table) {

@@ -228,8 +228,10 @@ static bool read_row(row_reader *r) {
 
 bool tc_column_has_numbers(tc_diagnostics *diagnostics, const tc_table_column *column) {
     tc_text_cell *text = column->text;
-    if (text != NULL && !text->told)
+    if (text != NULL && !text->told && text->place.path != NULL)
         tc_error_at(diagnostics, text->place, "%s", text->message);
+    else if (text != NULL && !text->told)
+        tc_error(diagnostics, text->span, "%s", text->message);
     if (text != NULL)
         text->told = true;
     return text == NULL;

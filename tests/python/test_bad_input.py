@@ -22,6 +22,23 @@ def load(w=((1.0, 2.0), (3.0, 4.0)), n=(0.0, 0.0), q=(0.0, 0.0), **more):
     return tacit.Problem(text=TEXT, data={"u": {"w": w, "n": n}, "q": q, **more})
 
 
+def test_a_column_that_nobody_uses_may_hold_anything():
+    wanted = load().solve().objective
+    for unused in (["Ulm", "Bonn"], [0.0, np.nan], [None, 1], np.array(["2020-01-01"] * 2, dtype="M8[D]"), [[1], [2, 3]]):
+        columns = {"w": [[1.0, 2.0], [3.0, 4.0]], "n": [0.0, 0.0], "town": unused}
+        assert tacit.Problem(text=TEXT, data={"u": columns, "q": [0.0, 0.0]}).solve().objective == wanted
+        m = tacit.Model()
+        family = m.family("a", data={"w": [1.0, 2.0], "town": unused})
+        family.minimize((family.state("x", lower=0, upper=3) - family.w) ** 2)
+        assert m.solve().holds
+        with pytest.raises(AttributeError, match="column 'town' of 'a_data' (has|holds|is)"):
+            family.town
+        with pytest.raises(tacit.ProblemError, match="column 'town' of 'b_data' (has|holds|is)"):
+            m.family("b", data={"w": [1.0, 2.0], "town": unused}, public=["town"])
+    with pytest.raises(tacit.ProblemError, match="there is no 'z' here"):  # about something else
+        tacit.Problem(text=TEXT.replace("q[1]", "z"), data={"u": columns, "q": [0.0, 0.0]})
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [
@@ -136,8 +153,8 @@ class TestFrames:
             self.load(frame)
 
     def test_a_text_column_is_named(self):
-        with pytest.raises(tacit.UsageError, match="\\['city'\\] holds a str in row 0"):
-            self.load(self.pandas.DataFrame({"w": [1.0], "city": ["Rome"]}))
+        with pytest.raises(tacit.UsageError, match="\\['w'\\] holds a str in row 0"):
+            self.load(self.pandas.DataFrame({"w": ["Rome"], "city": ["Rome"]}))
 
     def test_duplicate_names_are_named(self):
         frame = self.pandas.DataFrame([[1.0, 2.0]], columns=["w", "w"])

@@ -527,7 +527,10 @@ def test_frames_give_the_columns_of_dictionaries() -> None:
     home.minimize(tacit.sumsq(p - home.pref))
     assert m.problem().members("home") == ["anna", "ben"]
     frame.loc[0, "pref_1"] = None
-    refused(lambda: m.family("other", frame), "'pref_1'")
+    other = m.family("other", frame)
+    for column in ("pref_1", "pref"):
+        with pytest.raises(AttributeError, match="column 'pref_1' of 'other_data' has no value"):
+            getattr(other, column)
 
 
 def test_a_whole_column_as_an_array_is_refused_in_a_family():

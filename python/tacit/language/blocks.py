@@ -483,6 +483,8 @@ class FamilyBlock(Block):
     def _unknown(self, name: str) -> str:
         if name == "index":
             return f"the member's number has no name: write m.family('{self.name}', ..., index='i')"
+        if self._table is not None and name in self._table.unread:
+            return self._table.unread[name]
         return super()._unknown(name)
 
     def __len__(self) -> int:

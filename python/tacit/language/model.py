@@ -139,7 +139,8 @@ class Model(Settings):
         """A table for families: a DataFrame, a dictionary of columns, or a CSV file. Private unless listed as public.
 
         A column has a number for each member, or a row of numbers (members x components); columns ``pref_1``,
-        ``pref_2``, ... form a vector ``pref``. A text column ``name`` gives the members their names.
+        ``pref_2``, ... form a vector ``pref``. A text column ``name`` gives the members their names. Other columns of
+        texts, and those with missing values, may be there if the problem does not use them.
 
         >>> m = Model()
         >>> homes = m.data("homes", {"need": [4, 2.5], "cap": [3, 7.4]}, public=["cap"])
@@ -156,15 +157,15 @@ class Model(Settings):
             raise TypeError("data has a table, or csv='FILE'")
         definition = self._define(name, "data")
         if csv is None:
-            given, rows = read_frame(table, f"'{name}'")
+            given, rows, unread = read_frame(table, f"'{name}'")
             header = list(given)
-            made = Table(definition, columns_of_table(given, header), (), rows, given, None)
+            made = Table(definition, columns_of_table(given, header), (), rows, given, None, unread)
         else:
             path = os.fspath(csv)
             quoted(path, "a file")
             header = read_header(path)
-            made = Table(definition, columns_of_table(None, header), (), None, None, path)
-        made = made._replace(public=check_public(public, made.columns, "name" in header, f"'{name}'"))
+            made = Table(definition, columns_of_table(None, header), (), None, None, path, {})
+        made = made._replace(public=check_public(public, made.columns, made.unread, "name" in header, f"'{name}'"))
         for column in made.columns:
             checked_name(column, "a column")
 

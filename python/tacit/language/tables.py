@@ -30,25 +30,41 @@ class Table(NamedTuple):
     rows: int | None  #: None where they are in a file
     given: dict[str, Any] | None  #: arrays by column, and the members' names; None where they are in a file
     path: str | None  #: of the file
+    unread: dict[str, str]  #: columns that hold no numbers, and why not
 
     @property
     def name(self) -> str:
         return self.definition.name
 
 
-def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int]:
-    """The columns of a frame or a dictionary as arrays, and how many rows there are."""
+def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int, dict[str, str]]:
+    """The columns of a frame or a dictionary as arrays, and how many rows there are.
+
+    A column without numbers, of texts for example, is allowed where nobody uses it: the last is why it has none.
+    """
     if not is_table(value):
         raise TypeError(
             f"{what} is a DataFrame, a dictionary of columns or a structured array, not {type(value).__name__}; a file "
             "is m.data('homes', csv='homes.csv')"
         )
+    given: dict[str, Any] = {}
+    unread: dict[str, str] = {}
     try:
-        given: dict[str, Any] = {}
-        for name, values in columns_of(value, what).items():
-            given[name] = list(values) if name == "name" else numbers_of(values, f"column '{name}' of {what}").copy()
+        columns = columns_of(value, what)
     except UsageError as error:
         raise refusal(str(error)) from None
+    for name, values in columns.items():
+        try:
+            given[name] = list(values) if name == "name" else numbers_of(values, f"column '{name}' of {what}").copy()
+        except UsageError as error:
+            numbered = _NUMBERED.match(name)
+            unread[name] = unread[numbered["stem"] if numbered else name] = str(error)
+    for name in list(given):  # a vector misses what one of its components misses
+        numbered = _NUMBERED.match(name)
+        if numbered is not None and numbered["stem"] in unread:
+            del given[name]
+    if not given:
+        raise refusal(next(iter(unread.values())))
     for name, array in given.items():
         if name != "name" and (array.ndim not in (1, 2) or array.size == 0):
             raise refusal(
@@ -57,7 +73,7 @@ def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int]:
         if len(array) != len(next(iter(given.values()))):
             first, rows = next((one, len(values)) for one, values in given.items())
             raise refusal(f"{what}: '{first}' has {rows} rows, '{name}' has {len(array)}")
-    return given, len(next(iter(given.values())))
+    return given, len(next(iter(given.values()))), unread
 
 
 def read_header(path: str) -> list[str]:
@@ -107,7 +123,7 @@ def columns_of_table(given: dict[str, Any] | None, header: list[str]) -> dict[st
 
 
 def check_public(
-    public: Iterable[str], columns: dict[str, tuple[int, ...]], has_names: bool, what: str
+    public: Iterable[str], columns: dict[str, tuple[int, ...]], unread: dict[str, str], has_names: bool, what: str
 ) -> tuple[str, ...]:
     """The columns to make public. All of them exist."""
     if isinstance(public, (str, Mapping)):
@@ -115,7 +131,7 @@ def check_public(
     listed = tuple(public)
     for one in listed:
         if one not in columns and not (one == "name" and has_names):
-            raise refusal(f"{what} has no column {one!r}{did_you_mean(str(one), columns)}")
+            raise refusal(unread.get(one) or f"{what} has no column {one!r}{did_you_mean(str(one), columns)}")
     return listed
 
 
