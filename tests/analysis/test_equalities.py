@@ -270,5 +270,35 @@ class Promises(unittest.TestCase):
         self.assertIn("The equalities leave no room", json.dumps(facts["assumptions"]))
 
 
+class Dispatch(unittest.TestCase):
+    """The example: its promises hold, and its solution is what optimality asks for, unit by unit."""
+
+    def test_the_example(self):
+        examples = os.path.join(os.path.dirname(__file__), "..", "..", "examples")
+        results = []
+        for command in ("check", "solve"):
+            done = subprocess.run([TACIT, command, os.path.join(examples, "dispatch.tacit"), "--json"],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            results.append(json.loads(done.stdout))
+        facts, found = results
+        self.assertEqual(facts["warnings"], [])
+        self.assertLess(found["sum_mu"], facts["dual_radius"])
+        self.assertEqual(facts["dual_radius_sources"]["origin"], "gaps")
+        prices = dict(zip(found["constraints"], found["mu"]))
+        with open(os.path.join(examples, "dispatch_units.csv"), encoding="utf-8") as file:
+            units = [line.split(",") for line in file.read().split()[1:]]
+        to_south = {"north": 2 / 3, "east": 1 / 3, "south": 0}
+        total, flow = 0, -7 / 3
+        for name, area, a, b in units:
+            price = -prices["balance"] - prices["line[3,2]"] * to_south[area]
+            p = min(max((price - float(b)) / (2 * float(a)), 0), 2)
+            self.assertAlmostEqual(found["x"][name][0], p, delta=1e-8)
+            total, flow = total + p, flow + p * to_south[area]
+        self.assertAlmostEqual(total, 10, delta=1e-8)
+        self.assertAlmostEqual(flow, 2.2, delta=1e-8)
+        self.assertLess(prices["balance"], 0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -67,6 +67,39 @@ static void a_curved_and_a_straight_constraint_that_touch_share_the_multiplier(v
            1e-7, (double[]){1, 1}, (double[]){4.0 / 17, 1.0 / 17});
 }
 
+static void equalities_have_multipliers_of_either_sign(void **state) {
+    (void)state;
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize x^2 }\n"
+           "constraint c: sum(a: x) == 6\n",
+           1e-8, (double[]){2, 2, 2}, (double[]){-4});
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize (x - 4)^2 }\n"
+           "constraint c: sum(a: x) == 6\n",
+           1e-8, (double[]){2, 2, 2}, (double[]){4});
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize (x - 4)^2 }\n"
+           "constraint c: 6 == sum(a: x)\n", /* F - E has the other sign */
+           1e-8, (double[]){2, 2, 2}, (double[]){-4});
+    expect("agents a[i in 1..2] { state x in [0, 10]; private minimize (i - 3) * x }\n"
+           "constraint d: a[1].x - a[2].x == 1\n"
+           "constraint c: sum(a: x)^2 <= 16\n",
+           1e-7, (double[]){2.5, 1.5}, (double[]){0.5, 3.0 / 16});
+}
+
+static void equalities_that_follow_from_others_share_the_multiplier_by_least_norm(void **state) {
+    (void)state;
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize x^2 }\n"
+           "constraint c: sum(a: x) == 6\n"
+           "constraint d: -2 * sum(a: x) == -12\n",
+           1e-8, (double[]){2, 2, 2}, (double[]){-0.8, 1.6});
+    expect("agents a[i in 1..4] { state x in [0, 10]; private minimize (x - i)^2 }\n"
+           "constraint one: a[1].x + a[2].x == 5\n"
+           "constraint two: a[3].x + a[4].x == 5\n"
+           "constraint all: sum(a: x) == 10\n", /* prices -2 and 2 of the halves, by one + all and two + all */
+           1e-8, (double[]){2, 3, 2, 3}, (double[]){-2, 2, 0});
+    expect("agents a[i in 1..3] { state x in [0, 10]; private minimize x }\n" /* many optima, and equal rows */
+           "constraint c[k in 1..2]: sum(a: x) == 6\n",
+           1e-7, (double[]){2, 2, 2}, (double[]){-0.5, -0.5});
+}
+
 static void flat_objectives_give_the_least_norm_point(void **state) {
     (void)state;
     expect("agent a { state x[3] in [-5, 10]; private minimize (x[1] + x[2] + x[3] - 3)^2 }\n", 1e-7,
@@ -181,6 +214,28 @@ static void contradictions_are_suspected(void **state) {
                      TC_INFEASIBLE_SUSPECTED);
 }
 
+static void equalities_that_exclude_each_other_are_marked(void **state) {
+    (void)state;
+    problem p = problem_of("agents a[i in 1..4] { state x in [0, 1]; private minimize x^2 }\n"
+                           "constraint idle: a[1].x <= 0.75\n"
+                           "constraint one: a[1].x + a[2].x == 1\n"
+                           "constraint two: a[3].x + a[4].x == 1\n"
+                           "constraint all: sum(a: x) == 2.25\n");
+    const tc_reference *found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    assert_int_equal(found->outcome, TC_INFEASIBLE_SUSPECTED);
+    assert_non_null(found->conflict);
+    for (size_t j = 0; j < 4; j++)
+        assert_int_equal(found->conflict[j], j > 0);
+    problem_free(&p);
+    p = problem_of("agents a[i in 1..4] { state x in [0, 1]; private minimize x^2 }\n"
+                   "constraint fine: a[1].x == a[2].x\n"
+                   "constraint much: sum(a: x) == 5\n");
+    found = tc_reference_solve(p.arena, p.model, p.derivatives, TOLERANCE, NULL);
+    assert_int_equal(found->outcome, TC_INFEASIBLE_SUSPECTED);
+    assert_true(!found->conflict[0] && found->conflict[1] && fabs(found->max_violation - 1) < 1e-3);
+    problem_free(&p);
+}
+
 static int asked;
 static bool stop_later(void *context) { return ++asked > *(int *)context; }
 
@@ -253,6 +308,23 @@ static void the_certificate_sees_points_that_are_not_solutions(void **state) {
     problem_free(&p);
 }
 
+static void the_certificate_knows_equalities(void **state) {
+    (void)state;
+    problem p = problem_of("agents a[i in 1..2] { state x in [0, 10]; private minimize x^2 }\n"
+                           "constraint c: sum(a: x) == 4\n");
+    tc_judge *judge = tc_judge_new(p.arena, p.model, p.derivatives);
+    tc_certificate at = tc_judge_point(judge, (double[]){2, 2}, (double[]){-4});
+    assert_true(at.residual == 0 && at.max_violation == 0);
+    at = tc_judge_point(judge, (double[]){2, 2}, (double[]){0});
+    assert_true(at.residual > 1 && at.residual_mu == 0);
+    at = tc_judge_point(judge, (double[]){1, 1}, (double[]){-2}); /* below counts as much as above */
+    assert_true(at.residual_x == 0 && at.residual_mu == 2 && at.max_violation == 2);
+    double mu[] = {-4};
+    tc_judge_repair(judge, (double[]){2, 2}, mu);
+    assert_true(mu[0] == -4);
+    problem_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_face_of_optima_of_a_linear_program_gives_its_least_norm_point),
@@ -260,6 +332,9 @@ int main(void) {
         cmocka_unit_test(rows_of_very_different_size_share_it_too),
         cmocka_unit_test(three_constraints_in_one_corner_give_the_least_norm_multipliers),
         cmocka_unit_test(a_curved_and_a_straight_constraint_that_touch_share_the_multiplier),
+        cmocka_unit_test(equalities_have_multipliers_of_either_sign),
+        cmocka_unit_test(equalities_that_follow_from_others_share_the_multiplier_by_least_norm),
+        cmocka_unit_test(equalities_that_exclude_each_other_are_marked),
         cmocka_unit_test(flat_objectives_give_the_least_norm_point),
         cmocka_unit_test(sets_with_many_optima_give_the_least_norm_point),
         cmocka_unit_test(idle_constraints_have_no_multiplier),
@@ -272,6 +347,7 @@ int main(void) {
         cmocka_unit_test(interruption_gives_the_best_point_so_far),
         cmocka_unit_test(running_out_of_memory_escapes),
         cmocka_unit_test(the_certificate_sees_points_that_are_not_solutions),
+        cmocka_unit_test(the_certificate_knows_equalities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,6 +205,51 @@ static void the_gradient_of_the_ensemble_is_that_of_its_values(void **state) {
     problem_free(&p);
 }
 
+static void equalities_hold_at_the_point_of_the_largest_margin(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double margin;
+    } cases[] = {
+        {"agents a[i in 1..5] { state x in [0, 1]; private minimize x }\n"
+         "constraint e: sum(a: x) == 2\nconstraint c: a[1].x + a[2].x <= 0.75\n",
+         0.75},
+        {"agents a[i in 1..2] { state x in [-5, 5]; private minimize x }\n"
+         "constraint e: a[1].x - a[2].x == 4\nconstraint c: sumsq([a[1].x, a[2].x]) <= 10\n",
+         2},
+        {"agents a[i in 1..3] { state x in [0, 1]; private minimize x }\n"
+         "constraint e: sum(a: x) == 2\nconstraint f: 2 * sum(a: x) == 4\n",
+         INFINITY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        problem p;
+        const tc_slater *slater = search(&p, cases[i].text, 50000);
+        assert_int_equal(slater->outcome, TC_SLATER_FOUND);
+        assert_true(slater->margin == cases[i].margin ||
+                    fabs(slater->margin - cases[i].margin) <= 1e-6 * cases[i].margin);
+        assert_true(slater->missed <= 1e-9);
+        double x[5];
+        assert_true(tc_inner_point(p.arena, p.model, p.derivatives, NULL, x));
+        for (size_t c = 0; c < p.model->state_count; c++)
+            assert_true(x[c] > p.model->families[0].lower[0].value + 0.01 &&
+                        x[c] < p.model->families[0].upper[0].value - 0.01);
+        problem_free(&p);
+    }
+}
+
+static void equalities_that_no_point_satisfies_are_marked(void **state) {
+    (void)state;
+    problem p;
+    const tc_slater *slater = search(&p,
+                                     "agents a[i in 1..3] { state x in [0, 1]; private minimize x }\n"
+                                     "constraint fine: a[1].x == a[2].x\nconstraint low: sum(a: x) <= 1\n"
+                                     "constraint high: sum(a: x) == 2\n",
+                                     50000);
+    assert_int_equal(slater->outcome, TC_SLATER_NONE);
+    assert_true(slater->is_shown && !slater->conflict[0] && slater->conflict[1] && slater->conflict[2]);
+    problem_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minima_in_a_box_are_found),
@@ -215,6 +260,8 @@ int main(void) {
         cmocka_unit_test(where_there_is_none_the_best_is_told),
         cmocka_unit_test(a_declared_point_counts_as_a_candidate),
         cmocka_unit_test(an_empty_set_is_named),
+        cmocka_unit_test(equalities_hold_at_the_point_of_the_largest_margin),
+        cmocka_unit_test(equalities_that_no_point_satisfies_are_marked),
         cmocka_unit_test(the_gradient_of_the_ensemble_is_that_of_its_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
