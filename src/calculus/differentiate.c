@@ -234,6 +234,7 @@ static tc_expr slope(tc_dag *dag, tc_expr e, const tc_node *n) {
     case TC_NORM:
     case TC_DIRECTION:
     case TC_BEND:
+    case TC_POWD:
     default:
         return tc_const(dag, 0);
     }
@@ -275,6 +276,10 @@ static void spread(tc_differentiator *d, tc_expr e, tc_expr adjoint) {
     case TC_DIRECTION:
     case TC_BEND:
         spread_norm(d, e, &n, adjoint);
+        return;
+    case TC_POWD:
+        if (leads_somewhere(d, dag->arguments[n.a]))
+            contribute(d, dag->arguments[n.a], tc_mul(dag, adjoint, tc_powd_slope(dag, e)));
         return;
     case TC_POWI:
     case TC_POWR:

@@ -51,6 +51,7 @@ size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
     case TC_NORM:
     case TC_DIRECTION:
     case TC_BEND:
+    case TC_POWD:
         return n->b;
     }
     return 0;
@@ -141,7 +142,8 @@ static tc_expr intern(tc_dag *dag, tc_node n, const tc_expr *arguments) {
     n.realm = dag->realm;
     if (n.op == TC_DIV)
         n.is_partial |= dag->nodes[n.b].has_state || dag->nodes[n.b].has_data;
-    else if (n.op == TC_LOG || n.op == TC_SQRT || n.op == TC_POWR || (n.op == TC_POWI && n.u.exponent < 0))
+    else if (n.op == TC_LOG || n.op == TC_SQRT || n.op == TC_POWR || n.op == TC_POWD ||
+             (n.op == TC_POWI && n.u.exponent < 0))
         n.is_partial |= n.has_state || n.has_data;
     uint64_t hash = hash_node(&n, arguments);
     for (size_t slot = hash & (dag->table_size - 1); dag->table[slot] != TC_NO_EXPR;
@@ -525,6 +527,17 @@ tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, s
 tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k) {
     uint64_t large = i > k ? i : k, small = i > k ? k : i;
     return nary(dag, TC_BEND, arguments, count, large << 32 | small);
+}
+
+tc_expr tc_powd(tc_dag *dag, tc_expr a, tc_expr p) {
+    if (dag->nodes[p].op == TC_CONST)
+        return tc_pow(dag, a, dag->nodes[p].u.value);
+    return nary(dag, TC_POWD, (tc_expr[]){a, p}, 2, 0);
+}
+
+tc_expr tc_powd_slope(tc_dag *dag, tc_expr power) {
+    const tc_node n = dag->nodes[power];
+    return nary(dag, TC_POWD, dag->arguments + n.a, 2, n.u.index + 1);
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */

@@ -55,11 +55,14 @@ typedef enum tc_op {
     TC_DIRECTION, /* arguments[index] / TC_NORM, 0 where all are 0: the derivative of TC_NORM */
     TC_BEND,      /* the second derivative of TC_NORM by arguments i and k: (1 where i = k, less u_i u_k) / TC_NORM;
                      index = i 2^32 + k, i >= k */
+    TC_POWD,      /* arguments a and p, p free of states: derivative number index of a^p by a, that is
+                     p (p-1) .. (p-index+1) a^(p-index), and 0 where that factor is 0; defined for a > 0, and for any a
+                     where p is whole */
 } tc_op;
 
 /* Operations on any number of arguments. */
 static inline bool tc_is_nary(unsigned op) {
-    return op == TC_LSE || op == TC_SOFTMAX || op == TC_NORM || op == TC_DIRECTION || op == TC_BEND;
+    return op == TC_LSE || op == TC_SOFTMAX || op == TC_NORM || op == TC_DIRECTION || op == TC_BEND || op == TC_POWD;
 }
 
 /* Where in the problem file a node comes from: byte offset and length; length 0 for none. */
@@ -80,7 +83,7 @@ typedef struct tc_node {
     union {
         double value;     /* TC_CONST, TC_POWR */
         int64_t exponent; /* TC_POWI */
-        uint64_t index;   /* leaves, TC_SOFTMAX, TC_DIRECTION, TC_BEND */
+        uint64_t index;   /* leaves, TC_SOFTMAX, TC_DIRECTION, TC_BEND, TC_POWD */
     } u;
 } tc_node;
 
@@ -124,6 +127,9 @@ tc_expr tc_pair(tc_dag *dag, tc_expr a, tc_expr b);
 tc_expr tc_norm(tc_dag *dag, const tc_expr *arguments, size_t count);
 tc_expr tc_norm_direction(tc_dag *dag, const tc_expr *arguments, size_t count, size_t index);
 tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t i, size_t k);
+/* a^p with an exponent that differs between members; and its derivative by a, of one order more. */
+tc_expr tc_powd(tc_dag *dag, tc_expr a, tc_expr p);
+tc_expr tc_powd_slope(tc_dag *dag, tc_expr power);
 
 static inline const tc_node *tc_node_of(const tc_dag *dag, tc_expr e) { return &dag->nodes[e]; }
 static inline bool tc_is_const(const tc_dag *dag, tc_expr e, double value) {

@@ -44,7 +44,7 @@ static const char *op_name(tc_op op) {
         [TC_EXP] = "exp",      [TC_LOG] = "log",       [TC_SQRT] = "sqrt",   [TC_HUBER] = "huber",
         [TC_CLAMP] = "clamp",  [TC_INSIDE] = "inside", [TC_LSE] = "lse",     [TC_SOFTMAX] = "softmax",
         [TC_HUMP] = "hump",    [TC_PAIR] = "pair",     [TC_NORM] = "norm",   [TC_DIRECTION] = "direction",
-        [TC_BEND] = "bend"};
+        [TC_BEND] = "bend",    [TC_POWD] = "powd"};
     return names[op];
 }
 
@@ -90,7 +90,7 @@ static void write_node(node_table *t, tc_expr e) {
         tc_buffer_printf(t->out, ", %lld", (long long)n->u.exponent);
     } else if (op == TC_DATA) {
         tc_buffer_printf(t->out, ", %u", column_of(t, n->u.index));
-    } else if (op == TC_STATE || op == TC_SOFTMAX || op == TC_DIRECTION) {
+    } else if (op == TC_STATE || op == TC_SOFTMAX || op == TC_DIRECTION || op == TC_POWD) {
         tc_buffer_printf(t->out, ", %llu", (unsigned long long)n->u.index);
     } else if (op == TC_COORD || op == TC_SUM) {
         tc_buffer_printf(t->out, ", %zu", input_of(t, n));

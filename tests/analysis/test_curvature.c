@@ -183,6 +183,38 @@ static void what_is_maximized_must_be_concave_and_messages_speak_of_it(void **st
     study_end(&s);
 }
 
+static void exponents_that_differ_are_judged_member_by_member(void **state) {
+    (void)state;
+    static const struct {
+        const char *objective, *box, *needle; /* NULL: convex for all */
+    } cases[] = {
+        {"x^i", "[0, 2]", NULL},
+        {"x^(1 + i / 3)", "[0.1, 2]", NULL},
+        {"(x + 1)^(2 * i)", "[-3, 2]", NULL}, /* even powers, of any base */
+        {"-x^(i / 3)", "[0.1, 2]", NULL},
+        {"x^(-i / 2)", "[0.1, 2]", NULL},
+        {"pow(x^2 + 1, i)", "[-3, 2]", NULL},
+        {"x^i", "[-1, 2]", "the objective of a[3] is not convex"},
+        {"-x^(i / 2)", "[0.1, 2]", "the objective of a[3] is not convex"},
+        {"x^(i + 0.5)", "[-1, 2]", "needs a base above 0, for its exponent is not a whole number"},
+        {"x^(i + 0.5)", "[0, 2]", "has derivatives without bound where its base is 0"},
+        {"x^(i - 2)", "[0, 2]", "needs a base that is never 0"},
+    };
+    tc_analysis_options options = {.skip_private = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[300];
+        (void)snprintf(text, sizeof text, "agents a[i in 1..3] {\n state x in %s\n private minimize %s\n}\n",
+                       cases[i].box, cases[i].objective);
+        study s = study_text(text, &options);
+        const tc_assumption *objectives = &s.analysis->objectives;
+        if ((objectives->verdict == TC_HOLDS) != (cases[i].needle == NULL))
+            fail_msg("%s: %s", text, objectives->finding_count > 0 ? objectives->findings[0].text : "");
+        if (cases[i].needle != NULL && strstr(objectives->findings[0].text, cases[i].needle) == NULL)
+            fail_msg("%s: %s", text, objectives->findings[0].text);
+        study_end(&s);
+    }
+}
+
 static void sums_over_one_family_are_judged_together(void **state) {
     (void)state;
     tc_analysis_options options = {.skip_private = true};
@@ -302,6 +334,7 @@ int main(void) {
         cmocka_unit_test(the_smallest_expression_at_fault_is_named),
         cmocka_unit_test(a_concave_side_of_a_constraint_gives_a_clear_counterexample),
         cmocka_unit_test(what_is_maximized_must_be_concave_and_messages_speak_of_it),
+        cmocka_unit_test(exponents_that_differ_are_judged_member_by_member),
         cmocka_unit_test(sums_over_one_family_are_judged_together),
         cmocka_unit_test(outer_functions_of_sums_are_judged_by_composition),
         cmocka_unit_test(a_flaw_of_smoothness_is_named_with_its_range_and_a_remedy),

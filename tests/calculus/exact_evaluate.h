@@ -105,6 +105,22 @@ static inline void exact_nary(exact *e, const tc_dag *dag, const tc_node *n, mpf
     (void)mpfr_div(r, e->one, e->two, MPFR_RNDN);
 }
 
+/* p (p-1) .. (p-order+1) a^(p-order), 0 where the factor is. */
+static inline void exact_power_of_data(exact *e, const tc_dag *dag, const tc_node *n, mpfr_ptr r) {
+    mpfr_srcptr a = e->values[dag->arguments[n->a]], p = e->values[dag->arguments[n->a + 1]];
+    (void)mpfr_set_ui(e->two, 1, MPFR_RNDN);
+    for (unsigned long i = 0; i < n->u.index; i++) {
+        (void)mpfr_sub_ui(e->one, p, i, MPFR_RNDN);
+        (void)mpfr_mul(e->two, e->two, e->one, MPFR_RNDN);
+    }
+    (void)mpfr_sub_ui(e->one, p, (unsigned long)n->u.index, MPFR_RNDN);
+    (void)mpfr_pow(r, a, e->one, MPFR_RNDN);
+    if (mpfr_zero_p(e->two))
+        (void)mpfr_set_zero(r, 1);
+    else
+        (void)mpfr_mul(r, r, e->two, MPFR_RNDN);
+}
+
 static inline void exact_node(exact *e, const tc_dag *dag, tc_expr number, mpfr_t *state, const double *data) {
     const tc_node *n = &dag->nodes[number];
     mpfr_ptr r = e->values[number];
@@ -174,6 +190,9 @@ static inline void exact_node(exact *e, const tc_dag *dag, tc_expr number, mpfr_
     case TC_DIRECTION:
     case TC_BEND:
         exact_norm(e, dag, n, r);
+        break;
+    case TC_POWD:
+        exact_power_of_data(e, dag, n, r);
         break;
     case TC_LSE:
     case TC_SOFTMAX:

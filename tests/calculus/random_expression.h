@@ -36,9 +36,18 @@ static inline tc_expr random_positive(tc_dag *dag, uint64_t *seed, unsigned dept
     return tc_add(dag, tc_pow(dag, u, 2), tc_const(dag, floors[random_below(seed, 3)]));
 }
 
+static inline tc_expr random_power_of_data(tc_dag *dag, uint64_t *seed, unsigned depth, bool wild) {
+    tc_expr exponent = tc_data(dag, 0, random_below(seed, COLUMNS), false);
+    if (random_below(seed, 2))
+        exponent = tc_add(dag, tc_const(dag, (double)random_below(seed, 4)), exponent);
+    return tc_powd(dag, random_positive(dag, seed, depth, wild), exponent);
+}
+
 static inline tc_expr random_power(tc_dag *dag, uint64_t *seed, unsigned depth, bool wild) {
     static const double reals[] = {0.5, 1.5, 2.5, -0.5, 0.1, 1.7, -1.3, 3.3};
     static const double wholes[] = {2, 3, 4, 5, 6, 9, 17};
+    if (random_below(seed, 4) == 0)
+        return random_power_of_data(dag, seed, depth, wild);
     if (random_below(seed, 3) == 0)
         return tc_pow(dag, random_positive(dag, seed, depth, wild), reals[random_below(seed, 8)]);
     if (random_below(seed, 4) == 0)
@@ -121,7 +130,7 @@ static inline void show_expression(const tc_dag *dag, tc_expr e) {
     static const char *const names[] = {"const", "data",  "state",     "coord",  "sum",  "+",       "-",
                                         "*",     "/",     "neg",       "powi",   "powr", "exp",     "log",
                                         "sqrt",  "huber", "clamp",     "inside", "lse",  "softmax", "hump",
-                                        "pair",  "norm",  "direction", "bend"};
+                                        "pair",  "norm",  "direction", "bend",   "powd"};
     const tc_node *n = &dag->nodes[e];
     if (n->op == TC_CONST)
         (void)fprintf(stderr, "%.17g", n->u.value);

@@ -376,6 +376,58 @@ static void operations_on_intervals_hold_the_results_at_their_points(void **stat
     }
 }
 
+/* Derivative number order of x^p by x, to a few hundred bits; p - i is exact there. */
+static void true_derivative(mpfr_t out, double x, double p, size_t order) {
+    mpfr_t factor, part;
+    mpfr_inits2(300, factor, part, (mpfr_ptr)0);
+    (void)mpfr_set_ui(factor, 1, MPFR_RNDN);
+    (void)mpfr_set_d(part, p, MPFR_RNDN);
+    for (size_t i = 0; i < order; i++) {
+        (void)mpfr_mul(factor, factor, part, MPFR_RNDN);
+        (void)mpfr_sub_ui(part, part, 1, MPFR_RNDN);
+    }
+    (void)mpfr_set_d(out, x, MPFR_RNDN);
+    (void)mpfr_pow(out, out, part, MPFR_RNDN);
+    if (mpfr_zero_p(factor))
+        (void)mpfr_set_zero(out, 1);
+    else
+        (void)mpfr_mul(out, out, factor, MPFR_RNDN);
+    mpfr_clears(factor, part, (mpfr_ptr)0);
+}
+
+static void powers_over_a_range_of_exponents_hold_every_power_and_its_derivatives(void **state) {
+    (void)state;
+    uint64_t seed = 31;
+    mpfr_t truth;
+    mpfr_init2(truth, 300);
+    for (size_t i = 0; i < CASES(30000); i++) {
+        bool whole = random_below(&seed, 3) == 0; /* then the base may be negative */
+        size_t order = random_below(&seed, 4);
+        double x = uniform(&seed, whole ? -3 : 0, 3), y = uniform(&seed, whole ? -3 : 0, 3);
+        double p = whole ? (double)random_below(&seed, 12) - 4 : uniform(&seed, -3, 5);
+        double q = whole || random_below(&seed, 4) == 0 ? p : uniform(&seed, -3, 5);
+        tc_interval a = {fmin(x, y), fmax(x, y)}, e = {fmin(p, q), fmax(p, q)};
+        if (random_below(&seed, 5) == 0)
+            a.lo = fmin(0, a.lo);
+        tc_interval enclosure = tc_ipowd(a, e, order);
+        for (size_t k = 0; k < 5; k++) {
+            double at = k == 0 ? a.lo : k == 1 ? a.hi : uniform(&seed, a.lo, a.hi);
+            double power = tc_is_point(e) || k == 2 ? e.lo : k == 3 ? e.hi : uniform(&seed, e.lo, e.hi);
+            true_derivative(truth, at, power, order);
+            REQUIRE(mpfr_nan_p(truth) || (mpfr_cmp_d(truth, enclosure.lo) >= 0 && mpfr_cmp_d(truth, enclosure.hi) <= 0),
+                    "%a ^ %a\n", at, power);
+        }
+    }
+    mpfr_clear(truth);
+    is(tc_ipowd((tc_interval){-2, 3}, tc_point(2), 0), 0, 9);
+    is(tc_ipowd((tc_interval){-2, 3}, tc_point(2), 1), -4, 6);
+    is(tc_ipowd((tc_interval){-2, 3}, tc_point(2), 2), 2, 2);
+    is(tc_ipowd((tc_interval){-2, 3}, tc_point(2), 3), 0, 0);
+    is(tc_ipowd((tc_interval){0, 4}, tc_point(1), 2), 0, 0);
+    is(tc_ipowd((tc_interval){-1, 4}, tc_point(1.5), 0), -HUGE_VAL, HUGE_VAL);
+    is(tc_ipowd((tc_interval){0, 4}, (tc_interval){1, 2}, 0), 0, 16);
+}
+
 static void huber_at_a_point_is_that_of_its_definition(void **state) {
     (void)state;
     uint64_t seed = 7;
@@ -524,6 +576,7 @@ int main(void) {
         TEST(whole_numbers_stay_whole),
         TEST(the_edges_of_the_domains_are_kept),
         TEST(operations_on_intervals_hold_the_results_at_their_points),
+        TEST(powers_over_a_range_of_exponents_hold_every_power_and_its_derivatives),
         TEST(huber_at_a_point_is_that_of_its_definition),
         TEST(an_enclosure_over_a_part_lies_in_that_over_the_whole),
         TEST(logsumexp_and_softmax_hold_the_truth_and_do_not_overflow),

@@ -73,6 +73,18 @@ static double recurse_nary(const tc_node *n, const lane_inputs *in) {
     return n->op == TC_LSE ? shift + tc_log_proved(sum) : 1 / sum;
 }
 
+static double recurse_power_of_data(const tc_node *n, const lane_inputs *in) {
+    double x = recurse(dag->arguments[n->a], in), e = recurse(dag->arguments[n->a + 1], in), factor = 1;
+    for (uint64_t i = 0; i < n->u.index; i++)
+        factor *= e - (double)i;
+    double p = e - (double)n->u.index, size = p == 0 ? 1 : tc_pow_proved(fabs(x), p);
+    if (x < 0 && p != floor(p))
+        size = (double)NAN;
+    if (x < 0 && fmod(p, 2) != 0)
+        size = -size;
+    return factor == 0 ? 0 : factor * size;
+}
+
 static double recurse_binary(tc_op op, double a, double b) {
     if (op == TC_ADD)
         return a + b;
@@ -96,6 +108,8 @@ static double recurse(tc_expr e, const lane_inputs *in) {
     size_t operands = tc_operand_count(dag, e);
     if (n->op == TC_LSE || n->op == TC_SOFTMAX)
         return recurse_nary(n, in);
+    if (n->op == TC_POWD)
+        return recurse_power_of_data(n, in);
     if (tc_is_nary(n->op))
         return recurse_norm(n, in);
     if (operands == 2)
@@ -139,6 +153,7 @@ static double recurse(tc_expr e, const lane_inputs *in) {
     case TC_NORM:
     case TC_DIRECTION:
     case TC_BEND:
+    case TC_POWD:
     default:
         return (double)NAN;
     }

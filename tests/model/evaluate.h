@@ -65,6 +65,8 @@ static inline double value_of(const point *p, tc_expr e) {
         for (size_t i = 0; i < tc_operand_count(p->model->dag, e); i++)
             total = hypot(total, value_of(p, tc_operand(p->model->dag, e, i)));
         return total;
+    case TC_POWD:
+        return n->u.index == 0 ? pow(a, b) : NAN;
     case TC_CLAMP:
     case TC_INSIDE:
     case TC_SOFTMAX:

@@ -442,6 +442,39 @@ static void what_is_wrong_with_a_file_in_a_block_is_said_once(void **state) {
                  "missing.csv");
 }
 
+/* ---- exponents ---- */
+
+static void an_exponent_may_be_a_number_of_the_members_own(void **state) {
+    (void)state;
+    put_file("e.csv", "e,w_1,w_2\n1.5,1,2\n2,0.5,3\n");
+    static const char text[] = "data d = csv \"e.csv\"\nagents a[i] over d { state x[2] in [0.1, 3]\n"
+                               "  private param q = e / 2 + i\n"
+                               "  private minimize sum(w * x^e) + pow(x[1], q) - sum(x)^i + dot(w^e, x) }\n";
+    bench b = load_good(text);
+    const double e[] = {1.5, 2}, w[][2] = {{1, 2}, {0.5, 3}};
+    double x[] = {0.7, 1.25, 1.5, 0.3}; /* by component: x[1] of both members, then x[2] */
+    for (size_t k = 0; k < 2; k++) {
+        double one = x[k], two = x[2 + k], q = e[k] / 2 + (double)k + 1;
+        double value = w[k][0] * pow(one, e[k]) + w[k][1] * pow(two, e[k]) + pow(one, q) -
+                       pow(one + two, (double)k + 1) + pow(w[k][0], e[k]) * one + pow(w[k][1], e[k]) * two;
+        assert_true(fabs(objective_at(b.model, 0, k, x) - value) <= 1e-14 * fabs(value));
+    }
+    bench_free(&b);
+    expect_same_parts(text);
+}
+
+static void what_cannot_be_an_exponent_is_refused(void **state) {
+    (void)state;
+    expect_error("agents a[i in 1..2] { state x in [0, 1]; private minimize x }\nconstraint c: sum(a: x^i) <= 1\n",
+                 "in a constraint an exponent must be the same for all members");
+    expect_error("agents a[i in 1..2] { state x in [0, 1]; private minimize 2^(x * i) }\n",
+                 "an exponent must be a constant; for a power of a fixed base write exp(x * log(a))");
+    expect_error("agents a[i in 1..2] { state x[2] in [0, 1]; private minimize sum(x^[i, 2]) }\n",
+                 "an exponent must be a number, but this is a vector of 2");
+    expect_error("agents a[i in 1..3] { state x in [0, 1]; private minimize (i - 2)^(i - 3) * x }\n",
+                 "a power must be a finite number, but this is inf for a[2]");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(to_maximize_is_to_minimize_with_a_minus_sign),
@@ -462,6 +495,8 @@ int main(void) {
         cmocka_unit_test(a_private_file_goes_to_its_owner_alone),
         cmocka_unit_test(a_private_file_of_a_family_is_known_to_all_members),
         cmocka_unit_test(what_is_wrong_with_a_file_in_a_block_is_said_once),
+        cmocka_unit_test(an_exponent_may_be_a_number_of_the_members_own),
+        cmocka_unit_test(what_cannot_be_an_exponent_is_refused),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -132,6 +132,16 @@ static void sets_with_many_optima_give_the_least_norm_point(void **state) {
            (double[]){1.5, 1.5}, NULL);
 }
 
+/* x^p / p - w x is least at w^(1 / (p - 1)); under a common limit with multiplier mu, at (w - mu)^(1 / (p - 1)). */
+static void members_with_exponents_of_their_own_have_the_solution_worked_out_by_hand(void **state) {
+    (void)state;
+    expect("agents a[i in 1..4] { state x in [0, 9]; private minimize x^(i + 1) / (i + 1) - 2 * x }\n", 1e-7,
+           (double[]){2, pow(2, 1.0 / 2), pow(2, 1.0 / 3), pow(2, 1.0 / 4)}, NULL);
+    expect("agents a[i in 1..4] { state x in [0.01, 9]; private maximize 2 * x - x^(1 + i / 2) / (1 + i / 2) }\n"
+           "constraint c: sum(a: x) <= 4\n",
+           1e-7, (double[]){1, 1, 1, 1}, (double[]){1});
+}
+
 static void idle_constraints_have_no_multiplier(void **state) {
     (void)state;
     expect("agents a[i in 1..3] { state x in [-10, 10]; private minimize (x - i)^2 }\n"
@@ -337,6 +347,7 @@ int main(void) {
         cmocka_unit_test(equalities_that_exclude_each_other_are_marked),
         cmocka_unit_test(flat_objectives_give_the_least_norm_point),
         cmocka_unit_test(sets_with_many_optima_give_the_least_norm_point),
+        cmocka_unit_test(members_with_exponents_of_their_own_have_the_solution_worked_out_by_hand),
         cmocka_unit_test(idle_constraints_have_no_multiplier),
         cmocka_unit_test(degenerate_bounds_keep_the_residual_small),
         cmocka_unit_test(objectives_without_curvature_at_the_optimum_reach_the_tolerance),

@@ -335,6 +335,22 @@ static shape real_power_shape(tc_interval base, double k) {
     return (shape){.convex = k > 1, .concave = k < 1, .rising = true};
 }
 
+/* a^k with k in a range: what all powers of it have in common. */
+static tc_curvature power_among(tc_interval base, tc_interval k, tc_curvature a) {
+    if (k.lo == 0 && k.hi == 0)
+        return TC_AFFINE;
+    if (k.lo == 1 && k.hi == 1)
+        return a;
+    if (tc_is_point(k) && k.lo == floor(k.lo) && fabs(k.lo) < 0x1p31)
+        return compose(power_shape(base, (int64_t)k.lo), a);
+    if (!(base.lo >= 0) || (k.lo < 0 && base.lo == 0))
+        return TC_UNKNOWN;
+    shape common = {.convex = k.lo >= 1 || k.hi <= 0, .concave = k.lo >= 0 && k.hi <= 1};
+    common.rising = k.lo >= 0;
+    common.falling = k.hi <= 0;
+    return compose(common, a);
+}
+
 /* ---- squares of norms ---- */
 
 /* Whether the square root of a node is a convex function: the node is a sum of squares of affine functions, or of
@@ -451,6 +467,8 @@ tc_curvature tc_curvature_rule(const tc_prover *p, tc_expr e) {
         return compose(power_shape(range, n->u.exponent), a);
     case TC_POWR:
         return compose(real_power_shape(range, n->u.value), a);
+    case TC_POWD:
+        return n->u.index > 0 ? TC_UNKNOWN : power_among(range, p->enclosures[tc_operand(p->dag, e, 1)], a);
     case TC_EXP:
         return compose((shape){.convex = true, .rising = true}, a);
     case TC_LOG:

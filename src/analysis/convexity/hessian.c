@@ -361,6 +361,20 @@ static tc_flaw check_power(const tc_prover *p, tc_expr e) {
     return flaw;
 }
 
+/* An exponent in a range: over all members, or of one. */
+static tc_flaw check_power_of_data(const tc_prover *p, tc_expr e) {
+    tc_expr argument = tc_operand(p->dag, e, 0);
+    tc_interval base = p->enclosures[argument], k = p->enclosures[tc_operand(p->dag, e, 1)];
+    tc_flaw flaw = {.node = e, .argument = argument, .helps = tighten};
+    bool is_whole = tc_is_point(k) && k.lo == floor(k.lo), never_zero = base.lo > 0 || base.hi < 0;
+    bool fine = is_whole ? k.lo >= 0 || never_zero : base.lo > 0 || (base.lo >= 0 && k.lo >= 2);
+    flaw.needs = is_whole       ? "needs a base that is never 0"
+                 : base.lo >= 0 ? "has derivatives without bound where its base is 0"
+                                : "needs a base above 0, for its exponent is not a whole number";
+    flaw.node = fine ? TC_NO_EXPR : e;
+    return flaw;
+}
+
 /* Whether every use of a norm is a power that is smooth where the norm is not: the gradient of N^p is p N^(p-2) v, and
  * for p >= 3 what it and its slopes are made of is bounded (p whole: an even power is no power of a norm). */
 static bool is_raised(const tc_prover *p, const tc_cone *cone, tc_expr norm) {
@@ -405,6 +419,8 @@ static tc_flaw check_node(const tc_prover *p, const tc_cone *cone, tc_expr e) {
     case TC_POWI:
     case TC_POWR:
         return check_power(p, e);
+    case TC_POWD:
+        return check_power_of_data(p, e);
     case TC_HUBER:
         if (!(p->enclosures[n->b].lo > 0))
             return (tc_flaw){

@@ -27,7 +27,7 @@ bool tc_read_once(const tc_dag *dag, tc_expr e) {
             }
             seen[seen_count++] = next;
         }
-        if (n->op == TC_SOFTMAX || n->op == TC_LSE || depth + operands >= READ_ONCE_LIMIT)
+        if (n->op == TC_SOFTMAX || n->op == TC_LSE || n->op == TC_POWD || depth + operands >= READ_ONCE_LIMIT)
             return false;
         for (size_t i = 0; i < operands; i++)
             stack[depth++] = tc_operand(dag, next, i);

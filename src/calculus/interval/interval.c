@@ -235,3 +235,19 @@ tc_interval tc_ipowr(tc_interval a, double exponent) {
                          : isinf(high) ? at_infinity
                                        : real_power_at(high, exponent).hi};
 }
+
+/* For one x the power is monotone in its exponent: between those of the ends. */
+static tc_interval power_between(tc_interval a, tc_interval p) {
+    if (tc_is_point(p) && p.lo == floor(p.lo) && fabs(p.lo) < 0x1p31)
+        return tc_ipowi(a, (int64_t)p.lo);
+    return tc_hull(tc_ipowr(a, p.lo), tc_ipowr(a, p.hi));
+}
+
+tc_interval tc_ipowd(tc_interval a, tc_interval p, size_t order) {
+    tc_interval factor = tc_point(1);
+    for (size_t i = 0; i < order; i++)
+        factor = tc_imul(factor, tc_isub(p, tc_point((double)i)));
+    if (factor.lo == 0 && factor.hi == 0)
+        return tc_point(0);
+    return tc_imul(factor, power_between(a, tc_isub(p, tc_point((double)order))));
+}

@@ -98,6 +98,8 @@ tc_interval tc_idiv(tc_interval a, tc_interval b); /* b with 0 at an end: a half
 tc_interval tc_isquare(tc_interval a);
 tc_interval tc_ipowi(tc_interval a, int64_t exponent);
 tc_interval tc_ipowr(tc_interval a, double exponent);
+/* p (p-1) .. (p-order+1) a^(p-order), the derivative of that order of a^p; below 0 only where p is one whole number. */
+tc_interval tc_ipowd(tc_interval a, tc_interval p, size_t order);
 tc_interval tc_isqrt(tc_interval a);
 tc_interval tc_iexp(tc_interval a);
 tc_interval tc_ilog(tc_interval a);

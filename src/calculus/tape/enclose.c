@@ -28,6 +28,7 @@
 #define NORM(arguments, count) tc_inorm(ARRAY(arguments), (count))
 #define DIRECTION(arguments, count, index) tc_idirection(ARRAY(arguments), (count), (index))
 #define BEND(arguments, count, i, k) tc_ibend(ARRAY(arguments), (count), (i), (k))
+#define POWER_OF_DATA(arguments, order) tc_ipowd((arguments)[0], (arguments)[1], (order))
 
 #include "calculus/tape/evaluate.inc.h"
 
@@ -55,6 +56,8 @@ static tc_interval enclose_nary(const tc_dag *dag, const tc_node *n, const tc_in
         return tc_inorm(arguments, count);
     if (n->op == TC_DIRECTION)
         return tc_idirection(arguments, count, index);
+    if (n->op == TC_POWD)
+        return tc_ipowd(enclosures[chosen[0]], enclosures[chosen[1]], index);
     return tc_ibend(arguments, count, (size_t)(n->u.index >> 32), index);
 }
 

@@ -3,7 +3,7 @@
  *   EVALUATE               the function's name           FROM_DATA(x), FROM_DOUBLE(x)   a datum, a constant
  *   ADD, SUB, MUL, DIV, NEGATE, SQUARE, POWER_WHOLE, POWER_REAL, EXP, LOG, SQRT, HUBER, CLAMP, INSIDE
  *   HUMP, PAIR, LSE(arguments, count), SOFTMAX(arguments, count, index), NORM(arguments, count),
- *   DIRECTION(arguments, count, index), BEND(arguments, count, i, k)
+ *   DIRECTION(arguments, count, index), BEND(arguments, count, i, k), POWER_OF_DATA(arguments, order)
  *   DATA_ROWS_ARE_NUMBERS  where data need no conversion
  *   NORMS_BY_ROWS          where unit_of, bend_of_one and bend_of_two are there
  * Without EVALUATE there is only apply_nary. The operation is chosen outside the loop over lanes, so that the compiler
@@ -20,6 +20,8 @@ static NUMBER apply_nary(unsigned op, const NUMBER *arguments, size_t count, uin
         return NORM(arguments, count);
     if (op == TC_DIRECTION)
         return DIRECTION(arguments, count, low);
+    if (op == TC_POWD)
+        return POWER_OF_DATA(arguments, low);
     return BEND(arguments, count, (size_t)(index >> 32), low);
 }
 
@@ -175,6 +177,7 @@ APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *r
     case TC_NORM:
     case TC_DIRECTION:
     case TC_BEND:
+    case TC_POWD:
     default:
         break; /* run_nary */
     }

@@ -109,6 +109,16 @@ static NUMBER bend(const NUMBER *arguments, size_t count, size_t i, size_t k) {
     return bend_of_two(arguments[i], arguments[k], inverse);
 }
 
+/* p (p-1) .. (p-order+1) x^(p-order). Whole powers have a sign below 0; others are not a number there. */
+static NUMBER power_of_data(const NUMBER *arguments, size_t order) {
+    NUMBER x = arguments[0], p = arguments[1] - (NUMBER)order, factor = 1;
+    for (size_t i = 0; i < order; i++)
+        factor *= arguments[1] - (NUMBER)i;
+    NUMBER size = CHOOSE(p == 0, 1, REAL_POWER(MATH(fabs)(x), p));
+    NUMBER sign = CHOOSE(MATH(floor)(p / 2) * 2 == p, 1, CHOOSE(MATH(floor)(p) == p, -1, (NUMBER)NAN));
+    return CHOOSE(factor == 0, 0, factor * (CHOOSE(x < 0, sign, 1) * size));
+}
+
 #define NORMS_BY_ROWS
 #define FROM_DATA(x) ((NUMBER)(x))
 #define FROM_DOUBLE(x) ((NUMBER)(x))
@@ -131,3 +141,4 @@ static NUMBER bend(const NUMBER *arguments, size_t count, size_t i, size_t k) {
 #define NORM(arguments, count) norm((arguments), (count))
 #define DIRECTION(arguments, count, index) direction((arguments), (count), (index))
 #define BEND(arguments, count, i, k) bend((arguments), (count), (i), (k))
+#define POWER_OF_DATA(arguments, order) power_of_data((arguments), (order))

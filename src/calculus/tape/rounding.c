@@ -163,6 +163,23 @@ static tc_rounded real_power_of(tc_rounded a, double p) {
     return settle_loosely(exact, at_computed, carried, local, 0);
 }
 
+/* Of a base above 0 and an exponent that is known exactly, as is the power's own, p - order; else nothing is known. The
+ * factor is a product of differences, each rounded once; order + 1 products in all. */
+static tc_rounded power_of_data(const tc_rounded *arguments, size_t order) {
+    tc_rounded a = arguments[0], p = arguments[1];
+    tc_interval exact = tc_ipowd(a.exact, p.exact, order), both = tc_hull(a.exact, a.computed);
+    tc_interval power = tc_isub(p.exact, tc_point((double)order));
+    if (!is_known(a) || p.error != 0 || !tc_is_point(p.exact) || !tc_is_point(power) || !(both.lo > 0) ||
+        !(fabs(p.exact.lo) <= 0x1p40) || order > 4)
+        return unknown(exact);
+    tc_interval at_computed = tc_ipowd(a.computed, p.exact, order);
+    double slope = tc_magnitude(tc_ipowd(both, p.exact, order + 1));
+    double unit = up_sum(tc_pow_unit(power.lo), up_product(2.001 * TC_UNIT, (double)order + 1));
+    /* what underflows is lost before it is multiplied, by at most (2^40 + 4)^4 */
+    double local = up_sum(up_product(unit, tc_magnitude(at_computed)), 0x1p-900);
+    return settle_loosely(exact, at_computed, a.error == 0 ? 0 : up_product(slope, a.error), local, -HUGE_VAL);
+}
+
 /* ---- exp, log and their kin (sections 2 and 4) ------------------------------------------------------------------ */
 
 /* exp(e) - 1 for e >= 0. */
@@ -358,5 +375,6 @@ static tc_rounded bend_of(const tc_rounded *arguments, size_t count, size_t i, s
 #define NORM(arguments, count) norm_of((arguments), (count))
 #define DIRECTION(arguments, count, index) direction_of((arguments), (count), (index))
 #define BEND(arguments, count, i, k) bend_of((arguments), (count), (i), (k))
+#define POWER_OF_DATA(arguments, order) power_of_data((arguments), (order))
 
 #include "calculus/tape/evaluate.inc.h"

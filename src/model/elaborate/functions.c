@@ -52,6 +52,7 @@ typedef bool test_number(double x);
 static bool is_zero(double x) { return x == 0; }
 static bool is_negative(double x) { return x < 0; }
 static bool is_not_positive(double x) { return !(x > 0); }
+static bool is_not_finite(double x) { return !isfinite(x); }
 
 /* Checks data (constants included) for every member; what depends on states is checked by the analysis. */
 static bool data_passes(tc_elaborator *elaborator, tc_expr node, test_number *is_bad, tc_span span,
@@ -164,10 +165,30 @@ static tc_value power(tc_elaborator *elaborator, const tc_value *base, double ex
     return tc_value_checked(&elaborator->values, result, span);
 }
 
+/* base ^ exponent, the exponent a number of each member's own. */
+static tc_value power_of_member(tc_elaborator *elaborator, const tc_value *base, const tc_value *exponent,
+                                tc_span span) {
+    size_t count = tc_value_count(base);
+    tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
+    elaborator->dag->origin = span;
+    for (size_t i = 0; i < count; i++) {
+        nodes[i] = tc_powd(elaborator->dag, tc_value_node_at(&elaborator->values, base, i), exponent->node);
+        if (!data_passes(elaborator, nodes[i], is_not_finite, span, "a power must be a finite number"))
+            return tc_value_broken();
+    }
+    return base->rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, count, 1);
+}
+
+static tc_value any_power(tc_elaborator *elaborator, const tc_value *base, const tc_value *exponent, tc_span span) {
+    return exponent->is_number ? power(elaborator, base, exponent->number, span)
+                               : power_of_member(elaborator, base, exponent, span);
+}
+
 static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponent, tc_span span) {
     if (exponent->broken)
         return false;
-    if (exponent->is_number && exponent->rank == 0)
+    bool is_constant = exponent->rank == 0 && !tc_value_has_state(&elaborator->values, exponent);
+    if (is_constant && (exponent->is_number || elaborator->dag->realm != TC_REALM_SHARED))
         return true;
     if (exponent->rank != 0)
         tc_error(elaborator->diagnostics, span, "an exponent must be a number, but this is %s",
@@ -177,7 +198,7 @@ static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponen
                  "an exponent must be a constant; for a power of a fixed base write "
                  "exp(x * log(a))");
     else
-        tc_error(elaborator->diagnostics, span, "an exponent must be the same for all members");
+        tc_error(elaborator->diagnostics, span, "in a constraint an exponent must be the same for all members");
     return false;
 }
 
@@ -201,7 +222,7 @@ tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, co
     tc_value exponent = tc_elaborate_tree(elaborator, scope, tree->items[1]);
     if (!constant_exponent(elaborator, &exponent, tree->items[1]->span))
         return tc_value_broken();
-    double p = exponent.number;
+    double p = exponent.is_number ? exponent.number : 0;
     /* An even power of a norm is a power of the sum of squares: smooth where the norm is not. */
     bool even_norm = is_norm(tree->items[0]) && p >= 2 && fmod(p, 2) == 0;
     tc_value base = tc_elaborate_tree(elaborator, scope, even_norm ? tree->items[0]->items[0] : tree->items[0]);
@@ -216,7 +237,7 @@ tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, co
         tc_value squares = sum_of_squares(elaborator, &base, tree->items[0]->span);
         result = squares.broken ? squares : power(elaborator, &squares, p / 2, tree->span);
     } else {
-        result = power(elaborator, &base, p, tree->span);
+        result = any_power(elaborator, &base, &exponent, tree->span);
     }
     result.secret = both(&base, &exponent);
     return result;
@@ -227,7 +248,7 @@ static tc_value call_pow(const function_call *c) {
         return tc_value_broken();
     if (c->arguments[0].rank == 2)
         return refuse(c, 0, "a number or a vector");
-    tc_value result = power(c->elaborator, &c->arguments[0], c->arguments[1].number, c->tree->span);
+    tc_value result = any_power(c->elaborator, &c->arguments[0], &c->arguments[1], c->tree->span);
     result.secret = both(&c->arguments[0], &c->arguments[1]);
     return result;
 }

@@ -453,6 +453,8 @@ static double apply(const tc_node *n, double a, double b) {
         return sqrt(a);
     case TC_HUBER:
         return huber(a, b);
+    case TC_POWD:
+        return pow(a, b);
     case TC_DATA:
     case TC_LSE:
         break; /* handled by the caller */
@@ -483,8 +485,8 @@ static void evaluate(const tc_dag *dag, const tc_family *family, const tc_expr *
             continue;
         }
         size_t operands = n->op == TC_LSE ? 0 : tc_operand_count(dag, nodes[i]);
-        const double *a = operands > 0 ? work + place[n->a] * LANES : out;
-        const double *b = operands > 1 ? work + place[n->b] * LANES : out;
+        const double *a = operands > 0 ? work + place[tc_operand(dag, nodes[i], 0)] * LANES : out;
+        const double *b = operands > 1 ? work + place[tc_operand(dag, nodes[i], 1)] * LANES : out;
         for (size_t lane = 0; lane < lanes; lane++)
             out[lane] =
                 n->op == TC_LSE ? log_sum_exp(n, dag->arguments + n->a, work, place, lane) : apply(n, a[lane], b[lane]);

@@ -66,6 +66,7 @@ static bool spread(tc_elaborator *elaborator, tc_expr *factors, tc_expr node, tc
     case TC_NORM:
     case TC_DIRECTION:
     case TC_BEND:
+    case TC_POWD:
         break;
     }
     return false;
