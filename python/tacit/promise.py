@@ -143,6 +143,8 @@ def split_keywords(function: str, given: dict[str, Any], keys: frozenset[str]) -
         else:
             known = _KEYWORDS[function]
             near = difflib.get_close_matches(name, known, 1)
+            if not near and len(name) > 1:  # cut short, as in eps=
+                near = sorted((one for one in known if one.startswith(name)), key=len)
             hint = f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(known)}"
             raise TypeError(f"{function}() has no keyword '{name}'{hint}")
     return Terms(terms), work

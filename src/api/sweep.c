@@ -56,6 +56,10 @@ static tc_status check_sweep_options(sweep_job *job) {
         return tc_work_refuse(work, "there are at most 1,000,000 seeds");
     if (wishes->seeded && !tc_seeds_fit(wishes->seed, o->seeds))
         return tc_work_refuse(work, TC_SEEDS_TOO_LARGE);
+    if (wishes->plan.coalition_count > 0)
+        return tc_work_refuse(work,
+                              "--coalition would change nothing: a sweep shows no observers; it goes with plan and "
+                              "run");
     job->call->wishes.has_epsilons = has_list || (!isnan(o->from) && !isnan(o->to));
     if (wishes->has_epsilons && !isnan(wishes->plan.epsilon))
         return tc_work_refuse(work, "--epsilon would change nothing: it is the middle of a grid, and all epsilons are "

@@ -267,6 +267,7 @@ class Command(Written):
         self.refused("begin lower", self.linear, "--seed", "9007199254740992", "--seeds", "2")
         self.refused("10,000,000 runs", self.linear, "--points", "1000", "--seeds", "1000000")
         self.refused("nothing to sweep", self.linear, "--mechanism", "none")
+        self.refused("there is no option --coalition", self.linear, "--coalition", "a,b")
         self.refused("--tolerance would change nothing", self.linear, "--no-reference", "--tolerance", "1e-6")
         for all_given in (("--epsilons", "1,2"), ("--from", "1", "--to", "2")):
             self.refused("--epsilon would change nothing: it is the middle of a grid", self.linear, "--epsilon", "1", *all_given)

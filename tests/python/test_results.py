@@ -305,6 +305,8 @@ def test_warnings_that_are_errors_do_not_lose_a_run(paper):
 def test_an_unknown_keyword_lists_all_there_are(paper):
     with pytest.raises(TypeError, match="seeds, no_reference, states, rows_per_decade, row_states, mechanism"):
         paper.run(zzz=1)
+    with pytest.raises(TypeError, match="no keyword 'eps'; did you mean 'epsilon'"):
+        paper.run(eps=1)
     assert paper.plan(adjacency=("one", 1)).hash == paper.plan(adjacency="one:1").hash == paper.plan(adjacency="one 1").hash
 
 

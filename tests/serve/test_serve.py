@@ -442,6 +442,9 @@ class Refusals(unittest.TestCase):
         self.refused(1, "no noise would be added .*--insecure-no-noise", "--mechanism", "none")
         self.refused(1, "no noise would be added", "--mechanism", "none", "--seed", "1", "--insecure-seed")
         self.refused(2, "--insecure-no-noise goes with the mechanism none", "--insecure-no-noise")
+        self.refused(2, "--c1 would change nothing: method tacit sets its steps itself", "--c1", "0.3")
+        self.refused(2, "--delta would change nothing: Laplace noise", "--delta", "1e-6")
+        self.refused(2, "--linger would change nothing", "--http", "off", "--linger", "5")
         self.assertFalse((self.place.folder / "state").exists())
         no_radius = self.place.folder / "no_radius.tacit"
         no_radius.write_text((self.place.parts / "cloud.tacit").read_text().replace("gap 100", ""))

@@ -50,7 +50,7 @@ enum {
                           .type = TC_OPTION_STRING,                                                                    \
                           .argument = "D",                                                                             \
                           .text = "The probability with which Gaussian noise may fail to keep epsilon: above 0 and "   \
-                                  "below 1."},                                                                         \
+                                  "below 1. Laplace noise has none."},                                                 \
     [TC_PRIVACY_ROUNDS] = {.name = "rounds",                                                                           \
                            .type = TC_OPTION_INT,                                                                      \
                            .argument = "T",                                                                            \

@@ -5,7 +5,7 @@
 enum { JSON = TC_PRIVACY_OPTION_COUNT, WITHIN };
 
 static const tc_option options[] = {
-    TC_PRIVACY_OPTIONS,
+    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* no observer is shown */
     [JSON] = TC_JSON_OPTION,
     [WITHIN] = {.name = "within",
                 .type = TC_OPTION_REAL,

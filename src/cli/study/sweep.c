@@ -22,7 +22,7 @@ enum {
 enum { MOST_POINTS = 1000 };
 
 static const tc_option options[] = {
-    TC_PRIVACY_OPTIONS,
+    TC_PRIVACY_OPTIONS_WITHOUT_COALITION, /* no observer is shown */
     [JSON] = TC_JSON_OPTION,
     [EPSILONS] = {.name = "epsilons",
                   .type = TC_OPTION_STRING,

@@ -396,8 +396,6 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
         warn_of_shared_rounds(&w);
     warn_of_widths(&w);
     warn_of_slack(&w);
-    if (!drowns)
-        warn_of_hidden_slack(&w);
     warn_of_radius(&w);
     warn_of_curved_bodies(&w);
     if (plan->rounds < FEW_ROUNDS)
@@ -405,6 +403,8 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
                                  plan->rounds, plan->rounds == 1 ? " is" : "s are", (int)FEW_ROUNDS));
     if (facts->margin.kind == TC_MARGIN_GIVEN && model->constraint_count > 0 && isnan(facts->slack[0]))
         warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
+    if (!drowns)
+        warn_of_hidden_slack(&w);
 }
 
 /* ---- the facts --------------------------------------------------------------------------------------------------- */
