@@ -179,6 +179,9 @@ static tc_status run_all(course *c) {
     if (c->fresh != NULL)
         tc_judge_fresh(c->arena, c->view, c->fresh, level / 2 * TC_SHARE_FIRST, c->audit);
     note_limits(c);
+    status = tc_audit_sets(c->arena, c->view, c->audit);
+    if (status != TC_OK)
+        return status;
     tc_audit_conclude(c->arena, &c->sampler->whole, c->sampler->round, c->fresh, level / 2, c->audit);
     c->audit->seconds = tc_audit_clock() - c->started;
     return TC_OK;

@@ -41,7 +41,8 @@ typedef struct tc_audit_system {
 } tc_audit_system;
 
 typedef struct tc_audit_fault { /* a contradiction that is not a bound on epsilon from samples */
-    const char *kind; /* "lattice", "support", "reuse", "noise" (too small), "law", "dependence", "first round" */
+    const char *kind; /* "lattice", "support", "reuse", "noise" (too small), "law", "dependence", "first round",
+                       * "public set" */
     const char *text;
 } tc_audit_fault;
 enum { TC_AUDIT_FAULTS = 64 }; /* at most: those beyond are not listed */
@@ -49,11 +50,12 @@ enum { TC_AUDIT_FAULTS = 64 }; /* at most: those beyond are not listed */
 /* What was tested, each with a verdict of its own. A point that half the noise could not have refuted is never "not
  * refuted". */
 typedef struct tc_audit_point {
-    const char *name; /* "price", "samples", "noise", "independence", "first round", "end to end" */
+    const char *name; /* "price", "samples", "noise", "independence", "first round", "public set" (where the
+                       * plan relies on one), "end to end" */
     tc_audit_verdict verdict;
     const char *why; /* of one that is inconclusive; NULL otherwise */
 } tc_audit_point;
-enum { TC_AUDIT_POINTS = 6 };
+enum { TC_AUDIT_POINTS = 7 };
 
 /* Two worlds that release the same numbers, and all else that leaves the cloud in them (src/worlds). */
 typedef struct tc_end_to_end {

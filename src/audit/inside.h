@@ -3,6 +3,7 @@
 #define TC_AUDIT_INSIDE_H
 
 #include "audit/audit.h"
+#include "plan/sensitivity/cap.h"
 
 /* ==== worst.c: the released numbers that have noise, as one vector ==== */
 
@@ -166,6 +167,17 @@ typedef struct tc_fresh {
 tc_status tc_fresh_sample(tc_arena *arena, tc_sampler *sampler, const tc_worst_case *pair,
                           const tc_audit_options *options, double until, const tc_monitor *monitor,
                           tc_fresh **fresh) TC_MUST_USE;
+
+/* ==== sets.c: public sets that the plan relies on ==== */
+
+/* Moves a member's states, among all in x (points of the lattice), into its public set: the first components first, as
+ * the cloud does, or backward. caps may be NULL. */
+void tc_audit_keep(const tc_caps *caps, const tc_family *family, size_t number, size_t member, bool backward,
+                   double *x);
+
+/* Sends states outside of public sets, of some members of every family, and adds faults of kind "public set" where the
+ * release does not move them into the set. */
+tc_status tc_audit_sets(tc_arena *arena, const tc_audit_view *view, tc_audit *audit) TC_MUST_USE;
 
 /* ==== binomial.c ==== */
 

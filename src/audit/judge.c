@@ -423,6 +423,7 @@ void tc_audit_conclude(tc_arena *arena, const tc_whole_counts *whole, uint64_t r
                        double level, tc_audit *audit) {
     static const char *const noise[] = {"lattice", "support", "noise", "law"}, *const dependence[] = {"reuse",
                                                                                                       "dependence"};
+    static const char *const sets[] = {"public set"};
     facts f = {.arena = arena, .audit = audit};
     bool is_priced_out = false;
     uint64_t enough = tc_rounds_for_law(whole->law, level * TC_SHARE_LAW);
@@ -440,6 +441,8 @@ void tc_audit_conclude(tc_arena *arena, const tc_whole_counts *whole, uint64_t r
     add_point(audit, "noise", has_fault(audit, noise, 4), few);
     add_point(audit, "independence", has_fault(audit, dependence, 2), few);
     judge_first(&f, fresh, level * TC_SHARE_FIRST);
+    if (tc_relies_on_caps(audit->plan))
+        add_point(audit, "public set", has_fault(audit, sets, 1), NULL);
     audit->inconclusive_because = audit->refuted ? NULL : why_inconclusive(&f, rounds);
     audit->verdict = audit->refuted                        ? TC_REFUTED
                      : audit->inconclusive_because != NULL ? TC_INCONCLUSIVE

@@ -68,6 +68,8 @@ typedef struct pair_search {
     size_t coord_count;
     double step, bound;      /* h, B */
     double *x[2], *truth[2]; /* scratch */
+    const tc_caps *caps;     /* public sets that the plan relies on; NULL: none */
+    double *corner[2];       /* of one agent's box: x before it is moved into the public set */
     double *columns;         /* [coord][entry]: slopes of F scaled by the noise, Gaussian only */
     double *direction, *image;
     tc_worst_case *best;
@@ -101,6 +103,9 @@ static void add_base(pair_search *s, const double *x) {
     double *base = TC_NEW(s->arena, double, s->view->model->state_count);
     for (size_t i = 0; i < s->view->model->state_count; i++)
         base[i] = snap(s, i, x[i]);
+    for (size_t f = 0; s->caps != NULL && f < s->view->model->family_count; f++)
+        for (size_t k = 0; k < s->view->model->families[f].count; k++)
+            tc_audit_keep(s->caps, &s->view->model->families[f], f, k, false, base);
     for (size_t i = 0; i < s->base_count; i++)
         if (memcmp(base, s->bases[i], s->view->model->state_count * sizeof *base) == 0)
             return;
@@ -225,31 +230,42 @@ static void try_coordinates(pair_search *s, const double *base) {
         }
 }
 
+/* x at the two corners; in the public set, where the two keep to different ends of it. */
+static void place_corners(pair_search *s, const tc_family *family, size_t member) {
+    size_t number = (size_t)(family - s->view->model->families);
+    for (size_t w = 0; w < 2; w++) {
+        for (size_t c = 0; c < family->dim; c++)
+            s->x[w][tc_coord_of(family, member, c)] = s->corner[w][c];
+        tc_audit_keep(s->caps, family, number, member, w == 1, s->x[w]);
+    }
+}
+
 /* Swaps the two ends of one coordinate. */
-static void turn(pair_search *s, size_t coord) {
-    double kept = s->x[0][coord];
-    s->x[0][coord] = s->x[1][coord];
-    s->x[1][coord] = kept;
+static void turn(pair_search *s, const tc_family *family, size_t member, size_t c) {
+    double kept = s->corner[0][c];
+    s->corner[0][c] = s->corner[1][c];
+    s->corner[1][c] = kept;
+    place_corners(s, family, member);
 }
 
 /* From a corner to the opposite one. Which two is searched one coordinate at a time, since rows may grow with one and
  * fall with another. */
 static void try_corners(pair_search *s, const tc_family *family, size_t member) {
+    place_corners(s, family, member);
     find_truth(s, 0);
     double loss = try_pair(s);
-    for (size_t c = 1; c < family->dim && !is_over(s); c++) {
-        size_t coord = tc_coord_of(family, member, c);
-        turn(s, coord);
+    for (size_t c = s->caps != NULL ? 0 : 1; c < family->dim && !is_over(s); c++) {
+        turn(s, family, member, c);
         find_truth(s, 0);
         double turned = try_pair(s);
         if (turned > loss)
             loss = turned;
         else
-            turn(s, coord);
+            turn(s, family, member, c);
     }
 }
 
-/* One agent from one corner of its box to the opposite one. */
+/* One agent from one corner of its box to the opposite one, or as far as its public set allows. */
 static void try_agents(pair_search *s, const double *base) {
     const tc_model *model = s->view->model;
     for (size_t i = 0; i < s->coord_count && !is_over(s); i++) {
@@ -261,8 +277,8 @@ static void try_agents(pair_search *s, const double *base) {
         memcpy(s->x[1], base, model->state_count * sizeof(double));
         for (size_t c = 0; c < family->dim; c++) {
             size_t coord = tc_coord_of(family, member, c);
-            s->x[0][coord] = snap(s, coord, HUGE_VAL);
-            s->x[1][coord] = snap(s, coord, -HUGE_VAL);
+            s->corner[0][c] = snap(s, coord, HUGE_VAL);
+            s->corner[1][c] = snap(s, coord, -HUGE_VAL);
         }
         try_corners(s, family, member);
     }
@@ -368,10 +384,12 @@ tc_worst_case *tc_worst_pair(tc_arena *arena, tc_audit_view *view, const tc_anal
     s.best = TC_NEW(arena, tc_worst_case, 1);
     for (size_t w = 0; w < 2; w++) {
         s.x[w] = TC_NEW(arena, double, n);
+        s.corner[w] = TC_NEW(arena, double, n);
         s.best->x[w] = TC_NEW(arena, double, n);
         s.truth[w] = TC_NEW(arena, double, view->count);
         s.best->truth[w] = TC_NEW(arena, double, view->count);
     }
+    s.caps = tc_caps_of_plan(arena, view->model, plan);
     list_bases(&s, analysis);
     list_coords(&s);
     bool directions = plan->mechanism == TC_MECHANISM_GAUSSIAN && plan->adjacency != TC_ADJACENCY_AGENT &&

@@ -44,6 +44,8 @@ MUTANTS = [
     ("laplace_in_l2", "Laplace is priced in l2", "paper", (*FEW, *PUBLISHED), "price", None),
     ("agent_forgets_rounds", "the unit agent forgets the number of rounds", "ev", FEW, "price", None),
     ("agent_forgets_rounds", "the same, Laplace", "paper", (*FEW, "--adjacency", "agent"), "price", None),
+    ("sets_counted_once", "two states share one public set", "capped", FEW, "price", None),
+    ("sets_not_enforced", "public sets are not enforced", "capped", FEW, "public set", "not moved into it"),
     ("step_carries_a_bit", "the step scalar carries a bit of the input", "paper", END_TO_END, "end to end", "the step"),
     ("memory_keeps_a_state", "the journal keeps a private number", "num", END_TO_END, "end to end", "the journal: memory"),
     ("mac_without_key", "the input's MAC has no key", "num", END_TO_END, "end to end", "under another key"),
@@ -54,7 +56,8 @@ MUTANTS = [
 
 
 def audit(program, problem, options):
-    command = [str(BINARY / program), "audit", str(EXAMPLES / f"{problem}.tacit"), "--json", *options]
+    folder = EXAMPLES if (EXAMPLES / f"{problem}.tacit").exists() else EXAMPLES.parent / "tests/audit"
+    command = [str(BINARY / program), "audit", str(folder / f"{problem}.tacit"), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     answer = json.loads(done.stdout) if done.returncode in (0, 1) else None
     return done, answer

@@ -157,6 +157,38 @@ static void an_agents_worst_corners_are_found(void **state) {
     }
 }
 
+/* Two states that keep to different ends of the set, and one outside that is moved into it. */
+static void the_worst_states_of_a_public_set_are_found(void **state) {
+    (void)state;
+    static const char text[] =
+        "agents a[i in 1..3] { state x[6] in [0, 2]; public set sum(x) <= 4; private minimize 0 }\n"
+        "agent b { state y in [0, 1]; private minimize y }\n"
+        "constraint c[t in 1..6]: sum(a: x[t]) + b.y <= 9\n";
+    static const tc_mechanism mechanisms[] = {TC_MECHANISM_LAPLACE, TC_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 4; i++) {
+        problem p = problem_of(text);
+        tc_analysis_options no_private_data = {.skip_private = true};
+        tc_plan_options options = {.method = i < 2 ? TC_METHOD_PUBLISHED : TC_METHOD_TACIT,
+                                   .mechanism = mechanisms[i % 2],
+                                   .placement = i < 2 ? TC_PLACEMENT_OUTPUTS : TC_PLACEMENT_STATES,
+                                   .adjacency = TC_ADJACENCY_AGENT,
+                                   .adjacency_bound = NAN,
+                                   .epsilon = 1,
+                                   .delta = 1e-3,
+                                   .rounds = 100};
+        tc_analysis *analysis = tc_analysis_run(p.arena, p.model, p.derivatives, &no_private_data, NULL);
+        tc_plan *plan = tc_plan_make(p.arena, p.model, p.derivatives, analysis, &options, NULL);
+        assert_null(plan->problem);
+        tc_audit_options how = {.samples = 2000, .seeded = true, .seed = 1};
+        tc_audit *audit = NULL;
+        assert_int_equal(tc_audit_run(p.arena, plan, analysis, &how, NULL, &audit), TC_OK);
+        assert_int_equal(audit->verdict, TC_NOT_REFUTED);
+        assert_true(audit->systems[0].price > 0.99 * audit->systems[0].claimed_epsilon);
+        assert_int_equal(point_of(audit, "public set")->verdict, TC_NOT_REFUTED);
+        problem_free(&p);
+    }
+}
+
 /* Scales far above what the claim needs: not even half of them could be refuted. */
 static void a_price_that_could_show_nothing_is_inconclusive(void **state) {
     (void)state;
@@ -343,6 +375,7 @@ int main(void) {
         cmocka_unit_test(a_constant_too_small_by_a_tenth_is_refuted_without_samples),
         cmocka_unit_test(the_unit_agent_is_priced_over_all_rounds),
         cmocka_unit_test(an_agents_worst_corners_are_found),
+        cmocka_unit_test(the_worst_states_of_a_public_set_are_found),
         cmocka_unit_test(a_price_that_could_show_nothing_is_inconclusive),
         cmocka_unit_test(a_constant_too_small_by_half_a_percent_is_seen_by_its_price_and_not_by_samples),
         cmocka_unit_test(false_alarms_are_as_rare_as_stated),

@@ -36,12 +36,12 @@ typedef struct half_case { /* a problem as wished */
 } half_case;
 
 /* False where the wish does not fit the problem. */
-static inline bool half_case_of(planned *p, const half_wish *wish, double rounds, half_case *made) {
+static inline bool half_case_in(planned *p, const half_wish *wish, tc_adjacency unit, double rounds, half_case *made) {
     tc_plan_options options = planned_options();
     options.method = wish->method;
     options.mechanism = wish->mechanism;
     options.placement = wish->placement;
-    options.adjacency = TC_ADJACENCY_ONE;
+    options.adjacency = unit;
     options.adjacency_bound = 1;
     options.epsilon = 1;
     options.delta = 1e-3;
@@ -54,6 +54,10 @@ static inline bool half_case_of(planned *p, const half_wish *wish, double rounds
     if (wish->method == TC_METHOD_TACIT)
         made->facts = method_facts(p, made->plan, &asked);
     return true;
+}
+
+static inline bool half_case_of(planned *p, const half_wish *wish, double rounds, half_case *made) {
+    return half_case_in(p, wish, TC_ADJACENCY_ONE, rounds, made);
 }
 
 static inline tc_cloud_half *half_new(tc_arena *arena, const half_case *of, uint64_t seed, tc_team *team,

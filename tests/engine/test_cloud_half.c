@@ -292,6 +292,42 @@ static void states_of_nobody_are_refused_and_states_outside_the_box_clamped(void
     planned_end(&f.p);
 }
 
+/* Honest agents: the bits of an engine. One that sends the far corner of its box: those of the state in its public set
+ * that the cloud moves it to. */
+static void public_sets_are_enforced_for_the_unit_agent(void **state) {
+    (void)state;
+    static const situation homes = {
+        .name = "homes with a public set",
+        .text = "agents home[i in 1..7] {\n state p[3] in [0, 2]\n public set p[1] + 2 * p[2] + p[3] <= 4\n"
+                " private set sum(p) >= 1\n private minimize sumsq(p - i / 3)\n gap 90\n slater p = 0.5\n}\n"
+                "constraint c[t in 1..3]: sum(home: p[t]) <= 5\n" SCHEDULE,
+        .rounds = 12};
+    size_t tried = 0;
+    for (size_t w = 0; w < HALF_WISH_COUNT; w++) {
+        planned p = open_situation(&homes);
+        half_case wished;
+        if (HALF_WISHES[w].mechanism != TC_MECHANISM_NONE &&
+            half_case_in(&p, &HALF_WISHES[w], TC_ADJACENCY_AGENT, (double)homes.rounds, &wished)) {
+            int64_t per_one = (int64_t)ldexp(1, -wished.plan->state_exponent);
+            const int64_t corner[] = {2 * per_one, 2 * per_one,
+                                      2 * per_one}; /* 8: 4 too many, but for 2 h (1 + 2 + 1) */
+            const int64_t moved[] = {0, per_one + 4, 2 * per_one};
+            half_answer answers[2] = {half_answer_new(p.arena, &wished), half_answer_new(p.arena, &wished)};
+            follow(&homes, &wished);
+            for (size_t i = 0; i < 2; i++) {
+                tc_cloud_half *half = half_new(p.arena, &wished, 3, NULL, 1);
+                assert_int_equal(tc_cloud_half_take(half, 0, 4, i == 0 ? corner : moved),
+                                 i == 0 ? TC_STATE_CLAMPED : TC_STATE_TAKEN);
+                half_round(half, 1, &answers[i]);
+            }
+            assert_true(half_same(answers[0].p, answers[1].p, p.model->state_count));
+            tried++;
+        }
+        planned_end(&p);
+    }
+    assert_true(tried >= 6);
+}
+
 static void a_cloud_cannot_be_made_from_an_agents_file(void **state) {
     (void)state;
     finished f = finish();
@@ -391,6 +427,7 @@ int main(void) {
         cmocka_unit_test(rounds_come_one_after_another_within_the_plan),
         cmocka_unit_test(a_cloud_half_that_begins_later_has_to_be_loaded),
         cmocka_unit_test(states_of_nobody_are_refused_and_states_outside_the_box_clamped),
+        cmocka_unit_test(public_sets_are_enforced_for_the_unit_agent),
         cmocka_unit_test(a_cloud_cannot_be_made_from_an_agents_file),
         cmocka_unit_test(nothing_is_answered_where_something_is_not_finite),
         cmocka_unit_test(inputs_are_told_apart_by_state_round_and_key_alone),
