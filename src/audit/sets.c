@@ -31,15 +31,15 @@ void tc_audit_keep(const tc_caps *caps, const tc_family *family, size_t number, 
 
 /* ---- what the release makes of a state --------------------------------------------------------------------------- */
 
-typedef struct trial {
+typedef struct set_trial {
     const tc_audit_view *view;
     const tc_caps *caps;
     size_t family, member;
     double *x[2];      /* the member's: outside, and where it is to be moved */
     double *values[2]; /* what is released of either, under the same noise */
-} trial;
+} set_trial;
 
-static tc_status release_state(tc_arena *arena, const trial *t, size_t which) {
+static tc_status release_state(tc_arena *arena, const set_trial *t, size_t which) {
     const tc_plan *plan = t->view->plan;
     tc_run_identity run = {.run_id = "audit of public sets", .run_id_length = 20};
     tc_random *random = NULL;
@@ -61,7 +61,7 @@ static tc_status release_state(tc_arena *arena, const trial *t, size_t which) {
     return status;
 }
 
-static tc_status release_apart(const trial *t, size_t which) {
+static tc_status release_apart(const set_trial *t, size_t which) {
     tc_arena *arena = tc_arena_new(0);
     tc_escape escape;
     if (arena == NULL)
@@ -75,7 +75,7 @@ static tc_status release_apart(const trial *t, size_t which) {
 }
 
 /* Whether the point lies in the set as the file has it, widened by two steps of every state. */
-static bool is_inside(const trial *t, const double *x) {
+static bool is_inside(const set_trial *t, const double *x) {
     const tc_set_piece *set = tc_public_set(&t->view->model->families[t->family]);
     double sum = 0, wide = 0;
     for (size_t c = 0; set != NULL && c < set->count; c++) {
@@ -86,7 +86,7 @@ static bool is_inside(const trial *t, const double *x) {
     return set == NULL || sum <= tc_coef_at(set->radius, t->member) + wide;
 }
 
-static void judge(tc_arena *arena, const trial *t, tc_audit *audit) {
+static void judge(tc_arena *arena, const set_trial *t, tc_audit *audit) {
     const tc_family *family = &t->view->model->families[t->family];
     tc_buffer name = tc_buffer_new(arena, 4096);
     tc_agent_name(&name, family, t->member);
@@ -104,7 +104,7 @@ static void judge(tc_arena *arena, const trial *t, tc_audit *audit) {
 }
 
 /* The corner of the box that is furthest outside; whether it is outside at all. */
-static bool choose_state(tc_arena *arena, trial *t) {
+static bool choose_state(tc_arena *arena, set_trial *t) {
     const tc_family *family = &t->view->model->families[t->family];
     const tc_cap *cap = t->caps->families[t->family];
     double *all = TC_NEW(arena, double, t->view->model->state_count);
@@ -123,7 +123,7 @@ static bool choose_state(tc_arena *arena, trial *t) {
 
 static tc_status try_member(tc_arena *arena, const tc_audit_view *view, const tc_caps *caps, size_t family,
                             size_t member, tc_audit *audit) {
-    trial t = {.view = view, .caps = caps, .family = family, .member = member};
+    set_trial t = {.view = view, .caps = caps, .family = family, .member = member};
     for (size_t w = 0; w < 2; w++) {
         t.x[w] = TC_NEW(arena, double, view->model->families[family].dim);
         t.values[w] = TC_NEW(arena, double, view->count);
