@@ -11,7 +11,7 @@ import interval as I
 LEAVES = ("number", "data", "state", "input")
 UNARY = ("neg", "exp", "log", "sqrt", "hump")
 BINARY = ("add", "sub", "mul", "div", "huber", "clamp", "inside", "pair")
-MANY = ("lse", "softmax", "norm", "direction", "bend")
+MANY = ("lse", "softmax", "norm", "direction", "bend", "powd")
 
 
 class Malformed(Exception):
@@ -63,7 +63,9 @@ class Graph:
             return (op, (whole(rest[0], 0, last),), whole(rest[1], -2 ** 31, 2 ** 31))
         if op == "power" and len(rest) == 2:
             return (op, (whole(rest[0], 0, last),), number(rest[1]))
-        if op in MANY and isinstance(rest[0], list) and rest[0]:
+        if op == "powd" and len(rest) == 2 and isinstance(rest[0], list) and len(rest[0]) == 2:
+            return (op, tuple(whole(a, 0, last) for a in rest[0]), (whole(rest[1], 0, 4),))
+        if op in MANY and op != "powd" and isinstance(rest[0], list) and rest[0]:
             arguments = tuple(whole(a, 0, last) for a in rest[0])
             places = tuple(whole(p, 0, len(arguments) - 1) for p in rest[1:])
             if len(places) == {"lse": 0, "norm": 0, "softmax": 1, "direction": 1, "bend": 2}[op]:
@@ -290,6 +292,10 @@ class Graph:
             return [(a, self.mul(adjoint, self.sub(self.constant(1), twice)))]
         if op in ("lse", "softmax"):
             return self.share_slopes(e, adjoint)
+        if op == "powd":
+            if self.reads(b):
+                raise Unprovable("an exponent depends on a state")
+            return [(a, self.mul(adjoint, self.make("powd", operands, (parameter[0] + 1,))))]
         if op in ("norm", "direction"):
             made = []
             for k, v in enumerate(operands):
@@ -397,4 +403,5 @@ class Graph:
 ENCLOSE = {"add": I.add, "sub": I.sub, "mul": I.mul, "div": I.div, "neg": I.neg, "exp": I.exp, "log": I.log, "sqrt": I.sqrt,
            "power": I.pow_real, "huber": I.huber, "clamp": I.clamp, "inside": I.inside, "lse": I.lse, "hump": I.hump,
            "pair": I.pair, "softmax": I.softmax, "norm": I.norm, "direction": I.direction, "bend": I.bend,
+           "powd": lambda arguments, order: I.pow_data(*arguments, order),
            "pow": lambda a, n: I.square(a) if n == 2 else I.pow_whole(a, n)}

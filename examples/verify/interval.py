@@ -279,6 +279,21 @@ def pow_real(a, p):
     return (at(a[0], 0), at(a[1], 1)) if p > 0 else (at(a[1], 0), at(a[0], 1))
 
 
+def pow_data(a, p, order):
+    """p (p-1) .. (p-order+1) a^(p-order), and 0 where that factor is 0; for one a >= 0 a power is monotone in its exponent."""
+    factor = (1.0, 1.0)
+    for i in range(order):
+        factor = mul(factor, sub(p, point(float(i))))
+    if factor == (0.0, 0.0):
+        return factor
+    low, high = sub(p, point(float(order)))
+    if low == high == math.floor(low) and abs(low) < 2 ** 31:
+        power = pow_whole(a, int(low))
+    else:
+        power = hull(*((1.0, 1.0) if q == 0 and a[0] >= 0 else pow_real(a, q) for q in (low, high)))
+    return mul(factor, power)
+
+
 # ---- functions of the language ----
 
 def huber(a, b):

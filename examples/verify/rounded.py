@@ -176,6 +176,18 @@ def pow_real(a, p):
     return loosely(exact, at_computed, carried, local, 0.0)
 
 
+def pow_data(arguments, order):
+    a, p = arguments
+    exact, both, power = I.pow_data(a.exact, p.exact, order), I.hull(a.exact, a.computed), I.sub(p.exact, I.point(float(order)))
+    known = a.is_known() and p.error == 0 and p.exact[0] == p.exact[1] and power[0] == power[1] and abs(power[0]) <= 2.0 ** 40
+    if not known or order > 4 or (both[0] < 0 and power[0] != math.floor(power[0])):
+        return unknown(exact)
+    at_computed = I.pow_data(a.computed, p.exact, order)
+    carried = 0.0 if a.error == 0 else I.mul_up(I.magnitude(I.pow_data(both, p.exact, order + 1)), a.error)
+    unit = I.add_up((abs(power[0]) + 3) * UNIT, 2.001 * UNIT * (order + 1))
+    return loosely(exact, at_computed, carried, I.add_up(I.mul_up(unit, I.magnitude(at_computed)), 2.0 ** -900))
+
+
 def exp(a):
     exact = I.exp(a.exact)
     if not a.is_known():
@@ -317,7 +329,8 @@ def bend(arguments, i, k):
 
 RULES = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "pow": pow_whole, "power": pow_real, "exp": exp,
          "log": log, "sqrt": sqrt, "huber": huber, "clamp": clamp, "inside": inside, "lse": lse, "softmax": softmax,
-         "hump": hump, "pair": pair, "norm": norm, "direction": direction, "bend": bend}
+         "hump": hump, "pair": pair, "norm": norm, "direction": direction, "bend": bend,
+         "powd": pow_data}
 
 
 def evaluate(graph, roots, box, data=()):

@@ -461,12 +461,17 @@ static void an_exponent_may_be_a_number_of_the_members_own(void **state) {
     }
     bench_free(&b);
     expect_same_parts(text);
+    expect_same_parts("data d = csv \"e.csv\" public e\nagents a[i] over d { state x[2] in [0, 3]\n"
+                      "  private minimize sum(w * x) }\n"
+                      "constraint c: sum(a: x[1]^e + sum(x)^(2 * i)) + a[2].x[1]^a[1].e <= 5\ndual radius 1\n");
 }
 
 static void what_cannot_be_an_exponent_is_refused(void **state) {
     (void)state;
-    expect_error("agents a[i in 1..2] { state x in [0, 1]; private minimize x }\nconstraint c: sum(a: x^i) <= 1\n",
-                 "in a constraint an exponent must be the same for all members");
+    put_file("e.csv", "e,w_1,w_2\n1.5,1,2\n2,0.5,3\n");
+    expect_error("data d = csv \"e.csv\"\nagents a over d { state x in [0, 1]; private minimize x }\n"
+                 "constraint c: sum(a: x^e) <= 1\n",
+                 "a constraint is public, but this uses the private 'e'");
     expect_error("agents a[i in 1..2] { state x in [0, 1]; private minimize 2^(x * i) }\n",
                  "an exponent must be a constant; for a power of a fixed base write exp(x * log(a))");
     expect_error("agents a[i in 1..2] { state x[2] in [0, 1]; private minimize sum(x^[i, 2]) }\n",

@@ -163,6 +163,26 @@ class Random(Folder):
         self.assertLess(seed, 1.3 * PROBLEMS)
 
 
+class Exponents(Folder):
+    def test_exponents_that_differ_between_members_are_proved(self):
+        (self.folder / "e.csv").write_text("e,w\n1.5,1\n2.25,0.5\n2,3\n3,1\n")
+        rows = {"[0.1, 3]": "sum(a: w * x[1]^e)", "[0, 3]": "sum(a: x[1]^(2 * i) + x[2])",
+                "[-2, 3]": "sum(a: (x[1] + x[2])^(2 * i)) / 100 + a[2].x[1]", "[0.5, 2]": "(sum(a: w * x[1]^(e - 1)) + 1)^2"}
+        proved = 0
+        for box, row in rows.items():
+            path = self.folder / "p.tacit"
+            path.write_text(f'data d = csv "e.csv" public e, w\nagents a[i] over d {{ state x[2] in {box}; private minimize sum(x) }}\n'
+                            f"constraint c: {row} <= 1000\nconstraint other: sum(a: x[1]) <= 4\ndual radius 10\n")
+            for options in settings():
+                text, why = self.certify(path, *options, "--epsilon", "1")
+                if text is None:
+                    self.assertRegex(why, "not affine|noise on linear forms|NOT PRIVATE|No plan|not proved", (row, options))
+                    continue
+                self.assertIsNone(verdict(text, self.folder), (row, options))
+                proved += '"powd"' in text
+        self.assertGreaterEqual(proved, 30)
+
+
 # ---- the verifier's own bounds ----
 
 class Sound(Folder):

@@ -163,14 +163,14 @@ static tc_rounded real_power_of(tc_rounded a, double p) {
     return settle_loosely(exact, at_computed, carried, local, 0);
 }
 
-/* Of a base above 0 and an exponent that is known exactly, as is the power's own, p - order; else nothing is known. The
- * factor is a product of differences, each rounded once; order + 1 products in all. */
+/* Of an exponent that is known exactly, as is the power's own, p - order; else nothing is known. The factor is a
+ * product of differences, each rounded once; order + 1 products in all. */
 static tc_rounded power_of_data(const tc_rounded *arguments, size_t order) {
     tc_rounded a = arguments[0], p = arguments[1];
     tc_interval exact = tc_ipowd(a.exact, p.exact, order), both = tc_hull(a.exact, a.computed);
     tc_interval power = tc_isub(p.exact, tc_point((double)order));
-    if (!is_known(a) || p.error != 0 || !tc_is_point(p.exact) || !tc_is_point(power) || !(both.lo > 0) ||
-        !(fabs(p.exact.lo) <= 0x1p40) || order > 4)
+    if (!is_known(a) || p.error != 0 || !tc_is_point(p.exact) || !tc_is_point(power) ||
+        (both.lo < 0 && power.lo != floor(power.lo)) || !(fabs(p.exact.lo) <= 0x1p40) || order > 4)
         return unknown(exact);
     tc_interval at_computed = tc_ipowd(a.computed, p.exact, order);
     double slope = tc_magnitude(tc_ipowd(both, p.exact, order + 1));

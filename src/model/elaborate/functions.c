@@ -165,40 +165,51 @@ static tc_value power(tc_elaborator *elaborator, const tc_value *base, double ex
     return tc_value_checked(&elaborator->values, result, span);
 }
 
-/* base ^ exponent, the exponent a number of each member's own. */
-static tc_value power_of_member(tc_elaborator *elaborator, const tc_value *base, const tc_value *exponent,
-                                tc_span span) {
+/* A column of exponents: one that is there, or one made of what was written. TC_NO_EXPR after an error. */
+static tc_expr exponent_column(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *exponent,
+                               tc_span span) {
+    const tc_scope *general = tc_general_scope(scope);
+    tc_expr node = exponent->node;
+    if (general == NULL || !data_passes(elaborator, node, is_not_finite, span, "an exponent must be a finite number"))
+        return TC_NO_EXPR;
+    if (elaborator->dag->nodes[node].op == TC_DATA)
+        return node;
+    tc_coef coef = tc_coef_of(elaborator, general->block, node);
+    return coef.column == NULL ? tc_const(elaborator->dag, coef.value)
+                               : tc_new_column(elaborator, general->block, coef.column, exponent->secret != NULL);
+}
+
+/* base ^ exponent, the exponent a number, or one of each member's own. */
+static tc_value any_power(tc_elaborator *elaborator, const tc_scope *scope, const tc_value *base,
+                          const tc_value *exponent, tc_span span) {
+    if (exponent->is_number)
+        return power(elaborator, base, exponent->number, span);
+    tc_expr column = exponent_column(elaborator, scope, exponent, span);
+    if (column == TC_NO_EXPR)
+        return tc_value_broken();
     size_t count = tc_value_count(base);
     tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
     elaborator->dag->origin = span;
     for (size_t i = 0; i < count; i++) {
-        nodes[i] = tc_powd(elaborator->dag, tc_value_node_at(&elaborator->values, base, i), exponent->node);
+        nodes[i] = tc_powd(elaborator->dag, tc_value_node_at(&elaborator->values, base, i), column);
         if (!data_passes(elaborator, nodes[i], is_not_finite, span, "a power must be a finite number"))
             return tc_value_broken();
     }
     return base->rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, 1, count, 1);
 }
 
-static tc_value any_power(tc_elaborator *elaborator, const tc_value *base, const tc_value *exponent, tc_span span) {
-    return exponent->is_number ? power(elaborator, base, exponent->number, span)
-                               : power_of_member(elaborator, base, exponent, span);
-}
-
 static bool constant_exponent(tc_elaborator *elaborator, const tc_value *exponent, tc_span span) {
     if (exponent->broken)
         return false;
-    bool is_constant = exponent->rank == 0 && !tc_value_has_state(&elaborator->values, exponent);
-    if (is_constant && (exponent->is_number || elaborator->dag->realm != TC_REALM_SHARED))
+    if (exponent->rank == 0 && !tc_value_has_state(&elaborator->values, exponent))
         return true;
     if (exponent->rank != 0)
         tc_error(elaborator->diagnostics, span, "an exponent must be a number, but this is %s",
                  tc_shape_text(elaborator->arena, exponent));
-    else if (tc_value_has_state(&elaborator->values, exponent))
+    else
         tc_error(elaborator->diagnostics, span,
                  "an exponent must be a constant; for a power of a fixed base write "
                  "exp(x * log(a))");
-    else
-        tc_error(elaborator->diagnostics, span, "in a constraint an exponent must be the same for all members");
     return false;
 }
 
@@ -237,7 +248,7 @@ tc_value tc_elaborate_power(tc_elaborator *elaborator, const tc_scope *scope, co
         tc_value squares = sum_of_squares(elaborator, &base, tree->items[0]->span);
         result = squares.broken ? squares : power(elaborator, &squares, p / 2, tree->span);
     } else {
-        result = any_power(elaborator, &base, &exponent, tree->span);
+        result = any_power(elaborator, scope, &base, &exponent, tree->span);
     }
     result.secret = both(&base, &exponent);
     return result;
@@ -248,7 +259,7 @@ static tc_value call_pow(const function_call *c) {
         return tc_value_broken();
     if (c->arguments[0].rank == 2)
         return refuse(c, 0, "a number or a vector");
-    tc_value result = any_power(c->elaborator, &c->arguments[0], &c->arguments[1], c->tree->span);
+    tc_value result = any_power(c->elaborator, c->scope, &c->arguments[0], &c->arguments[1], c->tree->span);
     result.secret = both(&c->arguments[0], &c->arguments[1]);
     return result;
 }
