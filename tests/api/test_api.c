@@ -22,6 +22,22 @@ static tacit_problem *problem_of(const char *text) {
     return problem;
 }
 
+static void an_equality_has_a_multiplier_of_either_sign(void **state) {
+    (void)state;
+    tacit_problem *problem = problem_of("agent a { state x[2] in [0, 4]; private minimize sumsq(x - [1, 2]) }\n"
+                                        "constraint most: sum(a.x) <= 7\nconstraint exact: a.x == [3, 1]\n");
+    assert_int_equal(tacit_problem_constraint_is_equality(problem, 0), 0);
+    assert_int_equal(tacit_problem_constraint_is_equality(problem, 1), 1);
+    assert_int_equal(tacit_problem_constraint_is_equality(problem, 2), 1);
+    tacit_result *solved;
+    assert_int_equal(tacit_solve(problem, NULL, &solved, NULL), TACIT_OK);
+    tacit_solution solution = {.size = sizeof solution};
+    assert_int_equal(tacit_result_solution(solved, &solution), TACIT_OK);
+    assert_true(solution.mu[0] == 0 && fabs(solution.mu[1] + 4) < 1e-6 && fabs(solution.mu[2] - 2) < 1e-6);
+    tacit_result_free(solved);
+    tacit_problem_free(problem);
+}
+
 static void a_problem_says_its_sizes_and_names(void **state) {
     (void)state;
     tacit_problem *problem = problem_of(two_agents);
@@ -438,6 +454,7 @@ static void freeing_nothing_is_allowed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_problem_says_its_sizes_and_names),
+        cmocka_unit_test(an_equality_has_a_multiplier_of_either_sign),
         cmocka_unit_test(a_broken_text_gives_a_message_and_no_problem),
         cmocka_unit_test(checking_gives_a_verdict_and_texts),
         cmocka_unit_test(solving_gives_the_saddle_point),

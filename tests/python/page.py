@@ -238,6 +238,19 @@ def gaps_and_slater_points() -> tacit.Model:
     return m
 
 
+@says("Gaps and Slater points", 2)
+def room_around_a_slater_point() -> tacit.Model:
+    m = tacit.Model()
+    cell = m.family("cell", count=6)
+    soc = cell.state("soc", 2, lower=0, upper=1)
+    cell.minimize(tacit.sumsq(soc - cell.index / 6))
+    cell.gap(1.8)
+    cell.slater(soc, 0.5, within=[0.25, 0.1])
+    k = tacit.index("k", 1, 2)
+    m.constraint("level", tacit.total(cell, soc[k]) == 3, over=k)
+    return m
+
+
 @says("Starts", 1)
 def starts() -> tacit.Model:
     m = tacit.Model()
@@ -278,6 +291,24 @@ def chains() -> tacit.Model:
     t = tacit.index("t", 1, 2)
     m.constraint("hour", tacit.between(0.5, tacit.total(home, p[t]), 7), over=t)
     use.start([0, 0.2])
+    return m
+
+
+@says("Equalities", 1)
+def a_power_balance() -> tacit.Model:
+    m = tacit.Model()
+    gen = m.family("gen", count=10)
+    p = gen.state("p", lower=0, upper=1)
+    gen.minimize((1 + gen.index / 10) * p**2 + p)
+    gen.gap(2.1)
+    gen.slater(p, 0.5, within=0.3)
+    wind = m.agent("wind")
+    wind.state("p", lower=0, upper=2)
+    wind.minimize((wind.p - 1.5) ** 2)
+    wind.gap(1)
+    wind.slater("p", 1, within=0.5)
+    m.constraint("balance", tacit.total(gen, p) + wind.p == 6)
+    m.constraint("line", gen[0].p - gen[1].p <= 0.6)
     return m
 
 

@@ -102,6 +102,25 @@ def test_a_public_set_is_in_the_files_of_the_cloud_and_of_the_agents() -> None:
         home.public_set(p.isin(tacit.box(0, 1)))  # type: ignore[arg-type]
 
 
+def test_equalities_have_multipliers_of_either_sign() -> None:
+    m = tacit.Model()
+    a = m.agent("a")
+    x = a.state("x", 2, lower=-9, upper=9)
+    a.minimize(tacit.sumsq(x - [1, 2]) / 2)
+    m.constraint("line", x[0] + x[1] <= 8)
+    m.constraint("fixed", x == [3, -1])
+    assert m.problem().constraints == ("line", "fixed[1]", "fixed[2]")
+    assert m.problem().equalities == ("fixed[1]", "fixed[2]")
+    solution = m.solve()
+    assert solution.x["a"] == pytest.approx([3, -1]) and solution.mu == pytest.approx([0, -2, 3], abs=1e-6)
+    card = solution._repr_html_()
+    assert card.index("fixed[2]") < card.index("fixed[1]") and ">line<" not in card and "-2" in card.replace("−", "-")
+    m.constraint("again", np.array([1.0, 2.0]) @ x == 1)
+    assert m.solve().mu == pytest.approx([0, *(np.array([-2, 3]) - 2 / 3 * np.array([1, 2])), 2 / 3], abs=1e-5)
+    m.constraint("never", x[0] == 2)
+    assert not m.solve().holds
+
+
 def test_a_slater_point_may_have_room_around_it() -> None:
     m, home, p = small()
     home.slater(p, 0.5, within=home.cap / 10)

@@ -104,13 +104,13 @@ def a_public_set_of_a_vector() -> tacit.Model:
     return m
 
 
-@refused("Constraints", 2)
-def an_equality() -> tacit.Model:
+@refused("Equalities", 1)
+def a_curved_equality() -> tacit.Model:
     m = tacit.Model()
     a, b = m.agent("a"), m.agent("b")
     for one in (a, b):
         one.minimize(one.state("x", lower=0, upper=1))
-    m.constraint("balance", a.x == b.x)  # here
+    m.constraint("circle", a.x**2 + b.x**2 == 1)  # here
     return m
 
 

@@ -61,7 +61,7 @@ def read_frame(value: Any, what: str) -> tuple[dict[str, Any], int, dict[str, st
             unread[name] = unread[numbered["stem"] if numbered else name] = str(error)
     for name in list(given):  # a vector misses what one of its components misses
         numbered = _NUMBERED.match(name)
-        if numbered is not None and numbered["stem"] in unread:
+        if numbered is not None and numbered["stem"] in unread and numbered["stem"] not in columns:
             del given[name]
     if not given:
         raise refusal(next(iter(unread.values())))
