@@ -335,6 +335,16 @@ def operators() -> tacit.Model:
     return m
 
 
+@says("Operators", 2)
+def exponents_of_members() -> tacit.Model:
+    m = tacit.Model()
+    firm = m.family("firm", m.data("firms", csv="firms.csv"))
+    q = firm.state("q", lower=0.1, upper=5)
+    firm.minimize(firm.scale * q**firm.elasticity - 10 * q)
+    m.constraint("market", tacit.total(firm, q) <= 6)
+    return m
+
+
 @says("Vectors and matrices", 1)
 def vectors_and_matrices() -> tacit.Model:
     m = tacit.Model()
