@@ -6,6 +6,7 @@
 #include "solver/project/set.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int badness(tc_verdict verdict) {
     return verdict == TC_FAILS ? 3 : verdict == TC_UNPROVED ? 2 : verdict == TC_HOLDS ? 1 : 0;
@@ -159,6 +160,11 @@ static void report_empty(tc_arena *arena, const tc_model *model, const tc_family
     const char *other = piece_text(arena, model, family, conflict->other);
     if (conflict->piece == conflict->other && piece != TC_NO_PIECE)
         other = "the public box";
+    if (strcmp(one, other) == 0) { /* l <= E <= u is two pieces of one line */
+        tc_find(arena, assumption, &model->source, TC_FAILS, span, "The set of %s is empty: no point satisfies %s.",
+                name, one);
+        return;
+    }
     tc_find(arena, assumption, &model->source, TC_FAILS, span,
             "The set of %s is empty: %s and %s have no point in common.", name, one, other);
 }

@@ -288,6 +288,8 @@ class Answers(unittest.TestCase):
         answer = json.loads(self.solve_of(problem, "--json").stdout)
         self.assertEqual((answer["x"], answer["mu"], answer["objective"]), (None, None, None))
         self.assertIn("The set of a is empty", answer["reasons"][0]["text"])
+        chain = self.solve_of("agent a { state x in [0, 3]; private minimize x; private set 2 <= x <= 1 }\n").stdout
+        self.assertIn("The set of a is empty: no point satisfies 'private set 2 <= x <= 1'.", chain)
 
     def test_solve_shows_no_dust_and_keeps_columns_apart(self):
         done = self.solve_of("agent a { state x[3] in [-1, 1]\n"

@@ -178,6 +178,7 @@ static void what_a_public_set_may_not_be_is_said(void **state) {
     } cases[] = {
         {"public set sum(p) <= need", "this set is public, but this uses the private 'need'"},
         {"public set sum(p) == 1", "a public set is one relation E <= F or E >= F"},
+        {"public set 0 <= sum(p) <= 1", "a public set is one relation E <= F or E >= F"},
         {"public set p <= 1", "bounds of single states belong into the box of 'state'"},
         {"public set P * p <= 1", "a public set is one relation"},
         {"public set norm(p) <= 1", "a public set is one relation"},

@@ -505,7 +505,8 @@ static bool read_one(const set_reader *reader) {
     const tc_statement *statement = reader->statement;
     size_t before = reader->family->piece_count;
     reader->elaborator->no_states = NULL;
-    if (statement->is_public && (statement->relation == TC_RELATION_IN || statement->relation == TC_RELATION_EQUAL))
+    bool is_plain = statement->relation != TC_RELATION_IN && statement->relation != TC_RELATION_EQUAL;
+    if (statement->is_public && (!is_plain || statement->third != NULL))
         tc_refuse_public_set(reader->elaborator, statement);
     else if (statement->relation == TC_RELATION_IN)
         read_membership(reader);
