@@ -125,16 +125,6 @@ def a_sum_in_a_sum() -> tacit.Model:
     return m
 
 
-@refused("Operators", 1)
-def an_exponent_of_members_in_a_constraint() -> tacit.Model:
-    m = tacit.Model()
-    firm = m.family("firm", count=3)
-    q = firm.state("q", lower=0.1, upper=5)
-    firm.minimize(q**firm.index)
-    m.constraint("market", tacit.total(firm, q**firm.index) <= 6)  # here
-    return m
-
-
 @refused("Vectors and matrices", 1)
 def vectors_of_unequal_length() -> tacit.Model:
     m = tacit.Model()
