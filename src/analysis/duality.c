@@ -321,7 +321,8 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
                     .streams = streams,
                     .model = model,
                     .derivatives = derivatives,
-                    .monitor = monitor};
+                    .monitor = monitor,
+                 .reach = INFINITY};
     a->slater_facts = (tc_slater_facts){.margin = NAN, .declared_margin = NAN};
     a->dual_radius = (tc_dual_radius){.value = NAN, .public_value = NAN, .from_gaps = NAN, .from_data = NAN};
     a->minimum_lower = a->minimum_upper = NAN;

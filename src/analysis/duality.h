@@ -15,6 +15,7 @@ typedef struct tc_duality {
     double *declared;          /* the file's Slater point, or NULL */
     double *room;              /* around it, by coordinate; NULL where there is none */
     tc_equalities *equalities; /* NULL without */
+    double reach;              /* of the room around the declared point */
     bool declared_sound;       /* it lies in the box, and in the sets where they are known, and satisfies g strictly */
     bool refuted;              /* no point does */
     double *minima;            /* of f_i by agent, or NULL */

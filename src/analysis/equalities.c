@@ -20,6 +20,7 @@ static bool spread(tc_equalities *e, const tc_column_view *view) {
     return any;
 }
 
+static bool is_zero(tc_interval a) { return a.lo == 0 && a.hi == 0; }
 static double middle(tc_interval a) { return a.lo == a.hi ? a.lo : a.lo + (a.hi - a.lo) / 2; }
 
 /* ---- which rows depend on others ---- */
@@ -225,10 +226,11 @@ typedef struct reach_pass {
     tc_equalities *equalities;
     const tc_roomy_point *point;
     const tc_model *model;
-    tc_interval *gram;   /* G: rank * rank */
-    tc_interval *scaled; /* one column of A_I D */
-    double *inverse;     /* B: count * rank */
-    double largest;      /* column sum of |B A_I D| */
+    tc_interval *gram;       /* G: rank * rank */
+    tc_interval *scaled;     /* one column of A_I D */
+    double *middles, *radii; /* of a column: rank */
+    double *inverse;         /* B: count * rank */
+    double largest;          /* column sum of |B A_I D| */
 } reach_pass;
 
 static double weight_of(const reach_pass *p, size_t equality) {
@@ -251,8 +253,31 @@ static void add_to_scaled_gram(void *context, const tc_column_view *view) {
     if (!scale_column(p, view))
         return;
     for (size_t i = 0; i < rank; i++)
-        for (size_t l = 0; l <= i; l++)
-            p->gram[i * rank + l] = tc_iadd(p->gram[i * rank + l], tc_imul(p->scaled[i], p->scaled[l]));
+        for (size_t l = 0; l <= i && !is_zero(p->scaled[i]); l++)
+            if (!is_zero(p->scaled[l]))
+                p->gram[i * rank + l] = tc_iadd(p->gram[i * rank + l], tc_imul(p->scaled[i], p->scaled[l]));
+}
+
+/* The middles of intervals, and how far from them the intervals reach. */
+static void split(size_t count, const tc_interval *values, double *middles, double *radii) {
+    for (size_t i = 0; i < count; i++) {
+        middles[i] = middle(values[i]);
+        radii[i] = fmax(tc_add_up(values[i].hi, -middles[i]), tc_add_up(middles[i], -values[i].lo));
+    }
+}
+
+/* A bound of |start + sum b_i v_i| for all v_i within radii of middles. A sum of n + 1 products in doubles is off by at
+ * most (n + 2) 2^-53 times the sum of their sizes, but for underflow; twice that allows for rounding here. */
+static double bound_of_sum(double start, size_t count, const double *b, const double *middles, const double *radii) {
+    double sum = start, size = fabs(start), spread = 0, unit = ((double)count + 4) * 0x1p-52;
+    for (size_t i = 0; i < count; i++) {
+        double product = b[i] * middles[i];
+        sum += product;
+        size += fabs(product);
+        spread += fabs(b[i]) * radii[i];
+    }
+    double error = tc_add_up(tc_mul_up(size, unit), tc_mul_up(spread, 1 + unit));
+    return tc_add_up(tc_add_up(fabs(sum), error), ((double)count + 1) * 0x1p-1020);
 }
 
 static void add_to_reach(void *context, const tc_column_view *view) {
@@ -261,12 +286,9 @@ static void add_to_reach(void *context, const tc_column_view *view) {
     double sum = 0;
     if (!scale_column(p, view))
         return;
-    for (size_t k = 0; k < p->equalities->count; k++) {
-        tc_interval entry = tc_point(0);
-        for (size_t i = 0; i < rank; i++)
-            entry = tc_iadd(entry, tc_imul(tc_point(p->inverse[k * rank + i]), p->scaled[i]));
-        sum = tc_add_up(sum, tc_magnitude(entry));
-    }
+    split(rank, p->scaled, p->middles, p->radii);
+    for (size_t k = 0; k < p->equalities->count; k++)
+        sum = tc_add_up(sum, bound_of_sum(0, rank, p->inverse + k * rank, p->middles, p->radii));
     p->largest = fmax(p->largest, sum);
 }
 
@@ -288,12 +310,12 @@ static bool invert(tc_arena *arena, reach_pass *p) {
     size_t rank = e->rank;
     tc_real *gram = TC_NEW(arena, tc_real, rank * rank), *own = TC_NEW(arena, tc_real, rank * rank);
     tc_real *column = TC_NEW(arena, tc_real, rank);
-    for (size_t i = 0; i < rank; i++)
-        for (size_t l = 0; l <= i; l++) {
-            gram[i * rank + l] = middle(p->gram[i * rank + l]);
-            for (size_t k = 0; k < e->count; k++)
+    for (size_t i = 0; i < rank * rank; i++)
+        gram[i] = middle(p->gram[i]);
+    for (size_t k = 0; k < e->count; k++)
+        for (size_t i = 0; i < rank; i++)
+            for (size_t l = 0; l <= i && combination_at(p, k, i) != 0; l++)
                 own[i * rank + l] += (tc_real)combination_at(p, k, i) * (tc_real)combination_at(p, k, l);
-        }
     if (tc_cholesky(rank, gram) > 0 || tc_cholesky(rank, own) > 0)
         return false;
     for (size_t l = 0; l < rank; l++) {
@@ -304,7 +326,8 @@ static bool invert(tc_arena *arena, reach_pass *p) {
         for (size_t k = 0; k < e->count; k++) {
             tc_real sum = 0;
             for (size_t i = 0; i < rank; i++)
-                sum += (tc_real)combination_at(p, k, i) * column[i];
+                if (combination_at(p, k, i) != 0)
+                    sum += (tc_real)combination_at(p, k, i) * column[i];
             p->inverse[k * rank + l] = (double)sum;
         }
     }
@@ -317,9 +340,9 @@ static double enclose_leftover(tc_arena *arena, const reach_pass *p) {
     size_t rank = e->rank;
     tc_interval *own = TC_NEW(arena, tc_interval, rank * rank), *image = TC_NEW(arena, tc_interval, rank);
     double most = 0;
-    for (size_t i = 0; i < rank; i++)
-        for (size_t l = 0; l < rank; l++)
-            for (size_t k = 0; k < e->count; k++)
+    for (size_t k = 0; k < e->count; k++)
+        for (size_t i = 0; i < rank; i++)
+            for (size_t l = 0; l < rank && combination_at(p, k, i) != 0; l++)
                 own[i * rank + l] = tc_iadd(
                     own[i * rank + l], tc_imul(tc_point(combination_at(p, k, i)), tc_point(combination_at(p, k, l))));
     for (size_t l = 0; l < rank; l++) {
@@ -327,20 +350,19 @@ static double enclose_leftover(tc_arena *arena, const reach_pass *p) {
         for (size_t i = 0; i < rank; i++) { /* column l of G T'T */
             image[i] = tc_point(0);
             for (size_t h = 0; h < rank; h++)
-                image[i] = tc_iadd(image[i], tc_imul(p->gram[i > h ? i * rank + h : h * rank + i], own[h * rank + l]));
+                if (!is_zero(own[h * rank + l]))
+                    image[i] =
+                        tc_iadd(image[i], tc_imul(p->gram[i > h ? i * rank + h : h * rank + i], own[h * rank + l]));
         }
-        for (size_t k = 0; k < e->count; k++) {
-            tc_interval left = tc_point(combination_at(p, k, l));
-            for (size_t i = 0; i < rank; i++)
-                left = tc_isub(left, tc_imul(tc_point(p->inverse[k * rank + i]), image[i]));
-            sum = tc_add_up(sum, tc_magnitude(left));
-        }
+        split(rank, image, p->middles, p->radii);
+        for (size_t k = 0; k < e->count; k++)
+            sum = tc_add_up(sum,
+                            bound_of_sum(-combination_at(p, k, l), rank, p->inverse + k * rank, p->middles, p->radii));
         most = fmax(most, sum);
     }
     return most;
 }
 
-/* kappa, rounded up; INFINITY where the rooms do not reach every row. */
 static double find_reach(tc_arena *arena, tc_streams *s, tc_equalities *e, const tc_roomy_point *point,
                          size_t *unreached) {
     reach_pass p = {.equalities = e,
@@ -348,6 +370,8 @@ static double find_reach(tc_arena *arena, tc_streams *s, tc_equalities *e, const
                     .model = s->model,
                     .gram = TC_NEW(arena, tc_interval, e->rank * e->rank),
                     .scaled = TC_NEW(arena, tc_interval, e->rank),
+                    .middles = TC_NEW(arena, double, e->rank),
+                    .radii = TC_NEW(arena, double, e->rank),
                     .inverse = TC_NEW(arena, double, e->count * e->rank)};
     tc_streams_outer_point(s, point->x);
     if (!tc_streams_columns(s, point->x, add_to_scaled_gram, &p))
@@ -361,6 +385,16 @@ static double find_reach(tc_arena *arena, tc_streams *s, tc_equalities *e, const
         return INFINITY;
     double rho = enclose_leftover(arena, &p);
     return rho < 0.5 ? tc_div_up(p.largest, tc_add_down(1, -rho)) : INFINITY;
+}
+
+double tc_reach_of(tc_arena *arena, tc_streams *s, tc_equalities *e, const tc_roomy_point *point, size_t *unreached) {
+    *unreached = e->count;
+    if (e->is_unclear || e->contradicted < e->count)
+        return INFINITY;
+    tc_mark mark = tc_arena_mark(arena);
+    double kappa = find_reach(arena, s, e, point, unreached);
+    tc_arena_rewind(arena, mark);
+    return kappa;
 }
 
 /* ---- the radius ---- */
@@ -419,14 +453,12 @@ static double radius_at(const tc_roomy_point *point, size_t m, const double *sla
     return least > 0 ? tc_div_up(point->gap, least) : NAN;
 }
 
-double tc_radius_of(tc_arena *arena, tc_streams *s, tc_equalities *e, const tc_roomy_point *point, size_t *unreached) {
+double tc_radius_of(tc_arena *arena, tc_streams *s, const tc_roomy_point *point, double kappa) {
     size_t m = s->model->constraint_count;
-    *unreached = e->count;
     tc_mark mark = tc_arena_mark(arena);
     tc_interval *g = TC_NEW(arena, tc_interval, m);
     double *slack = TC_NEW(arena, double, m), *rise = TC_NEW(arena, double, m), delta = 0, radius = NAN;
     tc_constraint_values(s, point->x, g);
-    double kappa = e->is_unclear || e->contradicted < e->count ? INFINITY : find_reach(arena, s, e, point, unreached);
     if (isfinite(kappa) && find_rises(arena, s, point, g, rise)) {
         for (size_t j = 0; j < m; j++) {
             double weight = point->weights == NULL ? 1 : point->weights[j];

@@ -34,9 +34,13 @@ typedef struct tc_roomy_point {
     const double *taken;    /* from the slack, by constraint; NULL for nothing */
 } tc_roomy_point;
 
-/* A bound of sum_j w_j |mu_j|; NAN where none follows. *unreached: an equality whose multiplier the rooms do not bound;
- * count where it is none of them in particular. */
-double tc_radius_of(tc_arena *arena, tc_streams *streams, tc_equalities *equalities, const tc_roomy_point *point,
-                    size_t *unreached);
+/* kappa: |nu|_1 <= kappa |D A'nu|_1, D the rooms, both in the units of the weights; rounded up. INFINITY where rooms do
+ * not reach every row: *unreached is then an equality whose multiplier nothing bounds, or count where it is none of
+ * them in particular. Rooms that are half as large make kappa twice as large. */
+double tc_reach_of(tc_arena *arena, tc_streams *streams, tc_equalities *equalities, const tc_roomy_point *point,
+                   size_t *unreached);
+
+/* A bound of sum_j w_j |mu_j|; NAN where none follows. */
+double tc_radius_of(tc_arena *arena, tc_streams *streams, const tc_roomy_point *point, double kappa);
 
 #endif

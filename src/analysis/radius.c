@@ -213,9 +213,9 @@ static bool find_inner_room(tc_duality *d, double *x, double *room) {
 }
 
 /* From private data: the best radius of some boxes around x, each half as wide as the one before. */
-static double radius_around(tc_duality *d, const double *x, const double *room) {
+static double radius_around(tc_duality *d, const double *x, const double *room, double reach) {
     enum { BOXES = 6 };
-    size_t n = d->model->state_count, unreached;
+    size_t n = d->model->state_count;
     tc_mark mark = tc_arena_mark(d->arena);
     double *smaller = TC_NEW(d->arena, double, n), *lower = TC_NEW(d->arena, double, n);
     double *upper = TC_NEW(d->arena, double, n), best = NAN, factor = 1;
@@ -227,7 +227,7 @@ static double radius_around(tc_duality *d, const double *x, const double *room) 
         }
         double gap = tc_add_up(gap_between(d, lower, upper), slack_of_minima(d));
         tc_roomy_point point = {.x = x, .room = smaller, .gap = gap};
-        double here = tc_radius_of(d->arena, d->streams, d->equalities, &point, &unreached);
+        double here = tc_radius_of(d->arena, d->streams, &point, reach / factor);
         best = here < best || isnan(best) ? here : best;
     }
     tc_arena_rewind(d->arena, mark);
@@ -243,19 +243,24 @@ static void radius_with_equalities(tc_duality *d, bool has_minima, double gaps) 
     size_t n = d->model->state_count, unreached;
     double *nothing = TC_NEW(d->arena, double, n + 1);
     const double *room = d->room != NULL ? d->room : nothing;
+    tc_roomy_point point = {.x = d->declared, .room = room, .gap = gaps};
+    if (use_declared)
+        d->reach = tc_reach_of(d->arena, d->streams, d->equalities, &point, &unreached);
     if (use_declared && gaps >= 0) {
-        tc_roomy_point point = {.x = d->declared, .room = room, .gap = gaps};
-        r->from_gaps = tc_without_sign(tc_radius_of(d->arena, d->streams, d->equalities, &point, &unreached));
+        r->from_gaps = tc_without_sign(tc_radius_of(d->arena, d->streams, &point, d->reach));
         if (isnan(r->from_gaps) && facts->declared_fault == NULL)
             facts->declared_fault = explain_reach(d, unreached);
     }
     if (!has_minima || d->model->role != TC_ROLE_WHOLE)
         return;
     if (use_declared && d->room != NULL)
-        r->from_data = radius_around(d, d->declared, room);
+        r->from_data = radius_around(d, d->declared, room, d->reach);
     double *x = TC_NEW(d->arena, double, n + 1), *around = TC_NEW(d->arena, double, n + 1);
-    if (isnan(r->from_data) && !d->refuted && find_inner_room(d, x, around))
-        r->from_data = radius_around(d, x, around);
+    if (!isnan(r->from_data) || d->refuted || !find_inner_room(d, x, around))
+        return;
+    point = (tc_roomy_point){.x = x, .room = around};
+    double reach = tc_reach_of(d->arena, d->streams, d->equalities, &point, &unreached);
+    r->from_data = radius_around(d, x, around, reach);
 }
 
 /* ---- all together ---- */
@@ -265,11 +270,10 @@ static void check_gaps(tc_duality *d, gap_check *check, double *called) {
     if (d->room == NULL)
         return;
     double gap = tc_add_up(gap_in_room(d, d->declared, d->room, check), slack_of_minima(d));
-    size_t unreached;
     if (d->equalities == NULL || !d->declared_sound)
         return;
     tc_roomy_point point = {.x = d->declared, .room = d->room, .gap = gap};
-    *called = tc_radius_of(d->arena, d->streams, d->equalities, &point, &unreached);
+    *called = tc_radius_of(d->arena, d->streams, &point, d->reach);
 }
 
 /* R = (f(xbar) - min f) / min_j -g_j(xbar), from public gaps or from private minima. */
@@ -331,9 +335,12 @@ double tc_multiplier_bound(tc_arena *arena, const tc_model *model, const tc_deri
         for (size_t j = 0; j < m; j++)
             least = fmin(least, tc_div_down(tc_add_down(-g[j].hi, taken == NULL ? 0 : -taken[j]),
                                             weights == NULL ? 1 : weights[j]));
-        bound = equalities != NULL ? tc_radius_of(arena, streams, equalities, &point, &unreached)
-                : least > 0        ? tc_div_up(gaps, least)
-                                   : (double)NAN;
+        if (equalities != NULL) {
+            double reach = tc_reach_of(arena, streams, equalities, &point, &unreached);
+            bound = tc_radius_of(arena, streams, &point, reach);
+        } else if (least > 0) {
+            bound = tc_div_up(gaps, least);
+        }
     }
     tc_arena_rewind(arena, mark);
     return bound;
