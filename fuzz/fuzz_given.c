@@ -27,12 +27,13 @@ static void *piece(bytes *b, size_t size) {
 }
 
 static const char *take_name(bytes *b) {
-    static const char *const names[] = {"homes", "m",      "need",  "need_1", "need_2", "need_3", "cap",    "name",
-                                        "",      "name_1", "cap_1", "v",      "home",   "1x",     "need_01"};
-    unsigned which = take(b, 18);
-    if (which < 15)
+    static const char *const names[] = {"homes", "m",    "need",    "need_1", "need_2", "need_3",
+                                        "cap",   "name", "",        "name_1", "cap_1",  "v",
+                                        "home",  "1x",   "need_01", "a.m",    "a.v",    "home.m"};
+    unsigned which = take(b, 21);
+    if (which < 18)
         return names[which];
-    if (which == 15)
+    if (which == 18)
         return NULL;
     size_t length = take(b, 100);
     char *text = piece(b, length + 1);
@@ -124,10 +125,13 @@ static void check(const tc_model *model) {
 static void load(tc_arena *arena, bytes *b) {
     static const char *const texts[] = {
         "data homes = given public cap\nagents home over homes { state p in [0, 1]; private minimize p }\n",
-        "data homes = csv \"no\"\nparam m = given\nagents home over homes { state p in [0, 1]; private minimize p }\n",
+        "data homes = csv \"no\"\nparam m = given\n"
+        "agents home over homes { state p in [0, 1]; private minimize p * need + sum(cap) }\n",
         "private param m = given\nparam v = given\nagent a { state p in [0, 1]; private minimize p }\n",
-        "param given = 3\nparam m = given\nparam v = csv \"no\"\nagent a { state p in [0, 1]; private minimize p }\n"};
-    const char *text = texts[take(b, 4)];
+        "param given = 3\nparam m = given\nparam v = csv \"no\"\nagent a { state p in [0, 1]; private minimize p }\n",
+        "agent a { private param m = given; param v = csv \"no\"; state p in [0, 1]; private minimize p + sum(m * v) "
+        "}\n"};
+    const char *text = texts[take(b, 5)];
     tc_given_table tables[MOST_THINGS];
     tc_given_matrix matrices[MOST_THINGS];
     tc_given given = {tables, take(b, MOST_THINGS + 1), matrices, take(b, MOST_THINGS + 1)};
