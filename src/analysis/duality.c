@@ -282,6 +282,8 @@ static void summarise(tc_duality *d) {
         a->slater.summary = "the equalities contradict each other";
     else if (d->refuted)
         a->slater.summary = "no point satisfies every constraint strictly";
+    else if (d->declared == NULL)
+        a->slater.summary = "the equalities leave no room inside the sets";
     else if (a->slater_facts.margin > 0)
         a->slater.summary = "a point satisfies every constraint strictly, but the declared one is not a Slater point";
     else
@@ -322,7 +324,7 @@ void tc_judge_slater(tc_analysis *a, tc_arena *arena, tc_streams *streams, const
                     .model = model,
                     .derivatives = derivatives,
                     .monitor = monitor,
-                 .reach = INFINITY};
+                    .reach = INFINITY};
     a->slater_facts = (tc_slater_facts){.margin = NAN, .declared_margin = NAN};
     a->dual_radius = (tc_dual_radius){.value = NAN, .public_value = NAN, .from_gaps = NAN, .from_data = NAN};
     a->minimum_lower = a->minimum_upper = NAN;

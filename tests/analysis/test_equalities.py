@@ -268,6 +268,7 @@ class Promises(unittest.TestCase):
         code, facts = self.facts(text)
         self.assertEqual(code, 1)
         self.assertIn("The equalities leave no room", json.dumps(facts["assumptions"]))
+        self.assertIn("the equalities leave no room inside the sets", json.dumps(facts["assumptions"]))
 
 
 class Dispatch(unittest.TestCase):
