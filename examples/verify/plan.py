@@ -66,6 +66,9 @@ class Plan:
         self.rounds = listed.get("rounds")
         if self.rounds is not None:
             self.rounds = number(self.rounds)
+        self.equalities = listed.get("equalities", [])  # prices do not depend on them
+        if not isinstance(self.equalities, list) or not set(self.equalities) <= set(model.row_names):
+            raise Malformed("'equalities' names a constraint that is not there")
         self.read_unit(take(listed, "unit", str))
         lattice = take(listed, "lattice", dict)
         self.state_exponent = whole(lattice.get("state_exponent"), -899, 899)

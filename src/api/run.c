@@ -34,7 +34,7 @@ static void judge_target(tc_work *work, tc_setup *setup, tc_run_target *target) 
                               : "errors are distances to a point that solves the problem only roughly (tacit solve "
                                 "says how)");
     for (size_t j = 0; j < setup->model->constraint_count; j++)
-        sum += reference->mu[j];
+        sum += fabs(reference->mu[j]);
     if (!(sum > setup->dual_radius + reference->residual))
         return;
     target->warning = tc_arena_format(work->arena,

@@ -297,20 +297,25 @@ void tc_run_output_row(const tc_row *row, tc_buffer *out) {
 
 /* ---- the end of a single run ------------------------------------------------------------------------------------ */
 
-/* Constraints that have a price or are violated; all if full. */
+/* Inequalities that have a price or are violated, and equalities; all if full. */
 static void text_constraints(const tc_model *model, const tc_row *row, bool full, tc_buffer *out) {
     size_t wanted = 0, printed = 0;
-    tc_buffer_printf(out, "\nconstraints: multipliers, and values g <= 0 (%s)\n", TC_NOT_RELEASED);
+    tc_buffer_printf(out, "\nconstraints: multipliers, and values g <= 0%s (%s)\n",
+                     tc_equality_count(model) > 0 ? " or g == 0" : "", TC_NOT_RELEASED);
     tc_point_name(out, "");
     tc_buffer_printf(out, " %*s %*s\n", TC_POINT_CELL_WIDTH - 1, "mu", TC_POINT_CELL_WIDTH - 1, "g");
     for (size_t j = 0; j < model->constraint_count; j++) {
-        if (!full && !(row->multipliers[j] > 0) && !(row->constraints[j] > 0))
+        bool is_equality = model->constraints[j].is_equality;
+        if (!full && !is_equality && !(row->multipliers[j] > 0) && !(row->constraints[j] > 0))
             continue;
         if (wanted++ >= TC_POINT_SHOWN && !full)
             continue;
         tc_point_name(out, model->constraints[j].name);
         tc_buffer_printf(out, " %*.4g %*.4g%s\n", TC_POINT_CELL_WIDTH - 1, row->multipliers[j], TC_POINT_CELL_WIDTH - 1,
-                         row->constraints[j], row->constraints[j] > 0 ? "  violated" : "");
+                         row->constraints[j],
+                         is_equality               ? "  == 0"
+                         : row->constraints[j] > 0 ? "  violated"
+                                                   : "");
         printed++;
     }
     tc_point_left_out(out, wanted - printed);
@@ -333,30 +338,54 @@ static void text_single(const tc_run_output *output, bool full, tc_buffer *out) 
         tc_options_wrap(out, tc_feasibility_sentence(out->arena, model, &record->feasibility), 0);
 }
 
+/* Inequalities at or below zero, equalities within their tolerances. */
+static bool holds(const tc_model *model, const tc_record *record, const tc_row *row, bool of_equalities) {
+    bool all = true;
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        bool is_equality = model->constraints[j].is_equality;
+        if (is_equality == of_equalities)
+            all = all &&
+                  (is_equality ? fabs(row->constraints[j]) <= record->feasibility.bounds[j] : row->constraints[j] <= 0);
+    }
+    return all;
+}
+
 /* Of runs that released data show to be feasible, how many are? */
 static void text_feasible_runs(const tc_run_output *output, tc_buffer *out) {
-    size_t judged = 0, shown = 0, held = 0, kept = 0;
+    const tc_model *model = output->setup->model;
+    size_t judged = 0, shown = 0, held = 0, kept = 0, within = 0, equalities = tc_equality_count(model);
     double probability = 0;
     for (size_t i = 0; i < output->finished_count; i++) {
         const tc_record *record = &output->finished[i];
         const tc_row *last = tc_record_last(record);
         if (!(record->feasibility.probability > 0) || last == NULL)
             continue;
+        bool all = holds(model, record, last, false);
         probability = record->feasibility.probability;
         judged++;
-        held += last->max_violation == 0;
+        held += all;
         shown += record->feasibility.shown;
-        kept += record->feasibility.shown && last->max_violation == 0;
+        kept += record->feasibility.shown && all;
+        within += holds(model, record, last, true);
     }
     if (judged == 0)
         return;
     tc_buffer_puts(out, "\n");
-    tc_options_wrap(out,
-                    tc_arena_format(out->arena,
-                                    "%zu of %zu results satisfy all constraints. What was released shows it, with "
-                                    "probability %g, of %zu; of these %zu do.",
-                                    held, judged, probability, shown, kept),
-                    0);
+    if (equalities < model->constraint_count)
+        tc_options_wrap(out,
+                        tc_arena_format(out->arena,
+                                        "%zu of %zu results satisfy all %s. What was released shows it, with "
+                                        "probability %g, of %zu; of these %zu do.",
+                                        held, judged, equalities > 0 ? "inequalities" : "constraints", probability,
+                                        shown, kept),
+                        0);
+    if (equalities > 0)
+        tc_options_wrap(out,
+                        tc_arena_format(out->arena,
+                                        "%zu of %zu results keep every equality to within the tolerance that what was "
+                                        "released gives it, for probability %g.",
+                                        within, judged, probability),
+                        0);
 }
 
 /* ---- many runs -------------------------------------------------------------------------------------------------- */

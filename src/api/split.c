@@ -124,8 +124,7 @@ static tc_status look(tc_work *work, const tc_loaded *loaded, tc_split_output *o
     if (loaded->model->role != TC_ROLE_WHOLE) /* tc_split refuses it */
         return TC_OK;
     tc_status status = examine(work, loaded, &output->problem);
-    bool has_plan = output->problem == NULL && tc_equality_count(loaded->model) == 0; /* plans do not know them yet */
-    return status == TC_OK && has_plan ? find_plan(work, loaded, &output->plan) : status;
+    return status == TC_OK && output->problem == NULL ? find_plan(work, loaded, &output->plan) : status;
 }
 
 static tc_status split(tc_api_call *call, tc_split_output *output) {

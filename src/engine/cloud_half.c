@@ -131,7 +131,7 @@ static bool is_of_plan(const tc_cloud_half *half, const unsigned char *bytes, si
 
 static bool is_sound(const tc_engine *engine, uint64_t round) {
     for (size_t j = 0; j < engine->model->constraint_count; j++)
-        if (!(engine->mu[j] >= 0 && isfinite(engine->mu[j])))
+        if (!isfinite(engine->mu[j]) || (engine->mu[j] < 0 && !engine->model->constraints[j].is_equality))
             return false;
     return engine->method->resume == NULL || engine->method->resume(engine->of_method, round, engine->mu);
 }

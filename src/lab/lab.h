@@ -14,7 +14,7 @@ typedef struct tc_row {
     uint64_t k;
     double x_error, mu_error; /* |x - x_0|_2, |mu - mu_0|_2; NAN where there is no reference */
     double objective;         /* f(x) */
-    double max_violation;     /* max(0, max_j g_j(x)) */
+    double max_violation;     /* max(0, max_j g_j(x)); of an equality |g_j(x)| */
     double *constraints;      /* g_j(x), m of them */
     double *multipliers;      /* mu_j, m of them */
     double *states;           /* x by agent and component, n of them; NULL where they are not kept */

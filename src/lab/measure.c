@@ -181,9 +181,10 @@ void tc_measure_row(tc_measure *measure, const double *x, const double *mu, tc_r
         tc_tape_eval(measure->outer, &(tc_inputs){.coords = x, .sums = measure->sums}, 1, measure->work,
                      measure->outer_out);
     for (size_t j = 0; j < model->constraint_count; j++) {
+        double violation = model->constraints[j].is_equality ? fabs(row->constraints[j]) : row->constraints[j];
         row->multipliers[j] = mu[j];
-        if (!isnan(row->max_violation) && !(row->constraints[j] <= row->max_violation)) /* a NAN stays */
-            row->max_violation = row->constraints[j];
+        if (!isnan(row->max_violation) && !(violation <= row->max_violation)) /* a NAN stays */
+            row->max_violation = violation;
     }
     row->x_error = reference == NULL ? NAN : sqrt(tc_squared_distance(x, reference->x, model->state_count));
     row->mu_error = reference == NULL ? NAN : sqrt(tc_squared_distance(mu, reference->mu, model->constraint_count));

@@ -76,6 +76,17 @@ void tc_point_json_constraints(const tc_model *model, tc_json *json) {
     for (size_t j = 0; j < model->constraint_count; j++)
         tc_json_string(json, NULL, model->constraints[j].name);
     tc_json_close_array(json);
+    tc_json_equalities(model, json);
+}
+
+void tc_json_equalities(const tc_model *model, tc_json *json) {
+    if (tc_equality_count(model) == 0)
+        return;
+    tc_json_open_array(json, "equalities");
+    for (size_t j = 0; j < model->constraint_count; j++)
+        if (model->constraints[j].is_equality)
+            tc_json_string(json, NULL, model->constraints[j].name);
+    tc_json_close_array(json);
 }
 
 double tc_without_dust(double value, double size) { return fabs(value) <= DUST * size ? 0 : value; }

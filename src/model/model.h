@@ -246,6 +246,8 @@ enum { TC_POINT_NAME_WIDTH = 20, TC_POINT_CELL_WIDTH = 11, TC_POINT_SHOWN = 10 }
 /* "x": an object, agent's name -> array. "constraints": their names. */
 void tc_point_json_states(const tc_model *model, const double *x, tc_json *json);
 void tc_point_json_constraints(const tc_model *model, tc_json *json);
+/* "equalities": their names; nothing where there are none. */
+void tc_json_equalities(const tc_model *model, tc_json *json);
 
 /* A number that is zero but for rounding, given its natural size, as zero. */
 double tc_without_dust(double value, double size);

@@ -187,6 +187,7 @@ static void write_members(const tc_plan *plan, tc_json *json, bool is_private) {
     write_placements(plan, json);
     if (plan->row_scale != NULL)
         tc_json_numbers(json, "row_scales", plan->row_scale, plan->model->constraint_count);
+    tc_json_equalities(plan->model, json); /* steps depend on them, and so does what is released later */
     write_budget(plan, json);
     write_strings(json, "warnings", plan->warnings, plan->warning_count);
 }

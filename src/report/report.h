@@ -93,6 +93,8 @@ typedef struct tc_trace {
     size_t note_count;
     const char **constraints; /* names, m of them */
     size_t constraint_count;
+    const char **equalities; /* names of those that are equalities */
+    size_t equality_count;
     const char **states; /* RUN: names, where rows have states; a file's are not read */
     size_t state_count;
     tc_record *records; /* RUN: seeded, seed, rounds and rows of each; a file has no more */
@@ -115,6 +117,8 @@ void tc_trace_fact_add(tc_arena *arena, tc_trace *trace, const char *name, const
 const char *tc_trace_fact_of(const tc_trace *trace, const char *name);
 void tc_trace_note_add(tc_arena *arena, tc_trace *trace, const char *note);
 void tc_trace_card_add(tc_arena *arena, tc_trace *trace, const char *line);
+void tc_trace_equality_add(tc_arena *arena, tc_trace *trace, const char *name);
+bool tc_trace_is_equality(const tc_trace *trace, size_t constraint);
 /* Takes the records of runs that were begun. Notes those that diverged or were interrupted. */
 void tc_trace_set_records(tc_arena *arena, tc_trace *trace, const tc_record *records, size_t count);
 /* The rows have states, and these are their names. */

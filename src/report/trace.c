@@ -49,6 +49,18 @@ void tc_trace_card_add(tc_arena *arena, tc_trace *trace, const char *line) {
     trace->card[trace->card_count++] = line;
 }
 
+void tc_trace_equality_add(tc_arena *arena, tc_trace *trace, const char *name) {
+    trace->equalities = room_for_one(arena, trace->equalities, trace->equality_count, sizeof *trace->equalities);
+    trace->equalities[trace->equality_count++] = name;
+}
+
+bool tc_trace_is_equality(const tc_trace *trace, size_t constraint) {
+    for (size_t i = 0; i < trace->equality_count; i++)
+        if (strcmp(trace->equalities[i], trace->constraints[constraint]) == 0)
+            return true;
+    return false;
+}
+
 static void note_outcome(tc_arena *arena, tc_trace *trace, const tc_record *record) {
     const char *who =
         record->seeded ? tc_arena_format(arena, "seed %llu", (unsigned long long)record->seed) : "the run";
@@ -222,8 +234,11 @@ tc_trace *tc_trace_new(tc_arena *arena, tc_trace_kind kind, const tc_plan *plan,
     trace->label = label_of(arena, plan);
     trace->constraints = TC_NEW(arena, const char *, model->constraint_count);
     trace->constraint_count = model->constraint_count;
-    for (size_t j = 0; j < model->constraint_count; j++)
+    for (size_t j = 0; j < model->constraint_count; j++) {
         trace->constraints[j] = model->constraints[j].name;
+        if (model->constraints[j].is_equality)
+            tc_trace_equality_add(arena, trace, model->constraints[j].name);
+    }
     add_privacy_facts(arena, trace, plan, seeded);
     add_problem_facts(arena, trace, plan);
     if (kind == TC_TRACE_RUN)

@@ -212,6 +212,8 @@ static bool read_key(trace_reader *reader, const char *key, const char *value) {
         tc_trace_note_add(reader->arena, trace, value);
     else if (strcmp(key, "card") == 0)
         tc_trace_card_add(reader->arena, trace, value);
+    else if (strcmp(key, "equality") == 0)
+        tc_trace_equality_add(reader->arena, trace, value);
     else if (!read_text_key(reader, key, value)) {
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
             if (strcmp(key, numbers[i].key) == 0)

@@ -53,6 +53,8 @@ static void put_comments(FILE *out, const tc_trace *trace) {
         (void)fprintf(out, "# fact: %s = ", trace->facts[i].name);
         put_value(out, trace->facts[i].value);
     }
+    for (size_t i = 0; i < trace->equality_count; i++)
+        put(out, "equality", trace->equalities[i]);
     put(out, "penalty", trace->penalty);
     put_optional(out, "slope", trace->fit.slope);
     put_optional(out, "slope_low", trace->fit.slope_low);

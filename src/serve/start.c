@@ -147,8 +147,13 @@ void tc_server_fill_figures(tc_server *s) {
     const tc_plan *plan = s->settings->plan;
     const tc_model *model = s->settings->model;
     const char **names = TC_NEW(s->arena, const char *, model->constraint_count + 1);
-    for (size_t j = 0; j < model->constraint_count; j++)
+    const char **equalities = TC_NEW(s->arena, const char *, model->constraint_count + 1);
+    size_t equality_count = 0;
+    for (size_t j = 0; j < model->constraint_count; j++) {
         names[j] = model->constraints[j].name;
+        if (model->constraints[j].is_equality)
+            equalities[equality_count++] = names[j];
+    }
     tc_run_price price = tc_price_of_run(plan);
     s->figures = (tc_figures){.is_private = tc_plan_deserves_private(plan),
                               .is_priced = plan->is_private && isfinite(price.epsilon),
@@ -161,7 +166,9 @@ void tc_server_fill_figures(tc_server *s) {
                               .started = tc_serve_date(),
                               .version = s->settings->version,
                               .multiplier_count = model->constraint_count,
-                              .constraint_names = names};
+                              .constraint_names = names,
+                              .equalities = equalities,
+                              .equality_count = equality_count};
     s->reporter = (tc_reporter){.log = s->settings->log, .figures = &s->figures};
 }
 

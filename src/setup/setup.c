@@ -85,8 +85,6 @@ tc_status tc_want_whole(tc_work *work, const tc_model *model) { return check_rol
 tc_status tc_analyse_public(tc_work *work, tc_model *model, const tc_derivatives *derivatives,
                             const tc_analysis **analysis) {
     tc_analysis_options public_facts = {.skip_private = true};
-    if (tc_equality_count(model) > 0) /* until both methods know them */
-        return tc_work_refuse(work, tc_arena_format(work->arena, "%s does not know equalities yet", work->command));
     *analysis = tc_analysis_run(work->arena, model, derivatives, &public_facts, work->monitor);
     return (*analysis)->interrupted ? TC_INTERRUPTED : TC_OK;
 }

@@ -33,20 +33,50 @@ const char *tc_radius_origin_name(tc_radius_origin origin) {
     return "none";
 }
 
-const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found) {
-    size_t worst = 0;
-    for (size_t j = 1; j < model->constraint_count; j++)
-        worst = found->bounds[j] > found->bounds[worst] ? j : worst;
-    const char *how = found->is_exact ? "" : " (to second order in the averaged noise)";
+/* The row with the largest bound, among the equalities or among the others; constraint_count where there is none. */
+static size_t largest_bound(const tc_model *model, const tc_feasibility *found, bool of_equalities) {
+    size_t worst = model->constraint_count;
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        if (model->constraints[j].is_equality != of_equalities)
+            continue;
+        if (worst == model->constraint_count || found->bounds[j] > found->bounds[worst])
+            worst = j;
+    }
+    return worst;
+}
+
+/* "inequalities" where there are equalities too. */
+static const char *inequalities_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found,
+                                         size_t worst, const char *how) {
+    const char *what = tc_equality_count(model) > 0 ? "inequalities" : "constraints";
     return found->shown
                ? tc_arena_format(arena,
-                                 "What was released shows that the result satisfies all constraints, with "
+                                 "What was released shows that the result satisfies all %s, with "
                                  "probability %g%s.",
-                                 found->probability, how)
+                                 what, found->probability, how)
                : tc_arena_format(arena,
-                                 "What was released does not show that the result satisfies all constraints: "
+                                 "What was released does not show that the result satisfies all %s: "
                                  "with probability %g%s each is at most its bound, and that of %s is %.4g.",
-                                 found->probability, how, model->constraints[worst].name, found->bounds[worst]);
+                                 what, found->probability, how, model->constraints[worst].name, found->bounds[worst]);
+}
+
+const char *tc_feasibility_sentence(tc_arena *arena, const tc_model *model, const tc_feasibility *found) {
+    const char *how = found->is_exact ? "" : " (to second order in the averaged noise)";
+    size_t m = model->constraint_count, worst = largest_bound(model, found, false);
+    size_t widest = largest_bound(model, found, true);
+    const char *first = worst < m ? inequalities_sentence(arena, model, found, worst, how) : "";
+    if (widest == m)
+        return first;
+    const char *name = model->constraints[widest].name;
+    return worst < m
+               ? tc_arena_format(arena,
+                                 "%s With the same probability, both together, every equality holds to within its "
+                                 "tolerance, and that of %s, the widest, is %.4g.",
+                                 first, name, found->bounds[widest])
+               : tc_arena_format(arena,
+                                 "What was released shows that the result keeps every equality to within its "
+                                 "tolerance, with probability %g; that of %s%s is %.4g.",
+                                 found->probability, name, m > 1 ? ", the widest," : "", found->bounds[widest]);
 }
 
 void tc_feasibility_json(tc_json *json, const tc_feasibility *found, size_t m) {

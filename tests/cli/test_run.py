@@ -274,6 +274,66 @@ class Answers(Written):
         self.assertTrue(all(len(r) == 5 for r in rows))
 
 
+DISPATCH = """agents gen[i in 1..5] {
+  state p in [0, 10]
+  private minimize (0.1 + i / 50) * p^2 + p
+  gap 60;  slater p = 5 within 2
+}
+constraint balance: sum(gen: p) == 25
+constraint line: gen[1].p + gen[2].p <= 16
+""" + PRIVACY + SCHEDULE
+
+
+class Equalities(Written):
+    def setUp(self):
+        super().setUp()
+        self.dispatch = self.problem(DISPATCH, "dispatch.tacit")
+
+    def test_both_methods_find_the_price_of_the_demand(self):
+        for method, rounds in (("tacit", "4000"), ("published", "400000")):
+            answer = run(self.dispatch, "--method", method, "--mechanism", "none", "--rounds", rounds)
+            self.assertEqual((answer["constraints"], answer["equalities"]), (["balance", "line"], ["balance"]))
+            self.assertEqual(answer["plan"]["equalities"], ["balance"])
+            self.assertEqual(answer["dual_radius"]["origin"], "gaps")
+            self.assertTrue(300 / (5 * 2) <= answer["dual_radius"]["value"] <= 300 / (16 - 14))
+            self.assertLess(answer["mu"][0], -2)
+            self.assertLess(answer["final"]["x_error"], 0.02)
+            self.assertEqual(answer["final"]["max_violation"], max(0, abs(answer["g"][0]), answer["g"][1]))
+
+    def test_the_verdict_gives_a_tolerance(self):
+        answer = run(self.dispatch, "--seed", "1", "--margin", "auto:0.9")
+        found = answer["feasibility"]
+        self.assertEqual((found["probability"], found["exact"], found["shown"]), (0.9, True, found["bounds"][1] <= 0))
+        self.assertGreater(found["bounds"][0], 0)
+        text = " ".join(tacit("run", self.dispatch, "--seed", "1", "--margin", "auto:0.9").stdout.split())
+        self.assertIn("and values g <= 0 or g == 0", text)
+        self.assertRegex(text, r"balance -[0-9.]+ [-0-9.e]+ == 0")
+        self.assertIn("satisfies all inequalities", text)
+        self.assertIn(f"With the same probability, both together, every equality holds to within its tolerance, and that of "
+                      f"balance, the widest, is {found['bounds'][0]:.4g}.", text)
+
+    def test_of_many_runs_as_many_as_stated_are_within_it(self):
+        text = " ".join(tacit("run", self.dispatch, "--seeds", "20").stdout.split())
+        kept = re.search(r"(\d+) of 20 results keep every equality to within the tolerance that what was released gives it, for "
+                         r"probability 0.95", text)
+        self.assertGreaterEqual(int(kept[1]), 14)  # fewer: one choice of seeds in 10^4
+        alone = self.problem(DISPATCH.replace("constraint line: gen[1].p + gen[2].p <= 16\n", ""), "alone.tacit")
+        text = " ".join(tacit("run", alone, "--seed", "1").stdout.split())
+        self.assertIn("shows that the result keeps every equality to within its tolerance, with probability 0.95; that of "
+                      "balance is ", text)
+        self.assertNotIn("inequalities", text)
+
+    def test_a_trace_and_its_page_say_which_rows_are_equalities(self):
+        trace, page = self.here / "t.csv", self.here / "t.html"
+        self.assertEqual(tacit("run", self.dispatch, "--seeds", "3", "--trace", str(trace), "--report", str(page)).returncode, 0)
+        self.assertIn("# equality: balance\n", trace.read_text())
+        again = self.here / "again.html"
+        self.assertEqual(tacit("report", str(trace), "-o", str(again)).returncode, 0)
+        for html in (page.read_text(), again.read_text()):
+            self.assertIn("an equality</td>", html)
+            self.assertIn("of equalities at zero", html)
+
+
 class Many(Written):
     def test_quantiles_are_those_of_numpy(self):
         answer = run(self.whole, "--seeds", "9", "--seed", "4")

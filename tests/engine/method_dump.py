@@ -72,7 +72,7 @@ class Comparison:
         facts = dump.facts
         rounds, length, radius = facts["facts"]
         self.facts = method_reference.Facts(rounds, length, facts["row_scale"], radius, facts["weight"],
-                                            problem.start_multipliers, most_stride=most_stride)
+                                            problem.start_multipliers, most_stride=most_stride, equal=problem.equal)
         self.match = self.order if dump.placement == "states" else self.match_forms()
         variance = self.place(facts["variance"], self.match)
         self.run = method_reference.Run(problem, self.facts, dump.placement, variance)

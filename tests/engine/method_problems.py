@@ -20,6 +20,8 @@ class Problem:
         self.coords, self.at, self.solvers, self.blocks = [], {}, [], []
         self.lower, self.upper, self.start, self.slater, self.gaps = [], [], [], [], []
         self.bodies, self.single, self.outers, self.start_multipliers = [], [], [], []
+        self.equal = []  # by row
+        self.radius = None  # where the text gives one
 
     def agent(self, name, states, lower, upper, solve, gap=100.0, slater=0.0, start=None):
         """states: names of its components."""
@@ -86,8 +88,9 @@ class Problem:
         self.single.append(False)
         return len(self.bodies) - 1
 
-    def row(self, inputs, function, start=0.0):
-        """function(z of inputs) -> value, gradient, Hessian (None: affine); g_j <= 0"""
+    def row(self, inputs, function, start=0.0, equal=False):
+        """function(z of inputs) -> value, gradient, Hessian (None: affine); g_j <= 0, or g_j == 0"""
+        self.equal.append(equal)
         self.outers.append((np.array(inputs), function))
         self.start_multipliers.append(start)
 
@@ -454,6 +457,38 @@ constraint mix: small.s[1] - 2 * small.s[2] + 0.001 * big.v[2] <= 0.1
     return p.done()
 
 
+def dispatch():
+    """Equalities beside affine inequalities: a demand that is met exactly, two that are tied, a limit of a line."""
+    cost = [1, 0.5, 0.8, 1.2, 0.3]
+    text = """data plants = csv "plants.csv"
+agents gen[i] over plants {
+ state p in [0, 8]
+ private minimize cost * p^2 / 2 + p
+}
+agent store {
+ state s in [-3, 3]
+ private minimize (s - 1)^2
+}
+constraint balance: sum(gen: p) + store.s == 15
+constraint ties: gen[1].p - 2 * gen[2].p == -1
+constraint line: sum(gen: i * p) / 5 <= 9
+start balance = -0.5
+start ties = 0.25
+dual radius 30
+""" + END
+    p = Problem(text, {"plants.csv": "cost\n" + "".join(f"{c}\n" for c in cost)})
+    for i, c in enumerate(cost):
+        p.agent(f"gen[{i + 1}]", ["p"], 0, 8, agents.separable([lambda t, c=c: c * t + 1], 0, 8))
+    p.agent("store", ["s"], -3, 3, agents.quadratic(1, [1], -3, 3))
+    p.radius = 30
+    one, two = p.linear_sum(range(5), 1), p.linear_sum(range(5), [1, 2, 3, 4, 5])
+    c = {name: p.coordinate(p.at[name]) for name in ("gen[1].p", "gen[2].p", "store.s")}
+    p.row([one, c["store.s"]], affine_row([1, 1], 15), -0.5, equal=True)
+    p.row([c["gen[1].p"], c["gen[2].p"]], affine_row([1, -2], -1), 0.25, equal=True)
+    p.row([two], affine_row([0.2], 9))
+    return p.done()
+
+
 def logarithm_of_sums():
     """A curved function of curved sums, with a root of a sum of squares; agents with forms and norms."""
     text = """agents a[i in 1..3] {
@@ -540,5 +575,5 @@ constraint d: exp(sum(a: x[1] + x[2]) / 3) + idle.x <= 30
 
 OTHERS = {"quartics": quartics, "exponentials": exponentials, "squares_of_sums": squares_of_sums,
           "bent_bodies": bent_bodies, "bad_scales": bad_scales, "logarithm_of_sums": logarithm_of_sums,
-          "nothing_active": nothing_active}
+          "nothing_active": nothing_active, "dispatch": dispatch}
 ALL = {**EXAMPLES, **OTHERS}

@@ -17,12 +17,13 @@ import numpy as np
 class Facts:
     """What the cloud knows before the first round; constraints are g_j / S_j and multipliers mu_j S_j from here on."""
 
-    def __init__(self, rounds, box_length, row_scale, radius, weight, start, margin=None, most_stride=1.0):
+    def __init__(self, rounds, box_length, row_scale, radius, weight, start, margin=None, most_stride=1.0, equal=None):
         self.rounds, self.box_length, self.radius = rounds, box_length, radius
         self.most_stride = most_stride  # 25 where margins follow the answer
         self.row_scale = np.array(row_scale, float)
         self.weight = np.array(weight, float)
         self.start = np.array(start, float) * self.row_scale
+        self.equal = np.zeros(len(self.row_scale), bool) if equal is None else np.array(equal, bool)
         self.margin = np.zeros(len(self.row_scale)) if margin is None else np.array(margin) / self.row_scale
 
 
@@ -34,12 +35,19 @@ def weights_of(row_scale):
 
 def radius_of(problem, row_scale):
     """mu . (-g(xbar)) <= sum_i F_i, so the sum of mu_j S_j is at most this."""
+    if problem.radius is not None:
+        return problem.radius * np.max(row_scale)
     slack = -problem.constraints(problem.slater) / row_scale
     return sum(problem.gaps) / np.min(slack)
 
 
 def box_length_of(problem):
     return np.linalg.norm(problem.upper - problem.lower) / 6
+
+
+def onto_multipliers(v, radius, equal):
+    """The nearest point of { |mu|_1 <= radius, mu_j >= 0 but of equalities }."""
+    return np.where(equal, np.sign(v), 1) * onto_simplex_below(np.where(equal, np.abs(v), v), radius)
 
 
 def onto_simplex_below(v, radius):
@@ -107,7 +115,7 @@ class Cloud:
             self.upper = up @ problem.upper + down @ problem.lower + offset
         self.y = np.zeros(len(self.variance))
         self.r = np.zeros(len(self.variance))
-        self.mu = onto_simplex_below(facts.start, facts.radius)
+        self.mu = onto_multipliers(facts.start, facts.radius, facts.equal)
         self.average = np.zeros(len(self.mu))
         self.primal_weight = 1e-3 * facts.radius / facts.box_length
         self.least_weight = 1e-4 * self.primal_weight
@@ -218,7 +226,7 @@ class Cloud:
         a = max(0.0, 1 - k / (0.4 * facts.rounds)) ** 2 / (k + 4)
         lead = 1 + 2 * (1 - self.fast) / self.fast
         self.fast = min(1.0, max(d / 3, 2 / (k + 2)))
-        new = onto_simplex_below((mu + dual_step * stride * g) / (1 + a * stride * facts.weight), facts.radius)
+        new = onto_multipliers((mu + dual_step * stride * g) / (1 + a * stride * facts.weight), facts.radius, facts.equal)
         ahead = new + lead * (new - mu)
         self.epoch_noise += dual_step**2 * stride * row_variance
         self.mu = new
@@ -251,7 +259,7 @@ class Cloud:
         mean, noise, X, om = self.epoch_mean, self.epoch_noise, self.facts.box_length, self.primal_weight
         energy = np.sum(mean**2)
         sure = np.sum(np.maximum(0, mean**2 - 4 * noise))
-        at_most = math.sqrt(np.sum((mean + 0.5 * np.sqrt(noise)) ** 2)) / X
+        at_most = math.sqrt(np.sum((np.abs(mean) + 0.5 * np.sqrt(noise)) ** 2)) / X
         climbs = energy > 2 * self.energy_before
         self.energy_before = energy
         early, grew = self.k <= 0.75 * self.facts.rounds, False
@@ -263,7 +271,8 @@ class Cloud:
                 self.primal_weight = wish
             elif sure > 0:
                 self.primal_weight = max(om / 2, wish)
-            elif np.all(self.epoch_held + np.sqrt(row_variance / self.count) <= 0):
+            elif np.all(np.where(self.facts.equal, np.abs(mean) <= 0.7 * np.sqrt(noise),
+                                 self.epoch_held + np.sqrt(row_variance / self.count) <= 0)):
                 if om / 16 >= self.least_weight:
                     self.primal_weight, self.mu = om / 16, self.mu / 16
             elif d == 1:

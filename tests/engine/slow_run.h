@@ -279,13 +279,19 @@ static inline void slow_project(const slow_run *run, size_t f, size_t member, co
         x[tc_coord_of(family, member, c)] = (double)point[c];
 }
 
-/* max(v - t, 0), with the least t >= 0 that keeps the sum within the radius. */
+/* The size that a row's multiplier may have: its own of an equality, that above zero otherwise. */
+static inline slow_real slow_size(const slow_run *run, const slow_real *v, size_t j) {
+    return v[j] > 0 ? v[j] : run->model->constraints[j].is_equality ? -v[j] : 0;
+}
+
+/* Sizes become max(size - t, 0), with the least t >= 0 that keeps their sum within the radius. */
 static inline void slow_project_multipliers(const slow_run *run, const slow_real *v, double *mu) {
     size_t m = run->model->constraint_count;
     slow_real low = 0, high = 0, sum = 0;
     for (size_t j = 0; j < m; j++) {
-        sum += v[j] > 0 ? v[j] : 0;
-        high = v[j] > high ? v[j] : high;
+        slow_real size = slow_size(run, v, j);
+        sum += size;
+        high = size > high ? size : high;
     }
     if (sum <= (slow_real)run->dual_radius)
         high = 0;
@@ -293,14 +299,14 @@ static inline void slow_project_multipliers(const slow_run *run, const slow_real
         slow_real middle = (low + high) / 2;
         sum = 0;
         for (size_t j = 0; j < m; j++)
-            sum += v[j] > middle ? v[j] - middle : 0;
+            sum += slow_size(run, v, j) > middle ? slow_size(run, v, j) - middle : 0;
         if (sum > (slow_real)run->dual_radius)
             low = middle;
         else
             high = middle;
     }
     for (size_t j = 0; j < m; j++)
-        mu[j] = v[j] > high ? (double)(v[j] - high) : 0;
+        mu[j] = slow_size(run, v, j) <= high ? 0 : v[j] > 0 ? (double)(v[j] - high) : (double)(v[j] + high);
 }
 
 /* ---- rounds --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,12 @@
  * between two runs is enough to go on with the same ones. */
 #include "engine/cloud_halves.h"
 
+#define EQUALITIES                                                                                                     \
+    "agents q[i in 1..4] {\n state u in [0, 3]\n private minimize (u - i / 4)^2\n}\n"                                  \
+    "constraint balance: sum(q: u) == 7\nconstraint ties: q[1].u - q[2].u == 0.5\n"
+#define ONE_ROW(relation)                                                                                              \
+    "agents q[i in 1..4] {\n state u in [0, 3]\n private minimize (u - i / 4)^2\n}\n"                                  \
+    "constraint balance: sum(q: u) " relation "\n" SCHEDULE
 #define SCHEDULE "schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 1000 }\n"
 
 typedef struct situation {
@@ -19,6 +25,7 @@ static const situation situations[] = {
      "constraint c: sumsq(sum(a: x) / 9000 + a[17].x / 20) <= 1\n"
      "constraint d: sum(a: (i / 9000) * x) / 9000 <= 0.3\nstart multipliers 0.25\n" SCHEDULE,
      3},
+    {"equalities", AGENTS_ALONE EQUALITIES SCHEDULE, 20},
     {"paper", NULL, 25},
     {"num", NULL, 25},
     {"robots", NULL, 12},
@@ -182,6 +189,21 @@ static void what_is_no_memory_of_this_plan_is_refused(void **state) {
         assert_false(loads(&f, more, f.size, 6));
         assert_false(loads(&f, f.memory, f.size, 5)); /* a round that was seen */
         assert_false(loads(&f, f.memory, f.size, 1));
+        planned_end(&f.p);
+    }
+}
+
+/* The first multiplier of a snapshot by method published, with its sign turned. */
+static void only_an_equality_has_a_negative_multiplier(void **state) {
+    (void)state;
+    const bool equals[] = {false, true};
+    for (size_t i = 0; i < 2; i++) {
+        finished f = {.p = planned_problem("half.tacit", equals[i] ? ONE_ROW("== 7") : ONE_ROW(">= 7"))};
+        run_five(&f, 0);
+        assert_true(loads(&f, f.memory, f.size, 6));
+        assert_true(equals[i] == ((f.memory[63] & 0x80) != 0)); /* sum(q: u) is below 7 at first */
+        f.memory[63] ^= 0x80;
+        assert_int_equal(loads(&f, f.memory, f.size, 6), equals[i]);
         planned_end(&f.p);
     }
 }
@@ -421,6 +443,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_an_engines_in_any_order_of_messages_with_any_team_and_after_any_restart),
         cmocka_unit_test(what_is_no_memory_of_this_plan_is_refused),
+        cmocka_unit_test(only_an_equality_has_a_negative_multiplier),
         cmocka_unit_test(a_memory_of_any_bytes_is_refused_or_gives_finite_answers),
         cmocka_unit_test(the_memory_of_another_plan_is_refused),
         cmocka_unit_test(where_rounds_are_missing_it_goes_on_and_says_nothing_of_feasibility),

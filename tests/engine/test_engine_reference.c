@@ -30,6 +30,16 @@ static const situation situations[] = {
          "constraint c4: sum(a: 2 * x - y / 4) + a[5].x <= 30\n" SCHEDULE,
      .rounds = 12,
      .dual_radius = 3},
+    {.name = "equalities, one with a negative multiplier, and a radius that is reached",
+     .text = "agents a[i in 1..9] {\n state x[2] in [-2, 2]\n private minimize sumsq(x - 1 + i / 9)\n}\n"
+             "agent b {\n state z in [0, 5]\n private minimize (z - 1)^2\n}\n"
+             "constraint balance: sum(a: x[1]) + b.z == 7\n"
+             "constraint ties: a[2].x[2] - a[5].x[2] / 2 == 0.25\n"
+             "constraint limit: sum(a: x[1]^2 + i * x[2] / 9) <= 6\n"
+             "constraint flow: sum(a: x[2] - i * x[1] / 9) == -1\n"
+             "start balance = -0.5;  start ties = 0.1;  start flow = -0.2\n" SCHEDULE,
+     .rounds = 30,
+     .dual_radius = 1.5},
     {.name = "squares of sums, and rows that share nodes",
      .text = "agents a[i in 1..9] {\n state x[2] in [-2, 2]\n private minimize sumsq(x - 1)\n start x = [1, -1]\n}\n"
              "constraint c: sumsq(sum(a: x)) / 9 + sum(a: x[1]) * a[2].x[1] <= 3\n"

@@ -61,6 +61,35 @@ static void a_radius_that_is_given_is_scaled_by_the_largest_row(void **state) {
     planned_end(&p);
 }
 
+/* n agents of room r: |nu| <= 12 / (n r |a|), so that S |nu| <= 12 sqrt 3 / 1.5. The margin shrinks the slack alone. */
+static void with_an_equality_the_radius_follows_from_the_room(void **state) {
+    (void)state;
+    static const char text[] =
+        "agents a[i in 1..3] {\n state x in [0, 6]\n private minimize (x - 3)^2\n gap 4;  slater x = 1 within 0.5\n}\n"
+        "constraint b: sum(a: x) == 3\n";
+    static const char line[] = "constraint c: a[1].x <= 2\n";
+    planned p;
+    char both[1024];
+    (void)snprintf(both, sizeof both, "%s" SCHEDULE, text);
+    const tc_tacit_facts *f = facts_of(&p, both, quietly());
+    near(f->radius, 12 * sqrt(3) / 1.5);
+    assert_true(isnan(f->slack[0]));
+    assert_int_equal(f->warning_count, 0);
+    planned_end(&p);
+    (void)snprintf(both, sizeof both, "%s%s" SCHEDULE, text, line);
+    method_options asked = quietly();
+    double plain = facts_of(&p, both, asked)->radius;
+    planned_end(&p);
+    asked.margin = (tc_margin_wish){.kind = TC_MARGIN_GIVEN, .amount = 0.75};
+    f = facts_of(&p, both, asked);
+    assert_true(plain >= 12 * sqrt(3) / 1.5 && f->radius > plain && isfinite(f->radius));
+    near(f->slack[1], 1);
+    planned_end(&p);
+    (void)snprintf(both, sizeof both, "%s%sdual radius 7\n" SCHEDULE, text, line);
+    near(facts_of(&p, both, quietly())->radius, 7 * sqrt(3));
+    planned_end(&p);
+}
+
 static void a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left(void **state) {
     (void)state;
     planned p;
@@ -181,11 +210,45 @@ static void for_the_unit_agent_nobody_is_told_to_take_more_rounds(void **state) 
     expect_warnings(quiet, TC_MECHANISM_GAUSSIAN, 2000, 0, NULL);
 }
 
+#define PLANTS "agents a[i in 1..10] {\n state p in [0, 10]\n private minimize p^2\n gap 100;  slater p = 5\n}\n"
+
+static void expect_band(const char *rows, bool is_band) {
+    planned p;
+    char text[1024];
+    method_options noisy = quietly();
+    noisy.mechanism = TC_MECHANISM_LAPLACE;
+    (void)snprintf(text, sizeof text, PLANTS "%s" SCHEDULE, rows);
+    const tc_tacit_facts *f = facts_of(&p, text, noisy);
+    bool found = false;
+    for (size_t i = 0; i < f->warning_count; i++)
+        found = found || strstr(f->warnings[i], "write one constraint with == instead") != NULL;
+    if (found != is_band)
+        fail_msg("%s: a band was %s", rows, found ? "found" : "not found");
+    planned_end(&p);
+}
+
+/* Averaged noise is about 0.04 here. */
+static void a_band_that_is_narrow_against_its_noise_should_be_an_equality(void **state) {
+    (void)state;
+    expect_band("constraint u: sum(a: p) <= 50.01\nconstraint l: sum(a: p) >= 49.99\n", true);
+    expect_band("constraint u: sum(a: p) <= 51\nconstraint l: sum(a: p) >= 49\n", false);
+    expect_band("constraint u[i in 1..2]: a[i].p + 0.3 * sum(a: p) <= 20.01 + i\n"
+                "constraint l[i in 1..2]: a[i].p + 0.3 * sum(a: p) >= 19.99 - i / 100\n",
+                false);
+    expect_band("constraint u: 0.3 * sum(a: p) + a[2].p <= 20.01\nconstraint l: 19.99 - a[2].p <= sum(a: 0.3 * p)\n",
+                true);
+    expect_band("constraint u: sum(a: p) <= 50.01\nconstraint l: sum(a: i * p) >= 49.99\n", false);
+    expect_band("constraint u: sum(a: p^2) <= 2501\nconstraint l: sum(a: (10 - p)^2) <= 2501\n", false);
+    expect_band("constraint e: sum(a: p) == 50\nconstraint l: sum(a: p) >= 49.99\ndual radius 9\n", false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scales_radius_and_weights_are_those_of_the_formulas),
         cmocka_unit_test(with_noise_they_are_the_same),
         cmocka_unit_test(a_radius_that_is_given_is_scaled_by_the_largest_row),
+        cmocka_unit_test(with_an_equality_the_radius_follows_from_the_room),
+        cmocka_unit_test(a_band_that_is_narrow_against_its_noise_should_be_an_equality),
         cmocka_unit_test(a_margin_takes_of_the_slack_and_is_refused_where_nothing_is_left),
         cmocka_unit_test(a_margin_keeps_the_answer_inside),
         cmocka_unit_test(warnings_say_where_little_is_to_be_expected),

@@ -20,6 +20,8 @@ class Problem:
         rows = [f"constraint g{j + 1}: {self.row()} <= {self.number(5, 500)}" for j in range(count)]
         self.text = "".join(self.blocks) + "\n".join(rows) + "\ndual radius 10\n"
         self.options = self.capped_options() if capped else self.pick_options()
+        if seed % 3 == 0:
+            self.text += f"constraint balance: {self.total(self.families[0], False)} == {self.number(5, 500)}\n"
 
     def number(self, low, high):
         """Sometimes with few digits, so that products are exact."""

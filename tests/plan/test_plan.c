@@ -429,18 +429,10 @@ static void the_cloud_s_file_gives_the_same_plan_byte_for_byte(void **state) {
     }
 }
 
-static void a_curved_problem_s_cloud_file_gives_the_same_plan(void **state) {
-    (void)state;
+static void expect_same_plan(const char *text) {
     char path[400], command[500], directory[] = "/tmp/tacit_plan_XXXXXX";
     assert_non_null(mkdtemp(directory));
-    planned whole = planned_problem(
-        "curved.tacit", "param w = [2, 3, 5]\n"
-                        "agents a[i in 1..3] {\n state x in [0, 1]\n private minimize w[i] * exp(x)\n gap 30\n"
-                        " slater x = 0\n}\n"
-                        "constraint c[k in 1..3]: exp(a[1].x / k) + sum(a: x^4) <= 9\n"
-                        "dual radius 10\n"
-                        "privacy { mechanism laplace; epsilon 1; adjacency one 1 }\n"
-                        "schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 100 }\n");
+    planned whole = planned_problem("whole.tacit", text);
     split_problem(&whole, directory);
     (void)snprintf(path, sizeof path, "%s/cloud.tacit", directory);
     planned cloud = planned_problem(path, NULL);
@@ -455,6 +447,47 @@ static void a_curved_problem_s_cloud_file_gives_the_same_plan(void **state) {
     planned_end(&whole);
     (void)snprintf(command, sizeof command, "rm -r '%s'", directory);
     assert_int_equal(system(command), 0);
+}
+
+#define PROMISES                                                                                                       \
+    "privacy { mechanism laplace; epsilon 1; adjacency one 1 }\n"                                                      \
+    "schedule { alpha 0.1 k^-0.3; gamma 0.01 k^-0.52; rounds 100 }\n"
+
+static void a_curved_problem_s_cloud_file_gives_the_same_plan(void **state) {
+    (void)state;
+    expect_same_plan("param w = [2, 3, 5]\n"
+                     "agents a[i in 1..3] {\n state x in [0, 1]\n private minimize w[i] * exp(x)\n gap 30\n"
+                     " slater x = 0\n}\n"
+                     "constraint c[k in 1..3]: exp(a[1].x / k) + sum(a: x^4) <= 9\n"
+                     "dual radius 10\n" PROMISES);
+}
+
+/* ---- equalities ----------------------------------------------------------------------------------------------------
+ */
+
+#define PLANTS                                                                                                         \
+    "agents a[i in 1..3] {\n state x in [0, 1]\n private minimize exp(x)\n gap 3;  slater x = 0.5 within 0.2\n}\n"
+
+static void with_equalities_too(void **state) {
+    (void)state;
+    expect_same_plan(PLANTS "constraint b: sum(a: x) == 1.5\nconstraint c: a[1].x^2 + a[2].x <= 1\n"
+                            "constraint d: 0.5 == a[3].x\n" PROMISES);
+}
+
+static void a_plan_and_its_hash_say_which_rows_are_equalities(void **state) {
+    (void)state;
+    planned equal = planned_problem("a.tacit", PLANTS "constraint b: sum(a: x) == 1.5\ndual radius 9\n" PROMISES);
+    planned less = planned_problem("b.tacit", PLANTS "constraint b: sum(a: x) <= 1.5\ndual radius 9\n" PROMISES);
+    tc_plan_options options = planned_options();
+    const tc_plan *first = planned_plan(&equal, &options), *second = planned_plan(&less, &options);
+    assert_non_null(strstr(json_of(&equal, &options), "\"equalities\": [\n    \"b\"\n  ]"));
+    assert_null(strstr(json_of(&less, &options), "equalities"));
+    assert_memory_not_equal(first->hash, second->hash, sizeof first->hash);
+    assert_int_equal(first->channel_count, second->channel_count);
+    for (size_t i = 0; i < first->channel_count; i++) /* what is released is the same */
+        assert_true(first->channels[i].scale == second->channels[i].scale);
+    planned_end(&equal);
+    planned_end(&less);
 }
 
 int main(void) {
@@ -476,6 +509,8 @@ int main(void) {
         cmocka_unit_test(holding_a_message_costs_as_if_it_were_sent_again),
         cmocka_unit_test(the_cloud_s_file_gives_the_same_plan_byte_for_byte),
         cmocka_unit_test(a_curved_problem_s_cloud_file_gives_the_same_plan),
+        cmocka_unit_test(with_equalities_too),
+        cmocka_unit_test(a_plan_and_its_hash_say_which_rows_are_equalities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,7 @@ static tc_trace *any_run(bool seeded) {
     trace->constraint_count = M;
     tc_trace_fact_add(arena, trace, "epsilon", "0.5 = a = b");
     tc_trace_fact_add(arena, trace, "odd\x01", "\x7f\x02");
+    tc_trace_equality_add(arena, trace, names[2]);
     tc_trace_note_add(arena, trace, "");
     trace->card = TC_NEW(arena, const char *, 2);
     trace->card[trace->card_count++] = "GUARANTEE: none";
@@ -127,8 +128,10 @@ static void a_run_is_read_as_it_was_written(void **unused) {
         assert_int_equal(again->card_count, 2);
         assert_string_equal(again->card[1], "    indented");
         assert_int_equal(again->constraint_count, M);
-        for (size_t j = 0; j < M; j++)
+        for (size_t j = 0; j < M; j++) {
             assert_string_equal(again->constraints[j], names[j]);
+            assert_int_equal(tc_trace_is_equality(again, j), j == 2);
+        }
         assert_int_equal(again->record_count, trace->record_count);
         for (size_t r = 0; r < trace->record_count; r++) {
             assert_int_equal(again->records[r].seeded, trace->records[r].seeded);

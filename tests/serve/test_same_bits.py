@@ -7,6 +7,7 @@ import pathlib
 import random
 import unittest
 
+import town
 import trajectories
 from parties import Parties
 
@@ -65,6 +66,16 @@ class SameBits(unittest.TestCase):
                     options = ["--method", method, "--rounds", 2000 if LONG else 200, *promise(mechanism)]
                     self.compare(parties, f"{method}.{mechanism}", options, [*apart, gateway], threads=threads, order=i,
                                  seed=7 + i, unsteady=i % 2 == 1)
+
+    def test_generators_that_meet_a_demand_exactly(self):
+        """The multiplier of the equality is negative in every round."""
+        with Parties(town.problem(5, equal=True)) as parties:
+            for method in ("published", "tacit"):
+                options = ["--method", method, "--rounds", 150, "--mechanism", "laplace", "--epsilon", "5", "--adjacency",
+                           "one:1", "--gamma-bar", "0.05", "--alpha-bar", "0.1", "--c1", "0.3", "--c2", "0.52"]
+                options = options if method == "published" else options[:-8]
+                made = self.compare(parties, method, options, [[name] for name in parties.names])
+                self.assertLess(float(made.mu[150][0]), 0)
 
     def test_a_thousand_agents_behind_four_gateways(self):
         with Parties(CROWD, files={"members.csv": members(1000)}, issue=False) as parties:

@@ -29,8 +29,9 @@ def wish_of(number):
     return weight, wish + 0.125 * (number // 5), other_weight, other_wish
 
 
-def problem(agents):
-    """a1, a2, ...: two states in a box, quadratics, two constraints."""
+def problem(agents, equal=False):
+    """a1, a2, ...: two states in a box, quadratics, two constraints; equal: one of them is an equality, whose multiplier is
+    negative."""
     text = ""
     for i in range(1, agents + 1):
         w, c, v, d = wish_of(i)
@@ -38,6 +39,8 @@ def problem(agents):
                  f"  private minimize {w} * (x[1] - {c})^2 + {v} * (x[2] - {d})^2\n  gap 4000;  slater x = 0.25\n}}\n")
     first = " + ".join(f"a{i}.x[1]" for i in range(1, agents + 1))
     second = " + ".join(f"a{i}.x[2]" + ("^2" if i % 2 else "") for i in range(1, agents + 1))
+    if equal:
+        return text + f"constraint total: {first} == {3 * agents}\nconstraint second: {second} <= {agents}\ndual radius 100\n"
     return text + f"constraint total: {first} <= {agents}\nconstraint second: {second} <= {0.75 * agents:g}\n"
 
 

@@ -19,6 +19,19 @@ schedule { rounds 100 }
 """
 
 
+# An equality, whose multiplier is negative, beside an inequality.
+DISPATCH = """agents gen[i in 1..6] {
+  state p in [0, 10]
+  private minimize (0.1 + i / 50) * p^2 + p
+  gap 60;  slater p = 5 within 2
+}
+constraint balance: sum(gen: p) == 30
+constraint line: gen[1].p + gen[2].p <= 12
+privacy { mechanism laplace; epsilon 1; adjacency one 0.5 }
+schedule { alpha 0.1 k^-0.3; gamma 0.05 k^-0.52; rounds 100 }
+"""
+
+
 class EndToEnd(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory(prefix="tacit-test-")
@@ -48,6 +61,16 @@ class EndToEnd(unittest.TestCase):
                 self.assertGreater(found["bytes"], 40000)
                 self.assertEqual(answer["points"][-1], {"name": "end to end", "verdict": "not_refuted", "why": None})
                 self.assertEqual((code, answer["refuted"]), (0 if answer["verdict"] == "not_refuted" else 1, False))
+
+    def test_so_it_is_with_equalities(self):
+        file = self.folder / "dispatch.tacit"
+        file.write_text(DISPATCH)
+        for options in (("--method", "tacit"), ("--method", "published"), ("--margin", "auto")):
+            with self.subTest(options=options):
+                code, answer = self.audit_json(file, "--end-to-end", *options)
+                found = answer["end_to_end"]
+                self.assertEqual((found["equal"], found["differs_in"], found["untested"]), (True, [], None))
+                self.assertEqual((code, answer["verdict"]), (0, "not_refuted"))
 
     def test_what_is_not_compared_is_said(self):
         done = self.audit(EXAMPLES / "num.tacit", "--end-to-end")

@@ -12,7 +12,7 @@ static void text_multipliers(const tc_serve_output *output, tc_buffer *out) {
         return;
     tc_buffer_printf(out, "\nmultipliers%s (released)\n", output->method != NULL ? ", averaged over the rounds" : "");
     for (size_t j = 0; j < model->constraint_count; j++) {
-        if (!(mu[j] > 0) || wanted++ >= TC_POINT_SHOWN)
+        if (mu[j] == 0 || wanted++ >= TC_POINT_SHOWN)
             continue;
         tc_point_name(out, model->constraints[j].name);
         tc_buffer_printf(out, " %*.6g\n", TC_POINT_CELL_WIDTH - 1, mu[j]);

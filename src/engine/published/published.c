@@ -3,9 +3,10 @@
  *     release     g^ = g(x(k)) + w_g,   J^_i = g_{x_i}(x(k)) + w_i          in engine/drivers.c, by src/release
  *     answer      p_i = J^_i' mu(k)                                         to agent i, with gamma_k and alpha_k
  *     agents      x_i(k+1) = Proj_{X_i}[ x_i(k) - gamma_k (grad f_i(x_i(k)) + p_i + alpha_k x_i(k)) ]
- *     cloud       mu(k+1)  = Proj_M    [ mu(k)  + gamma_k (g^ - alpha_k mu(k)) ],   M = { mu >= 0, |mu|_1 <= R }
+ *     cloud       mu(k+1)  = Proj_M    [ mu(k)  + gamma_k (g^ - alpha_k mu(k)) ],   M = { |mu|_1 <= R, mu_j >= 0 }
  *
- * Cloud and agents step at the same time: both use mu(k) and x(k). */
+ * Cloud and agents step at the same time: both use mu(k) and x(k). A row may be an affine equality, which the paper
+ * does not have: then mu_j may have either sign (docs/paper.md). */
 #include "engine/published/published.h"
 
 #include "calculus/interval/elementary.h"

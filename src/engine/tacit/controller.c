@@ -133,13 +133,14 @@ static void move_multipliers(tc_controller *controller, const loop_steps *s) {
 /* ---- balance: omega ------------------------------------------------------------------------------------------------
  *
  * omega follows the mean of mu over epochs of growing length. Noise alone must not make it grow, and a mean hidden by
- * noise must not make it fall. It begins where public gaps put it, which may be far too high: while every constraint is
- * seen to hold, it falls fast. */
+ * noise must not make it fall. It begins where public gaps put it, which may be far too high: while no row is seen to
+ * need a multiplier, it falls fast. */
 
 #define OMEGA_UNTIL 0.75 /* of all rounds: later, omega stays */
 #define NOISE_GUARD 4.0  /* a mean counts where its square exceeds this many variances of its noise, */
 #define NOISE_ROOM 0.5   /* and may be larger by this many standard deviations */
 #define IDLE_GUARD 1.0   /* a constraint holds where it does so by this many standard deviations of its mean: */
+#define BURIED 0.7       /* an equality needs none where its mean is at most this many deviations of its noise: */
 #define IDLE_FALL 16.0   /* then omega and multipliers are divided by this */
 #define RISE 2.0         /* |mean|^2 is more than this many times that of the epoch before: mu still rises, */
 #define RISE_AHEAD 3.0   /* and is taken to become this many times as large */
@@ -156,7 +157,7 @@ static mu_sizes size_up(const tc_controller *controller) {
     mu_sizes found = {0};
     for (size_t j = 0; j < controller->rows.count; j++) {
         double mean = kept->epoch_mu[j], noise = kept->epoch_noise[j];
-        double most = mean + NOISE_ROOM * sqrt(noise);
+        double most = fabs(mean) + NOISE_ROOM * sqrt(noise);
         found.all += mean * mean;
         found.certain += fmax(0, mean * mean - NOISE_GUARD * noise);
         found.up += most * most;
@@ -164,14 +165,21 @@ static mu_sizes size_up(const tc_controller *controller) {
     return found;
 }
 
-/* Every constraint held over the epoch, more clearly than noise makes it seem: at the present states no multiplier is
- * needed, and the present ones are noise. */
+/* At the present states a row needs no multiplier, and the present one is noise. An inequality held over the epoch,
+ * more clearly than noise makes it seem. An equality never holds clearly; but its multiplier may be far smaller than
+ * what noise puts into it. */
+static bool is_row_idle(const tc_controller *controller, size_t j) {
+    const tc_controller_kept *kept = &controller->kept;
+    if (controller->constraints[j].is_equality)
+        return fabs(kept->epoch_mu[j]) <= BURIED * sqrt(kept->epoch_noise[j]);
+    double deviation = sqrt(controller->rows.noise[j] / (double)controller->state.epoch_rounds);
+    return kept->epoch_g_hat[j] + IDLE_GUARD * deviation <= 0;
+}
+
 static bool is_idle(const tc_controller *controller) {
-    for (size_t j = 0; j < controller->rows.count; j++) {
-        double deviation = sqrt(controller->rows.noise[j] / (double)controller->state.epoch_rounds);
-        if (controller->kept.epoch_g_hat[j] + IDLE_GUARD * deviation > 0)
+    for (size_t j = 0; j < controller->rows.count; j++)
+        if (!is_row_idle(controller, j))
             return false;
-    }
     return true;
 }
 
@@ -342,7 +350,7 @@ static bool is_sound(const tc_controller *controller) {
     for (size_t i = 0; i < 6 * controller->rows.count; i++)
         finite = finite && isfinite(controller->kept.mu[i]);
     for (size_t j = 0; j < controller->rows.count; j++)
-        finite = finite && controller->kept.mu[j] >= 0;
+        finite = finite && (controller->kept.mu[j] >= 0 || controller->constraints[j].is_equality);
     return finite && state->origin <= state->round && state->epoch_length > 0 &&
            state->epoch_rounds < state->epoch_length && state->omega > 0 && isfinite(state->omega) && state->beta > 0 &&
            state->beta <= 1 && state->vy >= 0 && isfinite(state->vy) && isfinite(state->last_size);
@@ -404,8 +412,8 @@ static void start(tc_arena *arena, tc_controller *controller, const tc_model *mo
     controller->least_omega = LEAST_OF_OMEGA * controller->state.omega;
     for (size_t j = 0; j < m; j++) {
         controller->moved[j] = model->start_multipliers[j] * controller->S[j];
-        controller->kept.margin[j] =
-            controller->facts->margin.kind == TC_MARGIN_GIVEN ? controller->facts->margin.amount : 0;
+        bool has_margin = controller->facts->margin.kind == TC_MARGIN_GIVEN && !model->constraints[j].is_equality;
+        controller->kept.margin[j] = has_margin ? controller->facts->margin.amount : 0;
     }
     tc_project_multipliers(controller->constraints, m, controller->R, controller->moved, controller->kept.mu,
                            controller->work);

@@ -21,7 +21,8 @@ static bool load_declared(const tc_model *model, double *x) {
     return true;
 }
 
-/* Rounded down; NAN everywhere where the point is missing or does not satisfy every constraint strictly. */
+/* Rounded down; NAN everywhere where the point is missing or does not satisfy every inequality strictly, and NAN of
+ * equalities, which have none. */
 static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, double *slack) {
     size_t m = model->constraint_count;
     for (size_t j = 0; j < m; j++)
@@ -33,9 +34,9 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
         tc_constraint_values(tc_streams_new(arena, model, derivatives, NULL), x, g);
         bool is_strict = true;
         for (size_t j = 0; j < m; j++)
-            is_strict = is_strict && g[j].hi < 0 && isfinite(g[j].hi);
+            is_strict = is_strict && (model->constraints[j].is_equality || (g[j].hi < 0 && isfinite(g[j].hi)));
         for (size_t j = 0; is_strict && j < m; j++)
-            slack[j] = -g[j].hi;
+            slack[j] = model->constraints[j].is_equality ? (double)NAN : -g[j].hi;
     }
     tc_arena_rewind(arena, mark);
 }
@@ -84,8 +85,20 @@ static bool have_gaps(const tc_model *model) {
     return true;
 }
 
-/* With slack: sum F_i / min_j (slack_j / S_j), and R is sum F_i / min_j slack_j. R of another origin bounds sum mu_j,
- * hence sum mu_j S_j by R max S_j; a margin lets multipliers grow as much as it makes slacks shrink. */
+/* With equalities, from gaps, slacks and the room around the Slater point; NAN where these do not say. */
+static double radius_from_room(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                               const tc_tacit_facts *facts) {
+    size_t m = model->constraint_count;
+    if (tc_equality_count(model) == 0 || !isnan(model->dual_radius) || !have_gaps(model))
+        return NAN;
+    double *taken = TC_NEW(arena, double, m);
+    for (size_t j = 0; j < m; j++)
+        taken[j] = model->constraints[j].is_equality ? 0 : facts->slack[j] - slack_left(facts, j);
+    return tc_multiplier_bound(arena, model, derivatives, facts->row_scale, taken, NULL);
+}
+
+/* With slack: sum F_i / min_j (slack_j / S_j), and R is sum F_i / min_j slack_j. R of another origin bounds |mu|_1,
+ * hence sum |mu_j| S_j by R max S_j; a margin lets multipliers grow as much as it makes slacks shrink. */
 static double find_radius(const tc_model *model, const tc_tacit_facts *facts, double dual_radius) {
     size_t m = model->constraint_count;
     double least = INFINITY, least_scaled = INFINITY, largest = 0, growth = 1;
@@ -102,7 +115,7 @@ static double find_radius(const tc_model *model, const tc_tacit_facts *facts, do
         return 0;
     if (!isfinite(dual_radius))
         return INFINITY;
-    if (isfinite(least) && isnan(model->dual_radius) && have_gaps(model))
+    if (isfinite(least) && isnan(model->dual_radius) && have_gaps(model) && tc_equality_count(model) == 0)
         return dual_radius * least / least_scaled;
     return dual_radius * largest * growth;
 }
@@ -125,7 +138,7 @@ static const char *check_margin(tc_arena *arena, const tc_model *model, const tc
 
 /* ---- where the method is not expected to do well ----------------------------------------------------------------- */
 
-enum { MOST_WARNINGS = 10, FEW_ROUNDS = 200 };
+enum { MOST_WARNINGS = 11, FEW_ROUNDS = 200 };
 #define UNLIKE_WIDTHS 30.0 /* boxes may differ in width by this factor: one length serves all steps */
 #define TINY_SLACK 1e3     /* one slack makes the radius so many times the usual one */
 #define AVERAGED 1.8       /* variance of the average over T rounds, with weights k(k+1), is 1.8 / T of one round's */
@@ -315,15 +328,17 @@ static int increasing(const void *a, const void *b) {
 }
 
 static void warn_of_slack(warner *w) {
-    size_t m = w->model->constraint_count, worst = 0;
-    double *scaled = TC_NEW(w->arena, double, m + 1);
-    for (size_t j = 0; j < m; j++) {
-        scaled[j] = w->facts->slack[j] / w->facts->row_scale[j];
-        if (isnan(scaled[j]))
+    size_t m = 0, worst = 0;
+    double *scaled = TC_NEW(w->arena, double, w->model->constraint_count + 1), least = INFINITY;
+    for (size_t j = 0; j < w->model->constraint_count; j++) {
+        if (w->model->constraints[j].is_equality)
+            continue;
+        scaled[m] = w->facts->slack[j] / w->facts->row_scale[j];
+        if (isnan(scaled[m]))
             return;
-        worst = scaled[j] < scaled[worst] ? j : worst;
+        worst = scaled[m] < least ? j : worst;
+        least = fmin(least, scaled[m++]);
     }
-    double least = m > 0 ? scaled[worst] : 1;
     qsort(scaled, m, sizeof *scaled, increasing);
     if (m > 0 && scaled[m / 2] > TINY_SLACK * least)
         warn(w, tc_arena_format(w->arena,
@@ -386,6 +401,14 @@ static void warn_of_curved_bodies(warner *w) {
                 "every state carries its own noise: expect large errors; sums of affine functions need far less");
 }
 
+/* Some inequality has none: then no inequality has one. */
+static bool lacks_slacks(const tc_model *model, const tc_tacit_facts *facts) {
+    for (size_t j = 0; j < model->constraint_count; j++)
+        if (isnan(facts->slack[j]) && !model->constraints[j].is_equality)
+            return true;
+    return false;
+}
+
 static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *model, const tc_derivatives *derivatives,
                         tc_tacit_facts *facts) {
     warner w = {.arena = arena, .plan = plan, .model = model, .derivatives = derivatives, .facts = facts};
@@ -401,10 +424,13 @@ static void warn_of_all(tc_arena *arena, const tc_plan *plan, const tc_model *mo
     if (plan->rounds < FEW_ROUNDS)
         warn(&w, tc_arena_format(arena, "%.0f round%s too few for the method to settle; %d or more are usual",
                                  plan->rounds, plan->rounds == 1 ? " is" : "s are", (int)FEW_ROUNDS));
-    if (facts->margin.kind == TC_MARGIN_GIVEN && model->constraint_count > 0 && isnan(facts->slack[0]))
+    if (facts->margin.kind == TC_MARGIN_GIVEN && lacks_slacks(model, facts))
         warn(&w, "no public Slater point is declared, so that nobody knows whether the margin leaves room");
-    if (!drowns)
-        warn_of_hidden_slack(&w);
+    const char *band = tc_band_warning(arena, plan, model, derivatives);
+    if (band != NULL)
+        warn(&w, band);
+    else if (!drowns)
+        warn_of_hidden_slack(&w); /* a band has no point further inside */
 }
 
 /* ---- the facts --------------------------------------------------------------------------------------------------- */
@@ -422,7 +448,9 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
     *why = check_margin(arena, model, made);
     if (*why != NULL)
         return NULL;
-    made->radius = find_radius(model, made, dual_radius);
+    made->radius = radius_from_room(arena, model, derivatives, made);
+    if (isnan(made->radius))
+        made->radius = find_radius(model, made, dual_radius);
     warn_of_all(arena, plan, model, derivatives, made);
     return made;
 }

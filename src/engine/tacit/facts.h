@@ -21,18 +21,18 @@ typedef struct tc_tacit_facts {
     double box_length; /* X */
     double *row_scale; /* S_j; below and in controller.h constraints are g_j / S_j, multipliers mu_j S_j */
     double *weight;    /* w_j: of the pull on mu_j S_j, so that the norm that is pulled down is that of mu */
-    double radius;     /* R': M' = { mu >= 0, sum mu <= R' } */
-    double *slack;     /* -g_j(xbar) at the public Slater point, in units of g_j; NAN where there is none */
+    double radius;     /* R': M' = { |mu|_1 <= R', mu_j >= 0 where row j is an inequality } */
+    double *slack;     /* -g_j(xbar) at the public Slater point, in units of g_j; NAN of equalities, or without one */
     tc_margin_wish margin;
     const char **warnings; /* where the method is not expected to do well */
     size_t warning_count;
 } tc_tacit_facts;
 
-/* Constraints at the result x-bar: g_j(x-bar) <= bounds[j] for all j at once, with this probability over the noise.
- * From released data alone; margin.c says how. */
+/* Constraints at the result x-bar: g_j(x-bar) <= bounds[j], of equalities |g_j(x-bar)| <= bounds[j], for all j at once,
+ * with this probability over the noise. From released data alone; margin.c says how. */
 typedef struct tc_feasibility {
     double probability;
-    bool shown;           /* no bound is above 0 */
+    bool shown;           /* no bound of an inequality is above 0 */
     bool is_exact;        /* all constraints are affine by structure; otherwise of second order in the averaged noise */
     const double *bounds; /* m, in the units of the file */
 } tc_feasibility;
@@ -41,5 +41,9 @@ typedef struct tc_feasibility {
 tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_model *model,
                                     const tc_derivatives *derivatives, double dual_radius, tc_margin_wish margin,
                                     const char **why);
+
+/* NULL, or that two rows are a band narrower than noise, which should be an equality (bands.c). */
+const char *tc_band_warning(tc_arena *arena, const tc_plan *plan, const tc_model *model,
+                            const tc_derivatives *derivatives);
 
 #endif

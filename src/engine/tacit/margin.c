@@ -7,7 +7,8 @@
  *     u_j = g_j(r) + z sqrt(v sum_c s2_c (dg_j/dx_c)^2) + v/2 z^2 sum_c s2_c d2g_j/dx_c^2
  *
  * bounds g_j(x-bar), for all j at once with probability P where z = Q^-1((1 - P)/m) (larger for Laplace noise). For
- * rows that are affine by structure that is exact; for others it is of second order in r - x-bar.
+ * rows that are affine by structure that is exact; for others it is of second order in r - x-bar. An equality has a
+ * tolerance in its place: |g_j(x-bar)| <= u_j = |g_j(r)| + z sqrt(...), with z = Q^-1((1 - P)/(2 m)), and no margin.
  *
  * --margin auto: M_j is the distance that the rounds that are left must keep, so that u_j <= 0 after the last one. With
  * W_k the sum of all weights up to round k and q = W_k / W_T,
@@ -29,13 +30,19 @@ typedef struct normals { /* what quantiles of a tail share; computed once, since
     double parts[PARTS]; /* Q^-1 of (1 - 4^-1), (1 - 4^-2), ... of the tail */
 } normals;
 
-struct tc_margin {
-    const tc_tacit_facts *facts;
-    tc_mechanism mechanism;
-    size_t count;
-    double tail; /* (1 - P) / m */
+typedef struct side_tail { /* of a row's noise, on one side */
+    double tail;
     normals normals;
     double last; /* z of round T, for --margin auto */
+} side_tail;
+
+struct tc_margin {
+    const tc_tacit_facts *facts;
+    const tc_constraint *constraints;
+    tc_mechanism mechanism;
+    size_t count;
+    side_tail above; /* of inequalities: (1 - P) / m */
+    side_tail both;  /* of equalities: half of it on each side */
     double state_step;
     double *input_step; /* by input: of its own lattice, beyond the states' */
     bool *shares;       /* by row: some inputs have coordinates in common */
@@ -159,17 +166,20 @@ tc_margin *tc_margin_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_
     size_t m = model->constraint_count;
     size_t inputs = plan->placement == TC_PLACEMENT_OUTPUTS ? m : derivatives->input_count;
     double probability = facts->margin.kind == TC_MARGIN_AUTO ? facts->margin.probability : TC_FEASIBLE_PROBABILITY;
+    double tail = (1 - probability) / (double)(m > 0 ? m : 1);
     tc_margin *made = TC_NEW(arena, tc_margin, 1);
     *made = (tc_margin){.facts = facts,
+                        .constraints = model->constraints,
                         .mechanism = plan->mechanism,
                         .count = m,
-                        .tail = (1 - probability) / (double)(m > 0 ? m : 1),
+                        .above = {.tail = tail},
+                        .both = {.tail = tail / 2},
                         .input_step = TC_NEW(arena, double, inputs),
                         .shares = TC_NEW(arena, bool, m),
                         .is_affine = TC_NEW(arena, bool, m),
                         .bounds = TC_NEW(arena, double, m)};
     if (facts->margin.kind == TC_MARGIN_AUTO)
-        made->last = quantile(plan->mechanism, made->tail, facts->rounds, &made->normals);
+        made->above.last = quantile(plan->mechanism, tail, facts->rounds, &made->above.normals);
     look_at_rows(arena, made, plan, model, derivatives);
     look_at_lattices(made, plan, model);
     made->found = (tc_feasibility){.probability = probability, .bounds = made->bounds, .is_exact = true};
@@ -241,22 +251,34 @@ void tc_margin_set(const tc_margin *margin, const tc_controller_rows *rows, cons
         return;
     double done = weight_sum((double)k) / weight_sum(last);
     for (size_t j = 0; j < margin->count; j++) {
+        if (margin->constraints[j].is_equality)
+            continue;
         view seen = look_at(margin, rows, measurement, j);
-        double wanted = ((1 + EXTRA) * room(&seen, margin->last, last) + done * seen.level) / (1 - done);
+        double wanted = ((1 + EXTRA) * room(&seen, margin->above.last, last) + done * seen.level) / (1 - done);
         double most = MOST_SLACKS * margin->facts->slack[j];
         wanted /= rows->inverse_S[j];
         margins[j] = fmax(0, wanted > most ? most : wanted);
     }
 }
 
+static double quantile_at(const tc_margin *margin, side_tail *side, double k) {
+    return side->last > 0 && k == margin->facts->rounds ? side->last
+                                                        : quantile(margin->mechanism, side->tail, k, &side->normals);
+}
+
 const tc_feasibility *tc_margin_judge(tc_margin *margin, const tc_controller_rows *rows,
                                       const tc_measurement *measurement, uint64_t k) {
-    bool is_known = margin->facts->margin.kind == TC_MARGIN_AUTO && (double)k == margin->facts->rounds;
-    double z = is_known ? margin->last : quantile(margin->mechanism, margin->tail, (double)k, &margin->normals);
+    double above = 0, both = 0; /* z, computed where a row wants it */
     margin->found.shown = true;
     for (size_t j = 0; j < margin->count; j++) {
         view seen = look_at(margin, rows, measurement, j);
-        margin->bounds[j] = (seen.level + room(&seen, z, (double)k)) / rows->inverse_S[j];
+        if (margin->constraints[j].is_equality) {
+            both = both > 0 ? both : quantile_at(margin, &margin->both, (double)k);
+            margin->bounds[j] = (fabs(seen.level) + room(&seen, both, (double)k)) / rows->inverse_S[j];
+            continue;
+        }
+        above = above > 0 ? above : quantile_at(margin, &margin->above, (double)k);
+        margin->bounds[j] = (seen.level + room(&seen, above, (double)k)) / rows->inverse_S[j];
         margin->found.shown = margin->found.shown && margin->bounds[j] <= 0;
     }
     return &margin->found;

@@ -139,6 +139,7 @@ static void put_constraint_row(tc_report *report, const tc_trace *trace, size_t 
     tc_buffer *out = report->out;
     double *values;
     size_t count, violated = 0;
+    bool is_equality = tc_trace_is_equality(trace, j);
     tc_quantiles g = tc_quantity_at(report->arena, trace, TC_QUANTITY_CONSTRAINT, j, end, &values, &count);
     for (size_t i = 0; i < count; i++)
         violated += values[i] > 0;
@@ -151,13 +152,19 @@ static void put_constraint_row(tc_report *report, const tc_trace *trace, size_t 
         const double cells[] = {g.min, g.q10, g.median, g.q90, g.max};
         for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
             tc_put_cell(out, cells[i]);
-        tc_buffer_printf(out, "<td>%zu of %zu</td>", violated, runs);
+        if (is_equality)
+            tc_buffer_puts(out, "<td>an equality</td>");
+        else
+            tc_buffer_printf(out, "<td>%zu of %zu</td>", violated, runs);
         const double prices[] = {mu.q10, mu.median, mu.q90};
         for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++)
             tc_put_cell(out, prices[i]);
     } else {
         tc_put_cell(out, g.median);
-        tc_buffer_printf(out, "<td class=\"text\">%s</td>", violated > 0 ? "violated" : "holds");
+        tc_buffer_printf(out, "<td class=\"text\">%s</td>",
+                         is_equality    ? "an equality"
+                         : violated > 0 ? "violated"
+                                        : "holds");
         tc_put_cell(out, mu.median);
     }
     tc_buffer_puts(out, "</tr>\n");
@@ -172,7 +179,8 @@ static void put_constraint_table(tc_report *report, const tc_section *section) {
     size_t shown = trace->constraint_count < MOST_CONSTRAINTS ? trace->constraint_count : MOST_CONSTRAINTS;
     tc_buffer_puts(out, "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption><strong>Constraints after round ");
     tc_put_number(out, (double)end, 16);
-    tc_buffer_puts(out, ".</strong> Values of gⱼ(x), which hold at or below zero, and multipliers.");
+    tc_buffer_printf(out, ".</strong> Values of gⱼ(x), which hold at or below zero%s, and multipliers.",
+                     trace->equality_count > 0 ? ", of equalities at zero" : "");
     if (shown < trace->constraint_count)
         tc_buffer_printf(out, " The first %zu of %zu; the trace has all.", shown, trace->constraint_count);
     if (trace->record_count > 1)
@@ -256,7 +264,7 @@ static ranked *choose(tc_report *report, const tc_trace *trace, tc_quantity quan
         size_t runs;
         double median = tc_quantity_at(report->arena, trace, quantity, j, end, &values, &runs).median;
         tc_arena_rewind(report->arena, mark);
-        all[j] = (ranked){j, isfinite(median) ? median : -INFINITY};
+        all[j] = (ranked){j, !isfinite(median) ? -INFINITY : tc_trace_is_equality(trace, j) ? fabs(median) : median};
     }
     *count = m < TC_PLOT_STYLES ? m : TC_PLOT_STYLES;
     qsort(all, m, sizeof *all, by_value_falling);
@@ -321,9 +329,14 @@ static void put_constraints(tc_report *report, const tc_section *section) {
                      has_constraints ? "Constraints, multipliers and the objective" : "Objective");
     tc_buffer_puts(report->out, "<div class=\"figures\">\n");
     if (has_constraints) {
-        put_by_constraint(report, section, TC_QUANTITY_CONSTRAINT, "At or below the limit they hold.");
+        put_by_constraint(report, section, TC_QUANTITY_CONSTRAINT,
+                          section->trace->equality_count > 0 ? "At or below the limit they hold; equalities at it."
+                                                             : "At or below the limit they hold.");
         put_by_constraint(report, section, TC_QUANTITY_MULTIPLIER, "The prices that the cloud works with.");
-        put_quantity(report, section, TC_QUANTITY_VIOLATION, "Zero where all constraints hold.");
+        put_quantity(report, section, TC_QUANTITY_VIOLATION,
+                     section->trace->equality_count > 0
+                         ? "Zero where all constraints hold; an equality counts with its size."
+                         : "Zero where all constraints hold.");
     }
     put_quantity(report, section, TC_QUANTITY_OBJECTIVE,
                  isfinite(section->trace->reference_objective)

@@ -82,6 +82,12 @@ static void add_released(tc_json *json, const tc_figures *figures) {
             tc_json_string(json, NULL, figures->constraint_names[i]);
         tc_json_close_array(json);
     }
+    if (figures->equality_count > 0) {
+        tc_json_open_array(json, "equalities");
+        for (size_t i = 0; i < figures->equality_count; i++)
+            tc_json_string(json, NULL, figures->equalities[i]);
+        tc_json_close_array(json);
+    }
     add_numbers(json, "multipliers", figures->multipliers, figures->multiplier_count);
     add_numbers(json, "answer_multipliers", figures->answer_multipliers, figures->multiplier_count);
     if (figures->feasibility != NULL) {
@@ -302,8 +308,9 @@ void tc_metrics_text(tc_buffer *out, const tc_figures *figures) {
     if (figures->feasibility != NULL) {
         gauge(out, "feasibility_shown", "1 if released figures show that the result satisfies all constraints.",
               figures->feasibility->shown);
-        add_constraints(out, figures, "feasibility_bound",
-                        "A bound of the constraint at the result; satisfied if not above 0.",
-                        figures->feasibility->bounds);
+        add_constraints(
+            out, figures, "feasibility_bound",
+            "A bound of the constraint at the result; satisfied if not above 0. Of an equality: of its size.",
+            figures->feasibility->bounds);
     }
 }

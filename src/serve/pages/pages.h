@@ -47,6 +47,8 @@ typedef struct tc_figures {
     const double *answer_multipliers;
     size_t multiplier_count;
     const char *const *constraint_names;
+    const char *const *equalities; /* the names of those that are equalities */
+    size_t equality_count;
     const tc_feasibility *feasibility;   /* NULL: none */
     uint64_t refusals[TC_REFUSAL_KINDS]; /* by tc_refusal_code */
     uint64_t turned_away;                /* connections that left after the welcome */
