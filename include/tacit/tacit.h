@@ -153,20 +153,20 @@ typedef struct tacit_options {
 TACIT_API void tacit_options_default(tacit_options *options, size_t size);
 
 /* What to promise: what plan, run, sweep, bound and audit share. Texts are words as on the command line. A text that is
- * NULL and a number that is NAN leave it to the file or the default. */
+ * NULL and a number that is NAN leave it to the file or the default. What would change nothing is refused. */
 typedef struct tacit_promise {
     size_t size;
-    const char *mechanism;   /* "laplace", "gaussian", "none" */
-    const char *adjacency;   /* what is hidden: "one:0.5", "ensemble:2", "agent" */
-    double epsilon, delta;   /* its price */
-    double rounds;           /* T */
-    const char *method;      /* "tacit", "published" */
-    const char *placement;   /* of the noise: "auto", "outputs", "states", "forms" */
-    const char *calibration; /* "tight", "published" */
-    const char *constants;   /* "certified", "declared" */
-    const char *margin;      /* "0.1", "auto", "auto:0.99" */
-    double alpha_bar, gamma_bar, c1, c2;
-    const char *const *coalitions; /* "home[1],home[2]": more observers */
+    const char *mechanism;               /* "laplace", "gaussian", "none" */
+    const char *adjacency;               /* what is hidden: "one:0.5", "ensemble:2", "agent" */
+    double epsilon, delta;               /* its price; delta of Gaussian noise alone */
+    double rounds;                       /* T */
+    const char *method;                  /* "tacit", "published" */
+    const char *placement;               /* of the noise: "auto", "outputs", "states", "forms" */
+    const char *calibration;             /* "tight", "published" */
+    const char *constants;               /* "certified", "declared" */
+    const char *margin;                  /* "0.1", "auto", "auto:0.99" */
+    double alpha_bar, gamma_bar, c1, c2; /* steps of method "published" */
+    const char *const *coalitions;       /* "home[1],home[2]": more observers */
     size_t coalition_count;
     unsigned most_holds; /* how often a late agent's state may be used again; 0: the cloud waits */
     double rounds_per_day;

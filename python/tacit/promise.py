@@ -18,7 +18,7 @@ class Promise(TypedDict, total=False):
     """What to promise. Each keyword replaces what the problem says.
 
     mechanism: the law of the noise: "laplace", "gaussian" or "none".
-    epsilon, delta: the price that is allowed. A ln(2) of the paper is ``math.log(2)``.
+    epsilon, delta: the price that is allowed; delta goes with Gaussian noise. A ln(2) of the paper is ``math.log(2)``.
     adjacency: what is hidden: "one:0.5" (changes of one agent's messages by 0.5 in all), "ensemble:0.5" (of all agents
         together) or "agent" (whatever one agent may do). A number B alone means "one:B", in published calibration "ensemble:B".
     rounds: how many rounds there will be.
