@@ -440,6 +440,8 @@ class Refusals(Written):
             self.assertEqual(done.stderr.splitlines(), ["tacit run: " + line for line in expected])
 
         missing((), 0, 1, 4)
+        equal = self.problem(PAIR.replace("right.x <= 4", "right.x == 4"))
+        self.refused(2, "or 'gap' and 'slater ... within r' to every agent", equal)
         missing(("--rounds", "1e2"), 1, 4)
         missing(("--mechanism", "none"), 0, 4)
         missing(("--method", "published"), 0, 1, 2, 3, 4)
