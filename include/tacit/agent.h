@@ -81,7 +81,7 @@ typedef struct tacit_agent_functions {
     /* The public box, as in the cloud's file: `states` finite numbers each. States sent to the cloud lie within it. */
     const double *lower, *upper;
     const double *start; /* is projected to get x(1); NULL: the point of the box nearest to 0 */
-    int slater;          /* the public Slater point lies in the agent's own set: 1 yes, 2 no; 0: there is none */
+    int slater;          /* the public Slater point, with its room, is in the agent's own set: 1 yes, 2 no; 0: none */
     void *context;
     /* Writes the gradient at x of the agent's objective, which is convex and differentiable. */
     int (*gradient)(void *context, const double *x, double *gradient);

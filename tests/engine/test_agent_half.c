@@ -190,6 +190,11 @@ static void a_device_says_whether_the_slater_point_lies_in_its_set(void **state)
         {"slater x = 1\nprivate set sum(x) <= 1.99\n", true, false},
         {"slater x = 1\nprivate set norm(x) <= 1.5\nprivate set x[1] <= 1\n", true, true},
         {"slater x = 1\nprivate set x[1] >= 1.1\n", true, false},
+        {"slater x = 1 within 0.25\nprivate set sum(x) <= 2.5\n", true, true}, /* so is the room around it */
+        {"slater x = 1 within 0.25\nprivate set sum(x) <= 2.49\n", true, false},
+        {"slater x = 1 within [0, 0.25]\nprivate set x[1] <= 1\n", true, true},
+        {"slater x = 1 within [0.1, 0]\nprivate set x[1] <= 1\n", true, false},
+        {"slater x = 1 within 0.1\nprivate set x[1] - x[2] == 0\n", true, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tc_arena *arena = tc_arena_new(0);
