@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* The least of -g_j(x) of the inequalities, rounded down; *worst the constraint that gives it. INFINITY without. */
+/* The least of -g_j(x) of the inequalities, rounded down; *worst the constraint that gives it. INFINITY without. A
+ * constant row that holds need not hold strictly: it is affine, and its multiplier is 0. */
 static double slater_margin(tc_streams *s, const double *x, size_t *worst) {
     size_t rows = s->model->constraint_count;
     *worst = 0;
@@ -14,10 +15,12 @@ static double slater_margin(tc_streams *s, const double *x, size_t *worst) {
         return INFINITY;
     tc_mark mark = tc_arena_mark(s->arena);
     tc_interval *g = TC_NEW(s->arena, tc_interval, rows);
+    const bool *constant = tc_constant_rows(s->arena, s->model, s->derivatives);
     tc_constraint_values(s, x, g);
     double margin = INFINITY;
     for (size_t j = 0; j < rows; j++) {
-        if (!s->model->constraints[j].is_equality && -g[j].hi < margin) {
+        bool counts = !s->model->constraints[j].is_equality && !(constant[j] && g[j].hi <= 0);
+        if (counts && -g[j].hi < margin) {
             margin = -g[j].hi;
             *worst = j;
         }

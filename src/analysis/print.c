@@ -177,7 +177,7 @@ static void json_slater(tc_json *json, const tc_analysis *a) {
                    s->origin == TC_POINT_DECLARED ? "declared"
                    : s->origin == TC_POINT_FOUND  ? "found"
                                                   : NULL);
-    if (s->origin != TC_POINT_NONE && a->model->constraint_count > s->equalities)
+    if (s->origin != TC_POINT_NONE && s->margin < INFINITY)
         tc_json_string(json, "deciding_constraint", a->model->constraints[s->worst].name);
     if (s->declared)
         tc_json_number(json, "declared_margin", s->declared_margin);
@@ -504,7 +504,7 @@ static void text_slater(analysis_text *p) {
     const tc_analysis *a = p->analysis;
     const tc_slater_facts *s = &a->slater_facts;
     char number[32];
-    if (s->point == NULL || a->model->constraint_count == 0)
+    if (s->point == NULL || (!(s->margin < INFINITY) && s->equalities == 0)) /* nothing to satisfy */
         return;
     bool strict = s->margin > 0;
     tc_buffer_puts(p->out, strict ? "\nSlater point\n" : "\nBest point found\n");

@@ -165,6 +165,8 @@ static void warn_of_more(tc_duality *d, const gap_check *check) {
 /* R = (f(x) - min f) / margin, rounded up. */
 static double radius_at(tc_duality *d, const double *x, double margin, gap_check *check) {
     double total = gap_at(d, x, check);
+    if (margin == INFINITY && d->model->constraint_count > 0)
+        return 0; /* constant rows alone */
     return margin > 0 && isfinite(margin) ? tc_without_sign(tc_div_up(tc_add_up(total, slack_of_minima(d)), margin))
                                           : (double)NAN;
 }

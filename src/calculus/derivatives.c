@@ -159,6 +159,63 @@ tc_derivatives *tc_derive(tc_arena *arena, tc_model *model) {
     return result;
 }
 
+/* ---- constant rows ----------------------------------------------------------------------------------------------- */
+
+bool *tc_constant_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
+    bool *constant = TC_NEW(arena, bool, model->constraint_count + 1);
+    for (size_t j = 0; j < model->constraint_count; j++)
+        constant[j] = true;
+    for (size_t i = 0; i < derivatives->outer_first_count; i++)
+        constant[derivatives->outer_first[i].row] = false;
+    return constant;
+}
+
+size_t tc_moving_count(const bool *constant_rows, size_t count) {
+    size_t moving = 0;
+    for (size_t j = 0; j < count; j++)
+        moving += !constant_rows[j];
+    return moving;
+}
+
+tc_moving *tc_moving_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *d) {
+    const bool *constant = tc_constant_rows(arena, model, d);
+    size_t moving = tc_moving_count(constant, model->constraint_count), at = 0;
+    if (moving == model->constraint_count)
+        return NULL;
+    tc_moving *made = TC_NEW(arena, tc_moving, 1);
+    uint32_t *number = TC_NEW(arena, uint32_t, model->constraint_count + 1);
+    *made = (tc_moving){.model = *model, .derivatives = *d, .row = TC_NEW(arena, size_t, moving + 1)};
+    made->model.constraint_count = moving;
+    made->model.constraints = TC_NEW(arena, tc_constraint, moving + 1);
+    made->model.start_multipliers = TC_NEW(arena, double, moving + 1);
+    for (size_t j = 0; j < model->constraint_count; j++) {
+        if (constant[j])
+            continue;
+        number[j] = (uint32_t)at;
+        made->row[at] = j;
+        made->model.constraints[at] = model->constraints[j];
+        made->model.start_multipliers[at++] = model->start_multipliers[j];
+    }
+    made->derivatives.outer_first = TC_NEW(arena, tc_first, d->outer_first_count + 1);
+    made->derivatives.outer_second = TC_NEW(arena, tc_second, d->outer_second_count + 1);
+    for (size_t i = 0; i < d->outer_first_count; i++) {
+        made->derivatives.outer_first[i] = d->outer_first[i];
+        made->derivatives.outer_first[i].row = number[d->outer_first[i].row];
+    }
+    for (size_t i = 0; i < d->outer_second_count; i++) {
+        made->derivatives.outer_second[i] = d->outer_second[i];
+        made->derivatives.outer_second[i].row = number[d->outer_second[i].row];
+    }
+    return made;
+}
+
+bool *tc_moving_spread(tc_arena *arena, const tc_moving *moving, const tc_model *whole, const bool *marks) {
+    bool *spread = TC_NEW(arena, bool, whole->constraint_count + 1);
+    for (size_t j = 0; j < moving->model.constraint_count; j++)
+        spread[moving->row[j]] = marks[j];
+    return spread;
+}
+
 /* ---- degrees ----------------------------------------------------------------------------------------------------- */
 
 static bool varies(const tc_model *model, tc_expr e) { return model->dag->nodes[e].has_state; }

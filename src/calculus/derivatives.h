@@ -71,6 +71,23 @@ tc_differentiator *tc_differentiator_new(tc_arena *arena, tc_dag *dag);
  * at most last_rank, by increasing rank. The array is valid until the next call. */
 const tc_partial *tc_differentiate(tc_differentiator *d, tc_expr root, tc_op op, uint64_t last_rank, size_t *count);
 
+/* By constraint: whether no state has an effect on it (a link that no route uses). Such a row holds whatever the agents
+ * do; it needs no noise, its multiplier is 0, and it must not count where rows are compared. */
+bool *tc_constant_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
+size_t tc_moving_count(const bool *constant_rows, size_t count);
+
+/* The problem without its constant rows. */
+typedef struct tc_moving {
+    tc_model model;
+    tc_derivatives derivatives;
+    size_t *row; /* by constraint of model: its number in the whole problem */
+} tc_moving;
+
+/* NULL where no row is constant. */
+tc_moving *tc_moving_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
+/* Marks of the moving rows, by row of the whole problem; false for constant ones. */
+bool *tc_moving_spread(tc_arena *arena, const tc_moving *moving, const tc_model *whole, const bool *marks);
+
 /* Whether every constraint is affine or quadratic in the states: all second derivatives of g are constant by structure.
  * Sufficient, not necessary: what cancels in numbers only is not seen. */
 bool tc_constraints_are_quadratic(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);

@@ -310,8 +310,8 @@ static void place_tight(tc_planner *p) {
         tc_refuse(p, false, "placement outputs: %s", outputs.problem);
         return;
     }
-    tc_predict_outputs(p->arena, p->model, outputs.channels, outputs.count, plan->row_scale, p->box_length,
-                       &plan->facts[0]);
+    tc_predict_outputs(p->arena, p->model, p->derivatives, outputs.channels, outputs.count, plan->row_scale,
+                       p->box_length, &plan->facts[0]);
     tc_scale_states(p, &states);
     if (states.problem == NULL) {
         double variance = 0;
@@ -335,8 +335,8 @@ static void place_as_published(tc_planner *p) {
     if (plan->problem == NULL && layout.problem != NULL)
         tc_refuse(p, false, "%s", layout.problem);
     if (plan->problem == NULL)
-        tc_predict_outputs(p->arena, p->model, layout.channels, layout.count, plan->row_scale, p->box_length,
-                           &plan->facts[0]);
+        tc_predict_outputs(p->arena, p->model, p->derivatives, layout.channels, layout.count, plan->row_scale,
+                           p->box_length, &plan->facts[0]);
 }
 
 void tc_place_published(tc_planner *p) {

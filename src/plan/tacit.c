@@ -82,8 +82,8 @@ static void try_outputs(candidates *c) {
     tc_layout *layout = &c->layouts[0];
     tc_scale_outputs(p, layout);
     if (layout->problem == NULL)
-        tc_predict_outputs(p->arena, p->model, layout->channels, layout->count, p->plan->row_scale, p->box_length,
-                           &p->plan->facts[0]);
+        tc_predict_outputs(p->arena, p->model, p->derivatives, layout->channels, layout->count, p->plan->row_scale,
+                           p->box_length, &p->plan->facts[0]);
 }
 
 /* The number of the placement that is taken; 3 for none. */

@@ -407,8 +407,8 @@ static void give_start(tc_reference *best, const tc_model *model) {
     }
 }
 
-tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                 double tolerance, const tc_monitor *monitor) {
+static tc_reference *solve_moving(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                  double tolerance, const tc_monitor *monitor) {
     tc_reference *best = TC_NEW(arena, tc_reference, 1);
     best->x = TC_NEW(arena, double, model->state_count);
     best->mu = TC_NEW(arena, double, model->constraint_count);
@@ -432,5 +432,25 @@ tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const t
     }
     best->norm_x = norm(best->x, model->state_count);
     best->norm_mu = norm(best->mu, model->constraint_count);
+    return best;
+}
+
+/* Of all multipliers of a constant row, 0 has the least norm. */
+tc_reference *tc_reference_solve(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                 double tolerance, const tc_monitor *monitor) {
+    const tc_moving *moving = tc_moving_rows(arena, model, derivatives);
+    if (moving == NULL)
+        return solve_moving(arena, model, derivatives, tolerance, monitor);
+    tc_reference *best = solve_moving(arena, &moving->model, &moving->derivatives, tolerance, monitor);
+    double *mu = TC_NEW(arena, double, model->constraint_count + 1);
+    for (size_t j = 0; j < moving->model.constraint_count; j++)
+        mu[moving->row[j]] = best->mu[j];
+    best->mu = mu;
+    if (best->conflict != NULL)
+        best->conflict = tc_moving_spread(arena, moving, model, best->conflict);
+    tc_certificate whole = tc_judge_point(tc_judge_new(arena, model, derivatives), best->x, mu);
+    if (whole.max_violation > fmax(best->max_violation, tolerance))
+        best->outcome = TC_INFEASIBLE_SUSPECTED;
+    best->max_violation = whole.max_violation;
     return best;
 }

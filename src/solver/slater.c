@@ -307,8 +307,8 @@ static void run(slater_search *s, tc_arena *arena, size_t exact_limit) {
         s->result->outcome = s->result->is_largest ? TC_SLATER_NONE : TC_SLATER_NOT_FOUND;
 }
 
-tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                            size_t exact_limit, const tc_monitor *monitor) {
+static tc_slater *search_moving(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                size_t exact_limit, const tc_monitor *monitor) {
     tc_slater *result = TC_NEW(arena, tc_slater, 1);
     result->point = TC_NEW(arena, double, model->state_count);
     result->margin = -INFINITY;
@@ -336,4 +336,15 @@ tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_der
         result->point = NULL;
     tc_arena_rewind(arena, mark);
     return result;
+}
+
+tc_slater *tc_slater_search(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                            size_t exact_limit, const tc_monitor *monitor) {
+    const tc_moving *moving = tc_moving_rows(arena, model, derivatives);
+    if (moving == NULL)
+        return search_moving(arena, model, derivatives, exact_limit, monitor);
+    tc_slater *found = search_moving(arena, &moving->model, &moving->derivatives, exact_limit, monitor);
+    found->worst = moving->model.constraint_count > 0 ? moving->row[found->worst] : 0;
+    found->conflict = tc_moving_spread(arena, moving, model, found->conflict);
+    return found;
 }

@@ -247,32 +247,35 @@ static double channel_variance(const tc_channel *channel) {
 }
 
 /* paper: eq:trade2
- * E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. */
-static void measure_outputs(tc_arena *arena, const tc_plan *plan, tc_bound_constants *c) {
+ * E|W'mu|^2 = sum_j mu_j^2 V_j, V_j the variances of row j together: over M at most R^2 max_j V_j. Noise on a constant
+ * row moves nothing: its multiplier is 0. */
+static void measure_outputs(tc_arena *arena, const tc_plan *plan, const bool *constant_rows, tc_bound_constants *c) {
     size_t m = plan->model->constraint_count;
     double *rows = TC_NEW(arena, double, m + 1), worst = 0, constraints = 0;
     for (size_t i = 0; i < plan->channel_count; i++) {
         const tc_channel *channel = &plan->channels[i];
         double variance = channel_variance(channel), entries = (double)channel->entries;
-        if (channel->kind == TC_CHANNEL_CONSTRAINTS)
-            constraints = tc_add_up(constraints, tc_mul_up(entries, variance));
+        if (channel->kind == TC_CHANNEL_CONSTRAINTS) {
+            double moving = (double)tc_moving_count(constant_rows + channel->first_row, channel->row_count);
+            constraints = tc_add_up(constraints, tc_mul_up(moving, variance));
+        }
         for (size_t j = 0; j < channel->row_count && channel->kind == TC_CHANNEL_JACOBIAN; j++) {
             double share = tc_div_up(entries, channel->row_count); /* every row of a channel has as many entries */
             rows[channel->first_row + j] = tc_add_up(rows[channel->first_row + j], tc_mul_up(share, variance));
         }
     }
     for (size_t j = 0; j < m; j++)
-        worst = fmax(worst, rows[j]);
+        worst = constant_rows[j] ? worst : fmax(worst, rows[j]);
     c->price_noise = worst == 0 ? 0 : tc_mul_up(tc_mul_up(c->dual_radius, c->dual_radius), worst);
     c->constraint_noise = constraints;
 }
 
 /* paper: Theorem 3
  * E|w(k)|^2 <= K_w. The published method has noise on outputs alone. */
-static void measure_noise(tc_arena *arena, const tc_plan *plan, tc_bound_constants *c) {
+static void measure_noise(tc_arena *arena, const tc_plan *plan, const bool *constant_rows, tc_bound_constants *c) {
     if (plan->mechanism == TC_MECHANISM_NONE)
         return;
-    measure_outputs(arena, plan, c);
+    measure_outputs(arena, plan, constant_rows, c);
     c->noise = tc_add_up(c->price_noise, c->constraint_noise);
 }
 
@@ -309,12 +312,13 @@ static void add_family(tc_arena *arena, const tc_family *family, box_extent *e) 
 
 /* M = {|mu|_1 <= R, mu_j >= 0 but for equalities}: no longer than R from 0. Two vertices R e_i, R e_j are sqrt(2) R
  * apart; the vertices R e_j and -R e_j of an equality, 2 R. */
-static void measure_sets(tc_arena *arena, const tc_model *model, tc_bound_constants *c) {
+static void measure_sets(tc_arena *arena, const tc_model *model, const bool *constant_rows, tc_bound_constants *c) {
     box_extent e = {0, 0};
+    size_t moving = tc_moving_count(constant_rows, model->constraint_count);
     for (size_t f = 0; f < model->family_count; f++)
         add_family(arena, &model->families[f], &e);
     double square = tc_mul_up(c->dual_radius, c->dual_radius);
-    double apart = tc_equality_count(model) > 0 ? 4 : model->constraint_count > 1 ? 2 : 1; /* squared, in units of R */
+    double apart = tc_equality_count(model) > 0 ? 4 : moving > 1 ? 2 : 1; /* squared, in units of R */
     c->reach = tc_sqrt_up(tc_add_up(e.reaches, square));
     c->diameter = tc_sqrt_up(tc_add_up(e.widths, tc_mul_up(apart, square)));
 }
@@ -355,8 +359,9 @@ tc_bound_constants tc_bound_measure(tc_arena *arena, const tc_model *model, cons
     double pulled = c.constraint_curvature == 0 ? 0 : tc_mul_up(c.dual_radius, c.constraint_curvature);
     c.curvature = tc_add_up(c.objective_curvature, pulled);
     c.lipschitz = joint_norm(c.curvature, c.slope);
-    measure_sets(arena, model, &c);
-    measure_noise(arena, plan, &c);
+    const bool *constant_rows = tc_constant_rows(arena, model, derivatives);
+    measure_sets(arena, model, constant_rows, &c);
+    measure_noise(arena, plan, constant_rows, &c);
     const char *lacking = missing(analysis, &c);
     if (lacking != NULL)
         c.problem = lacking;

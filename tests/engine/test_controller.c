@@ -263,6 +263,7 @@ typedef struct flight {
     tc_controller *controller;
     size_t where[INPUTS];
     double numbers[3 * ROWS];
+    bool constant[ROWS];
 } flight;
 
 static void fly(flight *f, const char *private_datum, double rounds, double radius, tc_placement placement,
@@ -280,11 +281,13 @@ static void fly(flight *f, const char *private_datum, double rounds, double radi
                                 .row_scale = f->numbers,
                                 .weight = f->numbers + ROWS,
                                 .slack = f->numbers + 2 * ROWS,
+                                .is_constant = f->constant,
                                 .radius = radius};
     for (size_t j = 0; j < ROWS; j++) {
         f->facts.row_scale[j] = scales[j];
         f->facts.weight[j] = 4 * pow(0.5 / scales[j], 2);
         f->facts.slack[j] = 1 + (double)j;
+        f->constant[j] = false;
     }
     f->plan = (tc_plan){.method = TC_METHOD_TACIT, .placement = placement, .rounds = rounds};
     f->controller = tc_controller_new(f->crowd.arena, &f->facts, &f->plan, f->crowd.model, f->crowd.derivatives,

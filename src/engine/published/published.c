@@ -20,6 +20,7 @@ typedef struct published {
     tc_jacobian *jacobian;   /* from J^ to answers */
     double dual_radius;      /* R */
     double *moved, *scratch; /* by constraint */
+    const bool *is_constant; /* by constraint: mu_j = 0, whatever noise the paper's scheme adds to g_j */
     double ***entries;       /* by worker: [shared entry][k], the block's J^ */
 } published;
 
@@ -102,7 +103,8 @@ static size_t decide(void *self, const double *mu, double *next_mu, tc_answer_sc
     size_t count = method->engine->model->constraint_count;
     const double *g_hat = method->engine->released->constraints;
     for (size_t j = 0; j < count; j++) {
-        method->moved[j] = TC_MULTIPLIER_UPDATE(mu[j], g_hat[j], scalars->step, scalars->regularization);
+        method->moved[j] =
+            method->is_constant[j] ? 0 : TC_MULTIPLIER_UPDATE(mu[j], g_hat[j], scalars->step, scalars->regularization);
         if (!isfinite(method->moved[j]))
             return j;
     }
@@ -117,10 +119,10 @@ static void *make(tc_engine *engine, const tc_derivatives *derivatives, const tc
     tc_arena *arena = engine->arena;
     const tc_model *model = engine->model;
     published *made = TC_NEW(arena, published, 1);
-    (void)derivatives;
     *made = (published){.engine = engine,
                         .jacobian = tc_jacobian_new(arena, model, engine->released, !engine->is_large),
                         .dual_radius = settings->dual_radius,
+                        .is_constant = tc_constant_rows(arena, model, derivatives),
                         .moved = TC_NEW(arena, double, model->constraint_count),
                         .scratch = TC_NEW(arena, double, model->constraint_count),
                         .entries = TC_NEW(arena, double **, engine->workers)};

@@ -383,14 +383,15 @@ static void set_scales(tc_arena *arena, tc_controller *controller, size_t m) {
     controller->pull_weight = TC_NEW(arena, double, m);
     for (size_t j = 0; j < m; j++) {
         double room = isfinite(facts->slack[j]) ? facts->slack[j] : 1; /* without slacks R' is R max S_j */
+        bool moves = !facts->is_constant[j];
         controller->S[j] = unscaled ? 1 : facts->row_scale[j];
         controller->inverse_S[j] = 1 / controller->S[j];
         controller->pull_weight[j] = unscaled ? 4 : facts->weight[j];
-        slack = fmin(slack, room);
-        scaled = fmin(scaled, room / facts->row_scale[j]);
+        slack = moves ? fmin(slack, room) : slack;
+        scaled = moves ? fmin(scaled, room / facts->row_scale[j]) : scaled;
     }
     controller->X = facts->box_length > 0 ? facts->box_length : 1;
-    controller->R = unscaled && m > 0 ? facts->radius * scaled / slack : facts->radius;
+    controller->R = unscaled && isfinite(slack) ? facts->radius * scaled / slack : facts->radius;
 }
 
 static void start(tc_arena *arena, tc_controller *controller, const tc_model *model) {
@@ -411,8 +412,10 @@ static void start(tc_arena *arena, tc_controller *controller, const tc_model *mo
                                                                         : TINY_OMEGA};
     controller->least_omega = LEAST_OF_OMEGA * controller->state.omega;
     for (size_t j = 0; j < m; j++) {
-        controller->moved[j] = model->start_multipliers[j] * controller->S[j];
-        bool has_margin = controller->facts->margin.kind == TC_MARGIN_GIVEN && !model->constraints[j].is_equality;
+        bool moves = !controller->facts->is_constant[j];
+        bool has_margin =
+            moves && controller->facts->margin.kind == TC_MARGIN_GIVEN && !model->constraints[j].is_equality;
+        controller->moved[j] = moves ? model->start_multipliers[j] * controller->S[j] : 0;
         controller->kept.margin[j] = has_margin ? controller->facts->margin.amount : 0;
     }
     tc_project_multipliers(controller->constraints, m, controller->R, controller->moved, controller->kept.mu,

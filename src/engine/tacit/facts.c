@@ -22,8 +22,9 @@ static bool load_declared(const tc_model *model, double *x) {
 }
 
 /* Rounded down; NAN everywhere where the point is missing or does not satisfy every inequality strictly, and NAN of
- * equalities, which have none. */
-static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, double *slack) {
+ * equalities, which have none. Constant inequalities have no slack that counts: INFINITY. */
+static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                       const bool *is_constant, double *slack) {
     size_t m = model->constraint_count;
     for (size_t j = 0; j < m; j++)
         slack[j] = NAN;
@@ -34,9 +35,10 @@ static void find_slack(tc_arena *arena, const tc_model *model, const tc_derivati
         tc_constraint_values(tc_streams_new(arena, model, derivatives, NULL), x, g);
         bool is_strict = true;
         for (size_t j = 0; j < m; j++)
-            is_strict = is_strict && (model->constraints[j].is_equality || (g[j].hi < 0 && isfinite(g[j].hi)));
+            is_strict = is_strict && (model->constraints[j].is_equality ||
+                                      (is_constant[j] ? g[j].hi <= 0 : g[j].hi < 0 && isfinite(g[j].hi)));
         for (size_t j = 0; is_strict && j < m; j++)
-            slack[j] = model->constraints[j].is_equality ? (double)NAN : -g[j].hi;
+            slack[j] = model->constraints[j].is_equality ? (double)NAN : is_constant[j] ? INFINITY : -g[j].hi;
     }
     tc_arena_rewind(arena, mark);
 }
@@ -56,10 +58,10 @@ static void find_scales(tc_arena *arena, const double *raw, size_t m, tc_tacit_f
     facts->weight = TC_NEW(arena, double, m);
     for (size_t j = 0; j < m; j++) {
         facts->row_scale[j] = raw[j] > 0 && isfinite(raw[j]) ? raw[j] : 1;
-        least = fmin(least, facts->row_scale[j]);
+        least = facts->is_constant[j] ? least : fmin(least, facts->row_scale[j]);
     }
     for (size_t j = 0; j < m; j++) {
-        double part = least / facts->row_scale[j];
+        double part = facts->is_constant[j] ? 1 : least / facts->row_scale[j];
         facts->weight[j] = 4 * part * part;
     }
 }
@@ -93,17 +95,21 @@ static double radius_from_room(tc_arena *arena, const tc_model *model, const tc_
         return NAN;
     double *taken = TC_NEW(arena, double, m);
     for (size_t j = 0; j < m; j++)
-        taken[j] = model->constraints[j].is_equality ? 0 : facts->slack[j] - slack_left(facts, j);
+        taken[j] =
+            model->constraints[j].is_equality || facts->is_constant[j] ? 0 : facts->slack[j] - slack_left(facts, j);
     return tc_multiplier_bound(arena, model, derivatives, facts->row_scale, taken, NULL);
 }
 
 /* With slack: sum F_i / min_j (slack_j / S_j), and R is sum F_i / min_j slack_j. R of another origin bounds |mu|_1,
  * hence sum |mu_j| S_j by R max S_j; a margin lets multipliers grow as much as it makes slacks shrink. */
 static double find_radius(const tc_model *model, const tc_tacit_facts *facts, double dual_radius) {
-    size_t m = model->constraint_count;
+    size_t m = model->constraint_count, moving = 0;
     double least = INFINITY, least_scaled = INFINITY, largest = 0, growth = 1;
     for (size_t j = 0; j < m; j++) {
         double left = slack_left(facts, j);
+        if (facts->is_constant[j])
+            continue;
+        moving++;
         largest = fmax(largest, facts->row_scale[j]);
         if (isnan(facts->slack[j]))
             continue;
@@ -111,7 +117,7 @@ static double find_radius(const tc_model *model, const tc_tacit_facts *facts, do
         least_scaled = fmin(least_scaled, left / facts->row_scale[j]);
         growth = fmax(growth, facts->slack[j] / left);
     }
-    if (m == 0)
+    if (moving == 0)
         return 0;
     if (!isfinite(dual_radius))
         return INFINITY;
@@ -331,7 +337,7 @@ static void warn_of_slack(warner *w) {
     size_t m = 0, worst = 0;
     double *scaled = TC_NEW(w->arena, double, w->model->constraint_count + 1), least = INFINITY;
     for (size_t j = 0; j < w->model->constraint_count; j++) {
-        if (w->model->constraints[j].is_equality)
+        if (w->model->constraints[j].is_equality || w->facts->is_constant[j])
             continue;
         scaled[m] = w->facts->slack[j] / w->facts->row_scale[j];
         if (isnan(scaled[m]))
@@ -374,7 +380,7 @@ static void warn_of_hidden_slack(warner *w) {
 }
 
 static void warn_of_radius(warner *w) {
-    if (w->model->constraint_count == 0)
+    if (tc_moving_count(w->facts->is_constant, w->model->constraint_count) == 0)
         return;
     bool known = w->facts->radius < INFINITY;
     if (!known && tc_radius_is_promised(w->model))
@@ -442,9 +448,10 @@ tc_tacit_facts *tc_tacit_facts_make(tc_arena *arena, const tc_plan *plan, tc_mod
     *made = (tc_tacit_facts){.rounds = plan->rounds,
                              .box_length = tc_box_length(model),
                              .slack = TC_NEW(arena, double, model->constraint_count),
+                             .is_constant = tc_constant_rows(arena, model, derivatives),
                              .margin = margin};
     find_scales(arena, raw_scales(arena, plan, model, derivatives), model->constraint_count, made);
-    find_slack(arena, model, derivatives, made->slack);
+    find_slack(arena, model, derivatives, made->is_constant, made->slack);
     *why = check_margin(arena, model, made);
     if (*why != NULL)
         return NULL;

@@ -23,6 +23,7 @@ typedef struct tc_tacit_facts {
     double *weight;    /* w_j: of the pull on mu_j S_j, so that the norm that is pulled down is that of mu */
     double radius;     /* R': M' = { |mu|_1 <= R', mu_j >= 0 where row j is an inequality } */
     double *slack;     /* -g_j(xbar) at the public Slater point, in units of g_j; NAN of equalities, or without one */
+    bool *is_constant; /* by row: no state has an effect on it. mu_j = 0, and S_j = 1 counts nowhere */
     tc_margin_wish margin;
     const char **warnings; /* where the method is not expected to do well */
     size_t warning_count;

@@ -6,9 +6,10 @@
  *
  *     u_j = g_j(r) + z sqrt(v sum_c s2_c (dg_j/dx_c)^2) + v/2 z^2 sum_c s2_c d2g_j/dx_c^2
  *
- * bounds g_j(x-bar), for all j at once with probability P where z = Q^-1((1 - P)/m) (larger for Laplace noise). For
- * rows that are affine by structure that is exact; for others it is of second order in r - x-bar. An equality has a
- * tolerance in its place: |g_j(x-bar)| <= u_j = |g_j(r)| + z sqrt(...), with z = Q^-1((1 - P)/(2 m)), and no margin.
+ * bounds g_j(x-bar), for all j at once with probability P where z = Q^-1((1 - P)/m) (larger for Laplace noise; m
+ * without constant rows). For rows that are affine by structure that is exact; for others it is of second order in r -
+ * x-bar. An equality has a tolerance in its place: |g_j(x-bar)| <= u_j = |g_j(r)| + z sqrt(...), with z = Q^-1((1 -
+ * P)/(2 m)), and no margin.
  *
  * --margin auto: M_j is the distance that the rounds that are left must keep, so that u_j <= 0 after the last one. With
  * W_k the sum of all weights up to round k and q = W_k / W_T,
@@ -163,10 +164,10 @@ static void look_at_lattices(tc_margin *margin, const tc_plan *plan, const tc_mo
 
 tc_margin *tc_margin_new(tc_arena *arena, const tc_tacit_facts *facts, const tc_plan *plan, const tc_model *model,
                          const tc_derivatives *derivatives) {
-    size_t m = model->constraint_count;
+    size_t m = model->constraint_count, moving = tc_moving_count(facts->is_constant, m);
     size_t inputs = plan->placement == TC_PLACEMENT_OUTPUTS ? m : derivatives->input_count;
     double probability = facts->margin.kind == TC_MARGIN_AUTO ? facts->margin.probability : TC_FEASIBLE_PROBABILITY;
-    double tail = (1 - probability) / (double)(m > 0 ? m : 1);
+    double tail = (1 - probability) / (double)(moving > 0 ? moving : 1);
     tc_margin *made = TC_NEW(arena, tc_margin, 1);
     *made = (tc_margin){.facts = facts,
                         .constraints = model->constraints,

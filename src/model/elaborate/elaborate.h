@@ -229,6 +229,9 @@ tc_value tc_elaborate_divide(tc_elaborator *elaborator, const tc_value *a, const
 /* names.c: columns */
 /* An expression free of states, evaluated for every member (or once where it has no data). */
 tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression);
+/* Whether its states have no effect, since their coefficients are 0 for every member (an idle link's route). Then
+ * tc_coef_of evaluates it too. */
+bool tc_is_without_states(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression);
 tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *value, size_t i);
 /* A new column of the family; its leaf. */
 tc_expr tc_new_column(tc_elaborator *elaborator, tc_agents_block *block, const double *values, bool is_private);

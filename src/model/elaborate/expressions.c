@@ -289,11 +289,11 @@ static size_t inner_sum(tc_elaborator *elaborator, uint32_t family, tc_expr body
     return model->sum_count - 1;
 }
 
-/* One element of a body, summed over all members; a number where it is free of states. */
+/* One element of a body, summed over all members; a number where no state has an effect. */
 static tc_value sum_element(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *body, size_t i) {
     size_t members = elaborator->model->families[block->number].count;
     tc_expr node = tc_value_node_at(&elaborator->values, body, i);
-    if (elaborator->dag->nodes[node].has_state)
+    if (!tc_is_without_states(elaborator, block, node))
         return tc_value_node(tc_sum(elaborator->dag, inner_sum(elaborator, block->number, node)));
     tc_coef coef = tc_coef_of(elaborator, block, node);
     double sum = coef.column == NULL ? coef.value * (double)members : 0;

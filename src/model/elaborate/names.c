@@ -431,6 +431,8 @@ static double apply(const tc_node *n, double a, double b) {
     switch ((tc_op)n->op) {
     case TC_CONST:
         return n->u.value;
+    case TC_STATE:
+        return 0; /* only where every factor of it is 0: tc_is_without_states */
     case TC_ADD:
         return a + b;
     case TC_SUB:
@@ -458,7 +460,6 @@ static double apply(const tc_node *n, double a, double b) {
     case TC_DATA:
     case TC_LSE:
         break; /* handled by the caller */
-    case TC_STATE:
     case TC_COORD:
     case TC_SUM:
     case TC_CLAMP:
@@ -515,6 +516,86 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_e
     }
     tc_arena_rewind(elaborator->arena, mark);
     return root->has_data ? (tc_coef){.column = column} : (tc_coef){.value = column[0]};
+}
+
+/* ---- terms whose coefficients are all 0 -------------------------------------------------------------------------- */
+
+typedef struct idle_walk {
+    tc_elaborator *elaborator;
+    const tc_family *family;
+    const tc_expr *nodes; /* under the root, increasing */
+    size_t count;
+    bool *moves;   /* by place in nodes: with a state of some member */
+    bool *is_zero; /* for every member and all states */
+} idle_walk;
+
+static size_t place_of(const idle_walk *w, tc_expr e) {
+    return (size_t)((const tc_expr *)bsearch(&e, w->nodes, w->count, sizeof e, by_number) - w->nodes);
+}
+
+/* Whether an expression of data is 0 for all members, or for some. */
+static bool has_zero(const idle_walk *w, tc_expr e, bool for_all) {
+    tc_elaborator *elaborator = w->elaborator;
+    size_t count, members = elaborator->dag->nodes[e].has_data ? w->family->count : 1;
+    tc_mark mark = tc_arena_mark(elaborator->arena);
+    const tc_expr *nodes = tc_nodes_under(elaborator, e, &count);
+    double *work = TC_NEW(elaborator->arena, double, count *LANES), *last = work + (count - 1) * LANES;
+    bool zero = for_all;
+    for (size_t first = 0; first < members && zero == for_all; first += LANES) {
+        size_t lanes = members - first < LANES ? members - first : LANES;
+        evaluate(elaborator->dag, w->family, nodes, count, elaborator->places, work, first, lanes);
+        for (size_t lane = 0; lane < lanes && zero == for_all; lane++)
+            zero = last[lane] == 0;
+    }
+    tc_arena_rewind(elaborator->arena, mark);
+    return zero;
+}
+
+static bool is_zero(const idle_walk *w, tc_expr e) {
+    return w->elaborator->dag->nodes[e].has_state ? w->is_zero[place_of(w, e)] : has_zero(w, e, true);
+}
+
+/* Of what has a state. 0 log(x) is not 0 everywhere. */
+static bool is_product_with_zero(const idle_walk *w, const tc_node *n) {
+    const tc_node *nodes = w->elaborator->dag->nodes;
+    if (n->op == TC_NEG)
+        return is_zero(w, n->a);
+    if (n->op == TC_ADD || n->op == TC_SUB)
+        return is_zero(w, n->a) && is_zero(w, n->b);
+    if (n->op == TC_MUL)
+        return (!nodes[n->b].is_partial && is_zero(w, n->a)) || (!nodes[n->a].is_partial && is_zero(w, n->b));
+    if (n->op == TC_DIV)
+        return !nodes[n->b].has_state && !has_zero(w, n->b, false) && is_zero(w, n->a);
+    return false;
+}
+
+static void look_at_node(idle_walk *w, size_t at) {
+    const tc_dag *dag = w->elaborator->dag;
+    const tc_node *n = &dag->nodes[w->nodes[at]];
+    if (!n->has_state)
+        return;
+    w->is_zero[at] = is_product_with_zero(w, n);
+    w->moves[at] = n->op == TC_STATE || n->op == TC_NORM; /* apply does not know norms */
+    for (size_t i = 0; i < tc_operand_count(dag, w->nodes[at]); i++)
+        w->moves[at] = w->moves[at] || w->moves[place_of(w, tc_operand(dag, w->nodes[at], i))];
+    w->moves[at] = w->moves[at] && !w->is_zero[at];
+}
+
+bool tc_is_without_states(tc_elaborator *elaborator, const tc_agents_block *block, tc_expr expression) {
+    const tc_node *root = &elaborator->dag->nodes[expression];
+    if (!root->has_state || !root->has_data)
+        return !root->has_state;
+    prepare_walk(elaborator); /* before the mark: it outlives this function */
+    tc_mark mark = tc_arena_mark(elaborator->arena);
+    idle_walk w = {.elaborator = elaborator, .family = &elaborator->model->families[block->number]};
+    w.nodes = tc_nodes_under(elaborator, expression, &w.count);
+    w.moves = TC_NEW(elaborator->arena, bool, w.count);
+    w.is_zero = TC_NEW(elaborator->arena, bool, w.count);
+    for (size_t i = 0; i < w.count; i++)
+        look_at_node(&w, i);
+    bool moves = w.moves[w.count - 1];
+    tc_arena_rewind(elaborator->arena, mark);
+    return !moves;
 }
 
 tc_coef tc_coef_of_value(tc_elaborator *elaborator, const tc_agents_block *block, const tc_value *value, size_t i) {

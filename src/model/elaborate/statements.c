@@ -34,6 +34,21 @@ static const char *constraint_name(const constraint_reader *reader, size_t last)
     return tc_buffer_text(&name);
 }
 
+/* A constraint on which no state has an effect holds or does not, whatever the agents do. */
+static void check_constant(const constraint_reader *reader, tc_expr outer, const char *name, tc_span span) {
+    tc_elaborator *elaborator = reader->elaborator;
+    if (elaborator->dag->nodes[outer].has_state || elaborator->model->family_count == 0)
+        return;
+    double value = tc_coef_of(elaborator, &elaborator->blocks[0], outer).value;
+    tc_relation relation = reader->statement->relation;
+    bool left = (relation == TC_RELATION_GREATER) != (value > 0); /* is larger */
+    if (value > 0 || (relation == TC_RELATION_EQUAL && value != 0))
+        tc_error(elaborator->diagnostics, span,
+                 "no point satisfies constraint '%s': no state has an effect on it, and its %s side exceeds its %s "
+                 "side by %.6g",
+                 name, left ? "left" : "right", left ? "right" : "left", fabs(value));
+}
+
 static void add_constraint(const constraint_reader *reader, tc_expr outer, size_t last) {
     tc_elaborator *elaborator = reader->elaborator;
     tc_model *model = elaborator->model;
@@ -44,11 +59,10 @@ static void add_constraint(const constraint_reader *reader, tc_expr outer, size_
                                            sizeof *model->constraints);
         elaborator->constraint_capacity = capacity;
     }
-    model->constraints[model->constraint_count++] =
-        (tc_constraint){.name = constraint_name(reader, last),
-                        .outer = outer,
-                        .span = span,
-                        .is_equality = reader->statement->relation == TC_RELATION_EQUAL};
+    const char *name = constraint_name(reader, last);
+    check_constant(reader, outer, name, span);
+    model->constraints[model->constraint_count++] = (tc_constraint){
+        .name = name, .outer = outer, .span = span, .is_equality = reader->statement->relation == TC_RELATION_EQUAL};
 }
 
 /* Whether every node under root is affine in the states; *culprit is one that is not. Bodies of sums are looked into.

@@ -217,9 +217,13 @@ static units *units_find(const tc_pricing *pricing) {
     return u;
 }
 
+static size_t moving_rows(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
+    return tc_moving_count(tc_constant_rows(arena, model, derivatives), model->constraint_count);
+}
+
 void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const double *row_scale, double box_length) {
     tc_sensitivity *s = pricing->sensitivity;
-    size_t count = pricing->channel_count, m = s->streams->model->constraint_count;
+    size_t count = pricing->channel_count, m = moving_rows(s->arena, s->streams->model, s->streams->derivatives);
     s->whole_agents = pricing->unit == TC_ADJACENCY_AGENT;
     units *u = units_find(pricing);
     double *cost = TC_NEW(s->arena, double, count + 1);
@@ -343,10 +347,12 @@ double *tc_outer_squares(tc_arena *arena, tc_streams *streams) {
     return squares;
 }
 
-void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel *channels, size_t count,
-                        const double *row_scale, double box_length, tc_placement_facts *facts) {
+void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                        const tc_channel *channels, size_t count, const double *row_scale, double box_length,
+                        tc_placement_facts *facts) {
     size_t m = model->constraint_count;
-    double share = m > 0 ? 1 / (double)m : 0;
+    const bool *constant = tc_constant_rows(arena, model, derivatives);
+    double moving = (double)tc_moving_count(constant, m), share = moving > 0 ? 1 / moving : 0;
     double *of_family = TC_NEW(arena, double, model->family_count + 1);
     facts->constraint_variance = TC_NEW(arena, double, m + 1);
     facts->total = 0;
@@ -354,6 +360,8 @@ void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel
         const tc_channel *channel = &channels[i];
         for (uint32_t j = channel->first_row; j < channel->first_row + channel->row_count; j++) {
             double scaled = channel->variance / (row_scale[j] * row_scale[j]);
+            if (constant[j])
+                continue; /* the paper's scheme adds noise to it, but its multiplier is 0 all the same */
             if (channel->kind == TC_CHANNEL_CONSTRAINTS) {
                 facts->constraint_variance[j] = channel->variance;
                 facts->total += scaled;
@@ -363,7 +371,7 @@ void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel
                 if (channel->row_count == 1)
                     of_family[channel->family] += share * scaled;
                 else
-                    of_family[channel->family] = fmax(of_family[channel->family], share * scaled * (double)m);
+                    of_family[channel->family] = fmax(of_family[channel->family], share * scaled * moving);
             }
         }
     }
@@ -400,13 +408,17 @@ static void take_curvature(void *context, const tc_sensitivity_block *block) {
 void tc_predict_states(tc_sensitivity *s, double variance, const double *row_scale, double box_length,
                        tc_placement_facts *facts) {
     size_t m = s->streams->model->constraint_count;
-    curved k = {.row_scale = row_scale, .share = m > 0 ? 1 / (double)m : 0};
+    const bool *constant = tc_constant_rows(s->arena, s->streams->model, s->streams->derivatives);
+    double moving = (double)tc_moving_count(constant, m);
+    curved k = {.row_scale = row_scale, .share = moving > 0 ? 1 / moving : 0};
     s->norm = 2;
     s->whole_agents = false;
     (void)tc_sensitivity_blocks(s, tc_view_new(s, true, NULL, 0, UINT32_MAX), take_curvature, &k);
     facts->constraint_variance = TC_NEW(s->arena, double, m + 1);
     facts->total = 0;
     for (size_t j = 0; j < m; j++) {
+        if (constant[j])
+            continue;
         facts->constraint_variance[j] = variance * row_scale[j] * row_scale[j];
         facts->total += variance;
     }

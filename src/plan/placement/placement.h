@@ -30,8 +30,9 @@ double tc_box_length(const tc_model *model);
 void tc_place_scales(const tc_pricing *pricing, tc_channel *channels, const double *row_scale, double box_length);
 
 /* The predicted variances of the two placements, for channels with their final scales. */
-void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_channel *channels, size_t count,
-                        const double *row_scale, double box_length, tc_placement_facts *facts);
+void tc_predict_outputs(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                        const tc_channel *channels, size_t count, const double *row_scale, double box_length,
+                        tc_placement_facts *facts);
 void tc_predict_states(tc_sensitivity *sensitivity, double variance, const double *row_scale, double box_length,
                        tc_placement_facts *facts);
 
