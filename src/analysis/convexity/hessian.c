@@ -8,9 +8,12 @@
 
 enum { MOST_LEAVES = 400, BISECT_LEAVES = 4, MOST_BOXES = 600, TRIES = 40 };
 
-static size_t place_of(const tc_expr *leaves, size_t count, tc_expr leaf) {
+/* likely: where it is if no leaf before it is missing. */
+static size_t place_of(const tc_partial *partials, size_t count, tc_expr leaf, size_t likely) {
+    if (likely < count && partials[likely].leaf == leaf)
+        return likely;
     for (size_t i = 0; i < count; i++) {
-        if (leaves[i] == leaf)
+        if (partials[i].leaf == leaf)
             return i;
     }
     return SIZE_MAX;
@@ -31,12 +34,13 @@ tc_hessian *tc_hessian_of(tc_prover *p, tc_expr root) {
     tc_expr zero = tc_const(p->dag, 0);
     tc_expr *roots = TC_NEW(p->arena, tc_expr, h->count * (h->count + 1) / 2 + h->count + 1);
     size_t next = 0;
+    tc_differentiator *differentiator = tc_differentiator_new(p->arena, p->dag);
     for (size_t i = 0; i < h->count; i++) {
-        tc_expr *leaves, *partials;
-        size_t found = tc_gradient(p->arena, p->dag, h->gradient[i], op, &leaves, &partials);
+        size_t found;
+        const tc_partial *partials = tc_differentiate(differentiator, h->gradient[i], op, UINT64_MAX, &found);
         for (size_t j = 0; j <= i; j++) {
-            size_t at = place_of(leaves, found, h->leaves[j]);
-            roots[next++] = at == SIZE_MAX ? zero : partials[at];
+            size_t at = place_of(partials, found, h->leaves[j], j);
+            roots[next++] = at == SIZE_MAX ? zero : partials[at].value;
         }
     }
     for (size_t i = 0; i < h->count; i++)

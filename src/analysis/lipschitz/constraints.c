@@ -149,7 +149,10 @@ static void keep(tc_bracket *bracket, double **best, double found, const double 
 static void improve(norm_attempt *a, tc_bracket *bracket, double *best) {
     const tc_model *model = a->streams->model;
     size_t n = model->state_count;
-    double cost = (double)n * (double)(model->constraint_count + 4);
+    /* A point costs the entries of J, or the operations of Phi's derivatives where they are more: n^2 for a covariance
+     * across agents, so that n points would be n^3. */
+    double operations = (double)tc_tape_length(a->streams->first_tape);
+    double cost = fmax((double)n * (double)(model->constraint_count + 4), operations);
     if (tc_is_closed(bracket) || best == NULL || cost * (double)n > SEARCH_WORK)
         return;
     tc_interval *ranges = TC_NEW(a->gather->arena, tc_interval, n);

@@ -176,4 +176,6 @@ tc_tape *tc_tape_new(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, s
 
 size_t tc_tape_root_count(const tc_tape *tape) { return tape->root_count; }
 
+size_t tc_tape_length(const tc_tape *tape) { return tape->code_count + tape->argument_count; }
+
 size_t tc_tape_work(const tc_tape *tape) { return tape->slot_count * TC_LANES + tape->widest + 1; }

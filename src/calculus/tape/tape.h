@@ -19,6 +19,8 @@ typedef struct tc_tape tc_tape;
 
 tc_tape *tc_tape_new(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t root_count);
 size_t tc_tape_root_count(const tc_tape *tape);
+/* How many operations an evaluation takes: what it costs. */
+size_t tc_tape_length(const tc_tape *tape);
 /* Entries (of the evaluator's number type) of the work area an evaluation needs. */
 size_t tc_tape_work(const tc_tape *tape);
 

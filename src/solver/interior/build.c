@@ -286,6 +286,8 @@ static void coupling_init(tc_interior *solver, const tc_model *model, const tc_d
     size_t size = coupling->is_curved ? q + m : m;
     coupling->matrix = reals(solver, size * size);
     coupling->schur = coupling->is_curved ? reals(solver, q * q) : coupling->matrix;
+    coupling->schur_start = coupling->is_curved ? TC_NEW(solver->arena, size_t, q + 1) : NULL;
+    coupling->schur_column = coupling->is_curved ? TC_NEW(solver->arena, uint32_t, q * q) : NULL;
     coupling->order = TC_NEW(solver->arena, size_t, size);
     coupling->unknown = reals(solver, size);
     coupling->scratch = reals(solver, size);

@@ -95,6 +95,8 @@ typedef struct tc_coupling {
     tc_real *step_prices, *moved; /* v = C w + A' dmu and w = U dx, by input */
     tc_real *matrix;              /* the dense system, factored */
     tc_real *schur;               /* curved: S = U K^-1 U' */
+    size_t *schur_start;          /* curved: places of entries of S that are not 0, by row */
+    uint32_t *schur_column;
     size_t *order;
     tc_real *unknown, *scratch, *unit; /* q + m */
 } tc_coupling;

@@ -219,10 +219,26 @@ static tc_real price_diagonal(const tc_coupling *coupling, size_t j) {
     return coupling->weight[j] + (tc_is_free(coupling, j) ? 0 : coupling->slack[j] / coupling->mu[j]);
 }
 
+/* S has an entry for two inputs only where an agent has a part in both: agents' own coordinates make it almost
+ * diagonal. A covariance of n agents has n^2 second derivatives, and each adds a column. */
+static void list_entries(tc_coupling *coupling) {
+    size_t q = coupling->q, count = 0;
+    for (size_t r = 0; r < q; r++) {
+        coupling->schur_start[r] = count;
+        for (size_t s = 0; s < q; s++)
+            if (coupling->schur[r * q + s] != 0)
+                coupling->schur_column[count++] = (uint32_t)s;
+    }
+    coupling->schur_start[q] = count;
+}
+
+/* S is symmetric: its row for its column. */
 static void add_column(tc_coupling *coupling, size_t to, size_t from, tc_real factor) {
     size_t q = coupling->q, size = q + coupling->m;
-    for (size_t r = 0; r < q; r++)
-        coupling->matrix[r * size + to] += coupling->schur[r * q + from] * factor;
+    for (size_t i = coupling->schur_start[from]; i < coupling->schur_start[from + 1]; i++) {
+        uint32_t r = coupling->schur_column[i];
+        coupling->matrix[r * size + to] += coupling->schur[from * q + r] * factor;
+    }
 }
 
 /* S can be huge where a block is flat, D where a constraint is idle: inputs and multipliers are measured in units that
@@ -251,6 +267,7 @@ static void assemble_curved(tc_coupling *coupling) {
     for (size_t r = 0; r < q; r++)
         for (size_t s = 0; s < r; s++)
             coupling->schur[s * q + r] = coupling->schur[r * q + s];
+    list_entries(coupling);
     memset(coupling->matrix, 0, size * size * sizeof(tc_real));
     for (size_t r = 0; r < q; r++)
         coupling->matrix[r * size + r] = 1;
