@@ -95,7 +95,16 @@ static tacit_status take_problem(bytes *b, tacit_problem **problem, char **messa
         "schedule { alpha 0.5 k^-0.1; gamma 0.1 k^-0.6; rounds 20 }\n",
         "data homes = given public wish\nparam m = given\nagents home over homes { state p[2] in [0, wish]\n"
         "private minimize sumsq(p - m[1, 1]) }\nconstraint feeder: sum(home: wish * p[1] + p[2]^2) <= 9\n"
-        "dual radius 8\nprivacy { epsilon 1; delta 1e-6; mechanism gaussian; adjacency ensemble 2 }\n"};
+        "dual radius 8\nprivacy { epsilon 1; delta 1e-6; mechanism gaussian; adjacency ensemble 2 }\n",
+        "data homes = given\nparam m = given\nagents home[i] over homes { state p[2] in [0, 4]; public set sum(p) <= "
+        "6\n"
+        "private minimize sumsq(p - [wish, 1]) + 0.5 * abs(p[1] - i); gap 90; slater p = 1 within 0.5 }\n"
+        "constraint level: sum(home: p[1]) == m[1, 1]\nconstraint most: sum(home: p[2]) <= m[2, 1]\n"
+        "privacy { mechanism laplace; epsilon 1; adjacency agent }\nschedule { rounds 20 }\n",
+        "data homes = given public wish\nparam m = given\nagents home over homes { state p[2] in [0, 4]\n"
+        "private maximize -norm1(p - m[1, 1]) - pos(p[1] - wish) - max(p) - sumsq(p) }\n"
+        "constraint use: 0 <= sum(home: p[1]) <= 9\nconstraint near: norm([home[1].p[1], home[2].p[2]]) <= 3\n"
+        "dual radius 8\nprivacy { mechanism laplace; epsilon 1; adjacency one 0.5 }\nschedule { rounds 20 }\n"};
     double numbers[MOST_ROWS * 2], values[4];
     const char *members[MOST_ROWS];
     for (size_t i = 0; i < MOST_ROWS * 2; i++)
@@ -109,7 +118,7 @@ static tacit_status take_problem(bytes *b, tacit_problem **problem, char **messa
     const tacit_table table = {TAKE_WORD(b, "homes", "homes", "homes", "homes"), take(b, MOST_ROWS + 1), columns,
                                1 + take(b, 2), take(b, 3) == 2 ? members : NULL};
     const tacit_matrix matrix = {TAKE_WORD(b, "m", "m", "m", "m"), values, 2, 1 + take(b, 2), 0, 0};
-    const char *text = texts[take(b, 2)];
+    const char *text = texts[take(b, 4)];
     const tacit_source source = {.size = sizeof source,
                                  .path = TAKE_WORD(b, "homes.tacit", "\n"),
                                  .text = text,

@@ -121,6 +121,29 @@ def test_equalities_have_multipliers_of_either_sign() -> None:
     assert not m.solve().holds
 
 
+@pytest.mark.filterwarnings("ignore::tacit.TacitWarning")
+def test_a_run_keeps_equalities_to_within_a_tolerance() -> None:
+    def build(limit: bool) -> tacit.Model:
+        m = tacit.Model()
+        gen = m.family("gen", count=5)
+        p = gen.state("p", lower=0, upper=1)
+        gen.minimize((1 + gen.index / 10) * p**2)
+        gen.gap(2)
+        gen.slater(p, 0.5, within=0.4)
+        m.constraint("balance", tacit.total(gen, p) == 2.5)
+        if limit:
+            m.constraint("line", gen[0].p <= 0.9)
+        m.privacy(mechanism="gaussian", epsilon=5, delta=1e-6, adjacency="one:0.1")
+        return m
+
+    run = build(limit=False).run(rounds=2000, seed=1)
+    assert abs(run.x["gen"].sum() - 2.5) <= run.feasible.bounds[0] < 0.1
+    assert run.mu[0] < 0 and run.final.max_violation == pytest.approx(abs(run.x["gen"].sum() - 2.5))
+    assert "Released data show that it keeps every equality to within 0.0" in run._repr_html_()
+    run = build(limit=True).run(rounds=2000, seed=1)
+    assert "that the result satisfies all inequalities, and show that it keeps every equality" in run._repr_html_()
+
+
 def test_a_slater_point_may_have_room_around_it() -> None:
     m, home, p = small()
     home.slater(p, 0.5, within=home.cap / 10)
