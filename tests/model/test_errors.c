@@ -162,6 +162,7 @@ static void statements_of_other_languages_are_answered_with_what_to_write(void *
         expect_error(text, "; a limit that binds agents together is written 'constraint NAME: a.x + b.x <= 1'");
     }
     expect_error("agent x { var y in [0, 1]; private minimize y }", "; write 'state x in [0, 1]'");
+    expect_error("limit = 5\n" AGENT, "no statement begins with 'limit'; a constant is defined by 'param NAME = 1'");
     expect_error("var y in [0, 1]\n" AGENT, "; states belong to agents: write 'agent a { state x in [0, 1] }'");
     expect_error("minimize x.y\n" AGENT, "each agent has an objective of its own: write 'private minimize ...'");
     expect_error("maximise x.y\n" AGENT, "each agent has an objective of its own: write 'private minimize ...'");

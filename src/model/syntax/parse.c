@@ -204,6 +204,8 @@ static const char *statement_habit(const tc_parser *parser, bool in_block) {
     size_t after = parser->token.span.offset + parser->token.span.length;
     while (after < parser->lexer.length && parser->lexer.text[after] == ' ')
         after++;
+    if (after + 1 < parser->lexer.length && parser->lexer.text[after] == '=' && parser->lexer.text[after + 1] != '=')
+        return "a constant is defined by 'param NAME = 1'";
     bool is_relation = after < parser->lexer.length && strchr("<>=+-*/^[", parser->lexer.text[after]) != NULL &&
                        parser->lexer.text[after] != '\0';
     if (!is_relation && !at_one_of(parser, limits, sizeof limits / sizeof limits[0]))
