@@ -149,6 +149,8 @@ typedef struct tacit_options {
     size_t threads;   /* 0: all processors. No result depends on it */
     double tolerance; /* of the reference solution; 0: 1e-8 */
     int full;         /* texts name every agent, state and constraint, however many */
+    /* What tacit_check judges for: "tacit" (NULL too) or "published", which takes no kinks in objectives. */
+    const char *method;
 } tacit_options;
 TACIT_API void tacit_options_default(tacit_options *options, size_t size);
 
@@ -229,6 +231,7 @@ typedef struct tacit_check_facts {
     double dual_radius;                       /* R; NAN for none */
     const char *dual_radius_origin;           /* "given", "gaps", "private", "none" */
     size_t agents; /* rows of tacit_result_check_agent: one for each agent, or for each family where there are many */
+    const char *convex, *smooth; /* the objectives; method tacit asks for the first alone */
 } tacit_check_facts;
 TACIT_API tacit_status tacit_result_check(const tacit_result *check, tacit_check_facts *facts);
 

@@ -249,9 +249,9 @@ static void judge_functions(tc_analysis *a, tc_arena *arena, tc_model *model, tc
                             const tc_derivatives *derivatives, const tc_monitor *monitor) {
     tc_prover *prover = tc_prover_new(arena, model);
     if (model->role == TC_ROLE_CLOUD)
-        a->objectives = (tc_assumption){.verdict = TC_ELSEWHERE};
+        a->objectives = a->smoothness = (tc_assumption){.verdict = TC_ELSEWHERE};
     else
-        tc_judge_objectives(prover, &a->objectives, monitor);
+        tc_judge_objectives(prover, derivatives, &a->objectives, &a->smoothness, monitor);
     if (model->role == TC_ROLE_AGENT) {
         a->constraints = (tc_assumption){.verdict = TC_ELSEWHERE};
     } else {
@@ -288,8 +288,12 @@ static const char *summary(const tc_assumption *assumption, const char *yes, con
 
 static void summarise(tc_analysis *a) {
     bool lone = a->model->role == TC_ROLE_AGENT;
-    a->objectives.summary = summary(&a->objectives, "every f_i is convex and C1",
-                                    "some f_i is not proved convex and C1", "held by the agents");
+    a->smoothness.summary = summary(&a->smoothness, "every f_i is C1", "some f_i has kinks", "held by the agents");
+    a->objectives.summary =
+        summary(&a->objectives,
+                a->smoothness.verdict == TC_HOLDS ? "every f_i is convex and C1"
+                                                  : "every f_i is convex; some have kinks, which method tacit takes",
+                "some f_i is not proved convex and C1", "held by the agents");
     a->sets.summary = summary(&a->sets, "every X_i is non-empty (to 1e-9 of its size), compact and convex",
                               "some X_i is empty or not judged", "held by the agents");
     a->constraints.summary =
@@ -305,6 +309,17 @@ static void summarise(tc_analysis *a) {
                     lone ? "held by the cloud" : "held by the agents");
 }
 
+/* Kinks are flaws of the objectives. */
+static void demand_smoothness(tc_analysis *a, tc_arena *arena) {
+    for (size_t i = 0; i < a->smoothness.finding_count; i++) {
+        const tc_finding *from = &a->smoothness.findings[i];
+        size_t before = a->objectives.finding_count;
+        tc_find(arena, &a->objectives, &a->model->source, from->verdict, (tc_span){0, 0}, "%s", from->text);
+        if (a->objectives.finding_count > before)
+            a->objectives.findings[before] = *from;
+    }
+}
+
 tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
                              const tc_analysis_options *options, const tc_monitor *monitor) {
     static const tc_analysis_options defaults;
@@ -315,6 +330,9 @@ tc_analysis *tc_analysis_run(tc_arena *arena, tc_model *model, const tc_derivati
     set_rows(a, arena, options->rows_limit != 0 ? options->rows_limit : ROWS_LIMIT);
     tc_streams *streams = tc_streams_new(arena, model, derivatives, monitor);
     judge_functions(a, arena, model, streams, derivatives, monitor);
+    a->convexity = a->objectives.verdict;
+    if (options->needs_smooth)
+        demand_smoothness(a, arena);
     if (model->role == TC_ROLE_CLOUD)
         a->sets = (tc_assumption){.verdict = TC_ELSEWHERE};
     else

@@ -108,7 +108,9 @@ typedef struct tc_dual_radius {
 
 typedef struct tc_analysis {
     const tc_model *model;
-    tc_assumption objectives;  /* Assumption 1: f_i convex and C1 */
+    tc_assumption objectives;  /* Assumption 1: f_i convex, and C1 where the method needs it */
+    tc_verdict convexity;      /* every f_i is convex: the other half of Assumption 1 */
+    tc_assumption smoothness;  /* every f_i is C1: it may have kinks else, which method tacit takes */
     tc_assumption sets;        /* Assumption 2: X_i non-empty, compact, convex */
     tc_assumption constraints; /* Assumption 3: g convex and C1 */
     tc_assumption slater;      /* Assumption 4 */
@@ -131,6 +133,7 @@ typedef struct tc_analysis {
 typedef struct tc_analysis_options {
     size_t rows_limit;     /* more agents than this are reported by family; 0: 1,000 */
     bool skip_private;     /* no Slater search, no minima: constants and curvature only */
+    bool needs_smooth;     /* method published: kinks are flaws of the objectives */
     bool only_assumptions; /* judges Assumptions 1 to 3, finds the public radius, and no more; no text, no JSON */
     bool print_all_points; /* JSON: Slater point and witnesses in full however many agents */
 } tc_analysis_options;

@@ -26,12 +26,21 @@ static const char *verdict_name(tc_verdict verdict) {
     return "unproved";
 }
 
-static void json_assumption(tc_json *json, const char *key, const tc_assumption *a) {
-    tc_json_open_object(json, key);
-    if (a->verdict == TC_ELSEWHERE)
-        tc_json_null(json, "holds");
+static void json_verdict(tc_json *json, const char *key, tc_verdict verdict) {
+    if (verdict == TC_ELSEWHERE)
+        tc_json_null(json, key);
     else
-        tc_json_bool(json, "holds", a->verdict == TC_HOLDS);
+        tc_json_bool(json, key, verdict == TC_HOLDS);
+}
+
+/* of: the objectives' own analysis, whose verdict has two parts; NULL for another assumption. */
+static void json_assumption(tc_json *json, const char *key, const tc_assumption *a, const tc_analysis *of) {
+    tc_json_open_object(json, key);
+    json_verdict(json, "holds", a->verdict);
+    if (of != NULL) {
+        json_verdict(json, "convex", of->convexity);
+        json_verdict(json, "smooth", of->smoothness.verdict);
+    }
     tc_json_string(json, "verdict", verdict_name(a->verdict));
     tc_json_string(json, "summary", a->summary);
     tc_json_open_array(json, "reasons");
@@ -250,10 +259,10 @@ void tc_analysis_json(const tc_analysis *a, tc_json *json) {
         tc_json_count(json, "equalities", tc_equality_count(a->model));
     tc_json_bool(json, "holds", tc_analysis_holds(a));
     tc_json_open_object(json, "assumptions");
-    json_assumption(json, "objectives", &a->objectives);
-    json_assumption(json, "sets", &a->sets);
-    json_assumption(json, "constraints", &a->constraints);
-    json_assumption(json, "slater", &a->slater);
+    json_assumption(json, "objectives", &a->objectives, a);
+    json_assumption(json, "sets", &a->sets, NULL);
+    json_assumption(json, "constraints", &a->constraints, NULL);
+    json_assumption(json, "slater", &a->slater, NULL);
     tc_json_close_object(json);
     json_public_sets(json, a->model);
     json_lipschitz(json, a);

@@ -6,8 +6,10 @@
 #include "analysis/convexity/curvature.h"
 #include "analysis/lipschitz/streams.h"
 
-/* Assumption 1: every f_i is convex and C1 over a box around X_i. */
-void tc_judge_objectives(tc_prover *prover, tc_assumption *assumption, const tc_monitor *monitor);
+/* Assumption 1: every f_i is convex and, but for kinks that solvers lift, C1 over a box around X_i; smoothness: and has
+ * no kinks. */
+void tc_judge_objectives(tc_prover *prover, const tc_derivatives *derivatives, tc_assumption *assumption,
+                         tc_assumption *smoothness, const tc_monitor *monitor);
 /* Assumption 3: g is convex and C1; coords, sums: enclosures of the outer inputs over the box. */
 void tc_judge_constraints(tc_prover *prover, const tc_derivatives *derivatives, tc_interval *coords, tc_interval *sums,
                           tc_assumption *assumption, const tc_monitor *monitor);

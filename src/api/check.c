@@ -3,6 +3,8 @@
 #include "api/solution.h"
 #include "base/sized.h"
 
+#include <string.h>
+
 /* ---- check ---- */
 
 static void check_json(const tacit_result *result, tc_json *json) {
@@ -27,7 +29,13 @@ static const char *reason_of(const tc_analysis *analysis) {
 static tc_status check(tc_api_call *call) {
     tacit_result *result = call->result;
     const tc_loaded *loaded = &call->problem->loaded;
-    tc_analysis_options wishes = {.rows_limit = result->full ? SIZE_MAX : 0, .print_all_points = result->full};
+    const char *method = call->options.method;
+    if (method != NULL && strcmp(method, "tacit") != 0 && strcmp(method, "published") != 0)
+        return tc_work_refuse(&call->work,
+                              tc_arena_format(call->work.arena, "method wants tacit or published, not '%s'", method));
+    tc_analysis_options wishes = {.rows_limit = result->full ? SIZE_MAX : 0,
+                                  .print_all_points = result->full,
+                                  .needs_smooth = method != NULL && strcmp(method, "published") == 0};
     const tc_analysis *analysis =
         tc_analysis_run(call->work.arena, loaded->model, loaded->derivatives, &wishes, call->work.monitor);
     result->model = loaded->model;
@@ -69,7 +77,9 @@ tacit_status tacit_result_check(const tacit_result *result, tacit_check_facts *f
                                    .slater_margin = from->slater_facts.margin,
                                    .dual_radius = from->dual_radius.value,
                                    .dual_radius_origin = tc_radius_origin_name(from->dual_radius.origin),
-                                   .agents = from->agent_rows};
+                                   .agents = from->agent_rows,
+                                   .convex = verdict_name(from->convexity),
+                                   .smooth = verdict_name(from->smoothness.verdict)};
     return tc_fill_sized(facts, sizeof all, &all, sizeof all) ? TACIT_OK : TACIT_BAD_USAGE;
 }
 

@@ -1,6 +1,7 @@
 #include "calculus/derivatives.h"
 
 #include "base/search.h"
+#include "calculus/lift.h"
 
 #include <stdlib.h>
 
@@ -78,17 +79,48 @@ static lists new_lists(tc_arena *arena, const tc_model *model, tc_differentiator
                    .sum_count = model->sum_count};
 }
 
-static void derive_family(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator, size_t family,
-                          tc_family_derivatives *result) {
+static void derive_lift(lists *l, tc_lift *lift) {
+    derive_root(l, 0, lift->objective);
+    lift->first = l->first;
+    lift->first_count = l->first_count;
+    lift->second = l->second;
+    lift->second_count = l->second_count;
+    l->first = NULL;
+    l->second = NULL;
+    l->first_count = l->second_count = l->first_capacity = l->second_capacity = 0;
+    for (size_t j = 0; j < lift->row_count; j++)
+        derive_root(l, (uint32_t)j, lift->rows[j]);
+    lift->row_first = l->first;
+    lift->row_first_count = l->first_count;
+    lift->row_second = l->second;
+    lift->row_second_count = l->second_count;
+}
+
+static void derive_objective(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator,
+                             const tc_family *family, bool may_have_kinks, tc_family_derivatives *result) {
     lists l = new_lists(arena, model, differentiator, TC_STATE, NULL);
-    if (model->families[family].objective != TC_NO_EXPR)
-        derive_root(&l, 0, model->families[family].objective);
+    if (family->objective == TC_NO_EXPR)
+        return;
+    tc_expr root = family->objective;
+    tc_lift *lift = may_have_kinks ? tc_lift_new(arena, model, family) : NULL;
+    if (lift != NULL && lift->count > 0) {
+        derive_lift(&l, lift);
+        result->lift = lift;
+        return;
+    }
+    if (lift != NULL)
+        root = lift->objective;
+    derive_root(&l, 0, root);
     result->objective_first = l.first;
     result->objective_first_count = l.first_count;
     result->objective_second = l.second;
     result->objective_second_count = l.second_count;
+}
 
-    l = new_lists(arena, model, differentiator, TC_STATE, NULL);
+static void derive_family(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator, size_t family,
+                          bool may_have_kinks, tc_family_derivatives *result) {
+    derive_objective(arena, model, differentiator, &model->families[family], may_have_kinks, result);
+    lists l = new_lists(arena, model, differentiator, TC_STATE, NULL);
     for (size_t b = 0; b < result->body_count; b++)
         derive_root(&l, (uint32_t)b, result->bodies[b]);
     result->body_first = l.first;
@@ -140,13 +172,26 @@ static void find_inputs(tc_arena *arena, const tc_model *model, tc_derivatives *
         qsort(result->inputs + model->sum_count, coords, sizeof *result->inputs, by_index);
 }
 
+/* By family: whether something with a kink is made of its states; one walk for all of them. */
+static bool *find_kinks(tc_arena *arena, const tc_model *model) {
+    bool *found = TC_NEW(arena, bool, model->family_count + 1);
+    for (size_t e = 0; e < model->dag->count; e++) {
+        const tc_node *n = &model->dag->nodes[e];
+        bool kinks = n->op == TC_ABS || n->op == TC_MAX || n->op == TC_NORM;
+        if (kinks && n->has_state && n->family < model->family_count)
+            found[n->family] = true;
+    }
+    return found;
+}
+
 tc_derivatives *tc_derive(tc_arena *arena, tc_model *model) {
     tc_derivatives *result = TC_NEW(arena, tc_derivatives, 1);
     tc_differentiator *differentiator = tc_differentiator_new(arena, model->dag);
     result->families = TC_NEW(arena, tc_family_derivatives, model->family_count);
     assign_bodies(arena, model, result->families);
+    const bool *may_have_kinks = find_kinks(arena, model);
     for (size_t f = 0; f < model->family_count; f++)
-        derive_family(arena, model, differentiator, f, &result->families[f]);
+        derive_family(arena, model, differentiator, f, may_have_kinks[f], &result->families[f]);
 
     find_inputs(arena, model, result);
     lists l = new_lists(arena, model, differentiator, TC_SUM, result);

@@ -19,8 +19,12 @@ typedef struct tc_second {
     tc_expr value;
 } tc_second;
 
+typedef struct tc_lift tc_lift; /* lift.h */
+
 typedef struct tc_family_derivatives {
-    /* the objective f_i (row 0 everywhere); counts 0 where the file has none */
+    /* the objective f_i (row 0 everywhere); counts 0 where the file has none, or where it has kinks: then lift has
+     * derivatives, and is NULL else */
+    const tc_lift *lift;
     tc_first *objective_first;
     tc_second *objective_second;
     size_t objective_first_count, objective_second_count;

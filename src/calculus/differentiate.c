@@ -229,6 +229,8 @@ static tc_expr slope(tc_dag *dag, tc_expr e, const tc_node *n) {
     case TC_POWR:
     case TC_INSIDE: /* the third derivative of huber: zero except at the edges, where it is not used */
     case TC_PAIR:
+    case TC_ABS:
+    case TC_MAX:
     case TC_LSE:
     case TC_SOFTMAX:
     case TC_NORM:
@@ -265,6 +267,9 @@ static void spread(tc_differentiator *d, tc_expr e, tc_expr adjoint) {
         if (leads_somewhere(d, n.b))
             contribute(d, n.b, tc_mul(dag, adjoint, n.a));
         return;
+    case TC_ABS: /* lifted before anything is differentiated (lift.h) */
+    case TC_MAX:
+        tc_raise(d->arena, TC_INTERNAL);
     case TC_DIV:
         spread_quotient(d, e, &n, adjoint);
         return;

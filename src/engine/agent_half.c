@@ -12,6 +12,7 @@ struct tc_agent_half {
     tc_agents *agents;
     tc_proximal *proximal;
     tc_set *set;
+    bool has_kinks;
     double *point, *room, *vertex; /* dim */
     const double **p, **x;         /* by component */
     double **next;
@@ -32,6 +33,7 @@ tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_der
                             .name = tc_buffer_text(&name),
                             .agents = tc_agents_new(arena, model, derivatives, 1),
                             .set = tc_set_of(arena, family, 0),
+                            .has_kinks = derivatives->families[0].lift != NULL,
                             .point = TC_NEW(arena, double, family->dim),
                             .room = TC_NEW(arena, double, family->dim),
                             .vertex = TC_NEW(arena, double, family->dim),
@@ -45,6 +47,7 @@ tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_der
 
 const char *tc_agent_half_name(const tc_agent_half *half) { return half->name; }
 size_t tc_agent_half_states(const tc_agent_half *half) { return half->family->dim; }
+bool tc_agent_half_has_kinks(const tc_agent_half *half) { return half->has_kinks; }
 
 tc_agent_half_slater tc_agent_half_check_slater(tc_agent_half *half) {
     const tc_family *family = half->family;
@@ -70,6 +73,8 @@ void tc_agent_half_start(tc_agent_half *half, double *x) { tc_agents_start(half-
 
 bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) {
+    if (method == TC_METHOD_PUBLISHED && half->has_kinks)
+        return false;
     for (size_t c = 0; c < half->family->dim; c++) {
         half->p[c] = p + c;
         half->x[c] = x + c;

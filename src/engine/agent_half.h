@@ -15,6 +15,9 @@ tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_der
 const char *tc_agent_half_name(const tc_agent_half *half); /* "a4", "home[17]" */
 size_t tc_agent_half_states(const tc_agent_half *half);
 
+/* Whether the objective has kinks, which only method tacit takes. */
+bool tc_agent_half_has_kinks(const tc_agent_half *half);
+
 /* Whether the public Slater point, with the room around it, lies in the agent's own set; has_point false: the file
  * names none. */
 typedef struct tc_agent_half_slater {
@@ -29,7 +32,7 @@ void tc_agent_half_box(const tc_agent_half *half, double *lower, double *upper);
 void tc_agent_half_start(tc_agent_half *half, double *x);
 
 /* x(k+1) from x(k) and the answer of round k: a gradient step (published) or a proximal one (tacit). False if something
- * is not finite; next is then undefined. next may be x. */
+ * is not finite, or for a gradient step where the objective has kinks; next is then undefined. next may be x. */
 bool tc_agent_half_step(tc_agent_half *half, tc_method method, tc_answer_scalars scalars, const double *p,
                         const double *x, double *next) TC_MUST_USE;
 

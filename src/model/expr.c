@@ -36,6 +36,7 @@ size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
     case TC_LOG:
     case TC_SQRT:
     case TC_HUMP:
+    case TC_ABS:
         return 1;
     case TC_ADD:
     case TC_SUB:
@@ -45,6 +46,7 @@ size_t tc_operand_count(const tc_dag *dag, tc_expr e) {
     case TC_CLAMP:
     case TC_INSIDE:
     case TC_PAIR:
+    case TC_MAX:
         return 2;
     case TC_LSE:
     case TC_SOFTMAX:
@@ -468,7 +470,7 @@ tc_expr tc_pow(tc_dag *dag, tc_expr a, double exponent) {
         return tc_const(dag, product);
     if (base->op == TC_POWI && base->u.exponent > 0 && exponent > 0 && (double)base->u.exponent * exponent < 0x1p31)
         return tc_pow(dag, base->a, (double)base->u.exponent * exponent);
-    if (base->op == TC_NEG && fmod(exponent, 2) == 0)
+    if ((base->op == TC_NEG || base->op == TC_ABS) && fmod(exponent, 2) == 0)
         return tc_pow(dag, base->a, exponent);
     if (base->op == TC_SQRT && exponent == 2 && !base->is_partial)
         return base->a;
@@ -539,6 +541,28 @@ tc_expr tc_powd_slope(tc_dag *dag, tc_expr power) {
     const tc_node n = dag->nodes[power];
     return nary(dag, TC_POWD, dag->arguments + n.a, 2, n.u.index + 1);
 }
+
+/* ---- kinks ------------------------------------------------------------------------------------------------------ */
+
+tc_expr tc_abs(tc_dag *dag, tc_expr a) {
+    const tc_node *n = &dag->nodes[a];
+    if (n->op == TC_CONST)
+        return tc_const(dag, fabs(n->u.value));
+    if (n->op == TC_NEG)
+        return tc_abs(dag, n->a);
+    return n->op == TC_ABS ? a : unary(dag, TC_ABS, a);
+}
+
+tc_expr tc_max(tc_dag *dag, tc_expr a, tc_expr b) {
+    double x, y;
+    if (both_const(dag, a, b, &x, &y))
+        return x > y ? a : b;
+    if (a == b)
+        return a;
+    return binary(dag, TC_MAX, a, b); /* in the order of the arguments, which names of rows follow */
+}
+
+tc_expr tc_min(tc_dag *dag, tc_expr a, tc_expr b) { return tc_neg(dag, tc_max(dag, tc_neg(dag, a), tc_neg(dag, b))); }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
 

@@ -58,6 +58,8 @@ typedef enum tc_op {
     TC_POWD,      /* arguments a and p, p free of states: derivative number index of a^p by a, that is
                      p (p-1) .. (p-index+1) a^(p-index), and 0 where that factor is 0; defined for a > 0, and for any a
                      where p is whole */
+    TC_ABS,       /* |a|: a kink, as TC_MAX; they have no derivatives here (calculus/lift.h) */
+    TC_MAX,       /* the larger of a and b */
 } tc_op;
 
 /* Operations on any number of arguments. */
@@ -130,6 +132,9 @@ tc_expr tc_norm_bend(tc_dag *dag, const tc_expr *arguments, size_t count, size_t
 /* a^p with an exponent that differs between members; and its derivative by a, of one order more. */
 tc_expr tc_powd(tc_dag *dag, tc_expr a, tc_expr p);
 tc_expr tc_powd_slope(tc_dag *dag, tc_expr power);
+tc_expr tc_abs(tc_dag *dag, tc_expr a);
+tc_expr tc_max(tc_dag *dag, tc_expr a, tc_expr b);
+tc_expr tc_min(tc_dag *dag, tc_expr a, tc_expr b); /* by TC_MAX */
 
 static inline const tc_node *tc_node_of(const tc_dag *dag, tc_expr e) { return &dag->nodes[e]; }
 static inline bool tc_is_const(const tc_dag *dag, tc_expr e, double value) {

@@ -44,7 +44,7 @@ static const char *op_name(tc_op op) {
         [TC_EXP] = "exp",      [TC_LOG] = "log",       [TC_SQRT] = "sqrt",   [TC_HUBER] = "huber",
         [TC_CLAMP] = "clamp",  [TC_INSIDE] = "inside", [TC_LSE] = "lse",     [TC_SOFTMAX] = "softmax",
         [TC_HUMP] = "hump",    [TC_PAIR] = "pair",     [TC_NORM] = "norm",   [TC_DIRECTION] = "direction",
-        [TC_BEND] = "bend",    [TC_POWD] = "powd"};
+        [TC_BEND] = "bend",    [TC_POWD] = "powd",     [TC_ABS] = "abs",     [TC_MAX] = "max"};
     return names[op];
 }
 

@@ -1,4 +1,5 @@
 #include "reference/reference.h"
+#include "solver/interior/interior.h"
 
 #include <math.h>
 
@@ -6,6 +7,8 @@ struct tc_judge {
     const tc_model *model;
     tc_ensemble *ensemble;
     tc_set **sets;
+    tc_interior **lifted; /* by family: where the objective has kinks; else NULL */
+    tc_real *center, *near;
     double *member, *moved;
     tc_real *gradient;
 };
@@ -16,13 +19,18 @@ tc_judge *tc_judge_new(tc_arena *arena, const tc_model *model, const tc_derivati
     judge->model = model;
     judge->ensemble = tc_ensemble_new(arena, model, derivatives, false);
     judge->sets = TC_NEW(arena, tc_set *, model->family_count);
+    judge->lifted = TC_NEW(arena, tc_interior *, model->family_count);
     for (size_t f = 0; f < model->family_count; f++) {
         judge->sets[f] = tc_set_new(arena, &model->families[f]);
+        if (derivatives->families[f].lift != NULL)
+            judge->lifted[f] = tc_interior_agent(arena, model, derivatives, &model->families[f]);
         dim = model->families[f].dim > dim ? model->families[f].dim : dim;
     }
     judge->member = TC_NEW(arena, double, dim);
     judge->moved = TC_NEW(arena, double, dim);
     judge->gradient = TC_NEW(arena, tc_real, dim * TC_LANES);
+    judge->center = TC_NEW(arena, tc_real, dim);
+    judge->near = TC_NEW(arena, tc_real, dim);
     return judge;
 }
 
@@ -43,12 +51,33 @@ void tc_judge_repair(tc_judge *judge, double *x, double *mu) {
             mu[j] = mu[j] > 0 ? mu[j] : 0;
 }
 
+/* Where f_i has kinks, of one member: |x - y| with y the minimum over X_i of f_i(y) + (mu'g_x) . y + |y - x|^2 / 2,
+ * which is 0 for the same x as the natural residual, and is that one where f_i is affine. */
+static tc_real lifted_residual(tc_judge *judge, size_t f, size_t member, size_t lane, const double *x) {
+    const tc_family *family = &judge->model->families[f];
+    tc_real sum = 0;
+    for (size_t c = 0; c < family->dim; c++)
+        judge->center[c] = (tc_real)x[tc_coord_of(family, member, c)] - judge->gradient[c * TC_LANES + lane];
+    tc_interior_member(judge->lifted[f], member);
+    if (!tc_interior_step(judge->lifted[f], 1, judge->center, judge->near))
+        return INFINITY;
+    for (size_t c = 0; c < family->dim; c++) {
+        tc_real move = (tc_real)x[tc_coord_of(family, member, c)] - judge->near[c];
+        sum += move * move;
+    }
+    return sum;
+}
+
 /* The part of one block of members. */
 static tc_real block_residual(tc_judge *judge, size_t f, size_t first, size_t lanes, const double *x) {
     const tc_family *family = &judge->model->families[f];
     tc_real sum = 0;
     tc_ensemble_gradient(judge->ensemble, f, first, lanes, x, true, judge->gradient);
     for (size_t k = first; k < first + lanes; k++) {
+        if (judge->lifted[f] != NULL) {
+            sum += lifted_residual(judge, f, k, k - first, x);
+            continue;
+        }
         for (size_t c = 0; c < family->dim; c++)
             judge->member[c] =
                 (double)((tc_real)x[tc_coord_of(family, k, c)] - judge->gradient[c * TC_LANES + k - first]);

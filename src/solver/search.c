@@ -134,7 +134,7 @@ static void set_trial(lanes_of *l, size_t lane) {
 static void start_lanes(lanes_of *l, size_t first, size_t lanes) {
     for (size_t lane = 0; lane < lanes; lane++) {
         tc_set_load(l->set, first + lane);
-        l->done[lane] = l->set->shape != TC_SHAPE_BOX;
+        l->done[lane] = l->set->shape != TC_SHAPE_BOX || l->derivatives->lift != NULL;
         l->gap[lane] = l->first_gap[lane] = INFINITY;
         l->value[lane] = INFINITY;
         l->step[lane] = 1;

@@ -335,6 +335,8 @@ static const char *missing(const tc_analysis *analysis, const tc_bound_constants
         return "the constraints are not proved to be convex and smooth (`tacit check` says where)";
     if (analysis->objectives.verdict != TC_HOLDS)
         return "the objectives are not proved to be convex and smooth (`tacit check` says where)";
+    if (analysis->smoothness.verdict != TC_HOLDS)
+        return "the objectives have kinks (`tacit check --method published` says where)";
     if (analysis->sets.verdict != TC_HOLDS)
         return "some agent's set is not proved to be non-empty, compact and convex (`tacit check` says which)";
     if (!isfinite(c->dual_radius))

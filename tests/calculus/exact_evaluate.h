@@ -186,6 +186,14 @@ static inline void exact_node(exact *e, const tc_dag *dag, tc_expr number, mpfr_
     case TC_PAIR:
         (void)mpfr_mul(r, a, b, nearest);
         break;
+    case TC_ABS:
+        (void)mpfr_abs(r, a, nearest);
+        break;
+    case TC_MAX:
+        (void)mpfr_max(r, a, b, nearest);
+        if (mpfr_nan_p(a) || mpfr_nan_p(b))
+            mpfr_set_nan(r);
+        break;
     case TC_NORM:
     case TC_DIRECTION:
     case TC_BEND:

@@ -50,7 +50,7 @@ static void one_constraint_of_another_kind_is_enough(void **state) {
         "constraint c: a.x[1]^3 <= 9",
         "constraint c: exp(a.x[1]) <= 9",
         "constraint c: 1 / a.x[1] <= 9",
-        "constraint c: norm(a.x) <= 9",
+        "constraint c: norm(a.x) + a.x[1] <= 9",
         "constraint c: huber(a.x[1], 1.5) <= 9", /* quadratic in pieces */
         "constraint c: sum(b: y[1]^4) <= 9",
         "constraint c: sum(b: y[1]^2 * y[2]) <= 9",

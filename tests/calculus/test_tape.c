@@ -98,6 +98,8 @@ static double recurse_binary(tc_op op, double a, double b) {
         return fabs(a) <= b ? a * a / 2 : b * (fabs(a) - b / 2);
     if (op == TC_PAIR)
         return a * b;
+    if (op == TC_MAX)
+        return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b);
     if (op == TC_CLAMP)
         return a > b ? b : a < -b ? -b : a;
     return fabs(a) < b ? 1 : 0;
@@ -140,6 +142,8 @@ static double recurse(tc_expr e, const lane_inputs *in) {
         return sqrt(a);
     case TC_HUMP:
         return a * (1 - a);
+    case TC_ABS:
+        return fabs(a);
     case TC_ADD:
     case TC_SUB:
     case TC_MUL:
@@ -148,6 +152,7 @@ static double recurse(tc_expr e, const lane_inputs *in) {
     case TC_CLAMP:
     case TC_INSIDE:
     case TC_PAIR:
+    case TC_MAX:
     case TC_LSE:
     case TC_SOFTMAX:
     case TC_NORM:

@@ -67,6 +67,10 @@ static inline double value_of(const point *p, tc_expr e) {
         return total;
     case TC_POWD:
         return n->u.index == 0 ? pow(a, b) : NAN;
+    case TC_ABS:
+        return fabs(a);
+    case TC_MAX:
+        return fmax(a, b);
     case TC_CLAMP:
     case TC_INSIDE:
     case TC_SOFTMAX:

@@ -459,21 +459,40 @@ static void privacy_is_written_out(void **state) {
     expect_error("private constraint c: 1 <= 2", "only 'param' can be private outside of an agent's block");
 }
 
-static void kinks_are_refused_with_their_assumption_and_an_alternative(void **state) {
+static void kinks_that_no_rewriting_takes_out_are_refused(void **state) {
     (void)state;
     expect_messages(
-        "agent x { state y in [-1, 1]; private minimize abs(y) }",
-        "p.tacit:1:48: error: abs of a state is not continuously differentiable, as Assumption 1 asks of objectives; "
-        "huber(u, d) or sqrt(u^2 + d^2) is smooth\n"
-        "    agent x { state y in [-1, 1]; private minimize abs(y) }\n"
-        "                                                   ^~~~~~\n");
-    expect_error(
-        AGENT "constraint c: max(x.y, 0) <= 1",
-        "max of a state is not continuously differentiable, as Assumption 3 asks of constraints; logsumexp is smooth");
-    expect_error(AGENT "constraint c: -min(x.y, 0) <= 1", "Assumption 3");
-    expect_error("agent x { state y[2] in [-1, 1]; private minimize norm1(y) }", "Assumption 1");
-    expect_error("agent x { state y[2] in [-1, 1]; private minimize norminf(y) }", "Assumption 1");
-    expect_error("agent x { state y in [-1, 1]; private minimize floor(y) }", "Assumption 1");
+        AGENT "constraint c: 1 <= abs(x.y)",
+        "p.tacit:2:20: error: this side of the relation must not have it: abs, max, pos and norms stand on the "
+        "smaller side of <= or >=, and min on the larger one\n"
+        "    constraint c: 1 <= abs(x.y)\n"
+        "                       ^~~~~~~~\n");
+    expect_error(AGENT "constraint c: min(x.y, 0) <= 1", "min on the larger one");
+    expect_error(AGENT "constraint c: exp(abs(x.y)) <= 1", "no rewriting takes out");
+    expect_error(AGENT "constraint c: abs(x.y)^3 <= 1", "no rewriting takes out");
+    expect_error("agents f[i in 1..3] { state y in [-1, 1]; private minimize y }\n"
+                 "constraint c: sum(f: abs(y)) <= 1",
+                 "give an agent a state t with 'private set abs(u) <= t'");
+    expect_error("agent x { state y[9] in [-1, 1]; private minimize 0 }\nconstraint c: norm1(x.y) <= 1",
+                 "more than 16 rows");
+    expect_error(AGENT "constraint c: norm(x.y) <= 0", "a norm that must be 0");
+    expect_error(AGENT "constraint c: norm(x.y) <= -1", "a norm is never negative");
+    expect_error("agent x { state y in [-1, 1]; private set abs(y) >= 0.5; private minimize y }", "smaller side");
+    expect_error("agent x { state y in [-1, 1]; private minimize floor(y) }", "floor of a state is not continuous");
+}
+
+static void a_mix_of_numbers_and_vectors_says_what_it_means(void **state) {
+    (void)state;
+    expect_messages(
+        "param v = [1, 2]\nparam w = max(0, v)\nagent x { state y in [0, 1]; private minimize y }",
+        "p.tacit:2:11: error: max takes numbers, or one vector, of which it takes the largest element; element "
+        "by element it is maximum(a, b), where a number goes with every element, and pos(u) for maximum(0, "
+        "u)\n"
+        "    param w = max(0, v)\n"
+        "              ^~~~~~~~~\n");
+    expect_error("agent x { state y[2] in [-1, 1]; private minimize max(y, [1, 2]) }",
+                 "element by element it is maximum");
+    expect_error("agent x { state y[2] in [-1, 1]; private minimize -min(0, y) }", "element by element it is minimum");
 }
 
 static void expressions_keep_to_their_agent(void **state) {
@@ -644,7 +663,8 @@ int main(void) {
         cmocka_unit_test(what_one_agent_keeps_private_is_not_for_others),
         cmocka_unit_test(private_data_stays_out_of_public_lines),
         cmocka_unit_test(privacy_is_written_out),
-        cmocka_unit_test(kinks_are_refused_with_their_assumption_and_an_alternative),
+        cmocka_unit_test(kinks_that_no_rewriting_takes_out_are_refused),
+        cmocka_unit_test(a_mix_of_numbers_and_vectors_says_what_it_means),
         cmocka_unit_test(expressions_keep_to_their_agent),
         cmocka_unit_test(other_things_that_make_no_sense),
         cmocka_unit_test(columns_are_for_files_of_agents),

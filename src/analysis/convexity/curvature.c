@@ -409,7 +409,8 @@ static tc_curvature multiply(const tc_prover *p, const tc_node *n, tc_curvature 
     return b == TC_CONSTANT ? scale(a, p->enclosures[n->b]) : TC_UNKNOWN;
 }
 
-static tc_curvature log_sum_exp(const tc_prover *p, tc_expr e) {
+/* Convex and rising in every argument. */
+static tc_curvature convex_arguments(const tc_prover *p, tc_expr e) {
     for (size_t k = 0; k < tc_operand_count(p->dag, e); k++) {
         if (!tc_is_convex((tc_curvature)p->curvature[tc_operand(p->dag, e, k)]))
             return TC_UNKNOWN;
@@ -477,8 +478,11 @@ tc_curvature tc_curvature_rule(const tc_prover *p, tc_expr e) {
         return root(p, n, a);
     case TC_HUBER:
         return compose((shape){.convex = true, .rising = range.lo >= 0, .falling = range.hi <= 0}, a);
+    case TC_ABS:
+        return compose((shape){.convex = true, .rising = range.lo >= 0, .falling = range.hi <= 0}, a);
     case TC_LSE:
-        return log_sum_exp(p, e);
+    case TC_MAX:
+        return convex_arguments(p, e);
     case TC_NORM:
         return norm(p, e);
     case TC_CLAMP:

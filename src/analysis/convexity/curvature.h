@@ -107,12 +107,15 @@ typedef struct tc_flaw {
     tc_expr node;      /* TC_NO_EXPR: none */
     tc_expr argument;  /* whose range is at fault */
     bool certain;      /* the range is exact, so that the flaw is real */
+    bool is_kink;      /* defined and continuous, but for its derivatives */
     const char *needs; /* "needs an argument above 0" */
     const char *helps;
 } tc_flaw;
 
+typedef enum tc_flaw_kinds { TC_ALL_FLAWS, TC_FLAWS_OF_DOMAIN, TC_FLAWS_OF_KINKS } tc_flaw_kinds;
+
 /* The first flaw of the cone in order of evaluation: the innermost one. */
-tc_flaw tc_find_flaw(const tc_prover *prover, const tc_cone *cone);
+tc_flaw tc_find_flaw(const tc_prover *prover, const tc_cone *cone, tc_flaw_kinds kinds);
 
 /* Whether every symmetric matrix between two bounds is positive semidefinite. h: n x n, row by row, both triangles,
  * sign * h is tested. True is a proof; false says nothing. See docs/proofs/convexity.md. */

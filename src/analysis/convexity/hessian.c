@@ -19,6 +19,17 @@ static size_t place_of(const tc_partial *partials, size_t count, tc_expr leaf, s
     return SIZE_MAX;
 }
 
+/* |u| and max have no derivatives: rules alone judge what is made of them. */
+static bool has_kinks(tc_prover *p, tc_expr root) {
+    tc_cone cone = tc_cone_of(p, root);
+    for (size_t i = 0; i < cone.count; i++) {
+        const tc_node *n = &p->dag->nodes[cone.nodes[i]];
+        if (n->has_state && (n->op == TC_ABS || n->op == TC_MAX))
+            return true;
+    }
+    return false;
+}
+
 tc_hessian *tc_hessian_of(tc_prover *p, tc_expr root) {
     for (tc_hessian *h = p->hessians; h != NULL; h = h->next) {
         if (h->root == root)
@@ -28,6 +39,8 @@ tc_hessian *tc_hessian_of(tc_prover *p, tc_expr root) {
     *h = (tc_hessian){.root = root, .next = p->hessians};
     p->hessians = h;
     tc_op op = p->batch != NULL ? TC_STATE : TC_SUM;
+    if (has_kinks(p, root))
+        return h;
     h->count = tc_gradient(p->arena, p->dag, root, op, &h->leaves, &h->gradient);
     if (h->count > MOST_LEAVES)
         return h;
@@ -396,7 +409,7 @@ static bool is_raised(const tc_prover *p, const tc_cone *cone, tc_expr norm) {
 }
 
 static tc_flaw check_norm(const tc_prover *p, const tc_cone *cone, tc_expr e) {
-    tc_flaw flaw = {.node = e, .argument = e, .needs = "has a kink where it is 0", .helps = smoothing};
+    tc_flaw flaw = {.node = e, .argument = e, .is_kink = true, .needs = "has a kink where it is 0", .helps = smoothing};
     if (p->enclosures[e].lo > 0 || is_raised(p, cone, e))
         flaw.node = TC_NO_EXPR;
     return flaw;
@@ -425,6 +438,17 @@ static tc_flaw check_node(const tc_prover *p, const tc_cone *cone, tc_expr e) {
         return check_power(p, e);
     case TC_POWD:
         return check_power_of_data(p, e);
+    case TC_ABS:
+        if (!(p->enclosures[n->a].lo >= 0 || p->enclosures[n->a].hi <= 0))
+            return (tc_flaw){.node = e,
+                             .argument = n->a,
+                             .is_kink = true,
+                             .needs = "has a kink where its argument is 0",
+                             .helps = ""};
+        break;
+    case TC_MAX:
+        return (tc_flaw){
+            .node = e, .argument = e, .is_kink = true, .needs = "has kinks where arguments are equal", .helps = ""};
     case TC_HUBER:
         if (!(p->enclosures[n->b].lo > 0))
             return (tc_flaw){
@@ -461,15 +485,24 @@ static bool is_certain(const tc_prover *p, tc_expr argument) {
            (range.hi == 0 || fabs(range.hi) > tiny);
 }
 
-tc_flaw tc_find_flaw(const tc_prover *p, const tc_cone *cone) {
+/* Where max(u, v) has a kink for certain: one of them is a constant within the range of the other. */
+static bool is_certain_max(const tc_prover *p, const tc_node *n) {
+    tc_expr constant = p->dag->nodes[n->a].has_state ? n->b : n->a, other = n->a + n->b - constant;
+    tc_interval level = p->enclosures[constant], range = p->enclosures[other];
+    return !p->dag->nodes[constant].has_state && is_certain(p, other) && range.lo < level.lo && level.hi < range.hi;
+}
+
+tc_flaw tc_find_flaw(const tc_prover *p, const tc_cone *cone, tc_flaw_kinds kinds) {
     for (size_t i = 0; i < cone->count; i++) {
+        const tc_node *n = &p->dag->nodes[cone->nodes[i]];
         tc_flaw flaw = check_node(p, cone, cone->nodes[i]);
-        if (flaw.node == TC_NO_EXPR)
+        if (flaw.node == TC_NO_EXPR || !n->has_state ||
+            (flaw.is_kink ? kinds == TC_FLAWS_OF_DOMAIN : kinds == TC_FLAWS_OF_KINKS))
             continue;
-        flaw.certain = is_certain(p, flaw.argument);
+        flaw.certain = n->op == TC_MAX ? is_certain_max(p, n) : is_certain(p, flaw.argument);
         return flaw;
     }
-    if (!tc_is_finite(p->enclosures[cone->root]))
+    if (kinds != TC_FLAWS_OF_KINKS && !tc_is_finite(p->enclosures[cone->root]))
         return (tc_flaw){
             .node = cone->root, .argument = cone->root, .needs = "overflows: it has no finite bound", .helps = tighten};
     return (tc_flaw){.node = TC_NO_EXPR};

@@ -90,7 +90,8 @@ typedef struct member_judge {
     double *lower, *upper;
     const tc_monitor *monitor;
     tc_interval *hull; /* of all members: states, then data; NULL until it is needed */
-    bool strict;       /* only the wanted curvature counts; else either, if it is the same for all */
+    tc_flaw_kinds kinds;
+    bool strict; /* only the wanted curvature counts; else either, if it is the same for all */
 } member_judge;
 
 typedef struct member_verdict {
@@ -152,7 +153,7 @@ static void load_member(member_judge *j, size_t member) {
 
 static tc_flaw judge_here(member_judge *j, const tc_cone *cone, tc_curvature want, tc_curvature *found) {
     tc_prover_enclose(j->prover, cone);
-    tc_flaw flaw = tc_find_flaw(j->prover, cone);
+    tc_flaw flaw = tc_find_flaw(j->prover, cone, j->kinds);
     *found = flaw.node == TC_NO_EXPR ? tc_prover_judge(j->prover, cone, want) : TC_UNKNOWN;
     return flaw;
 }
@@ -190,11 +191,37 @@ static member_verdict judge_members(member_judge *j, const tc_cone *cone, tc_cur
 
 /* ---- objectives ---- */
 
-static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption *assumption,
-                            const tc_monitor *monitor) {
+static const char *smooth_form(const tc_prover *p, tc_expr e) {
+    if (p->dag->nodes[e].op == TC_NORM)
+        return "sqrt(sumsq(v) + d^2) instead of norm(v), with a small constant d";
+    return p->dag->nodes[e].op == TC_ABS ? "huber(u, d) or sqrt(u^2 + d^2), with a small constant d"
+                                         : "logsumexp, which lies above max by at most log(n)";
+}
+
+/* The first kink, over all members together. */
+static void report_kink(member_judge *judge, const tc_cone *cone, tc_assumption *smoothness) {
+    tc_prover *p = judge->prover;
+    const tc_family *family = judge->family;
+    tc_prover_at_batch(p, judge->batch);
+    load_hull(judge);
+    tc_prover_enclose(p, cone);
+    tc_flaw flaw = tc_find_flaw(p, cone, TC_FLAWS_OF_KINKS);
+    tc_expr node = flaw.node != TC_NO_EXPR ? flaw.node : cone->root;
+    tc_find(p->arena, smoothness, &p->model->source, flaw.certain && family->count == 1 ? TC_FAILS : TC_UNPROVED,
+            span_of(p, node, family->objective_span),
+            "This has a kink in the objective of %s, where Assumption 1 of method published asks for continuous "
+            "derivatives; method tacit takes it. Smooth would be %s.",
+            tc_who(p->arena, family, 0, family->count > 1), smooth_form(p, node));
+}
+
+static void judge_objective(tc_prover *p, const tc_family *family, bool has_kinks, tc_assumption *assumption,
+                            tc_assumption *smoothness, const tc_monitor *monitor) {
     member_judge *judge = member_judge_new(p, family, true, monitor);
     judge->strict = true;
+    judge->kinds = has_kinks ? TC_FLAWS_OF_DOMAIN : TC_ALL_FLAWS;
     tc_cone cone = tc_cone_of(p, family->objective);
+    if (has_kinks)
+        report_kink(judge, &cone, smoothness);
     member_verdict v = judge_members(judge, &cone, TC_CONVEX);
     if (v.convex && v.flaw.node == TC_NO_EXPR)
         return;
@@ -211,11 +238,13 @@ static void judge_objective(tc_prover *p, const tc_family *family, tc_assumption
 }
 
 /* paper: Assumption 1 */
-void tc_judge_objectives(tc_prover *p, tc_assumption *assumption, const tc_monitor *monitor) {
+void tc_judge_objectives(tc_prover *p, const tc_derivatives *derivatives, tc_assumption *assumption,
+                         tc_assumption *smoothness, const tc_monitor *monitor) {
     for (size_t f = 0; f < p->model->family_count; f++) {
         tc_progress(monitor, "convexity of the objectives", (double)f / (double)p->model->family_count);
         if (p->model->families[f].objective != TC_NO_EXPR)
-            judge_objective(p, &p->model->families[f], assumption, monitor);
+            judge_objective(p, &p->model->families[f], derivatives->families[f].lift != NULL, assumption, smoothness,
+                            monitor);
     }
 }
 
@@ -366,7 +395,7 @@ static void judge_constraint(constraint_judge *c, const tc_constraint *constrain
         return;
     tc_prover_at_outer(p, c->coords, c->sums);
     tc_prover_enclose(p, &cone);
-    tc_flaw flaw = tc_find_flaw(p, &cone);
+    tc_flaw flaw = tc_find_flaw(p, &cone, TC_ALL_FLAWS);
     if (flaw.node != TC_NO_EXPR) {
         report_flaw(p, c->assumption, whose, &flaw, constraint->span, true);
         return;

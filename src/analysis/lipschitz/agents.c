@@ -433,7 +433,10 @@ void tc_lipschitz_objectives(tc_arena *arena, const tc_model *model, const tc_de
     size_t first = 0;
     for (size_t f = 0; f < model->family_count; f++) {
         const tc_family *family = &model->families[f];
-        if (family->objective != TC_NO_EXPR)
+        if (derivatives->families[f].lift != NULL) /* the gradient jumps */
+            for (size_t r = first; r < first + (by_family ? 1 : family->count); r++)
+                rows[r].objective.upper = INFINITY;
+        else if (family->objective != TC_NO_EXPR)
             family_objectives(hessians_new(arena, model, derivatives, f), rows + first, by_family, monitor);
         first += by_family ? 1 : family->count;
     }

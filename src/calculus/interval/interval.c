@@ -157,6 +157,12 @@ double tc_magnitude(tc_interval a) { return -a.lo > a.hi ? fabs(a.lo) : fabs(a.h
 
 double tc_mignitude(tc_interval a) { return a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0; }
 
+tc_interval tc_iabs(tc_interval a) { return (tc_interval){tc_mignitude(a), tc_magnitude(a)}; }
+
+tc_interval tc_imax(tc_interval a, tc_interval b) {
+    return (tc_interval){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
+
 /* ---- powers ------------------------------------------------------------------------------------------------------ */
 
 /* Powers of a non-negative base, one bound at a time. Squarings from the highest bit of the exponent: every partial

@@ -106,6 +106,8 @@ tc_interval tc_ilog(tc_interval a);
 tc_interval tc_ihuber(tc_interval a, tc_interval threshold);
 tc_interval tc_iclamp(tc_interval a, tc_interval threshold);
 tc_interval tc_iinside(tc_interval a, tc_interval threshold);
+tc_interval tc_iabs(tc_interval a);
+tc_interval tc_imax(tc_interval a, tc_interval b);
 tc_interval tc_ilse(const tc_interval *arguments, size_t count);
 tc_interval tc_isoftmax(const tc_interval *arguments, size_t count, size_t index);
 /* The same for arguments scattered in an array: the i-th is values[chosen[i]]. */

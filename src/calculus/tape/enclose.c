@@ -22,6 +22,8 @@
 #define INSIDE(x, y) tc_iinside((x), (y))
 #define HUMP(x) tc_ihump(x)
 #define PAIR(x, y) tc_ipair((x), (y))
+#define ABS(x) tc_iabs(x)
+#define MAX(x, y) tc_imax((x), (y))
 #define ARRAY(arguments) ((tc_interval_arguments){(arguments), sizeof *(arguments), NULL})
 #define LSE(arguments, count) tc_ilse((arguments), (count))
 #define SOFTMAX(arguments, count, index) tc_isoftmax((arguments), (count), (index))

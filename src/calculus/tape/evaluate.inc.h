@@ -2,7 +2,7 @@
  *   NUMBER                 the type                      INPUTS     its inputs
  *   EVALUATE               the function's name           FROM_DATA(x), FROM_DOUBLE(x)   a datum, a constant
  *   ADD, SUB, MUL, DIV, NEGATE, SQUARE, POWER_WHOLE, POWER_REAL, EXP, LOG, SQRT, HUBER, CLAMP, INSIDE
- *   HUMP, PAIR, LSE(arguments, count), SOFTMAX(arguments, count, index), NORM(arguments, count),
+ *   HUMP, PAIR, ABS, MAX, LSE(arguments, count), SOFTMAX(arguments, count, index), NORM(arguments, count),
  *   DIRECTION(arguments, count, index), BEND(arguments, count, i, k), POWER_OF_DATA(arguments, order)
  *   DATA_ROWS_ARE_NUMBERS  where data need no conversion
  *   NORMS_BY_ROWS          where unit_of, bend_of_one and bend_of_two are there
@@ -166,6 +166,10 @@ APART void run_scalar(const tc_instruction *instruction, size_t lanes, NUMBER *r
         EACH_LANE(HUMP(x));
     case TC_PAIR:
         EACH_LANE(PAIR(x, y));
+    case TC_ABS:
+        EACH_LANE(ABS(x));
+    case TC_MAX:
+        EACH_LANE(MAX(x, y));
     case TC_CONST:
     case TC_DATA:
     case TC_STATE:

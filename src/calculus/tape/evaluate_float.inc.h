@@ -49,6 +49,9 @@ static NUMBER clamp(NUMBER x, NUMBER threshold) {
     return CHOOSE(x > threshold, threshold, CHOOSE(x < -threshold, -threshold, x));
 }
 
+/* NaN where one of them is. */
+static NUMBER larger_of(NUMBER x, NUMBER y) { return CHOOSE((x > y) | (x != x), x, y); }
+
 static NUMBER inside(NUMBER x, NUMBER threshold) { return CHOOSE(MATH(fabs)(x) < threshold, 1, 0); }
 
 /* Shifted by the largest argument: no exponential overflows. */
@@ -136,6 +139,8 @@ static NUMBER power_of_data(const NUMBER *arguments, size_t order) {
 #define INSIDE(x, y) inside((x), (y))
 #define HUMP(x) ((x) * (1 - (x)))
 #define PAIR(x, y) ((x) * (y))
+#define ABS(x) MATH(fabs)(x)
+#define MAX(x, y) larger_of((x), (y))
 #define LSE(arguments, count) log_sum_exp((arguments), (count))
 #define SOFTMAX(arguments, count, index) softmax((arguments), (count), (index))
 #define NORM(arguments, count) norm((arguments), (count))

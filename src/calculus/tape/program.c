@@ -320,6 +320,10 @@ static void evaluate_rare(const tc_program *program, const op_batch *batch, cons
         EACH_ALONE(HUMP(x));
     case TC_PAIR:
         EACH(PAIR(x, y));
+    case TC_ABS:
+        EACH_ALONE(ABS(x));
+    case TC_MAX:
+        EACH(MAX(x, y));
     default:
         break; /* evaluate_nary */
     }

@@ -224,6 +224,18 @@ static tc_rounded clamp_of(tc_rounded a, tc_rounded threshold) {
     return settle(exact, tc_iclamp(a.computed, threshold.computed), fmax(a.error, threshold.error));
 }
 
+/* Neither loses anything, and neither makes a difference larger. */
+static tc_rounded size_of(tc_rounded a) {
+    return is_known(a) ? settle(tc_iabs(a.exact), tc_iabs(a.computed), a.error) : unknown(tc_iabs(a.exact));
+}
+
+static tc_rounded larger_of(tc_rounded a, tc_rounded b) {
+    tc_interval exact = tc_imax(a.exact, b.exact);
+    if (!is_known(a) || !is_known(b))
+        return unknown(exact);
+    return settle(exact, tc_imax(a.computed, b.computed), fmax(a.error, b.error));
+}
+
 /* It jumps: near the edge the computed and the exact value may be on different sides. */
 static tc_rounded inside_of(tc_rounded a, tc_rounded threshold) {
     tc_interval exact = tc_iinside(a.exact, threshold.exact);
@@ -370,6 +382,8 @@ static tc_rounded bend_of(const tc_rounded *arguments, size_t count, size_t i, s
 #define INSIDE(x, y) inside_of((x), (y))
 #define HUMP(x) hump_of(x)
 #define PAIR(x, y) pair_of((x), (y))
+#define ABS(x) size_of(x)
+#define MAX(x, y) larger_of((x), (y))
 #define LSE(arguments, count) log_sum_exp_of((arguments), (count))
 #define SOFTMAX(arguments, count, index) softmax_of((arguments), (count), (index))
 #define NORM(arguments, count) norm_of((arguments), (count))

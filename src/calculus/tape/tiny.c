@@ -193,6 +193,17 @@ static tc_sized clamp_of(tc_sized x, tc_sized threshold) {
     return both;
 }
 
+static tc_sized size_of(tc_sized x) {
+    x.range = tc_iabs(x.range);
+    return x;
+}
+
+static tc_sized larger_of(tc_sized x, tc_sized y) {
+    tc_sized both = tc_sized_hull(x, y);
+    both.range = tc_imax(x.range, y.range);
+    return both;
+}
+
 static tc_sized inside_of(tc_sized x, tc_sized threshold) {
     return settle(tc_iinside(x.range, threshold.range), 0, 0, either(x.tiny, threshold.tiny), "a number");
 }
@@ -278,6 +289,8 @@ static tc_sized bend_of(const tc_sized *arguments, size_t count, size_t i, size_
 #define INSIDE(x, y) inside_of((x), (y))
 #define HUMP(x) hump_of(x)
 #define PAIR(x, y) tc_sized_multiply((x), (y))
+#define ABS(x) size_of(x)
+#define MAX(x, y) larger_of((x), (y))
 #define LSE(arguments, count) log_sum_exp_of((arguments), (count))
 #define SOFTMAX(arguments, count, index) softmax_of((arguments), (count), (index))
 #define NORM(arguments, count) norm_of((arguments), (count))

@@ -1,8 +1,15 @@
 #include "cli/study/study.h"
 
-enum { JSON, FULL };
+enum { METHOD, JSON, FULL };
 
 static const tc_option options[] = {
+    [METHOD] = {.name = "method",
+                .type = TC_OPTION_CHOICE,
+                .argument = "M",
+                .choices = tc_method_choices,
+                .text =
+                    "The method that will run: tacit, which takes objectives with kinks and is meant where nothing is "
+                    "said, or published."},
     [JSON] = TC_JSON_OPTION,
     [FULL] = {.name = "full",
               .type = TC_OPTION_FLAG,
@@ -19,6 +26,8 @@ static tc_status run(tc_cli *cli, const tc_arguments *arguments, bool *yes) {
     tacit_result *result = NULL;
     tc_study_begin(&study, cli, "check");
     study.options.full = arguments->values[FULL].flag;
+    if (arguments->values[METHOD].given)
+        study.options.method = arguments->values[METHOD].text;
     tc_status status = tc_study_load(&study, arguments->operands[0]);
     if (status != TC_OK)
         return status;
@@ -34,7 +43,8 @@ const tc_command tc_command_check = {
               .most_operands = 1,
               .operand_help = TC_FILE_HELP,
               .description =
-                  "Reads a problem file and proves, or fails to prove, that the objectives are convex and smooth, that "
+                  "Reads a problem file and proves, or fails to prove, that the objectives are convex (and smooth, for "
+                  "--method published), that "
                   "every agent's set is a non-empty compact convex set, that the constraints are convex and smooth, "
                   "and that a point satisfies all of them strictly (Slater's condition). A failure names the smallest "
                   "expression at fault.\n\n"

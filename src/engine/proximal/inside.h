@@ -13,6 +13,7 @@ typedef enum tc_proximal_way {
     TC_PROXIMAL_LINES,    /* one equation for each component */
     TC_PROXIMAL_NEWTON,   /* a box and at most one half-space, plane or ball, the same for all members: side by side */
     TC_PROXIMAL_ALONE,    /* member by member */
+    TC_PROXIMAL_KINKS,    /* objectives with kinks, member by member */
 } tc_proximal_way;
 
 typedef struct tc_fixed_curvature { /* of one component, where it does not depend on states */
@@ -43,6 +44,9 @@ typedef struct tc_proximal_family {
     tc_tape *both;                   /* lines and Newton: first derivatives, then second */
     size_t *second_at;               /* Newton: their places in the lower triangle, or on the diagonal */
     tc_proximal_interior *interiors; /* by worker, where they may be needed; else NULL */
+    tc_interior **lifted;            /* kinks, by worker: the objective without them, in more variables */
+    tc_set **sets;                   /* kinks, by worker */
+    tc_real *reals;                  /* kinks, by worker: 2 dim */
 } tc_proximal_family;
 
 enum { TC_PROXIMAL_PACK = 8 }; /* lanes are filled up to a multiple of this */
@@ -101,6 +105,7 @@ static inline double tc_proximal_little(double lower, double upper) {
 size_t tc_proximal_rows(const tc_proximal_block *b);
 size_t tc_proximal_lines(const tc_proximal_block *b);
 size_t tc_proximal_newton(const tc_proximal_block *b);
+size_t tc_proximal_kinks(const tc_proximal_block *b);
 /* For one lane. Overwrites work but for the rows of the family's own way. */
 size_t tc_proximal_alone(const tc_proximal_block *b, size_t lane);
 
@@ -130,6 +135,12 @@ typedef struct tc_alone {
 /* By the interior-point method, into work->x (interior.c). is_accurate: certified. False where slopes are finite
  * nowhere. */
 bool tc_alone_interior(tc_alone *s);
+
+/* ---- objectives with kinks (kinks.c) ------------------------------------------------------------------------------
+ */
+
+void tc_kinks_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t workers,
+                  tc_proximal_family *made);
 
 /* ---- what the ways share (proximal.c) ---------------------------------------------------------------------------- */
 

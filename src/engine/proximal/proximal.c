@@ -149,6 +149,10 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     const tc_model *model = proximal->agents->model;
     made->of = &proximal->agents->families[f];
     made->derivatives = &derivatives->families[f];
+    if (made->derivatives->lift != NULL) {
+        tc_kinks_new(arena, model, derivatives, proximal->agents->workers, made);
+        return;
+    }
     made->is_diagonal = is_diagonal(made->derivatives);
     made->has_even_bounds = has_even_bounds(made->of->projector);
     made->curvatures = TC_NEW(arena, tc_fixed_curvature, made->of->family->dim);
@@ -364,6 +368,8 @@ static size_t step_block(const tc_proximal_block *b) {
         return tc_proximal_lines(b);
     case TC_PROXIMAL_NEWTON:
         return tc_proximal_newton(b);
+    case TC_PROXIMAL_KINKS:
+        return tc_proximal_kinks(b);
     case TC_PROXIMAL_ALONE:
         break;
     }

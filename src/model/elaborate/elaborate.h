@@ -175,6 +175,7 @@ typedef struct tc_elaborator {
     const char *no_states;             /* what is elaborated here is this, a constant; NULL: states may be used */
     size_t *sum_table, sum_table_size; /* by body: number of the inner sum plus one */
     size_t constraint_capacity;
+    size_t kinks;     /* functions of states that have kinks, so far */
     uint32_t *stamps; /* by node, for walks over the DAG: visited in the walk of this number */
     uint32_t *places; /* by node: its place in the list of a walk */
     size_t stamp_count;
@@ -194,6 +195,11 @@ tc_value tc_elaborate_param(tc_elaborator *elaborator, const tc_scope *scope, co
 static inline bool tc_is_loaded_param(const tc_statement *s) {
     return s->kind == TC_STATEMENT_PARAM && s->value == NULL;
 }
+
+/* kinks.c: rows <= 0 that say the same as e <= 0, without |u| and max; NULL after an error. */
+tc_expr *tc_rows_without_kinks(tc_elaborator *elaborator, tc_expr e, tc_span span, size_t *count);
+/* The same for a norm that must not be larger than a constant; e itself where it is none, TC_NO_EXPR after an error. */
+tc_expr tc_row_without_norm(tc_elaborator *elaborator, tc_expr e, tc_span span);
 
 /* names.c */
 tc_value tc_elaborate_name(tc_elaborator *elaborator, const tc_scope *scope, tc_name *name, tc_span span);

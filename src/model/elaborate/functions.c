@@ -359,9 +359,7 @@ static tc_value call_transpose(const function_call *c) {
     return tc_value_transpose(&c->elaborator->values, &c->arguments[0]);
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
-
-/* ---- functions with kinks: of constants and data only ------------------------------------------------------------ */
+/* ---- functions with kinks ---------------------------------------------------------------------------------------- */
 
 static double take_min(double a, double b) { return a < b ? a : b; }
 static double take_max(double a, double b) { return a > b ? a : b; }
@@ -371,29 +369,38 @@ static double take_abs(double a, double b) { return (void)b, fabs(a); }
 static double take_floor(double a, double b) { return (void)b, floor(a); }
 static double take_ceil(double a, double b) { return (void)b, ceil(a); }
 
-static const char *smooth_alternative(const char *name) {
-    if (strcmp(name, "max") == 0)
-        return "logsumexp is smooth and lies above max by at most log(n)";
-    if (strcmp(name, "min") == 0)
-        return "-logsumexp(-u, -v) is smooth and lies below min by at most log(n)";
-    if (strcmp(name, "abs") == 0 || strcmp(name, "norm1") == 0)
-        return "huber(u, d) or sqrt(u^2 + d^2) is smooth";
-    if (strcmp(name, "norminf") == 0)
-        return "logsumexp of u and -u is smooth";
-    return "round the result instead of the state";
+static tc_expr abs_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_abs(dag, a); }
+static tc_expr abs_sum_node(tc_dag *dag, tc_expr a, tc_expr b) { return tc_add(dag, a, tc_abs(dag, b)); }
+static tc_expr abs_max_node(tc_dag *dag, tc_expr a, tc_expr b) { return tc_max(dag, tc_abs(dag, a), tc_abs(dag, b)); }
+
+static bool has_state(const function_call *c) {
+    bool found = false;
+    for (size_t i = 0; i < c->count; i++)
+        found = found || tc_value_has_state(&c->elaborator->values, &c->arguments[i]);
+    return found;
 }
 
 static bool free_of_states(const function_call *c) {
-    for (size_t i = 0; i < c->count; i++) {
-        if (!tc_value_has_state(&c->elaborator->values, &c->arguments[i]))
-            continue;
+    if (has_state(c))
         tc_error(c->elaborator->diagnostics, c->tree->span,
-                 "%s of a state is not continuously differentiable, as %s; %s", c->tree->name->text,
-                 c->elaborator->in_block ? "Assumption 1 asks of objectives" : "Assumption 3 asks of constraints",
-                 smooth_alternative(c->tree->name->text));
-        return false;
-    }
-    return true;
+                 "%s of a state is not continuous; round the result instead of the state", c->tree->name->text);
+    return !has_state(c);
+}
+
+/* Numbers only, or one vector: what a mix means is to be said. */
+static bool is_reducible(const function_call *c) {
+    bool mixed = false;
+    for (size_t i = 0; i < c->count; i++)
+        mixed = mixed || (c->count > 1 && c->arguments[i].rank > 0);
+    const char *name = c->tree->name->text;
+    if (mixed)
+        tc_error(
+            c->elaborator->diagnostics, c->tree->span,
+            "%s takes numbers, or one vector, of which it takes the %s element; element by element it is %simum(a, b), "
+            "where a number goes with every element%s",
+            name, name[1] == 'a' ? "largest" : "smallest", name,
+            name[1] == 'a' ? ", and pos(u) for maximum(0, u)" : "");
+    return !mixed;
 }
 
 /* A column of the members' values of step(...step(step(first, v1), v2)..., vn), or a number. */
@@ -440,17 +447,59 @@ static tc_value settled(const function_call *c, tc_value value) {
     return result;
 }
 
-static tc_value folded(const function_call *c, tc_number_function *step, bool from_first) {
-    if (!free_of_states(c))
-        return tc_value_broken();
+/* The same of states: a node. */
+static tc_value fold_nodes(const function_call *c, const tc_value *all, tc_node_function *step, bool from_first) {
+    tc_elaborator *elaborator = c->elaborator;
+    tc_expr result = from_first ? tc_const(elaborator->dag, 0) : tc_value_node_at(&elaborator->values, all, 0);
+    for (size_t i = from_first ? 0 : 1; i < all->rows; i++)
+        result = step(elaborator->dag, result, tc_value_node_at(&elaborator->values, all, i));
+    tc_value value = tc_value_node(result);
+    value.secret = all->secret;
+    elaborator->kinks++;
+    return value;
+}
+
+static tc_value folded(const function_call *c, tc_number_function *step, tc_node_function *node_step, bool from_first) {
+    if (has_state(c)) {
+        tc_value nodes = joined(c);
+        return fold_nodes(c, &nodes, node_step, from_first);
+    }
     tc_value all = settled(c, joined(c));
     return fold(c, &all, step, 0, from_first);
 }
 
-static tc_value call_min(const function_call *c) { return folded(c, take_min, false); }
-static tc_value call_max(const function_call *c) { return folded(c, take_max, false); }
-static tc_value call_norm1(const function_call *c) { return folded(c, take_abs_sum, true); }
-static tc_value call_norminf(const function_call *c) { return folded(c, take_abs_max, true); }
+static tc_value call_min(const function_call *c) {
+    return is_reducible(c) ? folded(c, take_min, tc_min, false) : tc_value_broken();
+}
+static tc_value call_max(const function_call *c) {
+    return is_reducible(c) ? folded(c, take_max, tc_max, false) : tc_value_broken();
+}
+static tc_value call_norm1(const function_call *c) { return folded(c, take_abs_sum, abs_sum_node, true); }
+static tc_value call_norminf(const function_call *c) { return folded(c, take_abs_max, abs_max_node, true); }
+
+/* All arguments, element by element. */
+static tc_value each_of_all(const function_call *c, tc_number_function *on_numbers, tc_node_function *on_nodes) {
+    tc_value result = c->arguments[0];
+    c->elaborator->kinks += has_state(c);
+    for (size_t i = 1; i < c->count && !result.broken; i++) {
+        const tc_private_datum *secret = both(&result, &c->arguments[i]);
+        result = tc_value_elementwise(&c->elaborator->values, &result, &c->arguments[i], on_numbers, on_nodes,
+                                      c->tree->span, c->tree->name->text);
+        result.secret = secret;
+    }
+    return result;
+}
+
+static tc_value call_maximum(const function_call *c) { return each_of_all(c, take_max, tc_max); }
+static tc_value call_minimum(const function_call *c) { return each_of_all(c, take_min, tc_min); }
+
+static tc_value call_pos(const function_call *c) {
+    tc_value arguments[2] = {tc_value_number(0), c->arguments[0]};
+    function_call with_zero = *c;
+    with_zero.arguments = arguments;
+    with_zero.count = 2;
+    return each_of_all(&with_zero, take_max, tc_max);
+}
 
 /* abs, floor and ceil keep the shape of their argument. */
 static tc_value each_constant(const function_call *c, tc_number_function *step) {
@@ -478,7 +527,12 @@ static tc_value each_constant(const function_call *c, tc_number_function *step) 
     return value;
 }
 
-static tc_value call_abs(const function_call *c) { return each_constant(c, take_abs); }
+static tc_value call_abs(const function_call *c) {
+    if (!has_state(c))
+        return each_constant(c, take_abs);
+    c->elaborator->kinks++;
+    return each(c, take_abs, abs_node);
+}
 static tc_value call_floor(const function_call *c) { return each_constant(c, take_floor); }
 static tc_value call_ceil(const function_call *c) { return each_constant(c, take_ceil); }
 
@@ -489,14 +543,31 @@ static const struct {
     size_t least, most; /* arguments */
     function *call;
 } functions[] = {
-    {"sum", 1, 1, call_sum},           {"sumsq", 1, 1, call_sumsq},     {"dot", 2, 2, call_dot},
-    {"norm", 1, 1, call_norm},         {"norm2", 1, 1, call_norm},      {"exp", 1, 1, call_exp},
-    {"log", 1, 1, call_log},           {"ln", 1, 1, call_log},          {"sqrt", 1, 1, call_sqrt},
-    {"pow", 2, 2, call_pow},           {"huber", 2, 2, call_huber},     {"logsumexp", 1, SIZE_MAX, call_logsumexp},
-    {"quadform", 2, 2, call_quadform}, {"length", 1, 1, call_length},   {"transpose", 1, 1, call_transpose},
-    {"min", 1, SIZE_MAX, call_min},    {"max", 1, SIZE_MAX, call_max},  {"abs", 1, 1, call_abs},
-    {"norm1", 1, 1, call_norm1},       {"norminf", 1, 1, call_norminf}, {"floor", 1, 1, call_floor},
+    {"sum", 1, 1, call_sum},
+    {"sumsq", 1, 1, call_sumsq},
+    {"dot", 2, 2, call_dot},
+    {"norm", 1, 1, call_norm},
+    {"norm2", 1, 1, call_norm},
+    {"exp", 1, 1, call_exp},
+    {"log", 1, 1, call_log},
+    {"ln", 1, 1, call_log},
+    {"sqrt", 1, 1, call_sqrt},
+    {"pow", 2, 2, call_pow},
+    {"huber", 2, 2, call_huber},
+    {"logsumexp", 1, SIZE_MAX, call_logsumexp},
+    {"quadform", 2, 2, call_quadform},
+    {"length", 1, 1, call_length},
+    {"transpose", 1, 1, call_transpose},
+    {"min", 1, SIZE_MAX, call_min},
+    {"max", 1, SIZE_MAX, call_max},
+    {"abs", 1, 1, call_abs},
+    {"norm1", 1, 1, call_norm1},
+    {"norminf", 1, 1, call_norminf},
+    {"floor", 1, 1, call_floor},
     {"ceil", 1, 1, call_ceil},
+    {"pos", 1, 1, call_pos},
+    {"maximum", 2, SIZE_MAX, call_maximum},
+    {"minimum", 2, SIZE_MAX, call_minimum},
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
 

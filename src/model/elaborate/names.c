@@ -457,6 +457,10 @@ static double apply(const tc_node *n, double a, double b) {
         return huber(a, b);
     case TC_POWD:
         return pow(a, b);
+    case TC_ABS:
+        return fabs(a);
+    case TC_MAX:
+        return a > b ? a : b;
     case TC_DATA:
     case TC_LSE:
         break; /* handled by the caller */

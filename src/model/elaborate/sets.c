@@ -67,6 +67,8 @@ static bool spread(tc_elaborator *elaborator, tc_expr *factors, tc_expr node, tc
     case TC_DIRECTION:
     case TC_BEND:
     case TC_POWD:
+    case TC_ABS:
+    case TC_MAX:
         break;
     }
     return false;
@@ -471,20 +473,14 @@ static bool read_bounds(const set_reader *reader, const affine_form *rows, size_
     return true;
 }
 
-static void read_affine(const set_reader *reader) {
+/* difference <= 0, or == or >=, row by row. */
+static void read_rows(const set_reader *reader, const tc_value *difference, tc_span span) {
     tc_elaborator *elaborator = reader->elaborator;
-    const tc_statement *s = reader->statement;
-    tc_value left = evaluate(reader, s->value), right = evaluate(reader, s->other);
-    tc_span span = tc_span_join(s->value->span, s->other->span);
-    elaborator->dag->origin = span;
-    tc_value difference = tc_value_compare(&elaborator->values, &left, &right, span);
-    if (difference.broken || (s->is_public && !tc_must_be_public(elaborator, &difference, span, "this set")))
-        return;
-    size_t count = tc_value_count(&difference);
+    size_t count = tc_value_count(difference);
     affine_form *rows = TC_NEW(elaborator->arena, affine_form, count);
     for (size_t i = 0; i < count; i++) {
         tc_expr culprit = 0;
-        if (!affine_of(elaborator, tc_value_node_at(&elaborator->values, &difference, i), &rows[i], &culprit)) {
+        if (!affine_of(elaborator, tc_value_node_at(&elaborator->values, difference, i), &rows[i], &culprit)) {
             tc_span where = elaborator->dag->spans[culprit];
             not_recognised(reader, where.length > 0 ? where : span, "this part is not affine in the state");
             return;
@@ -498,6 +494,44 @@ static void read_affine(const set_reader *reader) {
         return;
     for (size_t i = 0; i < count && read_halfspace(reader, &rows[i]); i++)
         continue;
+}
+
+/* The same for |u| and max: each row becomes several without kinks. */
+static void read_kinks(const set_reader *reader, const tc_value *difference, tc_span span) {
+    tc_elaborator *elaborator = reader->elaborator;
+    tc_statement less = *reader->statement;
+    set_reader rows = *reader;
+    less.relation = TC_RELATION_LESS;
+    rows.statement = &less;
+    for (size_t i = 0; i < tc_value_count(difference); i++) {
+        tc_expr e = tc_value_node_at(&elaborator->values, difference, i);
+        if (reader->statement->relation == TC_RELATION_GREATER)
+            e = tc_neg(elaborator->dag, e);
+        size_t count;
+        const tc_expr *parts = tc_rows_without_kinks(elaborator, e, span, &count);
+        for (size_t p = 0; parts != NULL && p < count; p++) {
+            tc_value part = tc_value_node(parts[p]);
+            read_rows(&rows, &part, span);
+        }
+        if (parts == NULL)
+            return;
+    }
+}
+
+static void read_affine(const set_reader *reader) {
+    tc_elaborator *elaborator = reader->elaborator;
+    size_t kinks = elaborator->kinks;
+    const tc_statement *s = reader->statement;
+    tc_value left = evaluate(reader, s->value), right = evaluate(reader, s->other);
+    tc_span span = tc_span_join(s->value->span, s->other->span);
+    elaborator->dag->origin = span;
+    tc_value difference = tc_value_compare(&elaborator->values, &left, &right, span);
+    if (difference.broken || (s->is_public && !tc_must_be_public(elaborator, &difference, span, "this set")))
+        return;
+    if (elaborator->kinks > kinks && s->relation != TC_RELATION_EQUAL)
+        read_kinks(reader, &difference, span);
+    else
+        read_rows(reader, &difference, span);
 }
 
 /* One relation, or one membership. false after an error. */

@@ -14,8 +14,13 @@ typedef struct constraint_reader {
     size_t before; /* rows of the line before this part */
 } constraint_reader;
 
-/* "feeder", "feeder[3]", "link[2,7]"; last: the element of a vector relation, 0 for none. */
-static const char *constraint_name(const constraint_reader *reader, size_t last) {
+typedef struct row_place { /* of a constraint among those of its line; 0 for none */
+    size_t element;        /* of a vector relation */
+    size_t part;           /* of a relation that became several rows */
+} row_place;
+
+/* "feeder", "feeder[3]", "link[2,7]" */
+static const char *constraint_name(const constraint_reader *reader, row_place place) {
     tc_buffer name = tc_buffer_new(reader->elaborator->arena, 1 << 16);
     const tc_scope *scopes[16];
     size_t count = 0;
@@ -25,10 +30,12 @@ static const char *constraint_name(const constraint_reader *reader, size_t last)
     const char *separator = "[";
     for (; count > 0; count--, separator = ",")
         tc_buffer_printf(&name, "%s%.17g", separator, scopes[count - 1]->value);
-    if (last > 0) {
-        tc_buffer_printf(&name, "%s%zu", separator, last);
-        separator = ",";
-    }
+    const size_t numbers[] = {place.element, place.part};
+    for (size_t i = 0; i < 2; i++)
+        if (numbers[i] > 0) {
+            tc_buffer_printf(&name, "%s%zu", separator, numbers[i]);
+            separator = ",";
+        }
     if (separator[0] == ',')
         tc_buffer_puts(&name, "]");
     return tc_buffer_text(&name);
@@ -49,7 +56,7 @@ static void check_constant(const constraint_reader *reader, tc_expr outer, const
                  name, left ? "left" : "right", left ? "right" : "left", fabs(value));
 }
 
-static void add_constraint(const constraint_reader *reader, tc_expr outer, size_t last) {
+static void add_constraint(const constraint_reader *reader, tc_expr outer, row_place place) {
     tc_elaborator *elaborator = reader->elaborator;
     tc_model *model = elaborator->model;
     tc_span span = tc_span_join(reader->statement->value->span, reader->statement->other->span);
@@ -59,7 +66,7 @@ static void add_constraint(const constraint_reader *reader, tc_expr outer, size_
                                            sizeof *model->constraints);
         elaborator->constraint_capacity = capacity;
     }
-    const char *name = constraint_name(reader, last);
+    const char *name = constraint_name(reader, place);
     check_constant(reader, outer, name, span);
     model->constraints[model->constraint_count++] = (tc_constraint){
         .name = name, .outer = outer, .span = span, .is_equality = reader->statement->relation == TC_RELATION_EQUAL};
@@ -101,8 +108,24 @@ static bool check_equality(const constraint_reader *reader, const tc_value *diff
     return true;
 }
 
+/* Without kinks, where the line has any. */
+static bool add_smooth(const constraint_reader *reader, tc_expr outer, size_t element, bool has_kinks) {
+    tc_elaborator *elaborator = reader->elaborator;
+    tc_span span = tc_span_join(reader->statement->value->span, reader->statement->other->span);
+    size_t count = 1;
+    tc_expr *rows = has_kinks ? tc_rows_without_kinks(elaborator, outer, span, &count) : &outer;
+    for (size_t r = 0; rows != NULL && r < count; r++) {
+        rows[r] = tc_row_without_norm(elaborator, rows[r], span);
+        if (rows[r] == TC_NO_EXPR)
+            return false;
+        add_constraint(reader, rows[r], (row_place){element, count > 1 ? r + 1 : 0});
+    }
+    return rows != NULL;
+}
+
 static bool elaborate_one(const constraint_reader *reader) {
     tc_elaborator *elaborator = reader->elaborator;
+    size_t kinks = elaborator->kinks;
     const tc_statement *s = reader->statement;
     tc_value left = tc_elaborate_tree(elaborator, reader->scope, s->value);
     tc_value right = tc_elaborate_tree(elaborator, reader->scope, s->other);
@@ -125,9 +148,11 @@ static bool elaborate_one(const constraint_reader *reader) {
     if (s->relation == TC_RELATION_EQUAL && !check_equality(reader, &difference, span))
         return false;
     bool is_one = difference.rank == 0 && !reader->is_part;
-    for (size_t i = 0; i < tc_value_count(&difference); i++)
-        add_constraint(reader, tc_value_node_at(&elaborator->values, &difference, i),
-                       is_one ? 0 : reader->before + i + 1);
+    for (size_t i = 0; i < tc_value_count(&difference); i++) {
+        tc_expr outer = tc_value_node_at(&elaborator->values, &difference, i);
+        if (!add_smooth(reader, outer, is_one ? 0 : reader->before + i + 1, elaborator->kinks > kinks))
+            return false;
+    }
     return true;
 }
 

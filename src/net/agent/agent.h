@@ -43,6 +43,7 @@ typedef struct tc_agent_steps {
     const char *name;            /* 1 to TC_MOST_NAME bytes */
     size_t states;               /* 1 to TC_MOST_STATES */
     const double *lower, *upper; /* the public box, into which states are moved; NULL: none */
+    bool has_kinks;              /* the objective: method published is refused */
     void *context;
     /* x(1). False: there is none. */
     bool (*start)(void *context, double *x);

@@ -53,6 +53,7 @@ tc_status tc_agent_compile(tc_arena *arena, const char *path, const tc_monitor *
                               .lower = lower,
                               .upper = upper,
                               .context = device,
+                              .has_kinks = tc_agent_half_has_kinks(device),
                               .start = start,
                               .check_slater = check_slater,
                               .step = step};

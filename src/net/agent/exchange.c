@@ -260,6 +260,12 @@ static void hear_enrolled(tc_agent *agent, tc_agent_slot *slot, const tc_frame *
                         "the cloud's file has %u states for agent %s, and this one has %zu: the files are not of the "
                         "same problem",
                         enrolled.states, slot->steps.name, slot->steps.states);
+    else if (enrolled.method == TC_WIRE_PUBLISHED && slot->steps.has_kinks)
+        tc_agent_finish(
+            agent, slot, TC_AGENT_REFUSED,
+            "the cloud runs method published, whose Assumption 1 asks for a smooth objective, and that of agent "
+            "%s has kinks: method tacit takes it",
+            slot->steps.name);
     else if (enrolled.rounds == 0 || enrolled.next > enrolled.rounds + 1 ||
              (record->rounds > 0 && (record->rounds != enrolled.rounds || record->method != enrolled.method)))
         broken(agent, "rounds or method that are not this run's");

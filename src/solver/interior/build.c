@@ -25,24 +25,51 @@ static size_t gather_seconds(tc_expr *roots, size_t at, const tc_second *list, s
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+static void init_kinks(tc_arena *arena, tc_group *group, const tc_dag *dag) {
+    tc_group_tapes *tapes = &group->tapes;
+    size_t inputs = group->states + group->family->column_count;
+    tapes->kinks = tc_tape_new(arena, dag, group->lift->kinks, group->kinks);
+    tapes->enclose_work = TC_NEW(arena, tc_interval, tc_tape_work(tapes->kinks));
+    tapes->ranges = TC_NEW(arena, tc_interval, inputs + group->kinks);
+    tapes->range_at = TC_NEW(arena, const tc_interval *, inputs);
+    tapes->kink_at = TC_NEW(arena, tc_interval *, group->kinks);
+    for (size_t i = 0; i < inputs; i++)
+        tapes->range_at[i] = &tapes->ranges[i];
+    for (size_t t = 0; t < group->kinks; t++)
+        tapes->kink_at[t] = &tapes->ranges[inputs + t];
+}
+
 static void init_tapes(tc_interior *solver, tc_group *group, const tc_dag *dag) {
     const tc_family_derivatives *d = group->derivatives;
     tc_group_tapes *tapes = &group->tapes;
     tc_arena *arena = solver->arena;
+    const tc_lift *lift = group->lift;
     bool objective = solver->goal == TC_GOAL_OBJECTIVE;
-    tapes->objective_firsts = objective ? d->objective_first_count : 0;
-    tapes->objective_seconds = objective ? d->objective_second_count : 0;
+    tapes->objective_first = lift != NULL ? lift->first : d->objective_first;
+    tapes->objective_second = lift != NULL ? lift->second : d->objective_second;
+    tapes->objective_firsts = lift != NULL ? lift->first_count : objective ? d->objective_first_count : 0;
+    tapes->objective_seconds = lift != NULL ? lift->second_count : objective ? d->objective_second_count : 0;
+    size_t lift_rows = lift != NULL ? lift->row_count : 0, lift_firsts = lift != NULL ? lift->row_first_count : 0;
+    size_t lift_seconds = lift != NULL ? lift->row_second_count : 0;
     size_t bodies = group->is_coupled ? d->body_count : 0;
     size_t body_firsts = group->is_coupled ? d->body_first_count : 0;
     size_t body_seconds = group->is_coupled ? d->body_second_count : 0;
-    size_t most =
-        larger(bodies, larger(tapes->objective_firsts + body_firsts, tapes->objective_seconds + body_seconds));
+    tapes->lift_rows = tapes->objective_firsts + body_firsts;
+    tapes->lift_firsts = tapes->lift_rows + lift_rows;
+    tapes->lift_seconds = tapes->objective_seconds + body_seconds;
+    size_t most = larger(bodies, larger(tapes->lift_firsts + lift_firsts, tapes->lift_seconds + lift_seconds));
     tc_expr *roots = TC_NEW(arena, tc_expr, most + 1);
     tapes->values = tape_of(arena, dag, d->bodies, bodies);
-    size_t count = gather_firsts(roots, 0, d->objective_first, tapes->objective_firsts);
-    tapes->firsts = tape_of(arena, dag, roots, gather_firsts(roots, count, d->body_first, body_firsts));
-    count = gather_seconds(roots, 0, d->objective_second, tapes->objective_seconds);
-    tapes->seconds = tape_of(arena, dag, roots, gather_seconds(roots, count, d->body_second, body_seconds));
+    size_t count = gather_firsts(roots, 0, tapes->objective_first, tapes->objective_firsts);
+    count = gather_firsts(roots, count, d->body_first, body_firsts);
+    for (size_t j = 0; j < lift_rows; j++)
+        roots[count++] = lift->rows[j];
+    count = lift == NULL ? count : gather_firsts(roots, count, lift->row_first, lift_firsts);
+    tapes->firsts = tape_of(arena, dag, roots, count);
+    count = gather_seconds(roots, 0, tapes->objective_second, tapes->objective_seconds);
+    count = gather_seconds(roots, count, d->body_second, body_seconds);
+    count = lift == NULL ? count : gather_seconds(roots, count, lift->row_second, lift_seconds);
+    tapes->seconds = tape_of(arena, dag, roots, count);
 
     size_t work = 0;
     const tc_tape *all[] = {tapes->values, tapes->firsts, tapes->seconds};
@@ -50,16 +77,19 @@ static void init_tapes(tc_interior *solver, tc_group *group, const tc_dag *dag) 
         if (all[t] != NULL)
             work = larger(work, tc_tape_work(all[t]));
     tapes->work = TC_NEW(arena, tc_real, work);
-    tapes->states = TC_NEW(arena, tc_real, group->states * TC_LANES);
+    size_t inputs = group->states + group->kinks;
+    tapes->states = TC_NEW(arena, tc_real, inputs * TC_LANES);
     tapes->outputs = TC_NEW(arena, tc_real, most * TC_LANES);
-    tapes->state_at = TC_NEW(arena, const tc_real *, group->states);
+    tapes->state_at = TC_NEW(arena, const tc_real *, inputs);
     tapes->output_at = TC_NEW(arena, tc_real *, most);
     tapes->data_at = TC_NEW(arena, const double *, group->family->column_count);
-    for (size_t c = 0; c < group->states; c++)
+    for (size_t c = 0; c < inputs; c++)
         tapes->state_at[c] = tapes->states + c * TC_LANES;
     for (size_t r = 0; r < most; r++)
         tapes->output_at[r] = tapes->outputs + r * TC_LANES;
     group->gradients = TC_NEW(arena, tc_real, group->count * body_firsts);
+    if (lift != NULL)
+        init_kinks(arena, group, dag);
 }
 
 static tc_iterate new_iterate(tc_arena *arena, size_t variables, size_t rows) {
@@ -108,8 +138,11 @@ static void group_init(tc_interior *solver, tc_group *group, const tc_family *fa
     group->derivatives = derivatives;
     group->count = count;
     group->states = family->dim;
-    group->dim = family->dim + tc_set_lift_limit(family);
-    group->rows = tc_set_row_limit(family);
+    group->lift = derivatives != NULL && solver->goal == TC_GOAL_OBJECTIVE ? derivatives->lift : NULL;
+    group->kinks = group->lift != NULL ? group->lift->count : 0;
+    solver->has_kinks = solver->has_kinks || group->kinks > 0;
+    group->dim = family->dim + group->kinks + tc_set_lift_limit(family);
+    group->rows = tc_set_row_limit(family) + (group->lift != NULL ? group->lift->row_count : 0);
     group->is_coupled = is_coupled;
     if (derivatives != NULL)
         init_tapes(solver, group, dag);
@@ -492,6 +525,15 @@ bool tc_interior_project(tc_interior *solver, const double *v, double *x) {
     bool is_exact = solve_exactly(solver);
     for (size_t c = 0; c < group->states; c++)
         x[c] = fmin(fmax((double)group->at.x[c], group->set->lower[c]), group->set->upper[c]);
+    return is_exact;
+}
+
+bool tc_interior_step(tc_interior *solver, tc_real weight, const tc_real *center, tc_real *x) {
+    solver->near_weight = weight;
+    solver->near_center = center;
+    solver->regularization = 0;
+    bool is_exact = solve_exactly(solver);
+    tc_interior_block(solver, x);
     return is_exact;
 }
 

@@ -38,7 +38,9 @@ static tc_real scale_of_part(const tc_set_part *part) {
 }
 
 size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower, tc_real *lift_upper) {
-    size_t row = 0, lift = 0;
+    size_t row = 0, lift = group->kinks;
+    if (group->kinks > 0)
+        tc_kinks_bound(group, member, lift_lower, lift_upper);
     for (size_t p = 0; p < group->set->part_count; p++) {
         const tc_set_part *part = &group->set->parts[p];
         for (size_t r = 0; r < rows_of_part(part); r++, row++) {
@@ -52,7 +54,7 @@ size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower
     }
     for (; lift < group->dim - group->states; lift++)
         lift_lower[lift] = lift_upper[lift] = 0; /* of a part that was dropped */
-    return row;
+    return group->kinks > 0 ? tc_kinks_prepare(group, member, row, lift_lower, lift_upper) : row;
 }
 
 static tc_real evaluate_linear(const tc_set_part *part, tc_real scale, const tc_real *x, tc_real *gradient) {
@@ -104,7 +106,7 @@ static void evaluate_ball1(const tc_set_part *part, size_t dim, size_t lift, con
 
 static void rows_evaluate(const tc_group *group, size_t member, const tc_real *x, tc_real *h, tc_real *gradients) {
     const double *scales = group->row_scale + member * group->rows;
-    size_t row = 0, lift = group->states;
+    size_t row = 0, lift = group->states + group->kinks;
     for (size_t e = 0; e < group->row_count[member] * group->dim; e++)
         gradients[e] = 0;
     for (size_t p = 0; p < group->set->part_count; p++) {
@@ -194,7 +196,7 @@ static bool coupling_evaluate(tc_interior *solver) {
 
 static void load_lanes(const tc_group *group, size_t first, size_t lanes) {
     for (size_t lane = 0; lane < lanes; lane++)
-        for (size_t c = 0; c < group->states; c++)
+        for (size_t c = 0; c < group->states + group->kinks; c++)
             group->tapes.states[c * TC_LANES + lane] = group->trial.x[(first + lane) * group->dim + c];
     for (size_t d = 0; d < group->family->column_count; d++)
         group->tapes.data_at[d] = group->family->columns[d].values + group->first_member + first;
@@ -250,7 +252,9 @@ static void objective_gradient(const tc_interior *solver, const tc_group *group,
             out[c] += scale * (x[c] - (tc_real)solver->target[c]);
     } else {
         for (size_t i = 0; i < group->tapes.objective_firsts; i++)
-            out[group->derivatives->objective_first[i].column] += scale * group->tapes.output_at[i][lane];
+            out[group->tapes.objective_first[i].column] += scale * group->tapes.output_at[i][lane];
+        for (size_t c = 0; solver->near_center != NULL && c < group->states; c++)
+            out[c] += scale * solver->near_weight * (x[c] - solver->near_center[c]);
     }
 }
 
@@ -278,7 +282,7 @@ static void measure_inputs(tc_coupling *coupling, const tc_group *group, size_t 
         }
 }
 
-static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_real *residual) {
+static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, size_t lane, tc_real *residual) {
     size_t rows = group->row_count[k], dim = group->dim, at = k * group->rows;
     if (rows == 0)
         return;
@@ -286,6 +290,8 @@ static void evaluate_rows(tc_interior *solver, tc_group *group, size_t k, tc_rea
     tc_group_load(group, k);
     tc_real *h = group->row_residual + at, *gradients = group->row_gradients + at * dim;
     rows_evaluate(group, k, group->trial.x + k * dim, h, gradients);
+    if (group->kinks > 0)
+        tc_kinks_evaluate(group, k, lane, h, gradients);
     for (size_t r = 0; r < rows; r++) {
         tc_real y = group->trial.y[at + r];
         for (size_t c = 0; c < dim; c++)
@@ -316,7 +322,7 @@ static void evaluate_member(tc_interior *solver, tc_group *group, size_t k, size
         if (solver->is_measuring)
             measure_inputs(solver->coupling, group, k);
     }
-    evaluate_rows(solver, group, k, residual);
+    evaluate_rows(solver, group, k, lane, residual);
     for (size_t c = 0; c < dim; c++) {
         const tc_iterate *trial = &group->trial;
         if (group->width[at + c] == 0) {
@@ -375,7 +381,7 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
     size_t objective = group->tapes.objective_seconds;
     tc_real scale = tc_component_of(solver, group, k)->objective_scale;
     for (size_t i = 0; i < objective; i++) {
-        const tc_second *second = &group->derivatives->objective_second[i];
+        const tc_second *second = &group->tapes.objective_second[i];
         hessian[second->column * dim + second->other] += scale * group->tapes.output_at[i][lane];
     }
     for (size_t c = 0; c < group->states && solver->goal == TC_GOAL_QUADRATIC; c++)
@@ -387,6 +393,8 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
             tc_real price = solver->coupling->prices[group->derivatives->sums[second->row]];
             hessian[second->column * dim + second->other] += price * group->tapes.output_at[objective + i][lane];
         }
+    if (group->kinks > 0)
+        tc_kinks_hessian(group, k, lane, group->at.y + k * group->rows, hessian);
     for (size_t c = 0; c < dim; c++)
         for (size_t d = 0; d < c; d++)
             hessian[d * dim + c] = hessian[c * dim + d];
@@ -406,6 +414,8 @@ static void member_hessian(tc_interior *solver, tc_group *group, size_t k, size_
         *diagonal += group->family == NULL ? solver->shift_weight : group->weight[at];
         if (solver->goal == TC_GOAL_NEAREST && c < group->states)
             *diagonal += scale;
+        if (solver->near_center != NULL && c < group->states)
+            *diagonal += scale * solver->near_weight;
         *diagonal += group->at.z_below[at] / group->at.below[at] + group->at.z_above[at] / group->at.above[at];
     }
 }

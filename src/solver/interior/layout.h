@@ -2,6 +2,7 @@
 #ifndef TC_SOLVER_INTERIOR_LAYOUT_H
 #define TC_SOLVER_INTERIOR_LAYOUT_H
 
+#include "calculus/lift.h"
 #include "calculus/tape/tape.h"
 #include "solver/interior/interior.h"
 
@@ -15,8 +16,17 @@ typedef enum tc_goal {
 
 /* A family evaluated through tapes, TC_LANES members at a time. */
 typedef struct tc_group_tapes {
-    tc_tape *values, *firsts, *seconds; /* bodies; first and second derivatives, the objective's before the bodies' */
+    /* bodies; first and second derivatives: the objective's, the bodies', the lifted kinks' (rows themselves, then
+     * their derivatives) */
+    tc_tape *values, *firsts, *seconds;
+    const tc_first *objective_first; /* of the objective, or of what lifts it */
+    const tc_second *objective_second;
     size_t objective_firsts, objective_seconds;
+    size_t lift_rows, lift_firsts, lift_seconds; /* where those of the rows begin among the outputs */
+    tc_tape *kinks;                              /* enclosed for bounds of the lifting variables */
+    tc_interval *enclose_work, *ranges;
+    const tc_interval **range_at;
+    tc_interval **kink_at;
     tc_real *work, *states, *outputs;
     const tc_real **state_at;
     const double **data_at;
@@ -30,13 +40,15 @@ typedef struct tc_iterate {
     tc_real *slack, *y;
 } tc_iterate;
 
-/* The members of a family as blocks. A block has its states, then the variables that lift l1 balls. A group without
- * family holds the one variable t of TC_GOAL_MARGIN. */
+/* The members of a family as blocks. A block has its states, then the variables that lift kinks of the objective, then
+ * those that lift l1 balls. Its rows are those of the set, then those of lifted kinks. A group without family holds the
+ * one variable t of TC_GOAL_MARGIN. */
 typedef struct tc_group {
     const tc_family *family;
     const tc_family_derivatives *derivatives;
     size_t first_member, count;
-    size_t states, dim, rows;
+    size_t states, kinks, dim, rows;
+    const tc_lift *lift; /* NULL: no kinks */
     bool is_coupled;
     tc_set *set;
     tc_group_tapes tapes;
@@ -115,7 +127,11 @@ struct tc_interior {
     tc_real give;                                   /* TC_GOAL_FEASIBLE */
     const double *target;                           /* TC_GOAL_NEAREST */
     const tc_quadratic *quadratic;                  /* TC_GOAL_QUADRATIC */
+    tc_real near_weight;                            /* TC_GOAL_OBJECTIVE: (near_weight / 2) |x - near_center|^2 ... */
+    const tc_real *near_center;                     /* ... is added; NULL: nothing */
     tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
+    bool has_kinks;                                 /* lifted ones */
+    bool is_careful;                                /* long steps have not led on: shorter ones, centred */
     bool is_measuring;                              /* scales are being found */
     tc_real residual, gap;                          /* at the last evaluation */
     size_t pairs;
@@ -158,6 +174,13 @@ bool tc_evaluate(tc_interior *solver);
 void tc_evaluate_hessians(tc_interior *solver, tc_group *group, size_t first, size_t lanes);
 /* The parts of the loaded set become rows h(x) <= 0 or == 0. Returns how many. */
 size_t tc_rows_prepare(const tc_group *group, size_t member, tc_real *lift_lower, tc_real *lift_upper);
+
+/* kinks.c: the variables and rows of lifted kinks (calculus/lift.h). Bounds of the variables; then the scales of the
+ * rows, after `row` others, and their number together; values and gradients of all rows; Hessians. */
+void tc_kinks_bound(const tc_group *group, size_t member, tc_real *lower, tc_real *upper);
+size_t tc_kinks_prepare(const tc_group *group, size_t member, size_t row, const tc_real *lower, const tc_real *upper);
+void tc_kinks_evaluate(const tc_group *group, size_t member, size_t lane, tc_real *h, tc_real *gradients);
+void tc_kinks_hessian(const tc_group *group, size_t member, size_t lane, const tc_real *y, tc_real *hessian);
 
 /* newton.c: one block, [H E'; E -D] (x, y) = (x, y) ... */
 void tc_block_factor(tc_group *group, size_t member);

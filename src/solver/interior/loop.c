@@ -263,6 +263,13 @@ static tc_real gap_after(const tc_interior *solver, tc_real length) {
     return solver->pairs > 0 ? sum / (tc_real)solver->pairs : 0;
 }
 
+/* An argument of a lifted norm, whose last digits count near 0. */
+static bool is_of_norm(const tc_group *group, size_t c) {
+    return c >= group->states && c < group->states + group->kinks &&
+           group->lift->norm[c - group->states] != UINT32_MAX &&
+           group->lift->norm[c - group->states] != c - group->states;
+}
+
 /* x is computed from the nearer bound, so that the distance to it keeps all its digits. */
 static void move_variable(tc_group *group, size_t v, tc_real length) {
     const tc_iterate *at = &group->at, *step = &group->step;
@@ -276,7 +283,7 @@ static void move_variable(tc_group *group, size_t v, tc_real length) {
         below = width - above;
         trial->x[v] = group->lower[v] + below;
     }
-    if (group->family == NULL) /* t: its bounds are far away and mean nothing */
+    if (group->family == NULL || is_of_norm(group, v % group->dim)) /* its bounds are far away and mean nothing */
         trial->x[v] = at->x[v] + length * step->x[v];
     trial->below[v] = below;
     trial->above[v] = above;
@@ -338,6 +345,15 @@ static tc_real choose_direction(tc_interior *solver, tc_real goal, size_t stalle
         direction(solver, CENTER, goal);
         return longest_step(solver);
     }
+    if (solver->has_kinks && stalled >= 4)
+        solver->is_careful = true;
+    if (solver->is_careful) {
+        tc_real target = 0.1L * gap;
+        if (residual > 1e-16L)
+            target = fmaxl(target, fminl(0.5L * gap, 1e-5L * residual));
+        direction(solver, CENTER, fmaxl(goal, target));
+        return longest_step(solver);
+    }
     if (stalled >= 4 && stalled % 4 == 0) {
         direction(solver, CENTER, fmaxl(goal, 0.1L * gap));
         return longest_step(solver);
@@ -345,7 +361,7 @@ static tc_real choose_direction(tc_interior *solver, tc_real goal, size_t stalle
     direction(solver, AFFINE, 0);
     tc_real ratio = fmaxl(0, gap_after(solver, capped(longest_step(solver)))) / gap;
     tc_real target = fmaxl(goal, fminl(1, ratio * ratio * ratio) * gap);
-    if (residual > 1e-10L) /* complementarity must not run ahead of feasibility */
+    if (residual > (solver->has_kinks ? 1e-16L : 1e-10L)) /* complementarity must not run ahead of feasibility */
         target = fmaxl(target, fminl(0.5L * gap, 1e-5L * residual));
     direction(solver, CORRECT, target);
     tc_real longest = longest_step(solver);
@@ -385,6 +401,7 @@ static tc_interior_result iterate(tc_interior *solver, const tc_interior_options
     tc_interior_result result = {.gap = solver->gap, .residual = solver->residual};
     tc_real best = INFINITY;
     size_t since_best = 0;
+    solver->is_careful = false;
     while (result.iterations < options->iterations) {
         result.gap = solver->gap;
         result.residual = solver->residual;

@@ -15,6 +15,10 @@ static void place_all(tc_interior *solver, tc_real where) {
     }
 }
 
+static bool is_kink(const tc_group *group, size_t v) {
+    return v % group->dim >= group->states && v % group->dim < group->states + group->kinks;
+}
+
 /* The typical width of the variables of each component: their root mean square. */
 static void measure_widths(tc_interior *solver) {
     size_t *counts = solver->component_counts;
@@ -25,7 +29,7 @@ static void measure_widths(tc_interior *solver) {
     for (size_t g = 0; g < solver->group_count; g++) {
         const tc_group *group = &solver->groups[g];
         for (size_t v = 0; group->family != NULL && v < group->count * group->dim; v++)
-            if (group->width[v] > 0) {
+            if (group->width[v] > 0 && !is_kink(group, v)) {
                 solver->components[group->component[v / group->dim]].length += group->width[v] * group->width[v];
                 counts[group->component[v / group->dim]]++;
             }
@@ -187,7 +191,8 @@ bool tc_start(tc_interior *solver) {
 static tc_real lift_weight(const tc_interior *solver, const tc_component *component) {
     if (solver->goal == TC_GOAL_NEAREST)
         return 1e-7L * component->objective_scale;
-    tc_real strength = solver->goal == TC_GOAL_QUADRATIC ? 1e-7L : 1e-3L * solver->regularization;
+    bool is_step = solver->goal == TC_GOAL_QUADRATIC || solver->near_center != NULL;
+    tc_real strength = is_step ? 1e-7L : 1e-3L * solver->regularization;
     return strength / (component->length * component->length);
 }
 

@@ -1,0 +1,36 @@
+/* Objectives with kinks, without the kinks. A function f that is made of |u|, max(u, v) and norms is the minimum over t
+ * of a smooth one, subject to smooth rows (its epigraph form):
+ *
+ *     f(x) = min phi(x, t)  over t with  r_j(x, t) <= 0
+ *
+ * with one t for each kink: u <= t and -u <= t for |u|, u <= t and v <= t for max(u, v). A norm |u| is the minimum over
+ * t > 0 of (|s|^2 / t + t) / 2 with s == u, where s are variables too: near 0 their ratio to t must be known better
+ * than u is. It holds where f is convex by the rules of composition: then phi does not fall as t grows, nor do the rows
+ * that t is an argument of. Solvers work with phi; t is never stored and never sent. */
+#ifndef TC_CALCULUS_LIFT_H
+#define TC_CALCULUS_LIFT_H
+
+#include "calculus/derivatives.h"
+
+struct tc_lift {
+    size_t count;      /* of t: components dim .. dim + count - 1 of phi and of the rows */
+    tc_expr *kinks;    /* by t (and s): what it stands for, a function of the member's states alone */
+    uint32_t *norm;    /* by t (and s): the number of the t of its norm; UINT32_MAX for another kink */
+    tc_expr objective; /* phi */
+    tc_first *first;   /* its derivatives, as tc_family_derivatives has them for a smooth objective */
+    tc_second *second;
+    size_t first_count, second_count;
+    tc_expr *rows; /* r_j */
+    uint32_t *row_kink;
+    bool *row_is_equality; /* r_j == 0, and affine */
+    size_t row_count;
+    tc_first *row_first;
+    tc_second *row_second;
+    size_t row_first_count, row_second_count;
+};
+
+/* The lift of a family's objective without its derivatives, which tc_derive adds; count is 0 where there are no kinks
+ * over the members' boxes, and objective is then the same function without them. */
+tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family);
+
+#endif

@@ -1,0 +1,42 @@
+/* Objectives with kinks: f is the minimum over t of a smooth function under rows (calculus/lift.h), and the proximal
+ * step its minimum over x and t. */
+#include "engine/proximal/inside.h"
+#include "solver/project/set.h"
+
+#include <math.h>
+
+void tc_kinks_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives, size_t workers,
+                  tc_proximal_family *made) {
+    const tc_family *family = made->of->family;
+    made->way = TC_PROXIMAL_KINKS;
+    made->lifted = TC_NEW(arena, tc_interior *, workers);
+    made->sets = TC_NEW(arena, tc_set *, workers);
+    made->reals = TC_NEW(arena, tc_real, workers * 2 * family->dim);
+    for (size_t w = 0; w < workers; w++) {
+        made->lifted[w] = tc_interior_agent(arena, model, derivatives, family);
+        made->sets[w] = tc_set_new(arena, family);
+    }
+}
+
+/* p . x + (regularization / 2) |x|^2 + |x - old|^2 / (2 step) is (weight / 2) |x - center|^2 and a constant. */
+static void step_alone(const tc_proximal_block *b, size_t lane) {
+    const tc_proximal_family *family = b->family;
+    size_t dim = family->of->family->dim, at = b->at + lane;
+    tc_real *center = family->reals + b->worker * 2 * dim, *x = center + dim;
+    tc_real inverse = 1 / (tc_real)b->step, weight = (tc_real)b->regularization + inverse;
+    for (size_t c = 0; c < dim; c++)
+        center[c] = ((tc_real)b->x[c][at] * inverse - (tc_real)b->p[c][at]) / weight;
+    tc_interior_member(family->lifted[b->worker], b->first + lane);
+    b->work->inaccurate += !tc_interior_step(family->lifted[b->worker], weight, center, x);
+    tc_set_load(family->sets[b->worker], b->first + lane);
+    for (size_t c = 0; c < dim; c++)
+        b->work->result[c * TC_LANES + lane] =
+            tc_proximal_bounded((double)x[c], family->sets[b->worker]->lower[c], family->sets[b->worker]->upper[c]);
+}
+
+size_t tc_proximal_kinks(const tc_proximal_block *b) {
+    size_t failed = tc_proximal_begin(b);
+    for (size_t lane = 0; lane < b->count && failed == TC_ALL_FINITE; lane++)
+        step_alone(b, lane);
+    return failed;
+}
