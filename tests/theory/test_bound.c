@@ -124,6 +124,14 @@ static void test_constants_of_quadratics_are_exact(void **state) {
     about(b.bound->constants.diameter, sqrt(16 + 50));
     about(b.bound->constants.reach, sqrt(9 + 25));
     planned_end(&b.problem);
+    /* a multiplier of either sign: from -5 to 5 */
+    b = bound_of("agents a[i in 1..2] { state x in [-1, 1]; private minimize x^2 }\n"
+                 "constraint c: a[1].x - a[2].x == 1\nconstraint d: a[1].x <= 0.75\n" SCHEDULE,
+                 &none, 5);
+    about(b.bound->constants.diameter, sqrt(8 + 100));
+    about(b.bound->constants.reach, sqrt(2 + 25));
+    about(b.bound->constants.curvature, 2);
+    planned_end(&b.problem);
 }
 
 static void test_hessians_of_sums_are_exact_or_near(void **state) {
