@@ -10,7 +10,9 @@
  *   - each derivative of f depends on its own component alone, in a box: one-dimensional equations, side by side;
  *   - a box with at most one half-space, plane or ball: Newton's method over the set, side by side;
  *   - an ellipsoid within a box: Newton's method on the box, and a one-dimensional equation for the multiplier;
- *   - an objective with kinks: the interior-point method on its lifted form (calculus/lift.h);
+ *   - a quadratic objective with kinks of affine functions, in a box: guesses of which kinks hold, until one confirms
+ * itself;
+ *   - any other objective with kinks: the interior-point method on its lifted form (calculus/lift.h);
  *   - anything else: Newton's method over the set, each quadratic model minimised by the interior-point method.
  *
  * Newton's steps end when one is shorter than 1e-12 of the width of the bounds in every component, or the next one
