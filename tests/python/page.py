@@ -392,6 +392,37 @@ def functions() -> tacit.Model:
     return m
 
 
+@says("What is not smooth", 1)
+def kinks_in_objectives() -> tacit.Model:
+    m = tacit.Model()
+    offers = m.param("offers", [[1, 0], [0.5, 1], [-1, 2]])
+    lasso = m.agent("lasso")
+    x = lasso.state("x", 2, lower=-2, upper=2)
+    lasso.minimize(tacit.sumsq(offers @ x - [1, 2, 0.5]) + 0.6 * tacit.norm1(x))
+    hinge = m.agent("hinge")
+    w = hinge.state("w", 2, lower=-5, upper=5)
+    hinge.minimize(tacit.sumsq(w) + 3 * tacit.sum(tacit.pos(1 - offers @ w)))
+    tariff = m.agent("tariff")
+    p = tariff.state("p", lower=0, upper=10)
+    tariff.minimize(tacit.max(0.2 * p, 0.5 * p - 1.2, p - 5) - tacit.min(p, 4) + abs(p - 3))
+    m.constraint("c", tacit.sum(x) + tacit.sum(w) + p <= 4)
+    return m
+
+
+@says("What is not smooth", 2)
+def kinks_in_constraints_and_sets() -> tacit.Model:
+    m = tacit.Model()
+    home = m.family("home", count=3)
+    p = home.state("p", 2, lower=-2, upper=2)
+    t = home.state("t", lower=0, upper=4)
+    home.require(np.abs(p[0] - p[1]) <= t)
+    home.minimize(tacit.sumsq(p - 1) + t)
+    m.constraint("swing", abs(home[0].p[0] - home[1].p[0]) <= 0.5)
+    m.constraint("reach", tacit.norm(home[2].p) <= 1.2)
+    m.constraint("turns", tacit.total(home, t) <= 3)
+    return m
+
+
 @says("Declared constants", 1)
 def declared_constants() -> tacit.Model:
     m = tacit.Model()

@@ -104,6 +104,19 @@ def a_public_set_of_a_vector() -> tacit.Model:
     return m
 
 
+@refused("Constraints", 2)
+def a_link_that_no_route_uses() -> tacit.Model:
+    m = tacit.Model()
+    route = m.param("route", [[1, 1], [0, 0]])
+    capacity = m.param("capacity", [3, -1])
+    flow = m.family("flow", count=2)
+    rate = flow.state("rate", lower=0, upper=2)
+    flow.minimize((rate - 2) ** 2)
+    k = tacit.index("l", 1, 2)
+    m.constraint("link", tacit.total(flow, route[k, flow.index] * rate) <= capacity[k], over=k)  # here
+    return m
+
+
 @refused("Equalities", 1)
 def a_curved_equality() -> tacit.Model:
     m = tacit.Model()
@@ -134,11 +147,22 @@ def vectors_of_unequal_length() -> tacit.Model:
 
 
 @refused("What is not smooth", 1)
-def a_kink() -> tacit.Model:
+def a_kink_inside_a_sum_over_agents() -> tacit.Model:
     m = tacit.Model()
+    home = m.family("home", count=3)
+    p = home.state("p", lower=-2, upper=2)
+    home.minimize(p**2)
+    m.constraint("turns", tacit.total(home, abs(p)) <= 3)  # here
+    return m
+
+
+@refused("What is not smooth", 2)
+def a_vector_and_a_number() -> tacit.Model:
+    m = tacit.Model()
+    v = m.param("v", [-1, 2])
     a = m.agent("a")
-    x = a.state("x", lower=-1, upper=1)
-    a.minimize(abs(x))  # here
+    x = a.state("x", 2, lower=-1, upper=1)
+    a.minimize(tacit.sum(tacit.max(0, x - v)))  # here
     return m
 
 
