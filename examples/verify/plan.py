@@ -67,7 +67,7 @@ class Plan:
         if self.rounds is not None:
             self.rounds = number(self.rounds)
         self.equalities = listed.get("equalities", [])  # prices do not depend on them
-        if not isinstance(self.equalities, list) or not set(self.equalities) <= set(model.row_names):
+        if not isinstance(self.equalities, list) or not all(name in model.row_names for name in self.equalities):
             raise Malformed("'equalities' names a constraint that is not there")
         self.read_unit(take(listed, "unit", str))
         lattice = take(listed, "lattice", dict)

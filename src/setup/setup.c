@@ -39,15 +39,18 @@ static tc_status find_radius(tc_work *work, tc_setup *setup) {
     }
     if (!isfinite(radius->value))
         return tc_work_refuse(
-            work, "there is no dual radius, which keeps the multipliers bounded, and none could be computed: add "
-                  "'dual radius R' to the file, or 'gap' and 'slater' to every agent; tacit check says more");
+            work,
+            tc_arena_format(work->arena,
+                            "there is no dual radius, which keeps the multipliers bounded, and none could be "
+                            "computed: add 'dual radius R' to the file, or %s to every agent; tacit check says more",
+                            tc_radius_promises(setup->model)));
     setup->dual_radius = radius->value;
     setup->radius_origin = radius->origin;
     if (radius->origin == TC_RADIUS_PRIVATE)
         tc_work_say(work,
                     "the dual radius %.6g was computed from private data, which no cloud could do: add "
-                    "'dual radius R' to the file, or 'gap' and 'slater' to every agent",
-                    radius->value);
+                    "'dual radius R' to the file, or %s to every agent",
+                    radius->value, tc_radius_promises(setup->model));
     return TC_OK;
 }
 

@@ -80,6 +80,8 @@ static inline bool tc_seeds_fit(uint64_t first, uint64_t count) {
 
 /* "given", "gaps", "private" */
 const char *tc_radius_origin_name(tc_radius_origin origin);
+/* What every agent must promise for a public radius: "'gap' and 'slater'". */
+const char *tc_radius_promises(const tc_model *model);
 
 /* What released data show of the constraints: a sentence, and "feasibility": null or {probability, shown, exact,
  * bounds}. */

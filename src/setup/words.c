@@ -33,6 +33,10 @@ const char *tc_radius_origin_name(tc_radius_origin origin) {
     return "none";
 }
 
+const char *tc_radius_promises(const tc_model *model) {
+    return tc_equality_count(model) > 0 ? "'gap' and 'slater ... within r'" : "'gap' and 'slater'";
+}
+
 /* The row with the largest bound, among the equalities or among the others; constraint_count where there is none. */
 static size_t largest_bound(const tc_model *model, const tc_feasibility *found, bool of_equalities) {
     size_t worst = model->constraint_count;

@@ -24,7 +24,7 @@ from certificate_problems import Problem  # noqa: E402
 from expression import Malformed, Unprovable  # noqa: E402
 from plan import Refused  # noqa: E402
 
-EXAMPLES = ("ev", "num", "paper", "robots")
+EXAMPLES = ("dispatch", "ev", "num", "paper", "robots")
 PROBLEMS = 1000 if os.environ.get("TACIT_LONG") else 100
 COMMAND = [sys.executable, str(SOURCE / "examples/verify/verify_plan.py")]
 
@@ -112,6 +112,16 @@ class Examples(Folder):
             said = subprocess.run([*COMMAND, str(path)], capture_output=True, text=True, timeout=1200)
             self.assertEqual(said.returncode, 2 if text != whole else 0, text[:200] + said.stdout + said.stderr)
         self.assertEqual(subprocess.run([*COMMAND, str(self.folder / "none")], capture_output=True, timeout=1200).returncode, 2)
+
+
+    def test_equalities_that_are_no_constraints_are_no_certificate(self):
+        text, _ = self.certify(SOURCE / "examples/dispatch.tacit")
+        listed = json.loads(text)
+        self.assertEqual(listed["plan"]["equalities"], ["balance"])
+        for wrong in (["balanced"], "balance", [["balance"]]):
+            listed["plan"]["equalities"] = wrong
+            with self.assertRaises(Malformed):
+                V.Plan(listed["plan"], V.Model(listed["model"]))
 
 
 class Writing(Folder):

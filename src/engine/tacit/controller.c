@@ -376,8 +376,8 @@ bool tc_controller_review(tc_controller *controller, const tc_measurement *measu
 
 static void set_scales(tc_arena *arena, tc_controller *controller, size_t m) {
     const tc_tacit_facts *facts = controller->facts;
-    bool unscaled = is_without(controller, TC_WITHOUT_ROW_SCALES);
-    double slack = INFINITY, scaled = INFINITY;
+    bool unscaled = is_without(controller, TC_WITHOUT_ROW_SCALES), has_equalities = false;
+    double slack = INFINITY, scaled = INFINITY, least = INFINITY;
     controller->S = TC_NEW(arena, double, m);
     controller->inverse_S = TC_NEW(arena, double, m);
     controller->pull_weight = TC_NEW(arena, double, m);
@@ -389,9 +389,13 @@ static void set_scales(tc_arena *arena, tc_controller *controller, size_t m) {
         controller->pull_weight[j] = unscaled ? 4 : facts->weight[j];
         slack = moves ? fmin(slack, room) : slack;
         scaled = moves ? fmin(scaled, room / facts->row_scale[j]) : scaled;
+        least = moves ? fmin(least, facts->row_scale[j]) : least;
+        has_equalities = has_equalities || controller->constraints[j].is_equality;
     }
     controller->X = facts->box_length > 0 ? facts->box_length : 1;
-    controller->R = unscaled && isfinite(slack) ? facts->radius * scaled / slack : facts->radius;
+    controller->R = facts->radius;
+    if (unscaled && isfinite(slack)) /* equalities have no slack */
+        controller->R = has_equalities ? facts->radius / least : facts->radius * scaled / slack;
 }
 
 static void start(tc_arena *arena, tc_controller *controller, const tc_model *model) {
