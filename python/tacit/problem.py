@@ -220,8 +220,10 @@ class Problem:
         return perform(self._load, function, arguments, work, functools.partial(kind, self))
 
     @takes_work
-    def check(self, **work: Unpack[Work]) -> Check:
+    def check(self, *, method: str | None = None, **work: Unpack[Work]) -> Check:
         """Proves the assumptions of the method, and brackets the constants that noise is scaled by.
+
+        method: the one that will run; "published" asks for objectives without kinks, too. "tacit" unless given.
 
         >>> import tacit
         >>> checked = tacit.Problem("examples/paper.tacit").check()
@@ -229,7 +231,13 @@ class Problem:
         (True, 'holds')
         """
         _, work = split_keywords("check", dict(work), frozenset())
-        return self._perform(lib.py_check, Check, (), work)
+        word = ffi.NULL if method is None else text_of(method, "method")
+
+        def begin(call: Any) -> int:
+            call.options.method = word
+            return int(lib.py_check(call))
+
+        return self._perform(begin, Check, (), work)
 
     @takes_work
     def solve(self, **work: Unpack[Work]) -> Solution:

@@ -210,6 +210,16 @@ class Check(Result):
         return Facts({name: self._facts[name] for name in ("objectives", "sets", "constraints", "slater")})
 
     @property
+    def convex(self) -> str:
+        """Whether every objective is convex, as every method asks: "holds", "fails", "unproved" or "elsewhere"."""
+        return str(self._facts.convex)
+
+    @property
+    def smooth(self) -> str:
+        """Whether every objective is continuously differentiable, as the published method asks."""
+        return str(self._facts.smooth)
+
+    @property
     def lipschitz(self) -> Facts:
         """Proved brackets of the constants of g, in the 1-norm and the 2-norm: ``lipschitz.l1.upper``."""
         return Facts(l1=self._facts.constraint_1, l2=self._facts.constraint_2)

@@ -22,6 +22,26 @@ static tacit_problem *problem_of(const char *text) {
     return problem;
 }
 
+static void a_check_tells_convex_from_smooth(void **state) {
+    (void)state;
+    tacit_problem *problem = problem_of("agent a { state x in [-1, 1]; private minimize abs(x) }\n");
+    for (int published = 0; published < 2; published++) {
+        tacit_options options;
+        tacit_options_default(&options, sizeof options);
+        options.method = published ? "published" : NULL;
+        tacit_result *checked;
+        assert_int_equal(tacit_check(problem, &options, &checked, NULL), TACIT_OK);
+        tacit_check_facts facts = {.size = sizeof facts};
+        assert_int_equal(tacit_result_check(checked, &facts), TACIT_OK);
+        assert_string_equal(facts.convex, "holds");
+        assert_string_equal(facts.smooth, "fails");
+        assert_string_equal(facts.objectives, published ? "fails" : "holds");
+        assert_int_equal(tacit_result_holds(checked), !published);
+        tacit_result_free(checked);
+    }
+    tacit_problem_free(problem);
+}
+
 static void an_equality_has_a_multiplier_of_either_sign(void **state) {
     (void)state;
     tacit_problem *problem = problem_of("agent a { state x[2] in [0, 4]; private minimize sumsq(x - [1, 2]) }\n"
@@ -454,6 +474,7 @@ static void freeing_nothing_is_allowed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_problem_says_its_sizes_and_names),
+        cmocka_unit_test(a_check_tells_convex_from_smooth),
         cmocka_unit_test(an_equality_has_a_multiplier_of_either_sign),
         cmocka_unit_test(a_broken_text_gives_a_message_and_no_problem),
         cmocka_unit_test(checking_gives_a_verdict_and_texts),

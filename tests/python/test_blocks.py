@@ -102,6 +102,26 @@ def test_a_public_set_is_in_the_files_of_the_cloud_and_of_the_agents() -> None:
         home.public_set(p.isin(tacit.box(0, 1)))  # type: ignore[arg-type]
 
 
+def test_kinks_are_convex_but_not_smooth() -> None:
+    m = tacit.Model()
+    a = m.agent("a")
+    x = a.state("x", 3, lower=-4, upper=4)
+    wish = np.array([3.0, -0.2, -2.0])
+    a.minimize(tacit.sumsq(x - wish) / 2 + tacit.norm1(x) + 2 * np.maximum(x[0] - 1, 0))
+    found = m.solve()
+    assert found.x["a"] == pytest.approx([1, 0, -1], abs=1e-5)  # soft thresholds, and a kink at 1
+    check = m.check()
+    assert (check.holds, check.convex, check.smooth) == (True, "holds", "fails")
+    published = m.check(method="published")
+    assert not published.holds and published.assumptions.objectives == "fails"
+    with pytest.raises(tacit.UsageError, match="method wants tacit or published, not 'other'"):
+        m.check(method="other")
+    m.constraint("line", tacit.maximum(x[0], x[2] + 1) <= 0.5)
+    m.constraint("reach", tacit.norm(x) <= 1)
+    assert m.problem().constraints == ("line[1]", "line[2]", "reach")
+    assert m.solve().x["a"][0] <= 0.5 + 1e-6 and np.linalg.norm(m.solve().x["a"]) <= 1 + 1e-6
+
+
 def test_equalities_have_multipliers_of_either_sign() -> None:
     m = tacit.Model()
     a = m.agent("a")
