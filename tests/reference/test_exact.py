@@ -200,17 +200,22 @@ class Exact(unittest.TestCase):
         for a, b in zip(found, exact):
             self.assertLessEqual(abs(a - float(b)), 1e-6 * float(size) + 1e-12, f"{found}\n{exact}\n{text}")
 
-    def compare(self, seed, spread, equalities=False):
-        problem = Problem(seed, spread, equalities)
-        x, mu = problem.solve()
+    def answer(self, problem):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "p.tacit")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(problem.text)
             done = subprocess.run([TACIT, "solve", path, "--json"], capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, ""), problem.text)
+        self.assertEqual(done.stderr, "", problem.text)
         answer = json.loads(done.stdout)
-        self.near([v for values in answer["x"].values() for v in values], x, problem.text)
+        return done.returncode, answer, [v for values in answer["x"].values() for v in values]
+
+    def compare(self, seed, spread, equalities=False):
+        problem = Problem(seed, spread, equalities)
+        x, mu = problem.solve()
+        code, answer, states = self.answer(problem)
+        self.assertEqual(code, 0, problem.text)
+        self.near(states, x, problem.text)
         self.near(answer["mu"], mu, problem.text)
 
     def test_scales_that_differ_little(self):
@@ -227,7 +232,16 @@ class Exact(unittest.TestCase):
 
     def test_equalities_whose_scales_differ_by_thousands(self):
         for seed in range(30):
-            self.compare(4100 + seed, 5, True)
+            if seed != 1:  # see the next test
+                self.compare(4000 + seed, 5, True)
+
+    def test_multipliers_that_may_not_be_of_least_norm_are_said_to_be(self):
+        """An inequality that the equalities leave no room: multipliers without a bound, on scales 512 apart."""
+        problem = Problem(4001, 5, True)
+        code, answer, states = self.answer(problem)
+        self.assertEqual((code, answer["status"]), (1, "inaccurate"))
+        self.assertLessEqual(answer["residual"], 1e-8)
+        self.near(states, problem.solve()[0], problem.text)
 
     def test_scales_that_differ_by_millions(self):
         for seed in range(40):
