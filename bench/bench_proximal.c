@@ -5,7 +5,10 @@
  *
  * bench_proximal [--inform] [--pair] PROBLEM...: whole rounds of the method `tacit`, one thread, with proximal steps
  * and with gradient steps, and rounds of the published method. Fails where a proximal round takes more than three times
- * a gradient one. --inform: does not fail. --pair: on two threads, by the wall clock. */
+ * a gradient one. --inform: does not fail. --pair: on two threads, by the wall clock.
+ *
+ * bench_proximal --kinks PROBLEM KINKED...: rounds of the method `tacit`, one thread, of agents with kinks against
+ * those of the first problem, whose agents have none. Fails where one takes more than ten times the other. */
 #include "engine/tacit/controller.h"
 #include "engine/proximal/proximal.h"
 #include "model/model.h"
@@ -215,6 +218,32 @@ static bool bench_rounds(const char *path, bool is_pair) {
     return least[0] <= most_times * least[1];
 }
 
+static const double most_times_of_kinks = 10;
+
+static bool bench_kinks(const char *smooth, const char *kinked) {
+    tc_plan_options tacit = bench_options();
+    tacit.seeded = true;
+    tacit.method = TC_METHOD_TACIT;
+    bench_problem problems[] = {bench_load(smooth, &tacit), bench_load(kinked, &tacit)};
+    tc_arena *arena = bench_arena();
+    tc_engine *engines[] = {new_engine(arena, &problems[0], 0, NULL), new_engine(arena, &problems[1], 0, NULL)};
+    double least[] = {INFINITY, INFINITY};
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t i = 0; i < 2; i++) {
+            double taken = bench_advance(engines[i], 1, bench_own_seconds);
+            if (round >= WARM)
+                least[i] = fmin(least[i], taken);
+        }
+    for (size_t i = 0; i < 2; i++)
+        least[i] *= 1e9 / (double)problems[i].model->agent_count;
+    printf("%s: a round %.0f ns an agent; without kinks %.0f: %.2f times (limit %.0f)\n", kinked, least[1], least[0],
+           least[1] / least[0], most_times_of_kinks);
+    tc_arena_free(arena);
+    for (size_t i = 0; i < 2; i++)
+        tc_arena_free(problems[i].arena);
+    return least[1] <= most_times_of_kinks * least[0];
+}
+
 int main(int argc, char **argv) {
     bool good = true;
     if (argc < 2)
@@ -224,6 +253,11 @@ int main(int argc, char **argv) {
             if (argc < 3 || strstr(KINDS[i].name, argv[2]) != NULL)
                 bench_kind(&KINDS[i]);
         return 0;
+    }
+    if (strcmp(argv[1], "--kinks") == 0) {
+        for (int i = 3; i < argc; i++)
+            good = bench_kinks(argv[2], argv[i]) && good;
+        return good ? 0 : 1;
     }
     bool informs = false, is_pair = false;
     for (int i = 1; i < argc; i++) {

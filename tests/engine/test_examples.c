@@ -25,7 +25,7 @@ static void the_papers_example_has_the_published_norms(void **state) {
 
 static void the_other_examples_are_solved(void **state) {
     (void)state;
-    static const char *const names[] = {"num", "robots", "ev"};
+    static const char *const names[] = {"num", "robots", "ev", "lasso"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tc_arena *arena = tc_arena_new(0);
         assert_non_null(arena);

@@ -264,7 +264,7 @@ static void settings_that_are_absent_are_unset(void **state) {
 
 static void every_example_loads(void **state) {
     (void)state;
-    static const char *const names[] = {"paper", "ev", "num", "robots", "dispatch"};
+    static const char *const names[] = {"paper", "ev", "num", "robots", "dispatch", "lasso"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[300];
         (void)snprintf(path, sizeof path, TACIT_SOURCE_DIR "/examples/%s.tacit", names[i]);

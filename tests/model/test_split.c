@@ -254,7 +254,7 @@ static void names_from_data_become_file_names(void **state) {
 
 static void every_example_splits_and_loads(void **state) {
     (void)state;
-    static const char *const names[] = {"paper", "ev", "num", "robots", "dispatch"};
+    static const char *const names[] = {"paper", "ev", "num", "robots", "dispatch", "lasso"};
     static const char *const agents[] = {"a10", "home.1000", "telescope", "robot.8", "harbour"};
     for (size_t i = 0; i < 5; i++) {
         char path[300];
