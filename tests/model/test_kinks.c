@@ -58,6 +58,23 @@ static void functions_of_numbers_are_numbers(void **state) {
     bench_free(&b);
 }
 
+static void functions_of_data_are_data(void **state) {
+    (void)state;
+    put_file("d.csv", "u,v\n1,2\n5,3\n");
+    bench b =
+        load_good("data d = csv \"d.csv\" public u, v\n"
+                  "agents a over d { state x in [0, 9]; private minimize (maximum(u, v) + 10 * pos(u - v)) * x }\n"
+                  "constraint c: sum(a: minimum(u, v, 4) * x) <= 99");
+    const double x[] = {1, 1};
+    expect_near(objective_at(b.model, 0, 0, x), 2, 0);
+    expect_near(objective_at(b.model, 0, 1, x), 25, 0);
+    expect_near(constraint_at(b.model, 0, x), 1 + 3 - 99, 0);
+    /* No expression that another program evaluates has maxima of data. */
+    const tc_node *n = &b.model->dag->nodes[b.model->sums[0].body];
+    assert_true(n->op == TC_MUL && b.model->dag->nodes[n->a].op != TC_NEG && b.model->dag->nodes[n->b].op != TC_NEG);
+    bench_free(&b);
+}
+
 /* ---- relations ---- */
 
 #define THREE "agent a { state x[3] in [-9, 9]; private minimize 0 }\n"
@@ -152,6 +169,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_states_have_the_values_of_their_definitions),
         cmocka_unit_test(functions_of_numbers_are_numbers),
+        cmocka_unit_test(functions_of_data_are_data),
         cmocka_unit_test(a_relation_with_kinks_is_all_its_rows),
         cmocka_unit_test(rows_are_in_the_order_of_arguments_and_named_after_elements),
         cmocka_unit_test(a_norm_is_measured_by_its_square),

@@ -477,6 +477,29 @@ static tc_value call_max(const function_call *c) {
 static tc_value call_norm1(const function_call *c) { return folded(c, take_abs_sum, abs_sum_node, true); }
 static tc_value call_norminf(const function_call *c) { return folded(c, take_abs_max, abs_max_node, true); }
 
+/* Data that were made of data, as columns of their own: nobody but this file knows maxima of data. */
+static tc_value as_columns(const function_call *c, tc_value value) {
+    tc_elaborator *elaborator = c->elaborator;
+    if (value.is_number)
+        return value;
+    const tc_scope *general = tc_general_scope(c->scope);
+    if (general == NULL)
+        return tc_value_broken();
+    size_t count = tc_value_count(&value), members = elaborator->model->families[general->block->number].count;
+    tc_expr *nodes = TC_NEW(elaborator->arena, tc_expr, count);
+    for (size_t i = 0; i < count; i++) {
+        tc_coef coef = tc_coef_of_value(elaborator, general->block, &value, i);
+        double *column = TC_NEW(elaborator->arena, double, members);
+        for (size_t k = 0; k < members; k++)
+            column[k] = tc_coef_at(coef, k);
+        nodes[i] = tc_new_column(elaborator, general->block, column, value.secret != NULL);
+    }
+    tc_value columns =
+        value.rank == 0 ? tc_value_node(nodes[0]) : tc_value_nodes(nodes, value.rank, value.rows, value.columns);
+    columns.secret = value.secret;
+    return columns;
+}
+
 /* All arguments, element by element. */
 static tc_value each_of_all(const function_call *c, tc_number_function *on_numbers, tc_node_function *on_nodes) {
     tc_value result = c->arguments[0];
@@ -487,7 +510,7 @@ static tc_value each_of_all(const function_call *c, tc_number_function *on_numbe
                                       c->tree->span, c->tree->name->text);
         result.secret = secret;
     }
-    return result;
+    return result.broken || has_state(c) ? result : as_columns(c, settled(c, result));
 }
 
 static tc_value call_maximum(const function_call *c) { return each_of_all(c, take_max, tc_max); }
