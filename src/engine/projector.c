@@ -18,6 +18,7 @@ typedef struct survey {
     size_t members;      /* how many were looked at: one where all are alike */
     bool is_general;     /* some set has parts that overlap, or an ellipsoid */
     size_t *active;      /* by piece: in how many sets it is a part */
+    size_t *slab;        /* by piece: the first piece that is a half-space parallel to it for all members, or itself */
     bounds_seen *bounds; /* 2 dim: lower, then upper */
 } survey;
 
@@ -71,13 +72,47 @@ static survey look_at_all(tc_arena *arena, const tc_family *family) {
     return seen;
 }
 
+static bool are_parallel(const tc_set_piece *a, const tc_set_piece *b, size_t members) {
+    if (a->kind != TC_SET_HALFSPACE || b->kind != TC_SET_HALFSPACE || a->first != b->first || a->count != b->count)
+        return false;
+    for (size_t k = 0; k < members; k++) {
+        bool is_same = true, is_opposite = true;
+        for (size_t c = 0; c < a->count; c++) {
+            double one = tc_coef_at(a->center[c], k), other = tc_coef_at(b->center[c], k);
+            is_same = is_same && one == other;
+            is_opposite = is_opposite && one == -other;
+        }
+        if (!is_same && !is_opposite)
+            return false;
+    }
+    return true;
+}
+
+static void find_slabs(tc_arena *arena, const tc_family *family, survey *seen) {
+    seen->slab = TC_NEW(arena, size_t, family->piece_count);
+    for (size_t p = 0; p < family->piece_count; p++) {
+        size_t q = 0;
+        while (q < p && (seen->active[p] == 0 || seen->active[q] == 0 ||
+                         !are_parallel(&family->pieces[p], &family->pieces[q], seen->members)))
+            q++;
+        seen->slab[p] = q;
+    }
+}
+
+static bool has_company(const tc_family *family, const survey *seen, size_t p) {
+    for (size_t q = p + 1; q < family->piece_count; q++)
+        if (seen->slab[q] == p)
+            return true;
+    return false;
+}
+
 /* Parts of different members may overlap though no member's do. */
 static bool parts_overlap(const tc_family *family, const survey *seen) {
     for (size_t p = 0; p < family->piece_count; p++)
         for (size_t q = 0; q < p; q++) {
             const tc_set_piece *a = &family->pieces[p], *b = &family->pieces[q];
-            if (seen->active[p] > 0 && seen->active[q] > 0 && a->first < b->first + b->count &&
-                b->first < a->first + a->count)
+            if (seen->active[p] > 0 && seen->active[q] > 0 && seen->slab[p] != seen->slab[q] &&
+                a->first < b->first + b->count && b->first < a->first + a->count)
                 return true;
         }
     return false;
@@ -108,50 +143,77 @@ static tc_coef *ones(tc_arena *arena, size_t count) {
     return list;
 }
 
-/* radii: to be filled by member where some have no such part; else NULL. */
+typedef struct cut_columns { /* to be filled by member: */
+    double *radius;          /* where some have no such part, and of slabs; else NULL */
+    double *floor;           /* of slabs; else NULL */
+} cut_columns;
+
 static tc_projector_cut new_cut(tc_arena *arena, const tc_projector *projector, const tc_set_piece *piece,
-                                const double *radii) {
+                                const cut_columns *columns) {
     bool is_simplex = piece->kind == TC_SET_SIMPLEX;
     tc_cut cut = {.kind = is_simplex ? TC_SET_HYPERPLANE : piece->kind,
                   .count = piece->count,
                   .center = is_simplex ? ones(arena, piece->count) : piece->center,
-                  .radius = radii != NULL ? (tc_coef){.column = radii} : piece->radius,
+                  .radius = columns->radius != NULL ? (tc_coef){.column = columns->radius} : piece->radius,
+                  .is_slab = columns->floor != NULL,
+                  .floor = {.column = columns->floor},
                   .lower = projector->lower + piece->first,
                   .upper = projector->upper + piece->first};
     return (tc_projector_cut){.cut = cut, .first = piece->first};
 }
 
-static double **new_cuts(tc_arena *arena, tc_projector *projector, const survey *seen) {
+static cut_columns *new_cuts(tc_arena *arena, tc_projector *projector, const survey *seen) {
     const tc_family *family = projector->family;
-    double **radii = TC_NEW(arena, double *, family->piece_count);
+    cut_columns *columns = TC_NEW(arena, cut_columns, family->piece_count);
     bool *is_cut = TC_NEW(arena, bool, family->dim);
     projector->cuts = TC_NEW(arena, tc_projector_cut, family->piece_count);
     projector->uncut = TC_NEW(arena, size_t, family->dim);
     for (size_t p = 0; p < family->piece_count; p++) {
         const tc_set_piece *piece = &family->pieces[p];
-        if (seen->active[p] == 0)
+        if (seen->active[p] == 0 || seen->slab[p] != p)
             continue;
-        if (seen->active[p] < seen->members)
-            radii[p] = TC_NEW(arena, double, family->count);
-        projector->cuts[projector->cut_count++] = new_cut(arena, projector, piece, radii[p]);
+        bool is_slab = has_company(family, seen, p);
+        if (seen->active[p] < seen->members || is_slab)
+            columns[p].radius = TC_NEW(arena, double, seen->members);
+        if (is_slab)
+            columns[p].floor = TC_NEW(arena, double, seen->members);
+        projector->cuts[projector->cut_count++] = new_cut(arena, projector, piece, &columns[p]);
         memset(is_cut + piece->first, true, piece->count * sizeof *is_cut);
     }
     for (size_t c = 0; c < family->dim; c++)
         if (!is_cut[c])
             projector->uncut[projector->uncut_count++] = c;
-    return radii;
+    return columns;
 }
 
-static bool needs_filling(const tc_family *family, const survey *seen, double *const *radii) {
+static bool needs_filling(const tc_family *family, const survey *seen, const cut_columns *columns) {
     bool any = false;
     for (size_t b = 0; b < 2 * family->dim; b++)
         any = any || seen->bounds[b].column != NULL;
     for (size_t p = 0; p < family->piece_count; p++)
-        any = any || radii[p] != NULL;
+        any = any || columns[p].radius != NULL;
     return any;
 }
 
-static void fill_columns(tc_arena *arena, const tc_family *family, const survey *seen, double *const *radii) {
+static void fill_cuts(const tc_set *set, const survey *seen, const cut_columns *columns, size_t member) {
+    for (size_t p = 0; p < set->family->piece_count; p++) {
+        if (columns[p].radius != NULL)
+            columns[p].radius[member] = INFINITY;
+        if (columns[p].floor != NULL)
+            columns[p].floor[member] = -INFINITY;
+    }
+    for (size_t i = 0; i < set->part_count; i++) {
+        const tc_set_part *part = &set->parts[i];
+        size_t p = seen->slab[part->piece];
+        const cut_columns *to = &columns[p];
+        if (to->floor != NULL && tc_normals_agree(part->count, part->center, set->centers[p]) < 0)
+            to->floor[member] = fmax(to->floor[member], -part->radius);
+        else if (to->radius != NULL)
+            to->radius[member] = fmin(to->radius[member], part->radius);
+    }
+}
+
+static void fill_columns(tc_arena *arena, const tc_family *family, const survey *seen, const cut_columns *columns) {
     tc_mark mark = tc_arena_mark(arena);
     tc_set *set = tc_set_new(arena, family);
     for (size_t k = 0; k < seen->members; k++) {
@@ -162,14 +224,22 @@ static void fill_columns(tc_arena *arena, const tc_family *family, const survey 
             if (seen->bounds[family->dim + c].column != NULL)
                 seen->bounds[family->dim + c].column[k] = set->upper[c];
         }
-        for (size_t p = 0; p < family->piece_count; p++)
-            if (radii[p] != NULL)
-                radii[p][k] = INFINITY;
-        for (size_t i = 0; i < set->part_count; i++)
-            if (radii[set->parts[i].piece] != NULL)
-                radii[set->parts[i].piece][k] = set->parts[i].radius;
+        fill_cuts(set, seen, columns, k);
     }
     tc_arena_rewind(arena, mark);
+}
+
+/* Where all members are alike, the columns hold one number. */
+static tc_coef plain(tc_coef numbers) { return (tc_coef){.value = numbers.column[0]}; }
+
+static void set_even_slabs(tc_projector *projector) {
+    for (size_t i = 0; i < projector->cut_count; i++) {
+        tc_cut *cut = &projector->cuts[i].cut;
+        if (!cut->is_slab)
+            continue;
+        cut->radius = plain(cut->radius);
+        cut->floor = plain(cut->floor);
+    }
 }
 
 /* ---- sets kept one by one ---------------------------------------------------------------------------------------- */
@@ -229,16 +299,19 @@ tc_projector *tc_projector_new(tc_arena *arena, const tc_family *family, size_t 
     tc_projector *projector = TC_NEW(arena, tc_projector, 1);
     survey seen = look_at_all(arena, family);
     projector->family = family;
+    find_slabs(arena, family, &seen);
     if (seen.is_general || parts_overlap(family, &seen)) {
         projector->form = TC_PROJECTOR_MEMBERS;
         new_members(arena, projector, workers, memory);
         return projector;
     }
     new_bounds(arena, projector, &seen);
-    double **radii = new_cuts(arena, projector, &seen);
+    const cut_columns *columns = new_cuts(arena, projector, &seen);
     projector->form = projector->cut_count == 0 ? TC_PROJECTOR_BOX : TC_PROJECTOR_CUTS;
-    if (needs_filling(family, &seen, radii))
-        fill_columns(arena, family, &seen, radii);
+    if (needs_filling(family, &seen, columns))
+        fill_columns(arena, family, &seen, columns);
+    if (seen.members == 1)
+        set_even_slabs(projector);
     return projector;
 }
 

@@ -10,7 +10,7 @@
 
 typedef enum tc_projector_form {
     TC_PROJECTOR_BOX,     /* bounds */
-    TC_PROJECTOR_CUTS,    /* bounds, and parts that share no component */
+    TC_PROJECTOR_CUTS,    /* bounds, and parts or slabs that share no component */
     TC_PROJECTOR_MEMBERS, /* anything else */
 } tc_projector_form;
 

@@ -70,6 +70,12 @@ static const char *const SETS[] = {
     "private set sum(x) <= 1.3 + a + b; private set norm(x - [a, a, a, a]) <= 1.2 + w",
     "private set x[1] + x[2] <= 0.6 + a; private set x[2] - x[3] <= 0.4 + b; private set x[1..2] in ball1(0.3, 1.2)",
     "private set x[1] - 5 * floor(2 * a) <= 0.9; private set x[1] + x[2] + 5 * floor(2 * a) >= -0.2",
+    /* slabs: wide and narrow, with one side that cuts nothing for some, with two caps, and without room */
+    "private set sum(x) >= 0.9 - a; private set sum(x) <= 1.8 + b + 30 * floor(1.3 * d)",
+    "private set -9 * floor(2 * b) - 3 * w <= x[1] * (1 + a) + b * x[2] - x[4] <= 2.1 + 9 * floor(2 * d)",
+    "private set x[1..2] in ball([a, b], 1.4); private set 0.5 <= x[3] + (1 - 2 * floor(2 * w)) * x[4] + 1 <= 2; "
+    "private set x[3] + (1 - 2 * floor(2 * w)) * x[4] <= 1.3 + w - d / 2",
+    "private set (a + b + 2) / 4 <= x[1] + x[2] <= (a + b + 2) / 4",
 };
 enum { SET_COUNT = sizeof SETS / sizeof *SETS };
 

@@ -100,6 +100,65 @@ static void points_satisfy_the_variational_inequality(void **state) {
     }
 }
 
+/* Half-spaces that are parallel for every member are one cut; the point is that of the side that is violated, to the
+ * bit. */
+static void slabs_have_the_bits_of_the_violated_side(void **state) {
+    (void)state;
+    const char *const above = "private set x[1] + a * x[2] - x[3] <= 0.8 + d";
+    const char *const below = "private set x[1] + a * x[2] - x[3] >= b - 0.7";
+    char both[256];
+    (void)snprintf(both, sizeof both, "%s; %s", above, below);
+    sets of[] = {sets_of(above), sets_of(below), sets_of(both)};
+    double *x[3];
+    for (size_t s = 0; s < 3; s++) {
+        size_t room = ROOM;
+        tc_projector *projector = tc_projector_new(of[s].c.arena, of[s].family, 1, &room);
+        assert_int_equal(projector->form, TC_PROJECTOR_CUTS);
+        assert_int_equal(projector->cut_count, 1);
+        x[s] = random_points(of[s].c.arena, 7, 4);
+        (void)tc_projector_project(projector, 0, 0, MEMBERS, MEMBERS, x[s]);
+    }
+    size_t sides[2] = {0, 0};
+    for (size_t k = 0; k < MEMBERS; k++) {
+        double point[CROWD_DIM];
+        for (size_t c = 0; c < CROWD_DIM; c++)
+            point[c] = x[0][c * MEMBERS + k];
+        tc_set_load(of[1].set, k);
+        bool is_below = tc_set_violation(of[1].set, point, NULL) > 1e-12;
+        for (size_t c = 0; c < CROWD_DIM; c++)
+            assert_memory_equal(&x[2][c * MEMBERS + k], &x[is_below ? 1 : 0][c * MEMBERS + k], sizeof(double));
+        sides[is_below]++;
+    }
+    assert_true(sides[0] > MEMBERS / 5 && sides[1] > MEMBERS / 5);
+    for (size_t s = 0; s < 3; s++)
+        crowd_free(&of[s].c);
+}
+
+static void slabs_that_all_share_take_no_memory(void **state) {
+    (void)state;
+    crowd c = crowd_of("agents m[i in 1..1000000] { state x[2] in [0, 1]; private set 0.5 <= sum(x) <= 1.5;\n"
+                       "  private set sum(x) <= 1.25; private minimize x[1] }\n");
+    size_t before = tc_arena_bytes(c.arena), room = ROOM;
+    tc_projector *projector = tc_projector_new(c.arena, c.model->families, 4, &room);
+    assert_int_equal(projector->form, TC_PROJECTOR_CUTS);
+    assert_true(tc_arena_bytes(c.arena) - before < (1 << 20));
+    double v[] = {1, 0.1, 0.6, 1, 0.1, 0.5}; /* three members: above, below, between */
+    assert_int_equal(tc_projector_project(projector, 0, 17, 3, 3, v), 0);
+    const double expected[] = {0.625, 0.25, 0.6, 0.625, 0.25, 0.5};
+    for (size_t i = 0; i < 6; i++)
+        assert_true(fabs(v[i] - expected[i]) <= 1e-15);
+    crowd_free(&c);
+}
+
+/* Where the half-spaces of one member are not parallel, members are projected one by one. */
+static void slabs_of_some_members_are_not_cuts(void **state) {
+    (void)state;
+    sets of = sets_of("private set x[1] + x[2] <= 1; private set x[1] + x[2] + 0.5 * floor(1.5 * a) * x[2] >= -1");
+    size_t room = ROOM;
+    assert_int_equal(tc_projector_new(of.c.arena, of.family, 1, &room)->form, TC_PROJECTOR_MEMBERS);
+    crowd_free(&of.c);
+}
+
 static void bounds_that_all_share_take_no_memory(void **state) {
     (void)state;
     crowd c =
@@ -146,6 +205,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_are_those_of_tc_project),
         cmocka_unit_test(points_satisfy_the_variational_inequality),
+        cmocka_unit_test(slabs_have_the_bits_of_the_violated_side),
+        cmocka_unit_test(slabs_that_all_share_take_no_memory),
+        cmocka_unit_test(slabs_of_some_members_are_not_cuts),
         cmocka_unit_test(bounds_that_all_share_take_no_memory),
         cmocka_unit_test(sets_that_find_no_room_are_not_kept),
         cmocka_unit_test(what_is_not_accurate_is_counted),

@@ -102,7 +102,7 @@ typedef struct crowd {
     double f1[ROWS], f2[MOST_DIM * ROWS];
     double p[ROWS], old[ROWS], lower[ROWS], upper[ROWS], center[ROWS], unit[ROWS], x[ROWS], trial[ROWS], move[ROWS];
     double t[TC_LANES], along[TC_LANES], length[TC_LANES], last[TC_LANES], busy[TC_LANES], hard[TC_LANES];
-    double radius[TC_LANES];
+    double radius[TC_LANES], floor[TC_LANES];
 } crowd;
 
 typedef struct view { /* of a crowd, with scratch memory */
@@ -116,6 +116,7 @@ static void fill_crowd(uint64_t *seed, crowd *made) {
     fill(seed, made->old, ROWS, -0.9, 0.9);
     fill(seed, made->center, ROWS, -0.2, 0.2);
     fill(seed, made->radius, TC_LANES, 0.3, 2);
+    fill(seed, made->floor, TC_LANES, -0.2, 0.2);
     memcpy(made->x, made->old, sizeof made->x);
     memcpy(made->trial, made->old, sizeof made->trial);
     for (size_t i = 0; i < ROWS; i++) {
@@ -158,6 +159,7 @@ static tc_newton_rows rows_of(crowd *of, view *v, size_t dim, bool is_diagonal, 
                             .busy = of->busy,
                             .hard = of->hard,
                             .radius = of->radius,
+                            .floor = of->floor,
                             .scratch = v->scratch};
 }
 

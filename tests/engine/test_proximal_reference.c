@@ -59,11 +59,12 @@ static const objective SEPARABLE[] = {
 /* ---- sets: -2 <= x <= 3 (or 0 <= x) and one part -------------------------------------------------------------------
  */
 
-typedef enum part { NONE, AT_MOST, EQUAL, BALL, BALL1 } part;
+typedef enum part { NONE, AT_MOST, BETWEEN, EQUAL, BALL, BALL1 } part;
 
 typedef struct set {
     part part;
     long double lower, center[4], radius;
+    long double width; /* of what is between, below the radius */
 } set;
 
 static const char *const TEXTS[] = {
@@ -73,21 +74,27 @@ static const char *const TEXTS[] = {
     "private set x in simplex(1 + a)",
     "private set norm(x - [a, b, d, w]) <= 1.1 + a",
     "private set norm1(x - [d, d, d, d]) <= 2.2 + w",
+    "private set 0.5 + w <= x[1] * (1 + a) - 2 * x[2] + b * x[3] + x[4] <= 0.9 + w",
+    "private set sum(x) <= 1.7 + w; private set sum(x) >= 1.2",
 };
 enum { SETS_HERE = sizeof TEXTS / sizeof *TEXTS };
 
 static set set_of(size_t number, const member *m) {
     switch (number) {
     case 1:
-        return (set){AT_MOST, -2, {1 + m->a, -2, m->b, 1}, 0.9L + m->w};
+        return (set){AT_MOST, -2, {1 + m->a, -2, m->b, 1}, 0.9L + m->w, 0};
     case 2:
-        return (set){EQUAL, -2, {1, 0.5L + m->w, -1, 0}, 0.25L + m->a / 2};
+        return (set){EQUAL, -2, {1, 0.5L + m->w, -1, 0}, 0.25L + m->a / 2, 0};
     case 3:
-        return (set){EQUAL, 0, {1, 1, 1, 1}, 1 + m->a};
+        return (set){EQUAL, 0, {1, 1, 1, 1}, 1 + m->a, 0};
     case 4:
-        return (set){BALL, -2, {m->a, m->b, m->d, m->w}, 1.1L + m->a};
+        return (set){BALL, -2, {m->a, m->b, m->d, m->w}, 1.1L + m->a, 0};
     case 5:
-        return (set){BALL1, -2, {m->d, m->d, m->d, m->d}, 2.2L + m->w};
+        return (set){BALL1, -2, {m->d, m->d, m->d, m->d}, 2.2L + m->w, 0};
+    case 6:
+        return (set){BETWEEN, -2, {1 + m->a, -2, m->b, 1}, 0.9L + m->w, 0.4L};
+    case 7:
+        return (set){BETWEEN, -2, {1, 1, 1, 1}, 1.7L + m->w, 0.5L + m->w};
     default:
         return (set){.part = NONE, .lower = -2};
     }
@@ -110,6 +117,7 @@ static long double whole_slope(const problem *q, size_t c, long double t, long d
     sum += (long double)q->p[c] + q->regularization * x + (x - (long double)q->old[c]) * q->inverse;
     switch (q->s.part) {
     case AT_MOST:
+    case BETWEEN:
     case EQUAL:
         return sum + t * center;
     case BALL:
@@ -149,6 +157,14 @@ static long double excess(const problem *q, long double t, long double *x) {
 
 static void bisect(const problem *q, long double *x) {
     long double low = 0, high = 1;
+    if (q->s.part == BETWEEN) { /* without it, or on the side that is then violated */
+        problem one = *q;
+        bool is_above = excess(q, 0, x) > 0, is_below = excess(q, 0, x) < -q->s.width;
+        one.s.part = is_above || is_below ? EQUAL : NONE;
+        one.s.radius -= is_below ? q->s.width : 0;
+        bisect(&one, x);
+        return;
+    }
     if (q->s.part == NONE || (excess(q, 0, x) <= 0 && q->s.part != EQUAL)) {
         (void)excess(q, 0, x);
         return;

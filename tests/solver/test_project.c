@@ -1,5 +1,6 @@
 #include "solver/project/set.h"
 
+#include "solver/interior/interior.h"
 #include "solver/shapes.h"
 #include "support/cmocka.h"
 
@@ -100,6 +101,60 @@ static void intersections_are_projected_to_rounding(void **state) {
                 random_sets((tc_set_kind[]){ALL[k], ALL[l]}, 2, true, 1);
     random_sets((tc_set_kind[]){TC_SET_HALFSPACE, TC_SET_BALL, TC_SET_ELLIPSOID, TC_SET_HALFSPACE}, 4, true, 100);
     random_sets((tc_set_kind[]){TC_SET_HYPERPLANE, TC_SET_BALL, TC_SET_BALL1}, 3, true, 1);
+}
+
+/* A slab: both half-spaces of a random normal, and in some a second one on the side of the first. */
+static void parallel_half_spaces_are_one_part(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        AT_CASE(seed);
+        tc_arena *arena = tc_arena_new(0);
+        assert_non_null(arena);
+        size_t dim = 2 + seed % 5;
+        double size = seed % 3 == 0 ? 1e6 : 1, inner[MOST], normal[MOST], opposite[MOST], at = 0;
+        shape s = shape_new(arena, dim, -size, size, seed);
+        for (size_t c = 0; c < dim; c++) {
+            inner[c] = uniform(&s.seed, -0.6 * size, 0.6 * size);
+            normal[c] = uniform(&s.seed, -1, 1);
+            opposite[c] = -normal[c];
+            at += normal[c] * inner[c];
+        }
+        double room = seed % 4 == 0 ? 0 : 0.2 * size;
+        (void)shape_add(&s, TC_SET_HALFSPACE, 0, dim, opposite, room * 0.3 - at);
+        (void)shape_add(&s, TC_SET_HALFSPACE, 0, dim, normal, at + room);
+        if (seed % 2 == 0)
+            (void)shape_add(&s, TC_SET_HALFSPACE, 0, dim, opposite, room * uniform(&s.seed, 0, 1) - at);
+        tc_set *set = tc_set_of(arena, &s.family, 0);
+        assert_int_equal(set->shape, TC_SHAPE_SEPARABLE);
+        if (room > 0)
+            check_set(&s, inner, size);
+        for (int trial = 0; trial < 20; trial++) {
+            double v[MOST], x[MOST], y[MOST];
+            for (size_t c = 0; c < dim; c++)
+                v[c] = uniform(&s.seed, -3 * size, 3 * size);
+            assert_true(tc_project(set, v, x));
+            assert_true(tc_interior_project(set->work->interior, v, y));
+            assert_true(tc_set_violation(set, x, NULL) <= 1e-14 * size);
+            assert_true(distance(dim, x, y) <= (room > 0 ? 1e-11 : 1e-7) * size);
+        }
+        tc_arena_free(arena);
+    }
+}
+
+static void half_spaces_that_miss_each_other_are_no_slab(void **state) {
+    (void)state;
+    tc_arena *arena = tc_arena_new(0);
+    assert_non_null(arena);
+    const double normal[] = {1, 1}, opposite[] = {-1, -1};
+    shape s = shape_new(arena, 2, -4, 4, 1);
+    (void)shape_add(&s, TC_SET_HALFSPACE, 0, 2, opposite, -2);
+    (void)shape_add(&s, TC_SET_HALFSPACE, 0, 2, normal, 1);
+    tc_set *set = tc_set_of(arena, &s.family, 0);
+    tc_set_conflict conflict;
+    double witness[2];
+    assert_false(tc_set_examine(set, witness, &conflict));
+    assert_true((conflict.piece == 0 && conflict.other == 1) || (conflict.piece == 1 && conflict.other == 0));
+    tc_arena_free(arena);
 }
 
 /* Dykstra's method on the plain projections, as slow as it is independent. */
@@ -351,6 +406,8 @@ int main(void) {
         cmocka_unit_test(scales_of_the_data_do_not_matter),
         cmocka_unit_test(parts_on_their_own_components_are_projected_one_by_one),
         cmocka_unit_test(intersections_are_projected_to_rounding),
+        cmocka_unit_test(parallel_half_spaces_are_one_part),
+        cmocka_unit_test(half_spaces_that_miss_each_other_are_no_slab),
         cmocka_unit_test(intersections_agree_with_dykstra),
         cmocka_unit_test(the_simplex_is_projected_exactly),
         cmocka_unit_test(multipliers_are_projected_exactly),

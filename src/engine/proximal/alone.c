@@ -239,10 +239,25 @@ static double next_multiplier(const tc_alone *s, part_value at, double change) {
     return s->t_low + (s->t_high - s->t_low) / 2;
 }
 
+/* x is the minimum without the slab. Only the side that it violates, if any, holds with equality. */
+static void choose_side(tc_alone *s) {
+    double sum = 0;
+    for (size_t c = s->first; c < s->first + s->count; c++)
+        sum += s->work->center[c * TC_LANES] * s->work->x[c * TC_LANES];
+    if (sum < s->floor) {
+        for (size_t c = s->first; c < s->first + s->count; c++)
+            s->work->center[c * TC_LANES] *= -1;
+        s->radius = -s->floor;
+    }
+    s->floor = -INFINITY;
+}
+
 /* x solves the problem in the box; step is the last one, with its factor. Ends the search, or sets the next multiplier.
  */
 static void judge_part(tc_alone *s, box_problem *step) {
     tc_proximal_work *work = s->work;
+    if (isfinite(s->floor))
+        choose_side(s);
     part_value at = part_at(s, work->x, work->pull);
     s->multipliers++;
     s->is_done = (s->multipliers == 1 && at.h <= 0 && s->kind != TC_SET_HYPERPLANE) || fabs(at.h) <= 1e-12 * at.size;
@@ -449,6 +464,7 @@ static void load_part(tc_alone *s, tc_set_kind kind, size_t first, size_t count,
     s->first = first;
     s->count = count;
     s->radius = radius;
+    s->floor = -INFINITY;
     s->matrix = matrix;
     s->t_low = -INFINITY;
     s->t_high = INFINITY;
@@ -482,11 +498,13 @@ static bool load_member(tc_alone *s) {
     for (size_t i = 0; i < projector->cut_count; i++) {
         const tc_cut *cut = &projector->cuts[i].cut;
         double radius = tc_coef_at(cut->radius, member);
-        if (isinf(radius))
+        double floor = cut->is_slab ? tc_coef_at(cut->floor, member) : -INFINITY;
+        if (isinf(radius) && isinf(floor))
             continue;
         for (size_t j = 0; j < cut->count; j++)
             s->work->center[(projector->cuts[i].first + j) * TC_LANES] = tc_coef_at(cut->center[j], member);
         load_part(s, cut->kind, projector->cuts[i].first, cut->count, radius, NULL);
+        s->floor = floor;
         parts++;
     }
     return parts == 0 || (parts == 1 && s->kind != TC_SET_BALL1);

@@ -12,7 +12,7 @@ typedef enum tc_proximal_way {
     TC_PROXIMAL_ROWS,     /* constant curvature: a formula, and bounds or a projection */
     TC_PROXIMAL_WEIGHTED, /* the same, with half-spaces and planes and a curvature for each component */
     TC_PROXIMAL_LINES,    /* one equation for each component */
-    TC_PROXIMAL_NEWTON,   /* a box and at most one half-space, plane or ball, the same for all members: side by side */
+    TC_PROXIMAL_NEWTON,   /* a box and at most one half-space, slab, plane or ball, of all members: side by side */
     TC_PROXIMAL_ALONE,    /* member by member */
     TC_PROXIMAL_KINKS,    /* objectives with kinks, member by member */
 } tc_proximal_way;
@@ -22,7 +22,13 @@ typedef struct tc_fixed_curvature { /* of one component, where it does not depen
     int32_t row; /* of the tape of second derivatives; TC_NO_ROW: value */
 } tc_fixed_curvature;
 
-typedef enum tc_newton_part { TC_NEWTON_BOX, TC_NEWTON_LINEAR, TC_NEWTON_PLANE, TC_NEWTON_BALL } tc_newton_part;
+typedef enum tc_newton_part {
+    TC_NEWTON_BOX,
+    TC_NEWTON_LINEAR,
+    TC_NEWTON_SLAB,
+    TC_NEWTON_PLANE,
+    TC_NEWTON_BALL
+} tc_newton_part;
 
 typedef struct tc_proximal_interior { /* of one thread: what the interior-point method needs */
     tc_set *set;
@@ -66,6 +72,7 @@ typedef struct tc_proximal_work { /* of one thread; rows have TC_LANES entries *
     double *roots;                                     /* dim rows: of the curvatures, in the weighted way */
     double busy[TC_LANES], hard[TC_LANES];             /* 1 for lanes that go on, and that must go alone */
     double t[TC_LANES], along[TC_LANES], length[TC_LANES], last[TC_LANES], radius[TC_LANES];
+    double floor[TC_LANES];
     const double **f1, **f2; /* rows of derivatives: by component, by place in the Hessian */
     double *scratch;         /* of Newton's method */
     tc_coef *coefs;          /* 3 dim */
@@ -129,7 +136,7 @@ typedef struct tc_alone {
     bool has_part;
     tc_set_kind kind;
     size_t first, count;
-    double radius;
+    double radius, floor; /* floor: of slabs, until the side that matters is known; else -INFINITY */
     const double *matrix;
     int multipliers; /* tried so far */
     double t, t_low, t_high;
@@ -214,6 +221,7 @@ typedef struct tc_newton_rows {
     double *x, *trial, *move;
     double *t, *along, *length, *last, *busy, *hard;
     const double *radius; /* of lanes: offset of planes, square for balls */
+    const double *floor;  /* of lanes: of slabs */
     double *scratch;
 } tc_newton_rows;
 

@@ -1,6 +1,6 @@
 /* The step of Newton's method for one pack of lanes: min slope . d + d' H d / 2 over the members' sets, which are boxes
- * with at most one half-space, plane or ball. Bounds are held and let go, and a ball's multiplier is improved, until
- * nothing changes; lanes where nothing changes any more keep their step. Included by lanes.inc.h. */
+ * with at most one half-space, slab, plane or ball. Bounds are held and let go, and a ball's multiplier is improved,
+ * until nothing changes; lanes where nothing changes any more keep their step. Included by lanes.inc.h. */
 
 typedef struct model { /* arrays by component, TC_SIMD_LANES numbers each; hessian and factor by pairs of components */
     const tc_newton_rows *r;
@@ -125,22 +125,29 @@ TC_INLINE void go_back(const model *m, tc_pack by) {
         put(m->move, c, at(m->move, c) - by * at(m->response, c));
 }
 
-/* The multiplier of a half-space or a plane, given the bounds that are held; lanes without one are hard. It changes by
- * less and less from step to step, so that no digits are lost where it leads back from far outside. */
+/* The multiplier of a half-space, slab or plane, given the bounds that are held; lanes without one are hard. It changes
+ * by less and less from step to step, so that no digits are lost where it leads back from far outside. That of a slab
+ * is below zero where the floor holds: each side goes through the operations of its half-space alone. */
 TC_INLINE tc_pack_mask solve_linear(model *m) {
     const tc_pack zero = tc_pack_of(0), radius = tc_pack_load(m->r->radius + m->k);
-    tc_pack h = -radius, bend = zero;
+    tc_pack h = -radius, over = h, bend = zero; /* over: as h, for the floor */
+    if (m->r->part == TC_NEWTON_SLAB)
+        over = -tc_pack_load(m->r->floor + m->k);
     for (size_t c = 0; c < m->r->dim; c++) {
         tc_pack a = zero;
         if (in_part(m, c)) {
             a = row_at(m, m->r->center, c);
-            h += a * (row_at(m, m->r->x, c) + at(m->move, c));
+            tc_pack term = a * (row_at(m, m->r->x, c) + at(m->move, c));
+            h += term;
+            over += term;
         }
         put(m->response, c, tc_pack_where(is_free(m, c), a));
     }
     tc_pack_mask is_cut = tc_pack_less(zero, h) | tc_pack_less(zero, m->t);
     if (m->r->part == TC_NEWTON_PLANE)
         is_cut = tc_pack_less(radius, tc_pack_of(INFINITY));
+    if (m->r->part == TC_NEWTON_SLAB)
+        is_cut |= tc_pack_less(over, zero) | tc_pack_less(m->t, zero);
     if (tc_pack_bits(is_cut) == 0)
         return tc_pack_none();
     solve_free(m, m->response);
@@ -150,6 +157,8 @@ TC_INLINE tc_pack_mask solve_linear(model *m) {
     tc_pack change = h / bend; /* the step follows it though it may be too small for the digits of t */
     if (m->r->part == TC_NEWTON_LINEAR)
         change = tc_pack_larger(change, -m->t);
+    if (m->r->part == TC_NEWTON_SLAB)
+        change = tc_pack_larger(change, tc_pack_smaller(over / bend, -m->t));
     change = tc_pack_where(is_cut & can, change);
     go_back(m, change);
     m->t += change;

@@ -114,7 +114,7 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
     return TC_ALL_FINITE;
 }
 
-/* ---- a box with at most one half-space, plane or ball ------------------------------------------------------------ */
+/* ---- a box with at most one half-space, slab, plane or ball ------------------------------------------------------ */
 
 /* Each step goes towards the minimum of the quadratic model over the set, as far as the slope along it shows that the
  * function, which is convex, has fallen. Its values are not needed, so rounding in them does no harm. Lanes that do not
@@ -122,8 +122,10 @@ size_t tc_proximal_lines(const tc_proximal_block *b) {
 
 enum { MOST_STEPS = 40, EASY_STEPS = 8 };
 
-static tc_newton_part part_of(tc_set_kind kind) {
-    return kind == TC_SET_HALFSPACE ? TC_NEWTON_LINEAR : kind == TC_SET_HYPERPLANE ? TC_NEWTON_PLANE : TC_NEWTON_BALL;
+static tc_newton_part part_of(const tc_cut *cut) {
+    if (cut->kind == TC_SET_HALFSPACE)
+        return cut->is_slab ? TC_NEWTON_SLAB : TC_NEWTON_LINEAR;
+    return cut->kind == TC_SET_HYPERPLANE ? TC_NEWTON_PLANE : TC_NEWTON_BALL;
 }
 
 static tc_newton_rows newton_rows(const tc_proximal_block *b) {
@@ -156,6 +158,7 @@ static tc_newton_rows newton_rows(const tc_proximal_block *b) {
                         .busy = work->busy,
                         .hard = work->hard,
                         .radius = work->radius,
+                        .floor = work->floor,
                         .scratch = work->scratch};
     for (size_t c = 0; c < r.dim; c++)
         work->f1[c] = family->of->rows[c] == TC_NO_ROW ? ZEROS : work->out_at[family->of->rows[c]];
@@ -164,7 +167,7 @@ static tc_newton_rows newton_rows(const tc_proximal_block *b) {
     for (size_t i = 0; i < family->derivatives->objective_second_count; i++)
         work->f2[family->second_at[i]] = work->out_at[firsts + i];
     if (projector->cut_count > 0) {
-        r.part = part_of(projector->cuts[0].cut.kind);
+        r.part = part_of(&projector->cuts[0].cut);
         r.part_first = projector->cuts[0].first;
         r.part_count = projector->cuts[0].cut.count;
     }
@@ -177,6 +180,8 @@ static void load_part(const tc_proximal_block *b) {
     for (size_t i = 0; i < cut->cut.count; i++)
         tc_proximal_load(cut->cut.center[i], b, b->work->center + (cut->first + i) * TC_LANES);
     tc_proximal_load(cut->cut.radius, b, radius);
+    if (cut->cut.is_slab)
+        tc_proximal_load(cut->cut.floor, b, b->work->floor);
     for (size_t k = 0; k < b->count && cut->cut.kind == TC_SET_BALL; k++)
         radius[k] *= radius[k];
 }
@@ -246,8 +251,8 @@ static size_t leave_out_newton(const tc_proximal_block *b, size_t left, bool *is
         rows[row_count++] = work->unit;
     }
     tc_proximal_squeeze(b, on, places, rows, row_count);
-    double *lanes[] = {work->along, work->length, work->last, work->hard, work->t, work->radius};
-    for (size_t i = 0; i < (has_part ? 6 : 4); i++)
+    double *lanes[] = {work->along, work->length, work->last, work->hard, work->t, work->radius, work->floor};
+    for (size_t i = 0; i < (has_part ? 7 : 4); i++)
         for (size_t k = 0; k < on; k++)
             lanes[i][k] = lanes[i][places[k]];
     set_busy(work, on);

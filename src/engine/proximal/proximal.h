@@ -8,7 +8,8 @@
  *   - f has constant curvature without mixed terms: a formula, then bounds, a projection (curvature the same in all
  *     components) or a projection in scaled components (half-spaces and planes);
  *   - each derivative of f depends on its own component alone, in a box: one-dimensional equations, side by side;
- *   - a box with at most one half-space, plane or ball: Newton's method over the set, side by side;
+ *   - a box with at most one half-space, slab (two parallel ones), plane or ball: Newton's method over the set, side by
+ * side;
  *   - an ellipsoid within a box: Newton's method on the box, and a one-dimensional equation for the multiplier;
  *   - a quadratic objective with kinks of affine functions, in a box: guesses of which kinks hold, until one confirms
  * itself;

@@ -131,12 +131,17 @@ static void scale_cut(const tc_proximal_block *b, const tc_projector_cut *cut, t
     tc_coef radius = cut->cut.radius;
     if (radius.column != NULL)
         radius.column += b->first;
+    tc_coef floor = cut->cut.floor;
+    if (floor.column != NULL)
+        floor.column += b->first;
     *scaled = (tc_cut){.kind = cut->cut.kind,
                        .count = n,
                        .center = coefs,
                        .lower = coefs + n,
                        .upper = coefs + 2 * n,
-                       .radius = radius};
+                       .radius = radius,
+                       .is_slab = cut->cut.is_slab,
+                       .floor = floor};
 }
 
 static void project_scaled(const tc_proximal_block *b) {

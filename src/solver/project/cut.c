@@ -15,6 +15,11 @@ typedef struct numbers { /* of the components, one of the two */
     const tc_coef *coefs;
 } numbers;
 
+/* Packs in use: PACKS, or 1 for a member alone (the others are then 0). Known when the functions are inlined. */
+typedef struct lanes {
+    tc_pack of[PACKS];
+} lanes;
+
 typedef struct cut_box {
     tc_set_kind kind;
     size_t count;
@@ -22,12 +27,10 @@ typedef struct cut_box {
     size_t member; /* of lane 0 */
     size_t stride;
     const double *v;
+    const tc_coef *floor; /* of slabs; else NULL */
+    lanes
+        sign; /* of slabs: which side matters, 1 for the half-space and -1 for its opposite, whose normal is -center */
 } cut_box;
-
-/* Packs in use: PACKS, or 1 for a member alone (the others are then 0). Known when the functions are inlined. */
-typedef struct lanes {
-    tc_pack of[PACKS];
-} lanes;
 
 /* A function that never increases, linear between its kinks: its value and its slope at some place, in each lane. */
 typedef struct samples {
@@ -54,11 +57,26 @@ TC_INLINE lanes load(numbers n, size_t c, size_t member, size_t packs) {
     return n.coefs[c].column != NULL ? load_row(n.coefs[c].column + member, packs) : spread(n.coefs[c].value, packs);
 }
 
+TC_INLINE lanes load_center(const cut_box *p, size_t c, size_t packs) {
+    lanes a = load(p->center, c, p->member, packs);
+    for (size_t k = 0; k < packs && p->floor != NULL; k++)
+        a.of[k] *= p->sign.of[k];
+    return a;
+}
+
+/* One lane alone. */
+TC_INLINE cut_box one_of(const cut_box *p, size_t packs, size_t lane) {
+    cut_box one = *p;
+    one.member += packs == 1 ? 0 : lane;
+    one.sign = spread(p->sign.of[lane / 2][lane % 2], 1);
+    return one;
+}
+
 /* For a . x <= b the point is clip(v - t a), t the multiplier; here a . x. */
 TC_INLINE samples linear_excess(const cut_box *p, size_t packs, const lanes *t) {
     samples out = {spread(0, packs), spread(0, packs)};
     for (size_t c = 0; c < p->count; c++) {
-        lanes a = load(p->center, c, p->member, packs), v = load_row(p->v + c * p->stride, packs);
+        lanes a = load_center(p, c, packs), v = load_row(p->v + c * p->stride, packs);
         lanes lower = load(p->lower, c, p->member, packs), upper = load(p->upper, c, p->member, packs);
         for (size_t k = 0; k < packs; k++) {
             tc_pack free_x = v.of[k] - t->of[k] * a.of[k], x = tc_pack_clip(free_x, lower.of[k], upper.of[k]);
@@ -126,7 +144,7 @@ static double beyond_root(const cut_box *p, double sign) {
     if (p->kind == TC_SET_BALL)
         return 0;
     for (size_t c = 0; c < p->count; c++) {
-        double v = p->v[c * p->stride], a = load(p->center, c, p->member, 1).of[0][0];
+        double v = p->v[c * p->stride], a = load_center(p, c, 1).of[0][0];
         double lower = load(p->lower, c, p->member, 1).of[0][0], upper = load(p->upper, c, p->member, 1).of[0][0];
         if (p->kind == TC_SET_BALL1)
             most = fmax(most, fabs(v - a));
@@ -207,7 +225,7 @@ TC_INLINE lanes noise_of(const cut_box *p, size_t packs, const lanes *target) {
     for (size_t k = 0; k < packs; k++)
         size.of[k] = tc_pack_abs(target->of[k]);
     for (size_t c = 0; c < p->count && p->kind != TC_SET_BALL; c++) {
-        lanes a = load(p->center, c, p->member, packs), v = load_row(p->v + c * p->stride, packs);
+        lanes a = load_center(p, c, packs), v = load_row(p->v + c * p->stride, packs);
         lanes lower = load(p->lower, c, p->member, packs), upper = load(p->upper, c, p->member, packs);
         for (size_t k = 0; k < packs; k++) {
             tc_pack x = tc_pack_clip(v.of[k], lower.of[k], upper.of[k]);
@@ -243,8 +261,7 @@ TC_INLINE void find_hard_roots(const cut_box *p, size_t packs, double start, roo
     for (size_t k = 0; k < packs; k++)
         for (size_t l = 0; l < 2; l++)
             if ((s->is_hard[k][l] | s->goes_on[k][l]) != 0) {
-                cut_box one = *p;
-                one.member += packs == 1 ? 0 : 2 * k + l;
+                cut_box one = one_of(p, packs, 2 * k + l);
                 one.v += packs == 1 ? 0 : 2 * k + l;
                 const lanes target = spread(s->target.of[k][l], 1), at = spread(start, 1);
                 double sign = excess(&one, 1, &target, &at).value.of[0][0] > 0 ? 1 : -1;
@@ -273,7 +290,7 @@ TC_INLINE void place(const cut_box *p, size_t packs, const root_search *s, doubl
     for (size_t k = 0; k < packs && p->kind == TC_SET_BALL; k++)
         at.of[k] = (tc_pack){sqrt(-at.of[k][0]), sqrt(-at.of[k][1])};
     for (size_t c = 0; c < p->count; c++) {
-        lanes a = load(p->center, c, p->member, packs), v = load_row(p->v + c * p->stride, packs);
+        lanes a = load_center(p, c, packs), v = load_row(p->v + c * p->stride, packs);
         lanes lower = load(p->lower, c, p->member, packs), upper = load(p->upper, c, p->member, packs);
         for (size_t k = 0; k < packs; k++) {
             tc_pack y = tc_pack_select(s->is_cut[k], point(p->kind, v.of[k], a.of[k], at.of[k]), v.of[k]);
@@ -299,8 +316,7 @@ TC_INLINE void project_packs(const cut_box *p, size_t packs, lanes target, doubl
         return;
     for (size_t l = 0; l < (packs == 1 ? 1 : 2 * packs); l++)
         if (far[l / 2][l % 2] != 0) { /* projecting once more restores the digits */
-            cut_box one = *p;
-            one.member += l;
+            cut_box one = one_of(p, packs, l);
             one.v = x + l;
             root_search again = {.target = spread(target.of[l / 2][l % 2], 1)};
             find_roots(&one, 1, &again);
@@ -308,12 +324,29 @@ TC_INLINE void project_packs(const cut_box *p, size_t packs, lanes target, doubl
         }
 }
 
+/* Of a slab at most one side is violated within the bounds, and the nearest point is that of this side alone: it lies
+ * on the side's plane, so the other one holds. Negation is exact: the bits are those of the half-space. */
+TC_INLINE void choose_sides(cut_box *p, size_t packs, lanes *target) {
+    const numbers floors = {.coefs = p->floor};
+    const lanes zero = spread(0, packs), floor = load(floors, 0, p->member, packs);
+    p->sign = spread(1, packs);
+    samples start = linear_excess(p, packs, &zero);
+    for (size_t k = 0; k < packs; k++) {
+        tc_pack_mask is_below = tc_pack_less(start.value.of[k], floor.of[k]);
+        p->sign.of[k] = tc_pack_select(is_below, tc_pack_of(-1), p->sign.of[k]);
+        target->of[k] = tc_pack_select(is_below, -floor.of[k], target->of[k]);
+    }
+}
+
 TC_INLINE void project_group(const cut_box *p, size_t packs, tc_coef radius, double *x) {
     const numbers radii = {.coefs = &radius};
+    cut_box own = *p;
     lanes target = load(radii, 0, p->member, packs);
     for (size_t k = 0; k < packs && p->kind == TC_SET_BALL; k++)
         target.of[k] *= target.of[k];
-    project_packs(p, packs, target, x);
+    if (p->floor != NULL)
+        choose_sides(&own, packs, &target);
+    project_packs(&own, packs, target, x);
 }
 
 static void project_wide(const cut_box *p, tc_coef radius, double *x) { project_group(p, PACKS, radius, x); }
@@ -324,6 +357,7 @@ void tc_project_cut(const tc_cut *cut, size_t first, size_t count, size_t stride
     p.center.coefs = cut->center;
     p.lower.coefs = cut->lower;
     p.upper.coefs = cut->upper;
+    p.floor = cut->is_slab ? &cut->floor : NULL;
     for (size_t at = 0; at < count;) {
         bool is_wide = count - at >= WIDTH;
         p.member = first + at;
@@ -336,26 +370,34 @@ void tc_project_cut(const tc_cut *cut, size_t first, size_t count, size_t stride
     }
 }
 
-static void project_plain(tc_set_kind kind, size_t count, const double *center, double radius, const double *lower,
+static void project_plain(tc_set_kind kind, size_t count, const double *center, tc_slab slab, const double *lower,
                           const double *upper, const double *v, double *x) {
-    cut_box p = {.kind = kind, .count = count, .stride = 1, .v = v};
+    const tc_coef floor = {.value = slab.floor};
+    cut_box p = {.kind = kind, .count = count, .stride = 1, .v = v, .floor = isinf(slab.floor) ? NULL : &floor};
     p.center.plain = center;
     p.lower.plain = lower;
     p.upper.plain = upper;
-    project_one(&p, (tc_coef){.value = radius}, x);
+    project_one(&p, (tc_coef){.value = slab.radius}, x);
 }
+
+static tc_slab no_floor(double radius) { return (tc_slab){.floor = -INFINITY, .radius = radius}; }
 
 void tc_project_linear(size_t count, const double *normal, double offset, bool equality, const double *lower,
                        const double *upper, const double *v, double *x) {
-    project_plain(equality ? TC_SET_HYPERPLANE : TC_SET_HALFSPACE, count, normal, offset, lower, upper, v, x);
+    project_plain(equality ? TC_SET_HYPERPLANE : TC_SET_HALFSPACE, count, normal, no_floor(offset), lower, upper, v, x);
+}
+
+void tc_project_slab(size_t count, const double *normal, tc_slab slab, const double *lower, const double *upper,
+                     const double *v, double *x) {
+    project_plain(TC_SET_HALFSPACE, count, normal, slab, lower, upper, v, x);
 }
 
 void tc_project_ball(size_t count, const double *center, double radius, const double *lower, const double *upper,
                      const double *v, double *x) {
-    project_plain(TC_SET_BALL, count, center, radius, lower, upper, v, x);
+    project_plain(TC_SET_BALL, count, center, no_floor(radius), lower, upper, v, x);
 }
 
 void tc_project_ball1(size_t count, const double *center, double radius, const double *lower, const double *upper,
                       const double *v, double *x) {
-    project_plain(TC_SET_BALL1, count, center, radius, lower, upper, v, x);
+    project_plain(TC_SET_BALL1, count, center, no_floor(radius), lower, upper, v, x);
 }

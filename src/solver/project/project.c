@@ -117,12 +117,19 @@ static void clip_to_box(const tc_set *set, const double *v, double *x) {
         x[c] = clip(v[c], set->lower[c], set->upper[c]);
 }
 
-/* Each part has components of its own, so each is projected alone. */
+/* Each part, or slab, has components of its own, so each is projected alone. */
 static bool project_separable(const tc_set *set, const double *v, double *x) {
     double *best = set->work->point;
     clip_to_box(set, v, best);
     for (size_t p = 0; p < set->part_count; p++) {
         const tc_set_part *part = &set->parts[p];
+        if (part->kind == TC_SET_HALFSPACE) {
+            size_t at = part->first;
+            if (part->slab == p)
+                tc_project_slab(part->count, part->center, tc_set_slab(set, p), set->lower + at, set->upper + at,
+                                v + at, best + at);
+            continue;
+        }
         bool is_cut = part->kind != TC_SET_ELLIPSOID || tc_part_violation(part, best) > 0;
         if (is_cut && !project_part(set, part, v, best))
             return false;

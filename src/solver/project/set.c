@@ -265,12 +265,59 @@ static void simplify(tc_set *set) {
     }
 }
 
+int tc_normals_agree(size_t count, const double *a, const double *b) {
+    bool is_same = true, is_opposite = true;
+    for (size_t c = 0; c < count && (is_same || is_opposite); c++) {
+        is_same = is_same && a[c] == b[c];
+        is_opposite = is_opposite && a[c] == -b[c];
+    }
+    return is_same ? 1 : is_opposite ? -1 : 0;
+}
+
+static bool are_parallel(const tc_set_part *a, const tc_set_part *b) {
+    return a->kind == TC_SET_HALFSPACE && b->kind == TC_SET_HALFSPACE && a->first == b->first && a->count == b->count &&
+           tc_normals_agree(a->count, a->center, b->center) != 0;
+}
+
+static void find_slabs(tc_set *set) {
+    for (size_t p = 0; p < set->part_count; p++) {
+        size_t q = 0;
+        while (q < p && !are_parallel(&set->parts[p], &set->parts[q]))
+            q++;
+        set->parts[p].slab = q;
+    }
+}
+
+tc_slab tc_set_slab(const tc_set *set, size_t p) {
+    const tc_set_part *first = &set->parts[p];
+    tc_slab slab = {.floor = -INFINITY, .radius = first->radius};
+    for (size_t q = p + 1; q < set->part_count; q++) {
+        const tc_set_part *part = &set->parts[q];
+        if (part->slab != p)
+            continue;
+        if (tc_normals_agree(first->count, first->center, part->center) > 0)
+            slab.radius = fmin(slab.radius, part->radius);
+        else
+            slab.floor = fmax(slab.floor, -part->radius);
+    }
+    return slab;
+}
+
+static bool overlap(const tc_set_part *a, const tc_set_part *b) {
+    return a->first < b->first + b->count && b->first < a->first + a->count && a->slab != b->slab;
+}
+
 static tc_set_shape shape_of(const tc_set *set) {
-    for (size_t p = 0; p < set->part_count; p++)
+    for (size_t p = 0; p < set->part_count; p++) {
         for (size_t q = 0; q < p; q++)
-            if (set->parts[p].first < set->parts[q].first + set->parts[q].count &&
-                set->parts[q].first < set->parts[p].first + set->parts[p].count)
+            if (overlap(&set->parts[p], &set->parts[q]))
                 return TC_SHAPE_GENERAL;
+        if (set->parts[p].slab == p) {
+            tc_slab slab = tc_set_slab(set, p);
+            if (slab.floor > slab.radius)
+                return TC_SHAPE_GENERAL;
+        }
+    }
     return set->part_count == 0 ? TC_SHAPE_BOX : TC_SHAPE_SEPARABLE;
 }
 
@@ -288,6 +335,7 @@ void tc_set_load(tc_set *set, size_t member) {
     check_bounds(set);
     if (family->piece_count != 0)
         simplify(set);
+    find_slabs(set);
     set->shape = shape_of(set);
 }
 

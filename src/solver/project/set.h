@@ -19,11 +19,16 @@ typedef struct tc_set_part {
     double radius;
     double *matrix; /* ellipsoids */
     size_t piece;   /* its number in the family, for messages */
+    size_t slab;    /* of half-spaces: the first part that is parallel to it; of others, the part itself */
 } tc_set_part;
+
+typedef struct tc_slab { /* parallel half-spaces: floor <= normal . x <= radius, each may be infinite */
+    double floor, radius;
+} tc_slab;
 
 typedef enum tc_set_shape {
     TC_SHAPE_BOX,       /* no parts */
-    TC_SHAPE_SEPARABLE, /* parts have no component in common */
+    TC_SHAPE_SEPARABLE, /* parts have no component in common, but for parallel half-spaces that meet */
     TC_SHAPE_GENERAL,
 } tc_set_shape;
 
@@ -55,6 +60,11 @@ tc_set *tc_set_of(tc_arena *arena, const tc_family *family, size_t member);
 /* The most rows and extra variables that the parts of a family's sets need in the interior-point method. */
 size_t tc_set_row_limit(const tc_family *family);
 size_t tc_set_lift_limit(const tc_family *family);
+
+/* 1 where two normals are the same, -1 where one is the other's negative, else 0. */
+int tc_normals_agree(size_t count, const double *a, const double *b);
+/* The half-spaces parallel to part p, along its normal; p is the first of them. */
+tc_slab tc_set_slab(const tc_set *set, size_t p);
 
 /* A box that contains X_i, outward rounded: the bounds, tightened by the parts. */
 void tc_set_bounds(const tc_set *set, double *lower, double *upper);
@@ -97,6 +107,10 @@ void tc_project_multipliers(const tc_constraint *rows, size_t count, double radi
  * meet. x may be v. */
 void tc_project_linear(size_t count, const double *normal, double offset, bool equality, const double *lower,
                        const double *upper, const double *v, double *x);
+/* Where v, clipped to the bounds, is on the wrong side of one half-space of a slab, only that one matters: the bits are
+ * those of its own projection. */
+void tc_project_slab(size_t count, const double *normal, tc_slab slab, const double *lower, const double *upper,
+                     const double *v, double *x);
 void tc_project_ball(size_t count, const double *center, double radius, const double *lower, const double *upper,
                      const double *v, double *x);
 void tc_project_ball1(size_t count, const double *center, double radius, const double *lower, const double *upper,
@@ -115,6 +129,8 @@ typedef struct tc_cut {
     size_t count;
     const tc_coef *center, *lower, *upper; /* count each: centre or normal, and the bounds */
     tc_coef radius;                        /* INFINITY: the member has no such part, only the bounds */
+    bool is_slab;                          /* a half-space, and its opposite: floor <= center . x */
+    tc_coef floor;                         /* of slabs; -INFINITY: the member has no opposite one */
 } tc_cut;
 
 /* Members first .. first + count - 1: v[c * stride + lane] to x, which may be v. The part and the bounds meet. */
