@@ -325,8 +325,50 @@ static void nothing_random_is_called_convex_that_is_not(void **state) {
     assert_true(held > 100 && failed > 100); /* both happen often */
 }
 
+/* ---- kinks ---- */
+
+static void expect_kinks(const char *expression, bool is_convex, bool is_smooth) {
+    char text[512];
+    (void)snprintf(text, sizeof text, "agent a {\n state x in [-1, 2]\n state y in [0, 1]\n private minimize %s\n}\n",
+                   expression);
+    for (int published = 0; published < 2; published++) {
+        tc_analysis_options options = {.skip_private = true, .needs_smooth = published == 1};
+        study s = study_text(text, &options);
+        if ((s.analysis->convexity == TC_HOLDS) != is_convex ||
+            (s.analysis->smoothness.verdict == TC_HOLDS) != is_smooth)
+            fail_msg("%s", expression);
+        bool holds = is_convex && (is_smooth || published == 0);
+        assert_int_equal(s.analysis->objectives.verdict == TC_HOLDS, holds);
+        assert_true((s.derivatives->families[0].lift == NULL) == is_smooth);
+        if (!is_smooth)
+            assert_true(strstr(s.analysis->smoothness.findings[0].text, "method tacit takes it") != NULL &&
+                        s.analysis->smoothness.findings[0].place != NULL);
+        study_end(&s);
+    }
+}
+
+static void kinks_are_convex_or_not_apart_from_smooth(void **state) {
+    (void)state;
+    expect_kinks("abs(x)", true, false);
+    expect_kinks("-abs(x)", false, false);
+    expect_kinks("abs(y) + x^2", true, true); /* y is not negative */
+    expect_kinks("-abs(y)", true, true);
+    expect_kinks("max(x, y, 0.5)", true, false);
+    expect_kinks("min(x, y)", false, false);
+    expect_kinks("-min(x, y)", true, false);
+    expect_kinks("exp(pos(x)) + pos(x)^2", true, false);
+    expect_kinks("abs(x)^2", true, true); /* a square */
+    expect_kinks("max(x^2, y - 1)", true, false);
+    expect_kinks("max(-x^2, y - 1)", false, false);
+    expect_kinks("abs(x) - 0.5 * abs(x)", false, false); /* not by rules */
+    expect_kinks("norm([x, y])", true, false);
+    expect_kinks("norm([x - 3, y])", true, true); /* never 0 in the box */
+    expect_kinks("norminf([x, y]) + norm1([x, y]) + log(2 + x) * 0", true, false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinks_are_convex_or_not_apart_from_smooth),
         cmocka_unit_test(convex_objectives_are_proved_convex),
         cmocka_unit_test(convex_constraints_are_proved_convex),
         cmocka_unit_test(objectives_that_are_not_convex_are_refuted_with_a_point),

@@ -479,7 +479,7 @@ tc_curvature tc_curvature_rule(const tc_prover *p, tc_expr e) {
     case TC_HUBER:
         return compose((shape){.convex = true, .rising = range.lo >= 0, .falling = range.hi <= 0}, a);
     case TC_ABS:
-        return compose((shape){.convex = true, .rising = range.lo >= 0, .falling = range.hi <= 0}, a);
+        return range.lo >= 0 ? a : range.hi <= 0 ? flip(a) : compose((shape){.convex = true}, a);
     case TC_LSE:
     case TC_MAX:
         return convex_arguments(p, e);
