@@ -1,5 +1,6 @@
 #include "engine/agent_half.h"
 
+#include "analysis/analysis.h"
 #include "engine/proximal/proximal.h"
 #include "solver/project/set.h"
 
@@ -18,11 +19,20 @@ struct tc_agent_half {
     double **next;
 };
 
-tc_status tc_agent_half_new(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                            tc_agent_half **half, const char **why) {
+/* Kinks are lifted, which is right for convex functions alone. */
+static bool is_convex(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives) {
+    static const tc_analysis_options wishes = {.only_assumptions = true};
+    return tc_analysis_run(arena, model, derivatives, &wishes, NULL)->convexity == TC_HOLDS;
+}
+
+tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, tc_agent_half **half,
+                            const char **why) {
     *half = NULL;
     *why = "this is not the file of one agent, which `tacit split` makes";
     if (model->role != TC_ROLE_AGENT || model->family_count != 1 || model->families[0].count != 1)
+        return TC_BAD_USAGE;
+    *why = "its objective has kinks and is not proved convex: `tacit check` says where";
+    if (derivatives->families[0].lift != NULL && !is_convex(arena, model, derivatives))
         return TC_BAD_USAGE;
     *why = NULL;
     const tc_family *family = &model->families[0];

@@ -192,6 +192,13 @@ static void a_device_with_kinks_takes_no_gradient_steps(void **state) {
     assert_true(tc_agent_half_step(smooth, TC_METHOD_PUBLISHED, scalars, &p, &x, &next));
     assert_true(tc_agent_half_step(kinked, TC_METHOD_TACIT, scalars, &p, &x, &next));
     assert_true(fabs(next - 0.375) <= 1e-12); /* 1 + 0.25 + (x - 1) / 0.5 = 0 */
+    put_file("own.tacit", "role agent\nagent a { state x in [-1, 2]; private minimize -abs(x) }\n");
+    tc_buffer messages = tc_buffer_new(arena, 1 << 16);
+    tc_model *model = NULL;
+    const char *why = NULL;
+    assert_int_equal(tc_model_load(arena, "own.tacit", NULL, &messages, &model), TC_OK);
+    assert_int_equal(tc_agent_half_new(arena, model, tc_derive(arena, model), &kinked, &why), TC_BAD_USAGE);
+    assert_non_null(strstr(why, "not proved convex"));
     tc_arena_free(arena);
 }
 
