@@ -96,14 +96,21 @@ static void derive_lift(lists *l, tc_lift *lift) {
     lift->row_second_count = l->second_count;
 }
 
+/* What an objective may have that derivatives do not show. */
+typedef struct objective_breaks {
+    bool kinks, bends;
+} objective_breaks;
+
 static void derive_objective(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator,
-                             const tc_family *family, bool may_have_kinks, tc_family_derivatives *result) {
+                             const tc_family *family, objective_breaks breaks, tc_family_derivatives *result) {
     lists l = new_lists(arena, model, differentiator, TC_STATE, NULL);
     if (family->objective == TC_NO_EXPR)
         return;
     tc_expr root = family->objective;
-    tc_lift *lift = may_have_kinks ? tc_lift_new(arena, model, family) : NULL;
+    tc_lift *lift = breaks.kinks ? tc_lift_new(arena, model, family, false) : NULL;
     if (lift != NULL && lift->count > 0) {
+        if (breaks.bends)
+            lift = tc_lift_new(arena, model, family, true);
         derive_lift(&l, lift);
         result->lift = lift;
         return;
@@ -115,11 +122,17 @@ static void derive_objective(tc_arena *arena, const tc_model *model, tc_differen
     result->objective_first_count = l.first_count;
     result->objective_second = l.second;
     result->objective_second_count = l.second_count;
+    tc_lift *bends = breaks.bends ? tc_lift_new(arena, model, family, true) : NULL;
+    if (bends != NULL && bends->count > 0) {
+        l = new_lists(arena, model, differentiator, TC_STATE, NULL);
+        derive_lift(&l, bends);
+        result->bends = bends;
+    }
 }
 
 static void derive_family(tc_arena *arena, const tc_model *model, tc_differentiator *differentiator, size_t family,
-                          bool may_have_kinks, tc_family_derivatives *result) {
-    derive_objective(arena, model, differentiator, &model->families[family], may_have_kinks, result);
+                          objective_breaks breaks, tc_family_derivatives *result) {
+    derive_objective(arena, model, differentiator, &model->families[family], breaks, result);
     lists l = new_lists(arena, model, differentiator, TC_STATE, NULL);
     for (size_t b = 0; b < result->body_count; b++)
         derive_root(&l, (uint32_t)b, result->bodies[b]);
@@ -172,14 +185,16 @@ static void find_inputs(tc_arena *arena, const tc_model *model, tc_derivatives *
         qsort(result->inputs + model->sum_count, coords, sizeof *result->inputs, by_index);
 }
 
-/* By family: whether something with a kink is made of its states; one walk for all of them. */
-static bool *find_kinks(tc_arena *arena, const tc_model *model) {
-    bool *found = TC_NEW(arena, bool, model->family_count + 1);
+/* By family: whether something with a kink or a bend is made of its states; one walk for all of them. */
+static objective_breaks *find_breaks(tc_arena *arena, const tc_model *model) {
+    objective_breaks *found = TC_NEW(arena, objective_breaks, model->family_count + 1);
     for (size_t e = 0; e < model->dag->count; e++) {
         const tc_node *n = &model->dag->nodes[e];
         bool kinks = n->op == TC_ABS || n->op == TC_MAX || n->op == TC_NORM;
-        if (kinks && n->has_state && n->family < model->family_count)
-            found[n->family] = true;
+        if (!n->has_state || n->family >= model->family_count)
+            continue;
+        found[n->family].kinks = found[n->family].kinks || kinks;
+        found[n->family].bends = found[n->family].bends || n->op == TC_HUBER;
     }
     return found;
 }
@@ -189,9 +204,9 @@ tc_derivatives *tc_derive(tc_arena *arena, tc_model *model) {
     tc_differentiator *differentiator = tc_differentiator_new(arena, model->dag);
     result->families = TC_NEW(arena, tc_family_derivatives, model->family_count);
     assign_bodies(arena, model, result->families);
-    const bool *may_have_kinks = find_kinks(arena, model);
+    const objective_breaks *breaks = find_breaks(arena, model);
     for (size_t f = 0; f < model->family_count; f++)
-        derive_family(arena, model, differentiator, f, may_have_kinks[f], &result->families[f]);
+        derive_family(arena, model, differentiator, f, breaks[f], &result->families[f]);
 
     find_inputs(arena, model, result);
     lists l = new_lists(arena, model, differentiator, TC_SUM, result);

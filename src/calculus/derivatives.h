@@ -25,6 +25,7 @@ typedef struct tc_family_derivatives {
     /* the objective f_i (row 0 everywhere); counts 0 where the file has none, or where it has kinks: then lift has
      * derivatives, and is NULL else */
     const tc_lift *lift;
+    const tc_lift *bends; /* the objective with its huber lifted, where it has some and no kinks; else NULL */
     tc_first *objective_first;
     tc_second *objective_second;
     size_t objective_first_count, objective_second_count;

@@ -13,6 +13,7 @@ typedef struct lifter {
     size_t count;
     tc_expr *made;           /* by node: what takes its place */
     bool *is_inner;          /* by node: a kink whose value only a larger TC_MAX asks for */
+    unsigned char *trend;    /* by node: whether the objective rises or falls with it; NULL: huber is not lifted */
     tc_interval *enclosures; /* by node: over the boxes of all members */
     size_t row_capacity, kink_capacity;
 } lifter;
@@ -130,6 +131,43 @@ static bool *find_norms(lifter *l, const member_inputs *in) {
     return can_be_zero;
 }
 
+/* ---- where huber is to be lifted ---- */
+
+enum { RISES = 1, FALLS = 2, UNKNOWN = RISES | FALLS };
+
+static unsigned opposite(unsigned trend) { return (trend & RISES ? FALLS : 0) | (trend & FALLS ? RISES : 0); }
+
+/* How the objective moves with operand k of a node, by how it moves with the node. */
+static unsigned trend_below(const lifter *l, tc_expr e, size_t k) {
+    const tc_node *n = &l->dag->nodes[e];
+    unsigned trend = l->trend[e];
+    tc_expr factor = k == 0 ? n->b : n->a;
+    switch (n->op) {
+    case TC_ADD:
+    case TC_MAX:
+        return trend;
+    case TC_SUB:
+        return k == 0 ? trend : opposite(trend);
+    case TC_NEG:
+        return opposite(trend);
+    case TC_MUL:
+    case TC_DIV:
+        if (l->dag->nodes[factor].has_state || (n->op == TC_DIV && k == 1))
+            return UNKNOWN;
+        return l->enclosures[factor].lo >= 0 ? trend : l->enclosures[factor].hi <= 0 ? opposite(trend) : UNKNOWN;
+    default:
+        return UNKNOWN;
+    }
+}
+
+static void find_trends(lifter *l) {
+    l->trend = TC_NEW(l->arena, unsigned char, (size_t)l->nodes[l->count - 1] + 1);
+    l->trend[l->nodes[l->count - 1]] = RISES;
+    for (size_t i = l->count; i-- > 0;)
+        for (size_t k = 0; k < tc_operand_count(l->dag, l->nodes[i]); k++)
+            l->trend[tc_operand(l->dag, l->nodes[i], k)] |= (unsigned char)trend_below(l, l->nodes[i], k);
+}
+
 /* ---- the same function without kinks ------------------------------------------------------------------------------
  */
 
@@ -218,6 +256,28 @@ static tc_expr lift_norm(lifter *l, tc_expr e) {
     return tc_mul(dag, tc_const(dag, 0.5), tc_add(dag, tc_div(dag, squares, t), t));
 }
 
+/* Whether the curvature of this huber jumps inside the boxes, and its lifted form holds. */
+static bool is_bend(const lifter *l, tc_expr e) {
+    const tc_node *n = &l->dag->nodes[e];
+    if (l->trend == NULL || n->op != TC_HUBER || l->trend[e] != RISES || !is_affine(l, n->a))
+        return false;
+    tc_interval u = l->enclosures[n->a], d = l->enclosures[n->b];
+    bool is_square = u.hi <= d.lo && u.lo >= -d.lo, is_line = u.lo >= d.hi || u.hi <= -d.hi;
+    return !is_square && !is_line;
+}
+
+/* s stays within d, so that it keeps its digits where d is small. */
+static tc_expr lift_huber(lifter *l, tc_expr e) {
+    tc_dag *dag = l->dag;
+    tc_expr u = dag->nodes[e].a, d = dag->nodes[e].b;
+    tc_expr s = new_kink(l, tc_clamp(dag, u, d), UINT32_MAX);
+    tc_expr t = new_kink(l, tc_abs(dag, u), UINT32_MAX), rest = tc_sub(dag, u, s);
+    uint32_t kink = (uint32_t)l->lift->count - 1;
+    add_row(l, kink, false, tc_sub(dag, rest, t));
+    add_row(l, kink, false, tc_sub(dag, tc_neg(dag, rest), t));
+    return tc_add(dag, tc_mul(dag, tc_const(dag, 0.5), tc_pow(dag, s, 2)), tc_mul(dag, d, t));
+}
+
 static tc_expr rebuild_nary(lifter *l, tc_expr e) {
     size_t count = tc_operand_count(l->dag, e);
     tc_expr *arguments = TC_NEW(l->arena, tc_expr, count);
@@ -286,6 +346,8 @@ static tc_expr made_of(lifter *l, tc_expr e, const bool *can_be_zero) {
         return lift_norm(l, e);
     if (op == TC_ABS && without_kink(l, e) != TC_NO_EXPR)
         return without_kink(l, e);
+    if (is_bend(l, e))
+        return lift_huber(l, e);
     if (is_kink(op)) {
         if (l->is_inner[e])
             return e; /* of no use */
@@ -299,7 +361,7 @@ static tc_expr made_of(lifter *l, tc_expr e, const bool *can_be_zero) {
     return changed ? rebuild(l, e) : e;
 }
 
-tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family) {
+tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family, bool with_bends) {
     tc_lift *lift = TC_NEW(arena, tc_lift, 1);
     lifter l = {.arena = arena, .dag = model->dag, .family = family, .lift = lift};
     lift->objective = family->objective;
@@ -307,7 +369,7 @@ tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *fa
     bool has_any = false;
     for (size_t i = 0; i < l.count; i++) {
         unsigned op = l.dag->nodes[l.nodes[i]].op;
-        has_any = has_any || is_kink(op) || op == TC_NORM;
+        has_any = has_any || is_kink(op) || op == TC_NORM || (with_bends && op == TC_HUBER);
     }
     if (!has_any || family->count == 0)
         return lift;
@@ -321,6 +383,8 @@ tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *fa
     find_inner(&l);
     const bool *can_be_zero = find_norms(&l, &one);
     enclose(&l, &hull);
+    if (with_bends)
+        find_trends(&l);
     tc_span origin = l.dag->origin;
     uint32_t realm = l.dag->realm;
     l.dag->realm = l.dag->nodes[family->objective].realm;
@@ -332,4 +396,24 @@ tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *fa
     l.dag->realm = realm;
     lift->objective = l.made[family->objective];
     return lift;
+}
+
+const tc_derivatives *tc_without_bends(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives) {
+    bool has_any = false;
+    for (size_t f = 0; f < model->family_count; f++)
+        has_any = has_any || derivatives->families[f].bends != NULL;
+    if (!has_any)
+        return NULL;
+    tc_derivatives *result = TC_NEW(arena, tc_derivatives, 1);
+    *result = *derivatives;
+    result->families = TC_NEW(arena, tc_family_derivatives, model->family_count);
+    for (size_t f = 0; f < model->family_count; f++) {
+        tc_family_derivatives *family = &result->families[f];
+        *family = derivatives->families[f];
+        if (family->bends == NULL)
+            continue;
+        family->lift = family->bends;
+        family->objective_first_count = family->objective_second_count = 0;
+    }
+    return result;
 }

@@ -5,8 +5,10 @@
  *
  * with one t for each kink: u <= t and -u <= t for |u|, u <= t and v <= t for max(u, v). A norm |u| is the minimum over
  * t > 0 of (|s|^2 / t + t) / 2 with s == u, where s are variables too: near 0 their ratio to t must be known better
- * than u is. It holds where f is convex by the rules of composition: then phi does not fall as t grows, nor do the rows
- * that t is an argument of. Solvers work with phi; t is never stored and never sent. */
+ * than u is. huber(u, d) has no kink, but its curvature jumps, which Newton's method may not survive: it is the minimum
+ * over s of s^2 / 2 + d |u - s|, and a form that lifts it as well is kept for that case. It holds where f is convex by
+ * the rules of composition: then phi does not fall as t grows, nor do the rows that t is an argument of. Solvers work
+ * with phi; t is never stored and never sent. */
 #ifndef TC_CALCULUS_LIFT_H
 #define TC_CALCULUS_LIFT_H
 
@@ -14,7 +16,7 @@
 
 struct tc_lift {
     size_t count;      /* of t: components dim .. dim + count - 1 of phi and of the rows */
-    tc_expr *kinks;    /* by t (and s): what it stands for, a function of the member's states alone */
+    tc_expr *kinks;    /* by t (and s): what it stands for (or a bound of |t|), a function of the member's states */
     uint32_t *norm;    /* by t (and s): the number of the t of its norm; UINT32_MAX for another kink */
     tc_expr objective; /* phi */
     tc_first *first;   /* its derivatives, as tc_family_derivatives has them for a smooth objective */
@@ -30,7 +32,11 @@ struct tc_lift {
 };
 
 /* The lift of a family's objective without its derivatives, which tc_derive adds; count is 0 where there are no kinks
- * over the members' boxes, and objective is then the same function without them. */
-tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family);
+ * over the members' boxes, and objective is then the same function without them. With bends, huber is lifted too, where
+ * its argument is affine and the objective rises with it. */
+tc_lift *tc_lift_new(tc_arena *arena, const tc_model *model, const tc_family *family, bool with_bends);
+
+/* The same derivatives with the bends of each family as its lift; NULL where no family has any. */
+const tc_derivatives *tc_without_bends(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives);
 
 #endif

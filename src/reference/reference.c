@@ -5,6 +5,7 @@
  * many solutions.
  * paper: Problem 0.1, eq:saddle */
 #include "reference/reference.h"
+#include "calculus/lift.h"
 #include "solver/interior/interior.h"
 #include "solver/search.h"
 
@@ -31,7 +32,7 @@ typedef struct solution_side {
     double *change, *size, *least_change; /* by component */
     double *taken;                        /* the steadiest values so far */
     double error;
-    bool is_settled;
+    bool is_settled, is_felt;
 } solution_side;
 
 typedef struct least_norm {
@@ -40,7 +41,7 @@ typedef struct least_norm {
     size_t component_count;
     solution_side x, mu;
     size_t iterations;
-    bool interrupted;
+    bool interrupted, was_usable; /* was_usable: the first solution */
 } least_norm;
 
 static solution_side new_side(tc_arena *arena, size_t count) {
@@ -107,6 +108,7 @@ static void read_side(const least_norm *search, solution_side *side, side_reader
 static void judge_side(const least_norm *search, solution_side *side, bool felt) {
     compare(side, search->component_count);
     side->error = whole(side->change, search->component_count);
+    side->is_felt = felt;
     side->is_settled = felt && all_within(side->change, side->size, search->component_count, 1e-7);
 }
 
@@ -122,6 +124,7 @@ static void approach(least_norm *search) {
     bool usable = is_usable(result), felt_x, felt_mu;
     search->iterations += result.iterations;
     search->interrupted = result.interrupted;
+    search->was_usable = usable;
     tc_interior_units(search->solver, search->x.unit, search->mu.unit);
     read_side(search, &search->x, tc_interior_states);
     read_side(search, &search->mu, tc_interior_multipliers);
@@ -199,6 +202,7 @@ typedef struct solution_attempt {
     tc_interior *solver;
     tc_interior_options options;
     double tolerance;
+    bool is_lifted;
     double *x, *mu;
 } solution_attempt;
 
@@ -374,7 +378,16 @@ static tc_reference_outcome judge_outcome(tc_reference *best, const tc_model *mo
     return least ? TC_SOLVED : TC_INACCURATE;
 }
 
-static void solve(tc_arena *arena, solution_attempt *a, const tc_derivatives *derivatives, const tc_monitor *monitor) {
+/* Inside a bend a small step changes the slope, so that a pull on multipliers moves them and looks settled far away
+ * from where they belong: where weaker weights have changed little, the solution stays. */
+static bool is_near_enough(const solution_attempt *a, const least_norm *search) {
+    tc_reference found = *a->best;
+    return a->is_lifted && search->x.is_felt && search->mu.is_felt &&
+           judge_outcome(&found, a->model, a->tolerance) == TC_SOLVED;
+}
+
+static void solve(tc_arena *arena, solution_attempt *a, const tc_derivatives *derivatives, bool is_provisional,
+                  const tc_monitor *monitor) {
     a->solver = tc_interior_model(arena, a->model, derivatives, 1e-8L);
     a->options = (tc_interior_options){
         .gap = 1e-30L, .residual = 1e-15L, .iterations = MOST_ITERATIONS, .monitor = monitor, .what = "solving"};
@@ -383,8 +396,13 @@ static void solve(tc_arena *arena, solution_attempt *a, const tc_derivatives *de
     a->best->iterations = search->iterations;
     a->best->error_x = search->x.error;
     a->best->error_mu = search->mu.error;
+    if (is_provisional && !search->was_usable && !search->interrupted) {
+        (void)judge_iterate(a);
+        a->best->outcome = TC_INACCURATE;
+        return;
+    }
     bool completed = !search->interrupted && polish(a);
-    if (completed && !(search->x.is_settled && search->mu.is_settled)) {
+    if (completed && !(search->x.is_settled && search->mu.is_settled) && !is_near_enough(a, search)) {
         a->options.what = "least norm";
         completed = refine(arena, a, search);
     }
@@ -407,8 +425,7 @@ static void give_start(tc_reference *best, const tc_model *model) {
     }
 }
 
-static tc_reference *solve_moving(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
-                                  double tolerance, const tc_monitor *monitor) {
+static tc_reference *new_reference(tc_arena *arena, const tc_model *model) {
     tc_reference *best = TC_NEW(arena, tc_reference, 1);
     best->x = TC_NEW(arena, double, model->state_count);
     best->mu = TC_NEW(arena, double, model->constraint_count);
@@ -416,13 +433,62 @@ static tc_reference *solve_moving(tc_arena *arena, const tc_model *model, const 
     best->max_violation = best->objective = NAN;
     best->error_x = best->error_mu = INFINITY;
     give_start(best, model);
+    return best;
+}
+
+/* One way to a solution: derivatives of what is solved, and of what judges it. */
+typedef struct solution_way {
+    const tc_derivatives *solved, *judged;
+    bool is_lifted;
+    bool is_provisional; /* gives up where the first solution is not usable */
+} solution_way;
+
+static void attempt(tc_arena *arena, tc_reference *best, const tc_model *model, const solution_way *way,
+                    double tolerance, const tc_monitor *monitor) {
+    solution_attempt a = {.best = best, .model = model, .tolerance = tolerance, .is_lifted = way->is_lifted};
+    a.judge = tc_judge_new(arena, model, way->judged);
+    a.x = TC_NEW(arena, double, model->state_count);
+    a.mu = TC_NEW(arena, double, model->constraint_count);
+    solve(arena, &a, way->solved, way->is_provisional, monitor);
+}
+
+static void take(tc_reference *best, const tc_reference *other, const tc_model *model) {
+    double *x = best->x, *mu = best->mu;
+    size_t iterations = best->iterations;
+    memcpy(x, other->x, model->state_count * sizeof *x);
+    memcpy(mu, other->mu, model->constraint_count * sizeof *mu);
+    *best = *other;
+    best->x = x;
+    best->mu = mu;
+    best->iterations += iterations;
+}
+
+/* Where curvature jumps, Newton's method can fail: then the form in which it does not jump is solved. Its steps judge
+ * well where curvature is large, gradients where it is small. */
+static void attempt_all(tc_arena *arena, tc_reference *best, const tc_model *model, const tc_derivatives *derivatives,
+                        double tolerance, const tc_monitor *monitor) {
+    const tc_derivatives *lifted = tc_without_bends(arena, model, derivatives);
+    const solution_way ways[] = {{derivatives, derivatives, false, lifted != NULL},
+                                 {lifted, lifted, true, false},
+                                 {lifted, derivatives, true, false},
+                                 {derivatives, derivatives, false, false}};
+    attempt(arena, best, model, &ways[0], tolerance, monitor);
+    for (size_t w = 1; w < sizeof ways / sizeof *ways && lifted != NULL && best->outcome == TC_INACCURATE; w++) {
+        tc_reference *other = new_reference(arena, model);
+        attempt(arena, other, model, &ways[w], tolerance, monitor);
+        if (other->outcome != TC_INACCURATE || other->residual < best->residual)
+            take(best, other, model);
+        else
+            best->iterations += other->iterations;
+    }
+}
+
+static tc_reference *solve_moving(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
+                                  double tolerance, const tc_monitor *monitor) {
+    tc_reference *best = new_reference(arena, model);
     tc_mark mark = tc_arena_mark(arena);
     if (all_sets_hold_points(arena, model)) {
-        solution_attempt a = {.best = best, .model = model, .tolerance = tolerance};
-        a.judge = tc_judge_new(arena, model, derivatives);
-        a.x = TC_NEW(arena, double, model->state_count);
-        a.mu = TC_NEW(arena, double, model->constraint_count);
-        solve(arena, &a, derivatives, monitor);
+        attempt_all(arena, best, model, derivatives, tolerance, monitor);
         tc_arena_rewind(arena, mark);
         if (best->outcome == TC_INACCURATE && is_infeasible(arena, model, derivatives, monitor, best))
             best->outcome = TC_INFEASIBLE_SUSPECTED;

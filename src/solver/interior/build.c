@@ -141,6 +141,7 @@ static void group_init(tc_interior *solver, tc_group *group, const tc_family *fa
     group->lift = derivatives != NULL && solver->goal == TC_GOAL_OBJECTIVE ? derivatives->lift : NULL;
     group->kinks = group->lift != NULL ? group->lift->count : 0;
     solver->has_kinks = solver->has_kinks || group->kinks > 0;
+    solver->has_bends = solver->has_bends || (group->kinks > 0 && group->lift == derivatives->bends);
     group->dim = family->dim + group->kinks + tc_set_lift_limit(family);
     group->rows = tc_set_row_limit(family) + (group->lift != NULL ? group->lift->row_count : 0);
     group->is_coupled = is_coupled;

@@ -131,6 +131,7 @@ struct tc_interior {
     const tc_real *near_center;                     /* ... is added; NULL: nothing */
     tc_real steepest;                               /* the largest |dual residual| times width at the last evaluation */
     bool has_kinks;                                 /* lifted ones */
+    bool has_bends;                                 /* lifted ones: huber */
     bool is_careful;                                /* long steps have not led on: shorter ones, centred */
     bool is_measuring;                              /* scales are being found */
     tc_real residual, gap;                          /* at the last evaluation */

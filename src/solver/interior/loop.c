@@ -436,8 +436,10 @@ static tc_interior_result restart(tc_interior *solver, const tc_interior_options
     return tc_start(solver) ? iterate(solver, options) : undefined;
 }
 
-/* From where the last solve ended. */
+/* From where the last solve ended; with bends that is too close to the rows of their lift to move well. */
 static tc_interior_result resume(tc_interior *solver, const tc_interior_options *options) {
+    if (solver->has_bends)
+        return restart(solver, options);
     move(solver, 0);
     (void)tc_evaluate(solver);
     return iterate(solver, options);
