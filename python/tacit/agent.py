@@ -56,7 +56,8 @@ class Agent:
         f(x) + p . x + (regularization/2) |x|^2 + |x - previous|^2 / (2 step). This is a round of the method ``tacit``,
         the default of clouds. Unless given, the library finds the point by gradient and project.
     start: where to begin; is moved into the set first. Unless given: the point of the box nearest to 0.
-    slater: whether the public Slater point lies in the agent's own set, which you have to check. None: there is none.
+    slater: whether the public Slater point, with the room around it, lies in the agent's own set, which you have to check.
+        None: there is none.
 
     Give gradient and project, or proximal. With proximal alone the agent begins at proximal(0, 1, 0, start) and takes
     part in the method ``tacit`` only; project besides it moves the start, and both make it fit for the method
