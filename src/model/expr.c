@@ -566,6 +566,13 @@ tc_expr tc_min(tc_dag *dag, tc_expr a, tc_expr b) { return tc_neg(dag, tc_max(da
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
 
+/* Whether none of the next eight nodes is wanted: a small root of a large graph wants few. */
+static bool none_wanted(const bool *wanted) {
+    uint64_t word;
+    memcpy(&word, wanted, sizeof word);
+    return word == 0;
+}
+
 tc_expr *tc_reachable(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, size_t root_count, size_t *count) {
     /* Children have smaller numbers: one downward sweep from the largest root finds all of them. */
     tc_expr top = 0;
@@ -576,6 +583,8 @@ tc_expr *tc_reachable(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, 
         wanted[roots[i]] = true;
     *count = 0;
     for (size_t e = root_count > 0 ? (size_t)top + 1 : 0; e-- > 0;) {
+        while (e >= sizeof(uint64_t) && none_wanted(wanted + e - sizeof(uint64_t) + 1))
+            e -= sizeof(uint64_t);
         if (!wanted[e])
             continue;
         ++*count;
@@ -585,6 +594,8 @@ tc_expr *tc_reachable(tc_arena *arena, const tc_dag *dag, const tc_expr *roots, 
     tc_expr *order = TC_NEW(arena, tc_expr, *count);
     size_t next = 0;
     for (size_t e = 0; next < *count; e++) {
+        while (e + sizeof(uint64_t) <= top && none_wanted(wanted + e))
+            e += sizeof(uint64_t);
         if (wanted[e])
             order[next++] = (tc_expr)e;
     }

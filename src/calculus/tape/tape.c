@@ -13,6 +13,7 @@ typedef struct tape_compiler {
     tc_tape *tape;
     const tc_expr *order;
     size_t count;
+    uint32_t *position;    /* by node from order[0]: its position in order; NULL where nodes are too far apart */
     tc_tape_place *places; /* by position in order */
     uint32_t *last_use;    /* by position: the position of the last instruction that reads it */
     uint32_t *free_slots;
@@ -20,7 +21,20 @@ typedef struct tape_compiler {
     tc_expr last_norm; /* the last norm or derivative of one; TC_NO_EXPR before the first */
 } tape_compiler;
 
+enum { FAR_APART = 8 }; /* nodes of the graph for each one in order, beyond which they are searched for */
+
+static void number_nodes(tape_compiler *c, tc_arena *arena) {
+    size_t span = c->order[c->count - 1] - c->order[0] + (size_t)1;
+    if (span / FAR_APART > c->count)
+        return;
+    c->position = TC_NEW(arena, uint32_t, span);
+    for (size_t at = 0; at < c->count; at++)
+        c->position[c->order[at] - c->order[0]] = (uint32_t)at;
+}
+
 static size_t position_of(const tape_compiler *c, tc_expr e) {
+    if (c->position != NULL)
+        return c->position[e - c->order[0]];
     size_t at;
     TC_SEARCH(at, 0, c->count, c->order[at] < e);
     return at;
@@ -132,6 +146,7 @@ static void measure(tc_tape *tape, const tc_dag *dag, const tc_expr *order, size
 }
 
 static void compile(tape_compiler *c, tc_arena *arena, const tc_expr *roots, size_t root_count) {
+    number_nodes(c, arena);
     c->places = TC_NEW(arena, tc_tape_place, c->count);
     c->last_use = TC_NEW(arena, uint32_t, c->count);
     c->free_slots = TC_NEW(arena, uint32_t, c->count);
