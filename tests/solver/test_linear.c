@@ -40,6 +40,53 @@ static void lu_solves_random_systems(void **state) {
         }
 }
 
+/* One column after the other, without panels. */
+static void plain_lu(size_t n, tc_real *a, size_t *order) {
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    for (size_t k = 0; k < n; k++) {
+        size_t best = k;
+        for (size_t i = k + 1; i < n; i++)
+            best = fabsl(a[i * n + k]) > fabsl(a[best * n + k]) ? i : best;
+        for (size_t j = 0; j < n && best != k; j++) {
+            tc_real entry = a[k * n + j];
+            a[k * n + j] = a[best * n + j];
+            a[best * n + j] = entry;
+        }
+        size_t number = order[k];
+        order[k] = order[best];
+        order[best] = number;
+        for (size_t i = k + 1; i < n; i++) {
+            tc_real factor = a[i * n + k] /= a[k * n + k];
+            for (size_t j = k + 1; j < n; j++)
+                a[i * n + j] -= factor * a[k * n + j];
+        }
+    }
+}
+
+static void lu_has_the_bits_of_one_column_after_the_other(void **state) {
+    (void)state;
+    uint64_t seed = 13;
+    tc_real a[MOST * MOST], b[MOST * MOST];
+    size_t order[MOST], plain_order[MOST];
+    for (size_t n = 1; n <= MOST; n++)
+        for (int trial = 0; trial < 20; trial++) {
+            AT_CASE(trial);
+            random_entries(&seed, n * n, a);
+            for (size_t i = 0; i < n * n; i++) {
+                if (trial % 2 == 1 && i % n != i / n && fabsl(a[i]) < 0.5L)
+                    a[i] = 0;
+                b[i] = a[i];
+            }
+            tc_lu(n, a, order);
+            plain_lu(n, b, plain_order);
+            for (size_t i = 0; i < n * n; i++)
+                assert_true(a[i] == b[i]);
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(order[i], plain_order[i]);
+        }
+}
+
 static void cholesky_solves_positive_definite_systems(void **state) {
     (void)state;
     uint64_t seed = 12;
@@ -73,6 +120,7 @@ static void cholesky_leaves_repeated_rows_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lu_solves_random_systems),
+        cmocka_unit_test(lu_has_the_bits_of_one_column_after_the_other),
         cmocka_unit_test(cholesky_solves_positive_definite_systems),
         cmocka_unit_test(cholesky_leaves_repeated_rows_out),
     };

@@ -176,25 +176,54 @@ bool tc_addend_fits(const tc_prover *p, const tc_addend *a, tc_curvature want) {
     return (upright && c == TC_CONVEX) || (flipped && c == TC_CONCAVE);
 }
 
-/* The addends that do not fit alone must together; else all curved ones together. */
+/* x y or a multiple of it: never convex without the squares of x and y. */
+static bool is_product(const tc_dag *dag, tc_expr e) {
+    const tc_node *n = &dag->nodes[e];
+    if (n->op == TC_NEG)
+        return is_product(dag, n->a);
+    if (n->op != TC_MUL)
+        return false;
+    bool first = dag->nodes[n->a].has_state, second = dag->nodes[n->b].has_state;
+    return (first && second) || is_product(dag, first ? n->a : n->b);
+}
+
+static bool misfits_fit(tc_prover *p, const tc_addend *addends, size_t count, tc_curvature want) {
+    size_t misfits = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!tc_addend_fits(p, &addends[i], want))
+            p->group.items[misfits++] = addends[i];
+    }
+    return misfits == 0 || tc_prove_by_hessian(p, p->group.items, misfits, want);
+}
+
+static bool curved_fit(tc_prover *p, const tc_addend *addends, size_t count, tc_curvature want) {
+    size_t curved = 0;
+    for (size_t i = 0; i < count; i++) {
+        tc_expr e = addends[i].node;
+        if (p->dag->nodes[e].has_state && !tc_is_flat((tc_curvature)p->curvature[e]))
+            p->group.items[curved++] = addends[i];
+    }
+    return tc_prove_by_hessian(p, p->group.items, curved, want);
+}
+
+/* The addends that do not fit alone must together; else all curved ones together. What is more likely comes first: the
+ * Hessian of a covariance takes time. */
 static bool group_fits(tc_prover *p, const tc_addend *addends, size_t count, tc_curvature want) {
     p->group.count = 0;
     reserve(p, &p->group, count + 1);
-    tc_addend *group = p->group.items;
-    size_t misfits = 0, curved = 0;
+    size_t misfits = 0, products = 0, curved = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!tc_addend_fits(p, &addends[i], want))
-            group[misfits++] = addends[i];
+        tc_expr e = addends[i].node;
+        bool fits = tc_addend_fits(p, &addends[i], want);
+        misfits += !fits;
+        products += !fits && is_product(p->dag, e);
+        curved += p->dag->nodes[e].has_state && !tc_is_flat((tc_curvature)p->curvature[e]);
     }
-    if (misfits == 0 || tc_prove_by_hessian(p, group, misfits, want))
-        return true;
-    for (size_t i = 0; i < count; i++) {
-        bool flat =
-            !p->dag->nodes[addends[i].node].has_state || tc_is_flat((tc_curvature)p->curvature[addends[i].node]);
-        if (!flat)
-            group[curved++] = addends[i];
-    }
-    return curved > misfits && tc_prove_by_hessian(p, group, curved, want);
+    if (curved <= misfits)
+        return misfits_fit(p, addends, count, want);
+    if (misfits > 0 && products == misfits)
+        return curved_fit(p, addends, count, want) || misfits_fit(p, addends, count, want);
+    return misfits_fit(p, addends, count, want) || curved_fit(p, addends, count, want);
 }
 
 /* ---- judgement ---- */
