@@ -176,7 +176,7 @@ bool tc_addend_fits(const tc_prover *p, const tc_addend *a, tc_curvature want) {
     return (upright && c == TC_CONVEX) || (flipped && c == TC_CONCAVE);
 }
 
-/* x y or a multiple of it: never convex without the squares of x and y. */
+/* u v or a multiple of it: for two states never convex without their squares. It only decides what is tried first. */
 static bool is_product(const tc_dag *dag, tc_expr e) {
     const tc_node *n = &dag->nodes[e];
     if (n->op == TC_NEG)

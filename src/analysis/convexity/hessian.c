@@ -306,7 +306,7 @@ static bool connected_psd(tc_arena *arena, const tc_interval *h, size_t n) {
         return h[0].lo >= 0;
     if (diagonally_dominant(h, n))
         return true;
-    /* either is a proof; intervals also prove what is only just semidefinite, and take ten times as long */
+    /* either is a proof; intervals also prove what is only just semidefinite, and take longer */
     if (n > FEW && midpoint_positive(arena, h, n))
         return true;
     tc_interval *copy = TC_NEW(arena, tc_interval, n * n);
