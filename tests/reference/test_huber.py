@@ -157,11 +157,41 @@ def check_not_lifted(folder):
     assert abs(found["x"]["a"][0] + 0.25) <= 1e-9, found
 
 
+def check_run(folder):
+    """Agents that minimise huber themselves come to the solution, in a box, above a sum and in a ball."""
+    text = """agent a {
+  state x[3] in [-10, 10]
+  private minimize sumsq(x - [1, 4, -3]) + 2 * sum(huber(x, 0.01)) / 0.01
+}
+agent b {
+  state x[3] in [-10, 10]
+  private minimize sum(huber(x - [3, 2, 1], 0.01)) / 0.01 + sumsq(x) / 20
+  private set sum(x) >= 3
+}
+agent c {
+  state x[3] in [-10, 10]
+  private minimize sum(huber([[1, 2, 3], [2, 1, 0.5], [1, -1, 2]] * x - [3, 2, 1], 0.01)) + sumsq(x) / 10
+  private set sumsq(x) <= 40
+}
+constraint total[i in 1..3]: a.x[i] + b.x[i] + c.x[i] <= 1.5
+dual radius 50
+"""
+    solved = solve(text, folder)
+    command = [TACIT, "run", os.path.join(folder, "problem.tacit"), "--mechanism", "none", "--rounds", "5000", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    ran = json.loads(done.stdout)
+    for name, x in solved["x"].items():
+        for c, (is_now, is_right) in enumerate(zip(ran["x"][name], x)):
+            assert abs(is_now - is_right) <= 0.01, f"{name}.x[{c + 1}]: {is_now}, not {is_right}"
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_random_problems(folder)
         check_family(folder)
         check_not_lifted(folder)
+        check_run(folder)
     print("problems with huber: as they were made")
     return 0
 
