@@ -256,14 +256,10 @@ static tc_expr lift_norm(lifter *l, tc_expr e) {
     return tc_mul(dag, tc_const(dag, 0.5), tc_add(dag, tc_div(dag, squares, t), t));
 }
 
-/* Whether the curvature of this huber jumps inside the boxes, and its lifted form holds. */
+/* Whether the lifted form of this huber holds; the same for a member alone, on its device. */
 static bool is_bend(const lifter *l, tc_expr e) {
     const tc_node *n = &l->dag->nodes[e];
-    if (l->trend == NULL || n->op != TC_HUBER || l->trend[e] != RISES || !is_affine(l, n->a))
-        return false;
-    tc_interval u = l->enclosures[n->a], d = l->enclosures[n->b];
-    bool is_square = u.hi <= d.lo && u.lo >= -d.lo, is_line = u.lo >= d.hi || u.hi <= -d.hi;
-    return !is_square && !is_line;
+    return l->trend != NULL && n->op == TC_HUBER && l->trend[e] == RISES && is_affine(l, n->a);
 }
 
 /* s stays within d, so that it keeps its digits where d is small. */

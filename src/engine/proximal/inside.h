@@ -51,7 +51,7 @@ typedef struct tc_proximal_family {
     tc_tape *both;                   /* lines and Newton: first derivatives, then second */
     size_t *second_at;               /* Newton: their places in the lower triangle, or on the diagonal */
     tc_proximal_interior *interiors; /* by worker, where they may be needed; else NULL */
-    tc_interior **lifted;            /* kinks, by worker: the objective without them, in more variables */
+    tc_interior **lifted;            /* kinks and bends, by worker: the objective without, in more variables */
     tc_set **sets;                   /* kinks, by worker */
     tc_real *reals;                  /* kinks, by worker: 2 dim */
     struct tc_quadratic_kinks

@@ -143,6 +143,17 @@ static bool go_on(const inside *in) {
     return false;
 }
 
+/* Where curvature jumps, the quadratic model can mislead: the same minimum in the form in which it does not. */
+static bool go_around_bends(const inside *in) {
+    const tc_proximal_block *b = &in->s->b;
+    if (b->family->lifted == NULL)
+        return false;
+    for (size_t c = 0; c < in->n; c++)
+        in->trial[c] = ((tc_real)b->x[c][b->at] * in->inverse - (tc_real)b->p[c][b->at]) / in->weight;
+    tc_interior_member(b->family->lifted[b->worker], b->first);
+    return tc_interior_step(b->family->lifted[b->worker], in->weight, in->trial, in->miss);
+}
+
 bool tc_alone_interior(tc_alone *s) {
     const tc_proximal_block *b = &s->b;
     const tc_proximal_interior *room = b->family->interiors + b->worker;
@@ -168,6 +179,10 @@ bool tc_alone_interior(tc_alone *s) {
     if (!begin(&in))
         return false;
     s->is_accurate = go_on(&in);
+    if (!s->is_accurate && go_around_bends(&in)) {
+        s->is_accurate = true;
+        memcpy(in.z, in.miss, n * sizeof *in.z);
+    }
     s->has_part = s->has_part && !s->is_accurate; /* an accurate point is in the set already */
     for (size_t c = 0; c < n; c++)
         s->work->x[c * TC_LANES] = tc_proximal_bounded((double)in.z[c], room->set->lower[c], room->set->upper[c]);

@@ -1,6 +1,8 @@
 #include "engine/proximal/proximal.h"
 
 #include "engine/proximal/inside.h"
+
+#include "calculus/lift.h"
 #include "base/simd.h"
 
 #include <math.h>
@@ -175,6 +177,13 @@ static void new_family(tc_arena *arena, tc_proximal *proximal, const tc_derivati
     made->interiors = TC_NEW(arena, tc_proximal_interior, proximal->agents->workers);
     for (size_t w = 0; w < proximal->agents->workers; w++)
         new_interior(arena, made, &made->interiors[w]);
+    const tc_derivatives *lifted =
+        made->derivatives->bends != NULL ? tc_without_bends(arena, model, derivatives) : NULL;
+    if (lifted == NULL)
+        return;
+    made->lifted = TC_NEW(arena, tc_interior *, proximal->agents->workers);
+    for (size_t w = 0; w < proximal->agents->workers; w++)
+        made->lifted[w] = tc_interior_agent(arena, model, lifted, made->of->family);
 }
 
 typedef struct work_sizes {
