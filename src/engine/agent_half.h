@@ -10,8 +10,8 @@ typedef struct tc_agent_half tc_agent_half;
 
 /* model: of role AGENT. TC_BAD_USAGE and a sentence in *why for any other, and for an objective with kinks that is not
  * proved convex. Raises on its arena. */
-tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives,
-                            tc_agent_half **half, const char **why) TC_MUST_USE;
+tc_status tc_agent_half_new(tc_arena *arena, tc_model *model, const tc_derivatives *derivatives, tc_agent_half **half,
+                            const char **why) TC_MUST_USE;
 
 const char *tc_agent_half_name(const tc_agent_half *half); /* "a4", "home[17]" */
 size_t tc_agent_half_states(const tc_agent_half *half);

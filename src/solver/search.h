@@ -17,8 +17,8 @@ typedef struct tc_minimum {
 tc_minimum tc_minimum_of_family(tc_arena *arena, const tc_model *model, const tc_derivatives *derivatives,
                                 const tc_family *family, const tc_monitor *monitor, double *minima, double *points);
 
-/* A Slater point: xbar in X with g_j(xbar) < 0 for all inequalities but constant rows, with as large a margin min_j -g_j(xbar) as is
- * found, and g_j(xbar) = 0, to rounding, for all equalities. */
+/* A Slater point: xbar in X with g_j(xbar) < 0 for all inequalities but constant rows, with as large a margin min_j
+ * -g_j(xbar) as is found, and g_j(xbar) = 0, to rounding, for all equalities. */
 #define TC_SLATER_OUTCOMES(X)                                                                                          \
     X(TC_SLATER_FOUND, "found", "the point satisfies all constraints strictly")                                        \
     X(TC_SLATER_NONE, "none", "no point satisfies all constraints strictly: the best margin is not positive")          \
