@@ -243,8 +243,7 @@ static bool somebody_maximizes(const tc_model *model) {
 static void text_facts(const tc_solution *solution, tc_buffer *out) {
     const tc_reference *reference = solution->reference;
     tc_buffer_printf(out, "  objective           %.10g%s\n", reference->objective,
-                     somebody_maximizes(solution->model) ? ", minimised: what is maximized counts with a minus sign"
-                                                         : "");
+                     somebody_maximizes(solution->model) ? " (what is maximized counts negative)" : "");
     tc_buffer_printf(out, "  residual            %.1e after %zu iteration%s\n", reference->residual,
                      reference->iterations, tc_plural(reference->iterations));
     tc_buffer_printf(out, "  largest violation   %.1e\n", reference->max_violation);

@@ -266,7 +266,7 @@ static void put_heading(const tc_plan *plan, tc_buffer *out) {
     int norm = plan->mechanism == TC_MECHANISM_GAUSSIAN ? 2 : 1;
     if (plan->adjacency == TC_ADJACENCY_AGENT)
         put_line(out, "hides", "everything one agent does in all %.0f rounds%s", plan->rounds,
-                 tc_relies_on_caps(plan) ? ", within its public set" : "");
+                 tc_relies_on_caps(plan) ? " in its public set" : "");
     else if (plan->adjacency == TC_ADJACENCY_ONE)
         put_line(out, "hides", "changes of one agent's states, %.6g in all (l%d, whole run)", plan->adjacency_bound,
                  norm);

@@ -70,6 +70,7 @@ static const sample convex[] = {
     {"exp(x) + exp(-y) - x*y/100", "[-1, 1]"},
     {"quadform([x, y], [[2, 1], [1, 2]])", "[-1, 1]"},
     {"quadform([x, y], [[1, 1], [1, 1]])", "[-1, 1]"},
+    {"quadform([x, y], [[2, 0.5], [0.5, 1]]) + 0.62*(0.73*x + 2.08*y + 1.3)^4", "[0.1, 1]"}, /* a quartic beside it */
     {"sumsq([x, y, x - y])", "[-1, 1]"},
     {"-(x - 1)*(3 - x)", "[-1, 1]"},
     {"exp(exp(x))", "[-1, 1]"},
@@ -352,6 +353,9 @@ static void kinks_are_convex_or_not_apart_from_smooth(void **state) {
     expect_kinks("abs(x)", true, false);
     expect_kinks("-abs(x)", false, false);
     expect_kinks("abs(y) + x^2", true, true); /* y is not negative */
+    expect_kinks("quadform([x, y], [[2, 1], [1, 3]]) + abs(x - 0.2)", true, false);
+    expect_kinks("x^2 + x*y + y^2 + pos(x) + max(x, y)", true, false);
+    expect_kinks("x^2 + 3*x*y + y^2 + abs(x)", false, false);
     expect_kinks("-abs(y)", true, true);
     expect_kinks("max(x, y, 0.5)", true, false);
     expect_kinks("min(x, y)", false, false);

@@ -103,6 +103,7 @@ static double of_max(const double *x) { return fmax(x[0], fmax(2 * x[1], x[2] - 
 static double of_abs(const double *x) { return fabs(x[0] - x[1]) - x[2]; }
 static double of_sum(const double *x) { return 2 * fabs(x[0]) + fmax(x[1], 0) / 2 + x[2] - 4; }
 static double of_min(const double *x) { return x[0] - fmin(x[1], x[2]); }
+static double of_norminf(const double *x) { return fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2]))) - 2; }
 static double of_nested(const double *x) { return fmax(fabs(x[0]), fmax(x[1], -x[2])) - 2; }
 
 static void a_relation_with_kinks_is_all_its_rows(void **state) {
@@ -113,6 +114,7 @@ static void a_relation_with_kinks_is_all_its_rows(void **state) {
     expect_rows("2 * abs(a.x[1]) + pos(a.x[2]) / 2 + a.x[3] <= 4", of_sum, 4, "c[1]");
     expect_rows("a.x[1] <= min(a.x[2], a.x[3])", of_min, 2, "c[1]");
     expect_rows("max(abs(a.x[1]), a.x[2], -a.x[3]) <= 2", of_nested, 4, "c[1]");
+    expect_rows("norminf(a.x) <= 2", of_norminf, 6, "c[1]");
 }
 
 static void rows_are_in_the_order_of_arguments_and_named_after_elements(void **state) {

@@ -206,8 +206,21 @@ static bool curved_fit(tc_prover *p, const tc_addend *addends, size_t count, tc_
     return tc_prove_by_hessian(p, p->group.items, curved, want);
 }
 
-/* The addends that do not fit alone must together; else all curved ones together. What is more likely comes first: the
- * Hessian of a covariance takes time. */
+/* A square fits alone, but a product may need it: in u^2 + u v + v^2 beside |u| or u^4. */
+static bool squares_fit(tc_prover *p, const tc_addend *addends, size_t count, tc_curvature want) {
+    size_t taken = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tc_node *n = &p->dag->nodes[addends[i].node];
+        bool fits = tc_addend_fits(p, &addends[i], want), square = fits && n->op == TC_POWI && n->u.exponent == 2;
+        squares += square;
+        if (!fits || square)
+            p->group.items[taken++] = addends[i];
+    }
+    return squares > 0 && tc_prove_by_hessian(p, p->group.items, taken, want);
+}
+
+/* The addends that do not fit alone must together; else all curved ones together; else with squares alone. What is more
+ * likely comes first: the Hessian of a covariance takes time. */
 static bool group_fits(tc_prover *p, const tc_addend *addends, size_t count, tc_curvature want) {
     p->group.count = 0;
     reserve(p, &p->group, count + 1);
@@ -222,8 +235,10 @@ static bool group_fits(tc_prover *p, const tc_addend *addends, size_t count, tc_
     if (curved <= misfits)
         return misfits_fit(p, addends, count, want);
     if (misfits > 0 && products == misfits)
-        return curved_fit(p, addends, count, want) || misfits_fit(p, addends, count, want);
-    return misfits_fit(p, addends, count, want) || curved_fit(p, addends, count, want);
+        return curved_fit(p, addends, count, want) || squares_fit(p, addends, count, want) ||
+               misfits_fit(p, addends, count, want);
+    return misfits_fit(p, addends, count, want) || curved_fit(p, addends, count, want) ||
+           squares_fit(p, addends, count, want);
 }
 
 /* ---- judgement ---- */

@@ -371,7 +371,10 @@ static double take_ceil(double a, double b) { return (void)b, ceil(a); }
 
 static tc_expr abs_node(tc_dag *dag, tc_expr a, tc_expr b) { return (void)b, tc_abs(dag, a); }
 static tc_expr abs_sum_node(tc_dag *dag, tc_expr a, tc_expr b) { return tc_add(dag, a, tc_abs(dag, b)); }
-static tc_expr abs_max_node(tc_dag *dag, tc_expr a, tc_expr b) { return tc_max(dag, tc_abs(dag, a), tc_abs(dag, b)); }
+/* a: the largest so far, at least 0. */
+static tc_expr abs_max_node(tc_dag *dag, tc_expr a, tc_expr b) {
+    return tc_is_const(dag, a, 0) ? tc_abs(dag, b) : tc_max(dag, a, tc_abs(dag, b));
+}
 
 static bool has_state(const function_call *c) {
     bool found = false;

@@ -307,12 +307,14 @@ void tc_account_prices(tc_planner *p) {
     plan->message_price = tc_mul_up(hold, agent);
     plan->agent_price =
         isnan(plan->rounds) ? (double)INFINITY : tc_mul_up(gaussian ? tc_sqrt_up(plan->rounds) : plan->rounds, agent);
+    /* States outside of an enforced set are moved, by a map that does not keep distances: docs/proofs/publicset.md. */
+    const char *where = tc_relies_on_caps(plan) ? " within its public set" : "";
     if (unit >= step)
-        add_price(p, tc_arena_format(p->arena, "one state of one agent in one round, by %s", number(p, unit)), unit,
-                  tc_mul_up(hold, fmin(one_state(p, unit), agent)));
+        add_price(p, tc_arena_format(p->arena, "one state of one agent in one round%s, by %s", where, number(p, unit)),
+                  unit, tc_mul_up(hold, fmin(one_state(p, unit), agent)));
     if (width > unit)
         add_price(p,
-                  tc_arena_format(p->arena, "one state of one agent in one round, by all its box allows (%s)",
+                  tc_arena_format(p->arena, "one state of one agent in one round%s, by all its box allows (%s)", where,
                                   number(p, width)),
                   width, tc_mul_up(hold, fmin(one_state(p, width), agent)));
     if (plan->adjacency != TC_ADJACENCY_AGENT) {
