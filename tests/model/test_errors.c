@@ -86,6 +86,8 @@ static void names_near_a_known_one_are_suggested(void **state) {
     expect_error("agent x { stat y in [0, 1] }",
                  "no statement in an agent's block begins with 'stat'; did you mean 'state'?");
     expect_error(AGENT "privacy { epsilom 3 }", "privacy has no 'epsilom'; did you mean 'epsilon'?");
+    expect_error(AGENT "privacy { epsilon = 3 }", "a setting has no sign between name and value; leave it out");
+    expect_error(AGENT "schedule { rounds: 9 }", "a setting has no sign between name and value; leave it out");
     expect_error(AGENT "privacy { mechanism laplac }", "did you mean 'laplace'?");
     expect_error(AGENT "constraint feeder: x.y <= 1\nstart feedre = 1",
                  "there is no constraint 'feedre'; did you mean 'feeder'?");
@@ -192,7 +194,7 @@ static void all_errors_of_a_file_are_reported(void **state) {
                     "p.tacit:2:7: error: expected an operator or the end of the statement, found 'b'\n"
                     "    param b = )\n"
                     "          ^\n"
-                    "p.tacit:3:11: error: a number and a name run together; put a space or an operator between\n"
+                    "p.tacit:3:11: error: a number and a name run together; a product has its sign, as in 3 * x\n"
                     "    param c = 5kW\n"
                     "              ^~~\n"
                     "p.tacit:4:11: error: a text opened here with '\"' is not closed on its line\n"
@@ -542,7 +544,7 @@ static void other_things_that_make_no_sense(void **state) {
     expect_error(AGENT "privacy { adjacency agent 3 }", "adjacency agent has no bound");
     expect_error(AGENT "privacy { adjacency agent:3 }", "adjacency agent has no bound");
     expect_error(AGENT "privacy { adjacency one: }", "expected an expression");
-    expect_error(AGENT "privacy { epsilon: 1 }", "expected an expression, found ':'");
+    expect_error(AGENT "privacy { epsilon: 1 }", "a setting has no sign between name and value");
     expect_error(AGENT "schedule { gamma 1 k^0.5 }", "expected '-': steps shrink");
     expect_error(AGENT "schedule { rounds 2.5 }", "the number of rounds must be a whole number");
     expect_error("role cloud\nagent x { state y in [0, 1]; private minimize y }",

@@ -85,7 +85,7 @@ static tc_token number(tc_lexer *lexer) {
             end++;
         return bad(lexer, end,
                    next == '_' ? "a number has no underscores"
-                               : "a number and a name run together; put a space or an operator between");
+                               : "a number and a name run together; a product has its sign, as in 3 * x");
     }
     if (next == '.' && byte_at(lexer, lexer->at + length + 1) != '.') {
         return bad(lexer, length + 1, "a number with a point needs digits after it, as in 5.0");

@@ -27,6 +27,11 @@ static bool parse_setting(tc_parser *parser, tc_setting *setting) {
     if (!tc_parser_word(parser, &setting->key, "the name of a setting"))
         return false;
     setting->span = setting->key.span;
+    if (parser->token.kind == TC_TOKEN_ASSIGN || parser->token.kind == TC_TOKEN_COLON) {
+        tc_error(parser->diagnostics, parser->token.span, "a setting has no sign between name and value; leave it out");
+        parser->failed = true;
+        return false;
+    }
     bool has_colon = false;
     if (takes_word(&setting->key) && parser->token.kind == TC_TOKEN_NAME) {
         if (!tc_parser_word(parser, &setting->word, "a word"))
