@@ -73,8 +73,8 @@ static const char *const SETS[] = {
     /* slabs: wide and narrow, with one side that cuts nothing for some, with two caps, and without room */
     "private set sum(x) >= 0.9 - a; private set sum(x) <= 1.8 + b + 30 * floor(1.3 * d)",
     "private set -9 * floor(2 * b) - 3 * w <= x[1] * (1 + a) + b * x[2] - x[4] <= 2.1 + 9 * floor(2 * d)",
-    "private set x[1..2] in ball([a, b], 1.4); private set 0.5 <= x[3] + (1 - 2 * floor(2 * w)) * x[4] + 1 <= 2; "
-    "private set x[3] + (1 - 2 * floor(2 * w)) * x[4] <= 1.3 + w - d / 2",
+    ("private set x[1..2] in ball([a, b], 1.4); private set 0.5 <= x[3] + (1 - 2 * floor(2 * w)) * x[4] + 1 <= 2; "
+     "private set x[3] + (1 - 2 * floor(2 * w)) * x[4] <= 1.3 + w - d / 2"),
     "private set (a + b + 2) / 4 <= x[1] + x[2] <= (a + b + 2) / 4",
 };
 enum { SET_COUNT = sizeof SETS / sizeof *SETS };
