@@ -22,6 +22,7 @@
 typedef struct tc_coef {
     double value;
     const double *column; /* NULL: value holds for every member */
+    uint32_t made_of;     /* the expression of data that a column was computed from, plus one; 0: none is known */
 } tc_coef;
 
 static inline double tc_coef_at(tc_coef coef, size_t member) {
@@ -33,6 +34,20 @@ typedef struct tc_column {
     const double *values; /* one per member */
     bool is_private;
 } tc_column;
+
+/* Private data that everybody knows the range of: `range need in [0, 40]`. Each agent moves its own into the range. */
+typedef struct tc_datum {
+    const char *name; /* as written: "need", "pref" */
+    size_t *columns;  /* of the family, one for each component; NULL in a cloud's file, which has no private data */
+    size_t count;     /* of components */
+    tc_coef *lower, *upper; /* the range: count each, public */
+    tc_coef *by;            /* `protect need by 5`: how far each component is hidden, public, > 0; NULL: it is not */
+    /* Where it is protected: given the same answers, two agents that differ in it by no more than `by` send, in every
+     * round, states at most this far apart, in l1 and in l2 (docs/proofs/data.md). A cloud's or agent's file says
+     * so by `distance need { l1 5; l2 5 }`; of a whole problem analysis/data.h finds it. NAN: not known. */
+    double distances[2];
+    tc_span span; /* of the range */
+} tc_datum;
 
 typedef struct tc_variable { /* one `state` line: components first .. first + length - 1 of the agent's state */
     const char *name;
@@ -84,6 +99,8 @@ typedef struct tc_family {
     tc_coef *slater; /* public xbar_i: dim */
     tc_coef *room;   /* public r_i: X_i holds the box xbar_i +- r_i, and gap covers it; dim, zero if not said */
     tc_coef *start;  /* x_i(1): dim; zero clipped to the box where absent */
+    tc_datum *data;  /* with a range */
+    size_t datum_count;
     tc_coef declared_objective;   /* L_i; NAN where not declared */
     tc_coef declared_jacobian[2]; /* K^i_1, K^i_2 */
     tc_span span, declared_span;
@@ -113,7 +130,9 @@ typedef enum tc_adjacency {
     TC_ADJACENCY_BARE,
     TC_ADJACENCY_ENSEMBLE,
     TC_ADJACENCY_ONE,
-    TC_ADJACENCY_AGENT
+    TC_ADJACENCY_AGENT,
+    TC_ADJACENCY_WITHIN, /* `agent D`: one agent, in every round by at most D */
+    TC_ADJACENCY_DATA    /* `data`: one agent, in every round by at most its family's distance */
 } tc_adjacency;
 
 typedef struct tc_privacy { /* numbers are NAN where the file does not set them */

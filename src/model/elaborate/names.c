@@ -505,7 +505,7 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_e
     if (root->op == TC_CONST)
         return (tc_coef){.value = root->u.value};
     if (root->op == TC_DATA)
-        return (tc_coef){.column = family->columns[root->u.index].values};
+        return (tc_coef){.column = family->columns[root->u.index].values, .made_of = expression + 1};
     size_t members = root->has_data ? family->count : 1;
     double *column = TC_NEW(elaborator->arena, double, members);
     prepare_walk(elaborator); /* before the mark: it outlives this function */
@@ -519,7 +519,7 @@ tc_coef tc_coef_of(tc_elaborator *elaborator, const tc_agents_block *block, tc_e
         memcpy(column + first, work + (count - 1) * LANES, lanes * sizeof *column);
     }
     tc_arena_rewind(elaborator->arena, mark);
-    return root->has_data ? (tc_coef){.column = column} : (tc_coef){.value = column[0]};
+    return root->has_data ? (tc_coef){.column = column, .made_of = expression + 1} : (tc_coef){.value = column[0]};
 }
 
 /* ---- terms whose coefficients are all 0 -------------------------------------------------------------------------- */

@@ -62,7 +62,7 @@ const char *tc_mechanism_name(tc_mechanism mechanism) {
     return names[mechanism];
 }
 const char *tc_adjacency_name(tc_adjacency adjacency) {
-    static const char *const names[] = {"unset", "bare", "ensemble", "one", "agent"};
+    static const char *const names[] = {"unset", "bare", "ensemble", "one", "agent", "agent", "data"};
     return names[adjacency];
 }
 const char *tc_placement_name(tc_placement placement) {
