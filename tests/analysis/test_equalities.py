@@ -271,6 +271,25 @@ class Promises(unittest.TestCase):
         self.assertIn("the equalities leave no room inside the sets", json.dumps(facts["assumptions"]))
 
 
+class Attained(unittest.TestCase):
+    """Problems whose multipliers come near the radius, which forgets nothing: neither that inequalities rise in the room, nor
+    that gaps cover it, nor that prices of both signs count."""
+
+    def test_the_radius_is_nearly_attained(self):
+        slope, least = 0.1, 0.01
+        for rows, sign in (("a.x + b.y == 1", 1), ("1 == a.x + b.y", -1), ("3 * a.x + 3 * b.y == 3", 1 / 3)):
+            text = (f"agent a {{ state x in [0, 1]; private minimize {slope} * x; gap {slope * 0.75}; slater x = 0.5 within 0.25 }}\n"
+                    "agent b { state y in [0, 1]; private minimize -y; gap 0.75; slater y = 0.5 within 0.25 }\n"
+                    f"constraint share: {rows}\nconstraint least: a.x >= {least}\n")
+            facts, found = (json.loads(tacit(command, text, "--json")[1]) for command in ("check", "solve"))
+            prices = dict(zip(found["constraints"], found["mu"]))
+            self.assertAlmostEqual(prices["share"], sign, delta=1e-6)  # y would rather be 1
+            self.assertAlmostEqual(prices["least"], slope + 1, delta=1e-6)
+            total = sum(map(abs, found["mu"]))
+            self.assertLess(total, facts["dual_radius"])
+            self.assertGreater(total, (0.8 if abs(sign) == 1 else 0.5) * facts["dual_radius"])
+
+
 class Dispatch(unittest.TestCase):
     """The example: its promises hold, and its solution is what optimality asks for, unit by unit."""
 

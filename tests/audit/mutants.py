@@ -1,5 +1,7 @@
-"""Mutants: the whole command with a fault linked in. The audit must refute each, by the point that is there for it.
-With the same options it must not refute the command as it is. Prints the table, and ends with 1 where one survives.
+"""Mutants: the whole command with a fault linked in. The audit must refute each, by the point that is there for it; the
+verifier of certificates must refuse what some of them claim. What no audit can see, since no privacy rests on it, has a
+test that must fail. With the same options nothing is refuted and no test fails of the command as it is. Prints the table,
+and ends with 1 where one survives.
 
 Seeds are fixed, so verdicts are always the same. With another seed, the command as it is would be refuted with a
 probability below 1e-6. key_fixed alone has no seed: it breaks the system's random source and is certain to be found."""
@@ -9,14 +11,18 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 
 BINARY = pathlib.Path(os.environ["TACIT_BINARY_DIR"])
 EXAMPLES = pathlib.Path(os.environ["TACIT_SOURCE_DIR"]) / "examples"
+TESTS = EXAMPLES.parent / "tests"
 
 SEEDED, FEW = ("--seed", "1"), ("--seed", "1", "--samples", "2000")
-PUBLISHED = ("--placement", "outputs", "--method", "published")
+OUTPUTS = ("--placement", "outputs")
+PUBLISHED = (*OUTPUTS, "--method", "published")
 END_TO_END = (*FEW, "--end-to-end")
 
 # name, what is wrong, problem, options, the point that must be refuted, a word of what it must say
@@ -41,6 +47,9 @@ MUTANTS = [
     ("sensitivities_a_tenth_low", "the same, noise on outputs", "paper", (*FEW, *PUBLISHED), "price", None),
     ("sensitivities_a_third_low", "sensitivities 30 % low", "ev", FEW, "price", None),
     ("a_row_a_thousandth", "one row's sensitivity is a thousandth", "ev", FEW, "price", None),
+    ("equalities_half", "sensitivities of equalities are half", "dispatch", (*FEW, *OUTPUTS), "price", None),
+    ("equalities_half", "the same, method published", "dispatch", (*FEW, *PUBLISHED), "price", None),
+    ("minus_row_a_thousandth", "-u <= c of abs(u) <= c is hardly counted", "lasso", (*FEW, *OUTPUTS), "price", None),
     ("laplace_in_l2", "Laplace is priced in l2", "paper", (*FEW, *PUBLISHED), "price", None),
     ("agent_forgets_rounds", "the unit agent forgets the number of rounds", "ev", FEW, "price", None),
     ("agent_forgets_rounds", "the same, Laplace", "paper", (*FEW, "--adjacency", "agent"), "price", None),
@@ -53,10 +62,27 @@ MUTANTS = [
     ("page_counts_clamping", "the metrics count states outside the box", "num", END_TO_END, "end to end", "/metrics"),
     ("others_told_of_clamping", "all agents are told of one outside the box", "robots", END_TO_END, "end to end", "others hear"),
 ]
+# name, what is wrong, problem, options: the verifier refuses the certificate
+CERTIFIED = [
+    ("equalities_half", "sensitivities of equalities are half", "dispatch", OUTPUTS),
+    ("minus_row_a_thousandth", "-u <= c of abs(u) <= c is hardly counted", "lasso", OUTPUTS),
+]
+
+# name, what is wrong, the test that fails, a word of what it must say. A script is given the command; of it, one class.
+TESTED = [
+    ("radius_of_private_data", "a dual radius of private data passes as public", "analysis/test_equalities.py", "Promises",
+     "test_without_room_there_is_no_public_radius"),
+    ("radius_forgets_rises", "the dual radius forgets that inequalities rise", "analysis/test_equalities.py", "Attained",
+     "test_the_radius_is_nearly_attained"),
+    ("negative_multipliers_free", "the dual radius does not count negative prices", "solver/test_project", None,
+     "multipliers_of_equalities_keep_their_sign"),
+    ("kinks_stop_early", "an agent's step with kinks stops early", "engine/test_proximal_kinks", None,
+     "steps_in_another_set_are_the_minimum_too"),
+]
 
 
 def audit(program, problem, options):
-    folder = EXAMPLES if (EXAMPLES / f"{problem}.tacit").exists() else EXAMPLES.parent / "tests/audit"
+    folder = EXAMPLES if (EXAMPLES / f"{problem}.tacit").exists() else TESTS / "audit"
     command = [str(BINARY / program), "audit", str(folder / f"{problem}.tacit"), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     answer = json.loads(done.stdout) if done.returncode in (0, 1) else None
@@ -94,28 +120,76 @@ def try_honest(case):
     return None
 
 
+def verify(program, problem, options):
+    """What the verifier says of the certificate that a program writes: (exit code, words)."""
+    with tempfile.TemporaryDirectory(prefix="tacit-mutants-") as folder:
+        path = f"{folder}/certificate.json"
+        made = subprocess.run([str(BINARY / program), "plan", str(EXAMPLES / f"{problem}.tacit"), *options, "--certificate", path],
+                              capture_output=True, text=True, timeout=1200)
+        if made.returncode != 0:
+            return made.returncode, "no certificate: " + made.stderr[-300:]
+        said = subprocess.run([sys.executable, str(EXAMPLES / "verify/verify_plan.py"), path], capture_output=True, text=True,
+                              timeout=1200)
+    return said.returncode, said.stdout + said.stderr
+
+
+def try_certified(mutant):
+    name, _, problem, options = mutant
+    code, words = verify(f"tacit_with_{name}", problem, options)
+    if code != 1 or not words.startswith("no: "):
+        return None, f"exit {code}: {words[-300:]}"
+    code, words = verify("tacit", problem, options)
+    if code != 0:
+        return None, f"the verifier refuses the command as it is: {words[-300:]}"
+    return "verify_plan.py", None
+
+
+def test(name, fault, part):
+    """(exit code, words) of a test of the command, or of the test in C, with a fault or as it is."""
+    suffix = "" if fault is None else f"_with_{fault}"
+    command = [str(BINARY / (name.replace("/", "_") + suffix))]
+    if name.endswith(".py"):
+        command = [sys.executable, str(TESTS / name), part]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200,
+                          env={**os.environ, "TACIT": str(BINARY / f"tacit{suffix}")})
+    return done.returncode, done.stdout + done.stderr
+
+
+def try_tested(mutant):
+    fault, _, name, part, word = mutant
+    code, words = test(name, fault, part)
+    if code == 0 or not re.search(rf"(FAILED  \]|FAIL:) {word}\b", words):
+        return None, f"exit {code}: {words[-300:]}"
+    code, words = test(name, None, part)
+    if code != 0:
+        return None, f"the test fails of the command as it is: {words[-300:]}"
+    return f"{name}: {word}", None
+
+
 def main():
-    names = {mutant[0] for mutant in MUTANTS}
     cases = sorted({(problem, options) for _, _, problem, options, _, _ in MUTANTS})
+    kinds = ((MUTANTS, try_mutant), (CERTIFIED, try_certified), (TESTED, try_tested))
+    mutants = [mutant for listed, _ in kinds for mutant in listed]
+    names = {mutant[0] for mutant in mutants}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(try_mutant, MUTANTS))
+        found = [result for listed, judge in kinds for result in pool.map(judge, listed)]
         honest = list(pool.map(try_honest, cases))
-    wide = max(len(what) for _, what, *_ in MUTANTS)
-    print(f"{'what is wrong':{wide}}  {'problem':7}  killed by")
+    wide = max(len(what) for _, what, *_ in mutants)
+    print(f"{'what is wrong':{wide}}  {'problem':8}  killed by")
     survivors = 0
-    for (name, what, problem, *_), (killer, why) in zip(MUTANTS, found):
-        print(f"{what:{wide}}  {problem:7}  {killer or 'SURVIVED'}")
+    for (name, what, problem, *_), (killer, why) in zip(mutants, found):
+        print(f"{what:{wide}}  {'' if '/' in problem else problem:8}  {killer or 'SURVIVED'}")
         if killer is None:
             survivors += 1
-            print(f"    tacit_with_{name}: {why}")
+            print(f"    with {name}: {why}")
     accused = 0
     for (problem, options), why in zip(cases, honest):
         if why is not None:
             accused += 1
             print(f"REFUTED WITHOUT A FAULT  {problem} {' '.join(options)}: {why}")
-    print(f"{len(names)} faults in {len(MUTANTS)} mutants: {len(MUTANTS) - survivors} killed, {survivors} survived; "
+    print(f"{len(names)} faults in {len(mutants)} mutants: {len(mutants) - survivors} killed, {survivors} survived; "
           f"as it is, {len(cases) - accused} of {len(cases)} audits find nothing")
-    return 1 if survivors or accused or len(names) < 15 else 0
+    return 1 if survivors or accused or len(names) < 30 else 0
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ static sample draw(uint64_t *seed, bool has_lasso) {
             value = 0;
         double low = s.is_abs[k] ? -1 : 0;
         l = value > 0 ? 1 : value < 0 ? low : uniform(seed, 0.9 * low, 0.9);
+        if (value == 0 && random_below(seed, 4) == 0) /* barely held: a minimum that is found slowly */
+            l = random_below(seed, 2) == 0 ? low : 1;
         for (size_t c = 0; c < DIM; c++)
             s.slope[c] += l * s.w[k] * s.row[k][c];
     }

@@ -17,7 +17,6 @@ import unittest
 TACIT = os.environ["TACIT"]
 SOURCE = pathlib.Path(os.environ["TACIT_SOURCE_DIR"]).resolve()
 sys.path.insert(0, str(SOURCE / "examples/verify"))
-sys.path.insert(0, str(SOURCE / "tests/privacy"))
 
 import verify_plan as V  # noqa: E402
 from certificate_problems import Problem  # noqa: E402

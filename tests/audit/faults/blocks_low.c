@@ -1,4 +1,4 @@
-/* Sensitivities that are too low: of every row by FACTOR, or of one row, ROW, alone. */
+/* Sensitivities that are too low: of every row by FACTOR, of one row, ROW, alone, or of EQUALITIES alone. */
 #define tc_sensitivity_blocks honest_sensitivity_blocks
 #include "plan/sensitivity/sensitivity.c"
 #undef tc_sensitivity_blocks
@@ -15,6 +15,10 @@ static void lower(void *context, const tc_sensitivity_block *block) {
         tc_moved *entry = &to->sensitivity->moved[i];
 #ifdef ROW
         if (entry->row != ROW)
+            continue;
+#endif
+#ifdef EQUALITIES
+        if (!to->sensitivity->streams->model->constraints[entry->row].is_equality)
             continue;
 #endif
         entry->value.lo *= FACTOR;
