@@ -117,6 +117,40 @@ static void weights_count_as_repeated_columns(void **state) {
     tc_arena_free(arena);
 }
 
+/* Chains have known eigenvalues, well apart and close together, and longer ones than a Krylov basis; with the other
+ * sign the largest eigenvalue is not the largest in magnitude. */
+static void the_largest_eigenvalue_of_a_chain_is_found(void **state) {
+    (void)state;
+    tc_escape escape;
+    tc_arena *arena = open_arena(&escape);
+    static const size_t sizes[] = {1, 2, 3, 24, 32, 33, 60};
+    for (size_t s = 0; s < 2 * sizeof sizes / sizeof *sizes; s++) {
+        AT_CASE((int)s);
+        size_t n = sizes[s / 2];
+        double a[3600] = {0}, v[60], sign = s % 2 == 0 ? 1 : -1, angle = acos(-1) / (double)(n + 1);
+        for (size_t i = 0; i < n; i++) {
+            a[i * n + i] = 2 * sign;
+            if (i + 1 < n)
+                a[i * n + i + 1] = a[(i + 1) * n + i] = -sign;
+        }
+        double exact = sign > 0 ? 2 + 2 * cos(angle) : -2 + 2 * cos(angle), squares = 0, left = 0;
+        double value = tc_largest_eigen(arena, tc_apply_dense, a, n, v);
+        assert_true(fabs(value - exact) <= 4e-15 * 4);
+        for (size_t i = 0; i < n; i++) {
+            double image = 0;
+            for (size_t j = 0; j < n; j++)
+                image += a[i * n + j] * v[j];
+            left = fmax(left, fabs(image - value * v[i]));
+            squares += v[i] * v[i];
+        }
+        assert_true(fabs(squares - 1) <= 1e-12);
+        assert_true(left <= 1e-6);
+        double upper = tc_eigen_upper(arena, a, n, 0);
+        assert_true(upper >= exact - 1e-15 && upper <= exact + 1e-10);
+    }
+    tc_arena_free(arena);
+}
+
 /* Products of interval columns with every pattern of signs. */
 static void intervals_of_all_signs_are_covered(void **state) {
     (void)state;
@@ -268,6 +302,7 @@ int main(void) {
         cmocka_unit_test(norms_of_known_matrices_are_bracketed_closely),
         cmocka_unit_test(every_matrix_within_the_bounds_is_covered),
         cmocka_unit_test(weights_count_as_repeated_columns),
+        cmocka_unit_test(the_largest_eigenvalue_of_a_chain_is_found),
         cmocka_unit_test(intervals_of_all_signs_are_covered),
         cmocka_unit_test(many_columns_cost_no_accuracy),
         cmocka_unit_test(whole_numbers_give_exact_norms),

@@ -232,7 +232,7 @@ void tc_lipschitz_jacobian(tc_streams *s, tc_agent_constants *rows, size_t count
 
 /* ---- L_i: upper bounds ---- */
 
-enum { SEARCH_SCORES = 400 };
+enum { SEARCH_SCORES = 400, SEARCH_TURNS = 4, SCORE_STEPS = 8 };
 
 typedef struct hessians {
     tc_arena *arena;
@@ -250,6 +250,9 @@ typedef struct hessians {
     uint32_t *row;
     tc_interval *entry;
     size_t *slot; /* for entry k: which second derivative */
+    /* lower bounds: the Hessian at a point, a direction, and its images */
+    tc_sparse at;
+    double *direction, *image; /* image: twice */
 } hessians;
 
 /* The pattern is the same for all members: both triangles, by columns. */
@@ -302,6 +305,8 @@ static hessians *hessians_new(tc_arena *arena, const tc_model *model, const tc_d
     h->lower = TC_NEW(arena, double, h->family->dim + 1);
     h->upper = TC_NEW(arena, double, h->family->dim + 1);
     h->inside = TC_NEW(arena, double, h->family->dim + 1);
+    h->direction = TC_NEW(arena, double, h->family->dim + 1);
+    h->image = TC_NEW(arena, double, 2 * h->family->dim + 1);
     h->set = !h->constant && h->family->piece_count > 0 ? tc_set_new(arena, h->family) : NULL;
     build_pattern(h);
     return h;
@@ -356,14 +361,74 @@ static const double *reachable(hessians *h, const double *x) {
     return h->inside;
 }
 
-static double hessian_score(void *context, const double *x) {
-    hessians *h = context;
+/* The Hessian at that point. */
+static tc_sparse matrix_at(hessians *h, const double *x) {
     const double *inside = reachable(h, x);
     for (size_t c = 0; c < h->family->dim; c++)
         h->batch->state[c * TC_LANES] = tc_point(inside[c]);
     tc_tape_enclose(h->tape, &h->batch->inputs, 1, h->work, h->out);
-    tc_sparse matrix = lane_matrix(h, 0);
-    return tc_sparse_lower(h->arena, &matrix);
+    return lane_matrix(h, 0);
+}
+
+/* y = H x for the midpoints. */
+static void apply_once(const tc_sparse *m, const double *x, double *y) {
+    for (size_t c = 0; c < m->columns; c++) { /* symmetric: columns are rows */
+        y[c] = 0;
+        for (size_t k = m->start[c]; k < m->start[c + 1]; k++)
+            y[c] += (m->value[k].lo / 2 + m->value[k].hi / 2) * x[m->row[k]];
+    }
+}
+
+/* y = H H x: its largest eigenvalue is |H|_2^2, whatever the signs. */
+static void apply_twice(const void *context, size_t n, const double *x, double *y) {
+    const hessians *h = context;
+    (void)n;
+    apply_once(&h->at, x, h->image);
+    apply_once(&h->at, h->image, y);
+}
+
+/* |H w| / |w| after a few power steps w from the direction: an estimate of a lower bound that costs little more than
+ * the Hessian itself, where the norm is cubic in the states. */
+static double hessian_score(void *context, const double *x) {
+    hessians *h = context;
+    size_t dim = h->family->dim;
+    double *from = h->image, *to = h->image + dim, before = 1, after = 1;
+    h->at = matrix_at(h, x);
+    memcpy(from, h->direction, dim * sizeof *from);
+    for (int step = 0; step < SCORE_STEPS && after > 0; step++) {
+        before = after;
+        after = 0;
+        apply_once(&h->at, from, to);
+        for (size_t c = 0; c < dim; c++)
+            after += to[c] * to[c];
+        double *last = from;
+        from = to;
+        to = last;
+    }
+    return isfinite(after / before) ? sqrt(after / before) : 0;
+}
+
+/* Moves x to where the Hessian is larger in the direction in which it is largest, while that raises the norm, which is
+ * returned, proved. */
+static double climb(hessians *h, const tc_interval *ranges, double *x, double goal) {
+    size_t dim = h->family->dim;
+    tc_mark mark = tc_arena_mark(h->arena);
+    double best = -1, *next = TC_NEW(h->arena, double, dim);
+    memcpy(next, x, dim * sizeof *x);
+    for (int turn = 0; turn < SEARCH_TURNS; turn++) {
+        h->at = matrix_at(h, next);
+        double found = tc_sparse_lower(h->arena, &h->at);
+        if (!(found > best * (1 + TC_CLOSED)))
+            break;
+        best = found;
+        memcpy(x, next, dim * sizeof *x);
+        if (best >= goal || dim > 64 || h->constant)
+            break;
+        (void)tc_largest_eigen(h->arena, apply_twice, h, dim, h->direction);
+        (void)tc_coordinate_search(ranges, dim, next, hessian_score(h, next), goal, SEARCH_SCORES, hessian_score, h);
+    }
+    tc_arena_rewind(h->arena, mark);
+    return best;
 }
 
 static void find_objective_lower(hessians *h, size_t member, tc_bracket *bracket) {
@@ -375,12 +440,10 @@ static void find_objective_lower(hessians *h, size_t member, tc_bracket *bracket
     for (size_t c = 0; c < dim; c++)
         ranges[c] = h->batch->state[c * TC_LANES];
     bracket->lower = -1;
-    for (int start = 0; start < 3 && !tc_is_closed(bracket); start++) {
+    for (int start = 0; start < (h->constant ? 1 : 3) && !tc_is_closed(bracket); start++) {
         for (size_t c = 0; c < dim; c++)
             x[c] = start == 0 ? ranges[c].hi : start == 1 ? ranges[c].lo : ranges[c].lo / 2 + ranges[c].hi / 2;
-        double found = hessian_score(h, x);
-        found = tc_coordinate_search(ranges, dim, x, found, bracket->upper * (1 - TC_CLOSED),
-                                     dim <= 64 ? SEARCH_SCORES : 0, hessian_score, h);
+        double found = climb(h, ranges, x, bracket->upper * (1 - TC_CLOSED));
         if (found > bracket->lower) {
             bracket->lower = found;
             memcpy(best, reachable(h, x), dim * sizeof *x);

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <string.h>
 
-enum { KRYLOV = 32, RESTARTS = 40, JACOBI_SWEEPS = 30, POWER_STEPS = 60 };
+enum { KRYLOV = 32, RESTARTS = 40, POWER_STEPS = 60 };
 
 static const double HALF_ULP = 0x1p-53;
 
@@ -29,62 +29,79 @@ void tc_apply_dense(const void *matrix, size_t n, const double *x, double *y) {
 
 /* ---- estimates ---- */
 
-/* One Jacobi rotation of the k x k matrix a (stride KRYLOV) in the plane p, q; v collects the rotations. */
-static void rotate(double (*a)[KRYLOV], double (*v)[KRYLOV], size_t k, size_t p, size_t q) {
-    if (a[p][q] == 0)
-        return;
-    double theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-    double t = copysign(1, theta) / (fabs(theta) + hypot(theta, 1));
-    double c = 1 / hypot(t, 1), s = t * c;
-    for (size_t i = 0; i < k; i++) {
-        double x = a[i][p], y = a[i][q];
-        a[i][p] = c * x - s * y;
-        a[i][q] = s * x + c * y;
+/* A symmetric tridiagonal matrix: what Lanczos makes of a large one. */
+typedef struct tridiagonal {
+    size_t n;
+    double diagonal[KRYLOV], beside[KRYLOV]; /* beside[i]: between i and i + 1 */
+} tridiagonal;
+
+/* Whether some eigenvalue is above the level: some pivot of level - T is negative (Sylvester's law). */
+static bool reaches_above(const tridiagonal *t, double level) {
+    double pivot = 1;
+    for (size_t i = 0; i < t->n; i++) {
+        double before = i > 0 ? t->beside[i - 1] : 0;
+        pivot = level - t->diagonal[i] - (before != 0 ? before * before / pivot : 0);
+        if (!(pivot > 0))
+            return true;
     }
-    for (size_t i = 0; i < k; i++) {
-        double x = a[p][i], y = a[q][i];
-        a[p][i] = c * x - s * y;
-        a[q][i] = s * x + c * y;
-        x = v[i][p], y = v[i][q];
-        v[i][p] = c * x - s * y;
-        v[i][q] = s * x + c * y;
-    }
+    return false;
 }
 
-/* The largest eigenvalue of the small projected matrix, and its vector. */
-static double small_largest(double (*a)[KRYLOV], size_t k, double *vector) {
-    double v[KRYLOV][KRYLOV] = {{0}};
-    for (size_t i = 0; i < k; i++)
-        v[i][i] = 1;
-    for (int sweep = 0; sweep < JACOBI_SWEEPS; sweep++) {
-        double off = 0, all = 0;
-        for (size_t p = 0; p < k; p++) {
-            for (size_t q = 0; q < k; q++) {
-                off += p != q ? a[p][q] * a[p][q] : 0;
-                all += a[p][q] * a[p][q];
-            }
-        }
-        if (!(off > 1e-34 * all))
+/* The largest eigenvalue, by bisection, from above. */
+static double tridiagonal_largest(const tridiagonal *t) {
+    double low = -INFINITY, high = -INFINITY, size = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        double sides = (i > 0 ? t->beside[i - 1] : 0) + (i + 1 < t->n ? t->beside[i] : 0);
+        low = fmax(low, t->diagonal[i]);
+        high = fmax(high, t->diagonal[i] + sides);
+        size = fmax(size, fabs(t->diagonal[i]) + sides);
+    }
+    while (high - low > HALF_ULP * size) {
+        double middle = low / 2 + high / 2;
+        if (!(middle > low && middle < high))
             break;
-        for (size_t p = 0; p + 1 < k; p++) {
-            for (size_t q = p + 1; q < k; q++)
-                rotate(a, v, k, p, q);
-        }
+        if (reaches_above(t, middle))
+            low = middle;
+        else
+            high = middle;
     }
-    size_t best = 0;
-    for (size_t i = 1; i < k; i++)
-        best = a[i][i] > a[best][best] ? i : best;
-    for (size_t i = 0; i < k; i++)
-        vector[i] = v[i][best];
-    return a[best][best];
+    return high;
 }
 
-/* Builds an orthonormal Krylov basis from vector, fully reorthogonalised twice; returns its size. */
-static size_t krylov(tc_apply apply, const void *matrix, size_t n, size_t most, const double *vector, double *basis,
-                     double *image) {
+/* Its vector: the recurrences of T v = value v from both ends, which meet where they agree best. Each is stable up to
+ * there, and value - T has positive pivots but for the last. */
+static void tridiagonal_vector(const tridiagonal *t, double value, double *vector) {
+    size_t n = t->n, meet = 0;
+    double down[KRYLOV], up[KRYLOV], least = INFINITY, tiny = DBL_EPSILON * fabs(value) + DBL_MIN;
+    for (size_t i = 0; i < n; i++) {
+        double pivot = value - t->diagonal[i] - (i > 0 ? t->beside[i - 1] * t->beside[i - 1] / down[i - 1] : 0);
+        down[i] = fmax(pivot, tiny);
+    }
+    for (size_t i = n; i-- > 0;) {
+        double pivot = value - t->diagonal[i] - (i + 1 < n ? t->beside[i] * t->beside[i] / up[i + 1] : 0);
+        up[i] = fmax(pivot, tiny);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double left = fabs(down[i] + up[i] - (value - t->diagonal[i]));
+        meet = left < least ? i : meet;
+        least = fmin(left, least);
+    }
+    vector[meet] = 1;
+    for (size_t i = meet; i-- > 0;)
+        vector[i] = t->beside[i] * vector[i + 1] / down[i];
+    for (size_t i = meet + 1; i < n; i++)
+        vector[i] = t->beside[i - 1] * vector[i - 1] / up[i];
+    double length = sqrt(dot(vector, vector, n));
+    for (size_t i = 0; i < n; i++)
+        vector[i] /= length;
+}
+
+/* Builds an orthonormal Krylov basis from vector, fully reorthogonalised twice, and the matrix seen from it. */
+static void krylov(tc_apply apply, const void *matrix, size_t n, size_t most, const double *vector, double *basis,
+                   double *image, tridiagonal *t) {
     memcpy(basis, vector, n * sizeof *basis);
-    size_t k = 0;
-    while (k < most) {
+    for (t->n = 0; t->n < most; t->n++) {
+        size_t k = t->n;
         double *next = basis + k * n;
         double before = sqrt(dot(next, next, n));
         for (int twice = 0; twice < 2; twice++) {
@@ -96,15 +113,18 @@ static size_t krylov(tc_apply apply, const void *matrix, size_t n, size_t most, 
         }
         double length = sqrt(dot(next, next, n));
         if (!(length > 1e-13 * before) || !isfinite(length) || length == 0)
-            break;
+            return;
         for (size_t j = 0; j < n; j++)
             next[j] /= length;
-        apply(matrix, n, next, image + k * n);
-        k++;
-        if (k < most)
-            memcpy(basis + k * n, image + (k - 1) * n, n * sizeof *basis);
+        if (k > 0)
+            t->beside[k - 1] = length;
+        apply(matrix, n, next, image);
+        t->diagonal[k] = dot(next, image, n);
+        if (!isfinite(t->diagonal[k]))
+            return;
+        if (k + 1 < most)
+            memcpy(next + n, image, n * sizeof *basis);
     }
-    return k;
 }
 
 static void start_vector(double *vector, size_t n) {
@@ -124,26 +144,24 @@ double tc_largest_eigen(tc_arena *arena, tc_apply apply, const void *matrix, siz
     start_vector(vector, n);
     size_t most = n < KRYLOV ? n : KRYLOV;
     tc_mark mark = tc_arena_mark(arena);
-    double *basis = TC_NEW(arena, double, most *n), *image = TC_NEW(arena, double, most *n);
+    double *basis = TC_NEW(arena, double, most *n), *image = TC_NEW(arena, double, n);
     double value = -INFINITY;
     for (int restart = 0; restart < RESTARTS; restart++) {
-        size_t k = krylov(apply, matrix, n, most, vector, basis, image);
-        double small[KRYLOV][KRYLOV], y[KRYLOV];
-        for (size_t i = 0; i < k; i++) {
-            for (size_t j = 0; j < k; j++)
-                small[i][j] = (dot(basis + i * n, image + j * n, n) + dot(basis + j * n, image + i * n, n)) / 2;
-        }
-        if (k == 0)
+        tridiagonal t;
+        double y[KRYLOV];
+        krylov(apply, matrix, n, most, vector, basis, image, &t);
+        if (t.n == 0)
             break;
-        double found = small_largest(small, k, y);
+        double found = tridiagonal_largest(&t);
+        tridiagonal_vector(&t, found, y);
         for (size_t j = 0; j < n; j++) {
             vector[j] = 0;
-            for (size_t i = 0; i < k; i++)
+            for (size_t i = 0; i < t.n; i++)
                 vector[j] += y[i] * basis[i * n + j];
         }
         bool settled = !(fabs(found - value) > 1e-15 * fabs(found));
         value = found;
-        if (settled || k == n)
+        if (settled || t.n == n)
             break;
     }
     tc_arena_rewind(arena, mark);
