@@ -229,7 +229,7 @@ class Agent:
     def answer(self, k, flags, body):
         file, unknown, held = self.file, self.kept["unknown"], bool(flags & HELD)
         if flags & CLAMPED:
-            self.warn("box", "a state lay outside the public box of the cloud's file: the box here seems to be another")
+            self.warn("box", "a state lay outside the public box of the cloud's file or its public set: those here seem to be others")
         step, regularization, *p = numbers = struct.unpack(f"<{len(file.x) + 2}d", body)
         if not (all(map(math.isfinite, numbers)) and step > 0 and regularization >= 0):
             raise Broken("an answer with numbers out of range")

@@ -144,8 +144,9 @@ TACIT_API const double *tacit_agent_answer(const tacit_agent *agent, size_t numb
 /* 1; or the round in which an agent joined a running run without its state file. Its result is then made from the
  * rounds from there on, and the cloud's figures are not about it. */
 TACIT_API uint64_t tacit_agent_first_round(const tacit_agent *agent, size_t number);
-/* Rounds since tacit_agent_open in which the state lay outside the public box of the cloud's file and was moved into
- * it. More than 0: the bounds given here are not the cloud's, and the cloud's figures are not about this result. */
+/* Rounds since tacit_agent_open in which the state lay outside the public box of the cloud's file, or outside the
+ * public set that it has for this agent, and was moved inside. More than 0: the bounds given here are not the cloud's,
+ * or a set is missing among the functions, and the cloud's figures are not about this result. */
 TACIT_API uint64_t tacit_agent_outside(const tacit_agent *agent, size_t number);
 
 #ifdef __cplusplus

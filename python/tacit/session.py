@@ -412,7 +412,8 @@ def _oddities(result: AgentResult) -> list[str]:
     if result.outside > 0:
         lines.append(
             f"agent {result.name}: in {result.outside} rounds its state lay outside the public box of the cloud's "
-            "file, whose bounds seem to be others: the cloud's figures are not about this result"
+            "file or outside its public set, which seem to be others than here: the cloud's figures are not about this "
+            "result"
         )
     return lines
 

@@ -167,6 +167,27 @@ class Runs(unittest.TestCase):
             self.assertAlmostEqual(again.json()["x"]["a"][0], expected / total, 9)
             self.assertEqual((again.json()["agents"][0]["first_round"], again.json()["agents"][0]["answered"]), (first, 3000))
 
+    def test_an_agents_file_without_the_public_set_is_told_and_others_are_not(self):
+        text = problem(100).replace("gap 9\n", "gap 9\npublic set SUM <= 1.5\n", 2).replace("adjacency ensemble 0.5", "adjacency agent")
+        text = text.replace("state x in [0, 4]", "state x[2] in [0, 4]").replace("state y in [0, 4]", "state y[2] in [0, 4]")
+        text = text.replace("(x - 3)^2", "sumsq(x - 3)").replace("(y - 3)^2", "sumsq(y - 3)").replace("x = 1\n", "x = 0.5\n")
+        text = text.replace("y = 1\n", "y = 0.5\n").replace("a.x + b.y", "a.x[1] + b.y[1]").replace("gap 9", "gap 18")
+        text = text.replace("SUM", "sum(x)", 1).replace("SUM", "sum(y)", 1)
+        with Parties(text) as parties:
+            path = parties.names["b"]
+            lines = path.read_text().splitlines(True)
+            path.write_text("".join(line for line in lines if "public set" not in line))
+            self.assertEqual(len(path.read_text().splitlines()), len(lines) - 1)
+            parties.start_cloud(seed=3)
+            parties.start_agents(["a", "c"])
+            parties.start_agent("b", json=False)
+            parties.finish()
+            self.assertEqual(parties.agents["b"].err.count("or outside its public set, and was moved"), 1)
+            self.assertIn("its public set, and so does this result", " ".join(parties.agents["b"].out.split()))
+            for name in ("a", "c"):
+                self.assertEqual(parties.agents[name].json()["agents"][0]["clamped"], 0)
+                self.assertNotIn("public set", parties.agents[name].err)
+
     def test_an_agents_file_with_another_public_box_is_told(self):
         with Parties(problem(100)) as parties:
             text = parties.names["b"].read_text()

@@ -128,9 +128,10 @@ static void tell_oddities(tc_cli *cli, const tc_agent *agent, oddities *o) {
         if (view.clamped > 0 && !o->told[i].box) {
             o->told[i].box = true;
             tc_buffer_printf(&cli->messages,
-                             "tacit agent: %s: a state lay outside the public box of the cloud's file, and was moved "
-                             "into it: the agent's file seems to have another box; are both of the same tacit "
-                             "split?\n",
+                             "tacit agent: %s: a state lay outside the public box of the cloud's file or outside its "
+                             "public set, and was moved: the agent's file seems to have another box or set; are both "
+                             "of the same tacit split? Until they are, whoever reads the answers sees in which rounds "
+                             "this happens\n",
                              view.name);
         }
     }

@@ -42,14 +42,13 @@ static void text_of_oddities(const tc_agent_view *view, tc_buffer *out) {
                                                           : "of a path that began there"),
             2);
     if (view->clamped > 0)
-        tc_options_wrap(
-            out,
-            tc_arena_format(out->arena,
-                            "%llu of its states lay outside the public box of the cloud's file, and so does "
-                            "this result, or what it was made of. The cloud's figures are about states "
-                            "that were moved into the box, not about this result.",
-                            (unsigned long long)view->clamped),
-            2);
+        tc_options_wrap(out,
+                        tc_arena_format(out->arena,
+                                        "%llu of its states lay outside the public box of the cloud's file or outside "
+                                        "its public set, and so does this result, or what it was made of. The cloud's "
+                                        "figures are about states that were moved inside, not about this result.",
+                                        (unsigned long long)view->clamped),
+                        2);
 }
 
 static void text_of_place(const tc_agent_output *output, tc_buffer *out) {
